@@ -1,0 +1,151 @@
+// Names, limits and prices of known models, from the catalogue package: the only file that imports it. Consulted
+// when a configuration is loaded and for wildcard names; it never fetches anything.
+import { calcPrice, waitForUpdate } from '@pydantic/genai-prices';
+import type { ModelInfo, ModelPrice, Provider } from '@pydantic/genai-prices';
+import type { Prices } from './snapshot.ts';
+
+/** Model makers, not resellers: a registry name should name one model once. */
+const MAKERS: ReadonlySet<string> = new Set([
+  'openai',
+  'anthropic',
+  'google',
+  'mistral',
+  'cohere',
+  'deepseek',
+  'x-ai',
+  'moonshotai',
+  'minimax',
+  'perplexity',
+  'zai',
+  'zhipuai',
+]);
+
+/** The package offers its bundled data only through this promise; without an update it is already settled. */
+const PROVIDERS: readonly Provider[] = (await waitForUpdate()) ?? [];
+
+export interface RegistryEntry {
+  /** Catalogue id of the model, e.g. `claude-sonnet-4-5`. */
+  readonly name: string;
+  /** Its maker, e.g. `anthropic`. */
+  readonly provider: string;
+}
+
+/** What the catalogue knows about one model; only members it really knows. */
+export interface Known {
+  /** null: the catalogue names the model but states no token price. */
+  readonly prices: Prices | null;
+  /** `key`, `litellm_provider`, `max_input_tokens`, `input_cost_per_token` (US dollars), `supports_*`, ... */
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** A lookup costs 5-30 us (measured), so answers are kept for as long as their owner lives. */
+export class Catalogue {
+  readonly #known = new Map<string, Known | null>();
+
+  /** Looks the name up verbatim, then without what stands before each slash. null: unknown. */
+  lookUp(upstreamModel: string): Known | null {
+    const kept = this.#known.get(upstreamModel);
+    if (kept !== undefined) return kept;
+    let found = find(upstreamModel, undefined);
+    let rest = upstreamModel;
+    for (let slash = rest.indexOf('/'); found === null && slash !== -1; slash = rest.indexOf('/')) {
+      const provider = rest.slice(0, slash);
+      rest = rest.slice(slash + 1);
+      found = (isProvider(provider) ? find(rest, provider) : null) ?? find(rest, undefined);
+    }
+    if (this.#known.size < 50_000) this.#known.set(upstreamModel, found); // names may be a client's; memory is not
+    return found;
+  }
+}
+
+/** Chat-capable models of their makers that a lookup by the same name finds; no name twice. */
+export function registry(): readonly RegistryEntry[] {
+  const entries = new Map<string, RegistryEntry>();
+  for (const provider of PROVIDERS) {
+    if (!MAKERS.has(provider.id)) continue;
+    for (const model of provider.models) {
+      if (entries.has(model.id) || !isChat(model) || resold(provider, model)) continue;
+      // A handful of ids do not match their own rule (mistral/codestral); asked for, they would have no price.
+      if (find(model.id, provider.id) === null) continue;
+      entries.set(model.id, { name: model.id, provider: provider.id });
+    }
+  }
+  return [...entries.values()];
+}
+
+/** The names of `registry()`, for listing wildcards. */
+export function registryNames(): readonly string[] {
+  return registry().map((entry) => entry.name);
+}
+
+/** Ids that end in a dash or hold a colon stand for families or fine-tunes and are no names a client can ask for. */
+const NO_NAME = /[:\s/]|-$/;
+/** Priced by tokens both ways, and yet no chat models. */
+const NO_CHAT =
+  /embed|moderation|transcribe|whisper|tts|image|realtime|rerank|ocr|instruct$|davinci|^(ada|babbage|curie)$/;
+
+function isChat(model: ModelInfo): boolean {
+  const price = Array.isArray(model.prices) ? model.prices.at(-1)?.prices : model.prices;
+  if (NO_NAME.test(model.id) || NO_CHAT.test(model.id)) return false;
+  return price?.['input_mtok'] !== undefined && price['output_mtok'] !== undefined;
+}
+
+/** Google sells Claude too; the maker's own entry is the one to list. */
+function resold(provider: Provider, model: ModelInfo): boolean {
+  return provider.id === 'google' && model.id.startsWith('claude');
+}
+
+function isProvider(name: string): boolean {
+  return PROVIDERS.some((provider) => provider.id === name);
+}
+
+function find(model: string, providerId: string | undefined): Known | null {
+  const found = calcPrice({}, model, providerId === undefined ? {} : { providerId });
+  if (found === null) return null;
+  const prices = pricesFrom(found.model_price);
+  return { prices, facts: factsOf(found.provider, found.model, found.model_price) };
+}
+
+/** Flat rates: the base of a tiered price. The package states US dollars per million tokens. */
+function rate(price: ModelPrice, key: string): number | null {
+  const stated = price[key];
+  if (stated === undefined) return null;
+  return typeof stated === 'number' ? stated : stated.base;
+}
+
+function pricesFrom(price: ModelPrice): Prices | null {
+  const pico = (key: string): number | null => {
+    const perMillion = rate(price, key);
+    return perMillion === null ? null : Math.round(perMillion * 1e6);
+  };
+  const perThousand = rate(price, 'requests_kcount');
+  const prices: Prices = {
+    input: pico('input_mtok'),
+    output: pico('output_mtok'),
+    cacheRead: pico('cache_read_mtok'),
+    cacheWrite: pico('cache_write_mtok'),
+    perRequest: perThousand === null ? null : Math.round(perThousand * 1e9),
+  };
+  return Object.values(prices).every((one) => one === null) ? null : Object.freeze(prices);
+}
+
+function factsOf(provider: Provider, model: ModelInfo, price: ModelPrice): Readonly<Record<string, unknown>> {
+  const facts: Record<string, unknown> = { key: model.id, litellm_provider: provider.id };
+  if (model.context_window !== undefined) facts['max_input_tokens'] = model.context_window;
+  const costs: readonly (readonly [fact: string, key: string])[] = [
+    ['input_cost_per_token', 'input_mtok'],
+    ['output_cost_per_token', 'output_mtok'],
+    ['cache_read_input_token_cost', 'cache_read_mtok'],
+    ['cache_creation_input_token_cost', 'cache_write_mtok'],
+  ];
+  for (const [fact, key] of costs) {
+    const perMillion = rate(price, key);
+    if (perMillion !== null) facts[fact] = Number((perMillion / 1e6).toPrecision(12));
+  }
+  // A price for a feature means that the model has it; a missing price says nothing.
+  if (price['cache_read_mtok'] !== undefined) facts['supports_prompt_caching'] = true;
+  if (price['input_audio_mtok'] !== undefined) facts['supports_audio_input'] = true;
+  if (price['output_audio_mtok'] !== undefined) facts['supports_audio_output'] = true;
+  if (price['web_searches_kcount'] !== undefined) facts['supports_web_search'] = true;
+  return Object.freeze(facts);
+}

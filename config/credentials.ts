@@ -1,0 +1,71 @@
+// Lays named credentials (`credential_list`) under the entries that refer to them, before validation, so that an
+// issue about a credential's value points at the credential. An entry's own values win.
+import type { Findings } from './findings.ts';
+import { nearest } from './nearest.ts';
+import { below, isInert, SCHEMA } from './schema.ts';
+import { memberOf, withMember } from './tree.ts';
+import type { Member, Tree } from './tree.ts';
+
+const VALUES = SCHEMA.properties?.['credential_list']?.items?.properties?.['credential_values'];
+
+interface Credential {
+  readonly index: number;
+  readonly members: ReadonlyMap<string, Member>;
+}
+
+/** The tree with every `litellm_credential_name` carried out. */
+export function withCredentials(root: Tree, findings: Findings): Tree {
+  const list = memberOf(root, 'model_list');
+  if (root.kind !== 'map' || list?.kind !== 'list') return root;
+  const credentials = credentialsOf(memberOf(root, 'credential_list'), findings);
+  let changed = false;
+  const items = list.items.map((entry, index) => {
+    const params = memberOf(entry, 'litellm_params');
+    const name = memberOf(params, 'litellm_credential_name');
+    if (
+      entry.kind !== 'map' ||
+      params?.kind !== 'map' ||
+      name?.kind !== 'scalar' ||
+      typeof name.value !== 'string'
+    )
+      return entry;
+    const credential = credentials.get(name.value);
+    if (credential === undefined) {
+      const near = nearest(name.value, credentials.keys());
+      const mend = near === null ? 'add it to credential_list' : `did you mean ${near}?`;
+      findings.error(
+        ['model_list', index, 'litellm_params', 'litellm_credential_name'],
+        'no credential has this name',
+        mend,
+      );
+      return entry;
+    }
+    if (!findings.soundAt(['credential_list', credential.index])) findings.spoil(['model_list', index]);
+    changed = true;
+    const members = new Map([...credential.members, ...params.members]);
+    return withMember(entry, 'litellm_params', { ...params, members });
+  });
+  return changed ? withMember(root, 'model_list', { ...list, items }) : root;
+}
+
+function credentialsOf(list: Tree | undefined, findings: Findings): ReadonlyMap<string, Credential> {
+  const found = new Map<string, Credential>();
+  if (list?.kind !== 'list') return found;
+  list.items.forEach((item, index) => {
+    const name = memberOf(item, 'credential_name');
+    const values = memberOf(item, 'credential_values');
+    if (name?.kind !== 'scalar' || typeof name.value !== 'string' || values?.kind !== 'map') return;
+    if (found.has(name.value))
+      findings.error(
+        ['credential_list', index, 'credential_name'],
+        'another credential has this name',
+        'keep one of the two',
+      );
+    const members = [...values.members].filter(([key]) => {
+      const schema = below(VALUES, key);
+      return schema !== undefined && !isInert(schema);
+    });
+    found.set(name.value, { index, members: new Map(members) });
+  });
+  return found;
+}

@@ -1,0 +1,43 @@
+// Every third-party spelling in one place: model prefixes, header brand, SDK prefix, environment marker.
+// No other file may spell these words in a rule, so another family of proxies is a matter of configuration.
+
+/** The brand words as an operator may set them (`general_settings.dialect`). */
+export interface DialectWords {
+  /** Proxy-type brand: prefix `<brand>_proxy/`, headers `x-<brand>-*`, body members `<brand>_*`. */
+  readonly brand: string;
+  /** Compat-type prefix: `<compat>/REST`; also the prefix of the internal registry in model lists. */
+  readonly compat: string;
+  /** SDK telemetry headers `x-<sdk>*`, which are never forwarded. */
+  readonly sdk: string;
+}
+
+/** The words and all that is derived from them, computed once per snapshot. */
+export interface Dialect extends DialectWords {
+  /** e.g. `litellm_proxy`: text before the first slash of a proxy-type model. */
+  readonly proxyPrefix: string;
+  /** e.g. `openai`. */
+  readonly compatPrefix: string;
+  /** e.g. `x-litellm-`: namespace of our request and response headers. */
+  readonly headerPrefix: string;
+  /** e.g. `x-stainless`: no trailing dash, as the dialect compares it. */
+  readonly sdkHeaderPrefix: string;
+  /** e.g. `x-litellm-session-id`: the reserved name. */
+  readonly sessionHeader: string;
+}
+
+/** Marks a value that is read from the environment: `os.environ/NAME`. */
+export const ENV_MARKER = 'os.environ/';
+
+export const DEFAULT_WORDS: DialectWords = { brand: 'litellm', compat: 'openai', sdk: 'stainless' };
+
+/** Derives every spelling from the three brand words. */
+export function dialectOf(words: DialectWords): Dialect {
+  return Object.freeze({
+    ...words,
+    proxyPrefix: `${words.brand}_proxy`,
+    compatPrefix: words.compat,
+    headerPrefix: `x-${words.brand}-`,
+    sdkHeaderPrefix: `x-${words.sdk}`,
+    sessionHeader: `x-${words.brand}-session-id`,
+  });
+}

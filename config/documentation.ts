@@ -1,0 +1,83 @@
+// The reference page of the configuration as Markdown, made from the schema alone. Pure; used by generate.ts.
+import { isInert, typesOf } from './schema.ts';
+import type { SchemaNode } from './schema.ts';
+
+const INTRO = `# Configuration
+
+<!-- Generated from schemas/gateway.json by \`node config/generate.ts\`; never edit by hand. -->
+
+One YAML file, named by \`--config\` or \`CONFIG_FILE_PATH\`. Editors that know JSON Schema complete and check it with
+this first line:
+
+\`\`\`yaml
+# yaml-language-server: $schema=../../schemas/gateway.json
+\`\`\`
+
+- \`os.environ/NAME\` may stand for any value, in lists too. A name that is not set is an error.
+- A key with nothing behind it counts as not written.
+- Times are seconds, prices are US dollars; both may be written as numbers or as numeric text.
+- Every issue is reported at once, as \`file:line:column path: what is wrong - how to mend it\`. Unknown keys are errors.
+- Keys of the LiteLLM dialect that have no effect here are accepted and warned about once each; they are listed at the
+  end of each section.
+- \`config/samples/\` holds files to begin with.
+`;
+
+/** The page. */
+export function documentation(root: SchemaNode): string {
+  const parts = [INTRO, ...section('The file', '', root)];
+  return `${parts.join('\n').trimEnd()}\n`;
+}
+
+/** A heading, a table of keys, the keys without effect, then each mapping below. */
+function section(heading: string, prefix: string, schema: SchemaNode): string[] {
+  const properties = Object.entries(schema.properties ?? {});
+  const effective = properties.filter(([, inner]) => !isInert(inner));
+  const inert = properties.filter(([, inner]) => isInert(inner));
+  const lines = [`## ${heading}`, ''];
+  if (prefix !== '') lines.push(schema.description ?? '', '');
+  lines.push('| Key | Type | Default | What it does | Example |', '| --- | --- | --- | --- | --- |');
+  for (const [key, inner] of effective) lines.push(row(key, inner, schema.required?.includes(key) === true));
+  lines.push('');
+  if (schema.additionalProperties !== false && prefix !== '') lines.push('Any other key is allowed.', '');
+  if (inert.length > 0) {
+    const names = inert.map(([key]) => `\`${key}\``).join(', ');
+    lines.push(`Accepted without effect: ${names}.`, '');
+  }
+  for (const [key, inner] of effective) {
+    const nested = inner.items ?? inner;
+    const path = `${prefix}${prefix === '' ? '' : '.'}${key}${inner.items === undefined ? '' : '[]'}`;
+    if (nested.properties !== undefined) lines.push(...section(`\`${path}\``, path, nested));
+  }
+  return lines;
+}
+
+function row(key: string, schema: SchemaNode, required: boolean): string {
+  const nested = schema.properties !== undefined || schema.items?.properties !== undefined;
+  const standing = required ? 'required' : '';
+  const dflt = schema.default === undefined || nested ? standing : code(schema.default);
+  const example = nested ? 'see below' : code(schema.examples?.[0]);
+  return `| \`${key}\` | ${typeName(schema)} | ${dflt} | ${cell(schema.description ?? '')} | ${example} |`;
+}
+
+function typeName(schema: SchemaNode): string {
+  if (schema.enum !== undefined) return schema.enum.map(code).join(' or ');
+  const says = schema['x-says'];
+  if (says !== undefined && typesOf(schema).length > 1) return says.replace(/^an? /, '');
+  const names: Record<string, string> = {
+    array: 'list',
+    object: 'mapping',
+    string: 'text',
+    integer: 'whole number',
+  };
+  return typesOf(schema)
+    .map((type) => names[type] ?? type)
+    .join(' or ');
+}
+
+function code(value: unknown): string {
+  return `\`${cell(typeof value === 'string' ? value : JSON.stringify(value))}\``;
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+}

@@ -1,0 +1,50 @@
+// Writes what follows from the schema: the types of a validated file and the reference page. With --check it
+// writes nothing and fails when a file is stale. Runs in development only; nothing else imports it.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { documentation } from './documentation.ts';
+import { isInert, SCHEMA } from './schema.ts';
+import type { SchemaNode } from './schema.ts';
+
+const HEAD = `// Types of a configuration file after validation: every key that has a default is there. Generated from
+// schemas/gateway.json by \`node config/generate.ts\`; never edit by hand.
+`;
+
+/** Keys without effect are stripped before they are used, and keys with a default are always filled in. */
+function typed(schema: SchemaNode): Record<string, unknown> {
+  const { properties, items, examples: _examples, ...rest } = schema;
+  const kept = Object.entries(properties ?? {}).filter(([, inner]) => !isInert(inner));
+  const filled = kept.filter(([, inner]) => inner.default !== undefined).map(([key]) => key);
+  return {
+    ...rest,
+    ...(items === undefined ? {} : { items: typed(items) }),
+    ...(properties === undefined
+      ? {}
+      : { properties: Object.fromEntries(kept.map(([k, v]) => [k, typed(v)])) }),
+    required: [...(schema.required ?? []), ...filled],
+  };
+}
+
+/** As the formatter of the whole repository leaves it, so that a fresh file passes both checks. */
+async function types(path: string): Promise<string> {
+  const prettier = await import('prettier');
+  const { compile } = await import('json-schema-to-typescript');
+  const text = await compile(typed(SCHEMA), 'GatewayFile', { bannerComment: HEAD, format: false });
+  return prettier.format(text, { ...(await prettier.resolveConfig(path)), filepath: path });
+}
+
+const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
+const pathOf = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
+const outputs: readonly (readonly [name: string, text: string])[] = [
+  ['config/gateway-file.ts', await types(pathOf('config/gateway-file.ts'))],
+  ['docs/configuration.md', documentation(SCHEMA)],
+];
+for (const [name, text] of outputs) {
+  const path = pathOf(name);
+  if (!values.check) writeFileSync(path, text);
+  else if (readFileSync(path, 'utf8') !== text) {
+    process.stderr.write(`${name} is stale - run: node config/generate.ts\n`);
+    process.exitCode = 1;
+  }
+}

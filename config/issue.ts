@@ -1,0 +1,23 @@
+// One thing that is wrong (or doubtful) in a configuration, with the place and the mend.
+
+/** An issue found in a configuration. Lines and columns count from 1; 0 means "no place" (e.g. an admin call). */
+export interface Issue {
+  readonly severity: 'error' | 'warning';
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** Dotted path of the value, e.g. `model_list[2].litellm_params.api_base`. */
+  readonly path: string;
+  /** What is wrong, without the path. */
+  readonly message: string;
+  /** How to mend it; never contains a secret. */
+  readonly mend: string;
+}
+
+/** `gateway.yaml:14:7 model_list[0].x: what is wrong - how to mend it` */
+export function formatIssue(issue: Issue): string {
+  const place = issue.line > 0 ? `${issue.file}:${issue.line}:${issue.column}` : issue.file;
+  const path = issue.path === '' ? '' : `${issue.path}: `;
+  const mend = issue.mend === '' ? '' : ` - ${issue.mend}`;
+  return `${place} ${path}${issue.message}${mend}`;
+}

@@ -1,0 +1,142 @@
+// The front door of this room: a path in, a frozen Snapshot or every issue at once out. Synchronous, so that a swap
+// of configurations never interleaves; it keeps no state, starts no timers and prints nothing.
+import { createHash } from 'node:crypto';
+import { Catalogue } from './catalogue.ts';
+import { withCredentials } from './credentials.ts';
+import { dialectOf } from './dialect.ts';
+import type { Dialect } from './dialect.ts';
+import { byPlace, Findings, RUNTIME_FILE } from './findings.ts';
+import type { GatewayFile } from './gateway-file.ts';
+import type { Issue } from './issue.ts';
+import { environmentOf, withReferences } from './references.ts';
+import type { Environment } from './references.ts';
+import { deepFreeze } from './resolve/freeze.ts';
+import { kindRules, takeApart } from './resolve/kinds/table.ts';
+import { resolved } from './resolve/snapshot.ts';
+import { shownName } from './shown.ts';
+import type { Snapshot } from './snapshot.ts';
+import { readSource } from './source.ts';
+import type { ConfigSource } from './source.ts';
+import { memberOf, treeOf, withMember } from './tree.ts';
+import type { Path, Tree } from './tree.ts';
+import { defaults, validated, warnInert } from './validate.ts';
+
+export type { ConfigSource, Environment };
+
+/** A model entry that was added while the server runs. */
+export interface RuntimeModel {
+  /** One `model_list` entry as given to `POST /model/new`. */
+  readonly entry: unknown;
+  /** Id of the route it becomes. */
+  readonly id: string;
+}
+
+export type Loaded =
+  | { readonly ok: true; readonly snapshot: Snapshot; readonly source: ConfigSource }
+  | { readonly ok: false; readonly issues: readonly Issue[] };
+
+/**
+ * Reads, validates and resolves a configuration file with its includes and runtime additions.
+ * @returns a snapshot and the source it was made of, or every issue (errors and warnings), sorted by place
+ */
+export function loadConfig(path: string, env: Environment, runtime: readonly RuntimeModel[] = []): Loaded {
+  const read = readSource(path);
+  if (!read.ok) return { ok: false, issues: read.issues.toSorted(byPlace) };
+  return overlay(read.source, env, runtime);
+}
+
+/**
+ * The same text with other runtime additions, by the same path as the file. Issues of an addition name no line and
+ * start their path at the entry: `litellm_params.api_base`.
+ */
+export function overlay(source: ConfigSource, env: Environment, runtime: readonly RuntimeModel[]): Loaded {
+  const written = withRuntime(source.tree, runtime);
+  const findings = new Findings(written);
+  const own = environmentOf(written, env);
+  const tree = withCredentials(withReferences(written, env, own, findings), findings);
+  findings.about(tree);
+  const value = soundParts(validated(tree, findings), findings);
+  const skipped = skippedEntries(value, findings);
+  const kept = (path: Path): boolean => !(path[0] === 'model_list' && skipped.has(Number(path[1])));
+  warnInert(tree, findings, kept);
+  if (value.model_list.length === 0)
+    findings.warn(
+      ['model_list'],
+      'no model is configured',
+      'add entries to model_list, or by POST /model/new',
+    );
+  const runtimeIds = runtime.map((model) => model.id);
+  const catalogue = new Catalogue();
+  const parts = resolved({ file: value, tree, written, env: own, findings, catalogue, skipped, runtimeIds });
+  // What is left out cannot be wrong; that it is left out is the one thing to say about it.
+  const issues = findings.issues((path, severity) => severity === 'warning' || kept(path));
+  if (issues.some((issue) => issue.severity === 'error')) return { ok: false, issues };
+  const snapshot = deepFreeze({
+    version: versionOf(source, runtime),
+    files: source.files,
+    ...parts,
+    warnings: issues,
+  });
+  return { ok: true, snapshot, source };
+}
+
+function withRuntime(tree: Tree, runtime: readonly RuntimeModel[]): Tree {
+  if (tree.kind !== 'map' || runtime.length === 0) return tree;
+  const list = memberOf(tree, 'model_list');
+  const added = runtime.map((model) => treeOf(model.entry, RUNTIME_FILE));
+  if (list?.kind === 'list')
+    return withMember(tree, 'model_list', { ...list, items: [...list.items, ...added] });
+  const place = { file: tree.file, offset: tree.offset };
+  return withMember(tree, 'model_list', { kind: 'list', items: added, ...place });
+}
+
+/** Broken sections are replaced by their defaults, so that the rest can still be checked in the same run. */
+function soundParts(value: GatewayFile, findings: Findings): GatewayFile {
+  const dflt = defaults();
+  const sound = (key: keyof GatewayFile): boolean => findings.soundAt([key]);
+  return {
+    model_list: Array.isArray(value.model_list) ? value.model_list : [],
+    credential_list: Array.isArray(value.credential_list) ? value.credential_list : [],
+    general_settings: sound('general_settings') ? value.general_settings : dflt.general_settings,
+    litellm_settings: sound('litellm_settings') ? value.litellm_settings : dflt.litellm_settings,
+    router_settings: sound('router_settings') ? value.router_settings : dflt.router_settings,
+  };
+}
+
+/** Positions of entries of another kind, when the operator wants them left out; warns once for each. */
+function skippedEntries(value: GatewayFile, findings: Findings): ReadonlySet<number> {
+  const skipped = new Set<number>();
+  if (!value.general_settings.skip_unsupported_models) return skipped;
+  const dialect: Dialect = dialectOf(value.general_settings.dialect);
+  value.model_list.forEach((entry: unknown, index) => {
+    const params = member(entry, 'litellm_params');
+    const model = member(params, 'model');
+    const provider = member(params, 'custom_llm_provider');
+    if (typeof model !== 'string') return;
+    const name = takeApart(model, typeof provider === 'string' ? provider : undefined, dialect);
+    if (name.kind !== null) return;
+    skipped.add(index);
+    const what =
+      name.prefix === '' ? 'it has no kind prefix' : `${shownName(name.prefix)} is no kind of gateway`;
+    findings.warn(
+      ['model_list', index, 'litellm_params', 'model'],
+      `the entry is left out: ${what}`,
+      `write ${kindRules(dialect)}`,
+    );
+  });
+  return skipped;
+}
+
+/** Entries are looked at before they are known to be sound. */
+function member(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? Object.getOwnPropertyDescriptor(value, key)?.value
+    : undefined;
+}
+
+/** First 12 hex digits: enough to tell versions apart in a log, short enough to read aloud. */
+function versionOf(source: ConfigSource, runtime: readonly RuntimeModel[]): string {
+  const hash = createHash('sha256').update(source.digest);
+  for (const model of runtime) hash.update(JSON.stringify([model.id, model.entry]));
+  return hash.digest('hex').slice(0, 12);
+}

@@ -1,0 +1,47 @@
+// Reads one configuration file as text, with its limits. The only file of this room that touches the disk for
+// reading; it never parses.
+import { readFileSync, statSync } from 'node:fs';
+
+/** Ten times a 10,000-entry file is still far below; beyond it is a mistake such as a log file. */
+const LIMIT_BYTES = 10 * 1024 * 1024;
+
+/** What came of reading, with the reason and the mend when nothing did. */
+export type ReadText =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly message: string; readonly mend: string };
+
+/** The text of a file, UTF-8, a byte order mark taken off. */
+export function readText(path: string): ReadText {
+  let bytes: Buffer;
+  try {
+    const stat = statSync(path);
+    if (stat.isDirectory()) return wrong('is a folder, not a file', 'name the configuration file itself');
+    if (stat.size > LIMIT_BYTES)
+      return wrong(`is ${stat.size} bytes large; the limit is ${LIMIT_BYTES}`, 'split it with include');
+    bytes = readFileSync(path);
+  } catch (cause) {
+    return unreadable(cause);
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return { ok: true, text };
+  } catch {
+    return wrong('is not UTF-8 text', 'save the file as UTF-8');
+  }
+}
+
+function unreadable(cause: unknown): ReadText {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+  if (code === 'ENOENT' || code === 'ENOTDIR')
+    return wrong(
+      'the file does not exist',
+      'check the path; it is relative to the folder the command runs in',
+    );
+  if (code === 'EACCES' || code === 'EPERM')
+    return wrong('the file may not be read', 'give the user that runs the proxy the right to read it');
+  return wrong(`the file could not be read (${code})`, 'check the path and the disk');
+}
+
+function wrong(message: string, mend: string): ReadText {
+  return { ok: false, message, mend };
+}

@@ -1,0 +1,58 @@
+// api_base -> origin and path prefix, with every way to write it wrong answered by the way to write it right.
+// Messages show no more of a URL than its scheme, host and path: credentials stand elsewhere in it. Pure.
+import type { Kind } from './kinds/kind.ts';
+
+interface Base {
+  readonly origin: string;
+  readonly pathPrefix: string;
+  /** Normalised, ASCII, without trailing slashes: fit for a response header. */
+  readonly shown: string;
+}
+
+export type BaseVerdict =
+  | { readonly ok: true; readonly base: Base }
+  | {
+      readonly ok: false;
+      readonly message: string;
+      /** What to write instead, or null when it cannot be told. */
+      readonly instead: string | null;
+      readonly advice: string;
+    };
+
+const ENDPOINT = /\/(chat\/completions|completions|embeddings|responses|messages|models)$/;
+
+/** @param text api_base as configured */
+export function baseOf(text: string, kind: Kind): BaseVerdict {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    return wrong(
+      'must be a URL that begins with http:// or https://',
+      null,
+      'for example https://gateway.example.com',
+    );
+  const path = url.pathname.replace(/\/+$/, '');
+  const plain = `${url.origin}${path}`;
+  if (url.username !== '' || url.password !== '')
+    return wrong('must not hold credentials', plain, 'and put the key into api_key');
+  if (url.search !== '' || url.hash !== '' || /[?#]/.test(text))
+    return wrong('must not hold a query or a fragment', plain, '');
+  const endpoint = ENDPOINT.exec(path)?.[0];
+  if (endpoint !== undefined)
+    return wrong(
+      `must not name an endpoint; ${endpoint} is appended by the proxy`,
+      mended(url.origin, path.slice(0, -endpoint.length), kind),
+      '',
+    );
+  const verdict = kind.pathPrefix(path);
+  if (!verdict.ok) return wrong(verdict.message, `${url.origin}${verdict.mendedPath}`, '');
+  return { ok: true, base: { origin: url.origin, pathPrefix: verdict.pathPrefix, shown: plain } };
+}
+
+function mended(origin: string, path: string, kind: Kind): string {
+  const verdict = kind.pathPrefix(path);
+  return `${origin}${verdict.ok ? path : verdict.mendedPath}`;
+}
+
+function wrong(message: string, instead: string | null, advice: string): BaseVerdict {
+  return { ok: false, message, instead, advice };
+}

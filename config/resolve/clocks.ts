@@ -1,0 +1,51 @@
+// The four clocks of an entry: its own, else the defaults of all entries, else the schema's. Pure; seconds in,
+// milliseconds out.
+import type { DefaultParams, EntryParams, GatewayFile } from '../gateway-file.ts';
+import type { Clocks } from '../snapshot.ts';
+
+type Seconds = number | string | undefined;
+
+/** What the sections state for all entries; `totalStated`: the operator wrote a total of their own. */
+export interface ClockDefaults {
+  readonly firstByte: Seconds;
+  readonly streamFirstByte: Seconds;
+  readonly params: DefaultParams;
+  readonly totalStated: boolean;
+}
+
+/** Precedence as in the dialect: entry, `default_litellm_params`, `router_settings`, `request_timeout`. */
+export function clockDefaults(
+  router: GatewayFile['router_settings'],
+  litellm: GatewayFile['litellm_settings'],
+  totalStated: boolean,
+): ClockDefaults {
+  const params = router.default_litellm_params;
+  return {
+    firstByte: params.timeout ?? router.timeout ?? litellm.request_timeout,
+    streamFirstByte: params.stream_timeout ?? router.stream_timeout,
+    params,
+    totalStated,
+  };
+}
+
+/** A total that nobody stated is never shorter than the other clocks: `timeout: 7200` must mean two hours. */
+export function clocksOf(entry: EntryParams, dflt: ClockDefaults): Clocks {
+  const firstByteMs = ms(entry.timeout ?? dflt.firstByte);
+  const streamFirstByteMs = ms(
+    entry.stream_timeout ?? dflt.streamFirstByte ?? entry.timeout ?? dflt.firstByte,
+  );
+  const idleMs = ms(entry.idle_timeout ?? dflt.params.idle_timeout);
+  const totalMs = ms(entry.total_timeout ?? dflt.params.total_timeout);
+  const stated = entry.total_timeout !== undefined || dflt.totalStated;
+  return {
+    connectMs: ms(entry.connect_timeout ?? dflt.params.connect_timeout),
+    firstByteMs,
+    streamFirstByteMs,
+    idleMs,
+    totalMs: stated || totalMs === 0 ? totalMs : Math.max(totalMs, firstByteMs, streamFirstByteMs, idleMs),
+  };
+}
+
+function ms(seconds: Seconds): number {
+  return Math.round(Number(seconds) * 1000);
+}

@@ -1,0 +1,48 @@
+// Which entries hand client headers upstream: the global switch, or names and patterns per model. An empty list
+// means all, because that is what it means in the dialect. Pure.
+import type { Findings } from '../findings.ts';
+import type { GatewayFile } from '../gateway-file.ts';
+import { nearest } from '../nearest.ts';
+import { shownName } from '../shown.ts';
+import { patternOf } from './groups.ts';
+
+const ALL: ReadonlySet<string> = new Set(['*', 'all-proxy-models']);
+const PATH = ['litellm_settings', 'model_group_settings', 'forward_client_headers_to_llm_api'] as const;
+
+/** Tells for a model name - an entry's, or one that is asked for under a wildcard - whether its calls carry client headers. */
+export type Forwards = (group: string) => boolean;
+
+export function forwarding(
+  general: GatewayFile['general_settings'],
+  litellm: GatewayFile['litellm_settings'],
+): Forwards {
+  if (general.forward_client_headers_to_llm_api) return () => true;
+  const names = litellm.model_group_settings?.forward_client_headers_to_llm_api;
+  if (names === undefined) return () => false;
+  if (names.length === 0 || names.some((name) => ALL.has(name))) return () => true;
+  const exact = new Set(names);
+  const patterns = names.filter((name) => name.includes('*')).map(patternOf);
+  return (group) => exact.has(group) || patterns.some((pattern) => pattern.test(group));
+}
+
+/** A listed name that no entry bears would switch nothing on, silently. */
+export function warnUnmatched(
+  litellm: GatewayFile['litellm_settings'],
+  groups: readonly string[],
+  findings: Findings,
+): void {
+  const names = litellm.model_group_settings?.forward_client_headers_to_llm_api ?? [];
+  names.forEach((name, index) => {
+    if (ALL.has(name) || groups.includes(name)) return;
+    if (groups.some((group) => group.includes('*') && patternOf(group).test(name))) return; // asked for by that name
+    const pattern = name.includes('*') ? patternOf(name) : null;
+    if (pattern !== null && groups.some((group) => pattern.test(group))) return;
+    const near = nearest(name, groups);
+    const mend = near === null ? 'write a model_name of model_list' : `did you mean ${near}?`;
+    findings.warn(
+      [...PATH, index],
+      `no model_name matches ${shownName(name)}, so this line does nothing`,
+      mend,
+    );
+  });
+}

@@ -1,0 +1,25 @@
+// Ids of model entries: records, headers and admin calls name an entry by its id, so it must be the same after each
+// restart and on each replica. Pure.
+import { createHash } from 'node:crypto';
+import { plainOf } from '../tree.ts';
+import type { Tree } from '../tree.ts';
+
+/**
+ * Lower-case hex SHA-256 over the model name and the parameters as written: references stay unresolved, so that a
+ * key which rotates in the environment does not change the id.
+ */
+export function computedId(modelName: string, writtenParams: Tree): string {
+  return createHash('sha256')
+    .update(modelName)
+    .update('\0')
+    .update(canonical(plainOf(writtenParams)))
+    .digest('hex');
+}
+
+/** JSON with sorted keys. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(',')}}`;
+}

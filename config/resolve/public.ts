@@ -1,0 +1,40 @@
+// What an entry shows of itself in model listings: its parameters and facts without anything secret-like. The rule
+// is by name, because keys without effect are carried along unread and may hold another vendor's credentials.
+import type { Tree } from '../tree.ts';
+
+const MASK = '[secret]';
+
+/** `api_key`, `client_secret`, `vertex_credentials`, `aws_access_key_id`, `azure_ad_token`, ... */
+const SECRET_NAME =
+  /(^|[_-])(key|key_id|keys|secret|secrets|password|passwd|credential|credentials|auth|authorization|bearer|cookie)$/i;
+
+/** Ends in `token` or `tokens`, but is neither a price nor a limit. */
+function isTokenName(name: string): boolean {
+  return /(^|[_-])token$/i.test(name) && !/per[_-]|cost/i.test(name);
+}
+
+function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name) || isTokenName(name);
+}
+
+/** A plain copy of a tree with secrets masked; `drop` names members that are left out at the top. */
+export function publicOf(tree: Tree | undefined, drop: readonly string[] = []): Record<string, unknown> {
+  const plain: Record<string, unknown> = {};
+  if (tree?.kind !== 'map') return plain;
+  for (const [key, member] of tree.members) {
+    if (drop.includes(key) || key === '__proto__') continue;
+    if (member.tree.kind === 'scalar' && member.tree.value === null) continue;
+    plain[key] = masked(key, member.tree);
+  }
+  return plain;
+}
+
+function masked(key: string, tree: Tree): unknown {
+  if (isSecretName(key)) return MASK;
+  if (tree.kind === 'list') return tree.items.map((item) => masked('', item));
+  if (tree.kind === 'scalar') return tree.value;
+  // Header values are secrets whatever the header's name.
+  if (key === 'extra_headers' || key === 'headers')
+    return Object.fromEntries([...tree.members.keys()].map((name) => [name, MASK]));
+  return publicOf(tree);
+}

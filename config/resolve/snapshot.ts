@@ -1,0 +1,175 @@
+// The validated file -> Snapshot: settings in the units the server reads them in, and one route per entry. Pure;
+// it reports through the findings and reads nothing but its arguments.
+import type { Catalogue } from '../catalogue.ts';
+import { dialectOf } from '../dialect.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Findings } from '../findings.ts';
+import type { GatewayFile } from '../gateway-file.ts';
+import type { Environment } from '../references.ts';
+import type { Secret } from '../secret.ts';
+import type { Route, Snapshot } from '../snapshot.ts';
+import { memberOf, nodeAt } from '../tree.ts';
+import type { Tree } from '../tree.ts';
+import { clockDefaults } from './clocks.ts';
+import { forwarding, warnUnmatched } from './forwarding.ts';
+import { exactGroups, wildcardGroups } from './groups.ts';
+import { headersAt, joinHeaders } from './headers.ts';
+import { computedId } from './ids.ts';
+import { inspect, keyAt, routeOf } from './route.ts';
+import type { Surroundings } from './route.ts';
+
+const MIB = 1024 * 1024;
+
+/** What resolving needs beside the file itself. */
+export interface Material {
+  readonly file: GatewayFile;
+  /** The tree with references resolved, and as it was written. */
+  readonly tree: Tree;
+  readonly written: Tree;
+  readonly env: Environment;
+  readonly findings: Findings;
+  readonly catalogue: Catalogue;
+  /** Positions in model_list that are left out. */
+  readonly skipped: ReadonlySet<number>;
+  /** Ids of the last entries of model_list, which came at run time. */
+  readonly runtimeIds: readonly string[];
+}
+
+/** All of a snapshot but its name, its files and its warnings. */
+export function resolved(material: Material): Omit<Snapshot, 'version' | 'files' | 'warnings'> {
+  const { general_settings: general, litellm_settings: litellm } = material.file;
+  const dialect = dialectOf(general.dialect);
+  const routes = routesOf(material, dialect);
+  const compressed = general.accept_compressed_requests;
+  return {
+    dialect,
+    routes,
+    groups: exactGroups(routes),
+    wildcards: wildcardGroups(routes),
+    masterKey: masterKeyOf(material),
+    allowUnauthenticated: general.allow_unauthenticated,
+    storeModelInDb: general.store_model_in_db ?? /^true$/i.test(material.env['STORE_MODEL_IN_DB'] ?? ''),
+    alwaysIncludeStreamUsage: general.always_include_stream_usage,
+    headers: {
+      forwardAll: general.forward_client_headers_to_llm_api,
+      forwardPrefixes: general.forward_header_prefixes.map((prefix) => prefix.toLowerCase()),
+      deny: general.deny_headers.map((name) => name.toLowerCase()),
+    },
+    forwards: forwarding(general, litellm),
+    limits: {
+      requestBytes: Math.round(general.max_request_size_mb * MIB),
+      headerCount: general.max_request_headers,
+      jsonDepth: general.max_json_depth,
+      inflatedBytes: compressed === undefined ? null : Math.round(compressed.max_inflated_mb * MIB),
+    },
+    journal: {
+      fsyncIntervalMs: general.journal.fsync_interval_ms,
+      segmentBytes: general.journal.segment_mb * MIB,
+      whenUnwritable: general.journal.when_unwritable,
+    },
+    cors: general.cors === undefined ? null : { allowOrigins: general.cors.allow_origins },
+    tagHeaders: litellm.extra_spend_tag_headers.map((name) => name.toLowerCase()),
+    userHeader: general.user_header_name?.toLowerCase() ?? null,
+    drainMs: Math.round(Number(general.drain_seconds) * 1000),
+  };
+}
+
+/** The file's key, else one from the environment; an empty variable counts as none. */
+function masterKeyOf({ file, env, findings }: Material): Secret | null {
+  const path = ['general_settings', 'master_key'];
+  const written = file.general_settings.master_key;
+  if (written !== undefined) return keyAt(written, path, findings);
+  const variable = ['PROXY_MASTER_KEY', 'LITELLM_MASTER_KEY'].find((name) => (env[name] ?? '') !== '');
+  return variable === undefined
+    ? null
+    : keyAt(env[variable], path, findings, `the environment variable ${variable}`);
+}
+
+function routesOf(material: Material, dialect: Dialect): readonly Route[] {
+  const { file, tree, written, findings, skipped, runtimeIds } = material;
+  const around = surroundingsOf(material, dialect);
+  const firstRuntime = file.model_list.length - runtimeIds.length;
+  const ids = new Ids(findings);
+  const routes: Route[] = [];
+  const groups: string[] = [];
+  file.model_list.forEach((entry, index) => {
+    const path = ['model_list', index];
+    if (skipped.has(index)) return;
+    const node = nodeAt(tree, path);
+    if (!findings.soundAt(path)) {
+      if (node !== undefined) inspect(entry, { path, tree: node }, around);
+      return;
+    }
+    const params = nodeAt(written, [...path, 'litellm_params']);
+    if (node === undefined || params === undefined) return;
+    groups.push(entry.model_name);
+    const given = runtimeIds[index - firstRuntime] ?? entry.model_info?.id;
+    const id =
+      given === undefined ? ids.computed(computedId(entry.model_name, params)) : ids.given(given, index);
+    const source = index >= firstRuntime ? 'runtime' : 'config';
+    const route = routeOf({ entry, path, tree: node, id, source }, around);
+    if (route !== null) routes.push(route);
+  });
+  warnUnmatched(file.litellm_settings, [...new Set(groups)], findings);
+  return routes;
+}
+
+function surroundingsOf({ file, tree, findings, catalogue }: Material, dialect: Dialect): Surroundings {
+  const params = file.router_settings.default_litellm_params;
+  const path = ['router_settings', 'default_litellm_params'];
+  const alias = headersAt(params.headers, [...path, 'headers'], dialect, findings);
+  const headers = joinHeaders(
+    alias,
+    headersAt(params.extra_headers, [...path, 'extra_headers'], dialect, findings),
+  );
+  if (
+    headers.has('authorization') &&
+    file.model_list.some((entry) => entry.litellm_params?.api_key !== undefined)
+  ) {
+    const spot = alias.has('authorization') ? 'headers' : 'extra_headers';
+    const message = 'authorization is sent for entries without api_key only';
+    findings.warn([...path, spot], message, 'remove it, or the api_key of the entries that need it', 'key');
+  }
+  const totalStated = memberOf(nodeAt(tree, path), 'total_timeout') !== undefined;
+  return {
+    dialect,
+    clocks: clockDefaults(file.router_settings, file.litellm_settings, totalStated),
+    headers,
+    forwards: forwarding(file.general_settings, file.litellm_settings),
+    catalogue,
+    findings,
+    bases: new Map(),
+  };
+}
+
+/** Hands out ids; no two entries get the same. */
+class Ids {
+  readonly #taken = new Map<string, number>();
+  readonly #findings: Findings;
+
+  constructor(findings: Findings) {
+    this.#findings = findings;
+  }
+
+  /** Entries that are alike in every letter get -2, -3, ... in their order. */
+  computed(id: string): string {
+    let free = id;
+    for (let count = 2; this.#taken.has(free); count += 1) free = `${id}-${count}`;
+    this.#taken.set(free, -1);
+    return free;
+  }
+
+  /** An id that an operator chose stands for one entry. */
+  given(id: string, index: number): string {
+    if (this.#taken.has(id)) {
+      const message = 'another entry has this id; records could not be told apart';
+      this.#findings.error(
+        ['model_list', index, 'model_info', 'id'],
+        message,
+        'choose another id, or remove it',
+      );
+    }
+    this.#taken.set(id, index);
+    return id;
+  }
+}

@@ -1,0 +1,60 @@
+// The schema as this code reads it: one JSON file is the source of validation, defaults, types and docs.
+// It holds no $ref and no anyOf, so a path through a configuration is a path through the schema.
+import source from '../schemas/gateway.json' with { type: 'json' };
+import type { Path } from './tree.ts';
+
+/** The part of JSON Schema that `schemas/gateway.json` uses, and four words of our own. */
+export interface SchemaNode {
+  readonly title?: string;
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | SchemaNode;
+  readonly items?: SchemaNode;
+  readonly enum?: readonly unknown[];
+  readonly minLength?: number;
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  /** `none`: a key of the dialect that is accepted, warned about and otherwise ignored. */
+  readonly 'x-effect'?: string;
+  /** The value holds a secret: no message shows it. Holds for all below. */
+  readonly 'x-secret'?: boolean;
+  /** How messages call the expected value, e.g. `a number of seconds`. */
+  readonly 'x-says'?: string;
+}
+
+export const OWN_WORDS = ['x-effect', 'x-secret', 'x-says'] as const;
+
+// The import's inferred type is a literal type of 600 members, each of its own shape; this is what they share.
+export const SCHEMA = source as unknown as SchemaNode;
+
+/** The schema of one step below, or undefined where the schema says nothing. */
+export function below(schema: SchemaNode | undefined, step: string | number): SchemaNode | undefined {
+  if (schema === undefined) return undefined;
+  if (typeof step === 'number') return schema.items;
+  const properties = schema.properties;
+  if (properties !== undefined && Object.hasOwn(properties, step)) return properties[step];
+  return typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
+}
+
+export function isInert(schema: SchemaNode | undefined): boolean {
+  return schema?.['x-effect'] === 'none';
+}
+
+/** Whether the value at a path is, or lies in, a secret. */
+export function isSecretAt(path: Path): boolean {
+  let schema: SchemaNode | undefined = SCHEMA;
+  for (const step of path) {
+    schema = below(schema, step);
+    if (schema?.['x-secret'] === true) return true;
+  }
+  return false;
+}
+
+/** The types a schema names, as a list; empty = any. */
+export function typesOf(schema: SchemaNode | undefined): readonly string[] {
+  const type = schema?.type;
+  if (type === undefined) return [];
+  return typeof type === 'string' ? [type] : type;
+}

@@ -1,0 +1,149 @@
+// Types of the resolved world. A Snapshot is frozen: it is replaced, never edited. Everything that can be
+// computed from the configuration is computed when it is loaded, so that a request only reads.
+import type { Dialect } from './dialect.ts';
+import type { Issue } from './issue.ts';
+import type { Secret } from './secret.ts';
+
+/** The four clocks of one upstream call, milliseconds; 0 switches a clock off. */
+export interface Clocks {
+  /** Until the TCP/TLS connection stands. */
+  readonly connectMs: number;
+  /** From sending until the response's status line, for calls that do not stream. */
+  readonly firstByteMs: number;
+  /** The same for streamed calls. */
+  readonly streamFirstByteMs: number;
+  /** Longest silence between two chunks of the response. */
+  readonly idleMs: number;
+  /** From the first attempt to the last byte. */
+  readonly totalMs: number;
+}
+
+/**
+ * A rate table in pico-dollars (1e-12 USD): integers, so that sums are exact. `null` = no such rate stated.
+ * 3e-06 USD per token is 3_000_000.
+ */
+export interface Prices {
+  readonly input: number | null;
+  readonly output: number | null;
+  readonly cacheRead: number | null;
+  readonly cacheWrite: number | null;
+  /** A flat price per request (`input_cost_per_request`). */
+  readonly perRequest: number | null;
+}
+
+export type KindName = 'proxy' | 'compat';
+
+/** One model entry, resolved: where a request for it goes and under which rules. */
+export interface Route {
+  /** Deployment id: `model_info.id`, else a SHA-256 over the entry (stable over restarts). */
+  readonly id: string;
+  /** `model_name`: what clients ask for; may contain `*`. */
+  readonly group: string;
+  /** Runtime routes came by `/model/new`. */
+  readonly source: 'config' | 'runtime';
+  readonly kind: KindName;
+  /** The prefix as written: `litellm_proxy` or `openai`; recorded as `custom_llm_provider`. */
+  readonly provider: string;
+  /** The upstream's name for the model, verbatim; may contain `*` for wildcards. */
+  readonly upstreamModel: string;
+  /** `litellm_params.model` as written, for model info. */
+  readonly model: string;
+  /** `scheme://host[:port]`: key of the connection pool. */
+  readonly origin: string;
+  /** Path to which the endpoint is appended (`/chat/completions`): ends in `/v1` or alike, never in a slash. */
+  readonly pathPrefix: string;
+  /** api_base as configured, query and credentials removed; shown in headers, rows and model info. */
+  readonly apiBase: string;
+  readonly apiKey: Secret | null;
+  /** Operator's headers, lower-case names; entry's over router-wide ones. Values may be secrets. */
+  readonly staticHeaders: readonly (readonly [name: string, value: Secret])[];
+  /** Whether client headers are forwarded for this entry; under a wildcard ask `Snapshot.forwards` for the name. */
+  readonly forwardClientHeaders: boolean;
+  /** Compat-type upstreams never see the dialect's control members. */
+  readonly stripsControlMembers: boolean;
+  readonly clocks: Clocks;
+  /** The entry's own prices (litellm_params or model_info), or null. */
+  readonly prices: Prices | null;
+  /** The catalogue's prices for the upstream model, or null. For wildcards look up per model. */
+  readonly cataloguePrices: Prices | null;
+  /** Relative share inside a group (`weight`, else `rpm`, else `tpm`, else 1). */
+  readonly weight: number;
+  /** `model_info` as answered by `/model/info`: configured members over catalogue facts; no secrets. */
+  readonly info: Readonly<Record<string, unknown>>;
+  /** litellm_params as answered by `/model/info`: without api_key, header values and other secrets. */
+  readonly publicParams: Readonly<Record<string, unknown>>;
+}
+
+/** Routes whose `model_name` holds a `*`, most specific first. */
+export interface WildcardGroup {
+  /** The `model_name`, e.g. `*` or `anthropic/*`. */
+  readonly pattern: string;
+  /** Anchored at both ends, one group per `*`. */
+  readonly regex: RegExp;
+  readonly routes: readonly Route[];
+}
+
+export interface HeaderSettings {
+  /** Forwarding for all entries (`general_settings.forward_client_headers_to_llm_api`). */
+  readonly forwardAll: boolean;
+  /** Lower-case prefixes forwarded when forwarding is on, e.g. `x-`, `anthropic-`, `openai-beta`. */
+  readonly forwardPrefixes: readonly string[];
+  /** Lower-case names or prefixes ending in `*` never forwarded, beside the built-in ones. */
+  readonly deny: readonly string[];
+}
+
+export interface Limits {
+  /** Largest request body, bytes (413 above). */
+  readonly requestBytes: number;
+  /** Most request headers (431 above). */
+  readonly headerCount: number;
+  /** Deepest JSON nesting (400 above). */
+  readonly jsonDepth: number;
+  /** null: compressed request bodies are refused (415); else the largest inflated size, bytes. */
+  readonly inflatedBytes: number | null;
+}
+
+export interface JournalSettings {
+  /** Longest time a record may lie in the operating system's cache before fsync, ms. 0 = every write. */
+  readonly fsyncIntervalMs: number;
+  readonly segmentBytes: number;
+  /** What new requests get while the journal cannot be written: `block` = 503, `serve` = served and counted as at risk. */
+  readonly whenUnwritable: 'block' | 'serve';
+}
+
+export interface CorsSettings {
+  readonly allowOrigins: readonly string[];
+}
+
+export interface Snapshot {
+  /** SHA-256 (first 12 hex) over all that was read; names the configuration in logs and `/health/readiness`. */
+  readonly version: string;
+  /** Every file read, main one first: what a watcher must watch. */
+  readonly files: readonly string[];
+  readonly dialect: Dialect;
+  /** Config order, runtime additions after. */
+  readonly routes: readonly Route[];
+  /** Exact names (no `*`) -> their routes. */
+  readonly groups: ReadonlyMap<string, readonly Route[]>;
+  readonly wildcards: readonly WildcardGroup[];
+  /** null: no key configured; the server then binds to loopback only. */
+  readonly masterKey: Secret | null;
+  /** Serve without a key on other than loopback addresses. */
+  readonly allowUnauthenticated: boolean;
+  readonly storeModelInDb: boolean;
+  /** `undefined`: ask upstream for usage, keep it from clients that did not ask; true: hand it on; false: never ask. */
+  readonly alwaysIncludeStreamUsage: boolean | undefined;
+  readonly headers: HeaderSettings;
+  /** Whether calls for this model name (as clients ask for it) carry client headers upstream. Pure. */
+  readonly forwards: (model: string) => boolean;
+  readonly limits: Limits;
+  readonly journal: JournalSettings;
+  readonly cors: CorsSettings | null;
+  /** Header names whose values become tags `name: value` (`litellm_settings.extra_spend_tag_headers`). */
+  readonly tagHeaders: readonly string[];
+  /** Header that names the end user (`general_settings.user_header_name`), lower-case. */
+  readonly userHeader: string | null;
+  readonly drainMs: number;
+  /** Accepted but doubtful things; also keys of the dialect that have no effect here. */
+  readonly warnings: readonly Issue[];
+}

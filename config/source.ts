@@ -1,0 +1,150 @@
+// A configuration file with all it includes, as one tree: what a reload reads, and what runtime additions are laid
+// over. It resolves nothing and validates nothing but the includes themselves.
+import { createHash } from 'node:crypto';
+import { dirname, join, isAbsolute, resolve } from 'node:path';
+import { Findings } from './findings.ts';
+import type { Issue } from './issue.ts';
+import { parse } from './parse.ts';
+import { readText } from './read.ts';
+import { memberOf } from './tree.ts';
+import type { MapTree, Member, Tree } from './tree.ts';
+
+/** The text that was read, parsed and joined; a value to keep beside the snapshot it led to. */
+export interface ConfigSource {
+  /** Absolute paths, the main file first. */
+  readonly files: readonly string[];
+  readonly tree: Tree;
+  /** Lower-case hex SHA-256 over the texts in reading order. */
+  readonly digest: string;
+}
+
+export type ReadSource =
+  | { readonly ok: true; readonly source: ConfigSource }
+  | { readonly ok: false; readonly issues: readonly Issue[] };
+
+interface Pending {
+  /** As issues print it. */
+  readonly name: string;
+  /** Absolute paths of the files that led here. */
+  readonly chain: readonly string[];
+}
+
+/** Reads a file and its includes (paths are relative to the folder of the main file, also in included files). */
+export function readSource(path: string): ReadSource {
+  const folder = dirname(path);
+  const files: string[] = [];
+  const hash = createHash('sha256');
+  const issues: Issue[] = [];
+  const pending: Pending[] = [{ name: path, chain: [] }];
+  let joined: Tree | null = null;
+
+  for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
+    const absolute = resolve(next.name);
+    files.push(absolute);
+    const read = readText(next.name);
+    if (!read.ok) {
+      // An included file's existence was asked where the include stands; only the main file comes here.
+      issues.push({
+        severity: 'error',
+        file: next.name,
+        line: 0,
+        column: 0,
+        path: '',
+        message: read.message,
+        mend: read.mend,
+      });
+      break;
+    }
+    hash.update(read.text).update('\0');
+    const parsed = parse(next.name, read.text);
+    if (!parsed.ok) {
+      issues.push(...parsed.issues);
+      continue;
+    }
+    const { tree, included, problems } = takeIncludes(parsed.tree, folder, files, pending, {
+      ...next,
+      chain: [...next.chain, absolute],
+    });
+    issues.push(...problems);
+    pending.push(...included);
+    joined = joined === null ? tree : merged(joined, tree);
+  }
+  if (issues.length > 0 || joined === null) return { ok: false, issues };
+  return { ok: true, source: Object.freeze({ files, tree: joined, digest: hash.digest('hex') }) };
+}
+
+/** The tree without its `include`, and the files to read next. */
+function takeIncludes(
+  tree: Tree,
+  folder: string,
+  read: readonly string[],
+  waiting: readonly Pending[],
+  self: Pending,
+) {
+  const findings = new Findings(tree);
+  const included: Pending[] = [];
+  const list = memberOf(tree, 'include');
+  const known = new Set([...read, ...waiting.map((one) => resolve(one.name))]);
+  const items = list?.kind === 'list' ? list.items : [];
+  if (list !== undefined && list.kind !== 'list' && !(list.kind === 'scalar' && list.value === null))
+    findings.error(
+      ['include'],
+      'must be a list of file paths',
+      'write each path on a line of its own: - models.yaml',
+    );
+  items.forEach((item, index) => {
+    const path = ['include', index];
+    const text = item.kind === 'scalar' && typeof item.value === 'string' ? item.value : '';
+    if (text === '') return findings.error(path, 'must be a file path', 'write it as text: - models.yaml');
+    const name = isAbsolute(text) ? text : join(folder, text);
+    const absolute = resolve(name);
+    if (self.chain.includes(absolute))
+      return findings.error(
+        path,
+        `'${text}' includes itself, directly or by way of others`,
+        'remove this line',
+      );
+    if (known.has(absolute))
+      return findings.error(
+        path,
+        `'${text}' is included twice; its lists would be doubled`,
+        'remove one of the two',
+      );
+    const there = readText(name);
+    if (!there.ok)
+      return findings.error(
+        path,
+        `'${text}' ${there.message.replace(/^the file /, '')}`,
+        includeMend(there.mend),
+      );
+    known.add(absolute);
+    included.push({ name, chain: self.chain });
+  });
+  return { tree: without(tree, 'include'), included, problems: findings.issues() };
+}
+
+function includeMend(mend: string): string {
+  return mend.startsWith('check the path;')
+    ? 'check the path; it is relative to the folder of the main file'
+    : mend;
+}
+
+function without(tree: Tree, key: string): Tree {
+  if (tree.kind !== 'map' || !tree.members.has(key)) return tree;
+  const members = new Map(tree.members);
+  members.delete(key);
+  return { ...tree, members };
+}
+
+/** Lists are extended, mappings merged member by member, any other value is the later file's. */
+function merged(base: Tree, over: Tree): Tree {
+  if (base.kind === 'list' && over.kind === 'list') return { ...base, items: [...base.items, ...over.items] };
+  if (base.kind !== 'map' || over.kind !== 'map') return over;
+  const members = new Map<string, Member>(base.members);
+  for (const [key, member] of over.members) {
+    const old = members.get(key);
+    members.set(key, old === undefined ? member : { ...member, tree: merged(old.tree, member.tree) });
+  }
+  const result: MapTree = { ...base, members };
+  return result;
+}

@@ -1,0 +1,239 @@
+// Holds a tree against the schema and says in plain sentences what does not fit: one issue per fault, never the
+// validator's words, never a secret's text. Fills in the schema's defaults. Also finds keys without effect.
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ErrorObject } from 'ajv/dist/2020.js';
+import type { Findings } from './findings.ts';
+import type { GatewayFile } from './gateway-file.ts';
+import { nearest } from './nearest.ts';
+import { below, isInert, isSecretAt, OWN_WORDS, SCHEMA, typesOf } from './schema.ts';
+import type { SchemaNode } from './schema.ts';
+import { shownName, shownText } from './shown.ts';
+import { nodeAt } from './tree.ts';
+import type { Path, Tree } from './tree.ts';
+
+const check = compile();
+
+function compile() {
+  const ajv = new Ajv2020({ allErrors: true, verbose: true, useDefaults: true, allowUnionTypes: true });
+  ajv.addVocabulary([...OWN_WORDS]);
+  return ajv.compile(SCHEMA);
+}
+
+/**
+ * The plain value of a resolved tree with defaults filled in. Reports every misfit; the type holds only for the
+ * parts that `findings.soundAt` calls sound.
+ */
+export function validated(root: Tree, findings: Findings): GatewayFile {
+  const value = checkable(root, SCHEMA);
+  if (!check(value)) report(check.errors ?? [], root, findings);
+  return value as GatewayFile;
+}
+
+/** A value as if nothing had been written: every default, used in place of sections that are broken. */
+export function defaults(): GatewayFile {
+  const value = {};
+  check(value);
+  return value as GatewayFile;
+}
+
+/** Warns once per key of the dialect that has no effect here, at its first place. */
+export function warnInert(root: Tree, findings: Findings, keep: (path: Path) => boolean): void {
+  const told = new Set<SchemaNode>();
+  const visit = (tree: Tree, schema: SchemaNode | undefined, path: Path): void => {
+    if (schema === undefined || !keep(path)) return;
+    if (tree.kind === 'list')
+      tree.items.forEach((item, index) => visit(item, schema.items, [...path, index]));
+    if (tree.kind !== 'map') return;
+    for (const [key, member] of tree.members) {
+      const inner = below(schema, key);
+      if (inner === undefined || told.has(inner)) continue;
+      if (!isInert(inner)) {
+        if (member.tree.kind !== 'scalar') visit(member.tree, inner, [...path, key]);
+        continue;
+      }
+      told.add(inner);
+      findings.warn(
+        [...path, key],
+        'has no effect here',
+        'remove it, or leave it for another proxy that reads this file',
+        'key',
+      );
+    }
+  };
+  visit(root, SCHEMA, []);
+}
+
+/**
+ * The tree as a plain value. A key with nothing behind it counts as not written, as in the dialect; where an empty
+ * value would be dangerous (keys, names: `minLength`) it stays and is refused.
+ */
+function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
+  if (tree.kind === 'scalar') return tree.value;
+  if (tree.kind === 'list') return tree.items.map((item) => checkable(item, schema?.items));
+  const value: Record<string, unknown> = {};
+  for (const [key, member] of tree.members) {
+    const inner = below(schema, key);
+    if (isInert(inner)) continue;
+    const known = schema?.properties !== undefined && Object.hasOwn(schema.properties, key);
+    const empty = member.tree.kind === 'scalar' && member.tree.value === null;
+    if (empty && known && inner?.minLength === undefined) continue;
+    // __proto__ can still come by an admin call; defined, not assigned, it is a member like any other.
+    if (key === '__proto__') Object.defineProperty(value, key, { value: null, enumerable: true });
+    else value[key] = checkable(member.tree, inner);
+  }
+  return value;
+}
+
+function report(errors: readonly ErrorObject[], root: Tree, findings: Findings): void {
+  const told = new Set<string>();
+  for (const error of errors) {
+    if (error.propertyName !== undefined) continue; // said by the propertyNames error that follows
+    const path = pathOf(error.instancePath, root);
+    const child = childOf(error);
+    const full = child === null ? path : [...path, child];
+    if (told.has(JSON.stringify(full)) || (child === null && !findings.soundAt(full))) continue;
+    told.add(JSON.stringify(full));
+    const at =
+      error.keyword === 'additionalProperties' || error.keyword === 'propertyNames' ? 'key' : 'value';
+    const [message, mend] = sentence(error, full, root);
+    findings.error(full, message, mend, at);
+  }
+}
+
+function pathOf(pointer: string, root: Tree): Path {
+  const path: (string | number)[] = [];
+  for (const raw of pointer.split('/').slice(1)) {
+    const step = raw.replaceAll('~1', '/').replaceAll('~0', '~');
+    path.push(nodeAt(root, path)?.kind === 'list' ? Number(step) : step);
+  }
+  return path;
+}
+
+/** The member an error about a mapping is really about. */
+function childOf(error: ErrorObject): string | null {
+  const params: Record<string, unknown> = error.params;
+  const child = params['additionalProperty'] ?? params['missingProperty'] ?? params['propertyName'];
+  return typeof child === 'string' ? child : null;
+}
+
+/** What is wrong and how to mend it. */
+function sentence(error: ErrorObject, path: Path, root: Tree): [message: string, mend: string] {
+  const schema = (error.parentSchema ?? {}) as SchemaNode;
+  const key = String(path.at(-1) ?? '');
+  const got = gotText(nodeAt(root, path), path, schema);
+  const params: Record<string, unknown> = error.params;
+  const limit = String(params['limit']);
+  switch (error.keyword) {
+    case 'additionalProperties':
+      return ['unknown key', unknownKeyMend(key, schema, path)];
+    case 'required':
+      return ['is missing', exampleMend(key, below(schema, key))];
+    case 'propertyNames':
+      return [`${shownName(key)} is not a header name`, 'use letters, digits and dashes only'];
+    case 'enum': {
+      const known = (schema.enum ?? []).map(String);
+      return [`must be one of ${known.join(', ')}; got ${got}`, `write ${known.join(' or ')}`];
+    }
+    case 'minimum':
+      return [`must be at least ${limit}, got ${got}`, exampleMend(key, schema)];
+    case 'maximum':
+      return [`must be at most ${limit}, got ${got}`, exampleMend(key, schema)];
+    case 'exclusiveMinimum':
+      return [`must be more than ${limit}, got ${got}`, exampleMend(key, schema)];
+    case 'minLength':
+      return ['must not be empty', exampleMend(key, schema)];
+    default:
+      return [`must be ${wanted(schema)}, got ${got}`, misfitMend(key, schema, nodeAt(root, path))];
+  }
+}
+
+function wanted(schema: SchemaNode): string {
+  const says = schema['x-says'];
+  if (says !== undefined) return says;
+  const names: Record<string, string> = {
+    string: 'text',
+    number: 'a number',
+    integer: 'a whole number',
+    boolean: 'true or false',
+    array: 'a list',
+    object: 'a mapping',
+  };
+  const types = typesOf(schema);
+  if (types.includes('string') && types.length > 1) return 'text, a number, or true or false';
+  return types.map((type) => names[type] ?? type).join(' or ');
+}
+
+/** How a value is named in a message. Secrets and values from the environment are never shown. */
+function gotText(tree: Tree | undefined, path: Path, schema: SchemaNode): string {
+  if (tree === undefined) return 'nothing';
+  if (tree.kind === 'list') return 'a list';
+  if (tree.kind === 'map') return 'a mapping';
+  if (tree.reference !== null) return `the value of the environment variable ${tree.reference}`;
+  if (tree.value === null) return 'nothing';
+  const type = typeof tree.value;
+  // A text where a mapping or list belongs may be anything, a key that slipped to the wrong line included.
+  const structured = typesOf(schema).some((one) => one === 'object' || one === 'array');
+  if (isSecretAt(path) || structured)
+    return type === 'string' ? 'text' : `a ${type === 'number' ? 'number' : 'switch'}`;
+  return typeof tree.value === 'string' ? shownText(tree.value) : String(tree.value);
+}
+
+function misfitMend(key: string, schema: SchemaNode, tree: Tree | undefined): string {
+  const types = typesOf(schema);
+  const text = tree?.kind === 'scalar' && typeof tree.value === 'string' ? tree.value.trim() : null;
+  const variable = tree?.kind === 'scalar' ? tree.reference : null;
+  if (variable !== null) return `set ${variable} to ${wanted(schema)}`;
+  if (types.includes('boolean') && !types.includes('string') && text !== null) {
+    const yes = /^(true|yes|on|1)$/i.test(text);
+    if (yes || /^(false|no|off|0)$/i.test(text)) return `write ${yes} without quotes`;
+  }
+  if (types.includes('array') && text !== null)
+    return 'write it as a list, each value on a line of its own after "- "';
+  if (types.includes('number') || types.includes('integer'))
+    if (text !== null && text !== '' && Number.isFinite(Number(text))) return 'remove the quotes';
+  if (
+    types.length === 1 &&
+    types[0] === 'string' &&
+    tree?.kind === 'scalar' &&
+    typeof tree.value !== 'string'
+  )
+    return tree.value === null ? exampleMend(key, schema) : 'put it in quotes';
+  return exampleMend(key, schema);
+}
+
+function exampleMend(key: string, schema: SchemaNode | undefined): string {
+  const example = schema?.examples?.[0];
+  if (example === undefined) return 'see docs/configuration.md';
+  const name = /^\d+$/.test(key) ? '-' : `${key}:`; // an item of a list has a position, no key
+  return `for example ${name} ${typeof example === 'string' ? example : JSON.stringify(example)}`;
+}
+
+/** The nearest key of this mapping; else the section to which the very key belongs; else the keys there are. */
+function unknownKeyMend(key: string, schema: SchemaNode, path: Path): string {
+  const known = schema.properties ?? {};
+  const near =
+    nearest(
+      key,
+      Object.keys(known).filter((name) => !isInert(known[name])),
+    ) ?? nearest(key, Object.keys(known));
+  if (near !== null) return `did you mean ${near}?`;
+  const home = homeOf(key, path);
+  if (home !== null) return `it belongs under ${home}`;
+  const effective = Object.keys(known).filter((name) => !isInert(known[name]));
+  return effective.length <= 12
+    ? `remove it; the keys here are ${effective.join(', ')}`
+    : 'remove it; see docs/configuration.md';
+}
+
+function homeOf(key: string, path: Path): string | null {
+  const sections = Object.entries(SCHEMA.properties ?? {});
+  if (Object.hasOwn(SCHEMA.properties ?? {}, key) && path.length > 1)
+    return 'no section: move it to the top level';
+  for (const [name, section] of sections)
+    if (section.properties !== undefined && Object.hasOwn(section.properties, key)) return name;
+  const entry = SCHEMA.properties?.['model_list']?.items?.properties ?? {};
+  for (const [name, part] of Object.entries(entry))
+    if (part.properties !== undefined && Object.hasOwn(part.properties, key))
+      return `${name} of a model_list entry`;
+  return null;
+}

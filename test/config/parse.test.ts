@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { stringify } from 'yaml';
+import { parse } from '../../config/parse.ts';
+import { nodeAt, pathText, placeIn, plainOf, treeOf } from '../../config/tree.ts';
+import type { Path, Tree } from '../../config/tree.ts';
+
+function treeFrom(text: string): Tree {
+  const parsed = parse('a.yaml', text);
+  if (!parsed.ok) throw new Error(parsed.issues.map((issue) => issue.message).join('; '));
+  return parsed.tree;
+}
+
+function placeOf(text: string, path: Path): string {
+  const node = nodeAt(treeFrom(text), path);
+  if (node === undefined) return 'nothing there';
+  const { line, column } = placeIn(node.file, node.offset);
+  return `${line}:${column}`;
+}
+
+t.test('each value knows its line and column', async (t) => {
+  const text = 'a:\n  b:\n    - x\n    - c: 12\n';
+  t.equal(placeOf(text, ['a', 'b', 0]), '3:7');
+  t.equal(placeOf(text, ['a', 'b', 1, 'c']), '4:10');
+  t.equal(placeOf(text, ['a', 'b', 2]), 'nothing there');
+  t.equal(placeOf(text.replaceAll('\n', '\r\n'), ['a', 'b', 1, 'c']), '4:10', 'CRLF counts like LF');
+  t.equal(pathText(['a', 'b', 1, 'c']), 'a.b[1].c');
+});
+
+t.test('a plain value survives the way to YAML and back', async (t) => {
+  const key = fc.string({ minLength: 1 }).filter((text) => text !== '__proto__' && text !== '<<');
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof(
+      { depthSize: 'small' },
+      fc.oneof(
+        fc.string(),
+        fc.boolean(),
+        fc.integer(),
+        fc.constant(null),
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+      ),
+      fc.array(tie('tree'), { maxLength: 4 }),
+      fc.dictionary(key, tie('tree'), { maxKeys: 4, noNullPrototype: true }),
+    ),
+  }));
+  fc.assert(
+    fc.property(tree, (value) => {
+      const plain: unknown = JSON.parse(JSON.stringify({ value }));
+      t.strictSame(plainOf(treeFrom(stringify(plain, { aliasDuplicateObjects: false }))), plain);
+      t.strictSame(plainOf(treeOf(plain, { name: 'x', lineStarts: null })), plain);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+t.test('anchors, aliases and merge keys mean what they mean in the dialect', async (t) => {
+  const text = [
+    'base: &b {x: 1, y: 1}',
+    'more: &m {y: 2, z: 2}',
+    'one: {<<: *b, x: 9}',
+    'two: {<<: [*m, *b]}',
+    'again: &b {x: 5}',
+    'three: *b',
+  ].join('\n');
+  const plain = plainOf(treeFrom(text));
+  t.match(plain, { one: { x: 9, y: 1 }, two: { x: 1, y: 2, z: 2 }, three: { x: 5 } });
+  t.match(parse('a.yaml', 'a: {<<: 5}'), { ok: false, issues: [{ message: /<< takes a mapping/ }] });
+});
+
+t.test('a thousand levels are refused, not a crash', async (t) => {
+  t.match(parse('a.yaml', `a: ${'['.repeat(100_000)}`), { ok: false, issues: [{ severity: 'error' }] });
+  t.match(parse('a.yaml', `a: ${'{a: '.repeat(20_000)}${'}'.repeat(20_000)}`), { ok: false });
+});

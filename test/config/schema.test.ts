@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { isInert, SCHEMA } from '../../config/schema.ts';
+import type { SchemaNode } from '../../config/schema.ts';
+import { Findings } from '../../config/findings.ts';
+import { treeOf } from '../../config/tree.ts';
+import { defaults, validated } from '../../config/validate.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+function* members(schema: SchemaNode, path: string): Generator<[path: string, schema: SchemaNode]> {
+  for (const [key, inner] of Object.entries(schema.properties ?? {})) {
+    yield [`${path}${key}`, inner];
+    yield* members(inner.items ?? inner, `${path}${key}.`);
+  }
+}
+
+function valueFor(path: string, value: unknown): unknown {
+  const keys = path.split('.');
+  return keys.reduceRight((inner, key) => {
+    if (key === 'model_list')
+      return {
+        model_list: [{ model_name: 'a', litellm_params: { model: 'litellm_proxy/a' }, ...(inner as object) }],
+      };
+    if (key === 'litellm_params' && path.startsWith('model_list') && !path.endsWith('litellm_params'))
+      return { litellm_params: { model: 'litellm_proxy/a', ...(inner as object) } };
+    if (key === 'credential_list')
+      return { credential_list: [{ credential_name: 'a', credential_values: {}, ...(inner as object) }] };
+    return { [key]: inner };
+  }, value);
+}
+
+t.test('every key is described, shown by an example, and accepts its example and its default', async (t) => {
+  let count = 0;
+  for (const [path, schema] of members(SCHEMA, '')) {
+    count += 1;
+    t.ok((schema.description ?? '').endsWith('.'), `${path} has a description`);
+    t.ok((schema.examples ?? []).length > 0, `${path} has an example`);
+    if (path === 'model_list' || path === 'credential_list') continue; // their members are tried one by one
+    for (const value of [
+      ...(schema.examples ?? []),
+      ...(schema.default === undefined ? [] : [schema.default]),
+    ]) {
+      const tree = treeOf(valueFor(path, value), { name: 'x', lineStarts: null });
+      const findings = new Findings(tree);
+      validated(tree, findings);
+      t.strictSame(findings.issues(), [], `${path}: ${JSON.stringify(value)}`);
+    }
+  }
+  t.ok(count > 500, `${count} keys`);
+});
+
+t.test('an empty file gets every default', async (t) => {
+  const file = defaults();
+  t.match(file.general_settings, {
+    max_request_size_mb: 64,
+    max_request_headers: 200,
+    max_json_depth: 512,
+    allow_unauthenticated: false,
+    forward_header_prefixes: ['x-', 'anthropic-', 'openai-beta'],
+    deny_headers: [],
+    drain_seconds: 600,
+    journal: { fsync_interval_ms: 100, segment_mb: 16, when_unwritable: 'block' },
+    dialect: { brand: 'litellm', compat: 'openai', sdk: 'stainless' },
+  });
+  t.equal(file.litellm_settings.request_timeout, 600);
+  t.strictSame(file.model_list, []);
+});
+
+t.test('the keys of the dialect that matter to nobody here are known', async (t) => {
+  const inertAt = (section: string, key: string): boolean =>
+    isInert(SCHEMA.properties?.[section]?.properties?.[key]);
+  for (const key of ['drop_params', 'fallbacks', 'cache_params', 'success_callback'])
+    t.ok(inertAt('litellm_settings', key), key);
+  for (const key of ['database_url', 'alerting', 'custom_auth']) t.ok(inertAt('general_settings', key), key);
+  for (const key of ['routing_strategy', 'num_retries', 'redis_host'])
+    t.ok(inertAt('router_settings', key), key);
+  for (const key of ['mcp_servers', 'guardrails', 'files_settings'])
+    t.ok(isInert(SCHEMA.properties?.[key]), key);
+});
+
+t.test('what is generated from the schema is fresh', async (t) => {
+  const run = promisify(execFile);
+  await t.resolves(run(process.execPath, [join(ROOT, 'config/generate.ts'), '--check']));
+  const page = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
+  for (const [path] of members(SCHEMA, '')) t.ok(page.includes(`\`${path.split('.').at(-1) ?? ''}\``), path);
+});
