@@ -1,0 +1,13 @@
+// Time, as a value that is handed in: tests turn it by hand.
+
+export interface Clock {
+  /** Wall clock, epoch milliseconds: for records and logs. May step. */
+  readonly now: () => number;
+  /** Monotonic milliseconds with fractions: for durations and deadlines. */
+  readonly mono: () => number;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  mono: () => performance.now(),
+};

@@ -1,0 +1,240 @@
+// The closed table of what can go wrong on the request path. One entry = one code = one status; docs/errors.md is
+// compared with it by a test in both directions. Texts never contain "429" or "rate limit": client SDKs match
+// on those words whatever the status is.
+
+/** Whose fault it is; sent as the `-error-source` response header. */
+export type FaultSource = 'client' | 'proxy' | 'upstream';
+
+export interface FaultRule {
+  readonly status: number;
+  /** The `type` member of the body. Never `invalid_request_error` on a 401: SDKs then read a bad request. */
+  readonly type: string;
+  readonly source: FaultSource;
+  /** What was wrong, for docs/errors.md. */
+  readonly means: string;
+  /** What to do about it. */
+  readonly mend: string;
+}
+
+const client = (status: number, means: string, mend: string, type = 'invalid_request_error'): FaultRule => ({
+  status,
+  type,
+  source: 'client',
+  means,
+  mend,
+});
+const proxy = (status: number, means: string, mend: string, type = 'proxy_error'): FaultRule => ({
+  status,
+  type,
+  source: 'proxy',
+  means,
+  mend,
+});
+const upstream = (status: number, means: string, mend: string, type = 'upstream_error'): FaultRule => ({
+  status,
+  type,
+  source: 'upstream',
+  means,
+  mend,
+});
+
+export const FAULTS = {
+  missing_api_key: client(
+    401,
+    'The request carries no key.',
+    'Send the key as `Authorization: Bearer <key>` (or api-key, x-api-key, x-goog-api-key, x-litellm-api-key).',
+    'auth_error',
+  ),
+  invalid_api_key: client(
+    401,
+    'The key is not one that this proxy accepts.',
+    'Check that the client uses the master key of this proxy, not the key of the gateway behind it.',
+    'auth_error',
+  ),
+  route_not_found: client(
+    404,
+    'There is no such path. Paths are compared as they are sent, without decoding.',
+    'See docs/endpoints.md; the base URL of an OpenAI client ends in /v1.',
+  ),
+  method_not_allowed: client(
+    405,
+    'The path exists, the method does not.',
+    'Use a method of the `allow` header.',
+  ),
+  bad_request_target: client(
+    400,
+    'The request target is not a plain path (absolute URL, `*`, control or non-ASCII characters).',
+    'Send `POST /v1/...` to the proxy itself; it is not a forward proxy.',
+  ),
+  bad_framing: client(
+    400,
+    'The request could be read in two ways: two Host headers, an odd Transfer-Encoding, a body on a GET.',
+    'Send one Host and either Content-Length or `Transfer-Encoding: chunked`.',
+  ),
+  malformed_request: client(
+    400,
+    'The bytes are not an HTTP/1.1 request.',
+    'Check the client or what is between.',
+  ),
+  too_many_headers: client(
+    431,
+    'More headers, or longer ones, than are allowed.',
+    'Send fewer; raise general_settings.max_request_headers if they are needed.',
+  ),
+  credentials_in_query: client(
+    400,
+    'The query string carries a key, which would end up in logs along the way.',
+    'Send the key in a header.',
+  ),
+  body_too_large: client(
+    413,
+    'The request body is larger than allowed.',
+    'Send less, or raise general_settings.max_request_size_mb.',
+  ),
+  body_timeout: client(408, 'The body did not arrive in time.', 'Check the network; send again.'),
+  unsupported_media_type: client(
+    415,
+    'The body is of a kind this endpoint does not take.',
+    'Send `content-type: application/json` (multipart/form-data for uploads).',
+  ),
+  compressed_body: client(
+    415,
+    'The request body is compressed, which is not enabled.',
+    'Send it plain, or set general_settings.accept_compressed_requests.',
+  ),
+  bad_compressed_body: client(400, 'The compressed request body cannot be inflated.', 'Send it plain.'),
+  body_not_json: client(400, 'The request body is not JSON.', 'The message names the place.'),
+  body_not_object: client(400, 'The request body is JSON, but not an object.', 'Send one JSON object.'),
+  body_too_deep: client(
+    400,
+    'The request body is nested deeper than allowed.',
+    'Flatten it, or raise general_settings.max_json_depth.',
+  ),
+  body_not_utf8: client(
+    400,
+    'The request body is not valid UTF-8.',
+    'Encode it as UTF-8, without a byte-order mark.',
+  ),
+  duplicate_member: client(
+    400,
+    'A member that the proxy acts on stands twice in the body; two parsers could disagree about it.',
+    'Send it once.',
+  ),
+  bad_multipart: client(400, 'The multipart body is malformed.', 'The message names the place.'),
+  missing_model: client(400, 'The request names no model.', 'Send `model`; GET /v1/models lists the names.'),
+  invalid_member: client(400, 'A member of the body has a wrong type.', 'The message names it.'),
+  invalid_header: client(400, 'A header that the proxy acts on has a wrong value.', 'The message names it.'),
+  upstream_in_body: client(
+    400,
+    'The body names an upstream or its credentials; those come from the configuration alone.',
+    'Remove the member; ask the operator for a model entry.',
+  ),
+  model_not_found: client(
+    404,
+    'No entry of the configuration has this name.',
+    'GET /v1/models lists the names.',
+  ),
+  provider_required: client(
+    400,
+    'A wildcard entry passes names on to a gateway that wants `provider/model`; this name has no provider.',
+    'Ask for `provider/model`, e.g. `anthropic/claude-sonnet-4-5`.',
+  ),
+  response_not_found: client(
+    404,
+    'No response with this id was made through this proxy, so its upstream is not known.',
+    'Check the id; ids are known as long as their spend records are kept.',
+  ),
+  invalid_parameter: client(
+    400,
+    'A query parameter is missing or wrong.',
+    'The message names it.',
+    'bad_request',
+  ),
+  invalid_model_entry: client(
+    400,
+    'The model entry is not valid, by the same rules as the file.',
+    'The message lists every issue.',
+  ),
+  model_id_not_found: client(404, 'No runtime model has this id.', 'GET /model/info lists the ids.'),
+  model_in_config: client(
+    400,
+    'The entry is in the configuration file, which the API cannot edit.',
+    'Edit the file; it is reloaded at once.',
+  ),
+  client_gone: client(
+    499,
+    'The client left before the answer was complete.',
+    'Nothing; recorded only.',
+    'client_gone',
+  ),
+
+  journal_unwritable: proxy(
+    503,
+    'The spend journal cannot be written (disk full?), and requests without a record are not served.',
+    'Free space in the data directory; or set general_settings.journal.when_unwritable to serve.',
+  ),
+  store_unavailable: proxy(
+    503,
+    'The store does not answer, so rows cannot be read or models stored.',
+    'See the log of the proxy; requests are still served and recorded in the journal.',
+  ),
+  not_ready: proxy(503, 'The proxy is stopping.', 'Send the request again; another replica takes it.'),
+  internal_error: proxy(
+    500,
+    'A bug in the proxy.',
+    'Report the call id; the log of the proxy has the stack.',
+    'internal_server_error',
+  ),
+  interrupted: proxy(
+    500,
+    'The process ended before the answer was complete.',
+    'Nothing; recorded by recovery only.',
+  ),
+
+  upstream_unreachable: upstream(
+    503,
+    'No connection to the upstream could be made (refused, name unknown, TLS).',
+    'Check api_base and the gateway.',
+  ),
+  upstream_broken: upstream(
+    503,
+    'The upstream closed the connection before it answered, or its answer is not HTTP.',
+    'Look at the gateway; the request may have reached it.',
+  ),
+  stream_broken: upstream(
+    503,
+    'The answer was cut after it had begun; sent as the last event of the stream.',
+    'Send the request again.',
+  ),
+  stream_truncated: upstream(
+    503,
+    'The stream ended without its terminal event; sent as the last event of the stream.',
+    'Send the request again; look at the gateway.',
+  ),
+  connect_timeout: upstream(
+    504,
+    'No connection stood within connect_timeout.',
+    'Check the network path to api_base.',
+    'timeout_error',
+  ),
+  first_byte_timeout: upstream(
+    504,
+    'The upstream sent no answer within timeout (stream_timeout for streams).',
+    'Raise it on the entry if the model is that slow.',
+    'timeout_error',
+  ),
+  idle_timeout: upstream(
+    504,
+    'The upstream fell silent for idle_timeout in the middle of its answer.',
+    'Raise it on the entry if the model pauses that long.',
+    'timeout_error',
+  ),
+  total_timeout: upstream(
+    504,
+    'The answer was not complete within total_timeout.',
+    'Raise it on the entry for longer answers.',
+    'timeout_error',
+  ),
+} as const satisfies Record<string, FaultRule>;
+
+export type FaultCode = keyof typeof FAULTS;

@@ -1,0 +1,200 @@
+// Skips JSON values over bytes, validating them by RFC 8259 as strictly as JSON.parse does: no object is built, no
+// call recurses, each byte is read once. The grammar of peek.ts; it expects valid UTF-8 and never quotes the body.
+import type { Buffer } from 'node:buffer';
+
+/** Where and why a skip ended early; the functions below fill it in and return -1. */
+export interface Stop {
+  at: number;
+  /** What was expected there, for a sentence. */
+  expected: string;
+  tooDeep: boolean;
+}
+
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+function stopAt(stop: Stop, at: number, expected: string): -1 {
+  stop.at = at;
+  stop.expected = expected;
+  return -1;
+}
+
+/** The offset of the first byte from `i` on that is no white space. */
+export function skipSpace(body: Buffer, i: number): number {
+  while (i < body.length) {
+    const c = body[i] as number;
+    if (c > SPACE || (c !== SPACE && c !== 0x0a && c !== 0x0d && c !== 0x09)) break;
+    i++;
+  }
+  return i;
+}
+
+/** Skips the string whose opening quote is at `i`. @returns the offset after its closing quote, or -1 */
+export function skipString(body: Buffer, i: number, stop: Stop): number {
+  const end = body.length;
+  if (body[i] !== QUOTE) return stopAt(stop, i, 'a string');
+  i++;
+  for (;;) {
+    let c = 0;
+    // Letters first: of the bytes of a prompt they are the most, and one comparison lets them pass.
+    while (
+      i < end &&
+      ((c = body[i] as number) > BACKSLASH || (c > QUOTE && c < BACKSLASH) || c === 0x20 || c === 0x21)
+    ) {
+      i++;
+    }
+    if (i >= end) return stopAt(stop, end, 'the end of a string');
+    if (c === QUOTE) return i + 1;
+    if (c !== BACKSLASH) return stopAt(stop, i, 'an escape in place of the raw control character');
+    const next = skipEscape(body, i);
+    if (next < 0) return stopAt(stop, i, 'a valid escape');
+    i = next;
+  }
+}
+
+function skipEscape(body: Buffer, i: number): number {
+  switch (body[i + 1] ?? -1) {
+    case QUOTE:
+    case BACKSLASH:
+    case 0x2f: // slash
+    case 0x62: // b
+    case 0x66: // f
+    case 0x6e: // n
+    case 0x72: // r
+    case 0x74: // t
+      return i + 2;
+    case 0x75: // u
+      return isHex(body[i + 2]) && isHex(body[i + 3]) && isHex(body[i + 4]) && isHex(body[i + 5])
+        ? i + 6
+        : -1;
+    default:
+      return -1;
+  }
+}
+
+function isHex(c: number | undefined): boolean {
+  if (c === undefined) return false;
+  return isDigit(c) || ((c | 0x20) >= 0x61 && (c | 0x20) <= 0x66);
+}
+
+function isDigit(c: number | undefined): boolean {
+  return c !== undefined && c >= 0x30 && c <= 0x39;
+}
+
+function skipDigits(body: Buffer, i: number): number {
+  while (isDigit(body[i])) i++;
+  return i;
+}
+
+function skipNumber(body: Buffer, i: number, stop: Stop): number {
+  if (body[i] === 0x2d) i++;
+  if (!isDigit(body[i])) return stopAt(stop, i, 'a value');
+  i = body[i] === 0x30 ? i + 1 : skipDigits(body, i);
+  if (body[i] === 0x2e) {
+    if (!isDigit(body[i + 1])) return stopAt(stop, i + 1, 'a digit after the decimal point');
+    i = skipDigits(body, i + 1);
+  }
+  if (body[i] === 0x65 || body[i] === 0x45) {
+    i += body[i + 1] === 0x2b || body[i + 1] === 0x2d ? 2 : 1;
+    if (!isDigit(body[i])) return stopAt(stop, i, 'a digit in the exponent');
+    i = skipDigits(body, i);
+  }
+  return i;
+}
+
+function skipWord(body: Buffer, i: number, word: string, stop: Stop): number {
+  for (let k = 1; k < word.length; k++) {
+    if (body[i + k] !== word.charCodeAt(k)) return stopAt(stop, i + k, `the word ${word}`);
+  }
+  return i + word.length;
+}
+
+function skipScalar(body: Buffer, i: number, stop: Stop): number {
+  switch (body[i] ?? -1) {
+    case QUOTE:
+      return skipString(body, i, stop);
+    case 0x74:
+      return skipWord(body, i, 'true', stop);
+    case 0x66:
+      return skipWord(body, i, 'false', stop);
+    case 0x6e:
+      return skipWord(body, i, 'null', stop);
+    default:
+      return skipNumber(body, i, stop);
+  }
+}
+
+/** Skips a key, its colon and the white space around that. @returns the offset of the value, or -1 */
+function skipKey(body: Buffer, i: number, stop: Stop): number {
+  if (body[i] !== QUOTE) return stopAt(stop, i, 'a member name in double quotes');
+  const keyEnd = skipString(body, i, stop);
+  return keyEnd < 0 ? -1 : skipColon(body, keyEnd, stop);
+}
+
+/** Skips the colon after a key that ends at `i`. @returns the offset of the value, or -1 */
+export function skipColon(body: Buffer, i: number, stop: Stop): number {
+  i = skipSpace(body, i);
+  return body[i] === COLON ? skipSpace(body, i + 1) : stopAt(stop, i, 'a colon');
+}
+
+/**
+ * Skips the value at `i`, whatever it holds.
+ * @param maxDepth containers that may be open at once inside the value, itself included
+ * @returns the offset after the value, or -1
+ */
+export function skipValue(body: Buffer, i: number, maxDepth: number, stop: Stop): number {
+  // The closing brackets that are owed, innermost last: at most maxDepth of them.
+  const closers: number[] = [];
+  let closer = 0;
+  for (;;) {
+    const c = body[i];
+    if (c === OPEN_BRACE || c === OPEN_BRACKET) {
+      if (closers.length >= maxDepth) {
+        stop.tooDeep = true;
+        return stopAt(stop, i, '');
+      }
+      closer = c + 2; // '{' + 2 is '}', '[' + 2 is ']'
+      closers.push(closer);
+      i = skipSpace(body, i + 1);
+      if (body[i] !== closer) {
+        if (c === OPEN_BRACE && (i = skipKey(body, i, stop)) < 0) return -1;
+        continue;
+      }
+      // An empty container: the loop below closes it.
+    } else {
+      i = skipScalar(body, i, stop);
+      if (i < 0 || closers.length === 0) return i;
+      i = skipSpace(body, i);
+    }
+    while (body[i] === closer) {
+      closers.pop();
+      i++;
+      if (closers.length === 0) return i;
+      closer = closers[closers.length - 1] as number;
+      i = skipSpace(body, i);
+    }
+    if (body[i] !== COMMA) return stopAt(stop, i, closer === CLOSE_BRACE ? 'a comma or }' : 'a comma or ]');
+    i = skipSpace(body, i + 1);
+    if (closer === CLOSE_BRACE && (i = skipKey(body, i, stop)) < 0) return -1;
+  }
+}
+
+/** `unexpected '}' at byte 17, where a value belongs`, naming only punctuation: the rest may be part of a prompt. */
+export function describeStop(body: Buffer, stop: Stop): string {
+  const c = body[stop.at];
+  const what =
+    c === undefined
+      ? 'unexpected end of the body'
+      : c < 0x20 || c === 0x7f
+        ? `unexpected control character 0x${c.toString(16).padStart(2, '0')}`
+        : c > 0x7f || /[\w ]/.test(String.fromCharCode(c))
+          ? 'unexpected text'
+          : `unexpected ${String.fromCharCode(c)}`;
+  return `${what} at byte ${stop.at}, where ${stop.expected} belongs`;
+}

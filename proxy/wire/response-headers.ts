@@ -1,0 +1,78 @@
+// Upstream's response headers -> the client's: all of them, minus hop-by-hop; a name of ours is handed on renamed.
+import { HOP_BY_HOP } from './header-rules.ts';
+
+/** What the relay reads of an upstream's response head, and the flat list that goes on to the client. */
+export interface ResponseHead {
+  /** Flat name, value list for the client, without hop-by-hop names, content-length and names of ours. */
+  readonly pass: string[];
+  readonly contentType: string;
+  readonly contentLength: string | null;
+  readonly contentEncoding: string | null;
+  /** `x-<brand>-response-cost` as sent. */
+  readonly cost: string | null;
+  /** `x-<brand>-call-id`, else `x-request-id`. */
+  readonly callId: string | null;
+}
+
+const text = (value: Buffer | string): string =>
+  typeof value === 'string' ? value : value.toString('latin1');
+
+/**
+ * Reads a flat raw header list (name, value, ...) as undici hands it out.
+ * @param headerPrefix `x-litellm-`: names of that namespace which we set come back as `llm_provider-<name>`.
+ * @param ours lower-case names that the proxy sets on every answer.
+ */
+export function readResponseHead(
+  raw: readonly (Buffer | string)[],
+  headerPrefix: string,
+  ours: ReadonlySet<string>,
+): ResponseHead {
+  const pass: string[] = [];
+  let contentType = '';
+  let contentLength: string | null = null;
+  let contentEncoding: string | null = null;
+  let cost: string | null = null;
+  let callId: string | null = null;
+  let requestId: string | null = null;
+  let listed: string | null = null;
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = text(raw[i] as Buffer).toLowerCase();
+    const value = text(raw[i + 1] as Buffer);
+    switch (name) {
+      case 'connection':
+        listed = listed === null ? value : `${listed},${value}`;
+        continue;
+      case 'content-length':
+        contentLength = value;
+        continue;
+      case 'content-type':
+        contentType = value;
+        break;
+      case 'content-encoding':
+        contentEncoding = value;
+        break;
+      case 'x-request-id':
+        requestId = value;
+        break;
+      default:
+        // Which origins may read an answer is this proxy's to say (off unless configured), not the upstream's.
+        if (HOP_BY_HOP.has(name) || name === 'alt-svc' || name.startsWith('access-control-')) continue;
+    }
+    if (name.startsWith(headerPrefix)) {
+      const rest = name.slice(headerPrefix.length);
+      if (rest === 'response-cost') cost = value;
+      if (rest === 'call-id') callId = value;
+    }
+    if (ours.has(name)) pass.push(`llm_provider-${name}`, value);
+    else pass.push(name, value);
+  }
+  if (listed !== null && !/^(keep-alive|close)$/i.test(listed)) dropListed(pass, listed);
+  return { pass, contentType, contentLength, contentEncoding, cost, callId: callId ?? requestId };
+}
+
+function dropListed(pass: string[], connection: string): void {
+  const names = new Set(connection.split(',').map((token) => token.trim().toLowerCase()));
+  for (let i = pass.length - 2; i >= 0; i -= 2) {
+    if (names.has(pass[i] as string)) pass.splice(i, 2);
+  }
+}

@@ -1,0 +1,221 @@
+// Cuts an event stream after whole events while it is relayed, so that a broken stream never leaves half an event with
+// the client, and has each event read on the side. It changes no byte and delays only what is unfinished; the one
+// event it may leave out is the usage event that a client did not ask for. Events end as the WHATWG specification says
+// (html.spec.whatwg.org/multipage/server-sent-events.html): at a blank line, lines ending in LF, CRLF or CR.
+import { Buffer } from 'node:buffer';
+import type { Family } from '../errors/body.ts';
+import { Edges } from './edges.ts';
+import { EventReading, type StreamFailure } from './sse-event.ts';
+
+export interface SseTapOptions {
+  /** Leave out the event whose JSON has empty `choices` and a `usage`. */
+  readonly stripUsage: boolean;
+  /** Bytes of one event that are held back at most; a larger event is passed on as it comes and read by its edges. */
+  readonly maxHeldBytes?: number;
+}
+
+const MAX_HELD_BYTES = 262_144;
+const FIRST_HELD_BYTES = 4_096;
+const LF = '\n';
+const CR = '\r';
+
+/** Observes one event stream. Time is linear in its bytes, memory bounded by `maxHeldBytes`. */
+export class SseTap {
+  readonly #reading: EventReading;
+  readonly #stripUsage: boolean;
+  readonly #maxHeldBytes: number;
+  /** A copy of the unfinished event: chunks of the socket are not kept, a short one could pin 64 KiB. */
+  #held: Buffer = Buffer.alloc(0);
+  #heldBytes = 0;
+  /** Set while an event is passed on that outgrew the bound. */
+  #large: Edges | null = null;
+  #overflowed = false;
+  /** The stream ended within an event. */
+  #torn = false;
+  /** No byte of the current line has come yet. */
+  #lineIsEmpty = true;
+  /** The last byte was a CR: an LF that follows belongs to it. */
+  #afterCr = false;
+  /** The event before was left out, so that LF is left out too. */
+  #afterStripped = false;
+
+  constructor(family: Family, options: SseTapOptions) {
+    this.#reading = new EventReading(family);
+    this.#stripUsage = options.stripUsage;
+    this.#maxHeldBytes = options.maxHeldBytes ?? MAX_HELD_BYTES;
+  }
+
+  /** Takes a chunk; returns the bytes to pass on now: whole events. The chunk itself where it ends with one. */
+  push(chunk: Buffer): Buffer | null {
+    if (chunk.length === 0) return null;
+    const text = chunk.toString('latin1');
+    const isTrailingLf = this.#afterCr && !this.midEvent && text.startsWith(LF);
+    const ends = this.#eventEnds(text);
+    const from = isTrailingLf && this.#afterStripped ? 1 : 0;
+    const start = isTrailingLf ? 1 : 0;
+    const cut = ends.at(-1) ?? start;
+    const passed = cut === 0 ? null : this.#takeEvents(chunk, text, from, start, ends, cut);
+    const overflow = cut === chunk.length ? null : this.#hold(chunk.subarray(cut));
+    return join(passed, overflow);
+  }
+
+  /** The upstream ended cleanly: returns what is held, and reads it, since some upstreams leave out the last blank line. */
+  end(): Buffer | null {
+    this.#torn = this.#large !== null;
+    this.#large = null;
+    if (this.#heldBytes === 0) return null;
+    const rest = this.#held.subarray(0, this.#heldBytes);
+    this.#heldBytes = 0;
+    this.#reading.take(`${rest.toString('latin1')}\n`, () => rest.toString('utf8'));
+    return rest;
+  }
+
+  /** Events with data so far. */
+  get events(): number {
+    return this.#reading.events;
+  }
+
+  /** The family's terminal event was seen, or an error event. */
+  get terminal(): boolean {
+    return this.#reading.terminal;
+  }
+
+  /** Nothing of worth can follow: `[DONE]`, `response.completed`, `message_stop`, an error event. */
+  get finished(): boolean {
+    return this.#reading.finished;
+  }
+
+  /** The error event that was seen. */
+  get failed(): StreamFailure | null {
+    return this.#reading.failed;
+  }
+
+  /** Usage as sent; of a messages stream its parts put together. */
+  get usage(): Readonly<Record<string, unknown>> | null {
+    return this.#reading.usage;
+  }
+
+  get id(): string | null {
+    return this.#reading.id;
+  }
+
+  get model(): string | null {
+    return this.#reading.model;
+  }
+
+  /** Bytes of an unfinished event have come; they are held back unless `torn`. */
+  get midEvent(): boolean {
+    return this.#heldBytes > 0 || this.#large !== null;
+  }
+
+  /** The client has got the first part of an event that is not finished: nothing else can be told it on this stream. */
+  get torn(): boolean {
+    return this.#torn || this.#large !== null;
+  }
+
+  /** Some event was larger than `maxHeldBytes`. */
+  get overflowed(): boolean {
+    return this.#overflowed;
+  }
+
+  /** Offsets just after each blank line. Looks for line ends with the engine's own search: 10 times a byte loop. */
+  #eventEnds(text: string): number[] {
+    const ends: number[] = [];
+    let lineStart = this.#afterCr && text.startsWith(LF) ? 1 : 0;
+    let isEmpty = this.#lineIsEmpty;
+    let lf = text.indexOf(LF, lineStart);
+    let cr = text.indexOf(CR, lineStart);
+    while (lf !== -1 || cr !== -1) {
+      const isCr = lf === -1 || (cr !== -1 && cr < lf);
+      const end = isCr ? cr : lf;
+      const next = isCr && lf === cr + 1 ? end + 2 : end + 1;
+      if (isEmpty && end === lineStart) ends.push(next);
+      isEmpty = true;
+      lineStart = next;
+      if (lf !== -1 && lf < next) lf = text.indexOf(LF, next);
+      if (cr !== -1 && cr < next) cr = text.indexOf(CR, next);
+    }
+    this.#lineIsEmpty = isEmpty && lineStart === text.length;
+    this.#afterCr = text.endsWith(CR);
+    return ends;
+  }
+
+  /** Reads the events that end in `chunk`; returns them, without those that are left out. */
+  #takeEvents(
+    chunk: Buffer,
+    text: string,
+    from: number,
+    start: number,
+    ends: readonly number[],
+    cut: number,
+  ): Buffer | null {
+    let source = chunk;
+    let scan = text;
+    const shift = this.#heldBytes;
+    if (shift > 0) {
+      source = Buffer.concat([this.#held.subarray(0, shift), chunk.subarray(0, cut)]);
+      scan = source.toString('latin1');
+      this.#heldBytes = 0;
+    }
+    const kept: Buffer[] = [];
+    for (const chunkEnd of ends) {
+      const end = chunkEnd + shift;
+      const isStripped = this.#takeEvent(source, scan, start, end) && this.#stripUsage;
+      if (isStripped) {
+        if (start > from) kept.push(source.subarray(from, start));
+        from = end;
+      }
+      this.#afterStripped = isStripped;
+      start = end;
+    }
+    const last = cut + shift;
+    if (from === 0 && last === source.length) return source;
+    if (from < last) kept.push(source.subarray(from, last));
+    return kept.length > 1 ? Buffer.concat(kept) : (kept[0] ?? null);
+  }
+
+  #takeEvent(source: Buffer, scan: string, start: number, end: number): boolean {
+    if (this.#large === null && end - start <= this.#maxHeldBytes) {
+      return this.#reading.take(scan.slice(start, end), () => source.toString('utf8', start, end));
+    }
+    // Also an event that came whole is read by its edges if it is too large: how it was cut up must not matter.
+    const edges = this.#large ?? new Edges();
+    edges.push(source.subarray(start, end));
+    this.#reading.takeLarge(edges);
+    this.#large = null;
+    this.#overflowed = true;
+    return false;
+  }
+
+  /** Holds the start or a further part of an unfinished event; returns what must be passed on because it is too large. */
+  #hold(part: Buffer): Buffer | null {
+    if (this.#large !== null) {
+      this.#large.push(part);
+      return part;
+    }
+    const size = this.#heldBytes + part.length;
+    if (size > this.#maxHeldBytes) {
+      const outgrown =
+        this.#heldBytes === 0 ? part : Buffer.concat([this.#held.subarray(0, this.#heldBytes), part]);
+      this.#large = new Edges();
+      this.#large.push(outgrown);
+      this.#overflowed = true;
+      this.#held = Buffer.alloc(0);
+      this.#heldBytes = 0;
+      return outgrown;
+    }
+    if (size > this.#held.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(FIRST_HELD_BYTES, 2 * size));
+      this.#held.copy(larger, 0, 0, this.#heldBytes);
+      this.#held = larger;
+    }
+    part.copy(this.#held, this.#heldBytes);
+    this.#heldBytes = size;
+    return null;
+  }
+}
+
+function join(first: Buffer | null, second: Buffer | null): Buffer | null {
+  if (first === null || second === null) return first ?? second;
+  return Buffer.concat([first, second]);
+}

@@ -1,0 +1,121 @@
+// The header list of an upstream request. Precedence: reserved > operator's static > client's. Pure.
+import type { Route } from '../../config/snapshot.ts';
+import type { HeaderRules } from './header-rules.ts';
+import type { RequestHeaders } from './request-headers.ts';
+
+/** The part of the list that depends on the route alone, made when the configuration is loaded. */
+export interface RouteHeaders {
+  /** Flat name, value list: credential, agent, operator's headers. The session header is not among them. */
+  readonly fixed: readonly string[];
+  /** Lower-case names in `fixed`: a client's header of that name is replaced. */
+  readonly names: ReadonlySet<string>;
+}
+
+/** Builds the fixed part. The bearer wins over an `authorization` of the operator when the entry has a key. */
+export function routeHeaders(route: Route, sessionHeader: string, userAgent: string): RouteHeaders {
+  const fixed: string[] = [];
+  const names = new Set<string>();
+  const put = (name: string, value: string): void => {
+    if (names.has(name)) return;
+    names.add(name);
+    fixed.push(name, value);
+  };
+  if (route.apiKey !== null) put('authorization', `Bearer ${route.apiKey.reveal()}`);
+  for (const [name, value] of route.staticHeaders) {
+    // Without forwarding nothing is stamped, and then an operator's fixed session id is the only one there is.
+    if (name !== sessionHeader || !route.forwardClientHeaders) put(name, value.reveal());
+  }
+  put('user-agent', userAgent);
+  return { fixed, names };
+}
+
+/** What the list depends on beside the route's own headers. */
+export type HeaderPolicy = Pick<Route, 'apiKey' | 'forwardClientHeaders'>;
+
+export interface HeaderDecision {
+  readonly name: string;
+  /** Never the value of a secret. */
+  readonly action: 'forwarded' | 'stamped' | 'replaced' | 'dropped' | 'set';
+  readonly rule: string;
+}
+
+/**
+ * The flat header list of one upstream request: content type and accept of the client, the route's own, the client's
+ * forwardable ones, the session stamp. `decide`, when given, is told what happened to each header and why.
+ */
+export function upstreamHeaders(
+  rules: HeaderRules,
+  client: RequestHeaders,
+  policy: HeaderPolicy,
+  own: RouteHeaders,
+  session: { readonly name: string; readonly id: string },
+  decide?: (decision: HeaderDecision) => void,
+): string[] {
+  const list = own.fixed.slice();
+  // Only under a wildcard: the entry does not forward, the name that was asked for does.
+  if (policy.forwardClientHeaders && own.names.has(session.name)) list.splice(list.indexOf(session.name), 2);
+  if (client.contentType !== null && !own.names.has('content-type'))
+    list.push('content-type', client.contentType);
+  if (client.accept !== null && !own.names.has('accept')) list.push('accept', client.accept);
+  if (policy.forwardClientHeaders) {
+    for (const i of client.forwardable) {
+      const name = rules.classOf(client.raw[i] as string).name;
+      const value = client.raw[i + 1] as string;
+      if (!own.names.has(name) && !carriesCredential(value, client.credentials)) list.push(name, value);
+    }
+    list.push(session.name, session.id);
+  }
+  if (decide !== undefined) explain(rules, client, policy, own, session, decide);
+  return list;
+}
+
+/** A key that a client copied into a header of another name is still a key. */
+function carriesCredential(value: string, credentials: readonly string[]): boolean {
+  for (const credential of credentials) {
+    if (credential.length >= 8 && value.includes(credential)) return true;
+  }
+  return false;
+}
+
+function explain(
+  rules: HeaderRules,
+  client: RequestHeaders,
+  policy: HeaderPolicy,
+  own: RouteHeaders,
+  session: { readonly name: string },
+  decide: (decision: HeaderDecision) => void,
+): void {
+  for (const name of own.names) {
+    if (name === session.name && policy.forwardClientHeaders) continue;
+    if (name === 'authorization' && policy.apiKey !== null)
+      decide({ name, action: 'set', rule: "the entry's api_key" });
+    else if (name === 'user-agent') decide({ name, action: 'set', rule: 'names this proxy' });
+    else decide({ name, action: 'set', rule: 'extra_headers of the operator' });
+  }
+  const forwardable = new Set(client.forwardable);
+  for (let i = 0; i < client.raw.length; i += 2) {
+    const header = rules.classOf(client.raw[i] as string);
+    const { name } = header;
+    const value = client.raw[i + 1] as string;
+    if (name === 'content-type' || name === 'accept') {
+      if (!own.names.has(name))
+        decide({ name, action: 'forwarded', rule: 'describes the body or the answer' });
+    } else if (name === session.name) {
+      const on = policy.forwardClientHeaders;
+      decide({
+        name,
+        action: on ? 'replaced' : 'dropped',
+        rule: on ? 'reserved: stamped below' : 'forwarding is off',
+      });
+    } else if (!header.forward) decide({ name, action: 'dropped', rule: header.rule });
+    else if (!forwardable.has(i)) decide({ name, action: 'dropped', rule: 'listed in Connection' });
+    else if (!policy.forwardClientHeaders) decide({ name, action: 'dropped', rule: 'forwarding is off' });
+    else if (own.names.has(name))
+      decide({ name, action: 'replaced', rule: 'extra_headers of the operator win' });
+    else if (carriesCredential(value, client.credentials))
+      decide({ name, action: 'dropped', rule: 'its value holds the key of the caller' });
+    else decide({ name, action: 'forwarded', rule: header.rule });
+  }
+  if (policy.forwardClientHeaders)
+    decide({ name: session.name, action: 'stamped', rule: 'session id of the request' });
+}

@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { HOP_BY_HOP } from '../../../proxy/wire/header-rules.ts';
+import { readResponseHead } from '../../../proxy/wire/response-headers.ts';
+
+const OURS = new Set(['x-litellm-call-id', 'x-litellm-response-cost', 'x-litellm-model-id']);
+const read = (...raw: string[]): ReturnType<typeof readResponseHead> =>
+  readResponseHead(
+    raw.map((text) => Buffer.from(text, 'latin1')),
+    'x-litellm-',
+    OURS,
+  );
+
+t.test("the upstream's headers pass in their order, names in lower case, values as they are", async (t) => {
+  const { pass } = read(
+    ...['Content-Type', 'text/plain; charset=UTF-8', 'X-Ratelimit-Remaining', '5', 'Set-Cookie', 'a=1'],
+    ...['set-cookie', 'b=2', 'Retry-After', '7', 'X-Odd', 'h\xe9'],
+  );
+  t.same(pass, [
+    ...['content-type', 'text/plain; charset=UTF-8', 'x-ratelimit-remaining', '5', 'set-cookie', 'a=1'],
+    ...['set-cookie', 'b=2', 'retry-after', '7', 'x-odd', 'h\xe9'],
+  ]);
+});
+
+t.test('what the relay needs is read beside', async (t) => {
+  t.match(
+    read(
+      ...['content-type', 'application/json', 'Content-Length', '12', 'content-encoding', 'gzip'],
+      ...['x-litellm-response-cost', '0.5', 'x-request-id', 'r', 'x-litellm-call-id', 'c'],
+    ),
+    { contentType: 'application/json', contentLength: '12', contentEncoding: 'gzip', cost: '0.5', callId: 'c' },
+  );
+  t.equal(read('x-request-id', 'r').callId, 'r');
+  t.match(read(), { pass: [], contentType: '', contentLength: null, contentEncoding: null, cost: null, callId: null });
+});
+
+t.test('a name that the proxy sets itself is handed on as llm_provider-<name>', async (t) => {
+  t.same(read('X-LiteLLM-Call-Id', 'theirs', 'x-litellm-key-spend', '3').pass, [
+    ...['llm_provider-x-litellm-call-id', 'theirs', 'x-litellm-key-spend', '3'],
+  ]);
+});
+
+t.test('names that Connection lists stay behind; the length is counted anew', async (t) => {
+  t.same(read('X-A', '1', 'Connection', 'close, X-A', 'X-B', '2', 'Content-Length', '5', 'Alt-Svc', 'h2').pass, [
+    ...['x-b', '2'],
+  ]);
+  t.same(read('X-A', '1', 'Connection', 'Keep-Alive').pass, ['x-a', '1']);
+});
+
+t.test('which origins may read an answer is not for the upstream to say', async (t) => {
+  t.same(read('Access-Control-Allow-Origin', '*', 'access-control-expose-headers', '*', 'vary', 'origin').pass, [
+    ...['vary', 'origin'],
+  ]);
+});
+
+t.test('no hop-by-hop name passes, in any case and any company', async (t) => {
+  const name = fc.oneof(
+    fc.constantFrom(...HOP_BY_HOP).chain((one) => fc.mixedCase(fc.constant(one))),
+    fc.stringMatching(/^[A-Za-z-]{1,12}$/),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(name, fc.stringMatching(/^[!-~]{0,12}$/)), { maxLength: 20 }), (pairs) => {
+      const { pass } = read(...pairs.flat());
+      const names = pass.filter((_, i) => i % 2 === 0);
+      return pass.length % 2 === 0 && !names.some((one) => HOP_BY_HOP.has(one) || one === 'content-length');
+    }),
+    { numRuns: 1_000 },
+  );
+  t.pass('1,000 header lists');
+});
