@@ -1,0 +1,67 @@
+// Lines that could not be written, kept in memory until the disk can be written again. Bounded, because a process that
+// runs out of memory loses all of them; what does not fit is counted, never forgotten silently.
+
+// Rows of requests that were refused while the disk is full come as fast as clients knock; they must not take the
+// memory that the rows of real calls need.
+const REFUSED_CHARS = 32 << 20;
+const ALL_CHARS = 256 << 20; // some 200,000 rows
+
+/** One line on its way to the disk. */
+export interface Append {
+  readonly requestId: string;
+  readonly line: string;
+  readonly kind: 'begin' | 'settle' | 'refused';
+}
+
+/** Unwritten lines by request id: a settle replaces its begin, because it says all that the begin says. */
+export class Backlog {
+  readonly #lines = new Map<string, Append>();
+  #chars = 0;
+  #lost = 0;
+
+  /** Requests whose line is in memory only. */
+  get size(): number {
+    return this.#lines.size;
+  }
+
+  /** Lines that found no room. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** @returns false when there is no room: the line is counted as lost. */
+  keep(append: Append): boolean {
+    const { requestId, line, kind } = append;
+    const before = this.#lines.get(requestId);
+    if (kind === 'begin' && before !== undefined) return true;
+    const chars = this.#chars - (before?.line.length ?? 0) + line.length;
+    if (chars > (kind === 'refused' ? REFUSED_CHARS : ALL_CHARS)) {
+      this.#lost += 1;
+      return false;
+    }
+    this.#lines.set(requestId, append);
+    this.#chars = chars;
+    return true;
+  }
+
+  /** The oldest lines, about `chars` of them. */
+  head(chars: number): Append[] {
+    const batch: Append[] = [];
+    let sum = 0;
+    for (const append of this.#lines.values()) {
+      batch.push(append);
+      sum += append.line.length;
+      if (sum >= chars) break;
+    }
+    return batch;
+  }
+
+  /** `append` is in a file now: forgets it, and a begin that it makes needless. */
+  written(append: Append): void {
+    const kept = this.#lines.get(append.requestId);
+    // A begin may be written while its settle waits here; the settle must stay.
+    if (kept === undefined || (append.kind === 'begin' && kept !== append)) return;
+    this.#chars -= kept.line.length;
+    this.#lines.delete(append.requestId);
+  }
+}

@@ -1,0 +1,91 @@
+// One segment file while it is written: positional writes that either stand whole or are cut off again.
+// Never retries and never decides what an error means; the journal does.
+import { close, closeSync, fdatasync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { segmentPath, syncDirectory } from '../store/segments.ts';
+
+const NEWLINE = Buffer.from('\n');
+// A probe must find this much room, or a nearly full disk would flap between writable and not with every request.
+const PROBE = Buffer.alloc(64 << 10, '\n');
+
+const syncData = promisify(fdatasync);
+const closeFile = promisify(close);
+
+/** A growing segment. */
+export class SegmentFile {
+  readonly number: number;
+  readonly #fd: number;
+  #end = 0;
+  /** Bytes of a failed write stand before `#end` and could not be cut off. */
+  #torn = false;
+
+  /** Makes the file. @throws NodeJS.ErrnoException, also when it exists */
+  constructor(dir: string, number: number) {
+    const path = segmentPath(dir, number);
+    this.number = number;
+    this.#fd = openSync(path, 'wx', 0o600);
+    try {
+      // At once: if the name were lost at a power cut, the next start would use the number again, and the store
+      // would believe that it has the new contents already. One sync per segment.
+      syncDirectory(dir);
+    } catch (error) {
+      closeSync(this.#fd);
+      rmSync(path, { force: true });
+      throw error;
+    }
+  }
+
+  /** Offset of the next write. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** Writes whole lines; null, or the error after which the file is as before. */
+  write(lines: Buffer): Error | null {
+    const all = this.#torn ? Buffer.concat([NEWLINE, lines]) : lines;
+    let done = 0;
+    try {
+      while (done < all.length) {
+        const n = writeSync(this.#fd, all, done, all.length - done, this.#end + done);
+        if (n === 0) throw Object.assign(new Error('nothing was written'), { code: 'ENOSPC' });
+        done += n; // a short write is followed by the error that explains it
+      }
+    } catch (error) {
+      if (done > 0 && !this.#cutTo(this.#end)) {
+        this.#torn = true; // a newline in front of the next line lets readers skip the torn piece
+        this.#end += done;
+      }
+      return error as Error;
+    }
+    this.#torn = false;
+    this.#end += all.length;
+    return null;
+  }
+
+  /** Whether there is room for many lines more: writes blank ones, which readers skip, and cuts them off again. */
+  probe(): Error | null {
+    const goodEnd = this.#torn ? null : this.#end;
+    const error = this.write(PROBE);
+    if (error === null && goodEnd !== null && this.#cutTo(goodEnd)) this.#end = goodEnd;
+    return error;
+  }
+
+  /** Resolves when all that was written before the call is on the disk. @throws NodeJS.ErrnoException */
+  async sync(): Promise<void> {
+    await syncData(this.#fd);
+  }
+
+  /** Never throws: what could fail has been told by `sync`. */
+  async close(): Promise<void> {
+    await closeFile(this.#fd).catch(() => undefined);
+  }
+
+  #cutTo(offset: number): boolean {
+    try {
+      ftruncateSync(this.#fd, offset);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}

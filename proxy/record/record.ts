@@ -1,0 +1,104 @@
+// The spend record: one per request that passed authentication, whatever its end. Pure types and pure builders;
+// the journal, the store and the spend API all speak this shape. Never prompt or answer text.
+import { NO_TOKENS, type Tokens } from '../wire/usage.ts';
+
+/** Why a request ended. `complete` is the only success. */
+export type EndReason =
+  | 'complete'
+  | 'upstream_error' // the upstream answered with a status >= 400, or an error event inside a 200 stream
+  | 'upstream_broken' // connection refused, reset or cut; a stream cut after its headers is `truncated`
+  | 'truncated' // the stream ended without its terminal event
+  | 'timeout' // one of the four clocks
+  | 'client_gone' // the client left before the answer was complete
+  | 'refused' // the proxy answered with a fault of its own before anything went upstream
+  | 'proxy_error' // a bug of ours
+  | 'interrupted'; // the process died; written by recovery
+
+export type UsageSource = 'upstream' | 'none';
+export type CostSource = 'entry' | 'upstream_header' | 'catalogue' | 'none';
+
+/** What is known before the first byte goes upstream: the journal's begin entry. Times are epoch milliseconds. */
+export interface SpendBegin {
+  /** Our call id (UUIDv7): the key of the row. A client's or an upstream's id is an ordinary column. */
+  readonly requestId: string;
+  /** The dialect's call type: acompletion, aembedding, aresponses, anthropic_messages, ... */
+  readonly callType: string;
+  readonly startMs: number;
+  /** SHA-256 hex of the caller's key; '' when no key is configured. */
+  readonly apiKeyHash: string;
+  /** Upstream's name of the model; '' when the request was refused before a route was picked. */
+  readonly model: string;
+  /** What the client asked for. */
+  readonly modelGroup: string;
+  readonly modelId: string | null;
+  readonly provider: string | null;
+  readonly apiBase: string | null;
+  readonly sessionId: string;
+  /** Where the session id came from: `x-litellm-session-id`, `body.metadata.session_id`, `generated`, ... */
+  readonly sessionSource: string;
+  /** Body `user`, `metadata.trace_user_id` and alike. */
+  readonly endUser: string | null;
+  readonly tags: readonly string[];
+  /** The object of `x-litellm-spend-logs-metadata` (or `metadata.spend_logs_metadata`), as given. */
+  readonly spendLogsMetadata: Readonly<Record<string, unknown>> | null;
+  readonly clientCallId: string | null;
+  readonly clientAddress: string | null;
+  readonly userAgent: string | null;
+  readonly stream: boolean;
+  readonly requestBytes: number;
+  /** Sentences on doubtful input (e.g. unreadable metadata header); the call went on. */
+  readonly warnings: readonly string[];
+}
+
+/** The journal's settle entry: the whole row, so that it does not need its begin any more. */
+export interface SpendRecord extends SpendBegin {
+  readonly endMs: number;
+  /** First byte of the answer's body (first event of a stream); null when none came. */
+  readonly firstByteMs: number | null;
+  readonly status: 'success' | 'failure';
+  readonly endReason: EndReason;
+  /** Status the client got; null when it got none. */
+  readonly httpStatus: number | null;
+  /** Code of our fault table, when the end was a fault. */
+  readonly errorCode: string | null;
+  readonly errorSource: 'client' | 'proxy' | 'upstream' | null;
+  readonly attempts: number;
+  readonly responseBytes: number;
+  /** `id` of the upstream's answer. */
+  readonly upstreamId: string | null;
+  /** The upstream's own `x-litellm-call-id` or `x-request-id`: joins our ledger with theirs. */
+  readonly upstreamCallId: string | null;
+  /** Usage exactly as the upstream sent it. */
+  readonly usage: Readonly<Record<string, unknown>> | null;
+  readonly usageSource: UsageSource;
+  readonly tokens: Tokens;
+  /** Pico-dollars (1e-12 USD), an integer; null = unknown, `costReason` says why. */
+  readonly spendPico: number | null;
+  readonly costSource: CostSource;
+  /** Why `spendPico` is null, or '' . */
+  readonly costReason: string;
+}
+
+/** The row that recovery writes for a begin that never settled. */
+export function interrupted(begin: SpendBegin, endMs: number): SpendRecord {
+  return {
+    ...begin,
+    endMs,
+    firstByteMs: null,
+    status: 'failure',
+    endReason: 'interrupted',
+    httpStatus: null,
+    errorCode: 'interrupted',
+    errorSource: 'proxy',
+    attempts: 1,
+    responseBytes: 0,
+    upstreamId: null,
+    upstreamCallId: null,
+    usage: null,
+    usageSource: 'none',
+    tokens: NO_TOKENS,
+    spendPico: null,
+    costSource: 'none',
+    costReason: 'the process ended before the answer was complete',
+  };
+}

@@ -1,0 +1,68 @@
+// One writer per data directory. The lock is a transaction held open on `lock.db`, so the operating system releases it
+// at whatever end of the process (kill -9 included) and no stale file can keep a restart out.
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+const WAIT_MS = 500; // a holder that starts at the same moment needs some milliseconds to write its name
+const SQLITE_BUSY = 5;
+
+/** Another process writes to this data directory. The message names it and how to mend. */
+export class DirectoryLocked extends Error {
+  override readonly name = 'DirectoryLocked';
+  readonly dir: string;
+  /** `pid 4711 on host-a`. */
+  readonly holder: string;
+
+  constructor(dir: string, holder: string) {
+    super(
+      `the data directory ${dir} is in use by another Throughline process (${holder}) - ` +
+        `stop that process, or give this one a directory of its own with --data-dir`,
+    );
+    this.dir = dir;
+    this.holder = holder;
+  }
+}
+
+/** A held lock. */
+export interface DirectoryLock {
+  /** Idempotent. */
+  release(): void;
+}
+
+/**
+ * Takes the lock of an existing data directory.
+ * @throws DirectoryLocked when another process (or another ledger of this one) holds it
+ */
+export function lockDirectory(dir: string): DirectoryLock {
+  const db = new DatabaseSync(join(dir, 'lock.db'), { timeout: WAIT_MS });
+  try {
+    // RESERVED, not EXCLUSIVE: one writer, while others can still read who it is.
+    db.exec('BEGIN IMMEDIATE');
+    db.exec('CREATE TABLE IF NOT EXISTS holder (one INTEGER PRIMARY KEY CHECK (one = 1), name TEXT) STRICT');
+    db.prepare('INSERT INTO holder VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET name = excluded.name').run(
+      `pid ${process.pid} on ${hostname()}`,
+    );
+    db.exec('COMMIT');
+    db.exec('BEGIN IMMEDIATE');
+  } catch (error) {
+    const busy = (error as { errcode?: number }).errcode === SQLITE_BUSY;
+    const holder = busy ? holderOf(db) : '';
+    db.close();
+    throw busy ? new DirectoryLocked(dir, holder) : error;
+  }
+  return {
+    release: () => {
+      if (db.isOpen) db.close();
+    },
+  };
+}
+
+function holderOf(db: DatabaseSync): string {
+  try {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    return String(db.prepare('SELECT name FROM holder').get()?.['name'] ?? 'unknown');
+  } catch {
+    return 'unknown'; // its first commit is under way
+  }
+}
