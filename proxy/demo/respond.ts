@@ -1,0 +1,98 @@
+// From a request that has been read to the reply that is sent: finds the place, checks the key, and hands the rest to
+// the files that compose, word and deliver. Keeps the responses that can be asked for by id.
+import type { Face, Json, Place } from './ask.ts';
+import { placeOf, readAsk } from './ask.ts';
+import { compose } from './compose.ts';
+import type { Outlet } from './deliver.ts';
+import { send, sendOddly, untilDue } from './deliver.ts';
+import { modelEntry, modelList } from './objects.ts';
+import { Recent } from './recent.ts';
+import type { Refusal, Reply } from './reply.ts';
+import { answerReply, bareNameReply, refusalReply, refusedReply, unknownKey } from './reply.ts';
+import type { StoredResponse } from './responses.ts';
+import { inputItemList, storedResponse } from './responses.ts';
+
+/** The parts of a request that decide its answer. */
+interface Heard {
+  readonly id: number;
+  readonly method: string;
+  readonly path: string;
+  readonly face: Face;
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+}
+
+/** Answers one request on its outlet; settles when all has been handed to the connection. */
+type Responder = (heard: Heard, outlet: Outlet) => Promise<void>;
+
+const STORED_COUNT = 1_000;
+const STORED_BYTES = 64 * 1024 * 1024;
+
+/** Makes a responder; `tag` makes its ids differ from another gateway's, null keys accept every key and none. */
+export function createResponder(tag: string, acceptKeys: readonly string[] | null): Responder {
+  const stored = new Recent<StoredResponse>(STORED_COUNT, STORED_BYTES);
+  const credentials = acceptKeys?.map((key) => `Bearer ${key}`) ?? null;
+
+  const aboutStored = ({ id, act }: Place & { to: 'stored' }, face: Face): Reply => {
+    const found = stored.items.findLast((item) => item.id === id);
+    if (found === undefined) {
+      const message = `Response with id '${id}' not found.`;
+      return refusalReply(face, { status: 404, message, type: 'invalid_request_error', param: 'id' }, null);
+    }
+    if (act === 'get') return jsonReply(found.response);
+    if (act === 'input_items') return jsonReply(inputItemList(found));
+    if (act === 'cancel') return jsonReply({ ...found.response, status: 'cancelled' });
+    stored.remove((item) => item === found);
+    return jsonReply({ id, object: 'response', deleted: true });
+  };
+
+  return async (heard, outlet) => {
+    const { res } = outlet;
+    const { face, body } = heard;
+    const place = placeOf(heard.method, heard.path);
+    const refuse = (refusal: Refusal): Promise<void> => send(res, refusalReply(face, refusal, null));
+    if (place.to === 'nowhere') return refuse(nowhere(place.status, heard));
+    const { authorization = '', host = '', 'content-type': contentType = '' } = res.req.headers;
+    const isKnown = credentials === null || credentials.includes(authorization);
+    if (place.to !== 'model') {
+      if (!isKnown) return refuse(unknownKey());
+      if (place.to === 'stored') return send(res, aboutStored(place, face));
+      return send(res, jsonReply(place.id === null ? modelList(face) : modelEntry(place.id)));
+    }
+
+    const ask = readAsk(face, place.endpoint, contentType, body);
+    if (typeof ask === 'string') return refuse({ status: 400, message: ask, type: 'invalid_request_error' });
+    // Before the key is looked at, as Bifrost 1.4 does it.
+    if (face === 'compat' && !ask.model.includes('/')) return send(res, bareNameReply());
+    if (!isKnown) return send(res, refusalReply(face, unknownKey(), ask));
+
+    const isPlain = ask.behaviours.size === 0;
+    const odd: Outlet = { ...outlet, behaviours: ask.behaviours };
+    if (!isPlain && !(await untilDue(odd))) return;
+    const echo = (): string => echoOf(heard);
+    const answer = compose(ask, `${tag}-${heard.id}`, echo);
+    const refused = isPlain ? null : refusedReply(ask, answer.counts.prompt, `http://${host}/elsewhere`);
+    if (refused !== null) return send(res, refused);
+    if (ask.endpoint === 'responses' && ask.body['store'] !== false) {
+      stored.add(storedResponse(answer), body.length + answer.text.length);
+    }
+    const reply = answerReply(answer, echo);
+    return isPlain ? send(res, reply) : sendOddly(odd, reply);
+  };
+}
+
+function jsonReply(body: Json): Reply {
+  return { status: 200, headers: ['content-type', 'application/json'], body: JSON.stringify(body) };
+}
+
+function nowhere(status: 404 | 405, { method, path }: Heard): Refusal {
+  const message =
+    status === 404
+      ? `Nothing is served at ${path}: LiteLLM-like endpoints are at /v1/..., Bifrost-like ones at /compat/v1/...`
+      : `${method} is not served at ${path}`;
+  return { status, message, type: 'invalid_request_error' };
+}
+
+function echoOf({ method, path, rawHeaders, body }: Heard): string {
+  return JSON.stringify({ method, path, headers: rawHeaders, body: body.toString('utf8') });
+}
