@@ -1,0 +1,183 @@
+// The three doors to a new configuration - file, signal, admin API - lead here, to the same prepare and swap. One
+// change at a time; a change that fails leaves everything as it was.
+import { randomUUID } from 'node:crypto';
+import { registryNames } from '../config/catalogue.ts';
+import { formatIssue, type Issue } from '../config/issue.ts';
+import {
+  loadConfig,
+  overlay,
+  type ConfigSource,
+  type Environment,
+  type RuntimeModel,
+} from '../config/load.ts';
+import type { Snapshot } from '../config/snapshot.ts';
+import { Live, type House } from './live.ts';
+
+/** How the last change from the files ended; part of `/health/readiness`. */
+export interface ReloadState {
+  readonly result: 'applied' | 'unchanged' | 'refused';
+  /** Epoch milliseconds. */
+  readonly atMs: number;
+  readonly issues: readonly Issue[];
+}
+
+/** What became of one runtime model. */
+export type ModelChange =
+  | { readonly ok: true; readonly id: string; readonly persisted: boolean }
+  | { readonly ok: false; readonly reason: 'invalid'; readonly issues: readonly Issue[] }
+  | { readonly ok: false; readonly reason: 'unknown' | 'in_config' };
+
+type Entry = Readonly<Record<string, unknown>>;
+
+export class Changes {
+  readonly #path: string;
+  readonly #env: Environment;
+  readonly #house: House;
+  /** Names of the catalogue; they do not change while the process runs. */
+  readonly #registry = registryNames();
+  #source: ConfigSource;
+  #runtime: readonly RuntimeModel[];
+  #live: Live;
+  #state: ReloadState;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    path: string,
+    env: Environment,
+    house: House,
+    loaded: { readonly source: ConfigSource; readonly snapshot: Snapshot },
+    runtime: readonly RuntimeModel[],
+  ) {
+    this.#path = path;
+    this.#env = env;
+    this.#house = house;
+    this.#source = loaded.source;
+    this.#runtime = runtime;
+    this.#live = new Live(loaded.snapshot, house, this.#registry);
+    this.#state = { result: 'applied', atMs: house.clock.now(), issues: [] };
+    house.metrics.reloaded('applied', loaded.snapshot.version);
+    this.#warn(loaded.snapshot.warnings);
+  }
+
+  /** The configuration that serves now. */
+  get live(): Live {
+    return this.#live;
+  }
+
+  get state(): ReloadState {
+    return this.#state;
+  }
+
+  /** Reads the files again; applies them whole or not at all. */
+  reload(): Promise<ReloadState> {
+    return this.#inTurn(async () => {
+      const loaded = loadConfig(this.#path, this.#env, this.#runtime);
+      const { log, metrics, clock } = this.#house;
+      if (!loaded.ok) {
+        for (const issue of loaded.issues) log.error({ issue: formatIssue(issue) }, 'configuration refused');
+        metrics.reloaded('refused', this.#live.snapshot.version);
+        this.#state = { result: 'refused', atMs: clock.now(), issues: loaded.issues };
+        return this.#state;
+      }
+      const result = loaded.snapshot.version === this.#live.snapshot.version ? 'unchanged' : 'applied';
+      if (result === 'applied') {
+        this.#swap(loaded.snapshot, loaded.source, this.#runtime);
+        this.#warn(loaded.snapshot.warnings);
+        log.info(
+          { version: loaded.snapshot.version, models: loaded.snapshot.routes.length },
+          'configuration applied',
+        );
+      }
+      metrics.reloaded(result, loaded.snapshot.version);
+      this.#state = { result, atMs: clock.now(), issues: [] };
+      return this.#state;
+    });
+  }
+
+  /** Adds a runtime model. Usable everywhere when this resolves. */
+  addModel(entry: Entry): Promise<ModelChange> {
+    return this.#inTurn(() => {
+      const id = textOf(infoOf(entry)['id']) ?? randomUUID();
+      if (this.#live.targets.get(id)?.route.source === 'config') return { ok: false, reason: 'in_config' };
+      const others = this.#runtime.filter((model) => model.id !== id);
+      return this.#apply(id, entry, [...others, { id, entry }]);
+    });
+  }
+
+  /** Changes a runtime model: members of `litellm_params` and `model_info` that are given replace the old ones. */
+  updateModel(id: string, change: Entry): Promise<ModelChange> {
+    return this.#inTurn(() => {
+      const old = this.#runtime.find((model) => model.id === id);
+      if (old === undefined)
+        return { ok: false, reason: this.#live.targets.has(id) ? 'in_config' : 'unknown' };
+      const entry = merged(old.entry as Entry, change);
+      const runtime = this.#runtime.map((model) => (model.id === id ? { id, entry } : model));
+      return this.#apply(id, entry, runtime);
+    });
+  }
+
+  /** Removes a runtime model; requests that run on it go on. */
+  deleteModel(id: string): Promise<ModelChange> {
+    return this.#inTurn(async () => {
+      if (!this.#runtime.some((model) => model.id === id)) {
+        return { ok: false, reason: this.#live.targets.has(id) ? 'in_config' : 'unknown' };
+      }
+      return this.#apply(
+        id,
+        null,
+        this.#runtime.filter((model) => model.id !== id),
+      );
+    });
+  }
+
+  async #apply(id: string, entry: Entry | null, runtime: readonly RuntimeModel[]): Promise<ModelChange> {
+    const loaded = overlay(this.#source, this.#env, runtime);
+    if (!loaded.ok) return { ok: false, reason: 'invalid', issues: loaded.issues };
+    const persisted = loaded.snapshot.storeModelInDb;
+    // The store first: an answer that promises durability is given after the row is on the disk.
+    if (persisted && entry !== null) await this.#house.ledger.models.putModel(id, entry);
+    if (entry === null) await this.#house.ledger.models.deleteModel(id);
+    this.#swap(loaded.snapshot, loaded.source, runtime);
+    return { ok: true, id, persisted };
+  }
+
+  #swap(snapshot: Snapshot, source: ConfigSource, runtime: readonly RuntimeModel[]): void {
+    const next = new Live(snapshot, this.#house, this.#registry);
+    const old = this.#live;
+    this.#live = next;
+    this.#source = source;
+    this.#runtime = runtime;
+    old.retire();
+  }
+
+  #warn(warnings: readonly Issue[]): void {
+    for (const issue of warnings) this.#house.log.warn({ issue: formatIssue(issue) }, 'configuration');
+  }
+
+  #inTurn<T>(change: () => Promise<T> | T): Promise<T> {
+    const turn = this.#queue.then(change);
+    this.#queue = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+function infoOf(entry: Entry): Entry {
+  const info = entry['model_info'];
+  return typeof info === 'object' && info !== null ? (info as Entry) : {};
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function merged(old: Entry, change: Entry): Entry {
+  const next: Record<string, unknown> = { ...old };
+  for (const [name, value] of Object.entries(change)) {
+    const before = old[name];
+    const both = [before, value].every(
+      (one) => typeof one === 'object' && one !== null && !Array.isArray(one),
+    );
+    next[name] = both ? { ...(before as Entry), ...(value as Entry) } : value;
+  }
+  return next;
+}

@@ -1,0 +1,136 @@
+// `throughline explain`: what would be sent upstream, and why - with the very steps that serve a request, up to the
+// point where it would be sent. Nothing is sent, nothing is recorded.
+import { readFileSync } from 'node:fs';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { registryNames } from '../../config/catalogue.ts';
+import { loadConfig } from '../../config/load.ts';
+import { Fault } from '../errors/fault.ts';
+import { ConfigRefused } from '../gateway.ts';
+import { Live } from '../live.ts';
+import { ENDPOINTS } from '../request/endpoints.ts';
+import { openExchange, type Exchange } from '../request/exchange.ts';
+import { readAsk } from '../request/ask.ts';
+import { pick } from '../request/pick.ts';
+import { shape, type BodyChange } from '../request/shape.ts';
+import type { HeaderDecision } from '../wire/upstream-headers.ts';
+import { idleHouse } from './idle-house.ts';
+import { configPathOf, UsageError, type Command, type Terminal } from './terminal.ts';
+
+const USAGE = `throughline explain --config FILE --model M [--header 'N: V']... [--body FILE] [--endpoint PATH]
+
+Prints, without sending, the upstream request: method, URL, every header with the rule that forwarded, stamped,
+replaced or dropped it, and the members of the body that change.
+
+  --model M         the name a client asks for
+  --header 'N: V'   a header of the client; repeat for more
+  --body FILE       the JSON body of the client; default: one short message
+  --endpoint PATH   default chat/completions
+`;
+
+const OPTIONS = {
+  config: { type: 'string' },
+  model: { type: 'string' },
+  header: { type: 'string', multiple: true },
+  body: { type: 'string' },
+  endpoint: { type: 'string' },
+} as const;
+
+export const explain: Command = {
+  name: 'explain',
+  summary: 'show what would be sent upstream, and why',
+  usage: USAGE,
+  run: async (args, terminal) => {
+    const { values } = parseArgs({ args: [...args], options: OPTIONS });
+    if (values.model === undefined) throw new UsageError('no model is named - give --model NAME');
+    const path = (values.endpoint ?? 'chat/completions').replace(/^\/?(v1\/)?/, '');
+    const endpoint = ENDPOINTS.find((one) => one.path === path);
+    if (endpoint === undefined) {
+      throw new UsageError(
+        `there is no endpoint ${path} - one of ${ENDPOINTS.map((one) => one.path).join(', ')}`,
+      );
+    }
+    const loaded = loadConfig(resolve(terminal.cwd, configPathOf(values.config, terminal)), terminal.env);
+    if (!loaded.ok) throw new ConfigRefused(loaded.issues);
+    const live = new Live(loaded.snapshot, idleHouse(), registryNames());
+    const x = exchangeOf(live, endpoint.path, (values.header ?? []).flatMap(headerOf));
+    const body = bodyOf(values.body, values.model, endpoint.path, terminal);
+    try {
+      const ask = readAsk(x, endpoint, body, null);
+      if (ask.model !== values.model)
+        terminal.out(`note: the body asks for ${ask.model}; that is explained\n`);
+      const headers: HeaderDecision[] = [];
+      const changes: BodyChange[] = [];
+      const picked = pick(live, ask.model);
+      const call = shape(x, ask, picked, {
+        header: (decision) => headers.push(decision),
+        body: (change) => changes.push(change),
+      });
+      const { route } = picked.target;
+      terminal.out(`${call.method} ${call.origin}${call.path}\n`);
+      terminal.out(`  entry      ${route.group} (${route.kind}-type), id ${route.id}\n`);
+      terminal.out(`  model      ${ask.model} -> ${picked.upstreamModel}\n`);
+      terminal.out(`  session    ${ask.identity.sessionId} (${ask.identity.sessionSource})\n`);
+      terminal.out(`  forwarding ${picked.forwards ? 'on' : 'off'}\n\nheaders\n`);
+      for (const { name, action, rule } of headers)
+        terminal.out(`  ${action.padEnd(10)}${name.padEnd(34)}${rule}\n`);
+      terminal.out(
+        `\nsent\n${sentHeaders(call.headers, call.body, live.snapshot.dialect.sessionHeader, route)}`,
+      );
+      terminal.out(`\nbody ${body.length} -> ${call.body?.length ?? 0} bytes\n`);
+      for (const { member, change, why } of changes)
+        terminal.out(`  ${change.padEnd(10)}${member.padEnd(34)}${why}\n`);
+      if (changes.length === 0) terminal.out('  passed on as it is\n');
+      for (const warning of ask.identity.warnings) terminal.out(`warning: ${warning}\n`);
+      return 0;
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      terminal.out(`refused: ${error.status} ${error.code}: ${error.message}\n`);
+      return 1;
+    } finally {
+      live.retire();
+      await live.house.pools.destroy();
+    }
+  },
+};
+
+/** A request as the parser would have made it, on a socket that is connected to nothing. */
+function exchangeOf(live: Live, path: string, rawHeaders: string[]): Exchange {
+  const req = new IncomingMessage(new Socket());
+  req.method = 'POST';
+  req.url = `/v1/${path}`;
+  req.rawHeaders = ['Host', 'localhost', 'Content-Type', 'application/json', ...rawHeaders];
+  return openExchange(req, new ServerResponse(req), live, false);
+}
+
+function headerOf(text: string): string[] {
+  const colon = text.indexOf(':');
+  if (colon < 1) throw new UsageError(`${text} is not a header - write --header 'Name: value'`);
+  return [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
+}
+
+function bodyOf(file: string | undefined, model: string, path: string, terminal: Terminal): Buffer {
+  if (file !== undefined) return readFileSync(resolve(terminal.cwd, file));
+  const content =
+    path === 'embeddings' ? { input: 'Hello' } : { messages: [{ role: 'user', content: 'Hello' }] };
+  return Buffer.from(JSON.stringify({ model, ...content }));
+}
+
+/** The list as it would be written; values that may be secrets are masked. */
+function sentHeaders(
+  list: readonly string[],
+  body: Buffer | null,
+  sessionHeader: string,
+  route: { readonly staticHeaders: readonly (readonly [string, unknown])[] },
+): string {
+  const secret = new Set(['authorization', ...route.staticHeaders.map(([name]) => name)]);
+  let text = '';
+  for (let i = 0; i < list.length; i += 2) {
+    const name = list[i] as string;
+    const value = name === 'authorization' ? 'Bearer [secret]' : '[secret]';
+    text += `  ${name}: ${secret.has(name) && name !== sessionHeader ? value : list[i + 1]}\n`;
+  }
+  return `${text}  content-length: ${body?.length ?? 0}\n`;
+}

@@ -1,0 +1,48 @@
+// A house in which nothing happens: for commands that resolve and shape, but neither send nor record.
+import { Catalogue } from '../../config/catalogue.ts';
+import { systemClock } from '../base/clock.ts';
+import { CallIds } from '../base/ids.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { House } from '../live.ts';
+import { openLog } from '../observe/logger.ts';
+import { Metrics } from '../observe/metrics.ts';
+import { Deadlines } from '../upstream/deadlines.ts';
+import { Pools } from '../upstream/pools.ts';
+import { VERSION } from '../live.ts';
+
+const refuse = (): never => {
+  throw new Error('this command records nothing');
+};
+
+/** Recording in it is a bug and throws. */
+export function idleHouse(): House {
+  const ledger: Ledger = {
+    begin: refuse,
+    settle: refuse,
+    flush: refuse,
+    reconfigure: refuse,
+    close: refuse,
+    get status() {
+      return refuse();
+    },
+    reader: { query: refuse, summarize: refuse, findByUpstreamId: refuse },
+    models: { listModels: refuse, putModel: refuse, deleteModel: refuse },
+  };
+  const metrics = new Metrics(
+    () => ledger.status,
+    () => 0,
+    VERSION,
+  );
+  return {
+    clock: systemClock,
+    ids: new CallIds(),
+    ledger,
+    log: openLog('silent').log,
+    metrics,
+    unrouted: metrics.forModel(''),
+    deadlines: new Deadlines(systemClock.mono),
+    pools: new Pools(),
+    catalogue: new Catalogue(),
+    random: () => 0,
+  };
+}

@@ -1,0 +1,76 @@
+// argv, environment, signals, exit codes: the only file that reads process.env or calls process.exit.
+import { join } from 'node:path';
+import { formatIssue } from '../config/issue.ts';
+import { check } from './cli/check.ts';
+import { demoGateway } from './cli/demo-gateway.ts';
+import { explain } from './cli/explain.ts';
+import { serve } from './cli/serve.ts';
+import { start } from './cli/start.ts';
+import { UsageError, type Command, type Terminal } from './cli/terminal.ts';
+import { CannotStart, ConfigRefused } from './gateway.ts';
+import { VERSION } from './live.ts';
+
+const COMMANDS: readonly Command[] = [serve, start, check, explain, demoGateway];
+
+const OVERVIEW = `throughline ${VERSION} - an LLM proxy that chains an agent platform to an external gateway
+
+${COMMANDS.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}`).join('\n')}
+
+  throughline COMMAND --help tells more.
+`;
+
+const terminal: Terminal = {
+  env: process.env,
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  onSignal: (kind, act) => {
+    if (kind === 'reload') process.on('SIGHUP', act);
+    else for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, act);
+  },
+  cwd: process.cwd(),
+  home: join(import.meta.dirname, ...(import.meta.filename.endsWith('.ts') ? ['..'] : ['..', '..'])),
+};
+
+async function run(argv: readonly string[]): Promise<number> {
+  // `--config FILE` without a command: what images of the replaced proxy are started with.
+  const [name, ...args] = argv[0]?.startsWith('--config') === true ? ['serve', ...argv] : argv;
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    terminal.out(OVERVIEW);
+    return name === undefined ? 2 : 0;
+  }
+  if (name === '--version' || name === '-v') {
+    terminal.out(`${VERSION}\n`);
+    return 0;
+  }
+  const command = COMMANDS.find((one) => one.name === name);
+  if (command === undefined) throw new UsageError(`there is no command ${name} - see throughline --help`);
+  if (args.includes('--help') || args.includes('-h')) {
+    terminal.out(command.usage);
+    return 0;
+  }
+  return command.run(args, terminal);
+}
+
+/** One clear sentence for what an operator can mend; a stack only for what is a bug. */
+function complain(error: unknown): number {
+  if (error instanceof ConfigRefused) {
+    for (const issue of error.issues) terminal.err(`${issue.severity}: ${formatIssue(issue)}\n`);
+    terminal.err(`throughline: ${error.message}; nothing was started\n`);
+    return 1;
+  }
+  if (error instanceof CannotStart) {
+    terminal.err(`throughline: ${error.message}\n`);
+    return 1;
+  }
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS') === true) {
+    terminal.err(`throughline: ${(error as Error).message}\n`);
+    return 2;
+  }
+  terminal.err(
+    `throughline: this is a bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
+  return 70;
+}
+
+process.exit(await run(process.argv.slice(2)).catch(complain));

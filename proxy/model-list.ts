@@ -1,0 +1,39 @@
+// The prepared answers of the model listings: made when a configuration is loaded, served as bytes.
+import type { Route, Snapshot } from '../config/snapshot.ts';
+
+/** The dialect's constant (`DEFAULT_MODEL_CREATED_AT_TIME`); clients cache on it. */
+const CREATED = 1677610602;
+
+/** One entry of `/v1/models`. */
+export function modelItem(id: string): { id: string; object: 'model'; created: number; owned_by: 'openai' } {
+  return { id, object: 'model', created: CREATED, owned_by: 'openai' };
+}
+
+/**
+ * Names in configuration order, runtime additions after, no duplicates; then, when a bare `*` leads to a compat-type
+ * gateway, the catalogue's names under the compat prefix.
+ */
+export function modelNames(snapshot: Snapshot, registry: readonly string[]): string[] {
+  const names = new Set(snapshot.routes.map((route) => route.group));
+  const all = snapshot.wildcards.find((wildcard) => wildcard.pattern === '*');
+  if (all?.routes.some((route) => route.kind === 'compat') === true) {
+    for (const name of registry) names.add(`${snapshot.dialect.compatPrefix}/${name}`);
+  }
+  return [...names];
+}
+
+/** The body of `GET /v1/models`; key order as the dialect has it. */
+export function modelListBytes(snapshot: Snapshot, registry: readonly string[]): Buffer {
+  const data = modelNames(snapshot, registry).map(modelItem);
+  return Buffer.from(JSON.stringify({ data, object: 'list' }));
+}
+
+/** One entry of `/model/info`: never an api_key, never the value of a header. */
+export function modelInfoItem(route: Route): unknown {
+  return { model_name: route.group, litellm_params: route.publicParams, model_info: route.info };
+}
+
+/** The body of `GET /model/info`. */
+export function modelInfoBytes(routes: readonly Route[]): Buffer {
+  return Buffer.from(JSON.stringify({ data: routes.map(modelInfoItem) }));
+}

@@ -1,0 +1,21 @@
+// The log: one JSON object per line on stdout. Records are built from allow-listed values; a header object, a body
+// or a Secret is never put into one, so no redaction is needed on the hot path.
+import { pino, type DestinationStream, type Logger } from 'pino';
+
+export type Log = Logger;
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+export interface LogHandle {
+  readonly log: Log;
+  /** Writes what is buffered; synchronous, so that it can be the last act of a process. */
+  readonly flush: () => void;
+}
+
+/** Buffers 4 KB or one second, whichever comes first: a line costs 2-3 us instead of a write() of its own. */
+export function openLog(level: LogLevel, destination?: DestinationStream): LogHandle {
+  const base = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  if (destination !== undefined) return { log: pino(base, destination), flush: () => undefined };
+  const stdout = pino.destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 1000 });
+  return { log: pino(base, stdout), flush: () => stdout.flushSync() };
+}

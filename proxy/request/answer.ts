@@ -1,0 +1,65 @@
+// Answers of the proxy itself: faults and small JSON documents. Nothing of an upstream passes here.
+import type { Dialect } from '../../config/dialect.ts';
+import { errorBody, type Family } from '../errors/body.ts';
+import type { Fault } from '../errors/fault.ts';
+import type { Exchange } from './exchange.ts';
+import { discardBody } from './read-body.ts';
+
+/** Sends a fault as a JSON error, unless the client has gone or an answer has begun. */
+export function answerFault(x: Exchange, fault: Fault, family: Family, extra: readonly string[] = []): void {
+  const { res } = x;
+  if (res.headersSent || res.destroyed) {
+    res.destroy();
+    return;
+  }
+  const { dialect } = x.live.snapshot;
+  const list = [`${dialect.headerPrefix}error-source`, fault.source, ...extra];
+  for (const [name, value] of fault.headers) list.push(name, value);
+  send(x, fault.status, 'application/json', errorBody(fault, family), list);
+  discardBody(x.req);
+}
+
+/** Sends a JSON document. */
+export function answerJson(x: Exchange, value: unknown, status = 200): void {
+  send(x, status, 'application/json', Buffer.from(JSON.stringify(value)), []);
+}
+
+/** Sends prepared bytes. */
+export function answerBytes(x: Exchange, type: string, body: Buffer, status = 200): void {
+  send(x, status, type, body, []);
+}
+
+function send(x: Exchange, status: number, type: string, body: Buffer, extra: readonly string[]): void {
+  const list = ['content-type', type, 'content-length', String(body.length)];
+  list.push(`${x.live.snapshot.dialect.headerPrefix}call-id`, x.id, ...corsHeaders(x), ...extra);
+  x.res.writeHead(status, list);
+  x.res.end(x.req.method === 'HEAD' ? undefined : body);
+}
+
+/** CORS headers for an allowed origin; none unless configured. Flat list. */
+export function corsHeaders(x: Exchange): string[] {
+  const { cors } = x.live.snapshot;
+  if (cors === null) return [];
+  const { origin } = x.req.headers;
+  if (origin === undefined) return [];
+  const any = cors.allowOrigins.includes('*');
+  if (!any && !cors.allowOrigins.includes(origin)) return ['vary', 'origin'];
+  return [
+    'access-control-allow-origin',
+    any ? '*' : origin,
+    'access-control-expose-headers',
+    '*',
+    'vary',
+    'origin',
+  ];
+}
+
+/** An answer before there is an exchange: the bytes were not a request. */
+export function rawAnswer(dialect: Dialect, fault: Fault): string {
+  const body = errorBody(fault, 'other');
+  return (
+    `HTTP/1.1 ${fault.status} ${fault.code}\r\ncontent-type: application/json\r\n` +
+    `content-length: ${body.length}\r\n${dialect.headerPrefix}error-source: ${fault.source}\r\n` +
+    `connection: close\r\n\r\n${body.toString()}`
+  );
+}

@@ -1,0 +1,169 @@
+// Whose call it is: session, end user, tags, spend metadata. One function, one order, documented in
+// docs/identity.md; what it decides is recorded, returned in a header and stamped upstream. Pure.
+import { randomUUID } from 'node:crypto';
+import type { RequestHeaders } from '../wire/request-headers.ts';
+
+export interface Identity {
+  readonly sessionId: string;
+  /** `x-litellm-session-id`, `body.metadata.session_id`, ..., `generated`. */
+  readonly sessionSource: string;
+  readonly endUser: string | null;
+  readonly tags: readonly string[];
+  readonly spendLogsMetadata: Readonly<Record<string, unknown>> | null;
+  /** Sentences on what could not be used; they go into the record, the call goes on. */
+  readonly warnings: readonly string[];
+}
+
+/** The members of a body that say something about identity; `undefined` = absent. */
+export interface IdentityMembers {
+  readonly user: unknown;
+  readonly safetyIdentifier: unknown;
+  /** `<brand>_session_id`, `<brand>_trace_id`. */
+  readonly brandSession: unknown;
+  readonly brandTrace: unknown;
+  readonly metadata: unknown;
+  /** `<brand>_metadata`. */
+  readonly brandMetadata: unknown;
+  readonly tags: unknown;
+}
+
+const MAX_TAGS = 100;
+const MAX_TEXT = 256;
+/** What may stand in a header: the id is stamped on the upstream request. */
+const SESSION = /^[\x21-\x7e]{1,256}$/;
+
+/** Resolves the identity of one request. `brand` spells the sources in `sessionSource`. */
+export function identify(headers: RequestHeaders, body: IdentityMembers, brand: string): Identity {
+  const warnings: string[] = [];
+  const metadata = objectOf(body.metadata, 'metadata', warnings);
+  const brandMetadata = objectOf(body.brandMetadata, `${brand}_metadata`, warnings);
+  const session = sessionOf(headers, body, metadata, brandMetadata, brand, warnings);
+  const endUser = firstText([
+    headers.endUser,
+    body.user,
+    brandMetadata?.['user'],
+    metadata?.['trace_user_id'],
+    metadata?.['user_id'],
+    body.safetyIdentifier,
+  ]);
+  return {
+    sessionId: session.id,
+    sessionSource: session.source,
+    endUser,
+    tags: tagsOf(headers, [metadata?.['tags'], brandMetadata?.['tags'], body.tags], warnings),
+    spendLogsMetadata: spendMetadata(headers, metadata ?? brandMetadata, brand, warnings),
+    warnings,
+  };
+}
+
+/** The identity as far as the headers tell: for requests whose body was never read. */
+export function unidentified(headers: RequestHeaders, brand: string): Identity {
+  return identify(headers, NO_MEMBERS, brand);
+}
+
+const NO_MEMBERS: IdentityMembers = {
+  user: undefined,
+  safetyIdentifier: undefined,
+  brandSession: undefined,
+  brandTrace: undefined,
+  metadata: undefined,
+  brandMetadata: undefined,
+  tags: undefined,
+};
+
+function sessionOf(
+  headers: RequestHeaders,
+  body: IdentityMembers,
+  metadata: Readonly<Record<string, unknown>> | null,
+  brandMetadata: Readonly<Record<string, unknown>> | null,
+  brand: string,
+  warnings: string[],
+): { id: string; source: string } {
+  const candidates: readonly (readonly [source: string, value: unknown])[] = [
+    [`x-${brand}-session-id`, headers.session],
+    [`body.${brand}_session_id`, body.brandSession],
+    ['body.metadata.session_id', metadata?.['session_id'] ?? brandMetadata?.['session_id']],
+    [`x-${brand}-trace-id`, headers.trace],
+    [`body.${brand}_trace_id`, body.brandTrace],
+    [headers.vendorSession?.name ?? '', headers.vendorSession?.value],
+  ];
+  for (const [source, value] of candidates) {
+    if (value === undefined || value === null || value === '') continue;
+    const text = typeof value === 'number' ? String(value) : value;
+    if (typeof text === 'string' && SESSION.test(text.trim())) return { id: text.trim(), source };
+    warnings.push(
+      `the session id of ${source} is not 1 to 256 printable ASCII characters; it was passed over`,
+    );
+  }
+  return { id: randomUUID(), source: 'generated' };
+}
+
+function tagsOf(headers: RequestHeaders, lists: readonly unknown[], warnings: string[]): readonly string[] {
+  const tags = new Set<string>();
+  let dropped = 0;
+  const add = (value: unknown): void => {
+    const text = typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
+    if (text === '') return;
+    if (tags.size < MAX_TAGS) tags.add(text.slice(0, MAX_TEXT));
+    else dropped += 1;
+  };
+  for (const list of lists) {
+    if (Array.isArray(list)) list.forEach(add);
+    else if (typeof list === 'string') list.split(',').forEach(add);
+  }
+  if (headers.tags !== null) headers.tags.split(',').forEach(add);
+  headers.headerTags.forEach(add);
+  if (dropped > 0) warnings.push(`${dropped} tags over the limit of ${MAX_TAGS} were left out`);
+  return [...tags];
+}
+
+function spendMetadata(
+  headers: RequestHeaders,
+  metadata: Readonly<Record<string, unknown>> | null,
+  brand: string,
+  warnings: string[],
+): Readonly<Record<string, unknown>> | null {
+  if (headers.spendMetadata !== null) {
+    try {
+      const value: unknown = JSON.parse(headers.spendMetadata);
+      if (isObject(value)) return value;
+    } catch {
+      // told below: not JSON and not an object are one mistake to the sender
+    }
+    warnings.push(`the header x-${brand}-spend-logs-metadata is not a JSON object; it was not stored`);
+  }
+  const own = metadata?.['spend_logs_metadata'];
+  return isObject(own) ? own : null;
+}
+
+function objectOf(
+  value: unknown,
+  name: string,
+  warnings: string[],
+): Readonly<Record<string, unknown>> | null {
+  if (value === undefined || value === null) return null;
+  if (isObject(value)) return value;
+  if (typeof value === 'string') {
+    // multipart forms carry it as text
+    try {
+      const parsed: unknown = JSON.parse(value);
+      if (isObject(parsed)) return parsed;
+    } catch {
+      // told below
+    }
+  }
+  warnings.push(`${name} is not an object; it was not read`);
+  return null;
+}
+
+function firstText(values: readonly unknown[]): string | null {
+  for (const value of values) {
+    if (typeof value === 'string' && value.trim() !== '') return value.trim().slice(0, MAX_TEXT);
+    if (typeof value === 'number') return String(value);
+  }
+  return null;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,122 @@
+// From the values of the steps to the begin and settle entries of the spend journal. Pure.
+import type { Fault } from '../errors/fault.ts';
+import { costOf } from '../record/cost.ts';
+import type { EndReason, SpendBegin, SpendRecord } from '../record/record.ts';
+import type { Outcome } from '../upstream/relay.ts';
+import { NO_TOKENS, readTokens } from '../wire/usage.ts';
+import type { Caller } from './authenticate.ts';
+import type { Endpoint } from './endpoints.ts';
+import type { Exchange } from './exchange.ts';
+import type { Identity } from './identity.ts';
+import type { Picked } from './pick.ts';
+
+/** What the steps have found out so far; later ones are null when a fault came first. */
+export interface Found {
+  readonly caller: Caller;
+  readonly endpoint: Endpoint;
+  readonly model: string;
+  readonly identity: Identity;
+  readonly stream: boolean;
+  readonly requestBytes: number;
+  readonly picked: Picked | null;
+}
+
+const TEXT = 512; // clients choose these texts; rows stay small
+const clip = (text: string | null): string | null =>
+  text !== null && text.length > TEXT ? text.slice(0, TEXT) : text;
+
+/** The begin entry: all that is known before the first byte goes upstream. */
+export function beginOf(x: Exchange, found: Found): SpendBegin {
+  const { identity, picked } = found;
+  const route = picked?.target.route ?? null;
+  return {
+    requestId: x.id,
+    callType: found.endpoint.callType,
+    startMs: x.startMs,
+    apiKeyHash: found.caller.keyHash,
+    model: picked?.upstreamModel ?? '',
+    modelGroup: clip(found.model) ?? '',
+    modelId: route?.id ?? null,
+    provider: route?.provider ?? null,
+    apiBase: route?.apiBase ?? null,
+    sessionId: identity.sessionId,
+    sessionSource: identity.sessionSource,
+    endUser: identity.endUser,
+    tags: identity.tags,
+    spendLogsMetadata: identity.spendLogsMetadata,
+    clientCallId: clip(x.headers.callId),
+    clientAddress: x.req.socket.remoteAddress ?? null,
+    userAgent: clip(x.headers.userAgent),
+    stream: found.stream,
+    requestBytes: found.requestBytes,
+    warnings: identity.warnings,
+  };
+}
+
+/** The settle entry of an exchange that reached its upstream and got an answer. */
+export function settleOf(x: Exchange, begin: SpendBegin, picked: Picked, outcome: Outcome): SpendRecord {
+  const { route } = picked.target;
+  const tokens = readTokens(outcome.reading.usage);
+  const known = route.group.includes('*')
+    ? (x.live.house.catalogue.lookUp(picked.upstreamModel)?.prices ?? null)
+    : route.cataloguePrices;
+  const cost = costOf(tokens, route.prices, outcome.upstreamCost, known, picked.upstreamModel);
+  const ended = x.live.house.clock.now();
+  // A failed answer costs nothing unless the upstream says otherwise by usage or by its cost header.
+  const free =
+    outcome.end === 'upstream_error' && outcome.reading.usage === null && cost.costSource === 'none';
+  return {
+    ...begin,
+    endMs: ended,
+    firstByteMs:
+      outcome.firstByteAt === null ? null : begin.startMs + Math.round(outcome.firstByteAt - x.startedAt),
+    status: outcome.end === 'complete' ? 'success' : 'failure',
+    endReason: outcome.end,
+    httpStatus: outcome.status,
+    errorCode: outcome.fault?.code ?? (outcome.end === 'client_gone' ? 'client_gone' : null),
+    errorSource: outcome.end === 'complete' ? null : outcome.end === 'client_gone' ? 'client' : 'upstream',
+    attempts: 1,
+    responseBytes: outcome.responseBytes,
+    upstreamId: clip(outcome.reading.id),
+    upstreamCallId: clip(outcome.upstreamCallId),
+    usage: outcome.reading.usage,
+    usageSource: outcome.reading.usage === null ? 'none' : 'upstream',
+    tokens,
+    spendPico: free ? 0 : cost.spendPico,
+    costSource: cost.costSource,
+    costReason: free ? '' : cost.costReason,
+  };
+}
+
+/** The settle entry of an exchange that ended with a fault before an answer was sent. */
+export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reached: boolean): SpendRecord {
+  const end = endOf(fault);
+  const cost = end === 'refused' || fault.code === 'upstream_unreachable' ? 0 : null;
+  return {
+    ...begin,
+    endMs: x.live.house.clock.now(),
+    firstByteMs: null,
+    status: 'failure',
+    endReason: end,
+    httpStatus: end === 'client_gone' ? null : fault.status,
+    errorCode: fault.code,
+    errorSource: fault.source,
+    attempts: reached ? 1 : 0,
+    responseBytes: 0,
+    upstreamId: null,
+    upstreamCallId: null,
+    usage: null,
+    usageSource: 'none',
+    tokens: NO_TOKENS,
+    spendPico: cost,
+    costSource: 'none',
+    costReason: cost === null ? 'the upstream gave no answer' : '',
+  };
+}
+
+function endOf(fault: Fault): EndReason {
+  if (fault.code === 'client_gone') return 'client_gone';
+  if (fault.code === 'internal_error') return 'proxy_error';
+  if (fault.source !== 'upstream') return 'refused';
+  return fault.type === 'timeout_error' ? 'timeout' : 'upstream_broken';
+}

@@ -1,0 +1,54 @@
+// Calls on a response that exists (`/v1/responses/{id}` and below): they go to the upstream that made it, which the
+// spend records know. Same header policy and same settling as every other call.
+import { Fault } from '../errors/fault.ts';
+import { answerFault } from '../request/answer.ts';
+import type { Caller } from '../request/authenticate.ts';
+import { Draft } from '../request/draft.ts';
+import type { BY_ID } from '../request/endpoints.ts';
+import type { Exchange } from '../request/exchange.ts';
+import type { Picked } from '../request/pick.ts';
+import { readBody } from '../request/read-body.ts';
+import { shapeById } from '../request/shape.ts';
+import { relay } from '../upstream/relay.ts';
+
+/** `id` is decoded; it goes upstream encoded again. */
+export async function forwardById(
+  x: Exchange,
+  caller: Caller,
+  row: (typeof BY_ID)[number],
+  id: string,
+): Promise<void> {
+  const { house } = x.live;
+  const draft = new Draft(x, caller, row.endpoint);
+  try {
+    if (row.method === 'POST') draft.read(await readBody(x));
+    const picked = draft.routed(await makerOf(x, id));
+    const path = `responses/${encodeURIComponent(id)}${row.suffix}`;
+    const call = shapeById(x, row.endpoint, picked, row.method, path, draft.identity.sessionId);
+    await draft.admit();
+    const outcome = await relay(call, x.res, house, draft);
+    outcome.finish(await draft.settle(outcome));
+  } catch (thrown) {
+    answerFault(x, await draft.fail(thrown), row.endpoint.family, draft.identityHeaders());
+  }
+}
+
+/** The target whose answer had this id. @throws Fault response_not_found, store_unavailable. */
+async function makerOf(x: Exchange, id: string): Promise<Picked> {
+  const made = await x.live.house.ledger.reader.findByUpstreamId(id).catch((cause: unknown) => {
+    throw new Fault('store_unavailable', 'The spend store does not answer, so the upstream is not known.', {
+      cause,
+    });
+  });
+  const target = x.live.targets.get(made?.modelId ?? '');
+  if (made === null || target === undefined) {
+    const text = `No response ${id.slice(0, 100)} was made through this proxy.`;
+    throw new Fault('response_not_found', text, { param: 'id' });
+  }
+  const { upstreamModel, forwardClientHeaders } = target.route;
+  return {
+    target,
+    upstreamModel,
+    forwards: forwardClientHeaders || x.live.snapshot.forwards(made.modelGroup),
+  };
+}

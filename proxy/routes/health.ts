@@ -1,0 +1,78 @@
+// Health and metrics. Liveness says the process runs; readiness says it should get requests; `/health` asks the
+// upstreams for their model lists - a call that costs nothing - and never makes a paid one.
+import { formatIssue } from '../../config/issue.ts';
+import type { Changes } from '../changes.ts';
+import { VERSION } from '../live.ts';
+import { answerBytes, answerJson } from '../request/answer.ts';
+import type { Exchange } from '../request/exchange.ts';
+import { probe } from '../upstream/probe.ts';
+
+/** What the server tells about its own life. */
+export interface ServerState {
+  readonly draining: boolean;
+}
+
+/** `GET /health/liveness`, `/health/liveliness`. */
+export function liveness(x: Exchange): void {
+  answerJson(x, "I'm alive!");
+}
+
+/** `GET /health/readiness`: 503 while draining and while no record could be written. Open to all: no secrets. */
+export function readiness(x: Exchange, changes: Changes, state: ServerState): void {
+  const { snapshot, house } = x.live;
+  const journal = house.ledger.status;
+  const blocked = !journal.writable && snapshot.journal.whenUnwritable === 'block';
+  const ready = !state.draining && !blocked;
+  const reload = changes.state;
+  answerJson(
+    x,
+    {
+      status: ready ? 'healthy' : 'unhealthy',
+      ...(ready ? {} : { reason: state.draining ? 'the proxy is stopping' : journal.reason }),
+      db: journal.storeReachable ? 'connected' : 'Not connected',
+      cache: null,
+      [`${snapshot.dialect.brand}_version`]: VERSION,
+      config: {
+        version: snapshot.version,
+        models: snapshot.routes.length,
+        last_reload: reload.result,
+        last_reload_at: new Date(reload.atMs).toISOString(),
+        issues: reload.issues.map(formatIssue),
+      },
+      journal: {
+        writable: journal.writable,
+        rows_at_risk: journal.rowsAtRisk,
+        backlog_bytes: journal.pendingShip,
+      },
+    },
+    ready ? 200 : 503,
+  );
+}
+
+/** `GET /health`, with `?model=` for one name: who answers `GET {base}/models` with our key. */
+export async function health(x: Exchange): Promise<void> {
+  const wanted = new URLSearchParams(x.query).get('model');
+  const targets = [...x.live.targets.values()].filter(
+    ({ route }) => wanted === null || route.group === wanted,
+  );
+  const results = await probe(targets);
+  const shown = targets.map(({ route }, i) => {
+    const base = { model: route.model, model_name: route.group, model_id: route.id, api_base: route.apiBase };
+    const error = results[i];
+    return error === null ? base : { ...base, error };
+  });
+  const healthy = shown.filter((one) => !('error' in one));
+  const unhealthy = shown.filter((one) => 'error' in one);
+  answerJson(x, {
+    healthy_endpoints: healthy,
+    unhealthy_endpoints: unhealthy,
+    healthy_count: healthy.length,
+    unhealthy_count: unhealthy.length,
+  });
+}
+
+/** `GET /metrics`, Prometheus text. */
+export async function metrics(x: Exchange): Promise<void> {
+  const { metrics: all } = x.live.house;
+  answerBytes(x, all.contentType, Buffer.from(await all.scrape()));
+}

@@ -1,0 +1,134 @@
+// Method + path -> handler. Fixed paths are compared byte for byte, never decoded; only a model name or an id in a
+// path is (OpenAI clients send `anthropic%2Fclaude`). Every LLM path is also there without `/v1` and tolerates the
+// bases that people configure: `//v1` and `/v1/v1`.
+import type { Changes } from '../changes.ts';
+import { Fault } from '../errors/fault.ts';
+import type { Caller } from '../request/authenticate.ts';
+import { BY_ID, ENDPOINTS } from '../request/endpoints.ts';
+import type { Exchange } from '../request/exchange.ts';
+import { forwardById } from './by-id.ts';
+import { forward } from './forward.ts';
+import { health, liveness, metrics, readiness, type ServerState } from './health.ts';
+import { deleteModel, newModel, updateModel } from './model-admin.ts';
+import { listModels, modelInfo, oneModel } from './models.ts';
+import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
+
+type Handler = (x: Exchange, caller: Caller, param: string) => void | Promise<void>;
+
+export interface RouteEntry {
+  readonly handle: Handler;
+  /** Whether a key is asked for. */
+  readonly open: boolean;
+}
+
+/** A route that was found, with the decoded name or id of its path ('' when it has none). */
+export interface FoundRoute {
+  readonly entry: RouteEntry;
+  readonly param: string;
+}
+
+type Methods = Readonly<Record<string, RouteEntry>>;
+
+interface Pattern {
+  readonly prefix: string;
+  readonly suffix: string;
+  readonly methods: Methods;
+}
+
+const VERSIONED = ['', '/v1', '//v1', '/v1/v1'];
+const keyed = (handle: Handler): RouteEntry => ({ handle, open: false });
+const open = (handle: Handler): RouteEntry => ({ handle, open: true });
+
+/** All routes of one server. */
+export class RouteTable {
+  readonly #exact = new Map<string, Methods>();
+  readonly #patterns: Pattern[] = [];
+
+  constructor(changes: Changes, state: ServerState) {
+    for (const endpoint of ENDPOINTS) {
+      const call = keyed((x, caller) => forward(x, caller, endpoint, null));
+      for (const base of [...VERSIONED, '/openai/v1'])
+        this.#exact.set(`${base}/${endpoint.path}`, { POST: call });
+      const named = keyed((x, caller, model) => forward(x, caller, endpoint, model));
+      for (const prefix of ['/openai/deployments/', '/engines/', '/v1/engines/']) {
+        this.#patterns.push({ prefix, suffix: `/${endpoint.path}`, methods: { POST: named } });
+      }
+    }
+    this.#exact.set('/v2/rerank', this.#exact.get('/rerank') as Methods);
+    // The longest suffix first: `/engines/m/chat/completions` is no completion of the model `m/chat`.
+    this.#patterns.sort((a, b) => b.suffix.length - a.suffix.length);
+    for (const base of [...VERSIONED, '/openai/v1']) {
+      for (const row of [...BY_ID].reverse()) {
+        const entry = keyed((x, caller, id) => forwardById(x, caller, row, id));
+        this.#pattern(`${base}/responses/`, row.suffix, { [row.method]: entry });
+      }
+    }
+    for (const base of VERSIONED) {
+      this.#get(`${base}/models`, keyed(listModels));
+      this.#pattern(`${base}/models/`, '', readable(keyed((x, _, id) => oneModel(x, id))));
+      this.#get(`${base}/model/info`, keyed(modelInfo));
+    }
+    this.#exact.set('/model/new', { POST: keyed((x) => newModel(x, changes)) });
+    this.#exact.set('/model/update', { POST: keyed((x) => updateModel(x, changes)) });
+    this.#exact.set('/model/delete', { POST: keyed((x) => deleteModel(x, changes)) });
+    this.#get('/health', keyed(health));
+    for (const path of ['/health/liveness', '/health/liveliness']) this.#get(path, open(liveness));
+    this.#get(
+      '/health/readiness',
+      open((x) => readiness(x, changes, state)),
+    );
+    this.#get('/metrics', open(metrics));
+    this.#get('/spend/logs', keyed(spendLogs));
+    for (const path of ['/spend/logs/ui', '/spend/logs/v2']) this.#get(path, keyed(spendLogsPage));
+    this.#get('/spend/logs/session/ui', keyed(spendLogsOfSession));
+    this.#pattern('/spend/logs/ui/', '', readable(keyed((x, _, id) => spendLog(x, id))));
+  }
+
+  /** @throws Fault route_not_found, method_not_allowed. */
+  find(method: string, path: string): FoundRoute {
+    const exact = this.#exact.get(path);
+    if (exact !== undefined) return { entry: choose(exact, method), param: '' };
+    let allowed: string[] = [];
+    for (const { prefix, suffix, methods } of this.#patterns) {
+      if (!path.startsWith(prefix) || !path.endsWith(suffix)) continue;
+      const raw = path.slice(prefix.length, path.length - suffix.length);
+      if (raw === '' || path.length < prefix.length + suffix.length) continue;
+      const entry = methods[method];
+      if (entry !== undefined) return { entry, param: decoded(raw) };
+      allowed = [...allowed, ...Object.keys(methods)];
+    }
+    if (allowed.length > 0) throw notAllowed(method, [...new Set(allowed)]);
+    throw new Fault('route_not_found', `There is no route ${path.slice(0, 200)} on this proxy.`);
+  }
+
+  #get(path: string, entry: RouteEntry): void {
+    this.#exact.set(path, readable(entry));
+  }
+
+  #pattern(prefix: string, suffix: string, methods: Methods): void {
+    this.#patterns.push({ prefix, suffix, methods });
+  }
+}
+
+const readable = (entry: RouteEntry): Methods => ({ GET: entry, HEAD: entry });
+
+function choose(methods: Methods, method: string): RouteEntry {
+  const entry = Object.hasOwn(methods, method) ? methods[method] : undefined;
+  if (entry === undefined) throw notAllowed(method, Object.keys(methods));
+  return entry;
+}
+
+function notAllowed(method: string, allowed: readonly string[]): Fault {
+  const allow = allowed.join(', ');
+  return new Fault('method_not_allowed', `${method} is not a method of this route; it takes ${allow}.`, {
+    headers: [['allow', allow]],
+  });
+}
+
+function decoded(raw: string): string {
+  try {
+    return decodeURIComponent(raw);
+  } catch (cause) {
+    throw new Fault('route_not_found', 'A name in the path is not valid percent-encoding.', { cause });
+  }
+}

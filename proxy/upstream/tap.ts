@@ -1,0 +1,190 @@
+// Chooses how an answer is observed, by its head: an event stream, JSON, something compressed, or nothing.
+// The relay talks to one shape and does not care which.
+import type { Family } from '../errors/body.ts';
+import { DecodedTap } from '../wire/decoded-tap.ts';
+import { JsonTap, type JsonReading } from '../wire/json-tap.ts';
+import type { ResponseHead } from '../wire/response-headers.ts';
+import { SseTap } from '../wire/sse.ts';
+
+/** What was read on the side. */
+export interface Reading {
+  /** Usage as the upstream sent it. */
+  readonly usage: Readonly<Record<string, unknown>> | null;
+  readonly id: string | null;
+  readonly model: string | null;
+}
+
+export interface Tap {
+  /** The answer is an event stream. */
+  readonly streams: boolean;
+  /** No event of ours may be mixed in: the bytes are compressed, or half an event is out already. */
+  readonly opaque: boolean;
+  /** The terminal event was seen. */
+  readonly terminal: boolean;
+  /** Nothing of worth can follow: `[DONE]`, `response.completed`, `message_stop` and the like. */
+  readonly finished: boolean;
+  /** An error event was seen. */
+  readonly failed: boolean;
+  /** Takes a chunk; returns the bytes to pass on now. */
+  push(chunk: Buffer): Buffer | null;
+  /** The upstream ended cleanly; returns what was held. */
+  end(): Buffer | null;
+  /** Resolves when a decoder on the side has caught up; null when there is none. No more bytes will be pushed. */
+  decoded(): Promise<void> | null;
+  reading(): Reading;
+}
+
+export const NOTHING_READ: Reading = Object.freeze({ usage: null, id: null, model: null });
+
+/** The tap for an answer with this head. */
+export function tapFor(head: ResponseHead, family: Family, stripUsage: boolean): Tap {
+  const type = head.contentType.toLowerCase();
+  const streams = type.startsWith('text/event-stream');
+  const encoding = head.contentEncoding?.trim().toLowerCase() ?? 'identity';
+  const compressed = encoding !== 'identity' && encoding !== '';
+  const inner = streams
+    ? new StreamTap(family, stripUsage && !compressed)
+    : type.includes('json')
+      ? new WholeTap(family)
+      : new BlindTap();
+  return compressed ? new CompressedTap(inner, encoding) : inner;
+}
+
+class StreamTap implements Tap {
+  readonly streams = true;
+  readonly #sse: SseTap;
+
+  constructor(family: Family, stripUsage: boolean) {
+    this.#sse = new SseTap(family, { stripUsage });
+  }
+
+  get opaque(): boolean {
+    return this.#sse.torn;
+  }
+
+  get terminal(): boolean {
+    return this.#sse.terminal;
+  }
+
+  get finished(): boolean {
+    return this.#sse.finished;
+  }
+
+  get failed(): boolean {
+    return this.#sse.failed !== null;
+  }
+
+  push(chunk: Buffer): Buffer | null {
+    return this.#sse.push(chunk);
+  }
+
+  end(): Buffer | null {
+    return this.#sse.end();
+  }
+
+  decoded(): null {
+    return null;
+  }
+
+  reading(): Reading {
+    return this.#sse;
+  }
+}
+
+class WholeTap implements Tap {
+  readonly streams = false;
+  readonly opaque = true;
+  readonly terminal = true;
+  readonly finished = false;
+  readonly failed = false;
+  readonly #json: JsonTap;
+  #read: JsonReading | null = null;
+
+  constructor(family: Family) {
+    this.#json = new JsonTap(family);
+  }
+
+  push(chunk: Buffer): Buffer {
+    this.#json.push(chunk);
+    return chunk;
+  }
+
+  end(): null {
+    return null;
+  }
+
+  decoded(): null {
+    return null;
+  }
+
+  reading(): Reading {
+    return (this.#read ??= this.#json.end());
+  }
+}
+
+/** Neither JSON nor events: speech, HTML error pages. */
+class BlindTap implements Tap {
+  readonly streams = false;
+  readonly opaque = true;
+  readonly terminal = true;
+  readonly finished = false;
+  readonly failed = false;
+
+  push(chunk: Buffer): Buffer {
+    return chunk;
+  }
+
+  end(): null {
+    return null;
+  }
+
+  decoded(): null {
+    return null;
+  }
+
+  reading(): Reading {
+    return NOTHING_READ;
+  }
+}
+
+/** Passes compressed bytes on as they are; `inner` reads a copy that is inflated beside. */
+class CompressedTap implements Tap {
+  readonly opaque = true;
+  readonly finished = false; // not known in time: the decoder runs behind
+  readonly streams: boolean;
+  readonly #inner: Tap;
+  readonly #decoder: DecodedTap;
+
+  constructor(inner: Tap, encoding: string) {
+    this.streams = inner.streams;
+    this.#inner = inner;
+    this.#decoder = new DecodedTap(inner, encoding);
+  }
+
+  /** What could not be read is not called truncated. */
+  get terminal(): boolean {
+    return this.#inner.terminal || this.#decoder.failed;
+  }
+
+  get failed(): boolean {
+    return this.#inner.failed;
+  }
+
+  push(chunk: Buffer): Buffer {
+    this.#decoder.push(chunk);
+    return chunk;
+  }
+
+  end(): null {
+    return null;
+  }
+
+  async decoded(): Promise<void> {
+    await this.#decoder.end();
+    this.#inner.end();
+  }
+
+  reading(): Reading {
+    return this.#inner.reading();
+  }
+}
