@@ -1,0 +1,174 @@
+// The architecture, as a test: reads every import of the source and fails on an upward one, a cycle, a third-party
+// package outside its owner's folder, a file that is too long, and state that lives in a module.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import t from 'tap';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** Rooms from left to right; a file may import from its own room and from those further left. */
+const ROOMS: readonly (readonly string[])[] = [
+  ['schemas'],
+  ['config'],
+  ['proxy/base'],
+  ['proxy/errors'],
+  ['proxy/wire'],
+  ['proxy/record'],
+  ['proxy/observe', 'proxy/store'],
+  ['proxy/ledger'],
+  ['proxy/upstream'],
+  ['proxy/model-list.ts'],
+  ['proxy/live.ts'],
+  ['proxy/changes.ts'],
+  ['proxy/request'],
+  ['proxy/routes'],
+  ['proxy/server.ts', 'proxy/watch.ts'],
+  ['proxy/gateway.ts'],
+  ['proxy/cli'],
+  ['proxy/main.ts'],
+];
+/** The demo gateway stands beside the proxy: only the command line may know it, and it knows nobody. */
+const DEMO = 'proxy/demo';
+
+const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  undici: ['proxy/upstream'],
+  yaml: ['config'],
+  ajv: ['config'],
+  '@pydantic/genai-prices': ['config'],
+  'json-schema-to-typescript': ['config/generate.ts'],
+  prettier: ['config/generate.ts'],
+  pino: ['proxy/observe'],
+  'prom-client': ['proxy/observe'],
+  'node:sqlite': ['proxy/store'],
+};
+
+/** A type of undici is the type of what the relay is handed. */
+const TYPE_ONLY: Readonly<Record<string, readonly string[]>> = { undici: ['proxy/live.ts'] };
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
+}
+
+const FILES = [...filesBelow('config'), ...filesBelow('proxy')];
+const TEXT = new Map(FILES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  readonly typeOnly: boolean;
+}
+
+function importsOf(file: string): Import[] {
+  const text = TEXT.get(file) as string;
+  const found = [...text.matchAll(/^(?:import|export)\s+(type\s)?(?:[^'";]*?from\s+)?'([^']+)'/gm)];
+  const dynamic = [...text.matchAll(/\bimport\('([^']+)'\)/g)].map((match) => ['', '', match[1]] as const);
+  return [...found.map((match) => [match[0], match[1], match[2]] as const), ...dynamic].map(
+    ([, type, to]) => ({
+      from: file,
+      to: to?.startsWith('.') === true ? relative(ROOT, resolve(ROOT, dirname(file), to)) : (to as string),
+      typeOnly: type !== undefined && type !== '',
+    }),
+  );
+}
+
+const IMPORTS = FILES.flatMap(importsOf);
+const within = (file: string, place: string): boolean => file === place || file.startsWith(`${place}/`);
+const roomOf = (file: string): number => ROOMS.findIndex((room) => room.some((place) => within(file, place)));
+
+t.test('every file belongs to a room', (t) => {
+  t.same(
+    FILES.filter((file) => roomOf(file) < 0 && !within(file, DEMO)),
+    [],
+  );
+  t.ok(FILES.length > 60, 'the folders were really read');
+  t.end();
+});
+
+t.test('imports point one way, type imports too', (t) => {
+  const upward = IMPORTS.filter(({ from, to }) => {
+    if (!to.includes('/') || to.startsWith('node:') || to.startsWith('@') || !TEXT.has(to)) return false;
+    if (within(from, DEMO) || within(to, DEMO)) {
+      return !(within(from, DEMO) && within(to, DEMO)) && !within(from, 'proxy/cli');
+    }
+    const [a, b] = [roomOf(from), roomOf(to)];
+    if (a !== b) return b > a;
+    const place = ROOMS[a]?.find((one) => within(from, one));
+    return place !== undefined && !within(to, place); // neighbours in one room do not know each other
+  });
+  t.same(
+    upward.map(({ from, to }) => `${from} -> ${to}`),
+    [],
+  );
+  t.end();
+});
+
+t.test('no import leads back to where it came from', (t) => {
+  const next = new Map(FILES.map((file) => [file, [] as string[]]));
+  for (const { from, to } of IMPORTS) if (TEXT.has(to)) next.get(from)?.push(to);
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const walk = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) {
+      cycles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+      return;
+    }
+    if (done.has(file)) return;
+    for (const to of next.get(file) ?? []) walk(to, [...path, file]);
+    done.add(file);
+  };
+  for (const file of FILES) walk(file, []);
+  t.same(cycles, []);
+  t.end();
+});
+
+t.test('a third-party package is imported by its owner only', (t) => {
+  const packageOf = (name: string): string => {
+    if (name.startsWith('node:')) return name;
+    const parts = name.split('/');
+    return name.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] as string);
+  };
+  const strangers = IMPORTS.filter(({ from, to, typeOnly }) => {
+    if (TEXT.has(to) || to.endsWith('.json')) return false;
+    const name = packageOf(to);
+    if (name.startsWith('node:') && OWNERS[name] === undefined) return false;
+    const owners = [...(OWNERS[name] ?? []), ...(typeOnly ? (TYPE_ONLY[name] ?? []) : [])];
+    return !owners.some((owner) => within(from, owner));
+  });
+  t.same(
+    strangers.map(({ from, to }) => `${from} imports ${to}`),
+    [],
+  );
+  t.end();
+});
+
+t.test('no file is longer than 400 lines', (t) => {
+  const long = [...TEXT].filter(([, text]) => text.split('\n').length > 400).map(([file]) => file);
+  t.same(long, []);
+  t.end();
+});
+
+t.test('no module keeps state: no let, and no empty collection at the top level', (t) => {
+  const found = [...TEXT].flatMap(([file, text]) =>
+    text
+      .split('\n')
+      .filter((line) =>
+        /^(?:export )?(?:let |const \w+(?:: [^=]+)? = (?:new (?:Map|Set|WeakMap)(?:<[^(]*>)?\(\)|\[\];))/.test(
+          line,
+        ),
+      )
+      .map((line) => `${file}: ${line}`),
+  );
+  t.same(found, []);
+  t.end();
+});
+
+t.test('only main.ts touches the environment and ends the process', (t) => {
+  const found = [...TEXT]
+    .filter(([file]) => file !== 'proxy/main.ts')
+    .filter(([, text]) => /\bprocess\.(?:env|exit|argv)\b/.test(text))
+    .map(([file]) => file);
+  t.same(found, []);
+  t.end();
+});
