@@ -33,6 +33,7 @@ export class Changes {
   readonly #path: string;
   readonly #env: Environment;
   readonly #house: House;
+  readonly #exposed: boolean;
   /** Names of the catalogue; they do not change while the process runs. */
   readonly #registry = registryNames();
   #source: ConfigSource;
@@ -41,13 +42,16 @@ export class Changes {
   #state: ReloadState;
   #queue: Promise<unknown> = Promise.resolve();
 
+  /** `exposed`: others than this machine can reach the server; a change must not leave it without a key then. */
   constructor(
     path: string,
     env: Environment,
     house: House,
     loaded: { readonly source: ConfigSource; readonly snapshot: Snapshot },
     runtime: readonly RuntimeModel[],
+    exposed = false,
   ) {
+    this.#exposed = exposed;
     this.#path = path;
     this.#env = env;
     this.#house = house;
@@ -73,10 +77,11 @@ export class Changes {
     return this.#inTurn(async () => {
       const loaded = loadConfig(this.#path, this.#env, this.#runtime);
       const { log, metrics, clock } = this.#house;
-      if (!loaded.ok) {
-        for (const issue of loaded.issues) log.error({ issue: formatIssue(issue) }, 'configuration refused');
+      if (!loaded.ok || this.#opensToAll(loaded.snapshot)) {
+        const issues = loaded.ok ? [noKey(this.#path)] : loaded.issues;
+        for (const issue of issues) log.error({ issue: formatIssue(issue) }, 'configuration refused');
         metrics.reloaded('refused', this.#live.snapshot.version);
-        this.#state = { result: 'refused', atMs: clock.now(), issues: loaded.issues };
+        this.#state = { result: 'refused', atMs: clock.now(), issues };
         return this.#state;
       }
       const result = loaded.snapshot.version === this.#live.snapshot.version ? 'unchanged' : 'applied';
@@ -136,7 +141,7 @@ export class Changes {
     const persisted = loaded.snapshot.storeModelInDb;
     // The store first: an answer that promises durability is given after the row is on the disk.
     if (persisted && entry !== null) await this.#house.ledger.models.putModel(id, entry);
-    if (entry === null) await this.#house.ledger.models.deleteModel(id);
+    if (persisted && entry === null) await this.#house.ledger.models.deleteModel(id);
     this.#swap(loaded.snapshot, loaded.source, runtime);
     return { ok: true, id, persisted };
   }
@@ -150,6 +155,10 @@ export class Changes {
     old.retire();
   }
 
+  #opensToAll(snapshot: Snapshot): boolean {
+    return this.#exposed && snapshot.masterKey === null && !snapshot.allowUnauthenticated;
+  }
+
   #warn(warnings: readonly Issue[]): void {
     for (const issue of warnings) this.#house.log.warn({ issue: formatIssue(issue) }, 'configuration');
   }
@@ -159,6 +168,18 @@ export class Changes {
     this.#queue = turn.catch(() => undefined);
     return turn;
   }
+}
+
+function noKey(file: string): Issue {
+  return {
+    severity: 'error',
+    file,
+    line: 0,
+    column: 0,
+    path: 'general_settings.master_key',
+    message: 'no master key is configured, and the proxy listens on an address that others can reach',
+    mend: 'set one, or general_settings.allow_unauthenticated: true, or start with --host 127.0.0.1',
+  };
 }
 
 function infoOf(entry: Entry): Entry {

@@ -86,8 +86,12 @@ export class Gateway {
 
   /** Reads the configuration again. */
   async reload(): Promise<void> {
-    const { result } = await this.changes.reload();
-    if (result === 'applied') this.#followFiles();
+    try {
+      const { result } = await this.changes.reload();
+      if (result === 'applied') this.#followFiles();
+    } catch (err) {
+      this.#log.error({ err }, 'reload failed; the old configuration serves on'); // a bug of ours must not end the process
+    }
   }
 
   /** Ends in order: readiness, running requests, records, store. A second call cuts the running requests. */

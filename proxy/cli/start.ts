@@ -33,7 +33,9 @@ export const start: Command = {
     if (named || (terminal.env['CONFIG_FILE_PATH'] ?? '') !== '') return serve.run(args, terminal);
     const { values } = parseArgs({ args: [...args], options: OPTIONS });
     const demo = await demoOnItsPort();
-    const quiet = { ...values, 'log-level': values['log-level'] ?? 'warn' };
+    // Its key stands in the repository, so only this machine may call unless the operator says otherwise.
+    const host = values.host ?? terminal.env['HOST'] ?? '127.0.0.1';
+    const quiet = { ...values, host, 'log-level': values['log-level'] ?? 'warn' };
     const config = join(terminal.home, 'config', 'samples', 'quickstart.yaml');
     try {
       const running = await open(config, quiet, withoutKeys(terminal));

@@ -65,9 +65,8 @@ export class Draft {
 
   /** Our response headers, flat. Called once, when the head of an upstream's answer goes to the client. */
   ownHeaders(upstreamStatus: number, upstreamMs: number): string[] {
-    const { live, startedAt } = this.#x;
-    const prefix = live.snapshot.dialect.headerPrefix;
-    this.#overheadMs = Math.max(0, live.house.clock.mono() - startedAt - upstreamMs);
+    const prefix = this.#x.live.snapshot.dialect.headerPrefix;
+    this.#overheadMs = this.#overheadSince(upstreamMs);
     const list = [`${prefix}call-id`, this.#x.id, ...corsHeaders(this.#x), ...this.identityHeaders()];
     list.push(`${prefix}overhead-duration-ms`, this.#overheadMs.toFixed(3));
     if (upstreamStatus >= 400) list.push(`${prefix}error-source`, 'upstream');
@@ -87,6 +86,8 @@ export class Draft {
   /** Writes the end of an answered request. @returns headers that are known only now: the cost. */
   async settle(outcome: Outcome): Promise<string[]> {
     const record = settleOf(this.#x, this.#begin as SpendBegin, this.#found.picked as Picked, outcome);
+    // The head of a gathered answer is written after its record; the metric must not wait for it.
+    if (this.#overheadMs < 0 && outcome.status !== null) this.#overheadMs = this.#overheadSince(outcome.upstreamMs);
     await this.#write(record, outcome.fault);
     if (record.spendPico === null || record.status !== 'success') return [];
     return [`${this.#x.live.snapshot.dialect.headerPrefix}response-cost`, usd(record.spendPico)];
@@ -100,6 +101,10 @@ export class Draft {
       this.#x.live.house.log.error({ call_id: this.#x.id, err: thrown }, 'failed after its end');
     else await this.#write(settleFault(this.#x, begin, fault, this.#begin !== null), fault);
     return fault;
+  }
+
+  #overheadSince(upstreamMs: number): number {
+    return Math.max(0, this.#x.live.house.clock.mono() - this.#x.startedAt - upstreamMs);
   }
 
   #opening(): SpendBegin {

@@ -44,9 +44,10 @@ export function failureOf(error: unknown, apiBase: string): Fault {
       },
     );
   }
-  const what = code.startsWith('HPE_')
-    ? 'sent something that is not an HTTP answer'
-    : 'closed the connection';
+  const what =
+    code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW'
+      ? 'sent something that is not an HTTP answer'
+      : 'closed the connection';
   return new Fault('upstream_broken', `The upstream ${apiBase} ${what} before it had answered.`, {
     cause: error,
   });

@@ -61,6 +61,8 @@ export interface Outcome {
   /** Set when the answer broke after its head was sent. */
   readonly fault: Fault | null;
   readonly firstByteAt: number | null;
+  /** From the start of the relay to the upstream's head (streams and large answers) or last byte, ms. */
+  readonly upstreamMs: number;
   /** Bytes of the answer's body as the upstream sent them. */
   readonly responseBytes: number;
   readonly reading: Reading;
@@ -276,10 +278,13 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
     if (streams) setHeader(list, 'x-accel-buffering', 'no');
     else if (head.contentLength !== null && this.#phase === 'flowing')
       list.push('content-length', head.contentLength);
-    const upstreamUntil = this.#phase === 'flowing' ? this.#headAt : this.#lastByteAt;
-    list.push(...this.#own.ownHeaders(this.#status, upstreamUntil - this.#startedAt), ...extra);
+    list.push(...this.#own.ownHeaders(this.#status, this.#upstreamMs(this.#phase === 'flowing')), ...extra);
     if (this.#statusText === '') this.#res.writeHead(this.#status, list);
     else this.#res.writeHead(this.#status, this.#statusText, list);
+  }
+
+  #upstreamMs(flowing: boolean): number {
+    return Math.max(0, (flowing ? this.#headAt : this.#lastByteAt) - this.#startedAt);
   }
 
   #write(chunk: Buffer, controller: Dispatcher.DispatchController | null): void {
@@ -333,6 +338,7 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
       status: this.#head === null ? null : this.#status,
       fault,
       firstByteAt: this.#firstByteAt,
+      upstreamMs: this.#upstreamMs(flowing),
       responseBytes: this.#bytes,
       reading,
       upstreamCallId: this.#head?.callId ?? null,
