@@ -159,7 +159,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   try {
     const { loaded, runtime } = await withStoredModels(configPath, env, first, ledger);
-    const changes = new Changes(configPath, env, house, loaded, runtime);
+    const changes = new Changes(configPath, env, house, loaded, runtime, !isLoopback(host));
     server = new ProxyServer(changes);
     const address = await server.listen(host, options.port).catch((error: NodeJS.ErrnoException) => {
       throw new CannotStart(listenProblem(error, host, options.port));
@@ -201,8 +201,9 @@ async function withStoredModels(
   return { loaded, runtime };
 }
 
+/** `127.example.com` is a name like any other. */
 const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || host.startsWith('127.');
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
 /** Without a key only this machine may call, unless the operator says otherwise. */
 function hostFor(snapshot: Snapshot, wanted: string | undefined): string {

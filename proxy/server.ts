@@ -77,7 +77,7 @@ export class ProxyServer {
 
   /**
    * Stops taking connections and lets running requests end, for at most `drainMs`; then cuts them (their records are
-   * written all the same). Readiness turns 503 at once, liveness stays 200 on open connections.
+   * written all the same). On connections that are open readiness is 503 from now on, liveness stays 200.
    */
   async drain(drainMs: number): Promise<void> {
     this.#state.draining = true;

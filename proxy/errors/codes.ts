@@ -178,7 +178,6 @@ export const FAULTS = {
     'The store does not answer, so rows cannot be read or models stored.',
     'See the log of the proxy; requests are still served and recorded in the journal.',
   ),
-  not_ready: proxy(503, 'The proxy is stopping.', 'Send the request again; another replica takes it.'),
   internal_error: proxy(
     500,
     'A bug in the proxy.',

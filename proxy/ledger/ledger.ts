@@ -315,7 +315,7 @@ class JournalLedger implements Ledger {
 async function within(deadlineMs: number, task: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, deadlineMs);
+    timer = setTimeout(resolve, Math.max(0, deadlineMs));
   });
   await Promise.race([task.catch(() => undefined), deadline]);
   clearTimeout(timer);

@@ -36,7 +36,7 @@ export class Metrics {
   });
   readonly #rejected = new Counter({
     name: 'throughline_rejected_total',
-    help: 'Requests refused before or at authentication; they leave no spend record.',
+    help: 'Requests that were refused without a spend record: at authentication, before it, or on a route that is no LLM call.',
     labelNames: ['code'],
     registers: [this.#registry],
   });
@@ -108,8 +108,8 @@ export class Metrics {
       'Records held in memory alone.',
       () => figures().rowsAtRisk,
     );
-    this.#gauge(
-      'throughline_spend_rows_lost',
+    this.#counter(
+      'throughline_spend_rows_lost_total',
       'Records given up for want of memory in an outage; stays 0.',
       () => figures().rowsLost,
     );
@@ -126,31 +126,35 @@ export class Metrics {
       'Written to the journal, not yet in the store.',
       () => figures().pendingShip,
     );
-    this.#gauge(
-      'throughline_spend_rows_written',
+    this.#counter(
+      'throughline_spend_rows_written_total',
       'Settled records written since the start.',
       () => figures().written,
     );
-    this.#gauge(
-      'throughline_spend_rows_shipped',
+    this.#counter(
+      'throughline_spend_rows_shipped_total',
       'Records taken into the store since the start.',
       () => figures().shipped,
     );
-    this.#gauge(
-      'throughline_spend_rows_recovered',
+    this.#counter(
+      'throughline_spend_rows_recovered_total',
       'Interrupted requests found at the start.',
       () => figures().recovered,
     );
-    this.#gauge(
-      'throughline_journal_damaged_lines',
+    this.#counter(
+      'throughline_journal_damaged_lines_total',
       'Unreadable journal lines set aside at the start.',
       () => figures().damaged,
     );
     this.#gauge('throughline_resident_memory_bytes', 'Resident set size.', () => process.memoryUsage.rss());
-    this.#gauge('throughline_cpu_seconds', 'User and system time of all threads since the start.', () => {
-      const { user, system } = process.cpuUsage();
-      return (user + system) / 1e6;
-    });
+    this.#counter(
+      'throughline_cpu_seconds_total',
+      'User and system time of all threads since the start.',
+      () => {
+        const { user, system } = process.cpuUsage();
+        return (user + system) / 1e6;
+      },
+    );
     new Gauge({
       name: 'throughline_build_info',
       help: 'Version of the proxy and of Node.',
@@ -166,6 +170,19 @@ export class Metrics {
       registers: [this.#registry],
       collect() {
         this.set(read());
+      },
+    });
+  }
+
+  /** A count that is kept elsewhere. */
+  #counter(name: string, help: string, read: () => number): void {
+    new Counter({
+      name,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(read());
       },
     });
   }

@@ -87,7 +87,8 @@ export class Draft {
   async settle(outcome: Outcome): Promise<string[]> {
     const record = settleOf(this.#x, this.#begin as SpendBegin, this.#found.picked as Picked, outcome);
     // The head of a gathered answer is written after its record; the metric must not wait for it.
-    if (this.#overheadMs < 0 && outcome.status !== null) this.#overheadMs = this.#overheadSince(outcome.upstreamMs);
+    if (this.#overheadMs < 0 && outcome.end !== 'client_gone')
+      this.#overheadMs = this.#overheadSince(outcome.upstreamMs);
     await this.#write(record, outcome.fault);
     if (record.spendPico === null || record.status !== 'success') return [];
     return [`${this.#x.live.snapshot.dialect.headerPrefix}response-cost`, usd(record.spendPico)];

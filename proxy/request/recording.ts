@@ -91,7 +91,7 @@ export function settleOf(x: Exchange, begin: SpendBegin, picked: Picked, outcome
 /** The settle entry of an exchange that ended with a fault before an answer was sent. */
 export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reached: boolean): SpendRecord {
   const end = endOf(fault);
-  const cost = end === 'refused' || fault.code === 'upstream_unreachable' ? 0 : null;
+  const cost = !reached || fault.code === 'upstream_unreachable' ? 0 : null; // nothing was asked of the upstream
   return {
     ...begin,
     endMs: x.live.house.clock.now(),

@@ -1,5 +1,6 @@
 // Health and metrics. Liveness says the process runs; readiness says it should get requests; `/health` asks the
 // upstreams for their model lists - a call that costs nothing - and never makes a paid one.
+import { basename } from 'node:path';
 import { formatIssue } from '../../config/issue.ts';
 import type { Changes } from '../changes.ts';
 import { VERSION } from '../live.ts';
@@ -37,7 +38,7 @@ export function readiness(x: Exchange, changes: Changes, state: ServerState): vo
         models: snapshot.routes.length,
         last_reload: reload.result,
         last_reload_at: new Date(reload.atMs).toISOString(),
-        issues: reload.issues.map(formatIssue),
+        issues: reload.issues.map((issue) => formatIssue({ ...issue, file: basename(issue.file) })),
       },
       journal: {
         writable: journal.writable,

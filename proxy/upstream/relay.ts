@@ -218,10 +218,12 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
   /** The upstream ended cleanly: was the answer whole? */
   #judge(tap: Tap): void {
     if (this.#phase === 'ended') return;
-    if (tap.streams && this.#status < 400 && !tap.terminal) {
+    if (this.#status >= 400 || tap.terminal) {
+      this.#end(this.#status >= 400 || tap.failed ? 'upstream_error' : 'complete', null);
+    } else if (tap.streams) {
       const text = 'The stream of the upstream ended without its terminal event; the answer is not complete.';
       this.#end('truncated', new Fault('stream_truncated', text));
-    } else this.#end(this.#status >= 400 || tap.failed ? 'upstream_error' : 'complete', null);
+    } else this.#end('truncated', null); // handed on as it came: the client's parser will refuse it
   }
 
   onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {

@@ -19,7 +19,7 @@ export interface Tap {
   readonly streams: boolean;
   /** No event of ours may be mixed in: the bytes are compressed, or half an event is out already. */
   readonly opaque: boolean;
-  /** The terminal event was seen. */
+  /** The terminal event was seen; of a JSON answer: its document is whole. */
   readonly terminal: boolean;
   /** Nothing of worth can follow: `[DONE]`, `response.completed`, `message_stop` and the like. */
   readonly finished: boolean;
@@ -94,7 +94,6 @@ class StreamTap implements Tap {
 class WholeTap implements Tap {
   readonly streams = false;
   readonly opaque = true;
-  readonly terminal = true;
   readonly finished = false;
   readonly failed = false;
   readonly #json: JsonTap;
@@ -102,6 +101,12 @@ class WholeTap implements Tap {
 
   constructor(family: Family) {
     this.#json = new JsonTap(family);
+  }
+
+  /** Half a document is no end, even where the transport saw one. */
+  get terminal(): boolean {
+    this.reading();
+    return !this.#json.damaged;
   }
 
   push(chunk: Buffer): Buffer {

@@ -36,6 +36,7 @@ export class JsonTap {
   #chunks: Buffer[] = [];
   #bytes = 0;
   #edges: Edges | null = null;
+  #damaged = false;
 
   constructor(family: Family) {
     this.#family = family;
@@ -57,6 +58,11 @@ export class JsonTap {
     }
   }
 
+  /** After `end`: the answer is no JSON object. Answers above 256 KiB are not judged. */
+  get damaged(): boolean {
+    return this.#damaged;
+  }
+
   /** The answer is whole. */
   end(): JsonReading {
     return readingOf(
@@ -69,6 +75,7 @@ export class JsonTap {
     const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
     this.#chunks = [];
     const peeked = peek(body, WANTED, ANSWER_DEPTH);
+    this.#damaged = !peeked.ok && peeked.fault === 'not_json';
     return peeked.ok ? Object.fromEntries(peeked.members.map((one) => [one.name, readJson(body, one)])) : {};
   }
 }

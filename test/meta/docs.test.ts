@@ -1,0 +1,192 @@
+// The documentation, held against the code: routes, metrics, ends, commands and links that a reader meets must be
+// there, and what is there must be named. Also keeps out of every file what belongs to the place it was written in.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, extname, join, relative, resolve } from 'node:path';
+import t from 'tap';
+import { check } from '../../proxy/cli/check.ts';
+import { demoGateway } from '../../proxy/cli/demo-gateway.ts';
+import { explain } from '../../proxy/cli/explain.ts';
+import { serve } from '../../proxy/cli/serve.ts';
+import { start } from '../../proxy/cli/start.ts';
+import { BY_ID, ENDPOINTS } from '../../proxy/request/endpoints.ts';
+import { send, startRig } from '../support/rig.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const SKIPPED = new Set(['node_modules', 'dist', 'data', '.git', '.tap']);
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : filesBelow(path);
+    return entry.isFile() ? [path] : [];
+  });
+}
+
+const FILES = filesBelow('.');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const PAGES = FILES.filter((path) => extname(path) === '.md');
+const PROSE = PAGES.map((path) => [path, read(path)] as const);
+const ENDPOINTS_PAGE = read('docs/endpoints.md');
+
+/** Anchors that GitHub makes of a page's headings. */
+function anchorsOf(text: string): Set<string> {
+  const headings = withoutCode(text).matchAll(/^#+ (.+)$/gm);
+  return new Set([...headings].map(([, title = '']) => slugOf(title)));
+}
+
+function slugOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+function withoutCode(text: string): string {
+  return text.replaceAll(/^```[^]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, (code) => code.slice(1, -1));
+}
+
+function linksOf(text: string): string[] {
+  const prose = text.replaceAll(/^```[^]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '');
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+}
+
+t.test('every link to a file or a heading leads somewhere', (t) => {
+  const broken: string[] = [];
+  let count = 0;
+  for (const [page, text] of PROSE) {
+    for (const link of linksOf(text)) {
+      if (/^[a-z]+:/.test(link)) continue;
+      count += 1;
+      const [path = '', anchor = ''] = link.split('#', 2);
+      const target = path === '' ? page : relative(ROOT, resolve(ROOT, dirname(page), path));
+      const there = existsSync(join(ROOT, target));
+      if (!there || (anchor !== '' && !anchorsOf(read(target)).has(anchor)))
+        broken.push(`${page} -> ${link}`);
+    }
+  }
+  t.same(broken, []);
+  t.ok(count > 40, 'links were really found');
+  t.end();
+});
+
+t.test('every path in the route table is named in docs/endpoints.md', (t) => {
+  const source = read('proxy/routes/table.ts').replaceAll(/^\s*\/\/.*$|^\s*\*.*$/gm, '');
+  const literals = [...source.matchAll(/'(\/[^']*)'/g)].map(([, path = '']) => path);
+  const templates = [...source.matchAll(/`\$\{base\}(\/[a-z/]+)/g)].map(([, path = '']) => path);
+  const paths = [...literals, ...templates].filter((path) => !path.startsWith('/$'));
+  t.ok(paths.length > 20, 'paths were really found');
+  t.same(
+    paths.filter((path) => !ENDPOINTS_PAGE.includes(path)),
+    [],
+  );
+  t.end();
+});
+
+t.test('every LLM endpoint stands in docs/endpoints.md with its call type, and no other does', (t) => {
+  const documented = [
+    ...ENDPOINTS_PAGE.matchAll(/^\| `([a-z_/]+)`[^|]*\| `(a[a-z_]+)` *\| (JSON|multipart or JSON) *\|$/gm),
+  ];
+  t.same(
+    documented.map(([, path, callType, body]) => `${path} ${callType} ${body}`),
+    ENDPOINTS.map(
+      ({ path, callType, body }) => `${path} ${callType} ${body === 'form' ? 'multipart or JSON' : 'JSON'}`,
+    ),
+  );
+  const byId = [
+    ...ENDPOINTS_PAGE.matchAll(/^\| `([A-Z]+) \/v1\/responses\/\{id\}([a-z_/]*)` *\| `([a-z_]+)` *\|$/gm),
+  ];
+  t.same(
+    byId.map(([, method, suffix, callType]) => `${method} ${suffix} ${callType}`),
+    BY_ID.map(({ method, suffix, endpoint }) => `${method} ${suffix} ${endpoint.callType}`),
+  );
+  t.end();
+});
+
+t.test('the proxy serves every route that docs/endpoints.md names', async (t) => {
+  const rig = await startRig(t);
+  const named = [...ENDPOINTS_PAGE.matchAll(/`(GET|POST|DELETE) (\/[^`\s]+)`/g)].map(
+    ([, method = '', path = '']) => [method, path.replaceAll(/\{\w+\}/g, 'some-id')] as const,
+  );
+  const bases = [
+    '/v1/',
+    '/',
+    '//v1/',
+    '/v1/v1/',
+    '/openai/v1/',
+    '/openai/deployments/m/',
+    '/engines/m/',
+    '/v1/engines/m/',
+  ];
+  const calls = bases.flatMap((base) => ENDPOINTS.map(({ path }) => ['POST', `${base}${path}`] as const));
+  t.ok(named.length > 20, 'routes were really found');
+  const unknown: string[] = [];
+  for (const [method, path] of [...named, ...calls]) {
+    const { text } = await send(rig.url, method, path, method === 'POST' ? {} : undefined);
+    if (/"code":"(route_not_found|method_not_allowed)"/.test(text)) unknown.push(`${method} ${path}`);
+  }
+  t.same(unknown, []);
+});
+
+t.test('docs/operating.md explains every metric, and none that is not there', (t) => {
+  const source = new Set(read('proxy/observe/metrics.ts').match(/(?<=')throughline_[a-z_]+(?=')/g));
+  const table = read('docs/operating.md').match(/^\| `throughline_[^|]*\|/gm) ?? [];
+  const explained = new Set(table.join('').match(/throughline_[a-z_]+/g));
+  t.same([...explained].sort(), [...source].sort());
+  t.end();
+});
+
+t.test('every end of a request is in the table of ends', (t) => {
+  const union = /export type EndReason =([^;]*);/.exec(
+    read('proxy/record/record.ts').replaceAll(/ \/\/.*$/gm, ''),
+  );
+  const reasons = [...(union?.[1] ?? '').matchAll(/'([a-z_]+)'/g)].map(([, reason = '']) => reason);
+  t.ok(reasons.length > 5, 'reasons were really found');
+  const page = read('docs/life-of-a-request.md');
+  t.same(
+    reasons.filter((reason) => !new RegExp(`^\\|[^|]*\\|[^|]*\\| \`${reason}\``, 'm').test(page)),
+    [],
+  );
+  t.end();
+});
+
+t.test('every npm script and subcommand that a page names is there', (t) => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
+  const usages = new Map([serve, start, check, explain, demoGateway].map(({ name, usage }) => [name, usage]));
+  const unknown: string[] = [];
+  for (const [page, text] of [...PROSE, ['.ci/run', read('.ci/run')] as const]) {
+    for (const [, script = ''] of text.matchAll(/\bnpm run ([\w:-]+)/g)) {
+      if (!Object.hasOwn(scripts, script)) unknown.push(`${page}: npm run ${script}`);
+    }
+    for (const [line, command = ''] of text
+      .replaceAll('\\\n', ' ')
+      .matchAll(/\bthroughline (serve|start|check|explain|demo-gateway)\b[^\n`]*/g)) {
+      const flags = line.match(/(?<![\w-])--[a-z-]+/g) ?? [];
+      const known = `${usages.get(command)} --help`;
+      unknown.push(
+        ...flags.filter((flag) => !known.includes(flag)).map((flag) => `${page}: ${command} ${flag}`),
+      );
+    }
+    for (const [, command = ''] of text.matchAll(/\bnpx throughline ([a-z-]+)/g)) {
+      if (!usages.has(command)) unknown.push(`${page}: throughline ${command}`);
+    }
+  }
+  t.same(unknown, []);
+  t.end();
+});
+
+t.test('no file names a path of the machine it was written on, or a package registry', (t) => {
+  const foreign = [
+    new RegExp(`(?<![\\w.-])/${'work'}/(?!-)`), // in two pieces, or this line would find itself
+    /(?<![\w.-])\/(?:home|Users)\/\w+\//,
+    /\bregistry\.(?!example\.)[a-z0-9-]+\.[a-z]/,
+    /\b(?:npmmirror|artifactory|verdaccio|pypi)\.[a-z]/,
+  ];
+  const found = FILES.filter(
+    (path) => !/\.(?:png|gz|db)$/.test(path) && path !== 'package-lock.json',
+  ).flatMap((path) => {
+    const text = read(path);
+    return foreign.filter((one) => one.test(text)).map((one) => `${path}: ${one.exec(text)?.[0]}`);
+  });
+  t.same(found, []);
+  t.end();
+});
