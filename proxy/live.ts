@@ -112,7 +112,7 @@ function caseVariants(word: string): string[] {
 const READ_MEMBERS = ['model', 'stream', 'stream_options', 'user', 'safety_identifier'];
 
 /** Response headers of ours, without the brand prefix. */
-export const OWN_RESPONSE_HEADERS = [
+const OWN_RESPONSE_HEADERS = [
   'call-id',
   'model-id',
   'model-api-base',

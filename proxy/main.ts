@@ -33,7 +33,8 @@ const terminal: Terminal = {
 
 async function run(argv: readonly string[]): Promise<number> {
   // `--config FILE` without a command: what images of the replaced proxy are started with.
-  const [name, ...args] = argv[0]?.startsWith('--config') === true ? ['serve', ...argv] : argv;
+  const bare = argv[0]?.startsWith('--') === true && !['--help', '--version'].includes(argv[0]);
+  const [name, ...args] = bare ? ['serve', ...argv] : argv;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     terminal.out(OVERVIEW);
     return name === undefined ? 2 : 0;

@@ -24,6 +24,8 @@ const UNTRUSTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
   'bad_request_target',
   'malformed_request',
 ]);
+/** Closing a socket takes the system no time; this is for what nobody thought of. */
+const CUT_MS = 1_000;
 
 const NOBODY = { keyHash: '' };
 
@@ -83,22 +85,26 @@ export class ProxyServer {
     this.#state.draining = true;
     this.#server.close();
     this.#server.closeIdleConnections();
-    if (this.#inFlight > 0) {
-      await new Promise<void>((resolve) => {
-        const cap = setTimeout(resolve, drainMs);
-        this.#idle = () => {
-          clearTimeout(cap);
-          resolve();
-        };
-      });
-    }
+    await this.#quiet(drainMs);
     this.#server.closeAllConnections();
+    await this.#quiet(CUT_MS); // a socket that is cut closes some turns later, and only then its request settles
   }
 
   /** Cuts what still runs: the second signal. */
   cut(): void {
     this.#server.closeAllConnections();
-    this.#idle?.();
+  }
+
+  /** Settles when nothing runs any more, or after `withinMs`. */
+  async #quiet(withinMs: number): Promise<void> {
+    if (this.#inFlight === 0) return;
+    await new Promise<void>((resolve) => {
+      const cap = setTimeout(resolve, withinMs);
+      this.#idle = () => {
+        clearTimeout(cap);
+        resolve();
+      };
+    });
   }
 
   #serve(

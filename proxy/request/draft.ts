@@ -85,7 +85,8 @@ export class Draft {
 
   /** Writes the end of an answered request. @returns headers that are known only now: the cost. */
   async settle(outcome: Outcome): Promise<string[]> {
-    const record = settleOf(this.#x, this.#begin as SpendBegin, this.#found.picked as Picked, outcome);
+    const { endpoint, picked } = this.#found;
+    const record = settleOf(this.#x, this.#begin as SpendBegin, endpoint, picked as Picked, outcome);
     // The head of a gathered answer is written after its record; the metric must not wait for it.
     if (this.#overheadMs < 0 && outcome.end !== 'client_gone')
       this.#overheadMs = this.#overheadSince(outcome.upstreamMs);

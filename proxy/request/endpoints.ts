@@ -10,14 +10,16 @@ export interface Endpoint {
   readonly body: 'json' | 'form';
   /** Streams carry usage only when `stream_options.include_usage` asks for it. */
   readonly usageOnRequest: boolean;
+  /** Tells of an answer that exists: its usage stands in the row of the call that made it and must not count twice. */
+  readonly retells: boolean;
 }
 
 const row = (
   path: string,
   callType: string,
   family: Family = 'other',
-  more: Partial<Pick<Endpoint, 'body' | 'usageOnRequest'>> = {},
-): Endpoint => ({ path, callType, family, body: 'json', usageOnRequest: false, ...more });
+  more: Partial<Pick<Endpoint, 'body' | 'usageOnRequest' | 'retells'>> = {},
+): Endpoint => ({ path, callType, family, body: 'json', usageOnRequest: false, retells: false, ...more });
 
 /** POST endpoints that name a model. */
 export const ENDPOINTS: readonly Endpoint[] = [
@@ -37,14 +39,16 @@ export const ENDPOINTS: readonly Endpoint[] = [
   row('rerank', 'arerank'),
 ];
 
+const about = (callType: string): Endpoint => row('responses', callType, 'responses', { retells: true });
+
 /** What can be done with a response that exists, by method and suffix; they go to the upstream that made it. */
 export const BY_ID: readonly {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly suffix: string;
   readonly endpoint: Endpoint;
 }[] = [
-  { method: 'GET', suffix: '', endpoint: row('responses', 'aget_responses', 'responses') },
-  { method: 'DELETE', suffix: '', endpoint: row('responses', 'adelete_responses', 'responses') },
-  { method: 'POST', suffix: '/cancel', endpoint: row('responses', 'acancel_responses', 'responses') },
-  { method: 'GET', suffix: '/input_items', endpoint: row('responses', 'alist_input_items', 'responses') },
+  { method: 'GET', suffix: '', endpoint: about('aget_responses') },
+  { method: 'DELETE', suffix: '', endpoint: about('adelete_responses') },
+  { method: 'POST', suffix: '/cancel', endpoint: about('acancel_responses') },
+  { method: 'GET', suffix: '/input_items', endpoint: about('alist_input_items') },
 ];

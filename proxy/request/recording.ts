@@ -54,9 +54,16 @@ export function beginOf(x: Exchange, found: Found): SpendBegin {
 }
 
 /** The settle entry of an exchange that reached its upstream and got an answer. */
-export function settleOf(x: Exchange, begin: SpendBegin, picked: Picked, outcome: Outcome): SpendRecord {
+export function settleOf(
+  x: Exchange,
+  begin: SpendBegin,
+  endpoint: Endpoint,
+  picked: Picked,
+  outcome: Outcome,
+): SpendRecord {
   const { route } = picked.target;
-  const tokens = readTokens(outcome.reading.usage);
+  const usage = endpoint.retells ? null : outcome.reading.usage;
+  const tokens = readTokens(usage);
   const known = route.group.includes('*')
     ? (x.live.house.catalogue.lookUp(picked.upstreamModel)?.prices ?? null)
     : route.cataloguePrices;
@@ -64,7 +71,7 @@ export function settleOf(x: Exchange, begin: SpendBegin, picked: Picked, outcome
   const ended = x.live.house.clock.now();
   // A failed answer costs nothing unless the upstream says otherwise by usage or by its cost header.
   const free =
-    outcome.end === 'upstream_error' && outcome.reading.usage === null && cost.costSource === 'none';
+    endpoint.retells || (outcome.end === 'upstream_error' && usage === null && cost.costSource === 'none');
   return {
     ...begin,
     endMs: ended,
@@ -79,11 +86,11 @@ export function settleOf(x: Exchange, begin: SpendBegin, picked: Picked, outcome
     responseBytes: outcome.responseBytes,
     upstreamId: clip(outcome.reading.id),
     upstreamCallId: clip(outcome.upstreamCallId),
-    usage: outcome.reading.usage,
-    usageSource: outcome.reading.usage === null ? 'none' : 'upstream',
+    usage,
+    usageSource: usage === null ? 'none' : 'upstream',
     tokens,
     spendPico: free ? 0 : cost.spendPico,
-    costSource: cost.costSource,
+    costSource: free ? 'none' : cost.costSource,
     costReason: free ? '' : cost.costReason,
   };
 }

@@ -1,0 +1,149 @@
+// Writes what follows from the configuration schema and from the comments of the chart's values: the schema that Helm
+// checks values with, and the table in the chart's README. With --check it writes nothing and fails when a file is
+// stale. Runs in development only; nothing imports it.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { format, resolveConfig } from 'prettier';
+import { isMap, isScalar, parseDocument, type YAMLMap } from 'yaml';
+import { ENV_MARKER } from '../config/dialect.ts';
+import { isInert, SCHEMA, typesOf, type SchemaNode } from '../config/schema.ts';
+
+/** The part of draft-07 that the chart's own schema uses, and one word of our own. */
+interface ValueSchema {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, ValueSchema>>;
+  /** No entry in values.yaml: `none` = accepted for the other chart's sake, `refused`, `parent` = set by a parent chart. */
+  readonly 'x-effect'?: 'none' | 'refused' | 'parent';
+}
+
+interface ChartSchema extends ValueSchema {
+  readonly definitions: Readonly<Record<string, unknown>>;
+}
+
+interface Row {
+  readonly path: string;
+  readonly description: string;
+  readonly value: string;
+}
+
+const REFERENCE = `^${ENV_MARKER.replaceAll('.', '\\.')}.`;
+const DROPPED: ReadonlySet<string> = new Set(['title', 'default', 'examples', 'enum']);
+const NO_EFFECT = { $ref: '#/definitions/noEffect' };
+
+/**
+ * A gateway schema as Helm can use it: Helm 3.6 knows nothing above draft-07, sees a file before its `os.environ/NAME`
+ * are resolved, and the loader takes an empty value for one that is not written.
+ */
+function draft07(schema: SchemaNode): Record<string, unknown> {
+  if (isInert(schema)) return NO_EFFECT;
+  const kept = Object.entries(schema).filter(([word]) => !DROPPED.has(word) && !/^[x$]/.test(word));
+  const out: Record<string, unknown> = { ...Object.fromEntries(kept), ...typed(schema) };
+  const { properties, items, additionalProperties: others } = schema;
+  if (properties !== undefined)
+    out['properties'] = Object.fromEntries(
+      Object.entries(properties).map(([key, inner]) => [key, draft07(inner)]),
+    );
+  if (items !== undefined) out['items'] = draft07(items);
+  if (typeof others === 'object') out['additionalProperties'] = draft07(others);
+  return out;
+}
+
+/** Types and pattern of a value: what the gateway's schema says, nothing, or a reference to the environment. */
+function typed(schema: SchemaNode): Record<string, unknown> {
+  const types = typesOf(schema);
+  if (types.length === 0) return {};
+  const all = [...new Set([...types, ...(schema.minLength === undefined ? ['null'] : [])])];
+  if (types.some((type) => type === 'object' || type === 'array')) return { type: all };
+  if (schema.enum !== undefined) return { type: all, pattern: `${REFERENCE}|^(${schema.enum.join('|')})$` };
+  if (!types.includes('string')) return { type: [...all, 'string'], pattern: REFERENCE };
+  return 'pattern' in schema
+    ? { type: all, pattern: `${REFERENCE}|${String(schema.pattern)}` }
+    : { type: all };
+}
+
+/** First paragraph of a comment, on one line: what follows an empty comment line is an example. */
+function described(comment: string | null | undefined): string {
+  const [first = ''] = (comment ?? '').split(/\n[ \t]*\n/);
+  return first.replaceAll(/\s+/g, ' ').trim();
+}
+
+/** Draft-07 ignores a description beside a $ref, and Helm's messages about a $ref are longer than the fault. */
+function inlined(schema: ValueSchema): ValueSchema {
+  const name = schema.$ref?.slice('#/definitions/'.length);
+  return name === undefined ? schema : (definitions[name] as ValueSchema);
+}
+
+/** The chart's schema with the comments of values.yaml as descriptions; collects the rows of the table on the way. */
+function withComments(schema: ValueSchema, map: YAMLMap, path: string, rows: Row[]): ValueSchema {
+  const rest = new Set(Object.keys(schema.properties ?? {}));
+  const properties: Record<string, ValueSchema> = {};
+  map.items.forEach(({ key, value }, index) => {
+    const name = isScalar(key) ? String(key.value) : '';
+    const inner = schema.properties?.[name];
+    const full = `${path}${name}`;
+    if (inner === undefined) throw new Error(`values.yaml has ${full}, values.base.schema.json has not`);
+    rest.delete(name);
+    if (inner.properties !== undefined && isMap(value)) {
+      properties[name] = withComments(inner, value, `${full}.`, rows);
+      return;
+    }
+    const own = isScalar(key) ? key.commentBefore : null;
+    const description = described(own ?? (index === 0 ? map.commentBefore : null));
+    if (description === '')
+      throw new Error(`values.yaml says nothing about ${full} - write a comment above it`);
+    const plain: unknown = map.toJSON()[name];
+    rows.push({ path: full, description, value: JSON.stringify(plain) });
+    properties[name] = { ...inlined(inner), description };
+  });
+  for (const name of rest) {
+    const { 'x-effect': effect, ...inner } = schema.properties?.[name] ?? {};
+    if (effect === undefined)
+      throw new Error(`values.base.schema.json has ${path}${name}, values.yaml has not`);
+    const said =
+      effect === 'none' ? `Accepted, no effect. ${inner.description ?? ''}` : (inner.description ?? '');
+    if (effect !== 'parent') rows.push({ path: name, description: said, value: '' });
+    properties[name] = { ...inner, description: said };
+  }
+  return { ...schema, properties };
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+
+function table(rows: readonly Row[]): string {
+  const lines = rows.map(({ path, description, value }) => {
+    const shown = value.length > 60 ? 'see values.yaml' : value === '' ? '' : `\`${value}\``;
+    return `| \`${path}\` | ${cell(description)} | ${cell(shown)} |`;
+  });
+  return ['| Value | What it is | Default |', '| --- | --- | --- |', ...lines].join('\n');
+}
+
+const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
+const pathOf = (name: string): string => fileURLToPath(new URL(`throughline/${name}`, import.meta.url));
+const read = (name: string): string => readFileSync(pathOf(name), 'utf8');
+
+const base = JSON.parse(read('values.base.schema.json')) as ChartSchema;
+const definitions: Readonly<Record<string, unknown>> = { ...base.definitions, gateway: draft07(SCHEMA) };
+const document = parseDocument(read('values.yaml'));
+if (!isMap(document.contents)) throw new Error('values.yaml is no mapping');
+const rows: Row[] = [];
+const schema = {
+  ...withComments(base, document.contents, '', rows),
+  definitions: { noEffect: { description: 'Accepted, no effect here.' } },
+};
+const MARK = '<!-- generated: node charts/generate.ts -->';
+const [head, , tail] = read('README.md').split(MARK);
+const outputs: readonly (readonly [name: string, text: string])[] = [
+  ['values.schema.json', JSON.stringify(schema)],
+  ['README.md', `${head ?? ''}${MARK}\n\n${table(rows)}\n\n${MARK}${tail ?? ''}`],
+];
+for (const [name, text] of outputs) {
+  const path = pathOf(name);
+  const fresh = await format(text, { ...(await resolveConfig(path)), filepath: path });
+  if (!values.check) writeFileSync(path, fresh);
+  else if (read(name) !== fresh) {
+    process.stderr.write(`charts/throughline/${name} is stale - run: node charts/generate.ts\n`);
+    process.exitCode = 1;
+  }
+}

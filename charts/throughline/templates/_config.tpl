@@ -1,0 +1,17 @@
+{{/* The configuration file: proxy_config, and how long running requests may go on after a stop signal, so that they end
+before the pod is killed. A killed pod cuts its streams without a word and loses the records of an emptyDir. */}}
+{{- define "throughline.config" -}}
+{{- $config := deepCopy (default dict .Values.proxy_config) -}}
+{{- $general := default dict $config.general_settings -}}
+{{- $left := sub (int .Values.terminationGracePeriodSeconds) (int .Values.preStopSleepSeconds) -}}
+{{- if kindIs "invalid" $general.drain_seconds -}}
+{{- $_ := set $general "drain_seconds" (max (sub $left 30) (div $left 2)) -}}
+{{- else if regexMatch "^\\s*[0-9]+(\\.[0-9]+)?\\s*$" (toString $general.drain_seconds) -}}
+{{- $drain := toString $general.drain_seconds | trim | float64 | ceil | int -}}
+{{- if gt (add $drain 10) $left -}}
+{{- fail (printf "\n\nproxy_config.general_settings.drain_seconds is %d, but terminationGracePeriodSeconds %d and preStopSleepSeconds %d leave %d s, of which records need 10: the pod would be killed with requests running - raise terminationGracePeriodSeconds to %d, or leave drain_seconds out to have it follow.\n" $drain (int .Values.terminationGracePeriodSeconds) (int .Values.preStopSleepSeconds) $left (add $drain (int .Values.preStopSleepSeconds) 30)) -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $config "general_settings" $general -}}
+{{- toYaml $config -}}
+{{- end -}}

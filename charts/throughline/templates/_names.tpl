@@ -1,0 +1,54 @@
+{{/* Names and labels. The selector is the one of the litellm-helm chart: a Deployment's selector cannot be changed, so
+another one would make an upgrade in place impossible. */}}
+{{- define "throughline.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "throughline.fullname" -}}
+{{- $name := include "throughline.name" . -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "throughline.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "throughline.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "throughline.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "throughline.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end -}}
+
+{{- define "throughline.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "throughline.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "throughline.masterkeySecretName" -}}
+{{- default (printf "%s-masterkey" (include "throughline.fullname" .)) .Values.masterkeySecretName -}}
+{{- end -}}
+
+{{- define "throughline.masterkeySecretKey" -}}
+{{- default "masterkey" .Values.masterkeySecretKey -}}
+{{- end -}}
+
+{{- define "throughline.claimName" -}}
+{{- default (printf "%s-data" (include "throughline.fullname" .)) .Values.persistence.existingClaim -}}
+{{- end -}}
+
+{{/* debug, info, warn, error, silent; the other chart's WARNING and CRITICAL are understood. */}}
+{{- define "throughline.logLevel" -}}
+{{- $level := lower .Values.logLevel -}}
+{{- get (dict "warning" "warn" "critical" "error") $level | default $level -}}
+{{- end -}}

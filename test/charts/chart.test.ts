@@ -1,0 +1,381 @@
+// The chart as real helm renders it: what must hold for any values, and what each values file asks for. The rendered
+// configuration goes through the real loader, so the chart and the server cannot disagree.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import t from 'tap';
+import { parse } from 'yaml';
+import { formatIssue } from '../../config/issue.ts';
+import { loadConfig, type Environment } from '../../config/load.ts';
+import type { Snapshot } from '../../config/snapshot.ts';
+import { at, CHART, helm, NO_HELM, rendered } from '../support/helm.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const valuesFile = (name: string): string => join(import.meta.dirname, 'values', `${name}.yaml`);
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const named = (value: unknown, name: string): unknown => list(value).find((one) => at(one, 'name') === name);
+
+interface Shown {
+  readonly objects: ReadonlyMap<string, unknown>;
+  readonly get: (kind: string) => unknown;
+  readonly pod: unknown;
+  readonly container: unknown;
+  readonly env: ReadonlyMap<unknown, unknown>;
+}
+
+function show(...args: readonly string[]): Shown {
+  const objects = rendered(...args);
+  const get = (kind: string): unknown => [...objects].find(([name]) => name.startsWith(`${kind}/`))?.[1];
+  const pod = at(get('Deployment'), 'spec', 'template', 'spec');
+  const container = at(pod, 'containers', 0);
+  const env = new Map(list(at(container, 'env')).map((one) => [at(one, 'name'), one]));
+  return { objects, get, pod, container, env };
+}
+
+/** The rendered configuration as kubelet mounts it - a folder of links through `..data` - and as the server reads it. */
+function loadRendered(t: Pick<Tap, 'testdir'>, configMap: unknown, env: Environment): Snapshot {
+  const folder = t.testdir();
+  mkdirSync(join(folder, '..2026'));
+  writeFileSync(join(folder, '..2026', 'config.yaml'), String(at(configMap, 'data', 'config.yaml')));
+  symlinkSync('..2026', join(folder, '..data'));
+  symlinkSync('..data/config.yaml', join(folder, 'config.yaml'));
+  const loaded = loadConfig(join(folder, 'config.yaml'), env);
+  if (!loaded.ok) throw new Error(loaded.issues.map(formatIssue).join('\n'));
+  return loaded.snapshot;
+}
+type Tap = typeof t;
+
+const ENV: Environment = {
+  PROXY_MASTER_KEY: 'sk-master',
+  EXTERNAL_GATEWAY_KEY: 'sk-gateway',
+  SUBSCRIPTION_KEY: 'abc123',
+  CUSTOM_API_BASE: 'https://bifrost.example.com:8080/v1',
+  CUSTOM_API_KEY: 'sk-custom',
+  CUSTOM_TIMEOUT: '120',
+  FORWARD_HEADERS: 'true',
+};
+const ALL = ['platform', 'exposed', 'persistent', 'own-config'];
+
+t.test('generated files are fresh and the chart carries the version of the package', (t) => {
+  const run = spawnSync(process.execPath, [join(ROOT, 'charts/generate.ts'), '--check'], {
+    encoding: 'utf8',
+  });
+  t.equal(run.status, 0, run.stderr);
+  const chart: unknown = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8'));
+  const own: unknown = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  t.equal(at(chart, 'appVersion'), at(own, 'version'));
+  t.end();
+});
+
+t.test('helm lint finds nothing to mend, whatever the values', { skip: NO_HELM }, (t) => {
+  for (const values of [[], ...ALL.map((name) => ['-f', valuesFile(name)])]) {
+    const run = helm('lint', '--strict', CHART, ...values);
+    t.ok(run.ok, `${values.join(' ')}${run.ok ? '' : `${run.out}${run.err}`}`);
+  }
+  t.end();
+});
+
+for (const name of ['defaults', ...ALL]) {
+  t.test(`what must always hold: ${name}`, { skip: NO_HELM }, (t) => {
+    const { objects, get, pod, container, env } = show(
+      ...(name === 'defaults' ? [] : ['-f', valuesFile(name)]),
+    );
+    const deployment = get('Deployment');
+    const selector = at(deployment, 'spec', 'selector', 'matchLabels');
+    t.same(
+      selector,
+      { 'app.kubernetes.io/name': 'litellm', 'app.kubernetes.io/instance': 'openhands' },
+      'a selector cannot be changed: it stays the one of the chart that is replaced',
+    );
+    t.match(at(deployment, 'spec', 'template', 'metadata', 'labels'), selector);
+    t.same(at(get('Service'), 'spec', 'selector'), selector);
+    for (const kind of ['PodDisruptionBudget', 'ServiceMonitor']) {
+      if (get(kind) !== undefined) t.same(at(get(kind), 'spec', 'selector', 'matchLabels'), selector, kind);
+    }
+    for (const object of objects.values()) {
+      const own = at(object, 'metadata', 'namespace') ?? at(object, 'metadata', 'name');
+      t.match(own, /^(oh|beside)$/, 'every object of ours names its namespace');
+    }
+
+    t.equal(at(container, 'name'), 'litellm');
+    t.same(at(container, 'ports'), [{ name: 'http', containerPort: 4000, protocol: 'TCP' }]);
+    t.equal(at(env.get('PORT'), 'value'), '4000');
+    t.equal(at(get('Service'), 'spec', 'ports', 0, 'targetPort'), 'http');
+    for (const [probe, path] of [
+      ['livenessProbe', '/health/liveliness'],
+      ['readinessProbe', '/health/readiness'],
+      ['startupProbe', '/health/readiness'],
+    ] as const) {
+      t.same(at(container, probe, 'httpGet'), { path, port: 'http' }, probe);
+    }
+
+    t.match(at(pod, 'securityContext'), {
+      runAsNonRoot: true,
+      runAsUser: 10001,
+      fsGroup: 10001,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    t.same(at(container, 'securityContext'), {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+
+    const mounts = list(at(container, 'volumeMounts'));
+    const config = named(mounts, 'litellm-config');
+    t.same(config, { name: 'litellm-config', mountPath: '/etc/litellm', readOnly: true });
+    t.ok(
+      mounts.every((mount) => at(mount, 'subPath') === undefined),
+      'no mount is frozen by a subPath',
+    );
+    for (const mount of mounts)
+      t.ok(named(at(pod, 'volumes'), String(at(mount, 'name'))), 'each mount has a volume');
+    t.equal(at(env.get('CONFIG_FILE_PATH'), 'value'), '/etc/litellm/config.yaml');
+    const data = mounts.find(
+      (mount) => at(mount, 'mountPath') === at(env.get('THROUGHLINE_DATA_DIR'), 'value'),
+    );
+    t.ok(data, 'the data directory is a mounted volume: the root is read-only');
+    t.equal(at(env.get('HOST'), 'value'), '0.0.0.0');
+    t.equal(env.size, list(at(container, 'env')).length, 'no variable is set twice');
+
+    const reference = at(env.get('PROXY_MASTER_KEY'), 'valueFrom', 'secretKeyRef');
+    const secret = objects.get(`Secret/${String(at(reference, 'name'))}`);
+    if (name === 'platform') t.equal(secret, undefined, 'a named secret is not made');
+    else
+      t.ok(at(secret, 'data', String(at(reference, 'key'))), 'the master key is where the pod looks for it');
+
+    const account = String(at(pod, 'serviceAccountName'));
+    t.ok(objects.has(`ServiceAccount/${account}`));
+    t.equal(at(pod, 'automountServiceAccountToken'), name === 'exposed');
+
+    const configMap = get('ConfigMap');
+    if (name !== 'own-config') {
+      const snapshot = loadRendered(t, configMap, ENV);
+      const sleep = Number(at(container, 'lifecycle', 'preStop', 'exec', 'command', 1));
+      const graceMs = 1000 * (Number(at(pod, 'terminationGracePeriodSeconds')) - sleep);
+      t.ok(
+        snapshot.drainMs > 0 && snapshot.drainMs + 10_000 <= graceMs,
+        'requests and records end before the kill',
+      );
+      t.ok(snapshot.masterKey?.equals('sk-master'));
+    }
+    t.end();
+  });
+}
+
+t.test(
+  'with no values there is one pod, an upgrade without a gap, and a generated key',
+  { skip: NO_HELM },
+  (t) => {
+    const { objects, get, pod, container } = show();
+    t.same([...objects.keys()].sort(), [
+      'ConfigMap/openhands-litellm-config',
+      'Deployment/openhands-litellm',
+      'Secret/openhands-litellm-masterkey',
+      'Service/openhands-litellm',
+      'ServiceAccount/openhands-litellm',
+    ]);
+    t.equal(at(get('Deployment'), 'spec', 'replicas'), 1);
+    t.match(at(get('Deployment'), 'spec', 'strategy'), {
+      type: 'RollingUpdate',
+      rollingUpdate: { maxUnavailable: 0, maxSurge: 1 },
+    });
+    t.equal(at(get('Service'), 'spec', 'ports', 0, 'port'), 4000);
+    t.same(at(container, 'args'), ['serve', '--config', '/etc/litellm/config.yaml']);
+    t.same(at(container, 'lifecycle', 'preStop', 'exec', 'command'), ['sleep', '5']);
+    t.equal(at(pod, 'terminationGracePeriodSeconds'), 635);
+    t.same(at(named(at(pod, 'volumes'), 'data'), 'emptyDir'), {});
+    t.equal(at(get('Deployment'), 'spec', 'template', 'metadata', 'annotations'), undefined);
+    const key = Buffer.from(String(at(get('Secret'), 'data', 'masterkey')), 'base64').toString();
+    t.match(key, /^sk-[A-Za-z0-9]{32}$/);
+    t.equal(loadRendered(t, get('ConfigMap'), ENV).drainMs, 600_000);
+    t.end();
+  },
+);
+
+t.test('the values of the replaced chart are taken as they are', { skip: NO_HELM }, (t) => {
+  const { get, pod, container, env } = show('-f', valuesFile('platform'));
+  t.equal(at(container, 'image'), 'registry.example.com/throughline:0.1.0');
+  t.same(at(container, 'args'), ['--config', '/etc/litellm/config.yaml', '--use_v2_migration_resolver']);
+  t.equal(at(container, 'command'), undefined, 'an empty mapping is no command');
+  t.same(at(env.get('PROXY_MASTER_KEY'), 'valueFrom', 'secretKeyRef'), {
+    name: 'lite-llm-api-key',
+    key: 'lite-llm-api-key',
+  });
+  t.same(at(container, 'envFrom'), [
+    { secretRef: { name: 'litellm-env-secrets' } },
+    { secretRef: { name: 'external-gw-keys' } },
+    { configMapRef: { name: 'litellm-env' } },
+  ]);
+  t.equal(at(env.get('SSL_VERIFY'), 'value'), 'true', 'a variable is text');
+  t.equal(at(env.get('THROUGHLINE_LOG_LEVEL'), 'value'), 'info');
+  t.equal(at(get('Deployment'), 'spec', 'replicas'), 2);
+  t.same(at(get('Deployment'), 'spec', 'template', 'metadata', 'annotations'), {
+    'checksum/credentials': 'abc',
+  });
+  t.ok(named(at(pod, 'volumes'), 'ca'));
+  t.ok(named(at(container, 'volumeMounts'), 'ca'));
+
+  const snapshot = loadRendered(t, get('ConfigMap'), ENV);
+  t.equal(snapshot.drainMs, 55_000, 'requests get what a grace period of 90 s leaves');
+  t.equal(snapshot.storeModelInDb, true);
+  t.equal(snapshot.headers.forwardAll, true);
+  const [first, second] = snapshot.routes;
+  t.match(first, {
+    kind: 'proxy',
+    upstreamModel: 'claude-sonnet-4-5-20250929',
+    weight: 100_000,
+    prices: { input: 3_000_000 },
+  });
+  t.same(
+    first?.staticHeaders.map(([name, value]) => [name, value.reveal()]).sort(),
+    [
+      ['ocp-apim-subscription-key', 'abc123'],
+      ['x-org', '0123'],
+      ['x-tenant-id', 'prod'],
+    ],
+    'a text that looks like a number stays a text',
+  );
+  t.match(second, {
+    kind: 'compat',
+    origin: 'https://bifrost.example.com:8080',
+    clocks: { firstByteMs: 120_000 },
+  });
+  t.end();
+});
+
+t.test('what is off by default comes with its switch', { skip: NO_HELM }, (t) => {
+  const { objects, get, pod, container, env } = show('-f', valuesFile('exposed'));
+  const deployment = get('Deployment');
+  t.ok(objects.has('Deployment/gateway'));
+  t.equal(at(deployment, 'spec', 'replicas'), undefined, 'the autoscaler owns the number of pods');
+  t.same(at(deployment, 'metadata', 'annotations'), { 'example.com/owner': 'platform' });
+  t.same(at(deployment, 'spec', 'strategy'), { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1 } });
+  t.match(at(deployment, 'spec', 'template', 'metadata'), {
+    annotations: { 'checksum/config': /^[0-9a-f]{64}$/ },
+    labels: { tier: 'llm' },
+  });
+  t.match(get('Service'), {
+    metadata: { annotations: { 'example.com/internal': 'true' } },
+    spec: {
+      type: 'LoadBalancer',
+      loadBalancerClass: 'example.com/lb',
+      ports: [{ port: 80, targetPort: 'http' }],
+    },
+  });
+  t.match(get('Ingress'), {
+    apiVersion: 'networking.k8s.io/v1',
+    metadata: { annotations: { 'nginx.ingress.kubernetes.io/proxy-buffering': 'off' } },
+    spec: {
+      tls: [{ secretName: 'llm-tls' }],
+      rules: [
+        {
+          host: 'llm.example.com',
+          http: {
+            paths: [
+              {
+                path: '/',
+                pathType: 'Prefix',
+                backend: { service: { name: 'gateway', port: { name: 'http' } } },
+              },
+            ],
+          },
+        },
+      ],
+    },
+  });
+  t.equal(at(get('Ingress'), 'spec', 'ingressClassName'), undefined);
+  t.equal(at(get('PodDisruptionBudget'), 'spec', 'minAvailable'), '50%');
+  t.match(get('ServiceMonitor'), {
+    metadata: { labels: { release: 'prometheus' } },
+    spec: { namespaceSelector: { matchNames: ['oh'] }, endpoints: [{ port: 'http', path: '/metrics' }] },
+  });
+  t.match(at(get('HorizontalPodAutoscaler'), 'spec'), {
+    scaleTargetRef: { name: 'gateway' },
+    minReplicas: 3,
+    maxReplicas: 9,
+    metrics: [
+      { resource: { name: 'cpu' } },
+      { resource: { name: 'memory', target: { averageUtilization: 70 } } },
+    ],
+  });
+  t.equal(at(get('Secret'), 'data', 'masterkey'), Buffer.from('sk-from-values').toString('base64'));
+  t.match(env.get('GATEWAY_KEY'), {
+    valueFrom: { secretKeyRef: { name: 'external-gw-keys', key: 'gateway' } },
+  });
+  t.equal(at(env.get('THROUGHLINE_LOG_LEVEL'), 'value'), 'warn');
+  t.equal(at(pod, 'serviceAccountName'), 'gateway-runner');
+  t.same(at(container, 'lifecycle', 'preStop', 'exec', 'command'), ['sleep', '15']);
+  t.match(pod, {
+    imagePullSecrets: [{ name: 'registry-credentials' }],
+    nodeSelector: { disk: 'ssd' },
+    tolerations: [{ key: 'llm' }],
+    affinity: { podAntiAffinity: {} },
+    topologySpreadConstraints: [{ maxSkew: 1 }],
+    initContainers: [{ name: 'wait' }],
+    containers: [{ name: 'litellm', resources: { requests: { cpu: '250m' } } }, { name: 'beside' }],
+  });
+  t.ok(objects.has('ConfigMap/beside'));
+  t.end();
+});
+
+t.test('a volume has one writer and is kept', { skip: NO_HELM }, (t) => {
+  const { get, pod } = show('-f', valuesFile('persistent'));
+  t.same(
+    at(get('Deployment'), 'spec', 'strategy'),
+    { type: 'Recreate' },
+    'two pods cannot hold one data directory',
+  );
+  t.match(get('PersistentVolumeClaim'), {
+    metadata: { name: 'openhands-litellm-data', annotations: { 'helm.sh/resource-policy': 'keep' } },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: 'fast',
+      resources: { requests: { storage: '20Gi' } },
+    },
+  });
+  const claim = (shown: unknown): unknown =>
+    at(named(at(shown, 'volumes'), 'data'), 'persistentVolumeClaim', 'claimName');
+  t.equal(claim(pod), 'openhands-litellm-data');
+  const existing = show('-f', valuesFile('persistent'), '--set', 'persistence.existingClaim=records');
+  t.equal(claim(existing.pod), 'records');
+  t.equal(existing.get('PersistentVolumeClaim'), undefined);
+  t.end();
+});
+
+t.test(
+  'a ConfigMap of somebody else is mounted whole, unless its key has another name',
+  { skip: NO_HELM },
+  (t) => {
+    const { get, pod, container } = show('-f', valuesFile('own-config'));
+    t.equal(get('ConfigMap'), undefined);
+    t.same(at(named(at(pod, 'volumes'), 'litellm-config'), 'configMap'), { name: 'written-elsewhere' });
+    t.same(
+      at(container, 'lifecycle', 'preStop', 'exec', 'command'),
+      ['sleep', '20'],
+      'own hooks replace ours',
+    );
+    const renamed = show('-f', valuesFile('own-config'), '--set', 'proxyConfigMap.key=gateway.yaml');
+    t.same(at(named(at(renamed.pod, 'volumes'), 'litellm-config'), 'configMap', 'items'), [
+      { key: 'gateway.yaml', path: 'config.yaml' },
+    ]);
+    t.end();
+  },
+);
+
+t.test('the drain follows the grace period, and a stated drain must fit it', { skip: NO_HELM }, (t) => {
+  const drainMs = (...args: readonly string[]): number =>
+    loadRendered(t, show(...args).get('ConfigMap'), ENV).drainMs;
+  t.equal(drainMs('--set', 'terminationGracePeriodSeconds=3635'), 3_600_000);
+  t.equal(
+    drainMs('--set', 'terminationGracePeriodSeconds=30'),
+    12_000,
+    'half of what is left when there is little',
+  );
+  const stated = 'proxy_config.general_settings.drain_seconds';
+  t.equal(drainMs('--set', `${stated}=20`, '--set', 'terminationGracePeriodSeconds=60'), 20_000);
+  const { ok, err } = helm('template', CHART, '--kube-version', '1.31.0', '--set', `${stated}=626`);
+  t.notOk(ok);
+  t.match(err, /drain_seconds is 626, .* raise terminationGracePeriodSeconds to 661/);
+  t.end();
+});

@@ -1,0 +1,87 @@
+// What the chart takes: every configuration that the server takes, values that a parent chart hands down, and nothing
+// that cannot work. Judged by real helm, before anything would be installed.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import t from 'tap';
+import { parse } from 'yaml';
+import { CHART, helm, NO_HELM } from '../support/helm.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+t.test('every sample configuration is a valid proxy_config', { skip: NO_HELM }, (t) => {
+  for (const sample of ['quickstart', 'per-team-keys', 'wildcard', 'full', 'plain-litellm']) {
+    const folder = t.testdir();
+    const config: unknown = parse(readFileSync(join(ROOT, 'config/samples', `${sample}.yaml`), 'utf8'));
+    writeFileSync(join(folder, 'values.yaml'), JSON.stringify({ proxy_config: config }));
+    const run = helm('template', CHART, '--kube-version', '1.31.0', '-f', join(folder, 'values.yaml'));
+    t.ok(run.ok, `${sample} ${run.err}`);
+  }
+  t.end();
+});
+
+t.test('values that cannot work are refused before anything is installed', { skip: NO_HELM }, (t) => {
+  const model = 'proxy_config.model_list[0]';
+  const sound = [`${model}.model_name=a`, `${model}.litellm_params.model=openai/a`];
+  const cases: readonly (readonly [sets: readonly string[], says: RegExp])[] = [
+    [['replicaCout=2'], /replicaCout is not allowed/],
+    [['image.tagg=1'], /image: Additional property tagg is not allowed/],
+    [['service.port=http'], /service\.port: Invalid type/],
+    [['logLevel=loud'], /logLevel/],
+    [
+      ['terminationGracePeriodSeconds=5'],
+      /terminationGracePeriodSeconds: Must be greater than or equal to 30/,
+    ],
+    [
+      ['proxy_config.general_setting.master_key=a'],
+      /proxy_config: Additional property general_setting is not allowed/,
+    ],
+    [
+      [...sound, `${model}.litellm_params.api_bas=b`],
+      /litellm_params: Additional property api_bas is not allowed/,
+    ],
+    [[`${model}.model_name=a`], /litellm_params is required/],
+    [[...sound, `${model}.litellm_params.timeout=soon`], /timeout: Does not match pattern/],
+    [['proxy_config.general_settings.store_model_in_db=maybe'], /store_model_in_db: Does not match pattern/],
+    [
+      ['proxy_config.general_settings.journal.when_unwritable=panic'],
+      /when_unwritable: Does not match pattern/,
+    ],
+    [
+      ['proxy_config.general_settings.max_json_depth=0'],
+      /max_json_depth: Must be greater than or equal to 1/,
+    ],
+    [['persistence.enabled=true', 'replicaCount=2'], /needs replicaCount 1 .* set replicaCount: 1/],
+    [['persistence.enabled=true', 'autoscaling.enabled=true'], /no autoscaling/],
+    [['persistence.enabled=true', 'strategy.type=RollingUpdate'], /needs the strategy Recreate/],
+    [['proxyConfigMap.create=false'], /no ConfigMap is named - set proxyConfigMap\.name/],
+    [['keda.enabled=true'], /keda\.enabled is true, .* extraResources/],
+  ];
+  for (const [sets, says] of cases) {
+    const { ok, err } = helm(
+      'template',
+      CHART,
+      '--kube-version',
+      '1.31.0',
+      ...sets.flatMap((one) => ['--set', one]),
+    );
+    t.notOk(ok, sets.join(' '));
+    t.match(err, says);
+  }
+  t.end();
+});
+
+t.test('the chart works as a dependency under the name of the one it replaces', { skip: NO_HELM }, (t) => {
+  const folder = t.testdir({
+    'Chart.yaml': 'apiVersion: v2\nname: openhands\nversion: 1.0.0\n',
+    'values.yaml': 'global: { a: b }\nlitellm-helm: { enabled: true, replicaCount: 2 }\n',
+    charts: {},
+  });
+  const dependency = `dependencies:\n  - { name: throughline, alias: litellm-helm, version: 0.1.0, repository: "file://${CHART}", condition: litellm-helm.enabled }\n`;
+  writeFileSync(join(folder, 'Chart.yaml'), `apiVersion: v2\nname: openhands\nversion: 1.0.0\n${dependency}`);
+  const packed = helm('package', CHART, '-d', join(folder, 'charts'));
+  t.ok(packed.ok, packed.err);
+  const { ok, out, err } = helm('template', 'openhands', folder, '--kube-version', '1.31.0');
+  t.ok(ok, err);
+  t.match(out, /kind: Deployment\nmetadata:\n {2}name: openhands-litellm\n/);
+  t.end();
+});
