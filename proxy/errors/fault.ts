@@ -9,6 +9,9 @@ export interface FaultDetails {
   readonly cause?: unknown;
 }
 
+/** SDKs take any error whose text holds these for one that calls for patience, whatever its status. */
+const TRIGGERS = /\b429\b|rate[\s_-]*limit/gi;
+
 /** A failure with its status, its side and a text that is safe to show: never a credential, never a stack. */
 export class Fault extends Error {
   readonly code: FaultCode;
@@ -19,7 +22,11 @@ export class Fault extends Error {
   readonly headers: readonly (readonly [string, string])[];
 
   constructor(code: FaultCode, message: string, details: FaultDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    // Texts may quote a model name of the client or a port of the configuration.
+    super(
+      message.replace(TRIGGERS, '[...]'),
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
     const rule = FAULTS[code];
     this.name = 'Fault';
     this.code = code;

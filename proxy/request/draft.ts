@@ -44,9 +44,9 @@ export class Draft {
     return ask;
   }
 
-  /** Notes where the request goes. */
-  routed(picked: Picked): Picked {
-    this.#found = { ...this.#found, picked };
+  /** Notes where the request goes; `model` when the request itself did not name one. */
+  routed(picked: Picked, model = this.#found.model): Picked {
+    this.#found = { ...this.#found, picked, model };
     return picked;
   }
 

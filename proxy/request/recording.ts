@@ -75,8 +75,11 @@ export function settleOf(
   return {
     ...begin,
     endMs: ended,
+    // Rounded down and bounded: of two clocks read one after the other, the first byte must not come after the end.
     firstByteMs:
-      outcome.firstByteAt === null ? null : begin.startMs + Math.round(outcome.firstByteAt - x.startedAt),
+      outcome.firstByteAt === null
+        ? null
+        : Math.min(ended, begin.startMs + Math.floor(outcome.firstByteAt - x.startedAt)),
     status: outcome.end === 'complete' ? 'success' : 'failure',
     endReason: outcome.end,
     httpStatus: outcome.status,

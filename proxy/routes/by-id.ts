@@ -22,7 +22,8 @@ export async function forwardById(
   const draft = new Draft(x, caller, row.endpoint);
   try {
     if (row.method === 'POST') draft.read(await readBody(x));
-    const picked = draft.routed(await makerOf(x, id));
+    const { picked, model } = await makerOf(x, id);
+    draft.routed(picked, model);
     const path = `responses/${encodeURIComponent(id)}${row.suffix}`;
     const call = shapeById(x, row.endpoint, picked, row.method, path, draft.identity.sessionId);
     await draft.admit();
@@ -34,7 +35,7 @@ export async function forwardById(
 }
 
 /** The target whose answer had this id. @throws Fault response_not_found, store_unavailable. */
-async function makerOf(x: Exchange, id: string): Promise<Picked> {
+async function makerOf(x: Exchange, id: string): Promise<{ picked: Picked; model: string }> {
   const made = await x.live.house.ledger.reader.findByUpstreamId(id).catch((cause: unknown) => {
     throw new Fault('store_unavailable', 'The spend store does not answer, so the upstream is not known.', {
       cause,
@@ -45,10 +46,6 @@ async function makerOf(x: Exchange, id: string): Promise<Picked> {
     const text = `No response ${id.slice(0, 100)} was made through this proxy.`;
     throw new Fault('response_not_found', text, { param: 'id' });
   }
-  const { upstreamModel, forwardClientHeaders } = target.route;
-  return {
-    target,
-    upstreamModel,
-    forwards: forwardClientHeaders || x.live.snapshot.forwards(made.modelGroup),
-  };
+  const forwards = target.route.forwardClientHeaders || x.live.snapshot.forwards(made.modelGroup);
+  return { picked: { target, upstreamModel: made.model, forwards }, model: made.modelGroup };
 }

@@ -122,10 +122,16 @@ export class SqliteSpend {
 
   findByUpstreamId(upstreamId: string): Found {
     const row = this.#db
-      .prepare('SELECT model_id, model_group FROM spend WHERE upstream_id = ? ORDER BY start_ms DESC LIMIT 1')
+      .prepare(
+        'SELECT model_id, model_group, model FROM spend WHERE upstream_id = ? ORDER BY start_ms DESC LIMIT 1',
+      )
       .get(upstreamId);
     if (row === undefined) return null;
-    return { modelId: row['model_id'] as string | null, modelGroup: String(row['model_group'] ?? '') };
+    return {
+      modelId: row['model_id'] as string | null,
+      modelGroup: String(row['model_group'] ?? ''),
+      model: String(row['model'] ?? ''),
+    };
   }
 }
 

@@ -53,15 +53,21 @@ export interface DaySpend {
   readonly byApiKey: Readonly<Record<string, bigint>>;
 }
 
+/** Which entry made an upstream object. */
+export interface MadeBy {
+  readonly modelId: string | null;
+  readonly modelGroup: string;
+  /** The upstream's name of the model. */
+  readonly model: string;
+}
+
 /** Reads spend rows. Every call may reject with `StoreUnavailable`. */
 export interface SpendReader {
   query(filter: SpendFilter, paging: SpendPaging): Promise<SpendPage>;
   /** One entry per day that has rows, oldest first. */
   summarize(filter: SpendFilter): Promise<readonly DaySpend[]>;
   /** Who made the upstream object with this id (newest row wins), or null. */
-  findByUpstreamId(
-    upstreamId: string,
-  ): Promise<{ readonly modelId: string | null; readonly modelGroup: string } | null>;
+  findByUpstreamId(upstreamId: string): Promise<MadeBy | null>;
 }
 
 /** A runtime model as it came by `/model/new`; the store does not look into it. */

@@ -44,8 +44,10 @@ export function failureOf(error: unknown, apiBase: string): Fault {
       },
     );
   }
+  // undici's parser error has a code only when it is llhttp's own.
+  const unread = code.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError');
   const what =
-    code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW'
+    unread || code === 'UND_ERR_HEADERS_OVERFLOW'
       ? 'sent something that is not an HTTP answer'
       : 'closed the connection';
   return new Fault('upstream_broken', `The upstream ${apiBase} ${what} before it had answered.`, {

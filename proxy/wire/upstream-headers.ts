@@ -23,8 +23,8 @@ export function routeHeaders(route: Route, sessionHeader: string, userAgent: str
   if (route.apiKey !== null) put('authorization', `Bearer ${route.apiKey.reveal()}`);
   for (const [name, value] of route.staticHeaders) {
     // Without forwarding nothing is stamped, and then an operator's fixed session id is the only one there is.
-    const isReserved = name.replaceAll('_', '-') === sessionHeader; // CGI-like readers take the twin for the original
-    if (!isReserved || !route.forwardClientHeaders) put(name, value.reveal());
+    const isTwin = name !== sessionHeader && name.replaceAll('_', '-') === sessionHeader; // CGI readers see no difference
+    if (!isTwin && (name !== sessionHeader || !route.forwardClientHeaders)) put(name, value.reveal());
   }
   put('user-agent', userAgent);
   return { fixed, names };

@@ -234,7 +234,11 @@ t.test('the maker of an upstream object is found by its id, the newest first', a
       settleOf(beginOf('1', { startMs: 1000, modelId: 'old' }), { upstreamId: 'resp_1' }),
     ),
   );
-  t.same(await store.findByUpstreamId('resp_1'), { modelId: 'new', modelGroup: 'smart' });
+  t.same(await store.findByUpstreamId('resp_1'), {
+    modelId: 'new',
+    modelGroup: 'smart',
+    model: 'gpt-4.1',
+  });
   t.equal(await store.findByUpstreamId('resp_2'), null);
 });
 

@@ -1,0 +1,129 @@
+// A response that exists is asked for at the upstream that made it: with its key, under the same header policy, with a
+// row of its own, and also when the proxy has been started again in between.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { startDemoGateway } from '../../proxy/demo/gateway.ts';
+import { headerOf, KEY, rowOf, send, startRig, type Rig } from '../support/rig.ts';
+
+t.test('a response is asked for at the upstream that made it', async (t) => {
+  const [one, two] = [await startDemoGateway(), await startDemoGateway()];
+  t.teardown(() => Promise.all([one.close(), two.close()]));
+  const folder = mkdtempSync(join(tmpdir(), 'throughline-by-id-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const config = (): string => `
+model_list:
+  - { model_name: one, litellm_params: { model: litellm_proxy/demo, api_base: "${one.url}", api_key: sk-one } }
+  - { model_name: two, litellm_params: { model: openai/acme/demo, api_base: "${two.url}/compat/v1", api_key: sk-two } }
+  - { model_name: "wild-*", litellm_params: { model: "litellm_proxy/demo-*", api_base: "${one.url}", api_key: sk-one } }
+  - { model_name: both, litellm_params: { model: litellm_proxy/demo, api_base: "${one.url}", api_key: sk-one } }
+  - { model_name: both, litellm_params: { model: litellm_proxy/demo, api_base: "${two.url}", api_key: sk-two } }
+general_settings: { master_key: ${KEY}, forward_client_headers_to_llm_api: true }
+`;
+  const first = await startRig(t, { config, folder });
+  const make = async (of: Rig, model: string, more: object = {}): Promise<string> => {
+    const answer = await send(of.url, 'POST', '/v1/responses', { model, input: 'one two', ...more });
+    t.equal(answer.status, 200, answer.text);
+    t.match(await rowOf(of, answer), { prompt_tokens: 5, usage_source: 'upstream' });
+    return (/"id":"(resp_[^"]+)"/.exec(answer.text) as RegExpExecArray)[1] as string;
+  };
+  const made = {
+    one: await make(first, 'one'),
+    two: await make(first, 'two'),
+    streamed: await make(first, 'two', { stream: true }),
+    wild: await make(first, 'wild-x'),
+  };
+
+  const ask = async (of: Rig): Promise<void> => {
+    for (const [id, gateway, prefix, key, group, model] of [
+      [made.one, one, '/v1', 'sk-one', 'one', 'demo'],
+      [made.two, two, '/compat/v1', 'sk-two', 'two', 'acme/demo'],
+      [made.streamed, two, '/compat/v1', 'sk-two', 'two', 'acme/demo'],
+      [made.wild, one, '/v1', 'sk-one', 'wild-x', 'demo-x'],
+    ] as const) {
+      for (const [method, suffix, type] of [
+        ['GET', '', 'aget_responses'],
+        ['GET', '/input_items', 'alist_input_items'],
+        ['POST', '/cancel', 'acancel_responses'],
+      ] as const) {
+        for (const base of ['/v1', '']) {
+          const answer = await send(
+            of.url,
+            method,
+            `${base}/responses/${id}${suffix}?x=1`,
+            method === 'POST' ? {} : undefined,
+            {
+              'x-custom': 'yes',
+              'x-goog-api-key': 'client-google-key',
+              cookie: 'client-cookie',
+              'x-stainless-os': 'linux',
+              'x-litellm-session-id': 's-by-id',
+            },
+          );
+          t.equal(answer.status, 200, `${method} ${suffix}: ${answer.text}`);
+          const seen = gateway.seen.at(-1);
+          t.equal(seen?.method, method);
+          t.equal(seen?.path, `${prefix}/responses/${id}${suffix}?x=1`);
+          const raw = seen?.rawHeaders ?? [];
+          t.equal(headerOf(raw, 'authorization'), `Bearer ${key}`);
+          t.equal(headerOf(raw, 'x-custom'), 'yes');
+          t.equal(headerOf(raw, 'x-litellm-session-id'), 's-by-id');
+          t.notMatch(raw.join(' '), /client-|stainless|master-key/);
+          t.match(await rowOf(of, answer), {
+            call_type: type,
+            end_reason: 'complete',
+            session_id: 's-by-id',
+            http_status: 200,
+            model_group: group,
+            model,
+          });
+          t.match(
+            await rowOf(of, answer),
+            { spend: 0, total_tokens: 0, usage: null },
+            'its usage has been counted when it was made',
+          );
+        }
+      }
+    }
+  };
+  await ask(first);
+
+  await t.test('of a group too', async (t) => {
+    const ids = await Promise.all(Array.from({ length: 12 }, () => make(first, 'both')));
+    for (const id of ids) t.equal((await send(first.url, 'GET', `/v1/responses/${id}`)).status, 200);
+    t.ok(
+      one.seen.some(({ path }) => path === '/v1/responses') &&
+        two.seen.some(({ path }) => path === '/v1/responses'),
+    );
+  });
+  await t.test('an unknown id is 404, of ours; it goes nowhere', async (t) => {
+    const before = one.seen.length + two.seen.length;
+    const answer = await send(first.url, 'GET', '/v1/responses/resp_unknown');
+    t.equal(answer.status, 404);
+    t.match(JSON.parse(answer.text), { error: { code: 'response_not_found', param: 'id' } });
+    t.match(await rowOf(first, answer), { end_reason: 'refused', call_type: 'aget_responses' });
+    t.equal(one.seen.length + two.seen.length, before);
+    t.equal((await send(first.url, 'PUT', `/v1/responses/${made.one}`, {})).status, 405);
+  });
+
+  await first.stop();
+  await t.test('also after a restart of the proxy', async () => {
+    const second = await startRig(t, { config, folder });
+    await ask(second);
+    for (const [id, gateway] of [
+      [made.one, one],
+      [made.two, two],
+    ] as const) {
+      const answer = await send(second.url, 'DELETE', `/v1/responses/${id}`);
+      t.match(JSON.parse(answer.text), { id, deleted: true });
+      t.equal(gateway.seen.at(-1)?.method, 'DELETE');
+      t.equal(gateway.seen.at(-1)?.body.length, 0);
+      t.match(await rowOf(second, answer), { call_type: 'adelete_responses', status: 'success' });
+      const gone = await send(second.url, 'GET', `/v1/responses/${id}`);
+      t.equal(gone.status, 404, 'the upstream’s own answer');
+      t.equal(gone.headers['x-litellm-error-source'], 'upstream');
+    }
+    await second.stop();
+  });
+});

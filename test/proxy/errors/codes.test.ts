@@ -1,0 +1,64 @@
+// The table of faults and the page about it say the same, row by row, in both directions.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { FAULTS, type FaultRule, type FaultSource } from '../../../proxy/errors/codes.ts';
+
+const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/errors.md'), 'utf8');
+const RULES: readonly (readonly [code: string, rule: FaultRule])[] = Object.entries(FAULTS);
+
+/** Rows of the table below `## The fault of the <source>`, as trimmed cells. */
+function rowsOf(source: FaultSource): string[][] {
+  const [, after = ''] = PAGE.split(`\n## The fault of the ${source}\n`);
+  const [section = ''] = after.split('\n## ');
+  return section
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .slice(2) // head and rule
+    .map((line) =>
+      line
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim().replaceAll('\\|', '|')),
+    );
+}
+
+for (const source of ['client', 'proxy', 'upstream'] as const) {
+  t.test(`docs/errors.md has exactly the faults of the ${source}, in the order of the table`, async (t) => {
+    const wanted = RULES.filter(([, rule]) => rule.source === source).map(([code, rule]) => [
+      `\`${code}\``,
+      String(rule.status),
+      `\`${rule.type}\``,
+      rule.means,
+      rule.mend,
+    ]);
+    t.ok(wanted.length > 3);
+    t.same(rowsOf(source), wanted);
+  });
+}
+
+t.test('no text of the table reads as another error to an SDK', async (t) => {
+  for (const [code, rule] of RULES) {
+    t.notMatch(`${code} ${rule.type} ${rule.means} ${rule.mend}`, /429|rate.?limit/i, code);
+    t.match(rule.means, /^[A-Z].*\.$/, `${code} is a sentence`);
+    t.match(rule.mend, /^[A-Z].*\.$/, `${code} says how to mend it`);
+  }
+});
+
+t.test('the status tells the side: clients have 4xx, the proxy and upstreams have 5xx', async (t) => {
+  for (const [code, { source, status }] of RULES) {
+    if (source === 'client') t.ok(status >= 400 && status < 500 && status !== 403 && status !== 429, code);
+    else t.ok(status >= 500 && status < 505, code);
+  }
+});
+
+t.test('a refused key is never a bad request, because SDKs tell the two apart by the type', async (t) => {
+  const refusals = RULES.filter(([, rule]) => rule.status === 401);
+  t.same(
+    refusals.map(([code, rule]) => [code, rule.type]),
+    [
+      ['missing_api_key', 'auth_error'],
+      ['invalid_api_key', 'auth_error'],
+    ],
+  );
+});

@@ -1,0 +1,67 @@
+// Failures as the system and undici really make them, and the fault that a client reads.
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import t from 'tap';
+import { request } from 'undici';
+import { failureOf } from '../../../proxy/upstream/failures.ts';
+
+const BASE = 'https://gateway.example.com/v1';
+
+/** The error of a call to that address. */
+async function errorOf(url: string): Promise<unknown> {
+  try {
+    await request(url);
+  } catch (error) {
+    return error;
+  }
+  throw new Error(`${url} answered`);
+}
+
+async function listening(t: { teardown(act: () => unknown): unknown }, answer: string | null): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => (answer === null ? socket.destroy() : socket.end(answer)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+t.test('an upstream that is not there is unreachable, and the text says how', async (t) => {
+  const refused = failureOf(await errorOf('http://127.0.0.1:1/'), BASE);
+  t.match(refused, { code: 'upstream_unreachable', status: 503, source: 'upstream' });
+  t.equal(refused.message, `The upstream ${BASE} cannot be reached: connection refused.`);
+  const unknown = failureOf(await errorOf('http://no-such-host.invalid/'), BASE);
+  t.match(unknown, { code: 'upstream_unreachable', message: /its name is not known to DNS|DNS does not answer/ });
+});
+
+t.test('an upstream that talks no TLS is unreachable', async (t) => {
+  const fault = failureOf(await errorOf(`https://${await listening(t, 'HTTP/1.1 400 no\r\n\r\n')}/`), BASE);
+  t.match(fault, { code: 'upstream_unreachable', message: /TLS failed/ });
+});
+
+t.test('an upstream that hangs up, or speaks something else, is broken', async (t) => {
+  const hungUp = failureOf(await errorOf(`http://${await listening(t, null)}/`), BASE);
+  t.match(hungUp, { code: 'upstream_broken', status: 503 });
+  t.equal(hungUp.message, `The upstream ${BASE} closed the connection before it had answered.`);
+  const other = failureOf(await errorOf(`http://${await listening(t, 'SSH-2.0-OpenSSH\r\n')}/`), BASE);
+  t.match(other, { code: 'upstream_broken', message: /not an HTTP answer/ });
+});
+
+t.test('codes are found however deep they lie', async (t) => {
+  const coded = (code: string): Error => Object.assign(new Error(code), { code });
+  t.equal(failureOf(coded('UND_ERR_CONNECT_TIMEOUT'), BASE).code, 'connect_timeout');
+  t.equal(failureOf(coded('ETIMEDOUT'), BASE).status, 504);
+  t.equal(failureOf(new AggregateError([coded('ECONNREFUSED'), coded('x')]), BASE).code, 'upstream_unreachable');
+  t.equal(failureOf(new Error('outer', { cause: coded('CERT_HAS_EXPIRED') }), BASE).code, 'upstream_unreachable');
+  for (const odd of [null, 'text', new AggregateError([]), new Error('no code'), coded('')]) {
+    t.equal(failureOf(odd, BASE).code, 'upstream_broken');
+  }
+});
+
+t.test("an error's own text is for the log, never for a client", async (t) => {
+  const cause = Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:443 Bearer sk-secret'), { code: 'ECONNREFUSED' });
+  const fault = failureOf(cause, BASE);
+  t.notMatch(fault.message, /10\.1\.2\.3|sk-secret/);
+  t.equal(fault.cause, cause);
+});

@@ -1,0 +1,80 @@
+// Calls that a test holds in its hands: what has arrived so far, reading that can stop, leaving in the middle. And an
+// upstream that a test writes itself, for bytes that the demo gateway does not send.
+import {
+  createServer,
+  request as httpRequest,
+  type ClientRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { KEY } from './rig.ts';
+
+/** A call under way. */
+export interface OpenCall {
+  readonly req: ClientRequest;
+  /** Settles with the head of the answer; its body flows only when `received` or the test reads it. */
+  readonly head: Promise<IncomingMessage>;
+  /** Reads until the text so far holds `part`; settles with all of it. */
+  received(part: string): Promise<string>;
+  /** Breaks the connection off. */
+  leave(): void;
+}
+
+/** Opens a POST on a connection of its own. */
+export function openCall(
+  url: string,
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): OpenCall {
+  const payload = JSON.stringify(body);
+  const all = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...headers };
+  const req = httpRequest(`${url}${path}`, { method: 'POST', headers: all, agent: false });
+  const head = new Promise<IncomingMessage>((resolve, reject) => {
+    req.on('response', resolve);
+    req.on('error', reject);
+  });
+  head.catch(() => undefined); // a test that leaves does not wait for the head
+  req.end(payload);
+  return {
+    req,
+    head,
+    received: async (part) => {
+      const res = await head;
+      let text = '';
+      for await (const chunk of res.iterator({ destroyOnReturn: false })) {
+        text += String(chunk);
+        if (text.includes(part)) return text;
+      }
+      throw new Error(`the answer ended without ${part}: ${text.slice(-200)}`);
+    },
+    leave: () => req.destroy(),
+  };
+}
+
+/** A request that a written upstream got. */
+export interface Got {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly body: Buffer;
+}
+
+/** Starts an upstream that answers as `answer` does; closed with the test. */
+export async function startUpstream(
+  t: { teardown(act: () => unknown): unknown },
+  answer: (got: Got) => void,
+): Promise<string> {
+  const server = createServer((req, res) => {
+    const chunks: Buffer[] = [];
+    req.on('data', (chunk: Buffer) => chunks.push(chunk));
+    req.on('error', () => undefined);
+    req.on('end', () => answer({ req, res, body: Buffer.concat(chunks) }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
