@@ -24,7 +24,9 @@ if (main === source) installMissing(home);
 const pinned = join(home, 'node_modules', 'node', 'bin', 'node');
 if (main === source && existsSync(pinned) && process.execPath !== pinned && !fits(process.versions.node)) {
   const child = spawn(pinned, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  // Ctrl-C in a terminal reaches the child by itself; sent again it would be the second signal, which cuts requests.
+  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(signal === null ? code : 1));
 } else if (fits(process.versions.node)) {
   process.argv.splice(1, 1, main);

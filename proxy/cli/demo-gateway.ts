@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { describeBehaviours } from '../demo/behaviours.ts';
 import { startDemoGateway } from '../demo/gateway.ts';
+import { CannotStart } from '../gateway.ts';
 import { portOf, type Command } from './terminal.ts';
 
 const USAGE = `throughline demo-gateway [--port N] [--host H]
@@ -19,10 +20,12 @@ export const demoGateway: Command = {
   run: async (args, terminal) => {
     const options = { port: { type: 'string' }, host: { type: 'string' } } as const;
     const { values } = parseArgs({ args: [...args], options });
-    const demo = await startDemoGateway({
-      host: values.host ?? '127.0.0.1',
-      port: portOf(values.port, terminal, 4010),
-    });
+    const host = values.host ?? '127.0.0.1';
+    const demo = await startDemoGateway({ host, port: portOf(values.port, terminal, 4010) }).catch(
+      (error: Error) => {
+        throw new CannotStart(error.message);
+      },
+    );
     terminal.out(
       `demo gateway: proxy-type api_base ${demo.url}, compat-type api_base ${demo.url}/compat/v1\n`,
     );

@@ -112,7 +112,15 @@ function headerOf(text: string): string[] {
 }
 
 function bodyOf(file: string | undefined, model: string, path: string, terminal: Terminal): Buffer {
-  if (file !== undefined) return readFileSync(resolve(terminal.cwd, file));
+  if (file !== undefined) {
+    try {
+      return readFileSync(resolve(terminal.cwd, file));
+    } catch (error) {
+      throw new UsageError(
+        `the body ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`,
+      );
+    }
+  }
   const content =
     path === 'embeddings' ? { input: 'Hello' } : { messages: [{ role: 'user', content: 'Hello' }] };
   return Buffer.from(JSON.stringify({ model, ...content }));

@@ -1,0 +1,161 @@
+// Malformed and odd requests on bare sockets: each gets its stated answer, nothing ambiguous reaches the upstream, and
+// the proxy serves the next one. The upstream is a strict byte log, not a lenient server.
+import { connect } from 'node:net';
+import t from 'tap';
+import type { Test } from 'tap';
+import { converse, type Conversation } from '../support/converse.ts';
+import { KEY, startRig } from '../support/rig.ts';
+import { startStrictUpstream } from '../support/strict-upstream.ts';
+import { CHAT, CORPUS_KEY, FRAMING, GOOD, LINES, request, TARGETS, type RawCase } from './fixture/corpus.ts';
+import { BODIES, COMPRESSED, INFLATED_BYTES, LIMIT_BYTES, UPLOADS } from './fixture/odd-bodies.ts';
+
+const MIB = 1024 * 1024;
+const upstream = await startStrictUpstream();
+t.teardown(() => upstream.close());
+
+const config = (demoUrl: string, more = ''): string => `
+model_list:
+  - model_name: demo
+    litellm_params: { model: litellm_proxy/demo, api_base: "${upstream.url}", api_key: sk-upstream-secret }
+  - model_name: stall
+    litellm_params: { model: litellm_proxy/demo-stall, api_base: "${demoUrl}" }
+general_settings:
+  master_key: ${KEY}
+  forward_client_headers_to_llm_api: true
+  max_request_size_mb: ${LIMIT_BYTES / MIB}
+${more}`;
+
+const rig = await startRig(t, { config: ({ url }) => config(url) });
+
+const PROBE = request([`Content-Length: ${GOOD.length}`, 'X-Probe: 1'], GOOD);
+/** What Node's server would add by itself, or a client brought and this hop must keep. */
+const NEVER_UPSTREAM = [
+  'transfer-encoding',
+  'transfer_encoding',
+  'content_length',
+  'upgrade',
+  'http2-settings',
+  'expect',
+  'trailer',
+  'x-evil',
+  'x-listed',
+  'content-encoding',
+  'te',
+];
+
+function checkAnswer(t: Test, one: RawCase, got: Conversation): void {
+  t.notOk(got.hung, 'no hang');
+  t.equal(got.rest, '', 'nothing but whole answers');
+  if (one.status === 'closed') {
+    t.ok(
+      got.answers.every(({ status }) => status === 400),
+      'no answer, or one that says why',
+    );
+    return;
+  }
+  t.same(
+    got.answers.map(({ status }) => status),
+    one.statuses ?? [one.status],
+  );
+  t.same(got.interim, one.interim ?? []);
+  const [answer] = got.answers;
+  if (answer === undefined || one.status === 200) return;
+  t.equal(answer.headers['content-type'], 'application/json');
+  t.equal(answer.headers['x-litellm-error-source'], 'client');
+  if (one.allow !== undefined) t.equal(answer.headers['allow'], one.allow);
+  if (answer.body === '') return; // HEAD
+  const { error } = JSON.parse(answer.body) as { error: Record<string, unknown> };
+  t.equal(error['code'], one.code);
+  t.match(error, { message: /^[A-Z`].*\.$/s, type: /^[a-z_]+$/ });
+  t.notMatch(answer.body, /429|rate.?limit|node:|\.ts:|at .*\(/i, 'no words that SDKs act on, no stack');
+  t.notOk(answer.body.includes(CORPUS_KEY) || answer.body.includes('sk-upstream-secret'), 'no credential');
+}
+
+async function run(t: Test, cases: readonly RawCase[]): Promise<void> {
+  for (const one of cases) {
+    await t.test(one.title, async (t) => {
+      const before = upstream.seen.length;
+      const llm = one.status === 200 || one.status === 'closed';
+      checkAnswer(t, one, await converse(rig.port, one.bytes, one));
+      const after = await converse(rig.port, PROBE);
+      t.equal(after.answers[0]?.status, 200, 'the proxy still serves');
+      const forwarded = upstream.seen.slice(before, -1);
+      const wanted = one.forwarded ?? (llm && one.status === 200 ? 1 : 0);
+      if (wanted !== 'any') t.equal(forwarded.length, wanted, 'what went upstream');
+      t.same(
+        upstream.seen.at(-1)?.headers.filter(([name]) => name === 'x-probe'),
+        [['x-probe', '1']],
+      );
+      t.same(upstream.deviations, [], 'and nothing of it was ambiguous');
+      for (const { headers, method, target, body } of forwarded) {
+        t.equal(method, 'POST');
+        t.match(target, /^\/v1\/(chat\/completions|audio\/transcriptions)(\?model=other)?$/);
+        t.same(
+          headers.filter(([name]) => NEVER_UPSTREAM.includes(name)),
+          [],
+        );
+        t.same(
+          headers.filter(([name]) => name === 'authorization'),
+          [['authorization', 'Bearer sk-upstream-secret']],
+        );
+        t.equal(headers.filter(([name]) => name === 'x-litellm-session-id').length, 1);
+        if (one.body !== undefined) t.equal(body.toString(), one.body, 'as it was sent');
+      }
+      t.end();
+    });
+  }
+}
+
+t.test('framing', (t) => run(t, FRAMING));
+t.test('request and header lines', (t) => run(t, LINES));
+t.test('targets and methods', (t) => run(t, TARGETS));
+t.test('bodies', (t) => run(t, BODIES));
+t.test('uploads', (t) => run(t, UPLOADS));
+t.test('compressed bodies, enabled with a bound', async (t) => {
+  await rig.reconfigure(
+    config(rig.demo.url, `  accept_compressed_requests: { max_inflated_mb: ${INFLATED_BYTES / MIB} }`),
+  );
+  await run(t, COMPRESSED);
+});
+
+t.test(
+  'nonsense behind a pipelined stream ends the connection: no second answer stands within the first',
+  async (t) => {
+    const body = '{"model":"stall","stream":true,"messages":[{"role":"user","content":"a b c d e f"}]}';
+    const models = request([], '', { method: 'GET', target: '/v1/models', type: null });
+    const text = await new Promise<string>((resolve) => {
+      let all = '';
+      let sent = false;
+      const socket = connect(rig.port, '127.0.0.1', () =>
+        socket.write(models + request([`Content-Length: ${body.length}`], body)),
+      );
+      socket.setEncoding('latin1').on('data', (part: string) => {
+        all += part;
+        if (sent || !all.includes('data: ')) return;
+        sent = true;
+        socket.write('NONSENSE\r\n\r\n');
+      });
+      socket.on('error', () => undefined); // the proxy may reset
+      socket.on('close', () => resolve(all));
+    });
+    t.same(text.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 200']);
+    t.match(text, /data: /);
+    t.equal(await rig.demo.seen[0]?.finished, 'aborted', 'and the upstream call ends with it');
+  },
+);
+
+t.test('the corpus is as large as it is said to be, and no two cases share a name', (t) => {
+  const all = [...FRAMING, ...LINES, ...TARGETS, ...BODIES, ...UPLOADS, ...COMPRESSED];
+  t.ok(all.length >= 200, `${all.length} cases`);
+  t.equal(new Set(all.map(({ title }) => title)).size, all.length);
+  t.equal(CORPUS_KEY, KEY);
+  t.ok(CHAT.startsWith('/v1/'));
+  t.end();
+});
+
+t.test('no byte of a key of the caller ever reached the upstream', (t) => {
+  const log = upstream.log().toString('latin1');
+  t.notOk(log.includes(CORPUS_KEY));
+  t.notOk(/transfer-encoding/i.test(log));
+  t.end();
+});

@@ -1,0 +1,130 @@
+// The real program as a child process: what an operator runs, with its exit codes and its two streams. Its environment
+// is empty unless a test says otherwise, so that no key of the machine can make a test pass.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+export const ROOT = resolve(import.meta.dirname, '../..');
+const MAIN = join(ROOT, 'proxy', 'main.ts');
+/** Longest time that a line or an end is waited for. */
+const PATIENCE_MS = 20_000;
+
+interface Teardown {
+  teardown(act: () => unknown): unknown;
+}
+
+export interface CliOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Default: a folder that holds nothing the program should find. */
+  readonly cwd?: string;
+  /** The whole command line; default: this Node, main.ts, the arguments. */
+  readonly command?: readonly [string, ...string[]];
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Cli {
+  readonly pid: number;
+  /** Settles with the first match in what the program has said on either stream; rejects when it ends before. */
+  said(pattern: RegExp): Promise<RegExpExecArray>;
+  kill(signal: NodeJS.Signals): void;
+  readonly ended: Promise<Ended>;
+}
+
+/** Starts the program; killed with the test. */
+export function startCli(t: Teardown, args: readonly string[], options: CliOptions = {}): Cli {
+  const [file, ...before] = options.command ?? [process.execPath, MAIN];
+  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', ...options.env };
+  const child = spawn(file, [...before, ...args], {
+    cwd: options.cwd ?? tmpdir(),
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let out = '';
+  let err = '';
+  let over = false;
+  const looks = new Set<() => void>();
+  const look = (): void => looks.forEach((one) => one());
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+    look();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+    look();
+  });
+  const ended = new Promise<Ended>((settle, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      over = true;
+      settle({ code, signal, out, err });
+      look();
+    });
+  });
+  const impatience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS).unref();
+  t.teardown(async () => {
+    clearTimeout(impatience);
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return {
+    pid: child.pid as number,
+    said: (pattern) =>
+      new Promise((settle, reject) => {
+        const check = (): void => {
+          const match = pattern.exec(out) ?? pattern.exec(err);
+          if (match === null && !over) return;
+          looks.delete(check);
+          if (match !== null) settle(match);
+          else reject(new Error(`the program ended without saying ${pattern}:\n${out}\n${err}`));
+        };
+        looks.add(check);
+        check();
+      }),
+    kill: (signal) => void child.kill(signal),
+    ended,
+  };
+}
+
+/** Runs the program to its end. */
+export function runCli(t: Teardown, args: readonly string[], options: CliOptions = {}): Promise<Ended> {
+  return startCli(t, args, options).ended;
+}
+
+/** Starts `serve` on a free port of loopback; settles when it listens. */
+export async function serveCli(
+  t: Teardown,
+  config: string,
+  dataDir: string,
+  more: readonly string[] = [],
+  options: CliOptions = {},
+): Promise<Cli & { readonly url: string; readonly port: number }> {
+  const args = [
+    'serve',
+    '--config',
+    config,
+    '--host',
+    '127.0.0.1',
+    '--port',
+    '0',
+    '--data-dir',
+    dataDir,
+    ...more,
+  ];
+  const cli = startCli(t, args, options);
+  const [, url = '', port = ''] = await cli.said(/serves \d+ models on (http:\/\/127\.0\.0\.1:(\d+))\n/);
+  return { ...cli, url, port: Number(port) };
+}
+
+/** A folder that is removed with the test. */
+export function folder(t: Teardown): string {
+  const path = mkdtempSync(join(tmpdir(), 'throughline-'));
+  t.teardown(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
