@@ -152,6 +152,7 @@ export class Changes {
     this.#live = next;
     this.#source = source;
     this.#runtime = runtime;
+    this.#house.metrics.serving(snapshot.version);
     old.retire();
   }
 

@@ -9,11 +9,12 @@ const FALLBACK_MS = 30_000;
 
 export class ConfigWatcher {
   readonly #onChange: () => void;
-  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #watchers = new Map<string, { readonly watcher: FSWatcher; readonly inode: number }>();
   readonly #fallback: NodeJS.Timeout;
-  #settling: NodeJS.Timeout | null = null;
   #files: readonly string[] = [];
+  #folders: ReadonlySet<string> = new Set();
   #seen = '';
+  #settling: NodeJS.Timeout | null = null;
 
   /** `onChange` is called when one of the files is another one than before, or has been written to. */
   constructor(onChange: () => void) {
@@ -24,35 +25,47 @@ export class ConfigWatcher {
   /** Watches the folders of exactly these files from now on. */
   follow(files: readonly string[]): void {
     this.#files = files;
-    this.#seen = signatureOf(files);
-    const folders = new Set(files.map((file) => dirname(file)));
-    for (const [folder, watcher] of this.#watchers) {
-      if (folders.has(folder)) continue;
-      watcher.close();
-      this.#watchers.delete(folder);
-    }
-    for (const folder of folders) {
-      if (this.#watchers.has(folder)) continue;
+    this.#seen = files.map(identityOf).join(' ');
+    this.#folders = new Set(files.map((file) => dirname(file)));
+    for (const folder of this.#watchers.keys()) if (!this.#folders.has(folder)) this.#drop(folder);
+    this.#arm();
+  }
+
+  close(): void {
+    clearInterval(this.#fallback);
+    if (this.#settling !== null) clearTimeout(this.#settling);
+    for (const folder of this.#watchers.keys()) this.#drop(folder);
+  }
+
+  /** A folder that was removed or replaced is another one under the old name: its watch is dead, and says nothing. */
+  #arm(): void {
+    for (const folder of this.#folders) {
+      const inode = inodeOf(folder);
+      if (inode !== undefined && this.#watchers.get(folder)?.inode === inode) continue;
+      this.#drop(folder);
+      if (inode === undefined) continue;
       try {
         const watcher = watch(folder, { persistent: false }, () => this.#noticed());
-        watcher.on('error', () => this.#drop(folder)); // the folder was removed; the fallback goes on
-        this.#watchers.set(folder, watcher);
+        watcher.on('error', () => this.#drop(folder));
+        this.#watchers.set(folder, { watcher, inode });
       } catch {
         // not watchable (no inotify left, odd file system): the fallback looks every 30 s
       }
     }
   }
 
-  close(): void {
-    clearInterval(this.#fallback);
-    if (this.#settling !== null) clearTimeout(this.#settling);
-    for (const watcher of this.#watchers.values()) watcher.close();
-    this.#watchers.clear();
+  #drop(folder: string): void {
+    this.#watchers.get(folder)?.watcher.close();
+    this.#watchers.delete(folder);
   }
 
-  #drop(folder: string): void {
-    this.#watchers.get(folder)?.close();
-    this.#watchers.delete(folder);
+  /** Other files may live in the folders, and reading 10,000 models takes a second: look before. */
+  #look(): void {
+    this.#arm();
+    const now = this.#files.map(identityOf).join(' ');
+    if (now === this.#seen) return;
+    this.#seen = now;
+    this.#onChange();
   }
 
   #noticed(): void {
@@ -61,21 +74,17 @@ export class ConfigWatcher {
       this.#look();
     }, SETTLE_MS).unref();
   }
+}
 
-  /** Other files may live in the folder, and reading 10,000 models takes a second: look before. */
-  #look(): void {
-    const now = signatureOf(this.#files);
-    if (now === this.#seen) return;
-    this.#seen = now;
-    this.#onChange();
+function inodeOf(folder: string): number | undefined {
+  try {
+    return statSync(folder).ino;
+  } catch {
+    return undefined; // gone, or closed to us: the slow look tries again
   }
 }
 
-/** Which files these are and when they changed, through symbolic links. */
-function signatureOf(files: readonly string[]): string {
-  return files.map(identityOf).join(' ');
-}
-
+/** Which file this is and when it changed, through symbolic links. */
 function identityOf(file: string): string {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });

@@ -29,6 +29,8 @@ export interface Surroundings {
   readonly clocks: ClockDefaults;
   readonly headers: StaticHeaders;
   readonly forwards: Forwards;
+  /** Runtime entries are kept in the store (`store_model_in_db`). */
+  readonly stored: boolean;
   readonly catalogue: Catalogue;
   readonly findings: Findings;
   /** Verdicts by kind and text: 10,000 entries often name one gateway, and parsing a URL costs 2 us. */
@@ -82,7 +84,7 @@ export function routeOf(placed: PlacedEntry, around: Surroundings): Route | null
     prices: pricesOf(params, entry.model_info),
     cataloguePrices: known?.prices ?? null,
     weight: Number(params.weight ?? params.rpm ?? params.tpm ?? 1),
-    info: infoOf(placed, known?.facts ?? {}, name),
+    info: infoOf(placed, known?.facts ?? {}, name, around.stored),
     publicParams: publicOf(memberOf(placed.tree, 'litellm_params'), ['api_key']),
   };
 }
@@ -221,6 +223,7 @@ function infoOf(
   placed: PlacedEntry,
   facts: Readonly<Record<string, unknown>>,
   name: ModelName,
+  stored: boolean,
 ): Record<string, unknown> {
   const stated = publicOf(memberOf(placed.tree, 'model_info'));
   const params = placed.entry.litellm_params;
@@ -234,6 +237,6 @@ function infoOf(
     ...stated,
     ...prices,
     id: placed.id,
-    db_model: false,
+    db_model: placed.source === 'runtime' && stored,
   };
 }

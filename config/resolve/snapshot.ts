@@ -48,7 +48,7 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
     wildcards: wildcardGroups(routes),
     masterKey: masterKeyOf(material),
     allowUnauthenticated: general.allow_unauthenticated,
-    storeModelInDb: general.store_model_in_db ?? /^true$/i.test(material.env['STORE_MODEL_IN_DB'] ?? ''),
+    storeModelInDb: storesModels(material),
     alwaysIncludeStreamUsage: general.always_include_stream_usage,
     headers: {
       forwardAll: general.forward_client_headers_to_llm_api,
@@ -114,7 +114,12 @@ function routesOf(material: Material, dialect: Dialect): readonly Route[] {
   return routes;
 }
 
-function surroundingsOf({ file, tree, findings, catalogue }: Material, dialect: Dialect): Surroundings {
+function storesModels({ file, env }: Material): boolean {
+  return file.general_settings.store_model_in_db ?? /^true$/i.test(env['STORE_MODEL_IN_DB'] ?? '');
+}
+
+function surroundingsOf(material: Material, dialect: Dialect): Surroundings {
+  const { file, tree, findings, catalogue } = material;
   const params = file.router_settings.default_litellm_params;
   const path = ['router_settings', 'default_litellm_params'];
   const alias = headersAt(params.headers, [...path, 'headers'], dialect, findings);
@@ -136,6 +141,7 @@ function surroundingsOf({ file, tree, findings, catalogue }: Material, dialect: 
     clocks: clockDefaults(file.router_settings, file.litellm_settings, totalStated),
     headers,
     forwards: forwarding(file.general_settings, file.litellm_settings),
+    stored: storesModels(material),
     catalogue,
     findings,
     bases: new Map(),

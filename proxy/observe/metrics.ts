@@ -228,6 +228,11 @@ export class Metrics {
   reloaded(result: 'applied' | 'unchanged' | 'refused', version: string): void {
     this.#reloads.inc({ result });
     this.#configOk.set(result === 'refused' ? 0 : 1);
+    this.serving(version);
+  }
+
+  /** The configuration that is served now, by whichever door it came. */
+  serving(version: string): void {
     this.#configVersion.reset();
     this.#configVersion.set({ version }, 1);
   }

@@ -28,37 +28,43 @@ t.test('liveness and readiness', async (t) => {
     }
   });
 
-  t.test('readiness tells configuration, store and journal, without a key and without a secret', async (t) => {
-    const answer = await send(rig.url, 'GET', '/health/readiness', undefined, NO_KEY);
-    t.equal(answer.status, 200);
-    t.notMatch(answer.text, /sk-/);
-    t.match(json(answer), {
-      status: 'healthy',
-      db: 'connected',
-      cache: null,
-      litellm_version: /^\d+\.\d+\.\d+/,
-      config: { version: /^[0-9a-f]{12}$/, models: 4, last_reload: 'applied', issues: [] },
-      journal: { writable: true, rows_at_risk: 0, backlog_bytes: 0 },
-    });
-  });
+  t.test(
+    'readiness tells configuration, store and journal, without a key and without a secret',
+    async (t) => {
+      const answer = await send(rig.url, 'GET', '/health/readiness', undefined, NO_KEY);
+      t.equal(answer.status, 200);
+      t.notMatch(answer.text, /sk-/);
+      t.match(json(answer), {
+        status: 'healthy',
+        db: 'connected',
+        cache: null,
+        litellm_version: /^\d+\.\d+\.\d+/,
+        config: { version: /^[0-9a-f]{12}$/, models: 4, last_reload: 'applied', issues: [] },
+        journal: { writable: true, rows_at_risk: 0, backlog_bytes: 0 },
+      });
+    },
+  );
 });
 
-t.test('readiness turns 503 while the proxy drains, liveness stays, and a running request ends whole', async (t) => {
-  const rig = await startRig(t);
-  const before = rig.demo.seen.length;
-  const running = chat(rig, 'demo-hold');
-  await rig.demo.waitFor(before + 1);
-  const kept = await keepAlive(rig);
-  const stopped = rig.gateway.stop(60_000);
-  await rig.logged((line) => line['msg'] === 'stopping');
-  const ready = await kept.get('/health/readiness');
-  t.match(ready, /^HTTP\/1\.1 503 /);
-  t.match(ready, /"status":"unhealthy","reason":"the proxy is stopping"/);
-  t.match(ready, /\r\nconnection: close\r\n/i);
-  rig.demo.release();
-  t.equal((await running).status, 200);
-  await stopped;
-});
+t.test(
+  'readiness turns 503 while the proxy drains, liveness stays, and a running request ends whole',
+  async (t) => {
+    const rig = await startRig(t);
+    const before = rig.demo.seen.length;
+    const running = chat(rig, 'demo-hold');
+    await rig.demo.waitFor(before + 1);
+    const kept = await keepAlive(rig);
+    const stopped = rig.gateway.stop(60_000);
+    await rig.logged((line) => line['msg'] === 'stopping');
+    const ready = await kept.get('/health/readiness');
+    t.match(ready, /^HTTP\/1\.1 503 /);
+    t.match(ready, /"status":"unhealthy","reason":"the proxy is stopping"/);
+    t.match(ready, /\r\nconnection: close\r\n/i);
+    rig.demo.release();
+    t.equal((await running).status, 200);
+    await stopped;
+  },
+);
 
 /** A connection that is in use while the server drains: idle ones are closed at once. */
 async function keepAlive(rig: Rig): Promise<{ get(path: string): Promise<string> }> {
@@ -120,16 +126,25 @@ general_settings: { master_key: ${KEY} }
     t.same(names(all.healthy_endpoints), ['good', 'also-good', 'flaky', 'flaky']);
     t.same(names(all.unhealthy_endpoints), ['bad-key', 'down']);
     t.match(all, { healthy_count: 4, unhealthy_count: 2 });
-    t.match(all.unhealthy_endpoints[0], { error: /answered 401/, api_base: rig.demo.url, model_id: /^[0-9a-f]{64}$/ });
-    t.match(all.unhealthy_endpoints[1], { error: /http:\/\/127\.0\.0\.1:1 cannot be reached: connection refused/ });
+    t.match(all.unhealthy_endpoints[0], {
+      error: /answered 401/,
+      api_base: rig.demo.url,
+      model_id: /^[0-9a-f]{64}$/,
+    });
+    t.match(all.unhealthy_endpoints[1], {
+      error: /http:\/\/127\.0\.0\.1:1 cannot be reached: connection refused/,
+    });
   });
 
-  t.test('entries of one address and key share one question, which is the list of models and costs nothing', async (t) => {
-    seen.length = 0;
-    await health();
-    t.same(seen, ['GET /v1/models Bearer sk-flaky']);
-    t.notOk(rig.demo.seen.some((one) => one.method === 'POST'));
-  });
+  t.test(
+    'entries of one address and key share one question, which is the list of models and costs nothing',
+    async (t) => {
+      seen.length = 0;
+      await health();
+      t.same(seen, ['GET /v1/models Bearer sk-flaky']);
+      t.notOk(rig.demo.seen.some((one) => one.method === 'POST'));
+    },
+  );
 
   t.test('one name can be asked for; a name that is not there has no endpoints', async (t) => {
     t.match(await health('?model=down'), { healthy_count: 0, unhealthy_count: 1 });
@@ -205,9 +220,16 @@ t.test('metrics', async (t) => {
     t.match(answer.headers['content-type'], /^text\/plain; version=0\.0\.4/);
     return samplesOf(t, answer.text);
   };
-  const valueOf = (samples: readonly Sample[], name: string, labels: Readonly<Record<string, string>> = {}): number =>
+  const valueOf = (
+    samples: readonly Sample[],
+    name: string,
+    labels: Readonly<Record<string, string>> = {},
+  ): number =>
     samples
-      .filter((one) => one.name === name && Object.entries(labels).every(([key, value]) => one.labels[key] === value))
+      .filter(
+        (one) =>
+          one.name === name && Object.entries(labels).every(([key, value]) => one.labels[key] === value),
+      )
       .reduce((sum, one) => sum + one.value, 0);
 
   t.test('requests are counted by model entry, call type and end; refusals apart', async (t) => {
@@ -221,8 +243,14 @@ t.test('metrics', async (t) => {
     const samples = await scrape();
     const requests = 'throughline_requests_total';
     t.equal(valueOf(samples, requests), 5);
-    t.equal(valueOf(samples, requests, { model: 'demo', call_type: 'acompletion', end_reason: 'complete' }), 2);
-    t.equal(valueOf(samples, requests, { model: 'demo-*', status: 'failure', end_reason: 'upstream_error' }), 1);
+    t.equal(
+      valueOf(samples, requests, { model: 'demo', call_type: 'acompletion', end_reason: 'complete' }),
+      2,
+    );
+    t.equal(
+      valueOf(samples, requests, { model: 'demo-*', status: 'failure', end_reason: 'upstream_error' }),
+      1,
+    );
     t.equal(valueOf(samples, requests, { model: 'compat', call_type: 'aembedding', status: 'success' }), 1);
     t.equal(valueOf(samples, requests, { model: '', end_reason: 'refused' }), 1);
     t.equal(valueOf(samples, 'throughline_rejected_total', { code: 'route_not_found' }), 1);
@@ -244,7 +272,10 @@ t.test('metrics', async (t) => {
       (await scrape()).map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`).toSorted();
     const before = await lines();
     for (let n = 0; n < 10; n++) {
-      const names = Array.from({ length: 100 }, (_, i) => `${i % 2 === 0 ? 'unknown' : 'demo'}-${n * 100 + i}`);
+      const names = Array.from(
+        { length: 100 },
+        (_, i) => `${i % 2 === 0 ? 'unknown' : 'demo'}-${n * 100 + i}`,
+      );
       await Promise.all(names.map((name) => chat(rig, name)));
     }
     for (let n = 0; n < 20; n++) await send(rig.url, 'GET', `/nowhere/${n}`);
@@ -252,7 +283,10 @@ t.test('metrics', async (t) => {
   });
 
   t.test('the served configuration is one line, also after models came by the API', async (t) => {
-    const body = { model_name: 'added "x"\\', litellm_params: { model: 'litellm_proxy/demo', api_base: rig.demo.url } };
+    const body = {
+      model_name: 'added "x"\\',
+      litellm_params: { model: 'litellm_proxy/demo', api_base: rig.demo.url },
+    };
     t.equal((await send(rig.url, 'POST', '/model/new', body)).status, 200);
     t.equal((await chat(rig, 'added "x"\\')).status, 200);
     const ready = json(await send(rig.url, 'GET', '/health/readiness'));
@@ -305,28 +339,34 @@ t.test('browsers', async (t) => {
         vary: 'origin',
       },
     });
-    const other = await send(on.url, 'OPTIONS', '/v1/chat/completions', undefined, { ...asked, origin: 'https://evil.example' });
+    const other = await send(on.url, 'OPTIONS', '/v1/chat/completions', undefined, {
+      ...asked,
+      origin: 'https://evil.example',
+    });
     t.notOk(other.headers['access-control-allow-origin']);
   });
 
-  t.test('every answer to a configured origin may be read by it: lists, errors, relayed ones, streams', async (t) => {
-    const answers = async (from: string): Promise<Answer[]> => [
-      await send(on.url, 'GET', '/v1/models', undefined, { origin: from }),
-      await send(on.url, 'GET', '/v1/models', undefined, { origin: from, authorization: 'Bearer wrong' }),
-      await chat(on, 'nobody', {}, { origin: from }),
-      await chat(on, 'demo', {}, { origin: from }),
-      await chat(on, 'demo', { stream: true }, { origin: from }),
-      await chat(on, 'demo-500', {}, { origin: from }),
-    ];
-    for (const answer of await answers(origin)) {
-      t.equal(answer.headers['access-control-allow-origin'], origin, `${answer.status}`);
-      t.match(answer.headers['vary'], /origin/);
-      t.equal(answer.headers['access-control-expose-headers'], '*');
-    }
-    for (const answer of await answers('https://evil.example')) {
-      t.notOk(answer.headers['access-control-allow-origin']);
-    }
-  });
+  t.test(
+    'every answer to a configured origin may be read by it: lists, errors, relayed ones, streams',
+    async (t) => {
+      const answers = async (from: string): Promise<Answer[]> => [
+        await send(on.url, 'GET', '/v1/models', undefined, { origin: from }),
+        await send(on.url, 'GET', '/v1/models', undefined, { origin: from, authorization: 'Bearer wrong' }),
+        await chat(on, 'nobody', {}, { origin: from }),
+        await chat(on, 'demo', {}, { origin: from }),
+        await chat(on, 'demo', { stream: true }, { origin: from }),
+        await chat(on, 'demo-500', {}, { origin: from }),
+      ];
+      for (const answer of await answers(origin)) {
+        t.equal(answer.headers['access-control-allow-origin'], origin, `${answer.status}`);
+        t.match(answer.headers['vary'], /origin/);
+        t.equal(answer.headers['access-control-expose-headers'], '*');
+      }
+      for (const answer of await answers('https://evil.example')) {
+        t.notOk(answer.headers['access-control-allow-origin']);
+      }
+    },
+  );
 
   t.test('a star allows every origin', async (t) => {
     await on.reconfigure(defaultConfig(on.demo, '  cors: { allow_origins: ["*"] }\n'));

@@ -18,12 +18,21 @@ const errorOf = (answer: Answer): ErrorBody['error'] => (JSON.parse(answer.text)
 function entry(rig: Rig, name: string, params: object = {}, info: object = {}): object {
   return {
     model_name: name,
-    litellm_params: { model: 'litellm_proxy/demo', api_base: rig.demo.url, api_key: 'sk-runtime-secret', ...params },
+    litellm_params: {
+      model: 'litellm_proxy/demo',
+      api_base: rig.demo.url,
+      api_key: 'sk-runtime-secret',
+      ...params,
+    },
     model_info: info,
   };
 }
 
-async function added(t: Test, rig: Rig, body: object): Promise<{ id: string; answer: Record<string, unknown> }> {
+async function added(
+  t: Test,
+  rig: Rig,
+  body: object,
+): Promise<{ id: string; answer: Record<string, unknown> }> {
   const answer = await send(rig.url, 'POST', '/model/new', body);
   t.equal(answer.status, 200, answer.text);
   const value = JSON.parse(answer.text) as Record<string, unknown>;
@@ -36,13 +45,18 @@ const modelIds = async (rig: Rig): Promise<string[]> => {
   return data.map((one) => one.model_info.id);
 };
 
-const upstreamKeyOf = (rig: Rig): string | undefined => headerOf(rig.demo.seen.at(-1)?.rawHeaders ?? [], 'authorization');
+const upstreamKeyOf = (rig: Rig): string | undefined =>
+  headerOf(rig.demo.seen.at(-1)?.rawHeaders ?? [], 'authorization');
 
 t.test('models in memory', async (t) => {
   const rig = await startRig(t);
 
   t.test('a new model is usable when its answer comes, streams included, and shows no secret', async (t) => {
-    const { id, answer } = await added(t, rig, entry(rig, 'fresh', { extra_headers: { 'X-Team': 'sk-header' } }));
+    const { id, answer } = await added(
+      t,
+      rig,
+      entry(rig, 'fresh', { extra_headers: { 'X-Team': 'sk-header' } }),
+    );
     t.match(answer, {
       model_name: 'fresh',
       litellm_params: { model: 'litellm_proxy/demo', api_base: rig.demo.url },
@@ -73,7 +87,11 @@ t.test('models in memory', async (t) => {
   });
 
   t.test('an update replaces the members it names and keeps the rest, keys included', async (t) => {
-    const { id } = await added(t, rig, entry(rig, 'changing', { timeout: 7 }, { id: 'changing-1', mode: 'chat' }));
+    const { id } = await added(
+      t,
+      rig,
+      entry(rig, 'changing', { timeout: 7 }, { id: 'changing-1', mode: 'chat' }),
+    );
     const answer = await send(rig.url, 'POST', '/model/update', {
       model_name: 'changed',
       litellm_params: { model: 'litellm_proxy/demo-echo' },
@@ -107,35 +125,53 @@ t.test('models in memory', async (t) => {
     t.match(await running, { status: 200, broken: false, text: /data: \[DONE\]\n\n$/ });
     const again = await send(rig.url, 'POST', '/model/delete', { id });
     t.equal(again.status, 404);
-    t.match(errorOf(again), { code: 'model_id_not_found', message: `Model with id=${id} not found among runtime models.` });
+    t.match(errorOf(again), {
+      code: 'model_id_not_found',
+      message: `Model with id=${id} not found among runtime models.`,
+    });
   });
 
-  t.test('an entry is judged by the rules of the file, all issues at once, and changes nothing', async (t) => {
-    const ids = await modelIds(rig);
-    const cases: readonly (readonly [body: unknown, message: RegExp])[] = [
-      [entry(rig, 'bad', { model: 'azure/gpt' }), /litellm_params\.model: .*litellm_proxy\/NAME.*openai\/NAME/],
-      [entry(rig, 'bad', { api_base: `${rig.demo.url}/v1` }), /litellm_params\.api_base: .*\/v1/],
-      [entry(rig, 'bad', { model: 'openai/a/b' }), /litellm_params\.api_base: .*\/v1/],
-      [entry(rig, 'bad', { api_key: 'os.environ/NOT_SET_HERE' }), /litellm_params\.api_key: .*NOT_SET_HERE/],
-      [entry(rig, 'bad', { tiemout: 3, api_bsae: 'x' }), /tiemout: unknown key.*timeout.*; .*api_bsae.*api_base/],
-      [{ model_name: 'bad' }, /litellm_params/],
-      [{}, /model_name.*; .*litellm_params/],
-      [entry(rig, 'bad', {}, { id: 7 }), /model_info\.id/],
-    ];
-    for (const [body, message] of cases) {
-      const answer = await send(rig.url, 'POST', '/model/new', body);
-      t.equal(answer.status, 400, JSON.stringify(body));
-      const error = errorOf(answer);
-      t.match(error, { code: 'invalid_model_entry', type: 'invalid_request_error' });
-      t.match(error.message, message);
-      t.notMatch(error.message, /sk-runtime-secret|\.yaml/, 'no secret, no file');
-    }
-    t.same(await modelIds(rig), ids);
-    const { id } = await added(t, rig, entry(rig, 'good'));
-    const update = await send(rig.url, 'POST', '/model/update', { litellm_params: { model: 'nope' }, model_info: { id } });
-    t.equal(errorOf(update).code, 'invalid_model_entry');
-    t.equal((await chat(rig, 'good')).status, 200, 'the old one serves on');
-  });
+  t.test(
+    'an entry is judged by the rules of the file, all issues at once, and changes nothing',
+    async (t) => {
+      const ids = await modelIds(rig);
+      const cases: readonly (readonly [body: unknown, message: RegExp])[] = [
+        [
+          entry(rig, 'bad', { model: 'azure/gpt' }),
+          /litellm_params\.model: .*litellm_proxy\/NAME.*openai\/NAME/,
+        ],
+        [entry(rig, 'bad', { api_base: `${rig.demo.url}/v1` }), /litellm_params\.api_base: .*\/v1/],
+        [entry(rig, 'bad', { model: 'openai/a/b' }), /litellm_params\.api_base: .*\/v1/],
+        [
+          entry(rig, 'bad', { api_key: 'os.environ/NOT_SET_HERE' }),
+          /litellm_params\.api_key: .*NOT_SET_HERE/,
+        ],
+        [
+          entry(rig, 'bad', { tiemout: 3, api_bsae: 'x' }),
+          /tiemout: unknown key.*timeout.*; .*api_bsae.*api_base/,
+        ],
+        [{ model_name: 'bad' }, /litellm_params/],
+        [{}, /model_name.*; .*litellm_params/],
+        [entry(rig, 'bad', {}, { id: 7 }), /model_info\.id/],
+      ];
+      for (const [body, message] of cases) {
+        const answer = await send(rig.url, 'POST', '/model/new', body);
+        t.equal(answer.status, 400, JSON.stringify(body));
+        const error = errorOf(answer);
+        t.match(error, { code: 'invalid_model_entry', type: 'invalid_request_error' });
+        t.match(error.message, message);
+        t.notMatch(error.message, /sk-runtime-secret|\.yaml/, 'no secret, no file');
+      }
+      t.same(await modelIds(rig), ids);
+      const { id } = await added(t, rig, entry(rig, 'good'));
+      const update = await send(rig.url, 'POST', '/model/update', {
+        litellm_params: { model: 'nope' },
+        model_info: { id },
+      });
+      t.equal(errorOf(update).code, 'invalid_model_entry');
+      t.equal((await chat(rig, 'good')).status, 200, 'the old one serves on');
+    },
+  );
 
   t.test('entries of the file are not changed from here', async (t) => {
     const [id = ''] = await modelIds(rig);
@@ -160,7 +196,11 @@ t.test('models in memory', async (t) => {
       [await post('/model/new', [], json), 400, 'body_not_object'],
       [await post('/model/new', Buffer.from('null'), json), 400, 'body_not_object'],
       [await post('/model/new', {}, { 'content-type': 'text/plain' }), 415, 'unsupported_media_type'],
-      [await post('/model/new', {}, { 'content-type': 'application/x-www-form-urlencoded' }), 415, 'unsupported_media_type'],
+      [
+        await post('/model/new', {}, { 'content-type': 'application/x-www-form-urlencoded' }),
+        415,
+        'unsupported_media_type',
+      ],
       [await post('/model/update', { litellm_params: {} }), 400, 'invalid_model_entry'],
       [await post('/model/update', { model_info: { id: 'nobody' } }), 404, 'model_id_not_found'],
       [await post('/model/delete', {}), 400, 'invalid_model_entry'],
@@ -169,7 +209,8 @@ t.test('models in memory', async (t) => {
       [await post('/model/new', {}, { ...json, authorization: 'Bearer sk-wrong' }), 401, 'invalid_api_key'],
       [await post('/model/new', {}, { ...json, authorization: '' }), 401, 'missing_api_key'],
     ];
-    for (const [answer, status, code] of cases) t.match([answer.status, errorOf(answer).code], [status, code], answer.text);
+    for (const [answer, status, code] of cases)
+      t.match([answer.status, errorOf(answer).code], [status, code], answer.text);
     t.notMatch(cases.map(([answer]) => answer.text).join(), /sk-wrong/);
   });
 
@@ -184,29 +225,47 @@ t.test('models in memory', async (t) => {
       }),
     );
     const names = Array.from({ length: 50 }, (_, n) => `burst-${n}`);
-    const answers = await Promise.all(names.map((name) => send(rig.url, 'POST', '/model/new', entry(rig, name))));
-    t.same(answers.map((answer) => answer.status), names.map(() => 200));
+    const answers = await Promise.all(
+      names.map((name) => send(rig.url, 'POST', '/model/new', entry(rig, name))),
+    );
+    t.same(
+      answers.map((answer) => answer.status),
+      names.map(() => 200),
+    );
     const calls = await Promise.all(names.map((name) => chat(rig, name)));
-    t.same(calls.map((answer) => answer.status), names.map(() => 200));
+    t.same(
+      calls.map((answer) => answer.status),
+      names.map(() => 200),
+    );
     going = false;
     const statuses = (await traffic).flat();
     t.ok(statuses.length >= 8);
-    t.same(statuses.filter((status) => status !== 200), []);
+    t.same(
+      statuses.filter((status) => status !== 200),
+      [],
+    );
     t.equal((await modelIds(rig)).length, before + 50);
     const ids = answers.map((answer) => (JSON.parse(answer.text) as { model_id: string }).model_id);
     const gone = await Promise.all(ids.map((id) => send(rig.url, 'POST', '/model/delete', { id })));
-    t.same(gone.map((answer) => answer.status), ids.map(() => 200));
+    t.same(
+      gone.map((answer) => answer.status),
+      ids.map(() => 200),
+    );
     t.equal((await modelIds(rig)).length, before);
   });
 
-  t.test('runtime models outlive a reload of the file, and the file may not take their place by name', async (t) => {
-    await added(t, rig, entry(rig, 'demo', { model: 'litellm_proxy/demo-echo' }, { id: 'second-demo' }));
-    await rig.reconfigure(defaultConfig(rig.demo, '  max_request_headers: 150\n'));
-    t.ok((await modelIds(rig)).includes('second-demo'));
-    const ids = new Set<string | string[] | undefined>();
-    for (let n = 0; n < 60 && ids.size < 2; n++) ids.add((await chat(rig, 'demo')).headers['x-litellm-model-id']);
-    t.equal(ids.size, 2, 'both entries of the name get their share');
-  });
+  t.test(
+    'runtime models outlive a reload of the file, and the file may not take their place by name',
+    async (t) => {
+      await added(t, rig, entry(rig, 'demo', { model: 'litellm_proxy/demo-echo' }, { id: 'second-demo' }));
+      await rig.reconfigure(defaultConfig(rig.demo, '  max_request_headers: 150\n'));
+      t.ok((await modelIds(rig)).includes('second-demo'));
+      const ids = new Set<string | string[] | undefined>();
+      for (let n = 0; n < 60 && ids.size < 2; n++)
+        ids.add((await chat(rig, 'demo')).headers['x-litellm-model-id']);
+      t.equal(ids.size, 2, 'both entries of the name get their share');
+    },
+  );
 });
 
 t.test('models in the store', async (t) => {
@@ -214,7 +273,9 @@ t.test('models in the store', async (t) => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const upstream = await startUpstream(t, ({ res, req }) => {
     res.writeHead(200, { 'content-type': 'application/json' });
-    res.end(JSON.stringify({ id: 'x', object: 'chat.completion', key: req.headers.authorization, choices: [] }));
+    res.end(
+      JSON.stringify({ id: 'x', object: 'chat.completion', key: req.headers.authorization, choices: [] }),
+    );
   });
   const config = (demo: DemoGateway): string => defaultConfig(demo, '  store_model_in_db: true\n');
   const stored = (name: string, id: string): object => ({
@@ -243,7 +304,10 @@ t.test('models in the store', async (t) => {
 
   t.test('after a restart they serve as they were left', async (t) => {
     const rig = await startRig(t, { folder, config });
-    t.same((await modelIds(rig)).filter((id) => id.length < 20), ['kept-1']);
+    t.same(
+      (await modelIds(rig)).filter((id) => id.length < 20),
+      ['kept-1'],
+    );
     const answer = await chat(rig, 'kept-renamed');
     t.match(JSON.parse(answer.text), { key: 'Bearer sk-runtime-secret' });
     t.equal((await chat(rig, 'dropped')).status, 404);

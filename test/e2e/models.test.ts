@@ -39,7 +39,8 @@ router_settings:
   default_litellm_params: { extra_headers: { X-All: sk-common-secret } }
 `;
 
-const namesOf = (text: string): string[] => (JSON.parse(text) as { data: Listed[] }).data.map((one) => one.id);
+const namesOf = (text: string): string[] =>
+  (JSON.parse(text) as { data: Listed[] }).data.map((one) => one.id);
 const infosOf = (text: string): Info[] => (JSON.parse(text) as { data: Info[] }).data;
 
 t.test('a configuration of plain names', async (t) => {
@@ -100,7 +101,9 @@ t.test('a configuration of plain names', async (t) => {
   t.test('an unknown or unreadable name is 404, never 401 or 403', async (t) => {
     const unknown = await send(rig.url, 'GET', '/v1/models/alhpa');
     t.equal(unknown.status, 404);
-    t.match(JSON.parse(unknown.text), { error: { code: 'model_not_found', message: /`alhpa` does not exist/ } });
+    t.match(JSON.parse(unknown.text), {
+      error: { code: 'model_not_found', message: /`alhpa` does not exist/ },
+    });
     t.equal(unknown.headers['x-litellm-error-source'], 'client');
     for (const id of ['%', '%ff', 'alpha%2F', 'model%20name', '__proto__', 'constructor']) {
       t.equal((await send(rig.url, 'GET', `/v1/models/${id}`)).status, 404, id);
@@ -142,7 +145,11 @@ t.test('a configuration of plain names', async (t) => {
   t.test('facts of the catalogue stand where the entry says nothing', async (t) => {
     const infos = infosOf((await send(rig.url, 'GET', '/model/info')).text);
     const claude = infos[1]?.model_info ?? {};
-    t.match(claude, { input_cost_per_token: 3e-6, output_cost_per_token: 1.5e-5, supports_prompt_caching: true });
+    t.match(claude, {
+      input_cost_per_token: 3e-6,
+      output_cost_per_token: 1.5e-5,
+      supports_prompt_caching: true,
+    });
     t.ok(Number(claude['max_input_tokens']) >= 200_000);
     t.match(infos[2]?.model_info, { input_cost_per_token: 0.5, output_cost_per_token: 1e-5 });
     t.notOk('input_cost_per_token' in (infos[0]?.model_info ?? {}), 'what nobody knows is left out');
@@ -156,7 +163,9 @@ t.test('a configuration of plain names', async (t) => {
     );
     const none = await send(rig.url, 'GET', '/model/info?litellm_model_id=nobody');
     t.equal(none.status, 400);
-    t.match(JSON.parse(none.text), { error: { code: 'invalid_parameter', message: 'Model id = nobody not found.' } });
+    t.match(JSON.parse(none.text), {
+      error: { code: 'invalid_parameter', message: 'Model id = nobody not found.' },
+    });
   });
 
   t.test('a runtime model is listed after the configured ones, once', async (t) => {
@@ -173,7 +182,11 @@ t.test('a configuration of plain names', async (t) => {
     t.notMatch(info.text, /sk-/);
     t.same(
       infosOf(info.text).map((one) => [one.model_name, one.model_info['db_model']]),
-      [...['zeta', 'anthropic/claude-sonnet-4-5', 'alpha', 'zeta'].map((name) => [name, false]), ['runtime', false], ['alpha', false]],
+      [
+        ...['zeta', 'anthropic/claude-sonnet-4-5', 'alpha', 'zeta'].map((name) => [name, false]),
+        ['runtime', false],
+        ['alpha', false],
+      ],
       'in memory alone: they are in no database',
     );
   });
@@ -193,40 +206,50 @@ general_settings: { master_key: ${KEY} }
 `,
   });
 
-  t.test('a bare star lists itself and the registry under the compat prefix, over 200 names, none twice', async (t) => {
-    const names = namesOf((await send(rig.url, 'GET', '/v1/models')).text);
-    t.same(names.slice(0, 3), ['fast', '*', 'anthropic/*']);
-    t.ok(names.length > 200, `${names.length} names`);
-    t.equal(new Set(names).size, names.length);
-    t.ok(names.slice(3).every((name) => /^openai\/[^/\s]+$/.test(name)));
-    for (const name of ['openai/gpt-4o', 'openai/claude-sonnet-4-5']) t.ok(names.includes(name), name);
-    const item = await send(rig.url, 'GET', '/v1/models/openai/gpt-4o');
-    t.match(JSON.parse(item.text), { id: 'openai/gpt-4o', owned_by: 'openai' });
-    t.equal((await send(rig.url, 'GET', '/v1/models/*')).status, 200);
-    t.equal((await send(rig.url, 'GET', '/v1/models/openai/no-such-model')).status, 404);
-  });
+  t.test(
+    'a bare star lists itself and the registry under the compat prefix, over 200 names, none twice',
+    async (t) => {
+      const names = namesOf((await send(rig.url, 'GET', '/v1/models')).text);
+      t.same(names.slice(0, 3), ['fast', '*', 'anthropic/*']);
+      t.ok(names.length > 200, `${names.length} names`);
+      t.equal(new Set(names).size, names.length);
+      t.ok(names.slice(3).every((name) => /^openai\/[^/\s]+$/.test(name)));
+      for (const name of ['openai/gpt-4o', 'openai/claude-sonnet-4-5']) t.ok(names.includes(name), name);
+      const item = await send(rig.url, 'GET', '/v1/models/openai/gpt-4o');
+      t.match(JSON.parse(item.text), { id: 'openai/gpt-4o', owned_by: 'openai' });
+      t.equal((await send(rig.url, 'GET', '/v1/models/*')).status, 200);
+      t.equal((await send(rig.url, 'GET', '/v1/models/openai/no-such-model')).status, 404);
+    },
+  );
 
-  t.test('exact names win, long patterns win over short ones, and names go upstream as they were asked', async (t) => {
-    const upstream = async (model: string): Promise<unknown> => {
-      const before = rig.demo.seen.length;
-      const answer = await chat(rig, model);
-      t.equal(answer.status, 200, model);
-      const seen = rig.demo.seen[before];
-      return [seen?.path, (JSON.parse(String(seen?.body)) as { model: string }).model];
-    };
-    const compat = '/compat/v1/chat/completions';
-    t.same(await upstream('fast'), [compat, 'openai/gpt-4o-mini']);
-    t.same(await upstream('anthropic/claude-x'), ['/v1/chat/completions', 'anthropic/claude-x']);
-    t.same(await upstream('mistral/any/thing'), [compat, 'mistral/any/thing']);
-    t.same(await upstream('openai/gpt-4o'), [compat, 'openai/gpt-4o']);
-  });
+  t.test(
+    'exact names win, long patterns win over short ones, and names go upstream as they were asked',
+    async (t) => {
+      const upstream = async (model: string): Promise<unknown> => {
+        const before = rig.demo.seen.length;
+        const answer = await chat(rig, model);
+        t.equal(answer.status, 200, model);
+        const seen = rig.demo.seen[before];
+        return [seen?.path, (JSON.parse(String(seen?.body)) as { model: string }).model];
+      };
+      const compat = '/compat/v1/chat/completions';
+      t.same(await upstream('fast'), [compat, 'openai/gpt-4o-mini']);
+      t.same(await upstream('anthropic/claude-x'), ['/v1/chat/completions', 'anthropic/claude-x']);
+      t.same(await upstream('mistral/any/thing'), [compat, 'mistral/any/thing']);
+      t.same(await upstream('openai/gpt-4o'), [compat, 'openai/gpt-4o']);
+    },
+  );
 
   t.test('a bare name is refused here, with the mend, and nothing goes upstream', async (t) => {
     const before = rig.demo.seen.length;
     const answer = await chat(rig, 'gpt-4o');
     t.equal(answer.status, 400);
     t.match(JSON.parse(answer.text), {
-      error: { code: 'provider_required', param: 'model', message: /provider\/model: ask for `<provider>\/gpt-4o`/ },
+      error: {
+        code: 'provider_required',
+        param: 'model',
+        message: /provider\/model: ask for `<provider>\/gpt-4o`/,
+      },
     });
     t.equal(rig.demo.seen.length, before);
   });

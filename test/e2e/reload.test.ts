@@ -29,12 +29,17 @@ async function metric(rig: Rig, line: string): Promise<number> {
 }
 
 /** Settles when a line like this has been logged after `act`: what is awaited is an event of the file system. */
-async function loggedAfter(rig: Rig, wanted: Readonly<Record<string, unknown>>, act: () => void): Promise<void> {
+async function loggedAfter(
+  rig: Rig,
+  wanted: Readonly<Record<string, unknown>>,
+  act: () => void,
+): Promise<void> {
   const from = rig.log.length;
   act();
   await rig.logged(
     (line) =>
-      rig.log.lastIndexOf(line) >= from && Object.entries(wanted).every(([name, value]) => line[name] === value),
+      rig.log.lastIndexOf(line) >= from &&
+      Object.entries(wanted).every(([name, value]) => line[name] === value),
   );
 }
 
@@ -64,25 +69,34 @@ t.test('one configuration after another', async (t) => {
     t.ok(rig.log.some((line) => line['msg'] === 'configuration applied' && line['version'] === now.version));
   });
 
-  t.test('a bad file changes nothing and is told in log, metric and readiness; its mending too', async (t) => {
-    await rig.reconfigure(good);
-    const before = await readiness(rig);
-    const refused = await metric(rig, 'throughline_config_reloads_total{result="refused"}');
-    await rig.reconfigure(good.replace('litellm_proxy/demo,', 'azure/demo,').replace('model_list', 'model_lits'));
-    t.equal((await chat(rig, 'demo')).status, 200);
-    const during = await readiness(rig);
-    t.equal(during.status, 'healthy', 'a bad file on the disk takes no traffic away');
-    t.match(during.config, { version: before.config.version, models: 4, last_reload: 'refused' });
-    t.match(during.config.issues, [/gateway\.yaml:2:1 model_lits: unknown key.*model_list/]);
-    t.notMatch(JSON.stringify(during), /sk-/);
-    t.equal(await metric(rig, 'throughline_config_last_reload_successful'), 0);
-    t.equal(await metric(rig, 'throughline_config_reloads_total{result="refused"}'), (refused || 0) + 1);
-    const told = rig.log.find((line) => line['msg'] === 'configuration refused');
-    t.match(told, { level: 50, issue: /model_lits: unknown key/ });
-    await rig.reconfigure(good);
-    t.match((await readiness(rig)).config, { version: before.config.version, last_reload: 'unchanged', issues: [] });
-    t.equal(await metric(rig, 'throughline_config_last_reload_successful'), 1);
-  });
+  t.test(
+    'a bad file changes nothing and is told in log, metric and readiness; its mending too',
+    async (t) => {
+      await rig.reconfigure(good);
+      const before = await readiness(rig);
+      const refused = await metric(rig, 'throughline_config_reloads_total{result="refused"}');
+      await rig.reconfigure(
+        good.replace('litellm_proxy/demo,', 'azure/demo,').replace('model_list', 'model_lits'),
+      );
+      t.equal((await chat(rig, 'demo')).status, 200);
+      const during = await readiness(rig);
+      t.equal(during.status, 'healthy', 'a bad file on the disk takes no traffic away');
+      t.match(during.config, { version: before.config.version, models: 4, last_reload: 'refused' });
+      t.match(during.config.issues, [/gateway\.yaml:2:1 model_lits: unknown key.*model_list/]);
+      t.notMatch(JSON.stringify(during), /sk-/);
+      t.equal(await metric(rig, 'throughline_config_last_reload_successful'), 0);
+      t.equal(await metric(rig, 'throughline_config_reloads_total{result="refused"}'), (refused || 0) + 1);
+      const told = rig.log.find((line) => line['msg'] === 'configuration refused');
+      t.match(told, { level: 50, issue: /model_lits: unknown key/ });
+      await rig.reconfigure(good);
+      t.match((await readiness(rig)).config, {
+        version: before.config.version,
+        last_reload: 'unchanged',
+        issues: [],
+      });
+      t.equal(await metric(rig, 'throughline_config_last_reload_successful'), 1);
+    },
+  );
 
   t.test('a file that is not there, or is a folder, changes nothing either', async (t) => {
     const away = join(rig.folder, 'away.yaml');
@@ -178,7 +192,7 @@ model_list:
   t.equal((await chat(rig, 'renamed')).status, 200);
   t.equal((await chat(rig, 'included')).status, 404);
   await loggedAfter(rig, { msg: 'configuration refused' }, () => writeFileSync(path, 'model_list: ['));
-  t.match((await readiness(rig)).config.issues, [/more\/models\.yaml:1:\d+ /]);
+  t.match((await readiness(rig)).config.issues, [/^models\.yaml:1:\d+ /]);
   t.equal((await chat(rig, 'renamed')).status, 200);
 });
 
@@ -189,7 +203,8 @@ t.test('a hundred changes under traffic, every second one invalid: no request fa
   const answers: Answer[] = [];
   const traffic = Promise.all(
     Array.from({ length: 6 }, async (_, n) => {
-      while (going) answers.push(await chat(rig, n % 2 === 0 ? 'demo' : 'demo-hello', { stream: n % 3 === 0 }));
+      while (going)
+        answers.push(await chat(rig, n % 2 === 0 ? 'demo' : 'demo-hello', { stream: n % 3 === 0 }));
     }),
   );
   const results: string[] = [];
@@ -204,7 +219,10 @@ t.test('a hundred changes under traffic, every second one invalid: no request fa
   await traffic;
   t.equal(results.filter((result) => result === 'refused').length, 50);
   t.ok(answers.length > 200, `${answers.length} requests`);
-  t.same(answers.filter((answer) => answer.status !== 200 || answer.broken).map((answer) => answer.text), []);
+  t.same(
+    answers.filter((answer) => answer.status !== 200 || answer.broken).map((answer) => answer.text),
+    [],
+  );
   t.equal(rig.gateway.changes.live.snapshot.limits.headerCount, 198);
   t.equal((await rig.rows()).length, answers.length, 'one row each');
   t.equal(rig.gateway.changes.live.house.pools.size, 1);

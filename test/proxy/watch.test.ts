@@ -9,7 +9,10 @@ import { tempDir } from './store/fixture/temp-dir.ts';
 const GIVE_UP_MS = 5_000;
 
 /** A watcher whose calls can be awaited; it does not keep the process alive by itself. */
-function watching(t: Test, files: readonly string[]): { watcher: ConfigWatcher; calls(): number; next(): Promise<void> } {
+function watching(
+  t: Test,
+  files: readonly string[],
+): { watcher: ConfigWatcher; calls(): number; next(): Promise<void> } {
   let calls = 0;
   let called: (() => void) | null = null;
   const watcher = new ConfigWatcher(() => {
@@ -38,31 +41,34 @@ function watching(t: Test, files: readonly string[]): { watcher: ConfigWatcher; 
   };
 }
 
-t.test('a ConfigMap is swapped three times in a row, each time by its ..data link, and each is noticed', async (t) => {
-  const mount = tempDir(t);
-  const path = join(mount, 'gateway.yaml');
-  const swap = (version: string): void => {
-    // As the kubelet does it: a folder of its own per version, and the link replaced by a rename.
-    mkdirSync(join(mount, `..${version}`));
-    writeFileSync(join(mount, `..${version}/gateway.yaml`), version);
-    symlinkSync(`..${version}`, join(mount, '..data_tmp'));
-    renameSync(join(mount, '..data_tmp'), join(mount, '..data'));
-  };
-  swap('first');
-  symlinkSync('..data/gateway.yaml', path);
-  const { next } = watching(t, [path]);
-  for (const [version, old] of [
-    ['second', 'first'],
-    ['third', 'second'],
-    ['fourth', 'third'],
-  ] as const) {
-    const noticed = next();
-    swap(version);
-    rmSync(join(mount, `..${old}`), { recursive: true });
-    await noticed;
-    t.equal(readFileSync(path, 'utf8'), version);
-  }
-});
+t.test(
+  'a ConfigMap is swapped three times in a row, each time by its ..data link, and each is noticed',
+  async (t) => {
+    const mount = tempDir(t);
+    const path = join(mount, 'gateway.yaml');
+    const swap = (version: string): void => {
+      // As the kubelet does it: a folder of its own per version, and the link replaced by a rename.
+      mkdirSync(join(mount, `..${version}`));
+      writeFileSync(join(mount, `..${version}/gateway.yaml`), version);
+      symlinkSync(`..${version}`, join(mount, '..data_tmp'));
+      renameSync(join(mount, '..data_tmp'), join(mount, '..data'));
+    };
+    swap('first');
+    symlinkSync('..data/gateway.yaml', path);
+    const { next } = watching(t, [path]);
+    for (const [version, old] of [
+      ['second', 'first'],
+      ['third', 'second'],
+      ['fourth', 'third'],
+    ] as const) {
+      const noticed = next();
+      swap(version);
+      rmSync(join(mount, `..${old}`), { recursive: true });
+      await noticed;
+      t.equal(readFileSync(path, 'utf8'), version);
+    }
+  },
+);
 
 t.test('a file that is written in place, or renamed over as editors do, is noticed', async (t) => {
   const folder = tempDir(t);
@@ -126,28 +132,31 @@ t.test('files in several folders are followed, and those that are no longer read
   t.equal(narrow.calls(), before + 1, 'a closed watcher calls nobody');
 });
 
-t.test('a folder that goes is noticed and does no harm; when it is back, following it again works', async (t) => {
-  const [stays, parent] = [tempDir(t), tempDir(t)];
-  const goes = join(parent, 'more');
-  mkdirSync(goes);
-  const paths = [join(stays, 'gateway.yaml'), join(goes, 'models.yaml')] as const;
-  for (const path of paths) writeFileSync(path, 'a');
-  const { watcher, next } = watching(t, paths);
-  let noticed = next();
-  rmSync(goes, { recursive: true });
-  await noticed;
-  noticed = next();
-  writeFileSync(paths[0], 'b');
-  await noticed;
-  watcher.follow(paths); // not there: nothing to watch, nothing thrown
-  mkdirSync(goes);
-  writeFileSync(paths[1], 'b');
-  watcher.follow(paths);
-  noticed = next();
-  writeFileSync(paths[1], 'c');
-  await noticed;
-  t.equal(readFileSync(paths[1], 'utf8'), 'c');
-});
+t.test(
+  'a folder that goes is noticed and does no harm; when it is back, following it again works',
+  async (t) => {
+    const [stays, parent] = [tempDir(t), tempDir(t)];
+    const goes = join(parent, 'more');
+    mkdirSync(goes);
+    const paths = [join(stays, 'gateway.yaml'), join(goes, 'models.yaml')] as const;
+    for (const path of paths) writeFileSync(path, 'a');
+    const { watcher, next } = watching(t, paths);
+    let noticed = next();
+    rmSync(goes, { recursive: true });
+    await noticed;
+    noticed = next();
+    writeFileSync(paths[0], 'b');
+    await noticed;
+    watcher.follow(paths); // not there: nothing to watch, nothing thrown
+    mkdirSync(goes);
+    writeFileSync(paths[1], 'b');
+    watcher.follow(paths);
+    noticed = next();
+    writeFileSync(paths[1], 'c');
+    await noticed;
+    t.equal(readFileSync(paths[1], 'utf8'), 'c');
+  },
+);
 
 t.test('a folder that is not there is no error', async (t) => {
   const { watcher } = watching(t, ['/no/such/folder/gateway.yaml']);

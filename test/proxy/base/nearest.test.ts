@@ -6,7 +6,11 @@ const NAMES = ['smart', 'fast', 'gpt-4o', 'gpt-4o-mini', 'anthropic/claude-sonne
 t.test('a typo finds its name, whatever the case, and the nearest comes first', async (t) => {
   t.same(nearest('smrt', NAMES, 3), ['smart']);
   t.same(nearest('SMART', NAMES, 3), ['smart']);
-  t.same(nearest('gpt-4o-mimi', NAMES, 3).toSorted(), ['gpt-4o', 'gpt-4o-mini'], 'the whole in it is near, too');
+  t.same(
+    nearest('gpt-4o-mimi', NAMES, 3).toSorted(),
+    ['gpt-4o', 'gpt-4o-mini'],
+    'the whole in it is near, too',
+  );
   t.equal(nearest('gpt4o', NAMES, 3)[0], 'gpt-4o');
 });
 

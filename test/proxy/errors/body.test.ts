@@ -36,5 +36,11 @@ t.test('the last event of a broken stream is one event that the SDKs of its fami
   const [kind, payload = ''] = lines('responses');
   t.equal(kind, 'event: error');
   const { message, code, param } = ERROR;
-  t.strictSame(JSON.parse(payload.replace(/^data: /, '')), { type: 'error', code, message, param, error: ERROR });
+  t.strictSame(JSON.parse(payload.replace(/^data: /, '')), {
+    type: 'error',
+    code,
+    message,
+    param,
+    error: ERROR,
+  });
 });

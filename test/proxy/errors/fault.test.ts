@@ -6,13 +6,25 @@ import { Fault, toFault } from '../../../proxy/errors/fault.ts';
 t.test('a fault takes status, type and side from the table', async (t) => {
   for (const code of Object.keys(FAULTS) as FaultCode[]) {
     const { status, type, source } = FAULTS[code];
-    t.match(new Fault(code, 'text'), { code, status, type, source, message: 'text', param: null, headers: [] });
+    t.match(new Fault(code, 'text'), {
+      code,
+      status,
+      type,
+      source,
+      message: 'text',
+      param: null,
+      headers: [],
+    });
   }
 });
 
 t.test('a fault carries its parameter, its headers and its cause', async (t) => {
   const cause = new Error('deep');
-  const fault = new Fault('journal_unwritable', 'text', { param: 'p', headers: [['retry-after', '5']], cause });
+  const fault = new Fault('journal_unwritable', 'text', {
+    param: 'p',
+    headers: [['retry-after', '5']],
+    cause,
+  });
   t.equal(fault.param, 'p');
   t.same(fault.headers, [['retry-after', '5']]);
   t.equal(fault.cause, cause);

@@ -32,7 +32,9 @@ t.test('figures of the ledger are read at each scrape', async (t) => {
     '1.2.3',
   );
   const some = async (): Promise<string[]> =>
-    (await linesOf(metrics)).filter((line) => /^throughline_(spend|journal|store|in_flight|build)/.test(line));
+    (await linesOf(metrics)).filter((line) =>
+      /^throughline_(spend|journal|store|in_flight|build)/.test(line),
+    );
   t.same(await some(), [
     'throughline_in_flight 9',
     'throughline_journal_writable 1',
@@ -55,34 +57,47 @@ t.test('figures of the ledger are read at each scrape', async (t) => {
   t.ok(now.includes('throughline_spend_rows_written_total 44'), 'not added up at each scrape');
 });
 
-t.test('a record moves the counters of its model by what it holds, in seconds, tokens and dollars', async (t) => {
-  const metrics = new Metrics(
-    () => FIGURES,
-    () => 0,
-    '1',
-  );
-  const route = metrics.forModel('smart');
-  const tokens = { prompt: 10, completion: 5, total: 15, cacheRead: 4, cacheWrite: null, reasoning: null };
-  const times = { startMs: 1_000, firstByteMs: 1_500, endMs: 3_000 };
-  const priced = { ...times, status: 'success', endReason: 'complete', tokens, spendPico: 1_250_000_000 } as const;
-  route.observe(record(priced), 2);
-  route.observe(record({ ...priced, spendPico: null }), -1);
-  const nothing = { firstByteMs: null, tokens: NO_TOKENS, spendPico: null };
-  route.observe(record({ ...times, ...nothing, status: 'failure', endReason: 'timeout' }), -1);
-  const lines = await linesOf(metrics);
-  const has = (line: string): boolean => t.ok(lines.includes(line), line);
-  has('throughline_requests_total{model="smart",call_type="acompletion",status="success",end_reason="complete"} 2');
-  has('throughline_requests_total{model="smart",call_type="acompletion",status="failure",end_reason="timeout"} 1');
-  has('throughline_request_duration_seconds_sum{model="smart"} 6');
-  has('throughline_request_duration_seconds_count{model="smart"} 3');
-  has('throughline_first_byte_seconds_sum{model="smart"} 1');
-  has('throughline_first_byte_seconds_count{model="smart"} 2');
-  has('throughline_overhead_seconds_sum{model="smart"} 0.002');
-  has('throughline_overhead_seconds_count{model="smart"} 1');
-  has('throughline_tokens_total{model="smart",kind="cache_read"} 8');
-  has('throughline_spend_usd_total{model="smart"} 0.00125');
-  has('throughline_unpriced_total{model="smart"} 1');
-});
+t.test(
+  'a record moves the counters of its model by what it holds, in seconds, tokens and dollars',
+  async (t) => {
+    const metrics = new Metrics(
+      () => FIGURES,
+      () => 0,
+      '1',
+    );
+    const route = metrics.forModel('smart');
+    const tokens = { prompt: 10, completion: 5, total: 15, cacheRead: 4, cacheWrite: null, reasoning: null };
+    const times = { startMs: 1_000, firstByteMs: 1_500, endMs: 3_000 };
+    const priced = {
+      ...times,
+      status: 'success',
+      endReason: 'complete',
+      tokens,
+      spendPico: 1_250_000_000,
+    } as const;
+    route.observe(record(priced), 2);
+    route.observe(record({ ...priced, spendPico: null }), -1);
+    const nothing = { firstByteMs: null, tokens: NO_TOKENS, spendPico: null };
+    route.observe(record({ ...times, ...nothing, status: 'failure', endReason: 'timeout' }), -1);
+    const lines = await linesOf(metrics);
+    const has = (line: string): boolean => t.ok(lines.includes(line), line);
+    has(
+      'throughline_requests_total{model="smart",call_type="acompletion",status="success",end_reason="complete"} 2',
+    );
+    has(
+      'throughline_requests_total{model="smart",call_type="acompletion",status="failure",end_reason="timeout"} 1',
+    );
+    has('throughline_request_duration_seconds_sum{model="smart"} 6');
+    has('throughline_request_duration_seconds_count{model="smart"} 3');
+    has('throughline_first_byte_seconds_sum{model="smart"} 1');
+    has('throughline_first_byte_seconds_count{model="smart"} 2');
+    has('throughline_overhead_seconds_sum{model="smart"} 0.002');
+    has('throughline_overhead_seconds_count{model="smart"} 1');
+    has('throughline_tokens_total{model="smart",kind="cache_read"} 8');
+    has('throughline_spend_usd_total{model="smart"} 0.00125');
+    has('throughline_unpriced_total{model="smart"} 1');
+  },
+);
 
 t.test('the same model twice writes to the same lines; its name is escaped', async (t) => {
   const metrics = new Metrics(

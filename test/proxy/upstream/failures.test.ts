@@ -17,7 +17,10 @@ async function errorOf(url: string): Promise<unknown> {
   throw new Error(`${url} answered`);
 }
 
-async function listening(t: { teardown(act: () => unknown): unknown }, answer: string | null): Promise<string> {
+async function listening(
+  t: { teardown(act: () => unknown): unknown },
+  answer: string | null,
+): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () => (answer === null ? socket.destroy() : socket.end(answer)));
@@ -32,7 +35,10 @@ t.test('an upstream that is not there is unreachable, and the text says how', as
   t.match(refused, { code: 'upstream_unreachable', status: 503, source: 'upstream' });
   t.equal(refused.message, `The upstream ${BASE} cannot be reached: connection refused.`);
   const unknown = failureOf(await errorOf('http://no-such-host.invalid/'), BASE);
-  t.match(unknown, { code: 'upstream_unreachable', message: /its name is not known to DNS|DNS does not answer/ });
+  t.match(unknown, {
+    code: 'upstream_unreachable',
+    message: /its name is not known to DNS|DNS does not answer/,
+  });
 });
 
 t.test('an upstream that talks no TLS is unreachable', async (t) => {
@@ -52,15 +58,23 @@ t.test('codes are found however deep they lie', async (t) => {
   const coded = (code: string): Error => Object.assign(new Error(code), { code });
   t.equal(failureOf(coded('UND_ERR_CONNECT_TIMEOUT'), BASE).code, 'connect_timeout');
   t.equal(failureOf(coded('ETIMEDOUT'), BASE).status, 504);
-  t.equal(failureOf(new AggregateError([coded('ECONNREFUSED'), coded('x')]), BASE).code, 'upstream_unreachable');
-  t.equal(failureOf(new Error('outer', { cause: coded('CERT_HAS_EXPIRED') }), BASE).code, 'upstream_unreachable');
+  t.equal(
+    failureOf(new AggregateError([coded('ECONNREFUSED'), coded('x')]), BASE).code,
+    'upstream_unreachable',
+  );
+  t.equal(
+    failureOf(new Error('outer', { cause: coded('CERT_HAS_EXPIRED') }), BASE).code,
+    'upstream_unreachable',
+  );
   for (const odd of [null, 'text', new AggregateError([]), new Error('no code'), coded('')]) {
     t.equal(failureOf(odd, BASE).code, 'upstream_broken');
   }
 });
 
 t.test("an error's own text is for the log, never for a client", async (t) => {
-  const cause = Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:443 Bearer sk-secret'), { code: 'ECONNREFUSED' });
+  const cause = Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:443 Bearer sk-secret'), {
+    code: 'ECONNREFUSED',
+  });
   const fault = failureOf(cause, BASE);
   t.notMatch(fault.message, /10\.1\.2\.3|sk-secret/);
   t.equal(fault.cause, cause);

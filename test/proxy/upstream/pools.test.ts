@@ -24,31 +24,34 @@ t.test('there is one pool per origin and connect timeout, however many entries s
   t.equal(pools.size, 3);
 });
 
-t.test('a pool stays while it has a user; the last one out lets its running request end, then it closes', async (t) => {
-  const demo = await startDemoGateway();
-  const pools = new Pools();
-  t.teardown(async () => {
-    await pools.destroy();
-    await demo.close();
-  });
-  const pool = pools.acquire(demo.url, 1_000);
-  pools.acquire(demo.url, 1_000);
-  pools.release(demo.url, 1_000);
-  t.equal(pools.size, 1);
-  t.equal((await call(pool, demo.url)).statusCode, 200);
-  const running = call(pool, demo.url, 'demo-hold');
-  await demo.waitFor(2);
-  pools.release(demo.url, 1_000);
-  t.equal(pools.size, 0);
-  await t.rejects(call(pool, demo.url), { name: 'ClientClosedError' }, 'nothing new is begun');
-  demo.release();
-  const { statusCode, body } = await running;
-  t.equal(statusCode, 200);
-  t.match(await body.json(), { object: 'chat.completion' });
-  t.not(pools.acquire(demo.url, 1_000), pool, 'the next user gets a new one');
-  pools.release('http://nobody', 1);
-  t.equal(pools.size, 1, 'a share that was never taken is not given back');
-});
+t.test(
+  'a pool stays while it has a user; the last one out lets its running request end, then it closes',
+  async (t) => {
+    const demo = await startDemoGateway();
+    const pools = new Pools();
+    t.teardown(async () => {
+      await pools.destroy();
+      await demo.close();
+    });
+    const pool = pools.acquire(demo.url, 1_000);
+    pools.acquire(demo.url, 1_000);
+    pools.release(demo.url, 1_000);
+    t.equal(pools.size, 1);
+    t.equal((await call(pool, demo.url)).statusCode, 200);
+    const running = call(pool, demo.url, 'demo-hold');
+    await demo.waitFor(2);
+    pools.release(demo.url, 1_000);
+    t.equal(pools.size, 0);
+    await t.rejects(call(pool, demo.url), { name: 'ClientClosedError' }, 'nothing new is begun');
+    demo.release();
+    const { statusCode, body } = await running;
+    t.equal(statusCode, 200);
+    t.match(await body.json(), { object: 'chat.completion' });
+    t.not(pools.acquire(demo.url, 1_000), pool, 'the next user gets a new one');
+    pools.release('http://nobody', 1);
+    t.equal(pools.size, 1, 'a share that was never taken is not given back');
+  },
+);
 
 t.test('connections are kept between requests, and none is shared by two at a time', async (t) => {
   const sockets = new Set<unknown>();
@@ -59,11 +62,11 @@ t.test('connections are kept between requests, and none is shared by two at a ti
   const pools = new Pools();
   t.teardown(() => pools.destroy());
   const pool = pools.acquire(url, 1_000);
-  for (let n = 0; n < 5; n++) await (await call(pool, url)).body.dump();
-  t.equal(sockets.size, 1);
+  for (let n = 0; n < 10; n++) await (await call(pool, url)).body.dump();
+  t.ok(sockets.size <= 2, 'a body may be read to its end before its socket is free again');
   const answers = await Promise.all(Array.from({ length: 8 }, () => call(pool, url)));
   await Promise.all(answers.map(({ body }) => body.dump()));
-  t.ok(sockets.size > 1, `${sockets.size} connections`);
+  t.ok(sockets.size > 2, `${sockets.size} connections`);
 });
 
 t.test('destroy cuts what runs', async (t) => {

@@ -4,7 +4,11 @@ import { DEFAULT_WORDS, dialectOf } from '../../../config/dialect.ts';
 import { HOP_BY_HOP, HeaderRules } from '../../../proxy/wire/header-rules.ts';
 
 const PREFIXES = ['x-', 'anthropic-', 'openai-beta'];
-const rulesOf = (deny: readonly string[] = [], tagHeaders: readonly string[] = [], user: string | null = null) =>
+const rulesOf = (
+  deny: readonly string[] = [],
+  tagHeaders: readonly string[] = [],
+  user: string | null = null,
+) =>
   new HeaderRules(
     dialectOf(DEFAULT_WORDS),
     { forwardAll: true, forwardPrefixes: PREFIXES, deny },
@@ -51,7 +55,11 @@ const disguised = (name: string): fc.Arbitrary<string> =>
 
 t.test('no credential, hop-by-hop or reserved name is forwarded, whatever its case and dashes', async (t) => {
   // Every prefix is forwarded here: the bars must hold against the widest configuration.
-  const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), { forwardAll: true, forwardPrefixes: [''], deny: [] });
+  const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), {
+    forwardAll: true,
+    forwardPrefixes: [''],
+    deny: [],
+  });
   fc.assert(
     fc.property(fc.constantFrom(...NEVER).chain(disguised), (name) => {
       const { forward, rule } = rules.classOf(name);
@@ -66,11 +74,15 @@ t.test('any other name is forwarded exactly when it begins with a forwarded pref
   const rules = rulesOf();
   const plain = fc.stringMatching(/^[a-z][a-z0-9]{0,12}$/);
   fc.assert(
-    fc.property(fc.constantFrom('x-', 'anthropic-', 'openai-beta', 'openai-', 'other-', ''), plain, (prefix, rest) => {
-      const name = `${prefix}${rest}`;
-      fc.pre(!NEVER.includes(name) && !name.startsWith('x-stainless'));
-      return rules.classOf(name.toUpperCase()).forward === PREFIXES.some((one) => name.startsWith(one));
-    }),
+    fc.property(
+      fc.constantFrom('x-', 'anthropic-', 'openai-beta', 'openai-', 'other-', ''),
+      plain,
+      (prefix, rest) => {
+        const name = `${prefix}${rest}`;
+        fc.pre(!NEVER.includes(name) && !name.startsWith('x-stainless'));
+        return rules.classOf(name.toUpperCase()).forward === PREFIXES.some((one) => name.startsWith(one));
+      },
+    ),
   );
   t.match(rules.classOf('X-Request-Id'), { name: 'x-request-id', forward: true, rule: 'prefix x-' });
   t.match(rules.classOf('openai-organization'), { forward: false, rule: 'matches no forwarded prefix' });

@@ -28,10 +28,23 @@ t.test('what the relay needs is read beside', async (t) => {
       ...['content-type', 'application/json', 'Content-Length', '12', 'content-encoding', 'gzip'],
       ...['x-litellm-response-cost', '0.5', 'x-request-id', 'r', 'x-litellm-call-id', 'c'],
     ),
-    { contentType: 'application/json', contentLength: '12', contentEncoding: 'gzip', cost: '0.5', callId: 'c' },
+    {
+      contentType: 'application/json',
+      contentLength: '12',
+      contentEncoding: 'gzip',
+      cost: '0.5',
+      callId: 'c',
+    },
   );
   t.equal(read('x-request-id', 'r').callId, 'r');
-  t.match(read(), { pass: [], contentType: '', contentLength: null, contentEncoding: null, cost: null, callId: null });
+  t.match(read(), {
+    pass: [],
+    contentType: '',
+    contentLength: null,
+    contentEncoding: null,
+    cost: null,
+    callId: null,
+  });
 });
 
 t.test('a name that the proxy sets itself is handed on as llm_provider-<name>', async (t) => {
@@ -41,16 +54,18 @@ t.test('a name that the proxy sets itself is handed on as llm_provider-<name>', 
 });
 
 t.test('names that Connection lists stay behind; the length is counted anew', async (t) => {
-  t.same(read('X-A', '1', 'Connection', 'close, X-A', 'X-B', '2', 'Content-Length', '5', 'Alt-Svc', 'h2').pass, [
-    ...['x-b', '2'],
-  ]);
+  t.same(
+    read('X-A', '1', 'Connection', 'close, X-A', 'X-B', '2', 'Content-Length', '5', 'Alt-Svc', 'h2').pass,
+    [...['x-b', '2']],
+  );
   t.same(read('X-A', '1', 'Connection', 'Keep-Alive').pass, ['x-a', '1']);
 });
 
 t.test('which origins may read an answer is not for the upstream to say', async (t) => {
-  t.same(read('Access-Control-Allow-Origin', '*', 'access-control-expose-headers', '*', 'vary', 'origin').pass, [
-    ...['vary', 'origin'],
-  ]);
+  t.same(
+    read('Access-Control-Allow-Origin', '*', 'access-control-expose-headers', '*', 'vary', 'origin').pass,
+    [...['vary', 'origin']],
+  );
 });
 
 t.test('no hop-by-hop name passes, in any case and any company', async (t) => {

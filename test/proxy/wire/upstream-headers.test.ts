@@ -28,7 +28,9 @@ general_settings: { forward_client_headers_to_llm_api: ${forward} }
   const rules = new HeaderRules(snapshot.dialect, snapshot.headers);
   const own = routeHeaders(route, snapshot.dialect.sessionHeader, 'throughline/test');
   const decisions: HeaderDecision[] = [];
-  const headers = upstreamHeaders(rules, readHeaders(rules, client), route, own, SESSION, (one) => decisions.push(one));
+  const headers = upstreamHeaders(rules, readHeaders(rules, client), route, own, SESSION, (one) =>
+    decisions.push(one),
+  );
   return { headers, decisions };
 }
 
@@ -52,15 +54,31 @@ t.test('precedence is reserved, then the operator, then the client; nothing stan
 });
 
 t.test('without forwarding nothing of the client goes on and nothing is stamped', async (t) => {
-  const client = ['X-Other', 'client', 'x-litellm-session-id', 'mine', 'anthropic-beta', 'b', 'accept', 'a/b'];
+  const client = [
+    'X-Other',
+    'client',
+    'x-litellm-session-id',
+    'mine',
+    'anthropic-beta',
+    'b',
+    'accept',
+    'a/b',
+  ];
   const { headers } = caseOf(t, 'api_key: up', client, false);
   t.same(headers, ['authorization', 'Bearer up', 'user-agent', 'throughline/test', 'accept', 'a/b']);
   const fixed = caseOf(t, 'extra_headers: { x-litellm-session-id: fixed }', client, false).headers;
-  t.same(valuesOf(fixed, 'x-litellm-session-id'), ['fixed'], "then an operator's id is the only one there is");
+  t.same(
+    valuesOf(fixed, 'x-litellm-session-id'),
+    ['fixed'],
+    "then an operator's id is the only one there is",
+  );
 });
 
 t.test("an entry without a key sends the operator's authorization, never the caller's", async (t) => {
-  const own = caseOf(t, 'extra_headers: { Authorization: Basic abc }', ['Authorization', 'Bearer sk-caller-key']);
+  const own = caseOf(t, 'extra_headers: { Authorization: Basic abc }', [
+    'Authorization',
+    'Bearer sk-caller-key',
+  ]);
   t.same(valuesOf(own.headers, 'authorization'), ['Basic abc']);
   const none = caseOf(t, '', ['Authorization', 'Bearer sk-caller-key']);
   t.same(valuesOf(none.headers, 'authorization'), []);
@@ -77,12 +95,27 @@ t.test('a key that was copied into another header does not slip through', async 
   ]);
   t.notMatch(headers.join('\n'), /sk-caller-key/);
   t.same(valuesOf(headers, 'x-fine'), ['sk-other']);
-  t.ok(decisions.some(({ name, action, rule }) => name === 'x-copy' && action === 'dropped' && /key/.test(rule)));
+  t.ok(
+    decisions.some(({ name, action, rule }) => name === 'x-copy' && action === 'dropped' && /key/.test(rule)),
+  );
 });
 
 t.test('every decision is told once, and no secret is in it', async (t) => {
   const { decisions } = caseOf(t, 'api_key: sk-up-secret, extra_headers: { X-Team: sk-static-secret }', [
-    ...['Host', 'h', 'X-Team', 'client', 'X-A', '1', 'X-B', '2', 'Connection', 'x-b', 'x-litellm-session-id', 's'],
+    ...[
+      'Host',
+      'h',
+      'X-Team',
+      'client',
+      'X-A',
+      '1',
+      'X-B',
+      '2',
+      'Connection',
+      'x-b',
+      'x-litellm-session-id',
+      's',
+    ],
     ...['Authorization', 'Bearer sk-caller-key', 'content-type', 'application/json', 'x-stainless-os', 'L'],
   ]);
   t.same(
@@ -121,26 +154,47 @@ general_settings: { forward_client_headers_to_llm_api: true }
   const own = routeHeaders(route, snapshot.dialect.sessionHeader, 'throughline/test');
   const key = 'sk-caller-0123456789';
   const credential = fc
-    .constantFrom('Authorization', 'x-litellm-api-key', 'api-key', 'X-Api-Key', 'x-goog-api-key', 'cookie', 'x_api_key')
+    .constantFrom(
+      'Authorization',
+      'x-litellm-api-key',
+      'api-key',
+      'X-Api-Key',
+      'x-goog-api-key',
+      'cookie',
+      'x_api_key',
+    )
     .map((name): [string, string] => [name, name === 'Authorization' ? `Bearer ${key}` : key]);
   const other = fc.tuple(
-    fc.constantFrom('x-a', 'X-LiteLLM-Session-Id', 'x_litellm_session_id', 'connection', 'te', 'Trailer', 'x-b'),
+    fc.constantFrom(
+      'x-a',
+      'X-LiteLLM-Session-Id',
+      'x_litellm_session_id',
+      'connection',
+      'te',
+      'Trailer',
+      'x-b',
+    ),
     fc.constantFrom('1', 'x-a', 'close', `say ${key}`),
   );
   // One recognised credential is always there: the value to look for is known from it.
   const sure = fc.constant<[string, string]>(['x-api-key', key]);
   fc.assert(
-    fc.property(fc.array(fc.oneof(credential, other), { maxLength: 12 }), sure, fc.nat(12), (pairs, one, at) => {
-      const raw = pairs.toSpliced(at, 0, one).flat();
-      const headers = upstreamHeaders(rules, readHeaders(rules, raw), route, own, SESSION);
-      const names = headers.filter((_, i) => i % 2 === 0);
-      return (
-        !headers.some((text) => text.includes(key)) &&
-        valuesOf(headers, SESSION.name).join() === SESSION.id &&
-        !names.some((name) => /^(?:connection|te|trailer|cookie|x_)/.test(name)) &&
-        names.every((name) => name === name.toLowerCase())
-      );
-    }),
+    fc.property(
+      fc.array(fc.oneof(credential, other), { maxLength: 12 }),
+      sure,
+      fc.nat(12),
+      (pairs, one, at) => {
+        const raw = pairs.toSpliced(at, 0, one).flat();
+        const headers = upstreamHeaders(rules, readHeaders(rules, raw), route, own, SESSION);
+        const names = headers.filter((_, i) => i % 2 === 0);
+        return (
+          !headers.some((text) => text.includes(key)) &&
+          valuesOf(headers, SESSION.name).join() === SESSION.id &&
+          !names.some((name) => /^(?:connection|te|trailer|cookie|x_)/.test(name)) &&
+          names.every((name) => name === name.toLowerCase())
+        );
+      },
+    ),
     { numRuns: 1_000 },
   );
   t.pass('1,000 header lists');

@@ -1,0 +1,153 @@
+import t from 'tap';
+import type { Test } from 'tap';
+import { readAsk } from '../../../proxy/request/ask.ts';
+import { ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoints.ts';
+import { pick } from '../../../proxy/request/pick.ts';
+import { shape, shapeById, type BodyChange } from '../../../proxy/request/shape.ts';
+import type { Call } from '../../../proxy/upstream/relay.ts';
+import { exchangeOf, houseOf, liveOf } from '../../support/house.ts';
+
+const BASE = 'http://127.0.0.1:1';
+const MODELS = `
+model_list:
+  - model_name: m
+    litellm_params: { model: litellm_proxy/up, api_base: "${BASE}/sub", api_key: k, timeout: 7, stream_timeout: 3 }
+  - model_name: same
+    litellm_params: { model: litellm_proxy/same, api_base: "${BASE}", api_key: k }
+  - model_name: compat
+    litellm_params: { model: openai/acme/up, api_base: "${BASE}/v1/", api_key: k }
+`;
+
+interface Shaped {
+  readonly call: Call;
+  readonly body: string;
+  readonly changes: readonly BodyChange[];
+}
+
+async function shaper(
+  t: Test,
+  settings = '',
+): Promise<(body: string, more?: Partial<Asked>) => Promise<Shaped>> {
+  const live = liveOf(t, `${MODELS}${settings}`, await houseOf(t));
+  return async (text, { path = 'chat/completions', query = '', headers = {}, pathModel = null } = {}) => {
+    const endpoint = ENDPOINTS.find((one) => one.path === path) as Endpoint;
+    const { x } = await exchangeOf(t, live, { path: `/v1/${path}${query}`, headers });
+    const ask = readAsk(x, endpoint, Buffer.from(text), pathModel);
+    const changes: BodyChange[] = [];
+    const explainer = { header: () => undefined, body: (change: BodyChange) => void changes.push(change) };
+    const call = shape(x, ask, pick(live, ask.model), explainer);
+    return { call, body: String(call.body), changes };
+  };
+}
+
+interface Asked {
+  readonly path: string;
+  readonly query: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly pathModel: string | null;
+}
+
+t.test('a body that needs no change is the very buffer that came', async (t) => {
+  const live = liveOf(t, MODELS, await houseOf(t));
+  const { x } = await exchangeOf(t, live);
+  const bytes = Buffer.from('{ "model" : "same", "temperature" : 1.0e0, "x" : "\\u00e9" }');
+  const ask = readAsk(x, ENDPOINTS[0] as Endpoint, bytes, null);
+  t.equal(shape(x, ask, pick(live, 'same')).body, bytes);
+});
+
+t.test('path, clocks and flags follow the entry and the ask', async (t) => {
+  const of = await shaper(t);
+  t.match((await of('{"model":"m"}')).call, {
+    origin: BASE,
+    path: '/sub/v1/chat/completions',
+    method: 'POST',
+    firstByteMs: 7_000,
+    stripUsage: false,
+  });
+  t.match((await of('{"model":"m","stream":true}')).call, { firstByteMs: 3_000, stripUsage: true });
+  t.equal((await of('{"model":"compat"}', { path: 'embeddings' })).call.path, '/v1/embeddings');
+  t.equal(
+    (await of('{"model":"m"}', { query: '?api-version=1&x=%20' })).call.path,
+    '/sub/v1/chat/completions?api-version=1&x=%20',
+  );
+});
+
+t.test('exactly the members that must change do', async (t) => {
+  const of = await shaper(t);
+  const rest = '"messages":[ {"role":"user","content":"\\u00fc \\/"} ], "n" : 1.0, "user_id":"stays"';
+  const proxied = await of(`{"user":"ann", ${rest}, "metadata":{"a":1},"model":"m","tags":["x"]}`);
+  t.equal(
+    proxied.body,
+    `{ ${rest}, "metadata":{"a":1},"model":"up","tags":["x"]}`,
+    'the blank was not the member',
+  );
+  const stripped = await of(
+    `{"metadata":{"a":1}, ${rest}, "litellm_session_id":"s","model":"compat","tags":["x"],"user":"ann"}`,
+  );
+  t.equal(stripped.body, `{ ${rest}, "model":"acme/up"}`);
+  t.same(stripped.changes.map(({ member, change }) => `${member} ${change}`).toSorted(), [
+    'litellm_session_id removed',
+    'metadata removed',
+    'model replaced',
+    'tags removed',
+    'user removed',
+  ]);
+  t.equal((await of('{}', { pathModel: 'm' })).body, '{"model":"up"}');
+});
+
+t.test('streams that would come without usage ask for it; those that ask are left alone', async (t) => {
+  const of = await shaper(t);
+  const asked = await of('{"model":"same","stream":true}');
+  t.strictSame(JSON.parse(asked.body), {
+    model: 'same',
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  const kept = await of('{"model":"same","stream":true,"stream_options":{"include_obfuscation":false}}');
+  t.strictSame(JSON.parse(kept.body).stream_options, { include_obfuscation: false, include_usage: true });
+  t.ok(kept.call.stripUsage);
+  const own = '{"model":"same","stream":true,"stream_options":{"include_usage":true}}';
+  t.match(await of(own), { body: own, changes: [], call: { stripUsage: false } });
+  const off = '{"model":"same","stream":true,"stream_options":{"include_usage":false}}';
+  t.match(await of(off), { call: { stripUsage: true }, body: /"include_usage":true/ });
+  for (const path of ['responses', 'messages']) {
+    t.same(
+      (await of('{"model":"same","stream":true}', { path })).changes,
+      [],
+      `${path} streams carry it anyway`,
+    );
+  }
+});
+
+t.test('always_include_stream_usage hands usage on, or never asks for it', async (t) => {
+  const on = await shaper(t, 'general_settings: { always_include_stream_usage: true }');
+  t.match(await on('{"model":"same","stream":true}'), { call: { stripUsage: false }, body: /include_usage/ });
+  const off = await shaper(t, 'general_settings: { always_include_stream_usage: false }');
+  t.match(await off('{"model":"same","stream":true}'), { call: { stripUsage: false }, changes: [] });
+});
+
+t.test(
+  "a client's own timeout replaces the first-byte clock; one that is no number is refused",
+  async (t) => {
+    const of = await shaper(t);
+    const timed = (value: string): Promise<Shaped> =>
+      of('{"model":"m"}', { headers: { 'x-litellm-timeout': value } });
+    t.equal((await timed('1.5')).call.firstByteMs, 1_500);
+    for (const bad of ['0', '-1', 'soon', '', '1e9', 'NaN']) {
+      await t.rejects(timed(bad), { code: 'invalid_header', param: 'x-litellm-timeout' }, bad);
+    }
+  },
+);
+
+t.test('a body without a type goes upstream with one; a call by id has its id in the path', async (t) => {
+  const live = liveOf(t, MODELS, await houseOf(t));
+  const { x } = await exchangeOf(t, live, { path: '/v1/responses/a?include=x' });
+  const endpoint = ENDPOINTS.find((one) => one.path === 'responses') as Endpoint;
+  const post = shapeById(x, endpoint, pick(live, 'compat'), 'POST', 'responses/a/cancel', 's');
+  t.match(post, { method: 'POST', path: '/v1/responses/a/cancel?include=x' });
+  t.equal(String(post.body), '{}');
+  t.equal(post.headers[post.headers.indexOf('content-type') + 1], 'application/json');
+  const get = shapeById(x, endpoint, pick(live, 'compat'), 'GET', 'responses/a', 's');
+  t.match(get, { method: 'GET', body: null });
+  t.notOk(get.headers.includes('content-type'));
+});
