@@ -29,13 +29,19 @@ const CUT_MS = 1_000;
 
 const NOBODY = { keyHash: '' };
 
+/** The answers that are under way on a socket; more than one when requests are pipelined. */
+const ANSWERS = Symbol('answers under way');
+
+/** Kept on the socket itself: a Map of sockets would keep answers alive long after their end (see base/roster.ts). */
+function answersOn(socket: Socket & { [ANSWERS]?: ServerResponse[] }): ServerResponse[] {
+  return (socket[ANSWERS] ??= []);
+}
+
 export class ProxyServer {
   readonly #changes: Changes;
   readonly #server: Server;
   readonly #routes: RouteTable;
   readonly #state = { draining: false };
-  /** Responses that are not closed yet, by their socket; several when a client pipelines. */
-  readonly #busy = new Map<Socket, readonly ServerResponse[]>();
   /** Sockets of which nothing more is believed. */
   readonly #condemned = new WeakSet<Socket>();
   #inFlight = 0;
@@ -119,13 +125,11 @@ export class ProxyServer {
     const x = openExchange(req, res, live, expectsContinue);
     live.enter();
     this.#inFlight += 1;
-    const open = this.#busy.get(socket);
-    this.#busy.set(socket, open === undefined ? [res] : [...open, res]);
+    const answers = answersOn(socket);
+    answers.push(res);
     res.once('close', () => {
       live.leave();
-      const left = this.#busy.get(socket)?.filter((one) => one !== res) ?? [];
-      if (left.length === 0) this.#busy.delete(socket);
-      else this.#busy.set(socket, left);
+      answers.splice(answers.indexOf(res), 1);
       this.#inFlight -= 1;
       if (this.#inFlight === 0) this.#idle?.();
     });
@@ -169,7 +173,7 @@ export class ProxyServer {
     const { live } = this.#changes;
     live.house.metrics.rejected(fault.code);
     live.house.log.info({ error: fault.code, why }, 'rejected');
-    const begun = this.#busy.get(socket)?.filter((res) => res.headersSent) ?? [];
+    const begun = answersOn(socket).filter((res) => res.headersSent);
     if (begun.some((res) => !res.writableEnded)) socket.destroy();
     else if (begun.length > 0) socket.destroySoon();
     else socket.end(rawAnswer(live.snapshot.dialect, fault), () => socket.destroySoon());

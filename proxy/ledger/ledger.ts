@@ -16,6 +16,7 @@ import type { ModelStore, SpendReader, Store } from '../store/store.ts';
 import { Journal } from './journal.ts';
 import type { LedgerEvent } from './ledger-event.ts';
 import { OldSegments } from './old-segments.ts';
+import { OpenBegins } from './open-begins.ts';
 import { recoverJournal } from './recover.ts';
 import type { Recovered } from './recover.ts';
 import { Shipper } from './shipper.ts';
@@ -112,11 +113,6 @@ function unusable(dir: string, cause: Error): Error {
   );
 }
 
-interface OpenBegin {
-  readonly segment: number;
-  readonly entry: SpendBegin;
-}
-
 class JournalLedger implements Ledger {
   readonly #dir: string;
   readonly #lock: DirectoryLock;
@@ -127,7 +123,7 @@ class JournalLedger implements Ledger {
   readonly #clock: Clock;
   readonly #recovered: Recovered;
   readonly #old: OldSegments;
-  readonly #open = new Map<string, OpenBegin>();
+  readonly #open = new OpenBegins();
   /** The segment being written. */
   #current: number;
   #retiring: Promise<void> | null = null;
@@ -171,7 +167,7 @@ class JournalLedger implements Ledger {
   }
 
   begin(entry: SpendBegin): Promise<void> {
-    this.#open.set(entry.requestId, { segment: this.#journal.end.segment, entry });
+    this.#open.set({ segment: this.#journal.end.segment, entry });
     const begun = this.#journal.begin(entry.requestId, beginLine(entry));
     begun.catch(() => this.#open.delete(entry.requestId));
     return begun;
@@ -286,12 +282,12 @@ class JournalLedger implements Ledger {
   #carryForward(): void {
     const stale = this.#current - SEGMENTS_HELD;
     if (this.#old.oldest >= stale) return;
-    for (const [requestId, { segment, entry }] of this.#open) {
+    for (const { segment, entry } of this.#open.values()) {
       if (segment >= stale) continue;
       const now = { segment: this.#journal.end.segment, entry };
-      const carried = this.#journal.begin(requestId, beginLine(entry));
+      const carried = this.#journal.begin(entry.requestId, beginLine(entry));
       carried.then(
-        () => this.#open.has(requestId) && this.#open.set(requestId, now),
+        () => this.#open.has(entry.requestId) && this.#open.set(now),
         () => undefined, // it is tried again after the next shipment
       );
     }

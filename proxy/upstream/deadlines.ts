@@ -1,17 +1,18 @@
 // The four clocks of every running exchange, on one coarse timer: 10,000 streams cost one walk over a Set per tick
 // instead of 10,000 timers that are re-armed at every chunk.
+import { Roster, type Seated } from '../base/roster.ts';
 
 const TICK_MS = 50;
 
 /** Something with deadlines of its own. */
-export interface Watched {
+export interface Watched extends Seated {
   /** Called at every tick with monotonic milliseconds; acts when a deadline has passed. */
   check(nowMs: number): void;
 }
 
 /** Ticks while there is something to watch; deadlines are met within one tick (50 ms). */
 export class Deadlines {
-  readonly #watched = new Set<Watched>();
+  readonly #watched = new Roster<Watched>();
   readonly #mono: () => number;
   #timer: NodeJS.Timeout | null = null;
 
@@ -40,6 +41,6 @@ export class Deadlines {
       return;
     }
     const now = this.#mono();
-    for (const one of this.#watched) one.check(now);
+    this.#watched.forEach((one) => one.check(now));
   }
 }

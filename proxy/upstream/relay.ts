@@ -103,6 +103,7 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
   readonly #onClose = (): void => this.#clientGone();
   readonly #onDrain = (): void => this.#resume();
 
+  seat = -1; // on the roster of deadlines
   #phase: 'connecting' | 'waiting' | 'gathering' | 'flowing' | 'ended' = 'connecting';
   #controller: Dispatcher.DispatchController | null = null;
   #head: ResponseHead | null = null;

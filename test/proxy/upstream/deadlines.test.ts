@@ -8,6 +8,7 @@ function checkedUntil(t: Test, deadlines: Deadlines, seen: (nowMs: number) => bo
   t.teardown(() => clearInterval(alive));
   return new Promise((resolve) => {
     const one: Watched = {
+      seat: -1,
       check: (nowMs) => {
         if (seen(nowMs)) resolve(one);
       },
@@ -20,7 +21,7 @@ t.test('everything that is watched is checked at each tick, with the clock that 
   let now = 1_000;
   const deadlines = new Deadlines(() => now);
   const seen: number[] = [];
-  const other: Watched = { check: (nowMs) => void seen.push(nowMs) };
+  const other: Watched = { seat: -1, check: (nowMs) => void seen.push(nowMs) };
   deadlines.add(other);
   const one = await checkedUntil(t, deadlines, (nowMs) => {
     t.equal(nowMs, now);
@@ -36,10 +37,10 @@ t.test('everything that is watched is checked at each tick, with the clock that 
 
 t.test('what has been let go is not checked, also when it goes in the middle of a tick', async (t) => {
   const deadlines = new Deadlines(() => 0);
-  const victim: Watched = { check: () => t.fail('checked after it was let go') };
-  const first: Watched = { check: () => deadlines.delete(victim) };
-  deadlines.add(first);
+  const victim: Watched = { seat: -1, check: () => t.fail('checked after it was let go') };
+  const first: Watched = { seat: -1, check: () => deadlines.delete(victim) };
   deadlines.add(victim);
+  deadlines.add(first); // the latest is looked at first
   await checkedUntil(t, deadlines, () => true);
   t.equal(deadlines.size, 2);
 });
@@ -58,7 +59,7 @@ t.test('a thousand exchanges cost one timer', async (t) => {
   const last = checkedUntil(t, deadlines, () => true);
   const before = timers();
   let checks = 0;
-  const many = Array.from({ length: 1_000 }, (): Watched => ({ check: () => void (checks += 1) }));
+  const many = Array.from({ length: 1_000 }, (): Watched => ({ seat: -1, check: () => void (checks += 1) }));
   for (const one of many) deadlines.add(one);
   t.equal(timers(), before);
   await last;
