@@ -15,6 +15,7 @@ import { Fault } from '../errors/fault.ts';
 import { readResponseHead, type ResponseHead } from '../wire/response-headers.ts';
 import type { Deadlines, Watched } from './deadlines.ts';
 import { failureOf } from './failures.ts';
+import { Outlet } from './outlet.ts';
 import { NOTHING_READ, tapFor, type Reading, type Tap } from './tap.ts';
 
 /** One upstream request, ready to send. */
@@ -76,8 +77,6 @@ export interface Outcome {
 
 /** Answers up to this size are gathered: head and body leave in one write, and the cost header can be exact. */
 const GATHER_BYTES = 262_144;
-/** Above this, copying into a string costs more than the second buffer of a writev. */
-const ONE_WRITE_BYTES = 16_384;
 /** A client that does not read its error event is cut all the same. */
 const LAST_WORDS_MS = 5_000;
 
@@ -110,6 +109,7 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
   #status = 0;
   #statusText = '';
   #tap: Tap | null = null;
+  #outlet: Outlet | null = null;
   #gathered: Buffer[] = [];
   #held: Buffer | null = null; // the last chunk so far of an answer whose length is announced
   #bytes = 0;
@@ -270,10 +270,10 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
   #flow(): void {
     this.#phase = 'flowing';
     this.#res.on('drain', this.#onDrain);
-    this.#writeHead([]);
+    this.#outlet = this.#writeHead([]);
   }
 
-  #writeHead(extra: readonly string[]): void {
+  #writeHead(extra: readonly string[]): Outlet {
     const head = this.#head as ResponseHead;
     const list = head.pass;
     const streams = (this.#tap as Tap).streams;
@@ -284,6 +284,7 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
     list.push(...this.#own.ownHeaders(this.#status, this.#upstreamMs(this.#phase === 'flowing')), ...extra);
     if (this.#statusText === '') this.#res.writeHead(this.#status, list);
     else this.#res.writeHead(this.#status, this.#statusText, list);
+    return new Outlet(this.#res);
   }
 
   #upstreamMs(flowing: boolean): number {
@@ -296,7 +297,7 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
       out = this.#held;
       this.#held = chunk;
     }
-    if (out !== null && !this.#res.write(out) && controller !== null && !this.#paused) {
+    if (out !== null && !(this.#outlet as Outlet).write(out) && controller !== null && !this.#paused) {
       this.#paused = true;
       controller.pause();
     }
@@ -360,16 +361,11 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
       const body =
         this.#gathered.length === 1 ? (this.#gathered[0] as Buffer) : Buffer.concat(this.#gathered);
       const bodiless = this.#status === 204 || this.#status === 304;
-      this.#writeHead(bodiless ? extra : ['content-length', String(body.length), ...extra]);
-      // As latin1 text Node puts head and body into one write; as a Buffer it is a writev of two (5 us more).
-      if (body.length <= ONE_WRITE_BYTES) res.end(body.toString('latin1'), 'latin1');
-      else res.end(body);
-    } else if (fault === null) {
-      if (this.#held === null) res.end();
-      else res.end(this.#held);
-    } else if ((this.#tap as Tap).streams && !(this.#tap as Tap).opaque) {
+      this.#writeHead(bodiless ? extra : ['content-length', String(body.length), ...extra]).end(body);
+    } else if (fault === null) (this.#outlet as Outlet).end(this.#held);
+    else if ((this.#tap as Tap).streams && !(this.#tap as Tap).opaque) {
       const cut = setTimeout(() => res.destroy(), LAST_WORDS_MS).unref();
-      res.write(errorEvent(fault, this.#call.family), () => {
+      (this.#outlet as Outlet).write(errorEvent(fault, this.#call.family), () => {
         clearTimeout(cut);
         res.destroy();
       });
