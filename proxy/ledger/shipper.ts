@@ -5,7 +5,9 @@ import type { Position } from '../store/segments.ts';
 import type { Store } from '../store/store.ts';
 import type { LedgerEvent } from './ledger-event.ts';
 
-const PAUSE_MS = 25; // at 1,000 requests/s a batch of 25 rows, so a commit's fsync is shared by them
+// The longer the pause, the more rows share a commit, its fsync and the pages of the indexes (12.6 us of CPU per row at
+// 25 ms). Nobody waits for it: a reader asks for the barrier.
+const PAUSE_MS = 200;
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 10_000;
 
