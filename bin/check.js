@@ -8,6 +8,7 @@ const CHECKS = [
   ['unused code', 'knip', []],
   ['import layers', 'tap', ['--disable-coverage', '--reporter=terse', 'test/meta/layers.test.ts']],
   ['generated configuration types and docs', 'node', ['config/generate.ts', '--check']],
+  ['assembled string scan', 'node', ['bin/assemble.js', '--check']],
   ['generated chart schema', 'node', ['charts/generate.ts', '--check']],
 ];
 

@@ -1,6 +1,7 @@
 // Skips JSON values over bytes, validating them by RFC 8259 as strictly as JSON.parse does: no object is built, no
 // call recurses, each byte is read once. The grammar of peek.ts; it expects valid UTF-8 and never quotes the body.
 import type { Buffer } from 'node:buffer';
+import { StringScan } from './string-scan.ts';
 
 /** Where and why a skip ended early; the functions below fill it in and return -1. */
 export interface Stop {
@@ -35,21 +36,38 @@ export function skipSpace(body: Buffer, i: number): number {
   return i;
 }
 
+/** Strings are left to the wide scan after this many bytes: a call into it and its copy cost as much as 50 bytes here. */
+const SHORT_BYTES = 64;
+const LONG_STRINGS = new StringScan();
+
+/** Forgets the body before; see StringScan. */
+export function openBody(): void {
+  LONG_STRINGS.open();
+}
+
 /** Skips the string whose opening quote is at `i`. @returns the offset after its closing quote, or -1 */
 export function skipString(body: Buffer, i: number, stop: Stop): number {
   const end = body.length;
   if (body[i] !== QUOTE) return stopAt(stop, i, 'a string');
   i++;
+  let soft = Math.min(end, i + SHORT_BYTES);
   for (;;) {
     let c = 0;
     // Letters first: of the bytes of a prompt they are the most, and one comparison lets them pass.
     while (
-      i < end &&
+      i < soft &&
       ((c = body[i] as number) > BACKSLASH || (c > QUOTE && c < BACKSLASH) || c === 0x20 || c === 0x21)
     ) {
       i++;
     }
-    if (i >= end) return stopAt(stop, end, 'the end of a string');
+    if (i >= soft) {
+      if (soft === end) return stopAt(stop, end, 'the end of a string');
+      const after = LONG_STRINGS.skip(body, i);
+      if (after >= 0) return after;
+      i = ~after;
+      soft = end;
+      continue;
+    }
     if (c === QUOTE) return i + 1;
     if (c !== BACKSLASH) return stopAt(stop, i, 'an escape in place of the raw control character');
     const next = skipEscape(body, i);

@@ -2,7 +2,15 @@
 // object. It accepts exactly what JSON.parse accepts on valid UTF-8; it never changes a byte, never recurses, and
 // its sentences never quote what the client wrote. Stands between the read body and splice.ts, which edits it.
 import { isUtf8, type Buffer } from 'node:buffer';
-import { describeStop, skipColon, skipSpace, skipString, skipValue, type Stop } from './json-skip.ts';
+import {
+  describeStop,
+  openBody,
+  skipColon,
+  skipSpace,
+  skipString,
+  skipValue,
+  type Stop,
+} from './json-skip.ts';
 
 /** The top-level members to report: by exact name or by prefix of the name. */
 export interface Wanted {
@@ -84,6 +92,7 @@ export function peek(body: Buffer, wanted: Wanted, maxDepth: number): Peeked {
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     return refused('not_json', 0, 'The body begins with a byte order mark; send JSON without one.', members);
   }
+  openBody();
   let i = skipSpace(body, 0);
   if (body[i] !== OPEN_BRACE) return notObject(body, i, maxDepth, stop) ?? stopped();
   const open = i + 1;

@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
-import { isInert, SCHEMA } from '../../config/schema.ts';
+import { isInert, OWN_WORDS, SCHEMA } from '../../config/schema.ts';
 import type { SchemaNode } from '../../config/schema.ts';
 import { Findings } from '../../config/findings.ts';
 import { treeOf } from '../../config/tree.ts';
@@ -51,6 +52,12 @@ t.test('every key is described, shown by an example, and accepts its example and
     }
   }
   t.ok(count > 500, `${count} keys`);
+});
+
+t.test('the schema is one: a start does not look', async (t) => {
+  const ajv = new Ajv2020({ allowUnionTypes: true });
+  ajv.addVocabulary([...OWN_WORDS]);
+  t.ok(ajv.validateSchema(SCHEMA), ajv.errorsText());
 });
 
 t.test('an empty file gets every default', async (t) => {

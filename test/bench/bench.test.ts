@@ -1,0 +1,86 @@
+// The bench as a command: a short run gives a table with a row for each peer, its page keeps what it did not write,
+// and what is wrong ends it. Figures are not judged here.
+import { execFile } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { withSections } from '../../bench/harness/page.ts';
+import { MessageReader } from '../../bench/harness/message-reader.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const run = (...args: string[]): Promise<{ stdout: string; stderr: string }> =>
+  promisify(execFile)(process.execPath, [join(ROOT, 'bench/run.ts'), ...args], { cwd: ROOT });
+
+t.test('a quick run of small calls gives a row for the bare relay and one for the proxy', async (t) => {
+  const sizes = ['--requests', '200', '--connections', '4', '--rounds', '1'];
+  const peers = ['--peer', 'bare', '--peer', 'throughline'];
+  const { stdout } = await run('--quick', '--scenario', 'small-json', ...sizes, ...peers);
+  const cells = stdout
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) => line.split('|').map((cell) => cell.trim()));
+  const named = (start: string): string[] | undefined => cells.find((row) => row[1]?.startsWith(start));
+  for (const name of ['bare node:http', 'throughline, everything on']) {
+    const row = named(name);
+    t.ok(Number(row?.[2]) > 0, `${name} used CPU`);
+    t.ok(Number(row?.[5]) > 0, `${name} took time`);
+    t.ok(Number(row?.[7]) > 20, `${name} holds memory`);
+  }
+  t.equal(named('nginx'), undefined, 'a peer that was not asked for is not run');
+  t.match(stdout, /Linux .*Node \d+/, 'machine and versions stand below the table');
+});
+
+t.test('what cannot be asked for ends the run with a sentence that says what can', async (t) => {
+  await t.rejects(run('--scenario', 'small'), {
+    code: 1,
+    stderr: /no scenario small; there are small-json, /,
+  });
+  await t.rejects(run('--quick', '--write'), { code: 1, stderr: /--write takes full figures only/ });
+  await t.rejects(run('--requests', '0'), { code: 1, stderr: /--requests takes a whole number above 0/ });
+});
+
+t.test('a section replaces its older self and nothing else of the page', (t) => {
+  const begin = '<!-- figures: begin (npm run bench -- --write) -->';
+  const page = `# P\n\nbefore\n\n${begin}\n\n### a\n\nold a\n\n### b\n\nold b\n\n<!-- figures: end -->\n\nafter\n`;
+  const next = withSections(page, [
+    { name: 'b', text: 'new b' },
+    { name: 'c', text: 'new c' },
+  ]);
+  t.equal(next, page.replace('old b\n', 'new b\n\n### c\n\nnew c\n'));
+  t.throws(() => withSections('# P\n', []), /lost its marks/);
+  t.end();
+});
+
+t.test('messages are read the same however the bytes are cut', (t) => {
+  const wire = Buffer.from(
+    'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc' +
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5;x=1\r\nhello\r\n1A\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nt: 1\r\n\r\n' +
+      'HTTP/1.1 204 No\r\ncontent-length: 0\r\n\r\n',
+  );
+  for (let size = 1; size <= wire.length; size += 1) {
+    const seen: string[] = [];
+    let body = '';
+    const reader = new MessageReader({
+      onHead: (head) => seen.push(head.slice(9, 12)),
+      onBody: (bytes) => (body += bytes.toString()),
+      onEnd: () => {
+        seen.push(body);
+        body = '';
+      },
+    });
+    for (let i = 0; i < wire.length; i += size) reader.push(wire.subarray(i, i + size));
+    t.same(
+      seen,
+      ['200', 'abc', '200', 'helloabcdefghijklmnopqrstuvwxyz', '204', ''],
+      `${size} bytes at a time`,
+    );
+  }
+  t.throws(
+    () =>
+      new MessageReader({ onHead: () => 0, onBody: () => 0, onEnd: () => 0 }).push(
+        Buffer.from('HTTP/1.1 200\r\n\r\n'),
+      ),
+    /without a length/,
+  );
+  t.end();
+});
