@@ -36,3 +36,4 @@ server.listen(0, '127.0.0.1', () => {
   const address = server.address();
   if (typeof address === 'object' && address !== null) process.send?.({ port: address.port });
 });
+process.on('disconnect', () => process.exit()); // never outlive a driver that was killed

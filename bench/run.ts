@@ -1,120 +1,132 @@
-// `npm run bench`: CPU microseconds per request of the proxy, everything switched on, beside a bare relay on the same
-// Node, in one run and interleaved. CPU is user + system time of all threads of the process, from /proc/PID/stat.
-import { fork, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+// `npm run bench`: plays scenarios, prints their tables and, when asked, writes them into docs/performance.md. Any
+// answer that is not complete and as expected ends the run with exit code 1.
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { load } from './load.ts';
+import { describeRun } from './harness/machine.ts';
+import { writeSections, type Section } from './harness/page.ts';
+import { ROOT } from './harness/peers.ts';
+import { unpack } from './harness/revision.ts';
+import { Bench, type Scenario, type Wanted } from './harness/scenario.ts';
+import { markdown } from './harness/table.ts';
+import { agentCode, agentProse } from './scenarios/agent.ts';
+import { hostile } from './scenarios/hostile.ts';
+import { latency } from './scenarios/latency.ts';
+import { manyModels } from './scenarios/many-models.ts';
+import { scan } from './scenarios/scan.ts';
+import { slowStreams } from './scenarios/slow-streams.ts';
+import { smallJson } from './scenarios/small-json.ts';
+import { startup } from './scenarios/startup.ts';
+import { stream } from './scenarios/stream.ts';
+
+const SCENARIOS: readonly Scenario[] = [
+  smallJson,
+  agentCode,
+  agentProse,
+  scan,
+  stream,
+  slowStreams,
+  latency,
+  manyModels,
+  startup,
+  hostile,
+];
+
+const USAGE = `npm run bench -- [--scenario NAME]... [--peer NAME]... [--quick] [--write] [--compare REV]...
+
+  --list            the scenarios
+  --scenario NAME   only this one; may be given several times
+  --peer NAME       only peers whose name begins so (bare, nginx, haproxy, portkey, throughline)
+  --quick           short loads: does it run, roughly how does it stand
+  --rounds N        measurements of each peer, the best counts; default 3, quick 1
+  --requests N      requests per measurement   --connections N   --streams N
+  --compare REV     the proxy of this git revision in the same run
+  --write           put the tables into docs/performance.md
+`;
 
 const { values } = parseArgs({
   options: {
-    requests: { type: 'string', default: '20000' },
-    connections: { type: 'string', default: '32' },
-    rounds: { type: 'string', default: '3' },
-    stream: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+    scenario: { type: 'string', multiple: true, default: [] },
+    peer: { type: 'string', multiple: true, default: [] },
+    compare: { type: 'string', multiple: true, default: [] },
+    quick: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+    requests: { type: 'string' },
+    connections: { type: 'string' },
+    streams: { type: 'string' },
   },
 });
 
-const TICKS_PER_SECOND = 100; // USER_HZ; fixed on Linux
-
-/** CPU seconds of a process so far. */
-function cpuSeconds(child: ChildProcess): number {
-  const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+function countOf(flag: string, text: string | undefined): number | null {
+  if (text === undefined) return null;
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw new Error(`--${flag} takes a whole number above 0, not ${text}`);
+  return Number(text);
 }
 
-function residentMb(child: ChildProcess): number {
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+function chosen(): readonly Scenario[] {
+  const unknown = values.scenario.filter((name) => !SCENARIOS.some((one) => one.name === name));
+  const known = SCENARIOS.map(({ name }) => name).join(', ');
+  if (unknown.length > 0) throw new Error(`there is no scenario ${unknown.join(', ')}; there are ${known}`);
+  return values.scenario.length === 0
+    ? SCENARIOS
+    : SCENARIOS.filter(({ name }) => values.scenario.includes(name));
 }
 
-function startWithPort(file: string, args: string[] = []): Promise<{ child: ChildProcess; port: number }> {
-  const child = fork(join(import.meta.dirname, file), args, {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  });
-  return new Promise((resolve) =>
-    child.once('message', (message: { port: number }) => resolve({ child, port: message.port })),
-  );
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-async function startProxy(
-  folder: string,
-  upstreamPort: number,
-): Promise<{ child: ChildProcess; port: number }> {
-  const config = join(folder, 'gateway.yaml');
-  writeFileSync(
-    config,
-    `model_list:
-  - model_name: bench
-    litellm_params: { model: litellm_proxy/upstream-model, api_base: "http://127.0.0.1:${upstreamPort}", api_key: sk-upstream }
-general_settings: { master_key: sk-bench, forward_client_headers_to_llm_api: true }
-`,
-  );
-  const port = await freePort();
-  const main = join(import.meta.dirname, '..', 'proxy', 'main.ts');
-  const args = ['serve', '--config', config, '--port', String(port), '--data-dir', join(folder, 'data')];
-  const child = fork(main, args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
-  await new Promise<void>((resolve) => child.stderr?.once('data', () => resolve()));
-  return { child, port };
-}
-
-const folder = mkdtempSync(join(tmpdir(), 'throughline-bench-'));
-const upstream = await startWithPort('upstream.ts');
-const bare = await startWithPort('bare-relay.ts', [`http://127.0.0.1:${upstream.port}`]);
-const proxy = await startProxy(folder, upstream.port);
-const peers = [
-  { name: 'bare node:http + undici relay', ...bare },
-  { name: 'throughline, everything on', ...proxy },
-];
-
-const question = { role: 'user', content: 'lorem ipsum dolor sit amet '.repeat(36) };
-const body = Buffer.from(
-  JSON.stringify({
-    model: 'bench',
-    messages: [question],
-    ...(values.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
-  }),
-);
-const [requests, connections, rounds] = [values.requests, values.connections, values.rounds].map(Number) as [
-  number,
-  number,
-  number,
-];
-
-for (const { port } of peers) await load({ port, connections, requests: Math.ceil(requests / 4), body }); // warm up
-const best = new Map<string, number>();
-for (let round = 0; round < rounds; round += 1) {
-  for (const { name, child, port } of peers) {
-    const before = cpuSeconds(child);
-    const good = await load({ port, connections, requests, body });
-    if (good !== requests)
-      throw new Error(`${name}: ${requests - good} of ${requests} answers were not complete`);
-    const each = ((cpuSeconds(child) - before) / requests) * 1e6;
-    best.set(name, Math.min(best.get(name) ?? Infinity, each));
+async function play(scenario: Scenario, wanted: Wanted): Promise<Section> {
+  const bench = new Bench(wanted);
+  const interrupted = (): void => {
+    bench.close();
+    process.exit(130);
+  };
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  try {
+    const where = describeRun();
+    const tables = await scenario.run(bench);
+    return { name: scenario.name, text: `${tables.map(markdown).join('\n\n')}\n\n_${where}_` };
+  } catch (error) {
+    throw new Error(`${scenario.name}: ${(error as Error).message}`, { cause: error });
+  } finally {
+    process.removeListener('SIGINT', interrupted).removeListener('SIGTERM', interrupted);
+    bench.close();
   }
 }
-const floor = best.get(peers[0]?.name ?? '') ?? NaN;
-console.log(
-  `Node ${process.versions.node}, ${values.stream ? 'streams of 100 events' : 'small JSON calls'}, body ${body.length} bytes, ${connections} connections, ${requests} requests, best of ${rounds}`,
-);
-for (const { name, child } of peers) {
-  const each = best.get(name) as number;
-  console.log(
-    `${name.padEnd(34)} ${each.toFixed(1).padStart(8)} us CPU per request  x${(each / floor).toFixed(2)}  RSS ${residentMb(child).toFixed(0)} MB`,
-  );
+
+async function main(): Promise<void> {
+  if (values.help) return console.log(USAGE);
+  if (values.list) {
+    return console.log(SCENARIOS.map(({ name, about }) => `${name.padEnd(14)}${about}`).join('\n'));
+  }
+  if (process.platform !== 'linux') throw new Error('the bench reads CPU time from /proc: it needs Linux');
+  if (values.quick && values.write) throw new Error('--write takes full figures only: leave --quick out');
+  const scenarios = chosen();
+  const folder = mkdtempSync(join(tmpdir(), 'throughline-revisions-'));
+  try {
+    const wanted: Wanted = {
+      quick: values.quick,
+      rounds: countOf('rounds', values.rounds) ?? (values.quick ? 1 : 3),
+      requests: countOf('requests', values.requests),
+      connections: countOf('connections', values.connections),
+      streams: countOf('streams', values.streams),
+      peers: values.peer,
+      revisions: values.compare.map((name) => unpack(name, folder)),
+    };
+    const sections: Section[] = [];
+    for (const scenario of scenarios) {
+      const section = await play(scenario, wanted);
+      sections.push(section);
+      console.log(`### ${section.name}\n\n${section.text}\n`);
+    }
+    if (values.write) writeSections(join(ROOT, 'docs/performance.md'), sections);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
-for (const { child } of [...peers, upstream]) child.kill('SIGKILL');
-rmSync(folder, { recursive: true, force: true });
-process.exit(0);
+
+await main().catch((error: unknown) => {
+  console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+});

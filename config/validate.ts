@@ -14,7 +14,15 @@ import type { Path, Tree } from './tree.ts';
 const check = compile();
 
 function compile() {
-  const ajv = new Ajv2020({ allErrors: true, verbose: true, useDefaults: true, allowUnionTypes: true });
+  const ajv = new Ajv2020({
+    allErrors: true,
+    verbose: true,
+    useDefaults: true,
+    allowUnionTypes: true,
+    // 45 -> 27 ms of each start: a test holds the schema against the meta-schema, and a file is validated once.
+    validateSchema: false,
+    code: { optimize: false },
+  });
   ajv.addVocabulary([...OWN_WORDS]);
   return ajv.compile(SCHEMA);
 }

@@ -1,23 +1,28 @@
 // argv, environment, signals, exit codes: the only file that reads process.env or calls process.exit.
 import { join } from 'node:path';
 import { formatIssue } from '../config/issue.ts';
-import { check } from './cli/check.ts';
-import { demoGateway } from './cli/demo-gateway.ts';
-import { explain } from './cli/explain.ts';
-import { serve } from './cli/serve.ts';
-import { start } from './cli/start.ts';
 import { UsageError, type Command, type Terminal } from './cli/terminal.ts';
 import { CannotStart, ConfigRefused } from './gateway.ts';
 import { VERSION } from './live.ts';
 
-const COMMANDS: readonly Command[] = [serve, start, check, explain, demoGateway];
+/** Loaded when asked for: `serve` needs neither the demo gateway nor what only `explain` reads. */
+const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
+  ['serve', async () => (await import('./cli/serve.ts')).serve],
+  ['start', async () => (await import('./cli/start.ts')).start],
+  ['check', async () => (await import('./cli/check.ts')).check],
+  ['explain', async () => (await import('./cli/explain.ts')).explain],
+  ['demo-gateway', async () => (await import('./cli/demo-gateway.ts')).demoGateway],
+]);
 
-const OVERVIEW = `throughline ${VERSION} - an LLM proxy that chains an agent platform to an external gateway
+async function overview(): Promise<string> {
+  const commands = await Promise.all([...COMMANDS.values()].map((load) => load()));
+  return `throughline ${VERSION} - an LLM proxy that chains an agent platform to an external gateway
 
-${COMMANDS.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}`).join('\n')}
+${commands.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}`).join('\n')}
 
   throughline COMMAND --help tells more.
 `;
+}
 
 const terminal: Terminal = {
   env: process.env,
@@ -36,14 +41,14 @@ async function run(argv: readonly string[]): Promise<number> {
   const bare = argv[0]?.startsWith('--') === true && !['--help', '--version'].includes(argv[0]);
   const [name, ...args] = bare ? ['serve', ...argv] : argv;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    terminal.out(OVERVIEW);
+    terminal.out(await overview());
     return name === undefined ? 2 : 0;
   }
   if (name === '--version' || name === '-v') {
     terminal.out(`${VERSION}\n`);
     return 0;
   }
-  const command = COMMANDS.find((one) => one.name === name);
+  const command = await COMMANDS.get(name)?.();
   if (command === undefined) throw new UsageError(`there is no command ${name} - see throughline --help`);
   if (args.includes('--help') || args.includes('-h')) {
     terminal.out(command.usage);

@@ -4,7 +4,6 @@ import { resolve } from 'node:path';
 import { startGateway, type Gateway } from '../gateway.ts';
 import { openLog, type LogHandle } from '../observe/logger.ts';
 import { configPathOf, portOf, UsageError, type Command, type Terminal } from './terminal.ts';
-import { trimHeap } from './trim-heap.ts';
 
 const USAGE = `throughline serve --config FILE [--host H] [--port N] [--data-dir DIR] [--log-level L]
 
@@ -101,12 +100,8 @@ export async function open(config: string, flags: ServeFlags, terminal: Terminal
   return { gateway, handle };
 }
 
-/** Long enough for a start to have settled (runtime models, the first shipping), short enough to meet little traffic. */
-const TRIM_AFTER_MS = 1000;
-
 /** Serves until the first stop signal has been obeyed. */
 export async function untilStopped({ gateway, handle }: Running, terminal: Terminal): Promise<number> {
-  setTimeout(trimHeap, TRIM_AFTER_MS).unref();
   await new Promise<void>((stopped) => {
     terminal.onSignal('reload', () => void gateway.reload());
     terminal.onSignal('stop', () => void gateway.stop().then(stopped));

@@ -1,5 +1,7 @@
 // The embedded store as the main thread sees it: questions to a worker thread, answers as promises. No database work
 // happens on this thread, so no request ever waits for a disk. A worker that dies is replaced by the next question.
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Secret } from '../../config/secret.ts';
 import type { Position } from './segments.ts';
@@ -96,8 +98,11 @@ export class SqliteStore implements Store {
   #start(): Worker {
     const { file, journal, saltKey } = this.#options;
     const workerData: WorkerSettings = { file, journal, saltKey: saltKey?.reveal() ?? null };
-    // Nothing of the process is inherited: neither its environment (secrets) nor loaders of a test runner.
-    const worker = new Worker(WORKER_URL, { workerData, env: {}, execArgv: [], name: 'throughline-store' });
+    // Nothing of the process is inherited, neither its environment (secrets) nor loaders of a test runner, but the
+    // compile cache: without it each thread that strips types holds 15 MB for that.
+    const cache = getCompileCacheDir();
+    const env = cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) };
+    const worker = new Worker(WORKER_URL, { workerData, env, execArgv: [], name: 'throughline-store' });
     worker.unref();
     worker.on('message', (reply: Reply) => this.#receive(worker, reply));
     worker.on('error', (error: Error) => this.#lose(worker, error.message));

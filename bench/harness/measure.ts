@@ -1,0 +1,105 @@
+// The one measurement that most scenarios share: CPU of each peer's whole process tree under the same load, in turn,
+// several times, the best of each. It never divides by what was not answered in full.
+import type { LoadJob } from '../client.ts';
+import { BARE, OURS, type Running } from './peers.ts';
+import { cpuSeconds, quiet, residentMb } from './processes.ts';
+import type { Bench } from './scenario.ts';
+
+export interface Measured {
+  readonly name: string;
+  /** Microseconds of CPU per unit; NaN of the upstream itself. */
+  readonly cpuUs: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly residentMb: number;
+  readonly wallMs: number;
+}
+
+/** A load on one peer: everything but its port. */
+export type Load = Omit<LoadJob, 'kind' | 'port'>;
+
+export interface Plan {
+  readonly peers: readonly Running[];
+  /** Of the direct way; null leaves it out. */
+  readonly upstreamPort: number | null;
+  load(peer: Pick<Running, 'headers'>): Load;
+  /** What the CPU is divided by, for each request: 1, events, bytes. */
+  readonly unitsPerRequest: number;
+}
+
+const NO_HEADERS = { headers: '' };
+
+/** Warms every peer up with a quarter of the load, then measures in turn. @throws Error on an answer that is not right */
+export async function measureCpu(bench: Bench, plan: Plan): Promise<Measured[]> {
+  const best = new Map<string, Measured>();
+  const keep = (one: Measured): void => {
+    const before = best.get(one.name);
+    const isBetter =
+      before === undefined || one.cpuUs < before.cpuUs || (isNaN(one.cpuUs) && one.p50Ms < before.p50Ms);
+    const memory = Math.max(one.residentMb, before?.residentMb ?? 0);
+    best.set(one.name, { ...(isBetter ? one : before), residentMb: memory });
+  };
+  for (const peer of plan.peers) {
+    const load = plan.load(peer);
+    const requests = Math.max(load.connections, Math.ceil(load.requests / 4));
+    await job(bench, peer.name, { ...load, requests }, peer.port);
+  }
+  for (let round = 0; round < bench.wanted.rounds; round += 1) {
+    if (plan.upstreamPort !== null) {
+      const { wallMs, seen } = await job(bench, 'direct', plan.load(NO_HEADERS), plan.upstreamPort);
+      const [p50Ms, p99Ms] = [seen[0]?.wholeP50Ms ?? NaN, seen[0]?.wholeP99Ms ?? NaN];
+      keep({ name: 'direct', cpuUs: NaN, p50Ms, p99Ms, residentMb: NaN, wallMs });
+    }
+    for (let step = 0; step < plan.peers.length; step += 1) {
+      // Another one begins each round, so that nobody always follows the same neighbour.
+      const peer = plan.peers[(step + round) % plan.peers.length] as Running;
+      keep(await measureOne(bench, peer, plan));
+    }
+  }
+  const names = [...(plan.upstreamPort === null ? [] : ['direct']), ...plan.peers.map(({ name }) => name)];
+  return names.map((name) => best.get(name) as Measured);
+}
+
+async function measureOne(bench: Bench, peer: Running, plan: Plan): Promise<Measured> {
+  const load = plan.load(peer);
+  const { pid } = peer.program;
+  await quiet(pid);
+  const before = cpuSeconds(pid);
+  const { wallMs, seen } = await job(bench, peer.name, load, peer.port);
+  const memory = residentMb(pid);
+  await quiet(pid);
+  const cpuUs = ((cpuSeconds(pid) - before) * 1e6) / (load.requests * plan.unitsPerRequest);
+  const [p50Ms, p99Ms] = [seen[0]?.wholeP50Ms ?? NaN, seen[0]?.wholeP99Ms ?? NaN];
+  return { name: peer.name, cpuUs, p50Ms, p99Ms, residentMb: memory, wallMs };
+}
+
+/** A load whose failure names the peer. */
+async function job(bench: Bench, name: string, load: Load, port: number) {
+  return bench.client({ kind: 'load', port, ...load }).catch((error: unknown) => {
+    throw new Error(`${name}: ${(error as Error).message}`, { cause: error });
+  });
+}
+
+/** CPU of `name` in the run; NaN when it did not run. */
+const cpuOf = (all: readonly Measured[], name: string): number =>
+  all.find((one) => one.name === name)?.cpuUs ?? NaN;
+
+/** Rows with the CPU, its ratios to the bare relay and to nginx, latency under this load, and memory. */
+export function cpuRows(all: readonly Measured[], digits = 1): string[][] {
+  const times = (one: number, other: number): string => fixed(one / other, 2);
+  return all.map(({ name, cpuUs, p50Ms, p99Ms, residentMb }) => [
+    name.startsWith(OURS) ? `${name}, everything on` : name,
+    fixed(cpuUs, digits),
+    times(cpuUs, cpuOf(all, BARE)),
+    times(cpuUs, cpuOf(all, 'nginx')),
+    fixed(p50Ms, 2),
+    fixed(p99Ms, 2),
+    fixed(residentMb, 0),
+  ]);
+}
+
+export const CPU_COLUMNS = ['x bare relay', 'x nginx', 'p50 ms', 'p99 ms', 'RSS MB'] as const;
+
+/** A number for a cell; a dash for what was not measured. */
+export const fixed = (value: number, digits: number): string =>
+  Number.isFinite(value) ? value.toFixed(digits) : '-';

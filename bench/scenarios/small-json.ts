@@ -1,0 +1,35 @@
+// A small call: 1 KB in, 0.5 KB out, 32 connections.
+import { requestOf, smallBody } from '../harness/bodies.ts';
+import { CPU_COLUMNS, cpuRows, measureCpu } from '../harness/measure.ts';
+import type { Scenario } from '../harness/scenario.ts';
+
+export const smallJson: Scenario = {
+  name: 'small-json',
+  about: '1 KB in, 0.5 KB out, 32 connections: CPU per request',
+  run: async (bench) => {
+    const upstreamPort = await bench.upstream('json');
+    const peers = await bench.start(bench.peers(['bare', 'nginx', 'haproxy', 'Portkey']), upstreamPort);
+    const body = smallBody();
+    const connections = bench.wanted.connections ?? 32;
+    const requests = bench.count(20_000, 3_000);
+    const measured = await measureCpu(bench, {
+      peers,
+      upstreamPort,
+      unitsPerRequest: 1,
+      load: (peer) => ({
+        connections,
+        requests,
+        request: requestOf(body, peer),
+        expected: { status: 200, events: null, stamped: false },
+      }),
+    });
+    return [
+      {
+        title: `Small JSON call: ${body.length} bytes in, ${connections} connections, ${requests} requests, best of ${bench.wanted.rounds}`,
+        columns: ['', 'CPU us per request', ...CPU_COLUMNS],
+        rows: cpuRows(measured),
+        notes: bench.notes,
+      },
+    ];
+  },
+};
