@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress, type ZlibOptions } from 'node:zlib';
 import { Fault } from '../errors/fault.ts';
+import { roomyBuffer } from '../wire/headroom.ts';
 import type { Exchange } from './exchange.ts';
 
 /** How much of a refused body is read and thrown away, so that the client gets to read the answer. */
@@ -67,7 +68,7 @@ function collect(req: IncomingMessage, announced: number, limitBytes: number): P
         leave();
         reject(tooLarge(limitBytes));
       } else if (announced > chunk.length) {
-        target ??= Buffer.allocUnsafe(announced);
+        target ??= roomyBuffer(announced);
         chunk.copy(target, at);
       } else chunks.push(chunk);
     };

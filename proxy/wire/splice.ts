@@ -1,6 +1,7 @@
 // Replaces, removes and appends top-level members of a JSON body by their byte offsets; every other byte stays as the
 // client sent it, number spelling and white space included. Stands after peek.ts, before the body goes upstream.
 import { Buffer } from 'node:buffer';
+import { headroomOf } from './headroom.ts';
 import type { Member, PeekedBody } from './peek.ts';
 
 /** One change of a body. `value` is JSON text and is not checked again. */
@@ -71,7 +72,8 @@ function removalCuts(removed: readonly Member[]): Cut[] {
 }
 
 /**
- * A copy of `body` with `cuts` made, in one allocation.
+ * `body` with `cuts` made: a copy in one allocation; or, when there is room before it (headroom.ts), the same memory
+ * changed in place, and then `body` itself must not be read any more.
  * @throws RangeError when two cuts overlap
  */
 export function applyCuts(body: Buffer, cuts: readonly Cut[]): Buffer {
@@ -79,8 +81,10 @@ export function applyCuts(body: Buffer, cuts: readonly Cut[]): Buffer {
   let size = body.length;
   for (const { start, end, insert } of sorted) {
     size -= end - start;
-    for (const piece of insert) size += typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
+    for (const piece of insert) size += sizeOf(piece);
   }
+  const room = headroomOf(body);
+  if (size - body.length <= room && room > 0) return cutInPlace(body, sorted, size, room);
   const result = Buffer.allocUnsafe(size);
   let from = 0;
   let to = 0;
@@ -94,4 +98,37 @@ export function applyCuts(body: Buffer, cuts: readonly Cut[]): Buffer {
   }
   body.copy(result, to, from);
   return result;
+}
+
+const sizeOf = (piece: string | Buffer): number =>
+  typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
+
+/** What lies behind the last cut stays where it is; what lies before moves towards or away from it. */
+function cutInPlace(body: Buffer, sorted: readonly Cut[], size: number, room: number): Buffer {
+  const memory = Buffer.from(body.buffer, body.byteOffset - room, room + body.length);
+  const first = memory.length - size;
+  const moves: { readonly to: number; readonly start: number; readonly end: number }[] = [];
+  const inserts: { readonly to: number; readonly piece: string | Buffer }[] = [];
+  let from = 0;
+  let to = first;
+  for (const { start, end, insert } of sorted) {
+    if (start < from) throw new RangeError('two edits of the same bytes');
+    if (start > from) moves.push({ to, start: room + from, end: room + start });
+    to += start - from;
+    for (const piece of insert) {
+      inserts.push({ to, piece });
+      to += sizeOf(piece);
+    }
+    from = end;
+  }
+  // Those that move back go first, the rearmost before the others, then those that move forward, the foremost before
+  // the others: so none is written over before it has moved.
+  for (const move of moves.toReversed())
+    if (move.to > move.start) memory.copyWithin(move.to, move.start, move.end);
+  for (const move of moves) if (move.to < move.start) memory.copyWithin(move.to, move.start, move.end);
+  for (const { to: at, piece } of inserts) {
+    if (typeof piece === 'string') memory.write(piece, at);
+    else piece.copy(memory, at);
+  }
+  return memory.subarray(first);
 }
