@@ -21,11 +21,13 @@ export const demoGateway: Command = {
     const options = { port: { type: 'string' }, host: { type: 'string' } } as const;
     const { values } = parseArgs({ args: [...args], options });
     const host = values.host ?? '127.0.0.1';
-    const demo = await startDemoGateway({ host, port: portOf(values.port, terminal, 4010) }).catch(
-      (error: Error) => {
-        throw new CannotStart(error.message);
-      },
-    );
+    const demo = await startDemoGateway({
+      host,
+      port: portOf(values.port, terminal, 4010),
+      keepSeen: 1,
+    }).catch((error: Error) => {
+      throw new CannotStart(error.message);
+    });
     terminal.out(
       `demo gateway: proxy-type api_base ${demo.url}, compat-type api_base ${demo.url}/compat/v1\n`,
     );

@@ -48,11 +48,13 @@ export const start: Command = {
 };
 
 async function demoOnItsPort(): Promise<DemoGateway> {
-  return startDemoGateway({ host: '127.0.0.1', port: DEMO_PORT }).catch((error: NodeJS.ErrnoException) => {
-    throw new CannotStart(
-      `the demo gateway needs port ${DEMO_PORT} (${error.code ?? error.message}) - free it, or serve your own --config`,
-    );
-  });
+  return startDemoGateway({ host: '127.0.0.1', port: DEMO_PORT, keepSeen: 1 }).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw new CannotStart(
+        `the demo gateway needs port ${DEMO_PORT} (${error.code ?? error.message}) - free it, or serve your own --config`,
+      );
+    },
+  );
 }
 
 /** The sample names its key itself; a key left in the shell would only make the printed one wrong. */

@@ -15,6 +15,8 @@ import { createResponder } from './respond.ts';
 /** How to start a demo gateway; everything has a default. Clocks: slowMs 2,000, eventIntervalMs 50, stallMs 600,000. */
 export interface DemoOptions extends Partial<DemoClocks> {
   /** Default 127.0.0.1. */
+  /** How many requests `seen` keeps, at most 10,000 (default); a gateway nobody looks into needs none of them. */
+  readonly keepSeen?: number;
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
@@ -75,7 +77,7 @@ export async function startDemoGateway(options: DemoOptions = {}): Promise<DemoG
   const { slowMs = 2_000, eventIntervalMs = 50, stallMs = 600_000 } = options;
   const clocks: DemoClocks = { slowMs, eventIntervalMs, stallMs };
   const respond = createResponder(randomBytes(4).toString('hex'), acceptKeys);
-  const seen = new Recent<SeenRequest>(SEEN_COUNT, SEEN_BYTES);
+  const seen = new Recent<SeenRequest>(Math.min(options.keepSeen ?? SEEN_COUNT, SEEN_COUNT), SEEN_BYTES);
   let serial = 0;
   let gate = Promise.withResolvers<void>();
   const released = (): Promise<void> => gate.promise;
