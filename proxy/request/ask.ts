@@ -15,7 +15,7 @@ import {
 } from '../wire/peek.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Exchange } from './exchange.ts';
-import { identify, type Identity } from './identity.ts';
+import { identify, isObject, type Identity } from './identity.ts';
 
 /** The body with its marked members: JSON or a form. */
 export type AskBody =
@@ -164,8 +164,4 @@ function streamOf(value: unknown, kind: AskBody['kind']): boolean {
   if (typeof value === 'boolean') return value;
   if (kind === 'form' && typeof value === 'string') return /^(true|1)$/i.test(value);
   throw new Fault('invalid_member', '`stream` must be true or false.', { param: 'stream' });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

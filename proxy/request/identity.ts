@@ -164,6 +164,7 @@ function firstText(values: readonly unknown[]): string | null {
   return null;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+/** A JSON object: neither null nor a list. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

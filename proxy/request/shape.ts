@@ -27,8 +27,8 @@ export function shape(x: Exchange, ask: Ask, picked: Picked, explainer?: Explain
   const asksUsage = wantsUsageEvent(x, ask);
   const changes = bodyChanges(x, ask, picked, asksUsage);
   if (explainer !== undefined) changes.forEach((change) => explainer.body(change));
-  const streamed = ask.stream && asksUsage && x.live.snapshot.alwaysIncludeStreamUsage !== true;
-  const more = { body: changedBody(ask, changes, picked), stripUsage: streamed, stream: ask.stream };
+  const stripUsage = asksUsage && x.live.snapshot.alwaysIncludeStreamUsage !== true;
+  const more = { body: changedBody(ask, changes, picked), stripUsage, stream: ask.stream };
   return callFor(x, ask.endpoint, picked, ask.endpoint.path, ask.identity.sessionId, more, explainer);
 }
 
@@ -104,11 +104,12 @@ function bodyChanges(x: Exchange, ask: Ask, picked: Picked, asksUsage: boolean):
   const changes: BodyChange[] = [];
   const { route } = picked.target;
   const { brand } = x.live.snapshot.dialect;
-  if (ask.bodyModel === null) changes.push({ member: 'model', change: 'added', why: 'the path names it' });
-  else if (ask.bodyModel !== picked.upstreamModel) {
-    changes.push({ member: 'model', change: 'replaced', why: `upstream name of ${route.group}` });
-  }
   const names = ask.body.kind === 'json' ? ask.body.peeked.members : ask.body.peeked.fields;
+  const has = (member: string): boolean => names.some(({ name }) => name === member);
+  if (ask.bodyModel !== picked.upstreamModel) {
+    const why = ask.bodyModel === null ? 'the path names it' : `upstream name of ${route.group}`;
+    changes.push({ member: 'model', change: has('model') ? 'replaced' : 'added', why });
+  }
   for (const { name } of names) {
     if (name === 'user')
       changes.push({ member: name, change: 'removed', why: 'recorded as end user, not forwarded' });
@@ -121,7 +122,7 @@ function bodyChanges(x: Exchange, ask: Ask, picked: Picked, asksUsage: boolean):
     }
   }
   if (asksUsage) {
-    const change = names.some(({ name }) => name === 'stream_options') ? 'replaced' : 'added';
+    const change = has('stream_options') ? 'replaced' : 'added';
     changes.push({ member: 'stream_options', change, why: 'asks for the usage event' });
   }
   return changes;

@@ -327,3 +327,14 @@ t.test('slashes and odd characters of an upstream name are verbatim', async (t) 
   await chat(odd, 'compat');
   t.equal(modelSeen(odd), 'a//b/c:d@2024 "x" é/');
 });
+
+t.test('a model in the path wins over an empty one in the body', async (t) => {
+  const rig = await startRig(t);
+  for (const model of [null, '', 'nobody']) {
+    const body = { model, messages: [{ role: 'user', content: 'one' }] };
+    const answer = await send(rig.url, 'POST', '/engines/compat/chat/completions', body);
+    t.equal(answer.status, 200, answer.text);
+    const { model: sent } = JSON.parse(lastSeen(rig).body.toString()) as { model: unknown };
+    t.equal(sent, 'acme/demo', `${JSON.stringify(model)} is replaced`);
+  }
+});
