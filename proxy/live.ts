@@ -1,7 +1,6 @@
 // Live = one configuration, ready to serve: snapshot, pools, header lists, metric handles, prepared answers. Made by
 // `prepare` (which may fail), put in place by one assignment (which cannot). A request captures it once and sees
 // one configuration from its first byte to its last.
-import type { Dispatcher } from 'undici';
 import type { Catalogue } from '../config/catalogue.ts';
 import type { Route, Snapshot } from '../config/snapshot.ts';
 import type { Clock } from './base/clock.ts';
@@ -10,6 +9,7 @@ import type { Ledger } from './ledger/ledger.ts';
 import type { Log } from './observe/logger.ts';
 import type { Metrics, RouteMetrics } from './observe/metrics.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
+import type { Pool } from './upstream/pool.ts';
 import type { Pools } from './upstream/pools.ts';
 import { HeaderRules } from './wire/header-rules.ts';
 import { routeHeaders, type RouteHeaders } from './wire/upstream-headers.ts';
@@ -37,7 +37,7 @@ export interface House {
 /** A route with all that can be made before a request comes. */
 export interface Target {
   readonly route: Route;
-  readonly dispatcher: Dispatcher;
+  readonly pool: Pool;
   readonly headers: RouteHeaders;
   /** Response headers that depend on the route alone, flat. */
   readonly responseHeaders: readonly string[];
@@ -195,7 +195,7 @@ export class Live {
     const { dialect } = this.snapshot;
     return {
       route,
-      dispatcher: this.house.pools.acquire(route.origin, route.clocks.connectMs),
+      pool: this.house.pools.acquire(route.origin),
       headers: routeHeaders(route, dialect.sessionHeader, `throughline/${VERSION}`),
       responseHeaders: [
         `${dialect.headerPrefix}model-id`,
@@ -210,7 +210,6 @@ export class Live {
   }
 
   #release(): void {
-    for (const { route } of this.targets.values())
-      this.house.pools.release(route.origin, route.clocks.connectMs);
+    for (const { route } of this.targets.values()) this.house.pools.release(route.origin);
   }
 }

@@ -23,13 +23,15 @@ export interface Plan {
   /** Of the direct way; null leaves it out. */
   readonly upstreamPort: number | null;
   load(peer: Pick<Running, 'headers'>): Load;
+  /** Sent before anything is measured; default: a quarter of the load. */
+  readonly warmUpRequests?: number;
   /** What the CPU is divided by, for each request: 1, events, bytes. */
   readonly unitsPerRequest: number;
 }
 
 const NO_HEADERS = { headers: '' };
 
-/** Warms every peer up with a quarter of the load, then measures in turn. @throws Error on an answer that is not right */
+/** Warms every peer up, then measures in turn. @throws Error on an answer that is not right */
 export async function measureCpu(bench: Bench, plan: Plan): Promise<Measured[]> {
   const best = new Map<string, Measured>();
   const keep = (one: Measured): void => {
@@ -41,7 +43,7 @@ export async function measureCpu(bench: Bench, plan: Plan): Promise<Measured[]> 
   };
   for (const peer of plan.peers) {
     const load = plan.load(peer);
-    const requests = Math.max(load.connections, Math.ceil(load.requests / 4));
+    const requests = Math.max(load.connections, plan.warmUpRequests ?? Math.ceil(load.requests / 4));
     await job(bench, peer.name, { ...load, requests }, peer.port);
   }
   for (let round = 0; round < bench.wanted.rounds; round += 1) {

@@ -41,7 +41,7 @@ export function idleHouse(): House {
     metrics,
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
-    pools: new Pools(),
+    pools: new Pools(systemClock.mono),
     catalogue: new Catalogue(),
     random: () => 0,
   };

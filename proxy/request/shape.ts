@@ -59,7 +59,7 @@ function callFor(
   more: { body: Buffer | null; stripUsage: boolean; stream: boolean; method?: Call['method'] },
   explainer?: Explainer,
 ): Call {
-  const { route, dispatcher, headers } = picked.target;
+  const { route, pool, headers } = picked.target;
   const { dialect } = x.live.snapshot;
   const session = { name: dialect.sessionHeader, id: sessionId };
   const policy = { apiKey: route.apiKey, forwardClientHeaders: picked.forwards };
@@ -67,7 +67,7 @@ function callFor(
   if (more.body !== null && x.headers.contentType === null) list.push('content-type', 'application/json');
   const query = x.query === '' ? '' : `?${x.query}`;
   return {
-    dispatcher,
+    pool,
     origin: route.origin,
     apiBase: route.apiBase,
     method: more.method ?? 'POST',
