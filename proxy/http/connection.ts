@@ -9,10 +9,10 @@ import { GrowingBytes } from '../wire/growing-bytes.ts';
 import {
   BadMessage,
   checkBeginning,
+  EmptyLines,
   HeadCutter,
   persists,
   readRequestHead,
-  skipEmptyLines,
 } from '../wire/head.ts';
 import { Incoming, type Carrier } from './incoming.ts';
 import type { BodyMemory } from '../wire/headroom.ts';
@@ -60,6 +60,7 @@ export class Connection implements Seated, Carrier, Wire {
   readonly #host: Host;
   readonly #socket: Socket;
   readonly #cutter = new HeadCutter(HEAD_BYTES);
+  readonly #emptyLines = new EmptyLines();
   #incoming: Incoming | null = null;
   #reply: Reply | null = null;
   /** Bytes of requests that must wait. */
@@ -120,7 +121,9 @@ export class Connection implements Seated, Carrier, Wire {
 
   write(piece: string | Buffer, done?: () => void): boolean {
     if (this.#closed) return true;
-    return typeof piece === 'string' ? this.#socket.write(piece, 'latin1', done) : this.#socket.write(piece, done);
+    return typeof piece === 'string'
+      ? this.#socket.write(piece, 'latin1', done)
+      : this.#socket.write(piece, done);
   }
 
   answered(): void {
@@ -152,7 +155,8 @@ export class Connection implements Seated, Carrier, Wire {
     if (this.#lingering) {
       if (over(LINGER_MS) && !this.#stillSending(now)) this.destroy();
     } else if (incoming === null) {
-      if (this.#cutter.begun ? over(HEAD_MS) : over(KEEP_ALIVE_MS) && !this.#stillSending(now)) this.#expire();
+      if (this.#cutter.begun ? over(HEAD_MS) : over(KEEP_ALIVE_MS) && !this.#stillSending(now))
+        this.#expire();
     } else if (!incoming.complete && over(REQUEST_MS)) {
       this.#closing = true;
       incoming.fail(new Fault('body_timeout', 'The request did not arrive in time.'));
@@ -211,7 +215,7 @@ export class Connection implements Seated, Carrier, Wire {
   }
 
   #readHead(bytes: Buffer, at: number): number {
-    const from = this.#cutter.begun ? at : skipEmptyLines(bytes, at);
+    const from = this.#cutter.begun ? at : this.#emptyLines.skip(bytes, at);
     if (from === bytes.length) return from;
     if (!this.#cutter.begun) this.#since = this.#host.mono();
     const end = this.#cutter.push(bytes, from);

@@ -152,7 +152,8 @@ export function readAnswerHead(text: string): AnswerHead {
 /** @throws BadMessage when what has come of a request can no longer become one. */
 export function checkBeginning(beginning: string): void {
   const text = beginning.endsWith('\r') ? beginning.slice(0, -1) : beginning;
-  if (!BEGINS.test(text) || NO_TEXT.test(text)) throw new BadMessage('This is not the beginning of a request.');
+  if (!BEGINS.test(text) || NO_TEXT.test(text))
+    throw new BadMessage('This is not the beginning of a request.');
 }
 
 /** @throws BadMessage when what has come of an answer can no longer become one. */
@@ -163,7 +164,8 @@ export function checkAnswerBeginning(beginning: string): void {
 
 /** Reads header (or trailer) lines from `at` to the end of `text`. @throws BadMessage */
 export function readFields(text: string, at: number): Fields {
-  if (NO_TEXT.test(text)) throw new BadMessage('The head holds control characters, or a line that ends in no CRLF.');
+  if (NO_TEXT.test(text))
+    throw new BadMessage('The head holds control characters, or a line that ends in no CRLF.');
   const list: string[] = [];
   let contentLength = -1;
   let transferEncoding: string | null = null;
@@ -218,12 +220,22 @@ export function persists(version: string, connection: string | null): boolean {
 const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 const KEEP = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/i;
 
-/** Where a message begins: empty lines before a request are passed over (RFC 9112 section 2.2). */
-export function skipEmptyLines(bytes: Buffer, at: number): number {
-  let from = at;
-  while (bytes[from] === CR && bytes[from + 1] === LF) from += 2;
-  return from;
+/** Passes over the empty lines that may stand before a request (RFC 9112 section 2.2), wherever they are cut. */
+export class EmptyLines {
+  #afterCr = false;
+
+  /** @returns the offset of the first byte that belongs to no empty line. @throws BadMessage for a CR alone */
+  skip(bytes: Buffer, at: number): number {
+    let from = at;
+    while (from < bytes.length && bytes[from] === (this.#afterCr ? LF : CR)) {
+      this.#afterCr = !this.#afterCr;
+      from += 1;
+    }
+    if (this.#afterCr && from < bytes.length) throw new BadMessage('A line ends in CR alone.');
+    return from;
+  }
 }
 
 const isBlank = (code: number): boolean => code === SPACE || code === TAB;
-const joined = (before: string | null, value: string): string => (before === null ? value : `${before},${value}`);
+const joined = (before: string | null, value: string): string =>
+  before === null ? value : `${before},${value}`;
