@@ -151,14 +151,15 @@ export function readAnswerHead(text: string): AnswerHead {
 
 /** @throws BadMessage when what has come of a request can no longer become one. */
 export function checkBeginning(beginning: string): void {
-  const text = beginning.endsWith('\r') ? beginning.slice(0, -1) : beginning;
+  const text = withoutLastCr(beginning);
   if (!BEGINS.test(text) || NO_TEXT.test(text))
     throw new BadMessage('This is not the beginning of a request.');
 }
 
 /** @throws BadMessage when what has come of an answer can no longer become one. */
 export function checkAnswerBeginning(beginning: string): void {
-  if (!beginning.startsWith(ANSWER) && !ANSWER.startsWith(beginning))
+  const isOne = beginning.startsWith(ANSWER) || ANSWER.startsWith(beginning);
+  if (!isOne || NO_TEXT.test(withoutLastCr(beginning)))
     throw new BadMessage('This is not the beginning of an answer.');
 }
 
@@ -236,6 +237,8 @@ export class EmptyLines {
   }
 }
 
+/** The CR at the end of what has come may be half a line end. */
+const withoutLastCr = (text: string): string => (text.endsWith('\r') ? text.slice(0, -1) : text);
 const isBlank = (code: number): boolean => code === SPACE || code === TAB;
 const joined = (before: string | null, value: string): string =>
   before === null ? value : `${before},${value}`;
