@@ -33,6 +33,7 @@ const DEMO = 'proxy/demo';
 
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config'],
+  'js-yaml': ['config'],
   ajv: ['config'],
   '@pydantic/genai-prices': ['config'],
   'json-schema-to-typescript': ['config/generate.ts'],
