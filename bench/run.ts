@@ -37,7 +37,7 @@ const USAGE = `npm run bench -- [--scenario NAME]... [--peer NAME]... [--quick] 
 
   --list            the scenarios
   --scenario NAME   only this one; may be given several times
-  --peer NAME       only peers whose name begins so (bare, nginx, haproxy, portkey, throughline)
+  --peer NAME       only peers whose name begins so (bare, nginx, portkey, ...)
   --quick           short loads: does it run, roughly how does it stand
   --rounds N        measurements of each peer, the best counts; default 3, quick 1
   --requests N      requests per measurement   --connections N   --streams N

@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Job, Reply, Report } from '../client.ts';
+import { GATEWAYS } from './gateways.ts';
 import {
   folderFor,
-  OTHERS,
   OURS,
+  RELAYS,
   ROOT,
   startUpstream,
   throughline,
@@ -78,8 +79,8 @@ export class Bench {
 
   /** The others of these names that can run, and ours. */
   peers(others: readonly string[]): Peer[] {
-    const chosen = OTHERS.filter(({ name }) => others.some((one) => name.startsWith(one)));
-    return [...chosen, ...this.ours()].filter((peer) => {
+    const named = [...RELAYS, ...GATEWAYS].filter(({ name }) => others.some((one) => name.startsWith(one)));
+    return [...named, ...this.ours()].filter((peer) => {
       const { name, lacks } = peer;
       const asked = this.wanted.peers;
       if (asked.length > 0 && !asked.some((one) => name.toLowerCase().startsWith(one.toLowerCase())))
