@@ -56,7 +56,11 @@ const bare: Peer = {
 };
 
 /** The proxy of a folder, everything on: keys, header policy, journal, store, metrics, access log into a file. */
-export function throughline(name = OURS, main = join(ROOT, 'proxy/main.ts')): Peer {
+export function throughline(
+  name = OURS,
+  main = join(ROOT, 'proxy/main.ts'),
+  nodeFlags: readonly string[] = [],
+): Peer {
   return {
     name,
     lacks: null,
@@ -83,7 +87,7 @@ export function throughline(name = OURS, main = join(ROOT, 'proxy/main.ts')): Pe
         join(folder, 'data'),
       ];
       const log = openSync(join(folder, 'access.log'), 'w');
-      const program = new Program(process.execPath, [main, 'serve', ...flags], log);
+      const program = new Program(process.execPath, [...nodeFlags, main, 'serve', ...flags], log);
       const [, port] = await program.said(/serves \d+ models on http:\/\/[\d.]+:(\d+)/);
       return { name, program, port: Number(port), headers: '' };
     },
