@@ -228,6 +228,10 @@ export interface GeneralSettings {
    * How long running requests may go on after a stop signal, seconds.
    */
   drain_seconds: number | string;
+  /**
+   * Processes that share the port, or `auto`: one per core that the process may use. The flag `--workers` and the environment come first. A change needs a restart.
+   */
+  workers: number | string;
   dialect: DialectSettings;
 }
 /**

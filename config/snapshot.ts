@@ -144,6 +144,8 @@ export interface Snapshot {
   /** Header that names the end user (`general_settings.user_header_name`), lower-case. */
   readonly userHeader: string | null;
   readonly drainMs: number;
+  /** Processes that share the port; read at the start only. */
+  readonly workers: number | 'auto';
   /** Accepted but doubtful things; also keys of the dialect that have no effect here. */
   readonly warnings: readonly Issue[];
 }

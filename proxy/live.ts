@@ -10,6 +10,7 @@ import type { Log } from './observe/logger.ts';
 import type { Metrics, RouteMetrics } from './observe/metrics.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
 import type { Pool } from './upstream/pool.ts';
+import type { Siblings } from './siblings.ts';
 import type { Pools } from './upstream/pools.ts';
 import { HeaderRules } from './wire/header-rules.ts';
 import { routeHeaders, type RouteHeaders } from './wire/upstream-headers.ts';
@@ -24,6 +25,8 @@ export interface House {
   readonly ledger: Ledger;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** The other workers; what is asked of the whole proxy is asked here. */
+  readonly siblings: Siblings;
   /** Handles for requests that ended before a model entry was found. */
   readonly unrouted: RouteMetrics;
   readonly deadlines: Deadlines;

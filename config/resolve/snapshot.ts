@@ -71,6 +71,7 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
     tagHeaders: litellm.extra_spend_tag_headers.map((name) => name.toLowerCase()),
     userHeader: general.user_header_name?.toLowerCase() ?? null,
     drainMs: Math.round(Number(general.drain_seconds) * 1000),
+    workers: String(general.workers).trim() === 'auto' ? 'auto' : Number(general.workers),
   };
 }
 

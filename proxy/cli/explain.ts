@@ -6,9 +6,9 @@ import { parseArgs } from 'node:util';
 import { registryNames } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
 import { Fault } from '../errors/fault.ts';
-import { ConfigRefused } from '../gateway.ts';
 import { Incoming } from '../http/incoming.ts';
 import { Reply } from '../http/reply.ts';
+import { ConfigRefused } from '../errors/cannot-start.ts';
 import { Live } from '../live.ts';
 import { BodyMemory } from '../wire/headroom.ts';
 import { ENDPOINTS } from '../request/endpoints.ts';
@@ -32,7 +32,13 @@ replaced or dropped it, and the members of the body that change.
 `;
 
 /** No body comes over the wire: it is read from a file. */
-const UNFRAMED = { contentLength: -1, transferEncoding: null, connection: null, expect: null, keepAlive: null };
+const UNFRAMED = {
+  contentLength: -1,
+  transferEncoding: null,
+  connection: null,
+  expect: null,
+  keepAlive: null,
+};
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -115,7 +121,10 @@ function exchangeOf(live: Live, path: string, headers: readonly string[]): Excha
     answered: () => undefined,
     destroy: () => undefined,
   };
-  const req = new Incoming({ method: 'POST', target: `/v1/${path}`, version: '1.1', list, ...UNFRAMED }, nobody);
+  const req = new Incoming(
+    { method: 'POST', target: `/v1/${path}`, version: '1.1', list, ...UNFRAMED },
+    nobody,
+  );
   return openExchange(req, new Reply(nobody, 'POST', '1.1'), live);
 }
 

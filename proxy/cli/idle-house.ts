@@ -6,6 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { House } from '../live.ts';
 import { openLog } from '../observe/logger.ts';
 import { Metrics } from '../observe/metrics.ts';
+import { noSiblings } from '../siblings.ts';
 import { Deadlines } from '../upstream/deadlines.ts';
 import { Pools } from '../upstream/pools.ts';
 import { VERSION } from '../live.ts';
@@ -39,6 +40,7 @@ export function idleHouse(): House {
     ledger,
     log: openLog('silent').log,
     metrics,
+    siblings: noSiblings(ledger, metrics),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
     pools: new Pools(systemClock.mono),

@@ -13,7 +13,9 @@ import { DirectoryLocked, lockDirectory } from '../store/lock.ts';
 import type { DirectoryLock } from '../store/lock.ts';
 import { SqliteStore } from '../store/sqlite-store.ts';
 import type { ModelStore, SpendReader, Store } from '../store/store.ts';
+import { journalDirectory, leftJournals, type WorkerSeat } from './journal-directories.ts';
 import { Journal } from './journal.ts';
+import { LeftJournals } from './left-journals.ts';
 import type { LedgerEvent } from './ledger-event.ts';
 import { OldSegments } from './old-segments.ts';
 import { OpenBegins } from './open-begins.ts';
@@ -60,6 +62,10 @@ export interface LedgerOptions {
   readonly saltKey: Secret | null;
   readonly clock: Clock;
   readonly onEvent?: (event: LedgerEvent) => void;
+  /** Which of how many workers this is. Default: the one process of its data directory. */
+  readonly worker?: WorkerSeat | undefined;
+  /** Has the other workers do as `flush` does; readers wait for it too. */
+  readonly flushOthers?: (() => Promise<void>) | undefined;
 }
 
 export interface Ledger {
@@ -83,20 +89,34 @@ export interface Ledger {
 }
 
 /**
- * Takes the directory, recovers what a former process left, and starts shipping.
+ * Takes the directory, recovers what a former process left, and starts shipping. Also takes over what journals of
+ * processes that are no more hold: after a change of the number of workers nobody else would.
  * @throws DirectoryLocked, or an Error that names the directory when it cannot be written
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const lock = takeDirectory(options.dataDir);
-  try {
-    return new JournalLedger(options, lock);
-  } catch (error) {
-    lock.release();
-    throw unusable(options.dataDir, error as Error);
-  }
+  const { dataDir, worker, onEvent = () => undefined } = options;
+  const own = journalDirectory(dataDir, worker);
+  const open = (dir: string, locked: string, left: LeftJournals | null): JournalLedger => {
+    const lock = takeDirectory(locked);
+    try {
+      return new JournalLedger(options, dir, lock, left);
+    } catch (error) {
+      lock.release();
+      throw unusable(locked, error as Error);
+    }
+  };
+  const left = new LeftJournals((dir) => open(dir, dir, null), onEvent);
+  // The data directory of several workers is locked by their supervisor.
+  const ledger = open(own, worker === undefined ? dataDir : own, left);
+  left.takeOver(leftJournals(dataDir, worker));
+  return ledger;
 }
 
-function takeDirectory(dir: string): DirectoryLock {
+/**
+ * Makes the directory and takes its lock.
+ * @throws DirectoryLocked, or an Error that names the directory when it cannot be written
+ */
+export function takeDirectory(dir: string): DirectoryLock {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     return lockDirectory(dir);
@@ -116,6 +136,7 @@ function unusable(dir: string, cause: Error): Error {
 class JournalLedger implements Ledger {
   readonly #dir: string;
   readonly #lock: DirectoryLock;
+  readonly #left: LeftJournals | null;
   readonly #journal: Journal;
   readonly #store: Store;
   readonly #shipper: Shipper;
@@ -131,10 +152,11 @@ class JournalLedger implements Ledger {
   readonly reader: SpendReader;
   readonly models: ModelStore;
 
-  constructor(options: LedgerOptions, lock: DirectoryLock) {
+  constructor(options: LedgerOptions, dir: string, lock: DirectoryLock, left: LeftJournals | null) {
     const { dataDir, settings, saltKey, clock, onEvent = () => undefined } = options;
-    this.#dir = join(dataDir, 'journal');
+    this.#dir = dir;
     this.#lock = lock;
+    this.#left = left;
     this.#onEvent = onEvent;
     this.#clock = clock;
     const recovered = recoverJournal(this.#dir);
@@ -160,7 +182,7 @@ class JournalLedger implements Ledger {
       onShipped: () => this.#retire(),
       onEvent,
     });
-    this.reader = this.#barred();
+    this.reader = this.#barred(options.flushOthers ?? (() => Promise.resolve()));
     this.models = this.#store;
     this.#settleOld(clock.now());
     this.#shipper.wake();
@@ -194,7 +216,7 @@ class JournalLedger implements Ledger {
       pendingShip: this.#old.bytesBetween(this.#shipper.position, journal.end),
       written: journal.rows,
       shipped: this.#shipper.rows,
-      recovered: this.#recovered.open.length,
+      recovered: this.#recovered.open.length + (this.#left?.recovered ?? 0),
       damaged: this.#recovered.damaged + this.#shipper.damaged,
       storeReachable: this.#shipper.storeReachable,
     };
@@ -202,7 +224,7 @@ class JournalLedger implements Ledger {
 
   async flush(): Promise<void> {
     this.#journal.flush();
-    await this.#shipper.barrier();
+    await Promise.all([this.#shipper.barrier(), this.#left?.tried]);
   }
 
   reconfigure(settings: JournalSettings): void {
@@ -217,6 +239,7 @@ class JournalLedger implements Ledger {
   async #close(deadlineMs: number): Promise<void> {
     const { mono } = this.#clock;
     const endsAt = mono() + deadlineMs;
+    const leftClosed = this.#left?.close();
     await this.#journal.close();
     if (this.#journal.atRisk > 0) {
       const message = `${this.#journal.atRisk} spend records could not be written before the end: ${this.#journal.trouble}`;
@@ -226,6 +249,7 @@ class JournalLedger implements Ledger {
     await within(endsAt - mono(), this.#shipper.barrier()); // what is not shipped now is shipped by the next start
     await this.#retiring;
     await within(Math.max(LEAST_CLOSE_MS, endsAt - mono()), this.#store.close());
+    if (leftClosed !== undefined) await within(endsAt - mono(), leftClosed);
     this.#lock.release();
   }
 
@@ -293,10 +317,10 @@ class JournalLedger implements Ledger {
     }
   }
 
-  #barred(): SpendReader {
+  #barred(flushOthers: () => Promise<void>): SpendReader {
     const store = this.#store;
     const after = async <T>(read: () => Promise<T>): Promise<T> => {
-      await this.flush();
+      await Promise.all([this.flush(), flushOthers()]);
       return read();
     };
     return {

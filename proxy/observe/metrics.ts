@@ -3,6 +3,7 @@
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../record/record.ts';
 import { ModelHistogram, Tally } from './tally.ts';
+import type { Figures } from './worker-figures.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const OVERHEAD_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25];
@@ -55,11 +56,10 @@ export class Metrics {
     'Time spent in the proxy itself, the upstream and the client left out.',
     OVERHEAD_SECONDS,
   );
-  readonly #tokens = this.#tallied(
-    'throughline_tokens_total',
-    'Tokens as the upstream counted them.',
-    ['model', 'kind'],
-  );
+  readonly #tokens = this.#tallied('throughline_tokens_total', 'Tokens as the upstream counted them.', [
+    'model',
+    'kind',
+  ]);
   readonly #spend = this.#tallied(
     'throughline_spend_usd_total',
     'Cost of answered requests, US dollars; requests of unknown price are in throughline_unpriced_total.',
@@ -79,11 +79,13 @@ export class Metrics {
   readonly #configOk = new Gauge({
     name: 'throughline_config_last_reload_successful',
     help: '1 when the files on disk are what is served, 0 when the last change was refused.',
+    aggregator: 'min',
     registers: [this.#registry],
   });
   readonly #configVersion = new Gauge({
     name: 'throughline_config_info',
     help: 'The configuration that is served.',
+    aggregator: 'max',
     labelNames: ['version'],
     registers: [this.#registry],
   });
@@ -91,8 +93,11 @@ export class Metrics {
   /** @param figures read at every scrape. */
   constructor(figures: () => LedgerFigures, inFlight: () => number, version: string) {
     this.#gauge('throughline_in_flight', 'Requests being served.', inFlight);
-    this.#gauge('throughline_journal_writable', '1 while spend records reach the journal.', () =>
-      figures().writable ? 1 : 0,
+    this.#gauge(
+      'throughline_journal_writable',
+      '1 while spend records reach the journal.',
+      () => (figures().writable ? 1 : 0),
+      'min',
     );
     this.#gauge(
       'throughline_spend_rows_at_risk',
@@ -104,8 +109,11 @@ export class Metrics {
       'Records given up for want of memory in an outage; stays 0.',
       () => figures().rowsLost,
     );
-    this.#gauge('throughline_store_reachable', '1 while the store takes rows over.', () =>
-      figures().storeReachable ? 1 : 0,
+    this.#gauge(
+      'throughline_store_reachable',
+      '1 while the store takes rows over.',
+      () => (figures().storeReachable ? 1 : 0),
+      'min',
     );
     this.#gauge(
       'throughline_spend_rows_open',
@@ -149,15 +157,18 @@ export class Metrics {
     new Gauge({
       name: 'throughline_build_info',
       help: 'Version of the proxy and of Node.',
+      aggregator: 'max',
       labelNames: ['version', 'node'],
       registers: [this.#registry],
     }).set({ version, node: process.versions.node }, 1);
   }
 
-  #gauge(name: string, help: string, read: () => number): void {
+  /** @param aggregator how the gauges of several workers become one */
+  #gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'min' = 'sum'): void {
     new Gauge({
       name,
       help,
+      aggregator,
       registers: [this.#registry],
       collect() {
         this.set(read());
@@ -246,11 +257,15 @@ export class Metrics {
     this.#rejected.inc({ code });
   }
 
-  /** The outcome of one attempt to change the configuration. */
-  reloaded(result: 'applied' | 'unchanged' | 'refused', version: string): void {
+  /** The outcome of one attempt to change the configuration, made by this process. */
+  reloaded(result: 'applied' | 'unchanged' | 'refused'): void {
     this.#reloads.inc({ result });
+    this.lastReload(result);
+  }
+
+  /** The outcome of the last attempt, whoever made it. */
+  lastReload(result: 'applied' | 'unchanged' | 'refused'): void {
     this.#configOk.set(result === 'refused' ? 0 : 1);
-    this.serving(version);
   }
 
   /** The configuration that is served now, by whichever door it came. */
@@ -266,5 +281,10 @@ export class Metrics {
   /** The text of `/metrics`. */
   scrape(): Promise<string> {
     return this.#registry.metrics();
+  }
+
+  /** The same as values that can be sent to another process and added up (`worker-figures.ts`). */
+  figures(): Promise<Figures> {
+    return this.#registry.getMetricsAsJSON();
   }
 }

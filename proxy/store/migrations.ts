@@ -35,14 +35,22 @@ const STEPS: readonly string[] = [
  * @throws Error when the database was made by a newer version
  */
 export function migrate(db: DatabaseSync): void {
-  const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
+  while (versionOf(db) < STEPS.length) {
+    db.exec('BEGIN IMMEDIATE'); // of two processes one waits here, and finds the step taken
+    const version = versionOf(db);
+    const step = STEPS[version];
+    if (step !== undefined) db.exec(`${step} PRAGMA user_version = ${version + 1};`);
+    db.exec('COMMIT');
+  }
+  const version = versionOf(db);
   if (version > STEPS.length) {
     throw new Error(
       `the database has schema ${version}, this version of Throughline knows ${STEPS.length} - ` +
         `run the version that made it, or a newer one`,
     );
   }
-  for (let step = version; step < STEPS.length; step++) {
-    db.exec(`BEGIN IMMEDIATE; ${STEPS[step] ?? ''} PRAGMA user_version = ${step + 1}; COMMIT;`);
-  }
+}
+
+function versionOf(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
 }

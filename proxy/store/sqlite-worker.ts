@@ -89,7 +89,9 @@ class Database {
       if (error instanceof StoreUnavailable) throw error;
       const code = (error as { errcode?: number }).errcode ?? 0;
       const corrupt = (code & 0xff) === SQLITE_CORRUPT || (code & 0xff) === SQLITE_NOTADB;
-      if (corrupt) this.#moveAside(error as Error);
+      // Another process may have moved it aside already; what has the name now is the new one.
+      if (corrupt && (this.#opened?.inode ?? inodeOf(this.#settings.file)) === inodeOf(this.#settings.file))
+        this.#moveAside(error as Error);
       this.close();
       throw new StoreUnavailable('unavailable', this.#explain(error as Error));
     }

@@ -17,6 +17,7 @@ import { Live, VERSION, type House } from '../../proxy/live.ts';
 import { openLog } from '../../proxy/observe/logger.ts';
 import { Metrics } from '../../proxy/observe/metrics.ts';
 import { openExchange, type Exchange } from '../../proxy/request/exchange.ts';
+import { noSiblings } from '../../proxy/siblings.ts';
 import { Deadlines } from '../../proxy/upstream/deadlines.ts';
 import { Pools } from '../../proxy/upstream/pools.ts';
 import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
@@ -55,6 +56,7 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     ledger,
     log: openLog('silent').log,
     metrics,
+    siblings: noSiblings(ledger, metrics),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
     pools,

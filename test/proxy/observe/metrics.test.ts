@@ -119,12 +119,14 @@ t.test('refusals and reloads are counted, and one version is the served one', as
   );
   metrics.rejected('invalid_api_key');
   metrics.rejected('invalid_api_key');
-  metrics.reloaded('applied', 'aaa');
-  metrics.reloaded('refused', 'aaa');
+  metrics.serving('aaa');
+  metrics.reloaded('applied');
+  metrics.reloaded('refused');
   let lines = await linesOf(metrics);
   t.ok(lines.includes('throughline_rejected_total{code="invalid_api_key"} 2'));
   t.ok(lines.includes('throughline_config_last_reload_successful 0'));
-  metrics.reloaded('applied', 'bbb');
+  metrics.serving('bbb');
+  metrics.reloaded('applied');
   lines = await linesOf(metrics);
   t.ok(lines.includes('throughline_config_reloads_total{result="applied"} 2'));
   t.ok(lines.includes('throughline_config_last_reload_successful 1'));
