@@ -20,6 +20,7 @@ import { slowStreams } from './scenarios/slow-streams.ts';
 import { smallJson } from './scenarios/small-json.ts';
 import { startup } from './scenarios/startup.ts';
 import { stream } from './scenarios/stream.ts';
+import { workers } from './scenarios/workers.ts';
 
 const SCENARIOS: readonly Scenario[] = [
   smallJson,
@@ -32,6 +33,7 @@ const SCENARIOS: readonly Scenario[] = [
   manyModels,
   startup,
   hostile,
+  workers,
 ];
 
 const USAGE = `npm run bench -- [--scenario NAME]... [--peer NAME]... [--quick] [--write] [--compare REV]...

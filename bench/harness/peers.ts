@@ -60,6 +60,7 @@ export function throughline(
   name = OURS,
   main = join(ROOT, 'proxy/main.ts'),
   nodeFlags: readonly string[] = [],
+  serveFlags: readonly string[] = [],
 ): Peer {
   return {
     name,
@@ -85,6 +86,7 @@ export function throughline(
         '0',
         '--data-dir',
         join(folder, 'data'),
+        ...serveFlags,
       ];
       const log = openSync(join(folder, 'access.log'), 'w');
       const program = new Program(process.execPath, [...nodeFlags, main, 'serve', ...flags], log);

@@ -43,6 +43,11 @@ export function cpuSeconds(pid: number): number {
   return treeOf(pid).reduce((sum, one) => sum + (statOf(one)?.cpuSeconds ?? 0), 0);
 }
 
+/** The same by process id, for what runs in several. */
+export function cpuSecondsOfEach(pid: number): ReadonlyMap<number, number> {
+  return new Map(treeOf(pid).map((one) => [one, statOf(one)?.cpuSeconds ?? 0]));
+}
+
 /** Resident memory of the tree in MB; pages that processes share count for each. */
 export function residentMb(pid: number): number {
   let kb = 0;

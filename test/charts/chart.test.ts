@@ -209,6 +209,7 @@ t.test('the values of the replaced chart are taken as they are', { skip: NO_HELM
   ]);
   t.equal(at(env.get('SSL_VERIFY'), 'value'), 'true', 'a variable is text');
   t.equal(at(env.get('THROUGHLINE_LOG_LEVEL'), 'value'), 'info');
+  t.equal(at(env.get('THROUGHLINE_WORKERS'), 'value'), '2', 'numWorkers is workers');
   t.equal(at(get('Deployment'), 'spec', 'replicas'), 2);
   t.same(at(get('Deployment'), 'spec', 'template', 'metadata', 'annotations'), {
     'checksum/credentials': 'abc',
@@ -304,6 +305,7 @@ t.test('what is off by default comes with its switch', { skip: NO_HELM }, (t) =>
     valueFrom: { secretKeyRef: { name: 'external-gw-keys', key: 'gateway' } },
   });
   t.equal(at(env.get('THROUGHLINE_LOG_LEVEL'), 'value'), 'warn');
+  t.equal(at(env.get('THROUGHLINE_WORKERS'), 'value'), 'auto');
   t.equal(at(pod, 'serviceAccountName'), 'gateway-runner');
   t.same(at(container, 'lifecycle', 'preStop', 'exec', 'command'), ['sleep', '15']);
   t.match(pod, {

@@ -113,6 +113,29 @@ t.test('a connection on its way to a stuck worker ends with it, and all others a
   t.same(ends.toSorted(), [...Array<number>(7).fill(200), 'ECONNRESET']);
 });
 
+t.test(
+  'a worker that dies again at once is replaced after a pause, and the log says so in one line',
+  async (t) => {
+    const { config, dataDir } = await house(t);
+    const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+    const victim = workersOf(proxy.pid)[0] as number;
+    process.kill(victim, 'SIGKILL');
+    await proxy.said(
+      new RegExp(`"worker":1,"pid":${victim},.*"restart_in_ms":0,"msg":"a worker ended; it is replaced"`),
+    );
+    const [, next = ''] = await proxy.said(/"worker":1,"pid":(\d+),"msg":"the replaced worker serves"/);
+    process.kill(Number(next), 'SIGKILL');
+    await proxy.said(new RegExp(`"pid":${next},.*"restart_in_ms":250`));
+    const { workers } = JSON.parse((await send(proxy.url, 'GET', '/health/readiness')).text) as {
+      workers: object;
+    };
+    t.same(workers, { configured: 2, serving: 1 }, 'ready meanwhile, with the one that is left');
+    await proxy.said(/(?:the replaced worker serves[^]*){2}/);
+    proxy.kill('SIGTERM');
+    t.equal((await proxy.ended).code, 0);
+  },
+);
+
 t.test('SIGTERM lets running streams of both workers end; a second one cuts them', async (t) => {
   const { demo, config, dataDir } = await house(t);
   for (const patient of [true, false]) {
