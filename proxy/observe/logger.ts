@@ -24,8 +24,7 @@ const WHOLE_BYTES = 4096;
  */
 export function openLog(level: LogLevel, destination?: DestinationStream, worker?: number): LogHandle {
   if (destination !== undefined) return { log: logInto(destination, level, worker), flush: () => undefined };
-  const pieces = worker === undefined ? { minLength: 16_000 } : { minLength: 3_000, maxWrite: WHOLE_BYTES };
-  const stdout = pino.destination({ dest: 1, sync: false, periodicFlush: 1000, ...pieces });
+  const stdout = pino.destination({ dest: 1, ...piecesOf(worker) });
   return { log: logInto(stdout, level, worker), flush: () => stdout.flushSync() };
 }
 
@@ -39,6 +38,14 @@ function logInto(destination: DestinationStream, level: LogLevel, worker = 0): L
       if (isWritten) destination.write(accessText(timestamp() + process, line));
     },
   });
+}
+}
+
+/** A supervisor says little, and what it says must not wait. */
+function piecesOf(worker: number | undefined): Parameters<typeof pino.destination>[0] & object {
+  if (worker === undefined) return { sync: false, minLength: 16_000, periodicFlush: 1000 };
+  if (worker === 0) return { sync: true };
+  return { sync: false, minLength: 3_000, maxWrite: WHOLE_BYTES, periodicFlush: 1000 };
 }
 
 /** Pino's `isoTime`, made once per millisecond (a Date costs 1 us, and a busy proxy logs many lines in one). */

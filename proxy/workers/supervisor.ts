@@ -11,15 +11,18 @@ import type { OfSupervisor, OfWorker, Serving, Welcome } from './protocol.ts';
 import { Turns } from './turns.ts';
 import { WorkerProcess, type Ended } from './worker-process.ts';
 
-/** 10,000 models take a second to be prepared; a worker that needs longer is stuck. */
-const ADOPT_MS = 15_000;
-/** Shipping what was written in 0.2 s takes some 20 ms; a probe or a reader must not wait for a worker that is stuck. */
+/** 10,000 models take a second to be prepared, some on a machine without a free core; one that needs longer is stuck. */
+const ADOPT_MS = 30_000;
+/** Shipping what was written in 0.2 s takes some 20 ms; a reader must not wait for a worker that is stuck. */
 const FLUSH_MS = 5_000;
-const LOOK_MS = 1_000;
+/** Nor must a probe, which has a second by default. */
+const LOOK_MS = 500;
 /** A worker that has served so long is replaced at once when it ends; one that has not, after growing pauses. */
 const SOUND_MS = 10_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
+/** A worker that is not stuck takes a connection within some milliseconds. */
+const SWEEP_MS = 500;
 /** After the second signal: cut requests settle and their records are shipped for 10 s at most. */
 const CUT_MS = 15_000;
 
@@ -48,6 +51,8 @@ export class Supervisor {
   /** Every worker has served: from now on one that ends is replaced. */
   #up = false;
   #stops = 0;
+  /** While stopping: connections that come to workers which have just closed the port. */
+  #sweep: NodeJS.Timeout | null = null;
   #exitCode = 0;
   #lost = 0;
 
@@ -76,6 +81,7 @@ export class Supervisor {
       }
       return await this.#over.promise;
     } finally {
+      clearInterval(this.#sweep ?? undefined);
       this.#watcher.close();
     }
   }
@@ -88,6 +94,9 @@ export class Supervisor {
     for (const timer of this.#restarts.values()) clearTimeout(timer);
     this.#restarts.clear();
     for (const worker of this.#processes.values()) this.#send(worker, 'stop');
+    this.#sweep ??= setInterval(() => {
+      for (const worker of this.#processes.values()) worker.dropUntaken();
+    }, SWEEP_MS);
     if (this.#stops === 2) setTimeout(() => this.#kill(), CUT_MS).unref();
     if (this.#processes.size === 0) this.#over.resolve(this.#exitCode);
   }

@@ -11,7 +11,9 @@ export interface Ended {
   readonly signal: string | null;
 }
 
-interface Handle {
+/** What node:cluster sends along to hand a connection over; `fd` is negative once it is closed in this process. */
+interface Connection {
+  readonly fd: number;
   close(): void;
 }
 
@@ -27,7 +29,7 @@ export class WorkerProcess {
   servingSince: number | null = null;
   gone = false;
   readonly #worker: ReturnType<typeof cluster.fork>;
-  #onItsWay: Handle | null = null;
+  readonly #handed = new Set<Connection>();
 
   /** Starts it with the arguments of `cluster.setupPrimary`. */
   constructor(number: number) {
@@ -41,7 +43,7 @@ export class WorkerProcess {
     this.ended = new Promise((resolve) => {
       const end = (code: number | null, signal: string | null): void => {
         this.gone = true;
-        this.#onItsWay?.close();
+        this.dropUntaken();
         resolve({ code, signal });
       };
       this.#worker.once('exit', end);
@@ -59,16 +61,22 @@ export class WorkerProcess {
   }
 
   /**
-   * node:cluster hands one connection at a time to a worker, and forgets it when that worker dies before it answers:
-   * the client would wait for ever. The last one is closed with its worker; closing one that was taken does nothing.
+   * Ends connections that were handed to this worker and not taken. node:cluster forgets one when its worker dies before
+   * it answers, and when the last worker that listened refuses it: the client would wait for ever.
    */
+  dropUntaken(): void {
+    for (const connection of this.#handed) connection.close(); // what was taken is closed here already; the worker has it
+    this.#handed.clear();
+  }
+
   #watchConnections(): void {
     const child = this.#worker.process;
     const send = child.send.bind(child) as (...args: readonly unknown[]) => boolean;
     child.send = (...args: readonly unknown[]) => {
+      for (const connection of this.#handed) if (connection.fd < 0) this.#handed.delete(connection); // closed: taken
       const [, handle] = args;
-      if (typeof handle === 'object' && handle !== null && 'close' in handle)
-        this.#onItsWay = handle as Handle;
+      if (typeof handle === 'object' && handle !== null && 'fd' in handle)
+        this.#handed.add(handle as Connection);
       return send(...args);
     };
   }
