@@ -32,13 +32,12 @@ function logInto(destination: DestinationStream, level: LogLevel, worker = 0): L
   const timestamp = isoTimes();
   const log = pino({ level, base: worker === 0 ? null : { worker }, timestamp }, destination);
   const isWritten = log.isLevelEnabled('info');
-  const process = worker === 0 ? '' : `,"worker":${worker}`;
+  const origin = worker === 0 ? '' : `,"worker":${worker}`;
   return Object.assign(log, {
     access: (line: AccessLine): void => {
-      if (isWritten) destination.write(accessText(timestamp() + process, line));
+      if (isWritten) destination.write(accessText(timestamp() + origin, line));
     },
   });
-}
 }
 
 /** A supervisor says little, and what it says must not wait. */
