@@ -233,6 +233,14 @@ export interface GeneralSettings {
    */
   workers: number | string;
   dialect: DialectSettings;
+  /**
+   * PostgreSQL database for spend records and stored models, shared by all replicas; tables go into a schema of their own, `throughline`, unless `schema=` names another. Honoured are `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `schema`, `host`, `connect_timeout` (seconds) and `options`. Else the environment variable DATABASE_URL; neither: an SQLite file in the data directory. A change needs a restart.
+   */
+  database_url?: string;
+  /**
+   * How long spend rows are kept: a number and `d`, `w`, `mo` (31 days), `h`, `m` or `s`. Whole UTC months go, as soon as the last day of the month is older; daily sums are kept. Left out: for ever.
+   */
+  maximum_spend_logs_retention_period?: string;
 }
 /**
  * Accept compressed request bodies. Left out: they get 415.

@@ -111,6 +111,31 @@ export interface JournalSettings {
   readonly whenUnwritable: 'block' | 'serve';
 }
 
+/** `prefer` takes TLS if the server has it; `require` encrypts and believes any certificate, as libpq does. */
+export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
+
+/** A PostgreSQL database for what is durable. */
+export interface DatabaseSettings {
+  /** A name, an address, or the folder of a Unix socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+  readonly password: Secret | null;
+  /** Schema of all tables. */
+  readonly schema: string;
+  /** Command line options for the server, as libpq's `options`. */
+  readonly options: string | null;
+  readonly tls: TlsMode;
+  /** Paths of PEM files. */
+  readonly caFile: string | null;
+  readonly certFile: string | null;
+  readonly keyFile: string | null;
+  readonly connectTimeoutMs: number;
+  /** `postgresql://host:port/database`: for messages, without user and password. */
+  readonly shown: string;
+}
+
 export interface CorsSettings {
   readonly allowOrigins: readonly string[];
 }
@@ -138,6 +163,10 @@ export interface Snapshot {
   readonly forwards: (model: string) => boolean;
   readonly limits: Limits;
   readonly journal: JournalSettings;
+  /** null: the embedded store. */
+  readonly database: DatabaseSettings | null;
+  /** How long spend rows are kept, milliseconds; null: for ever. */
+  readonly retentionMs: number | null;
   readonly cors: CorsSettings | null;
   /** Header names whose values become tags `name: value` (`litellm_settings.extra_spend_tag_headers`). */
   readonly tagHeaders: readonly string[];

@@ -98,7 +98,7 @@ export class Gateway {
   #followFiles(): void {
     const { snapshot } = this.changes.live;
     this.#watcher?.follow(snapshot.files);
-    this.#ledger.reconfigure(snapshot.journal);
+    this.#ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
   }
 
   async #stop(drainMs: number): Promise<void> {
@@ -121,6 +121,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const ledger = await openLedger({
     dataDir: options.dataDir,
     settings: first.snapshot.journal,
+    database: first.snapshot.database,
+    retentionMs: first.snapshot.retentionMs,
     saltKey: saltKey === undefined || saltKey === '' ? first.snapshot.masterKey : new Secret(saltKey),
     clock: systemClock,
     onEvent: (event) => logEvent(log, event),
@@ -165,7 +167,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     membership?.answer({
       adopt: (shared) => {
         changes.adopt(shared);
-        ledger.reconfigure(changes.live.snapshot.journal);
+        const { journal, retentionMs } = changes.live.snapshot;
+        ledger.reconfigure(journal, retentionMs);
       },
       status: () => ledger.status,
       figures: () => metrics.figures(),

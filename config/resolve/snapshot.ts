@@ -11,6 +11,7 @@ import type { Route, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { clockDefaults } from './clocks.ts';
+import { databaseOf, periodMs } from './database.ts';
 import { forwarding, warnUnmatched } from './forwarding.ts';
 import { exactGroups, wildcardGroups } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
@@ -67,6 +68,8 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
       segmentBytes: general.journal.segment_mb * MIB,
       whenUnwritable: general.journal.when_unwritable,
     },
+    database: databaseOf(general.database_url, material.env, material.findings),
+    retentionMs: periodMs(general.maximum_spend_logs_retention_period),
     cors: general.cors === undefined ? null : { allowOrigins: general.cors.allow_origins },
     tagHeaders: litellm.extra_spend_tag_headers.map((name) => name.toLowerCase()),
     userHeader: general.user_header_name?.toLowerCase() ?? null,

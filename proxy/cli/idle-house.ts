@@ -26,7 +26,7 @@ export function idleHouse(): House {
     get status() {
       return refuse();
     },
-    reader: { query: refuse, summarize: refuse, findByUpstreamId: refuse },
+    reader: { query: refuse, summarize: refuse, activity: refuse, findByUpstreamId: refuse },
     models: { listModels: refuse, putModel: refuse, deleteModel: refuse },
   };
   const metrics = new Metrics(

@@ -2,17 +2,18 @@
 // needs any more. A begin is in the operating system before anything goes upstream, a settle before the last byte goes
 // to the client; the store may be away for days meanwhile. The request path waits for neither disk sync nor database.
 import { mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Secret } from '../../config/secret.ts';
-import type { JournalSettings } from '../../config/snapshot.ts';
+import type { DatabaseSettings, JournalSettings } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
 import { beginLine, settleLine } from '../record/line.ts';
 import { interrupted } from '../record/record.ts';
 import type { SpendBegin, SpendRecord } from '../record/record.ts';
 import { DirectoryLocked, lockDirectory } from '../store/lock.ts';
 import type { DirectoryLock } from '../store/lock.ts';
-import { SqliteStore } from '../store/sqlite-store.ts';
 import type { ModelStore, SpendReader, Store } from '../store/store.ts';
+import { WorkerStore } from '../store/worker-store.ts';
 import { journalDirectory, leftJournals, type WorkerSeat } from './journal-directories.ts';
 import { Journal } from './journal.ts';
 import { LeftJournals } from './left-journals.ts';
@@ -21,6 +22,7 @@ import { OldSegments } from './old-segments.ts';
 import { OpenBegins } from './open-begins.ts';
 import { recoverJournal } from './recover.ts';
 import type { Recovered } from './recover.ts';
+import { Retention } from './retention.ts';
 import { Shipper } from './shipper.ts';
 
 // A segment may be held by a request that runs for hours; once this many came after it, its open begins are written
@@ -50,6 +52,8 @@ export interface LedgerStatus {
   readonly recovered: number;
   /** Journal lines that were set aside. */
   readonly damaged: number;
+  /** Rows removed because they were older than the retention period. */
+  readonly removed: number;
   readonly storeReachable: boolean;
 }
 
@@ -58,6 +62,10 @@ export interface LedgerOptions {
   /** Made if missing (mode 0700). */
   readonly dataDir: string;
   readonly settings: JournalSettings;
+  /** Where rows and models are kept; absent or null: in an SQLite file in `dataDir`. */
+  readonly database?: DatabaseSettings | null;
+  /** How long rows are kept, milliseconds; absent or null: for ever. */
+  readonly retentionMs?: number | null;
   /** Encrypts runtime models; null: they cannot be stored. */
   readonly saltKey: Secret | null;
   readonly clock: Clock;
@@ -82,8 +90,8 @@ export interface Ledger {
   /** Reads rows, each call behind `flush`: a client that got its answer sees its row. */
   readonly reader: SpendReader;
   readonly models: ModelStore;
-  /** Journal settings of a new snapshot. */
-  reconfigure(settings: JournalSettings): void;
+  /** Settings of a new snapshot. */
+  reconfigure(settings: JournalSettings, retentionMs: number | null): void;
   /** Writes, syncs and ships what it can within `deadlineMs`, then releases the directory. Idempotent. */
   close(deadlineMs: number): Promise<void>;
 }
@@ -140,6 +148,7 @@ class JournalLedger implements Ledger {
   readonly #journal: Journal;
   readonly #store: Store;
   readonly #shipper: Shipper;
+  readonly #retention: Retention;
   readonly #onEvent: (event: LedgerEvent) => void;
   readonly #clock: Clock;
   readonly #recovered: Recovered;
@@ -153,7 +162,7 @@ class JournalLedger implements Ledger {
   readonly models: ModelStore;
 
   constructor(options: LedgerOptions, dir: string, lock: DirectoryLock, left: LeftJournals | null) {
-    const { dataDir, settings, saltKey, clock, onEvent = () => undefined } = options;
+    const { dataDir, settings, database = null, saltKey, clock, onEvent = () => undefined } = options;
     this.#dir = dir;
     this.#lock = lock;
     this.#left = left;
@@ -170,9 +179,9 @@ class JournalLedger implements Ledger {
       onEvent,
       onWritten: () => this.#written(),
     });
-    this.#store = new SqliteStore({
-      file: join(dataDir, 'throughline.db'),
-      journal: { dir: this.#dir, id: recovered.journalId },
+    this.#store = new WorkerStore({
+      place: database === null ? { file: join(dataDir, 'throughline.db') } : { database },
+      journal: { dir: this.#dir, id: recovered.journalId, writer: `${hostname()} ${dataDir}` },
       saltKey,
       onEvent,
     });
@@ -182,6 +191,7 @@ class JournalLedger implements Ledger {
       onShipped: () => this.#retire(),
       onEvent,
     });
+    this.#retention = new Retention({ store: this.#store, clock, onEvent }, options.retentionMs ?? null);
     this.reader = this.#barred(options.flushOthers ?? (() => Promise.resolve()));
     this.models = this.#store;
     this.#settleOld(clock.now());
@@ -218,6 +228,7 @@ class JournalLedger implements Ledger {
       shipped: this.#shipper.rows,
       recovered: this.#recovered.open.length + (this.#left?.recovered ?? 0),
       damaged: this.#recovered.damaged + this.#shipper.damaged,
+      removed: this.#retention.removed,
       storeReachable: this.#shipper.storeReachable,
     };
   }
@@ -227,8 +238,9 @@ class JournalLedger implements Ledger {
     await Promise.all([this.#shipper.barrier(), this.#left?.tried]);
   }
 
-  reconfigure(settings: JournalSettings): void {
+  reconfigure(settings: JournalSettings, retentionMs: number | null): void {
     this.#journal.reconfigure(settings);
+    this.#retention.reconfigure(retentionMs);
   }
 
   close(deadlineMs: number): Promise<void> {
@@ -246,6 +258,7 @@ class JournalLedger implements Ledger {
       this.#onEvent({ level: 'error', name: 'rows_lost', message });
     }
     this.#shipper.stop();
+    this.#retention.stop();
     await within(endsAt - mono(), this.#shipper.barrier()); // what is not shipped now is shipped by the next start
     await this.#retiring;
     await within(Math.max(LEAST_CLOSE_MS, endsAt - mono()), this.#store.close());
@@ -326,6 +339,7 @@ class JournalLedger implements Ledger {
     return {
       query: (filter, paging) => after(() => store.query(filter, paging)),
       summarize: (filter) => after(() => store.summarize(filter)),
+      activity: (...args) => after(() => store.activity(...args)),
       findByUpstreamId: (upstreamId) => after(() => store.findByUpstreamId(upstreamId)),
     };
   }

@@ -30,6 +30,7 @@ export class Shipper {
   #failures = 0;
   #rows = 0;
   #damaged = 0;
+  #greeted = false;
   #stopped = false;
 
   constructor(options: ShipperOptions) {
@@ -80,7 +81,9 @@ export class Shipper {
     clearTimeout(this.#timer ?? undefined);
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      if (!isBefore(this.#shipped, this.#options.end())) return; // a barrier was faster
+      // A barrier was faster. The first shipment goes out with nothing to ship too: readiness tells of a wrong password
+      // before the first row waits for it.
+      if (this.#greeted && !isBefore(this.#shipped, this.#options.end())) return;
       this.#ship().catch(() => undefined); // told and retried by #attempt
     }, delayMs).unref();
   }
@@ -109,6 +112,7 @@ export class Shipper {
       throw error;
     }
     this.#shipped = to;
+    this.#greeted = true;
     if (this.#failures > 0)
       onEvent({ level: 'info', name: 'store_reachable', message: 'the store answers again' });
     this.#failures = 0;

@@ -20,6 +20,7 @@ export interface LedgerFigures {
   readonly shipped: number;
   readonly recovered: number;
   readonly damaged: number;
+  readonly removed: number;
 }
 
 /** The handles that one model entry's requests write to. */
@@ -144,6 +145,11 @@ export class Metrics {
       'throughline_journal_damaged_lines_total',
       'Unreadable journal lines set aside at the start.',
       () => figures().damaged,
+    );
+    this.#counter(
+      'throughline_spend_rows_removed_total',
+      'Rows removed since the start because they were older than the retention period.',
+      () => figures().removed,
     );
     this.#gauge('throughline_resident_memory_bytes', 'Resident set size.', () => process.memoryUsage.rss());
     this.#counter(

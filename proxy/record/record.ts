@@ -26,6 +26,9 @@ export interface SpendBegin {
   readonly startMs: number;
   /** SHA-256 hex of the caller's key; '' when no key is configured. */
   readonly apiKeyHash: string;
+  /** Team and user of the caller's key or of the model entry; absent or null = none. */
+  readonly teamId?: string | null;
+  readonly userId?: string | null;
   /** Upstream's name of the model; '' when the request was refused before a route was picked. */
   readonly model: string;
   /** What the client asked for. */

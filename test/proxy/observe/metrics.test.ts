@@ -15,6 +15,7 @@ const FIGURES: LedgerFigures = {
   shipped: 5,
   recovered: 6,
   damaged: 7,
+  removed: 9,
 };
 
 const record = (more: Partial<SpendRecord>): SpendRecord => settleOf(beginOf('id'), more);

@@ -15,6 +15,7 @@ const FINE: LedgerFigures = {
   shipped: 5,
   recovered: 0,
   damaged: 0,
+  removed: 0,
 };
 
 function worker(figures: LedgerFigures, requests: number): Metrics {
