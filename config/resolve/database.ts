@@ -6,7 +6,7 @@ import type { Environment } from '../references.ts';
 import { Secret } from '../secret.ts';
 import type { DatabaseSettings, TlsMode } from '../snapshot.ts';
 
-const EXAMPLE = 'for example postgresql://user:password@db.example.com:5432/throughline?sslmode=verify-full';
+const EXAMPLE = 'for example postgresql://name:password@db.example.com:5432/throughline?sslmode=verify-full';
 const TLS_MODES: readonly TlsMode[] = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 const ACTED_ON = [
   'sslmode',
@@ -46,9 +46,10 @@ export function databaseOf(
     findings.error(PATH, `${what} ${message}`, mend);
     return null;
   };
-  const url = URL.parse(text.trim());
+  // `name@/database?host=/socket/folder`, as libpq takes it, has no host where a URL must have one.
+  const url = URL.parse(text.trim().replace(/^(\w+:\/\/[^/?#]*@)(?=\/)/, '$1localhost'));
   if (url === null || !/^postgres(?:ql)?:$/.test(url.protocol)) {
-    return wrong('is no URL of a PostgreSQL database', EXAMPLE);
+    return wrong('does not lead to a PostgreSQL database', EXAMPLE);
   }
   for (const name of url.searchParams.keys()) {
     if (ACTED_ON.includes(name) || WITHOUT_EFFECT.includes(name)) continue;

@@ -52,6 +52,11 @@ const entry = (more: readonly string[] = [], rest: readonly string[] = []): stri
     '',
   ].join('\n');
 
+const SAMPLE_VALUES: Readonly<Record<string, string>> = {
+  GATEWAY_URL: 'https://gateway.example.com',
+  DATABASE_URL: 'postgresql://name:sk-sample@db.example.com/throughline',
+};
+
 t.test('every sample loads in its stated environment', async (t) => {
   const folder = join(import.meta.dirname, '../../config/samples');
   for (const name of readdirSync(folder)) {
@@ -60,9 +65,7 @@ t.test('every sample loads in its stated environment', async (t) => {
     const needs = [...(/# Needs: ([\s\S]*?)\.\n/.exec(text)?.[1] ?? '').matchAll(/[A-Z_]{3,}/g)].map(
       (match) => match[0],
     );
-    const env = Object.fromEntries(
-      needs.map((key) => [key, key.endsWith('URL') ? 'https://gateway.example.com' : 'sk-sample']),
-    );
+    const env = Object.fromEntries(needs.map((key) => [key, SAMPLE_VALUES[key] ?? 'sk-sample']));
     const loaded = loadConfig(join(folder, name), env);
     t.ok(loaded.ok, `${name} ${texts(loaded).join('\n')}`);
     const warnings = texts(loaded).length;
@@ -480,7 +483,7 @@ t.test('settings reach the units the server reads', async (t) => {
 t.test(
   'whatever stands at whatever place, loading answers with issues or a snapshot and shows no secret',
   async (t) => {
-    const env = { MASTER_KEY: 'sk-m', GATEWAY_KEY: 'sk-g', TENANT: 'sk-t' };
+    const env = { MASTER_KEY: 'sk-m', GATEWAY_KEY: 'sk-g', TENANT: 'sk-t', ...SAMPLE_VALUES };
     const loaded = loadConfig(join(import.meta.dirname, '../../config/samples/full.yaml'), env);
     if (!loaded.ok) throw new Error('must load');
     const plain = plainOf(loaded.source.tree);

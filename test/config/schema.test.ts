@@ -82,7 +82,7 @@ t.test('the keys of the dialect that matter to nobody here are known', async (t)
     isInert(SCHEMA.properties?.[section]?.properties?.[key]);
   for (const key of ['drop_params', 'fallbacks', 'cache_params', 'success_callback'])
     t.ok(inertAt('litellm_settings', key), key);
-  for (const key of ['database_url', 'alerting', 'custom_auth']) t.ok(inertAt('general_settings', key), key);
+  for (const key of ['database_type', 'alerting', 'custom_auth']) t.ok(inertAt('general_settings', key), key);
   for (const key of ['routing_strategy', 'num_retries', 'redis_host'])
     t.ok(inertAt('router_settings', key), key);
   for (const key of ['mcp_servers', 'guardrails', 'files_settings'])

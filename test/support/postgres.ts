@@ -27,7 +27,7 @@ export interface TestServer {
 
 /** A server that a test may stop and start. */
 export interface OwnServer extends TestServer {
-  readonly port: number;
+  readonly folder: string;
   start(): Promise<void>;
   /** Ends all connections at once, as a crash of the machine would. */
   stop(): Promise<void>;
@@ -48,10 +48,11 @@ export function settingsOf(url: string): DatabaseSettings {
   return settings;
 }
 
-/** Any PostgreSQL; tells the test which. */
+/** Any PostgreSQL, with TEST_DATABASE_URL=pglite always that one; tells the test which. */
 export async function anyPostgres(t: Test): Promise<TestServer> {
   const given = process.env['TEST_DATABASE_URL'] ?? '';
-  const server = given !== '' ? at(given) : ((await ownPostgres(t)) ?? (await pglite(t)));
+  const own = given === '' ? await ownPostgres(t) : null;
+  const server = given === '' || given === 'pglite' ? (own ?? (await pglite(t))) : at(given);
   t.comment(`PostgreSQL tests run on ${server.name}`);
   return server;
 }
@@ -79,13 +80,22 @@ async function pglite(t: Test): Promise<TestServer> {
   return { name: 'PGlite', real: false, url: (more = '') => schemaOf(base, more) };
 }
 
-/** A server from installed binaries in a folder of its own; null when there are none that can be run. */
-export async function ownPostgres(t: Test): Promise<OwnServer | null> {
+/**
+ * A server from installed binaries in a folder of its own; null when there are none that can be run.
+ * @param flagsIn makes what it needs in the folder and gives further flags of the server
+ */
+export async function ownPostgres(
+  t: Test,
+  flagsIn: (folder: string) => readonly string[] = () => [],
+): Promise<OwnServer | null> {
   const bin = binaries();
   const as = processOwner();
   if (bin === null || as === null) return null;
   const folder = mkdtempSync(join(tmpdir(), 'throughline-pg-'));
   if (as.uid !== undefined) chownSync(folder, as.uid, as.gid ?? as.uid);
+  const more = flagsIn(folder);
+  if (as.uid !== undefined)
+    for (const name of readdirSync(folder)) chownSync(join(folder, name), as.uid, as.gid ?? as.uid);
   const data = join(folder, 'data');
   const init = [
     '-D',
@@ -104,7 +114,7 @@ export async function ownPostgres(t: Test): Promise<OwnServer | null> {
   let child: ChildProcess | null = null;
   const flags = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1'];
   const start = async (): Promise<void> => {
-    child = spawn(join(bin, 'postgres'), [...flags, '-c', 'fsync=off'], {
+    child = spawn(join(bin, 'postgres'), [...flags, ...more, '-c', 'fsync=off'], {
       ...as,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
@@ -136,7 +146,7 @@ export async function ownPostgres(t: Test): Promise<OwnServer | null> {
   await local.end();
   const base = `postgresql://throughline:${encodeURIComponent('right/pass word')}@127.0.0.1:${port}/postgres`;
   const name = `PostgreSQL ${rows[0]?.server_version} from ${bin}`;
-  return { name, real: true, port, start, stop, url: (more = '') => schemaOf(base, more) };
+  return { name, real: true, folder, start, stop, url: (more = '') => schemaOf(base, more) };
 }
 
 function binaries(): string | null {

@@ -48,6 +48,7 @@ t.test('figures of the ledger are read at each scrape', async (t) => {
     'throughline_spend_rows_shipped_total 5',
     'throughline_spend_rows_recovered_total 6',
     'throughline_journal_damaged_lines_total 7',
+    'throughline_spend_rows_removed_total 9',
     `throughline_build_info{version="1.2.3",node="${process.versions.node}"} 1`,
   ]);
   figures = { ...FIGURES, writable: false, rowsAtRisk: 100, storeReachable: false, written: 44 };

@@ -93,6 +93,52 @@ t.test('a database of a newer version is left alone', async (t) => {
   db.exec('PRAGMA user_version = 99');
   db.close();
   await t.rejects(bench.open().query({}, NEWEST), {
-    message: /schema 99, this version of Throughline knows 1/,
+    message: /schema 99, this version of Throughline knows 2/,
   });
 });
+
+const FIRST_SCHEMA = `
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB) STRICT, WITHOUT ROWID;
+  CREATE TABLE cursor (journal_id TEXT PRIMARY KEY, segment INTEGER, offset INTEGER) STRICT, WITHOUT ROWID;
+  CREATE TABLE models (id TEXT PRIMARY KEY, sealed BLOB, created_ms INTEGER, updated_ms INTEGER) STRICT;
+  CREATE TABLE spend (
+    request_id TEXT PRIMARY KEY, call_type TEXT, start_ms INTEGER, end_ms INTEGER, first_byte_ms INTEGER,
+    api_key TEXT, model TEXT, model_group TEXT, model_id TEXT, provider TEXT, api_base TEXT,
+    session_id TEXT, session_key TEXT, session_source TEXT, end_user TEXT, tags TEXT,
+    spend_logs_metadata TEXT, client_call_id TEXT, client_address TEXT, user_agent TEXT, stream INTEGER,
+    request_bytes INTEGER, response_bytes INTEGER, warnings TEXT, status TEXT, end_reason TEXT,
+    http_status INTEGER, error_code TEXT, error_source TEXT, attempts INTEGER, upstream_id TEXT,
+    upstream_call_id TEXT, usage TEXT, usage_source TEXT, prompt_tokens INTEGER, completion_tokens INTEGER,
+    total_tokens INTEGER, cache_read_tokens INTEGER, cache_write_tokens INTEGER, reasoning_tokens INTEGER,
+    spend_pico INTEGER, cost_source TEXT, cost_reason TEXT
+  ) STRICT;
+  CREATE INDEX spend_start ON spend (start_ms, request_id);
+  CREATE INDEX spend_session ON spend (session_key, start_ms);
+  CREATE INDEX spend_end_user ON spend (end_user, start_ms);
+  CREATE INDEX spend_api_key ON spend (api_key, start_ms);
+  CREATE INDEX spend_upstream ON spend (upstream_id) WHERE upstream_id IS NOT NULL;
+  INSERT INTO cursor VALUES ('journal-1', 1, 0);
+  PRAGMA user_version = 1;`;
+
+t.test(
+  'a database of version 0.1.0 is brought forward: rows, positions, and daily sums of all rows',
+  async (t) => {
+    const bench = sqliteBench(t);
+    const db = new DatabaseSync(bench.file);
+    db.exec(FIRST_SCHEMA);
+    const put = db.prepare(
+      `INSERT INTO spend (request_id, start_ms, model, tags, prompt_tokens, completion_tokens, spend_pico, status)
+     VALUES (?, ?, 'old', '["x"]', 2, 3, ?, 'success')`,
+    );
+    db.exec('BEGIN');
+    for (let n = 0; n < 9_000; n += 1) put.run(`old-${n}`, 1_760_000_000_000 + n, n);
+    db.exec('COMMIT');
+    db.close();
+    const store = bench.open();
+    t.match(await store.ship(bench.append(settleOf(beginOf('new')))), { rows: 1 });
+    const [old] = await store.activity({ model: ['old'] }, ['model'], 10);
+    t.match(old?.sums, { requests: 9_000, totalTokens: 45_000, spendPico: 40_495_500n });
+    t.equal((await store.activity({ tag: ['x'] }, [], 10))[0]?.sums.requests, 9_000);
+    t.equal((await store.query({}, NEWEST)).total, 9_001);
+  },
+);
