@@ -19,6 +19,7 @@ import { scan } from './scenarios/scan.ts';
 import { slowStreams } from './scenarios/slow-streams.ts';
 import { smallJson } from './scenarios/small-json.ts';
 import { startup } from './scenarios/startup.ts';
+import { store } from './scenarios/store.ts';
 import { stream } from './scenarios/stream.ts';
 import { workers } from './scenarios/workers.ts';
 
@@ -32,6 +33,7 @@ const SCENARIOS: readonly Scenario[] = [
   latency,
   manyModels,
   startup,
+  store,
   hostile,
   workers,
 ];

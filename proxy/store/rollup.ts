@@ -84,9 +84,13 @@ export class Rollup {
     const cell = this.#cellOf(record);
     const values = amountsOf(record);
     addTo(cell.all, values);
-    if (record.tags !== undefined)
-      for (const tag of new Set(record.tags)) if (tag !== '') addTo(sumsOf(cell.tags, tag), values);
-    addTo(sumsOf(cell.sessions, sessionKey(record.sessionId)), values);
+    const tags = record.tags ?? [];
+    tags.forEach((tag, i) => {
+      if (tag !== '' && tags.indexOf(tag) === i) addTo(sumsOf(cell.tags, tag), values);
+    });
+    // A session that nobody named holds one call; its sum would be a copy of its row.
+    const session = record.sessionSource === 'generated' ? '' : sessionKey(record.sessionId);
+    addTo(sumsOf(cell.sessions, session), values);
   }
 
   /** In one order for all writers, so that two replicas that add to the same sums never wait for each other in a ring. */
@@ -96,7 +100,7 @@ export class Rollup {
       ...Array.from(cell.tags, ([entity, values]) => rowOf('tag', cell, { entity, values })),
       ...Array.from(cell.sessions, ([entity, values]) => rowOf('session', cell, { entity, values })),
     ]);
-    return rows.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
+    return rows.sort(byKey);
   }
 
   #cellOf(record: SpendRecord): Cell {
@@ -177,6 +181,11 @@ function joined(texts: readonly string[]): string {
   return all;
 }
 
-function orderOf(row: DailySum): string {
-  return `${row[0]} ${row[1]} ${row[2]}`;
+/** Axis, day, id: the primary key. */
+function byKey(a: DailySum, b: DailySum): number {
+  for (let i = 0; i < 3; i += 1) {
+    const [x, y] = [a[i] as string, b[i] as string];
+    if (x !== y) return x < y ? -1 : 1;
+  }
+  return 0;
 }

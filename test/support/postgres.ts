@@ -10,10 +10,14 @@ import { delimiter, join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import pg from 'pg';
-import type { Test } from 'tap';
 import { databaseOf } from '../../config/resolve/database.ts';
 import { Findings } from '../../config/findings.ts';
 import type { DatabaseSettings } from '../../config/snapshot.ts';
+
+/** What a server needs of tap's `t`, or of a bench. */
+interface Stage {
+  teardown(act: () => unknown): unknown;
+}
 
 /** A server that tests may use. */
 export interface TestServer {
@@ -49,7 +53,7 @@ export function settingsOf(url: string): DatabaseSettings {
 }
 
 /** Any PostgreSQL, with TEST_DATABASE_URL=pglite always that one; tells the test which. */
-export async function anyPostgres(t: Test): Promise<TestServer> {
+export async function anyPostgres(t: Stage & { comment(text: string): unknown }): Promise<TestServer> {
   const given = process.env['TEST_DATABASE_URL'] ?? '';
   const own = given === '' ? await ownPostgres(t) : null;
   const server = given === '' || given === 'pglite' ? (own ?? (await pglite(t))) : at(given);
@@ -68,7 +72,7 @@ function schemaOf(base: string, more: string): string {
   return url.href;
 }
 
-async function pglite(t: Test): Promise<TestServer> {
+async function pglite(t: Stage): Promise<TestServer> {
   const db = await PGlite.create();
   const server = new PGLiteSocketServer({ db, port: 0, host: '127.0.0.1', maxConnections: 20 });
   await server.start();
@@ -85,8 +89,8 @@ async function pglite(t: Test): Promise<TestServer> {
  * @param flagsIn makes what it needs in the folder and gives further flags of the server
  */
 export async function ownPostgres(
-  t: Test,
-  flagsIn: (folder: string) => readonly string[] = () => [],
+  t: Stage,
+  flagsIn: (folder: string) => readonly string[] = () => ['-c', 'fsync=off'],
 ): Promise<OwnServer | null> {
   const bin = binaries();
   const as = processOwner();
@@ -114,7 +118,7 @@ export async function ownPostgres(
   let child: ChildProcess | null = null;
   const flags = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1'];
   const start = async (): Promise<void> => {
-    child = spawn(join(bin, 'postgres'), [...flags, ...more, '-c', 'fsync=off'], {
+    child = spawn(join(bin, 'postgres'), [...flags, ...more], {
       ...as,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
