@@ -10,16 +10,8 @@ import { PostgresShip } from './postgres-ship.ts';
 import { serveStore } from './serve-store.ts';
 import type { Position } from './segments.ts';
 import { recordOf } from './spend-columns.ts';
-import {
-  activityOf,
-  activitySql,
-  countSql,
-  daysOf,
-  madeBy,
-  madeBySql,
-  pageSql,
-  summarySql,
-} from './spend-sql.ts';
+import { daysOf } from './day-spend.ts';
+import { activityOf, activitySql, countSql, madeBy, madeBySql, pageSql, summarySql } from './spend-sql.ts';
 import type { Spelling, Sql } from './spend-sql.ts';
 import type {
   Activity,

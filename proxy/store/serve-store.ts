@@ -1,6 +1,7 @@
 // The worker's side of the thread: questions in, answers and events out, whatever database stands behind. The main
 // thread speaks to it through worker-store.ts; questions and answers are structured clones.
 import { parentPort } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
 import type { Store, StoreEvent, StoreTrouble } from './store.ts';
 import { StoreUnavailable } from './store.ts';
 
@@ -29,11 +30,13 @@ export function serveStore(open: (tell: (event: StoreEvent) => void) => Store): 
   if (port === null) throw new Error('a store is served by a worker thread only');
   const store = open((event) => port.postMessage({ event } satisfies Reply));
   port.on('message', (question: Question) => {
-    void answer(store, question).then((reply) => {
-      port.postMessage(reply);
-      if (question.name === 'close') port.close();
-    });
+    void respond(store, question, port);
   });
+}
+
+async function respond(store: Store, question: Question, port: MessagePort): Promise<void> {
+  port.postMessage(await answer(store, question));
+  if (question.name === 'close') port.close();
 }
 
 async function answer(store: Store, { id, name, args }: Question): Promise<Reply> {

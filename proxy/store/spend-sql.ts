@@ -2,7 +2,7 @@
 // value is bound; no text of a caller ever becomes part of a statement.
 import { DAILY_COLUMNS, PICO_PER_USD, SUM_COLUMNS, type Axis } from './rollup.ts';
 import { indexed, sessionKey } from './spend-columns.ts';
-import type { Activity, ActivityFilter, DaySpend, Facet, MadeBy, SpendFilter } from './store.ts';
+import type { Activity, ActivityFilter, Facet, MadeBy, SpendFilter } from './store.ts';
 
 type Value = string | number;
 type Row = Readonly<Record<string, unknown>>;
@@ -144,7 +144,7 @@ function dailyFilter(filter: SpendFilter): ActivityFilter | null {
     return null;
   }
   if (tag !== undefined && sessionId !== undefined) return null;
-  const one = <F extends Facet>(name: F, value: string | undefined): ActivityFilter =>
+  const one = (name: Facet, value: string | undefined): ActivityFilter =>
     value === undefined ? {} : { [name]: [value] };
   return {
     ...(startMs === undefined ? {} : { startDay: dayOf(startMs) }),
@@ -235,62 +235,13 @@ export function activityOf(row: Row, groupBy: readonly (Facet | 'day')[]): Activ
   };
 }
 
-/** Answers to `summarySql`, put together by day. */
-export function daysOf(rows: Iterable<Row>): DaySpend[] {
-  const days = new Map<string, DaySum>();
-  for (const row of rows) {
-    const day = String(row['day']);
-    const sum = days.get(day) ?? new DaySum(day);
-    days.set(day, sum);
-    sum.add(row);
-  }
-  return Array.from(days.values(), (sum) => sum.result());
-}
-
-class DaySum {
-  readonly #day: string;
-  readonly #byModel = new Map<string, bigint>();
-  readonly #byEndUser = new Map<string, bigint>();
-  readonly #byApiKey = new Map<string, bigint>();
-  #requests = 0;
-  #pico = 0n;
-
-  constructor(day: string) {
-    this.#day = day;
-  }
-
-  add(row: Row): void {
-    const pico = picoOf(wholeOf(row['usd']), wholeOf(row['pico']));
-    this.#requests += Number(row['requests']);
-    this.#pico += pico;
-    for (const [sums, name] of [
-      [this.#byModel, row['model']],
-      [this.#byEndUser, row['end_user']],
-      [this.#byApiKey, row['api_key']],
-    ] as const) {
-      const key = typeof name === 'string' ? name : '';
-      sums.set(key, (sums.get(key) ?? 0n) + pico);
-    }
-  }
-
-  result(): DaySpend {
-    return {
-      day: this.#day,
-      requests: this.#requests,
-      spendPico: this.#pico,
-      byModel: Object.fromEntries(this.#byModel),
-      byEndUser: Object.fromEntries(this.#byEndUser),
-      byApiKey: Object.fromEntries(this.#byApiKey),
-    };
-  }
-}
-
-function picoOf(usd: bigint, pico: bigint): bigint {
+/** Pico-dollars of the two columns that hold them. */
+export function picoOf(usd: bigint, pico: bigint): bigint {
   return usd * BigInt(PICO_PER_USD) + pico;
 }
 
-/** A sum of nothing is NULL. */
-function wholeOf(sum: unknown): bigint {
+/** A sum as the database gives it: a number, a bigint or a text; a sum of nothing is NULL. */
+export function wholeOf(sum: unknown): bigint {
   return typeof sum === 'bigint' || typeof sum === 'number' || typeof sum === 'string' ? BigInt(sum) : 0n;
 }
 
@@ -310,8 +261,8 @@ export function madeBySql(upstreamId: string, spelling: Spelling): Sql {
 export function madeBy(row: Row): MadeBy {
   return {
     modelId: row['model_id'] as string | null,
-    modelGroup: String(row['model_group'] ?? ''),
-    model: String(row['model'] ?? ''),
+    modelGroup: (row['model_group'] as string | null) ?? '',
+    model: (row['model'] as string | null) ?? '',
   };
 }
 

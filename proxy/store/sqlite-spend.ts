@@ -8,16 +8,8 @@ import { monthOf, startOfMonth } from './months.ts';
 import { Rollup } from './rollup.ts';
 import type { Position } from './segments.ts';
 import { COLUMN_NAMES, cellsOf, recordOf } from './spend-columns.ts';
-import {
-  activityOf,
-  activitySql,
-  countSql,
-  daysOf,
-  madeBy,
-  madeBySql,
-  pageSql,
-  summarySql,
-} from './spend-sql.ts';
+import { daysOf } from './day-spend.ts';
+import { activityOf, activitySql, countSql, madeBy, madeBySql, pageSql, summarySql } from './spend-sql.ts';
 import type { Spelling, Sql } from './spend-sql.ts';
 import { addingDaily } from './sqlite-migrations.ts';
 import type {

@@ -43,7 +43,9 @@ interface Waiting {
 }
 
 // Built, this file's neighbours end in .js; run unbuilt, in .ts.
-const ENDING = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+const UNBUILT = import.meta.url.endsWith('.ts');
+const SQLITE = new URL(UNBUILT ? './sqlite-worker.ts' : './sqlite-worker.js', import.meta.url);
+const POSTGRES = new URL(UNBUILT ? './postgres-worker.ts' : './postgres-worker.js', import.meta.url);
 
 /** The `Store` interface over a thread of its own. */
 export class WorkerStore implements Store {
@@ -121,12 +123,16 @@ export class WorkerStore implements Store {
     const workerData: SqliteData | PostgresData = embedded
       ? { file: place.file, ...shared }
       : { database: databaseData(place.database), ...shared };
-    const url = new URL(`./${embedded ? 'sqlite' : 'postgres'}-worker.${ENDING}`, import.meta.url);
     // Nothing of the process is inherited, neither its environment (secrets) nor loaders of a test runner, but the
     // compile cache: without it each thread that strips types holds 15 MB for that.
     const cache = getCompileCacheDir();
     const env = cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) };
-    const worker = new Worker(url, { workerData, env, execArgv: [], name: 'throughline-store' });
+    const worker = new Worker(embedded ? SQLITE : POSTGRES, {
+      workerData,
+      env,
+      execArgv: [],
+      name: 'throughline-store',
+    });
     worker.unref();
     worker.on('message', (reply: Reply) => this.#receive(worker, reply));
     worker.on('error', (error: Error) => this.#lose(worker, error.message));

@@ -381,3 +381,13 @@ t.test('the drain follows the grace period, and a stated drain must fit it', { s
   t.match(err, /drain_seconds is 626, .* raise terminationGracePeriodSeconds to 661/);
   t.end();
 });
+
+t.test('the URL of a database comes from its Secret, and from nowhere else', { skip: NO_HELM }, (t) => {
+  t.notOk(show().env.has('DATABASE_URL'));
+  const refOf = (...args: readonly string[]): unknown =>
+    at(show(...args).env.get('DATABASE_URL'), 'valueFrom', 'secretKeyRef');
+  const named = ['--set', 'databaseSecretName=pg'];
+  t.same(refOf(...named), { name: 'pg', key: 'DATABASE_URL' });
+  t.same(refOf(...named, '--set', 'databaseSecretKey=url'), { name: 'pg', key: 'url' });
+  t.end();
+});

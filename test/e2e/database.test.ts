@@ -11,7 +11,10 @@ const readiness = async (rig: Rig): Promise<Record<string, unknown>> => {
 
 t.test('two replicas with one DATABASE_URL answer for each other and keep models together', async (t) => {
   const server = await anyPostgres(t);
-  if (!server.real) return void t.comment('PGlite has one session for all, so no replicas');
+  if (!server.real) {
+    t.comment('PGlite has one session for all, so no replicas');
+    return;
+  }
   const env = { DATABASE_URL: server.url() };
   const configOf = (demo: Rig['demo']): string => defaultConfig(demo, '  store_model_in_db: true\n');
   const one = await startRig(t, { env, config: configOf });

@@ -43,8 +43,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   pino: ['proxy/observe'],
   'prom-client': ['proxy/observe'],
   'node:sqlite': ['proxy/store'],
+  pg: ['proxy/store'],
 };
-
 
 function filesBelow(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })

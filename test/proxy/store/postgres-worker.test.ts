@@ -11,7 +11,10 @@ import { tempDir } from './fixture/temp-dir.ts';
 
 t.test('replicas that start at once share one schema, and their rows and sums add up', async (t) => {
   const server = await anyPostgres(t);
-  if (!server.real) return void t.comment('PGlite has one session for all, so no replicas');
+  if (!server.real) {
+    t.comment('PGlite has one session for all, so no replicas');
+    return;
+  }
   const url = server.url();
   const benches = Array.from({ length: 4 }, () => postgresBench(t, url));
   const stores = benches.map((bench, i) => bench.open('salt-key', `journal-${i}`));
@@ -25,7 +28,7 @@ t.test('replicas that start at once share one schema, and their rows and sums ad
             spendPico: 1,
           }),
         );
-        return stores[i]?.ship(bench.append(...rows));
+        return Promise.resolve(stores[i]?.ship(bench.append(...rows)));
       }),
     );
   }
@@ -98,7 +101,10 @@ t.test('a schema of a newer version is left alone', async (t) => {
 
 t.test('a server of our own', async (t) => {
   const server = await ownPostgres(t);
-  if (server === null) return void t.comment('no PostgreSQL is installed that could be stopped and started');
+  if (server === null) {
+    t.comment('no PostgreSQL is installed that could be stopped and started');
+    return;
+  }
 
   await t.test('rows flow on while the server is stopped and started, and each arrives once', async (t) => {
     const dataDir = tempDir(t);

@@ -493,9 +493,7 @@ function summed(records: readonly SpendRecord[], groupBy: readonly (Facet | 'day
       else
         for (const name of Object.keys(amounts) as (keyof Sums)[])
           sums[name] =
-            name === 'spendPico'
-              ? BigInt(sums[name]) + amounts[name]
-              : Number(sums[name]) + Number(amounts[name]);
+            name === 'spendPico' ? BigInt(sums[name]) + amounts[name] : Number(sums[name]) + amounts[name];
     }
   }
   return groups as unknown as Map<string, Sums>;
