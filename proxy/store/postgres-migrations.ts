@@ -2,6 +2,7 @@
 // step is never edited, because databases of operators have already taken it.
 import type { Client } from 'pg';
 import { inTransaction } from './postgres-link.ts';
+import { StoreUnavailable } from './store.ts';
 
 /** Any number, the same in all versions: what migrations and new partitions wait for each other by. */
 const LOCK = 8_206_011_574;
@@ -75,7 +76,7 @@ export async function takeLock(client: Client): Promise<void> {
 
 /**
  * Brings the schema to the newest version in one transaction, whoever else tries the same.
- * @throws Error when the schema was made by a newer version
+ * @throws StoreUnavailable when the schema was made by a newer version
  */
 export async function migrate(client: Client, schema: string): Promise<void> {
   const name = quoted(schema);
@@ -88,7 +89,8 @@ export async function migrate(client: Client, schema: string): Promise<void> {
     await client.query(`CREATE TABLE IF NOT EXISTS ${name}.schema_version (version bigint NOT NULL)`);
     const version = await versionOf(client, schema);
     if (version > STEPS.length) {
-      throw new Error(
+      throw new StoreUnavailable(
+        'unavailable',
         `the schema ${schema} has version ${version}, this version of Throughline knows ${STEPS.length} - ` +
           `run the version that made it, or a newer one`,
       );

@@ -3,7 +3,7 @@
 import type { Client } from 'pg';
 import type { SpendRecord } from '../record/record.ts';
 import { readChunk } from './journal-chunk.ts';
-import type { JournalPlace } from './journal-chunk.ts';
+import type { Chunk, JournalPlace } from './journal-chunk.ts';
 import { inTransaction } from './postgres-link.ts';
 import { quoted } from './postgres-migrations.ts';
 import { Partitions } from './postgres-partitions.ts';
@@ -12,6 +12,7 @@ import type { DailySum } from './rollup.ts';
 import type { Position } from './segments.ts';
 import { rowsJson, startMsOf, storable } from './spend-columns.ts';
 import { additions, DAILY_LIST } from './spend-sql.ts';
+import { StoreUnavailable } from './store.ts';
 import type { Pruned, Shipped } from './store.ts';
 
 /** Shipping over one connection, which it must be alone to use for writing. */
@@ -44,9 +45,20 @@ export class PostgresShip {
 
   /** Takes over one chunk of what lies before `to`. */
   async shipChunk(to: Position): Promise<Shipped & { readonly done: boolean }> {
-    const { records, position, damaged, done } = readChunk(this.#journal.dir, this.#cursor, to);
+    const { records, position, damaged, done } = this.#read(to);
     const moved = position.segment !== this.#cursor.segment || position.offset !== this.#cursor.offset;
     return { position, damaged, done, rows: moved ? await this.#commit(records, position) : 0 };
+  }
+
+  // Not the database's fault, so neither its name nor its connection has a part in it.
+  #read(to: Position): Chunk {
+    const { dir } = this.#journal;
+    try {
+      return readChunk(dir, this.#cursor, to);
+    } catch (error) {
+      const text = `the journal in ${dir} cannot be read (${(error as Error).message}) - make it readable`;
+      throw new StoreUnavailable('unavailable', text);
+    }
   }
 
   /** Removes a piece of what is too old. */
