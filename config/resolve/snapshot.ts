@@ -4,7 +4,7 @@ import type { Catalogue } from '../catalogue.ts';
 import { dialectOf } from '../dialect.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Findings } from '../findings.ts';
-import type { GatewayFile } from '../gateway-file.ts';
+import type { GatewayFile, ModelEntry } from '../gateway-file.ts';
 import type { Environment } from '../references.ts';
 import type { Secret } from '../secret.ts';
 import type { Route, Snapshot } from '../snapshot.ts';
@@ -17,6 +17,7 @@ import { headersAt, joinHeaders } from './headers.ts';
 import { computedId } from './ids.ts';
 import { inspect, keyAt, routeOf } from './route.ts';
 import type { Surroundings } from './route.ts';
+import { attemptDefaults, routingOf } from './routing.ts';
 
 const MIB = 1024 * 1024;
 
@@ -41,11 +42,17 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
   const dialect = dialectOf(general.dialect);
   const routes = routesOf(material, dialect);
   const compressed = general.accept_compressed_requests;
+  const [groups, wildcards] = [exactGroups(routes), wildcardGroups(routes)];
   return {
     dialect,
     routes,
-    groups: exactGroups(routes),
-    wildcards: wildcardGroups(routes),
+    groups,
+    wildcards,
+    routing: routingOf(
+      material.file,
+      { groups, wildcards, absent: absentNames(material, groups), stored: storesModels(material) },
+      material.findings,
+    ),
     masterKey: masterKeyOf(material),
     allowUnauthenticated: general.allow_unauthenticated,
     storeModelInDb: storesModels(material),
@@ -114,6 +121,12 @@ function routesOf(material: Material, dialect: Dialect): readonly Route[] {
   return routes;
 }
 
+/** Names of entries that became no route. */
+function absentNames({ file }: Material, groups: Snapshot['groups']): ReadonlySet<string> {
+  const names = file.model_list.map((entry: Partial<ModelEntry> | null) => entry?.model_name);
+  return new Set(names.filter((name) => typeof name === 'string').filter((name) => !groups.has(name)));
+}
+
 function storesModels({ file, env }: Material): boolean {
   return file.general_settings.store_model_in_db ?? /^true$/i.test(env['STORE_MODEL_IN_DB'] ?? '');
 }
@@ -139,6 +152,7 @@ function surroundingsOf(material: Material, dialect: Dialect): Surroundings {
   return {
     dialect,
     clocks: clockDefaults(file.router_settings, file.litellm_settings, totalStated),
+    attempts: attemptDefaults(file),
     headers,
     forwards: forwarding(file.general_settings, file.litellm_settings),
     stored: storesModels(material),
