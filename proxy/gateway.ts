@@ -10,10 +10,14 @@ import { CallIds } from './base/ids.ts';
 import { Changes } from './changes.ts';
 import { openLedger, type Ledger } from './ledger/ledger.ts';
 import type { LedgerEvent } from './ledger/ledger-event.ts';
-import { VERSION, type House } from './live.ts';
+import { HealthChecks } from './health-checks.ts';
+import { VERSION, type House, type Live } from './live.ts';
 import type { Log } from './observe/logger.ts';
-import { Metrics } from './observe/metrics.ts';
+import { Metrics, type EntryFigure } from './observe/metrics.ts';
+import type { BreakerState } from './routing/breaker.ts';
 import { ProxyServer } from './server.ts';
+import { EntryStates } from './routing/entry-state.ts';
+import { RetryBudget } from './routing/retry-budget.ts';
 import { Deadlines } from './upstream/deadlines.ts';
 import { Pools } from './upstream/pools.ts';
 import { ConfigWatcher } from './watch.ts';
@@ -46,6 +50,7 @@ export class CannotStart extends Error {
 }
 
 const RECORDS_MS = 10_000;
+const BREAKER_FIGURES: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
 
 /** A running proxy. */
 export class Gateway {
@@ -56,6 +61,7 @@ export class Gateway {
   readonly #ledger: Ledger;
   readonly #pools: Pools;
   readonly #watcher: ConfigWatcher;
+  readonly #checks: HealthChecks;
   readonly #log: Log;
   #stopping: Promise<void> | null = null;
 
@@ -66,6 +72,7 @@ export class Gateway {
     ledger: Ledger;
     pools: Pools;
     watcher: ConfigWatcher;
+    checks: HealthChecks;
     log: Log;
   }) {
     this.host = parts.address.host;
@@ -75,6 +82,7 @@ export class Gateway {
     this.#ledger = parts.ledger;
     this.#pools = parts.pools;
     this.#watcher = parts.watcher;
+    this.#checks = parts.checks;
     this.#log = parts.log;
   }
 
@@ -105,11 +113,13 @@ export class Gateway {
     const { snapshot } = this.changes.live;
     this.#watcher.follow(snapshot.files);
     this.#ledger.reconfigure(snapshot.journal);
+    this.#checks.follow();
   }
 
   async #stop(drainMs: number): Promise<void> {
     this.#log.info({ in_flight: this.#server.inFlight, drain_ms: drainMs }, 'stopping');
     this.#watcher.close();
+    this.#checks.close();
     await this.#server.drain(drainMs);
     await new Promise<void>((resolve) => setImmediate(resolve)); // requests that were cut settle in this turn
     await this.#ledger.close(RECORDS_MS);
@@ -153,6 +163,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     metrics,
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
+    entries: new EntryStates(),
+    budget: new RetryBudget(),
     pools,
     catalogue: new Catalogue(),
     random: Math.random,
@@ -165,6 +177,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       throw new CannotStart(listenProblem(error, host, options.port));
     });
     const watcher: ConfigWatcher = new ConfigWatcher(() => void gateway.reload());
+    const checks = new HealthChecks(() => changes.live);
+    metrics.watchEntries(() => troubled(changes.live));
     const gateway: Gateway = new Gateway({
       address: { host, port: address.port },
       changes,
@@ -172,14 +186,25 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ledger,
       pools,
       watcher,
+      checks,
       log,
     });
+    checks.follow();
     watcher.follow(loaded.snapshot.files);
     return gateway;
   } catch (error) {
     await ledger.close(0);
     await pools.destroy();
     throw error;
+  }
+}
+
+/** The entries that do not serve, as the scrape shows them. */
+function* troubled(live: Live): Generator<EntryFigure> {
+  const now = live.house.clock.mono();
+  for (const { route, state } of live.targets.values()) {
+    const figure = state.ailment === null ? BREAKER_FIGURES[state.breaker.state(now)] : 3;
+    if (figure > 0) yield { model: route.group, modelId: route.id, state: figure };
   }
 }
 

@@ -6,6 +6,8 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { House } from '../live.ts';
 import { openLog } from '../observe/logger.ts';
 import { Metrics } from '../observe/metrics.ts';
+import { EntryStates } from '../routing/entry-state.ts';
+import { RetryBudget } from '../routing/retry-budget.ts';
 import { Deadlines } from '../upstream/deadlines.ts';
 import { Pools } from '../upstream/pools.ts';
 import { VERSION } from '../live.ts';
@@ -41,6 +43,8 @@ export function idleHouse(): House {
     metrics,
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
+    entries: new EntryStates(),
+    budget: new RetryBudget(),
     pools: new Pools(),
     catalogue: new Catalogue(),
     random: () => 0,

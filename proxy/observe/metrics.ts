@@ -23,6 +23,20 @@ export interface LedgerFigures {
 /** The handles that one model entry's requests write to. */
 export interface RouteMetrics {
   readonly observe: (record: SpendRecord, overheadMs: number) => void;
+  /** A failed attempt was followed by another on the same name. */
+  readonly retried: (failure: string) => void;
+  /** The retry budget refused an attempt. */
+  readonly denied: () => void;
+  /** An entry rests from now on. */
+  readonly rested: () => void;
+}
+
+/** An entry as the scrape shows it. */
+export interface EntryFigure {
+  readonly model: string;
+  readonly modelId: string;
+  /** 0 closed, 1 half open, 2 open, 3 found ill by a background check. */
+  readonly state: number;
 }
 
 /** All metrics of one process. */
@@ -76,6 +90,30 @@ export class Metrics {
   readonly #unpriced = new Counter({
     name: 'throughline_unpriced_total',
     help: 'Successful requests whose cost is not known.',
+    labelNames: ['model'],
+    registers: [this.#registry],
+  });
+  readonly #retries = new Counter({
+    name: 'throughline_retries_total',
+    help: 'Attempts on a name after a failed one, by the kind of failure.',
+    labelNames: ['model', 'failure'],
+    registers: [this.#registry],
+  });
+  readonly #fallbacks = new Counter({
+    name: 'throughline_fallbacks_total',
+    help: 'Attempts on another name after a failed one.',
+    labelNames: ['model', 'to'],
+    registers: [this.#registry],
+  });
+  readonly #denied = new Counter({
+    name: 'throughline_retries_denied_total',
+    help: 'Retries and fallbacks that the retry budget did not allow.',
+    labelNames: ['model'],
+    registers: [this.#registry],
+  });
+  readonly #cooldowns = new Counter({
+    name: 'throughline_cooldowns_total',
+    help: 'How often an entry began to rest.',
     labelNames: ['model'],
     registers: [this.#registry],
   });
@@ -199,6 +237,9 @@ export class Metrics {
     const unpriced = this.#unpriced.labels(model);
     const requests = new Map<string, Counter.Internal>();
     return {
+      retried: (failure) => this.#retries.inc({ model, failure }),
+      denied: () => this.#denied.inc({ model }),
+      rested: () => this.#cooldowns.inc({ model }),
       observe: (record, overheadMs) => {
         const key = `${record.callType} ${record.endReason}`;
         let child = requests.get(key);
@@ -217,6 +258,25 @@ export class Metrics {
         else if (record.status === 'success') unpriced.inc();
       },
     };
+  }
+
+  /** A failed attempt on one name was followed by one on another; both are of the configuration. */
+  fellBack(model: string, to: string): void {
+    this.#fallbacks.inc({ model, to });
+  }
+
+  /** Shows which entries do not serve at the time of a scrape. Call it once. */
+  watchEntries(read: () => Iterable<EntryFigure>): void {
+    new Gauge({
+      name: 'throughline_entry_state',
+      help: 'Entries that do not serve: 1 = one call tries it, 2 = it rests, 3 = a background check found it ill.',
+      labelNames: ['model', 'model_id'],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const { model, modelId, state } of read()) this.set({ model, model_id: modelId }, state);
+      },
+    });
   }
 
   /** A request that got no record: its fault code. */

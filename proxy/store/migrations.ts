@@ -28,6 +28,8 @@ const STEPS: readonly string[] = [
    CREATE INDEX spend_end_user ON spend (end_user, start_ms);
    CREATE INDEX spend_api_key ON spend (api_key, start_ms);
    CREATE INDEX spend_upstream ON spend (upstream_id) WHERE upstream_id IS NOT NULL;`,
+
+  `ALTER TABLE spend ADD COLUMN attempt_log TEXT;`,
 ];
 
 /**

@@ -37,6 +37,7 @@ const COLUMNS: readonly (readonly [name: string, cell: (record: SpendRecord) => 
   ['error_code', (r) => text(r.errorCode)],
   ['error_source', (r) => text(r.errorSource)],
   ['attempts', (r) => integer(r.attempts)],
+  ['attempt_log', (r) => ((r.attemptLog ?? []).length === 0 ? null : json(r.attemptLog))], // older lines lack it
   ['upstream_id', (r) => text(r.upstreamId)],
   ['upstream_call_id', (r) => text(r.upstreamCallId)],
   ['usage', (r) => json(r.usage)],
@@ -101,6 +102,7 @@ export function recordOf(row: Row): SpendRecord {
     errorCode: strOrNull('error_code'),
     errorSource: strOrNull('error_source') as SpendRecord['errorSource'],
     attempts: num('attempts'),
+    attemptLog: (parsed(row['attempt_log']) ?? []) as SpendRecord['attemptLog'],
     responseBytes: num('response_bytes'),
     upstreamId: strOrNull('upstream_id'),
     upstreamCallId: strOrNull('upstream_call_id'),

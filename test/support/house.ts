@@ -12,10 +12,13 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../../proxy/base/clock.ts';
 import { CallIds } from '../../proxy/base/ids.ts';
 import { openLedger } from '../../proxy/ledger/ledger.ts';
-import { Live, VERSION, type House } from '../../proxy/live.ts';
+import { Live, VERSION, type House, type Target } from '../../proxy/live.ts';
 import { openLog } from '../../proxy/observe/logger.ts';
 import { Metrics } from '../../proxy/observe/metrics.ts';
 import { openExchange, type Exchange } from '../../proxy/request/exchange.ts';
+import { EntryStates } from '../../proxy/routing/entry-state.ts';
+import { RetryBudget } from '../../proxy/routing/retry-budget.ts';
+import { groupOf, type Picked } from '../../proxy/request/pick.ts';
 import { Deadlines } from '../../proxy/upstream/deadlines.ts';
 import { Pools } from '../../proxy/upstream/pools.ts';
 import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
@@ -56,6 +59,8 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     metrics,
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
+    entries: new EntryStates(),
+    budget: new RetryBudget(),
     pools,
     catalogue: new Catalogue(),
     random,
@@ -65,6 +70,12 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
 /** One configuration in service. */
 export function liveOf(t: Test, yaml: string, house: House): Live {
   return new Live(snapshotOf(t, yaml), house, registryNames());
+}
+
+/** The call to the first entry of a name. @throws Fault as `groupOf` */
+export function firstOf(live: Live, model: string): Picked {
+  const group = groupOf(live, model);
+  return group.picked(group.entries[0] as Target);
 }
 
 export interface Sent {
