@@ -124,7 +124,7 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
       this.#fallbacks += 1;
     } else {
       this.#retries += 1;
-      if (at <= this.#at) this.#repeats += 1;
+      if (at <= this.#at || this.#repeats > 0) this.#repeats += 1;
     }
     this.#leg = leg;
     this.#at = at;

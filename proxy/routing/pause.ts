@@ -34,6 +34,6 @@ export function pauseMs(
 export function retryAfterMs(text: string | null, nowMs: number): number | null {
   if (text === null) return null;
   if (/^\s*\d{1,9}(\.\d+)?\s*$/.test(text)) return Number(text) * 1000;
-  const at = Date.parse(text);
+  const at = /^\s*[a-z]{3,9}, /i.test(text) ? Date.parse(text) : NaN; // JavaScript takes `-5` for a year
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
 }

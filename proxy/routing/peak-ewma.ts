@@ -3,6 +3,7 @@
 
 /** A weight falls to 37% in this time. Calls of language models take seconds; Finagle's 10 s would forget them. */
 const DECAY_MS = 60_000;
+const FORGOTTEN_MS = 0.001;
 
 export class PeakEwma {
   #valueMs = 0;
@@ -15,8 +16,9 @@ export class PeakEwma {
     this.#atMs = nowMs;
   }
 
-  /** The average as it is now, ms: it sinks while nothing is measured, so a slow one gets another chance. 0 = unknown. */
+  /** The average as it is now, ms: it sinks while nothing is measured, so a slow one gets another chance; 0 = unknown. */
   at(nowMs: number): number {
-    return this.#valueMs * Math.exp((this.#atMs - nowMs) / DECAY_MS);
+    const left = this.#valueMs * Math.exp((this.#atMs - nowMs) / DECAY_MS);
+    return left < FORGOTTEN_MS ? 0 : left;
   }
 }
