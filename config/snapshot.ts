@@ -4,7 +4,7 @@ import type { Dialect } from './dialect.ts';
 import type { Issue } from './issue.ts';
 import type { Secret } from './secret.ts';
 
-/** The four clocks of one upstream call, milliseconds; 0 switches a clock off. */
+/** The clocks of one upstream call, milliseconds; 0 switches a clock off. */
 export interface Clocks {
   /** Until the TCP/TLS connection stands. */
   readonly connectMs: number;

@@ -105,13 +105,13 @@ function routingText(live: Live, { leg }: Trip, { identity }: Ask): string {
   const others = chainOf(routing, leg.name);
   if (leg.entries.length === 1 && others.length === 0) return '';
   const isBound = routing.sessionAffinity && identity.sessionSource !== 'generated';
-  const how = isBound ? 'by session' : `by ${routing.strategy}; one order of many`;
+  const how = isBound ? 'session' : `${routing.strategy}; one order of many`;
   const lines = leg.entries.map(({ route }, i) => {
     const order = Number.isFinite(route.order) ? `, order ${route.order}` : '';
-    return `  ${String(i + 1).padEnd(10)} ${route.apiBase}, id ${route.id}, weight ${route.weight}${order}\n`;
+    return `  ${i + 1}  ${route.apiBase}, id ${route.id}, weight ${route.weight}${order}\n`;
   });
   const then = others.length === 0 ? '' : `  then       ${others.join(', ')}\n`;
-  return `\nentries of ${leg.name}, ${how}\n${lines.join('')}${then}`;
+  return `\nentries of ${leg.name}, by order and ${how}\n${lines.join('')}${then}`;
 }
 
 /** A request as the parser would have made it, on a socket that is connected to nothing. */

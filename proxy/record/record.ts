@@ -8,7 +8,7 @@ export type EndReason =
   | 'upstream_error' // the upstream answered with a status >= 400, or an error event inside a 200 stream
   | 'upstream_broken' // connection refused, reset or cut; a stream cut after its headers is `truncated`
   | 'truncated' // the stream ended without its terminal event
-  | 'timeout' // one of the four clocks
+  | 'timeout' // one of the clocks
   | 'client_gone' // the client left before the answer was complete
   | 'refused' // the proxy answered with a fault of its own before anything went upstream
   | 'proxy_error' // a bug of ours
