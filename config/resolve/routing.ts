@@ -18,8 +18,10 @@ export interface AttemptDefaults {
 export interface Names {
   readonly groups: ReadonlyMap<string, readonly Route[]>;
   readonly wildcards: readonly WildcardGroup[];
-  /** Entries that are left out (`skip_unsupported_models`) or have issues of their own. */
-  readonly absent: ReadonlySet<string>;
+  /** Names of entries that are left out (`skip_unsupported_models`). */
+  readonly leftOut: ReadonlySet<string>;
+  /** Names of entries that have issues of their own: enough is said of them. */
+  readonly broken: ReadonlySet<string>;
   /** Models come from the store later, so a name that is not there yet is no error. */
   readonly stored: boolean;
 }
@@ -173,7 +175,8 @@ function serves(name: string, { groups, wildcards, aliases }: Known): boolean {
 /** Whether a name that is to take over exists; an issue when not. */
 function isThere(name: string, path: Path, known: Known, findings: Findings): boolean {
   if (serves(name, known)) return true;
-  if (known.absent.has(name)) {
+  if (known.broken.has(name)) return false;
+  if (known.leftOut.has(name)) {
     findings.warn(
       path,
       `the entry of ${shownName(name)} is left out, and so is this`,
@@ -190,7 +193,7 @@ function isThere(name: string, path: Path, known: Known, findings: Findings): bo
 }
 
 function warnUnused(name: string, path: Path, known: Known, findings: Findings): void {
-  if (serves(name, known) || known.absent.has(name)) return;
+  if (serves(name, known) || known.broken.has(name) || known.leftOut.has(name)) return;
   const near = nearest(name, [...known.groups.keys()]);
   const mend = near === null ? 'remove it, or add the model' : `did you mean ${near}?`;
   findings.warn(path, `no entry of model_list serves ${shownName(name)}, so this is never used`, mend, 'key');

@@ -17,7 +17,7 @@ import { headersAt, joinHeaders } from './headers.ts';
 import { computedId } from './ids.ts';
 import { inspect, keyAt, routeOf } from './route.ts';
 import type { Surroundings } from './route.ts';
-import { attemptDefaults, routingOf } from './routing.ts';
+import { attemptDefaults, routingOf, type Names } from './routing.ts';
 
 const MIB = 1024 * 1024;
 
@@ -48,11 +48,7 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
     routes,
     groups,
     wildcards,
-    routing: routingOf(
-      material.file,
-      { groups, wildcards, absent: absentNames(material, groups), stored: storesModels(material) },
-      material.findings,
-    ),
+    routing: routingOf(material.file, namesOf(material, groups, wildcards), material.findings),
     masterKey: masterKeyOf(material),
     allowUnauthenticated: general.allow_unauthenticated,
     storeModelInDb: storesModels(material),
@@ -121,10 +117,15 @@ function routesOf(material: Material, dialect: Dialect): readonly Route[] {
   return routes;
 }
 
-/** Names of entries that became no route. */
-function absentNames({ file }: Material, groups: Snapshot['groups']): ReadonlySet<string> {
-  const names = file.model_list.map((entry: Partial<ModelEntry> | null) => entry?.model_name);
-  return new Set(names.filter((name) => typeof name === 'string').filter((name) => !groups.has(name)));
+/** The names there are, and why others are not. */
+function namesOf(material: Material, groups: Names['groups'], wildcards: Names['wildcards']): Names {
+  const [leftOut, broken] = [new Set<string>(), new Set<string>()];
+  material.file.model_list.forEach((entry: Partial<ModelEntry> | null, index) => {
+    const name = entry?.model_name;
+    // Names that serve after all are found before these are looked at.
+    if (typeof name === 'string') (material.skipped.has(index) ? leftOut : broken).add(name);
+  });
+  return { groups, wildcards, leftOut, broken, stored: storesModels(material) };
 }
 
 function storesModels({ file, env }: Material): boolean {

@@ -44,7 +44,10 @@ class Rules implements TravelRules<Group> {
   }
 
   get hasFallbacks(): boolean {
-    return generalFallbacks(this.#routing, this.first.name).length > 0;
+    const { contextWindowFallbacks: context, contentPolicyFallbacks: content } = this.#routing;
+    return (
+      generalFallbacks(this.#routing, this.first.name).length > 0 || context.size > 0 || content.size > 0
+    );
   }
 
   fallbacks(kind: FailureKind): readonly Group[] {

@@ -25,7 +25,7 @@ export interface Explainer {
 
 /** A call, and how to have the client's bytes again for another one. */
 export interface Shaped extends Call {
-  /** What makes of `body` the client's again; null when those bytes are as they were. */
+  /** What makes of `body` the client's again; null when those bytes are as they were, or nobody will ask for them. */
   readonly undo: readonly Cut[] | null;
 }
 
@@ -45,7 +45,8 @@ export function shape(
   if (explainer !== undefined) changes.forEach((change) => explainer.body(change));
   const stripUsage = asksUsage && x.live.snapshot.alwaysIncludeStreamUsage !== true;
   const cuts = bodyCuts(ask, changes, picked);
-  const undo = headroomOf(ask.body.bytes) === 0 || cuts.length === 0 ? null : undoing(ask.body.bytes, cuts);
+  const mustUndo = replaceable && cuts.length > 0 && headroomOf(ask.body.bytes) > 0;
+  const undo = mustUndo ? undoing(ask.body.bytes, cuts) : null;
   const body = cuts.length === 0 ? ask.body.bytes : applyCuts(ask.body.bytes, cuts);
   const more = { body, undo, stripUsage, stream: ask.stream, replaceable };
   return callFor(x, ask.endpoint, picked, ask.endpoint.path, ask.identity.sessionId, more, explainer);

@@ -22,7 +22,7 @@ export interface Leg<T> {
 export interface TravelRules<L> {
   /** Attempts beside the first, by kind of failure; `again`: also on an entry that failed before. */
   retries(kind: FailureKind): { readonly count: number; readonly again: boolean };
-  /** Whether `fallbacks` has any for a failure that is not about the request. */
+  /** Whether `fallbacks` may have some, for whatever kind of failure. */
   readonly hasFallbacks: boolean;
   /** The legs that take over after a failure of this kind, best first. */
   fallbacks(kind: FailureKind): readonly L[];
@@ -45,6 +45,9 @@ interface Place<L> {
   readonly at: number;
   readonly pauseMs: number;
 }
+
+/** One kind for each number of retries that can be stated. */
+const RETRIED: readonly FailureKind[] = ['server', 'timeout', 'rate_limit'];
 
 export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
   readonly #rules: TravelRules<L>;
@@ -92,11 +95,14 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
     return this.#denied;
   }
 
-  /** Whether a failure of the upstream could be answered by another attempt. */
+  /** Whether some failure could be answered by another attempt. */
   get hasMore(): boolean {
-    const { count, again } = this.#rules.retries('server');
-    const mayRetry = this.#retries < count && (again || this.#at + 1 < this.#leg.entries.length);
-    return mayRetry || (this.#rules.hasFallbacks && this.#fallbacks < this.#rules.maxFallbacks);
+    if (this.#rules.hasFallbacks && this.#fallbacks < this.#rules.maxFallbacks) return true;
+    const hasOthers = this.#at + 1 < this.#leg.entries.length;
+    return RETRIED.some((kind) => {
+      const { count, again } = this.#rules.retries(kind);
+      return this.#retries < count && (again || hasOthers);
+    });
   }
 
   /** Whether somebody else could have had this call: only then may the entry rest. */

@@ -152,6 +152,8 @@ t.test('whether there is more is known before anything fails', async (t) => {
   t.notOk(new Itinerary<Named>(leg('g', 'a'), rules(), 0).hasMore);
   t.ok(new Itinerary<Named>(leg('g', 'a', 'b'), rules(), 0).hasMore);
   t.ok(new Itinerary<Named>(leg('g', 'a'), rules({ retries: () => ({ count: 1, again: true }) }), 0).hasMore);
+  const limited = (kind: FailureKind) => ({ count: kind === 'rate_limit' ? 1 : 0, again: true });
+  t.ok(new Itinerary<Named>(leg('g', 'a'), rules({ retries: limited }), 0).hasMore, 'by one kind of failure');
   const trip = new Itinerary<Named>(leg('g', 'a'), rules({ legs: [leg('f', 'x')], maxFallbacks: 1 }), 0);
   t.ok(trip.hasMore);
   trip.next(failure(), 0);
