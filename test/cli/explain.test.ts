@@ -187,7 +187,7 @@ t.test('of a group the order for a session is shown, and it is the one that serv
     },
   });
   const first = new Set<string>();
-  for (let i = 0; i < 8; i += 1) {
+  for (let i = 0; i < 40; i += 1) {
     const { text } = await explained(group.configPath, [
       '--model',
       'g',

@@ -72,7 +72,7 @@ ${pair('unreachable', 'demo', '', `http://127.0.0.1:${closed}`)}
 ${pair('silent', 'demo-silent', ', timeout: 0.15')}
 ${pair('late', 'demo-slow-stream', ', ttft_timeout: 0.15')}
 ${['opens-then-fails', 'opens-then-ends', 'opens-then-hangs', 'only-head', 'only-ends', 'paid-500']
-  .map((name) => pair(name, name, ', ttft_timeout: 0.3', odd))
+  .map((name) => pair(name, name, /hangs|head/.test(name) ? ', ttft_timeout: 0.3' : '', odd))
   .join('')}
 ${entry('alone', 'demo-500')}
 ${entry('alone-late', 'only-head', ', ttft_timeout: 0.15', odd)}
@@ -138,10 +138,6 @@ for (const [group, { json, stream, status = null }] of Object.entries(FAILURES))
         t.match(answer.text, how === 'streamed' ? /data: \[DONE\]/ : /"finish_reason":\s*"stop"/);
         t.notMatch(answer.text, /error/);
         t.match(answer.headers, { 'x-litellm-attempted-retries': '1', 'x-litellm-attempted-fallbacks': '0' });
-        t.ok(
-          Number(answer.headers['x-litellm-overhead-duration-ms']) < 140,
-          'the wait for the first is no overhead',
-        );
         const row = await rowOf(rig, answer);
         t.match(row, {
           status: 'success',
@@ -153,6 +149,9 @@ for (const [group, { json, stream, status = null }] of Object.entries(FAILURES))
         t.equal(answer.headers['x-litellm-model-id'], row['model_id']);
         const [first, second] = row['attempt_log'] as readonly [Row, Row];
         t.match(first, { status, error });
+        const others = Number(row['request_duration_ms']) - Number(first['duration_ms']);
+        const overhead = Number(answer.headers['x-litellm-overhead-duration-ms']);
+        t.ok(overhead <= others + 2, 'the wait for the first is no overhead'); // both are whole milliseconds of another clock
         t.match(second, { model: 'demo-second', status: 200, error: null, usage: row['usage'] });
         t.not(first['model_id'], second['model_id']);
       },
