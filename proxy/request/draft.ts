@@ -138,11 +138,11 @@ export class Draft {
   /** Writes the end of an answered request. @returns headers that are known only now: the cost. */
   async settle(outcome: Outcome): Promise<string[]> {
     const { endpoint, picked } = this.#found;
-    const record = settleOf(this.#x, this.#begin as SpendBegin, endpoint, picked as Picked, outcome);
+    const settled = settleOf(this.#x, this.#begin as SpendBegin, endpoint, picked as Picked, outcome);
     // The head of a gathered answer is written after its record; the metric must not wait for it.
     if (this.#overheadMs < 0 && outcome.end !== 'client_gone')
       this.#overheadMs = this.#overheadSince(outcome.upstreamMs);
-    await this.#write(record, outcome.fault);
+    const record = await this.#write(settled, outcome.fault);
     if (record.spendPico === null || record.status !== 'success') return [];
     return [`${this.#x.live.snapshot.dialect.headerPrefix}response-cost`, usd(record.spendPico)];
   }
@@ -171,7 +171,8 @@ export class Draft {
     return withReplaced({ ...last, ...placeOf(picked) }, replaced, { picked, startMs: this.#sentMs });
   }
 
-  async #write(last: SpendRecord, fault: Fault | null): Promise<void> {
+  /** @returns the record as written: with all attempts */
+  async #write(last: SpendRecord, fault: Fault | null): Promise<SpendRecord> {
     this.#settled = true;
     const record = this.#replaced === null ? last : this.#withReplaced(last, this.#replaced);
     const { house } = this.#x.live;
@@ -195,6 +196,7 @@ export class Draft {
     else if (fault !== null && fault.source !== 'client')
       house.log.warn({ ...line, why: fault.message }, 'request');
     else house.log.info(line, 'request');
+    return record;
   }
 }
 

@@ -236,6 +236,7 @@ t.test('what a replaced attempt cost is part of what the request cost', async (t
   t.equal(first['spend'], 0.25);
   t.ok(Number(second['spend']) > 0);
   t.equal(row['spend'], 0.25 + Number(second['spend']));
+  t.equal(Number(answer.headers['x-litellm-response-cost']), row['spend'], 'and the header says the same');
   const unknown = await rowOf(rig, await chat(rig, 'drop'));
   t.ok(Number(unknown['spend']) > 0);
   t.equal(unknown['cost_reason'], 'of 1 replaced attempt the cost is not known');
