@@ -123,7 +123,7 @@ export class Gateway {
     await this.#server.drain(drainMs);
     await new Promise<void>((resolve) => setImmediate(resolve)); // requests that were cut settle in this turn
     await this.#ledger.close(RECORDS_MS);
-    await this.#pools.destroy();
+    this.#pools.destroy();
     this.#log.info('stopped');
   }
 }
@@ -145,7 +145,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw new CannotStart(error.message);
   });
   let server: ProxyServer | null = null;
-  const pools = new Pools({
+  const pools = new Pools(systemClock.mono, {
     httpProxy: env['HTTP_PROXY'],
     httpsProxy: env['HTTPS_PROXY'],
     noProxy: env['NO_PROXY'],
@@ -194,7 +194,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return gateway;
   } catch (error) {
     await ledger.close(0);
-    await pools.destroy();
+    pools.destroy();
     throw error;
   }
 }

@@ -1,7 +1,6 @@
 // Live = one configuration, ready to serve: snapshot, pools, header lists, metric handles, prepared answers. Made by
 // `prepare` (which may fail), put in place by one assignment (which cannot). A request captures it once and sees
 // one configuration from its first byte to its last.
-import type { Dispatcher } from 'undici';
 import type { Catalogue } from '../config/catalogue.ts';
 import type { Route, Snapshot } from '../config/snapshot.ts';
 import type { Clock } from './base/clock.ts';
@@ -14,6 +13,7 @@ import type { Candidate } from './routing/candidate.ts';
 import type { EntryStates } from './routing/entry-state.ts';
 import type { RetryBudget } from './routing/retry-budget.ts';
 import { seedOf } from './routing/session-affinity.ts';
+import type { Pool } from './upstream/pool.ts';
 import type { Pools } from './upstream/pools.ts';
 import { HeaderRules } from './wire/header-rules.ts';
 import { routeHeaders, type RouteHeaders } from './wire/upstream-headers.ts';
@@ -44,7 +44,7 @@ export interface House {
 /** A route with all that can be made before a request comes. */
 export interface Target extends Candidate {
   readonly route: Route;
-  readonly dispatcher: Dispatcher;
+  readonly pool: Pool;
   readonly headers: RouteHeaders;
   /** Response headers that depend on the route alone, flat. */
   readonly responseHeaders: readonly string[];
@@ -207,7 +207,7 @@ export class Live {
       weight: route.weight,
       order: route.order,
       state: this.house.entries.acquire(route.id),
-      dispatcher: this.house.pools.acquire(route.origin, route.clocks.connectMs),
+      pool: this.house.pools.acquire(route.origin),
       headers: routeHeaders(route, dialect.sessionHeader, `throughline/${VERSION}`),
       responseHeaders: [
         `${dialect.headerPrefix}model-id`,
@@ -223,7 +223,7 @@ export class Live {
 
   #release(): void {
     for (const { route } of this.targets.values()) {
-      this.house.pools.release(route.origin, route.clocks.connectMs);
+      this.house.pools.release(route.origin);
       this.house.entries.release(route.id);
     }
   }

@@ -23,13 +23,15 @@ export interface Plan {
   /** Of the direct way; null leaves it out. */
   readonly upstreamPort: number | null;
   load(peer: Pick<Running, 'headers'>): Load;
+  /** Sent before anything is measured; default: a quarter of the load. */
+  readonly warmUpRequests?: number;
   /** What the CPU is divided by, for each request: 1, events, bytes. */
   readonly unitsPerRequest: number;
 }
 
 const NO_HEADERS = { headers: '' };
 
-/** Warms every peer up with a quarter of the load, then measures in turn. @throws Error on an answer that is not right */
+/** Warms every peer up, then measures in turn. @throws Error on an answer that is not right */
 export async function measureCpu(bench: Bench, plan: Plan): Promise<Measured[]> {
   const best = new Map<string, Measured>();
   const keep = (one: Measured): void => {
@@ -40,8 +42,9 @@ export async function measureCpu(bench: Bench, plan: Plan): Promise<Measured[]> 
     best.set(one.name, { ...(isBetter ? one : before), residentMb: memory });
   };
   for (const peer of plan.peers) {
-    const load = plan.load(peer);
-    const requests = Math.max(load.connections, Math.ceil(load.requests / 4));
+    const load = shareOf(plan, peer);
+    const wanted = plan.warmUpRequests ?? Math.ceil(plan.load(peer).requests / 4);
+    const requests = Math.max(load.connections, Math.ceil(wanted * (peer.share ?? 1)));
     await job(bench, peer.name, { ...load, requests }, peer.port);
   }
   for (let round = 0; round < bench.wanted.rounds; round += 1) {
@@ -60,8 +63,15 @@ export async function measureCpu(bench: Bench, plan: Plan): Promise<Measured[]> 
   return names.map((name) => best.get(name) as Measured);
 }
 
-async function measureOne(bench: Bench, peer: Running, plan: Plan): Promise<Measured> {
+/** The load, or the part of it that a slow peer gets. */
+function shareOf(plan: Plan, peer: Running): Load {
   const load = plan.load(peer);
+  const requests = Math.max(1, Math.round(load.requests * (peer.share ?? 1)));
+  return { ...load, requests, connections: Math.min(load.connections, requests) };
+}
+
+async function measureOne(bench: Bench, peer: Running, plan: Plan): Promise<Measured> {
+  const load = shareOf(plan, peer);
   const { pid } = peer.program;
   await quiet(pid);
   const before = cpuSeconds(pid);

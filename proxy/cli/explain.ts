@@ -1,15 +1,16 @@
 // `throughline explain`: what would be sent upstream, and why - with the very steps that serve a request, up to the
 // point where it would be sent. Nothing is sent, nothing is recorded.
 import { readFileSync } from 'node:fs';
-import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { registryNames } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
 import { Fault } from '../errors/fault.ts';
 import { ConfigRefused } from '../gateway.ts';
+import { Incoming } from '../http/incoming.ts';
+import { Reply } from '../http/reply.ts';
 import { Live } from '../live.ts';
+import { BodyMemory } from '../wire/headroom.ts';
 import { ENDPOINTS } from '../request/endpoints.ts';
 import { openExchange, type Exchange } from '../request/exchange.ts';
 import { readAsk, type Ask } from '../request/ask.ts';
@@ -29,6 +30,15 @@ replaced or dropped it, and the members of the body that change.
   --body FILE       the JSON body of the client; default: one short message
   --endpoint PATH   default chat/completions
 `;
+
+/** No body comes over the wire: it is read from a file. */
+const UNFRAMED = {
+  contentLength: -1,
+  transferEncoding: null,
+  connection: null,
+  expect: null,
+  keepAlive: null,
+};
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -94,7 +104,7 @@ export const explain: Command = {
       return 1;
     } finally {
       live.retire();
-      await live.house.pools.destroy();
+      live.house.pools.destroy();
     }
   },
 };
@@ -114,13 +124,26 @@ function routingText(live: Live, { leg }: Trip, { identity }: Ask): string {
   return `\nentries of ${leg.name}, by order and ${how}\n${lines.join('')}${then}`;
 }
 
-/** A request as the parser would have made it, on a socket that is connected to nothing. */
-function exchangeOf(live: Live, path: string, rawHeaders: string[]): Exchange {
-  const req = new IncomingMessage(new Socket());
-  req.method = 'POST';
-  req.url = `/v1/${path}`;
-  req.rawHeaders = ['Host', 'localhost', 'Content-Type', 'application/json', ...rawHeaders];
-  return openExchange(req, new ServerResponse(req), live, false);
+/** A request as it would have come in, on a connection to nobody. */
+function exchangeOf(live: Live, path: string, headers: readonly string[]): Exchange {
+  const list = ['Host', 'localhost', 'Content-Type', 'application/json', ...headers];
+  const nobody = {
+    clientAddress: null,
+    bodies: new BodyMemory(),
+    closed: true,
+    wantBody: () => undefined,
+    write: () => true,
+    closeAfterAnswer: () => undefined,
+    persistence: () => '',
+    date: () => '',
+    answered: () => undefined,
+    destroy: () => undefined,
+  };
+  const req = new Incoming(
+    { method: 'POST', target: `/v1/${path}`, version: '1.1', list, ...UNFRAMED },
+    nobody,
+  );
+  return openExchange(req, new Reply(nobody, 'POST', '1.1'), live);
 }
 
 function headerOf(text: string): string[] {

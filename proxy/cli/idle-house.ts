@@ -45,7 +45,7 @@ export function idleHouse(): House {
     deadlines: new Deadlines(systemClock.mono),
     entries: new EntryStates(),
     budget: new RetryBudget(),
-    pools: new Pools(),
+    pools: new Pools(systemClock.mono),
     catalogue: new Catalogue(),
     random: () => 0,
   };

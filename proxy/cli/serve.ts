@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { resolve } from 'node:path';
 import { startGateway, type Gateway } from '../gateway.ts';
 import { openLog, type LogHandle } from '../observe/logger.ts';
+import { settleHeap } from './settle-heap.ts';
 import { configPathOf, portOf, UsageError, type Command, type Terminal } from './terminal.ts';
 
 const USAGE = `throughline serve --config FILE [--host H] [--port N] [--data-dir DIR] [--log-level L]
@@ -97,6 +98,7 @@ export async function open(config: string, flags: ServeFlags, terminal: Terminal
     env,
     log: handle.log,
   });
+  settleHeap();
   return { gateway, handle };
 }
 

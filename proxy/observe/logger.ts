@@ -1,8 +1,10 @@
 // The log: one JSON object per line on stdout. Records are built from allow-listed values; a header object, a body
 // or a Secret is never put into one, so no redaction is needed on the hot path.
 import { pino, type DestinationStream, type Logger } from 'pino';
+import { accessText, type AccessLine } from './access-log.ts';
 
-export type Log = Logger;
+/** The log, and beside it the access log: silent where the level is above `info`. */
+export type Log = Logger & { readonly access: (line: AccessLine) => void };
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -14,10 +16,20 @@ export interface LogHandle {
 
 /** Buffers 16 KB or one second, whichever comes first: a write() per line would cost more than the line. */
 export function openLog(level: LogLevel, destination?: DestinationStream): LogHandle {
-  const base = { level, base: null, timestamp: isoTimes() };
-  if (destination !== undefined) return { log: pino(base, destination), flush: () => undefined };
+  if (destination !== undefined) return { log: logInto(destination, level), flush: () => undefined };
   const stdout = pino.destination({ dest: 1, sync: false, minLength: 16_000, periodicFlush: 1000 });
-  return { log: pino(base, stdout), flush: () => stdout.flushSync() };
+  return { log: logInto(stdout, level), flush: () => stdout.flushSync() };
+}
+
+function logInto(destination: DestinationStream, level: LogLevel): Log {
+  const timestamp = isoTimes();
+  const log = pino({ level, base: null, timestamp }, destination);
+  const isWritten = log.isLevelEnabled('info');
+  return Object.assign(log, {
+    access: (line: AccessLine): void => {
+      if (isWritten) destination.write(accessText(timestamp(), line));
+    },
+  });
 }
 
 /** Pino's `isoTime`, made once per millisecond (a Date costs 1 us, and a busy proxy logs many lines in one). */

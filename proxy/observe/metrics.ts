@@ -1,7 +1,8 @@
 // Prometheus metrics. Label values come from the configuration (model_name, never a name that a client made up), so
 // cardinality is bounded; children are looked up once per route and kept.
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../record/record.ts';
+import { ModelHistogram, Tally } from './tally.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const OVERHEAD_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25];
@@ -42,81 +43,64 @@ export interface EntryFigure {
 /** All metrics of one process. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #requests = new Counter({
-    name: 'throughline_requests_total',
-    help: 'Requests that passed authentication, by how they ended.',
-    labelNames: ['model', 'call_type', 'status', 'end_reason'],
-    registers: [this.#registry],
-  });
+  readonly #requests = this.#tallied(
+    'throughline_requests_total',
+    'Requests that passed authentication, by how they ended.',
+    ['model', 'call_type', 'status', 'end_reason'],
+  );
   readonly #rejected = new Counter({
     name: 'throughline_rejected_total',
     help: 'Requests that were refused without a spend record: at authentication, before it, or on a route that is no LLM call.',
     labelNames: ['code'],
     registers: [this.#registry],
   });
-  readonly #duration = new Histogram({
-    name: 'throughline_request_duration_seconds',
-    help: 'From the head of the request to the last byte of the answer.',
-    labelNames: ['model'],
-    buckets: SECONDS,
-    registers: [this.#registry],
-  });
-  readonly #firstByte = new Histogram({
-    name: 'throughline_first_byte_seconds',
-    help: 'From the head of the request to the first byte of the body of the answer.',
-    labelNames: ['model'],
-    buckets: SECONDS,
-    registers: [this.#registry],
-  });
-  readonly #overhead = new Histogram({
-    name: 'throughline_overhead_seconds',
-    help: 'Time spent in the proxy itself, the upstream and the client left out.',
-    labelNames: ['model'],
-    buckets: OVERHEAD_SECONDS,
-    registers: [this.#registry],
-  });
-  readonly #tokens = new Counter({
-    name: 'throughline_tokens_total',
-    help: 'Tokens as the upstream counted them.',
-    labelNames: ['model', 'kind'],
-    registers: [this.#registry],
-  });
-  readonly #spend = new Counter({
-    name: 'throughline_spend_usd_total',
-    help: 'Cost of answered requests, US dollars; requests of unknown price are in throughline_unpriced_total.',
-    labelNames: ['model'],
-    registers: [this.#registry],
-  });
-  readonly #unpriced = new Counter({
-    name: 'throughline_unpriced_total',
-    help: 'Successful requests whose cost is not known.',
-    labelNames: ['model'],
-    registers: [this.#registry],
-  });
-  readonly #retries = new Counter({
-    name: 'throughline_retries_total',
-    help: 'Attempts on a name after a failed one, by the kind of failure.',
-    labelNames: ['model', 'failure'],
-    registers: [this.#registry],
-  });
-  readonly #fallbacks = new Counter({
-    name: 'throughline_fallbacks_total',
-    help: 'Attempts on another name after a failed one.',
-    labelNames: ['model', 'to'],
-    registers: [this.#registry],
-  });
-  readonly #denied = new Counter({
-    name: 'throughline_retries_denied_total',
-    help: 'Retries and fallbacks that the retry budget did not allow.',
-    labelNames: ['model'],
-    registers: [this.#registry],
-  });
-  readonly #cooldowns = new Counter({
-    name: 'throughline_cooldowns_total',
-    help: 'How often an entry began to rest.',
-    labelNames: ['model'],
-    registers: [this.#registry],
-  });
+  readonly #duration = this.#histogram(
+    'throughline_request_duration_seconds',
+    'From the head of the request to the last byte of the answer.',
+    SECONDS,
+  );
+  readonly #firstByte = this.#histogram(
+    'throughline_first_byte_seconds',
+    'From the head of the request to the first byte of the body of the answer.',
+    SECONDS,
+  );
+  readonly #overhead = this.#histogram(
+    'throughline_overhead_seconds',
+    'Time spent in the proxy itself, the upstream and the client left out.',
+    OVERHEAD_SECONDS,
+  );
+  readonly #tokens = this.#tallied('throughline_tokens_total', 'Tokens as the upstream counted them.', [
+    'model',
+    'kind',
+  ]);
+  readonly #spend = this.#tallied(
+    'throughline_spend_usd_total',
+    'Cost of answered requests, US dollars; requests of unknown price are in throughline_unpriced_total.',
+    ['model'],
+  );
+  readonly #unpriced = this.#tallied(
+    'throughline_unpriced_total',
+    'Successful requests whose cost is not known.',
+    ['model'],
+  );
+  readonly #retries = this.#tallied(
+    'throughline_retries_total',
+    'Attempts on a name after a failed one, by the kind of failure.',
+    ['model', 'failure'],
+  );
+  readonly #fallbacks = this.#tallied(
+    'throughline_fallbacks_total',
+    'Attempts on another name after a failed one.',
+    ['model', 'to'],
+  );
+  readonly #denied = this.#tallied(
+    'throughline_retries_denied_total',
+    'Retries and fallbacks that the retry budget did not allow.',
+    ['model'],
+  );
+  readonly #cooldowns = this.#tallied('throughline_cooldowns_total', 'How often an entry began to rest.', [
+    'model',
+  ]);
   readonly #reloads = new Counter({
     name: 'throughline_config_reloads_total',
     help: 'Configuration changes tried, by result (applied, unchanged, refused).',
@@ -225,44 +209,75 @@ export class Metrics {
     });
   }
 
-  /** Bound handles for one `model_name`. */
+  /** A counter that is added up in tallies; returns the tally for given label values. */
+  #tallied(name: string, help: string, labelNames: readonly string[]): (...values: string[]) => Tally {
+    const tallies = new Map<string, { readonly labels: Record<string, string>; readonly tally: Tally }>();
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const { labels, tally } of tallies.values()) if (tally.value > 0) this.inc(labels, tally.value);
+      },
+    });
+    return (...values) => {
+      const key = JSON.stringify(values);
+      const known = tallies.get(key);
+      if (known !== undefined) return known.tally;
+      const tally = new Tally();
+      const labels = Object.fromEntries(labelNames.map((label, i) => [label, values[i] ?? '']));
+      tallies.set(key, { labels, tally });
+      return tally;
+    };
+  }
+
+  #histogram(name: string, help: string, bounds: readonly number[]): ModelHistogram {
+    const histogram = new ModelHistogram(name, help, bounds);
+    // The registry asks a metric for its name and its `get` alone; its type names prom-client's own classes.
+    this.#registry.registerMetric(histogram as unknown as Metric);
+    return histogram;
+  }
+
+  /** Handles for one `model_name`. */
   forModel(model: string): RouteMetrics {
-    const duration = this.#duration.labels(model);
-    const firstByte = this.#firstByte.labels(model);
-    const overhead = this.#overhead.labels(model);
-    const prompt = this.#tokens.labels(model, 'prompt');
-    const completion = this.#tokens.labels(model, 'completion');
-    const cached = this.#tokens.labels(model, 'cache_read');
-    const spend = this.#spend.labels(model);
-    const unpriced = this.#unpriced.labels(model);
-    const requests = new Map<string, Counter.Internal>();
+    const duration = this.#duration.of(model);
+    const firstByte = this.#firstByte.of(model);
+    const overhead = this.#overhead.of(model);
+    const prompt = this.#tokens(model, 'prompt');
+    const completion = this.#tokens(model, 'completion');
+    const cached = this.#tokens(model, 'cache_read');
+    const spend = this.#spend(model);
+    const unpriced = this.#unpriced(model);
+    const requests = new Map<string, Tally>();
     return {
-      retried: (failure) => this.#retries.inc({ model, failure }),
-      denied: () => this.#denied.inc({ model }),
-      rested: () => this.#cooldowns.inc({ model }),
+      retried: (failure) => this.#retries(model, failure).add(1),
+      denied: () => this.#denied(model).add(1),
+      rested: () => this.#cooldowns(model).add(1),
       observe: (record, overheadMs) => {
         const key = `${record.callType} ${record.endReason}`;
-        let child = requests.get(key);
-        if (child === undefined) {
-          child = this.#requests.labels(model, record.callType, record.status, record.endReason);
-          requests.set(key, child);
+        let ended = requests.get(key);
+        if (ended === undefined) {
+          ended = this.#requests(model, record.callType, record.status, record.endReason);
+          requests.set(key, ended);
         }
-        child.inc();
+        ended.add(1);
         duration.observe((record.endMs - record.startMs) / 1000);
         if (record.firstByteMs !== null) firstByte.observe((record.firstByteMs - record.startMs) / 1000);
         if (overheadMs >= 0) overhead.observe(overheadMs / 1000);
-        if (record.tokens.prompt !== null) prompt.inc(record.tokens.prompt);
-        if (record.tokens.completion !== null) completion.inc(record.tokens.completion);
-        if (record.tokens.cacheRead !== null) cached.inc(record.tokens.cacheRead);
-        if (record.spendPico !== null) spend.inc(record.spendPico / 1e12);
-        else if (record.status === 'success') unpriced.inc();
+        if (record.tokens.prompt !== null) prompt.add(record.tokens.prompt);
+        if (record.tokens.completion !== null) completion.add(record.tokens.completion);
+        if (record.tokens.cacheRead !== null) cached.add(record.tokens.cacheRead);
+        if (record.spendPico !== null) spend.add(record.spendPico / 1e12);
+        else if (record.status === 'success') unpriced.add(1);
       },
     };
   }
 
   /** A failed attempt on one name was followed by one on another; both are of the configuration. */
   fellBack(model: string, to: string): void {
-    this.#fallbacks.inc({ model, to });
+    this.#fallbacks(model, to).add(1);
   }
 
   /** Shows which entries do not serve at the time of a scrape. Call it once. */

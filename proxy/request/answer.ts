@@ -3,7 +3,6 @@ import type { Dialect } from '../../config/dialect.ts';
 import { errorBody, type Family } from '../errors/body.ts';
 import type { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
-import { discardBody } from './read-body.ts';
 
 /** Sends a fault as a JSON error, unless the client has gone or an answer has begun. */
 export function answerFault(x: Exchange, fault: Fault, family: Family, extra: readonly string[] = []): void {
@@ -16,7 +15,6 @@ export function answerFault(x: Exchange, fault: Fault, family: Family, extra: re
   const list = [`${dialect.headerPrefix}error-source`, fault.source, ...extra];
   for (const [name, value] of fault.headers) list.push(name, value);
   send(x, fault.status, 'application/json', errorBody(fault, family), list);
-  discardBody(x.req);
 }
 
 /** Sends a JSON document. */
@@ -33,15 +31,15 @@ function send(x: Exchange, status: number, type: string, body: Buffer, extra: re
   const list = ['content-type', type, 'content-length', String(body.length)];
   list.push(`${x.live.snapshot.dialect.headerPrefix}call-id`, x.id, ...corsHeaders(x), ...extra);
   x.res.writeHead(status, list);
-  x.res.end(x.req.method === 'HEAD' ? undefined : body);
+  x.res.end(x.req.method === 'HEAD' ? null : body);
 }
 
 /** CORS headers for an allowed origin; none unless configured. Flat list. */
 export function corsHeaders(x: Exchange): string[] {
   const { cors } = x.live.snapshot;
   if (cors === null) return [];
-  const { origin } = x.req.headers;
-  if (origin === undefined) return [];
+  const origin = x.req.header('origin');
+  if (origin === null) return [];
   const any = cors.allowOrigins.includes('*');
   if (!any && !cors.allowOrigins.includes(origin)) return ['vary', 'origin'];
   return [

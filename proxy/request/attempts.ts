@@ -1,7 +1,7 @@
 // Sends a call, and sends it again elsewhere while that may help and nothing has reached the client. The one owner of
 // retries: nothing below tries again, and what is tried is counted against one budget.
-import type { ServerResponse } from 'node:http';
 import { Fault } from '../errors/fault.ts';
+import type { Reply } from '../http/reply.ts';
 import type { Visit } from '../routing/entry-state.ts';
 import { relay, type Call, type Outcome } from '../upstream/relay.ts';
 import type { Ask } from './ask.ts';
@@ -41,7 +41,8 @@ export async function attempts(
     if (step === null && trip.denied) entry.metrics.denied();
     if (failure === null || step === null || isLate(trip, now + step.pauseMs - startedAt)) {
       if (ended.fault !== undefined) throw ended.fault;
-      return ended.outcome;
+      // Connections of attempts that failed may still hold the memory of the body: nobody may use it again.
+      return call === first ? ended.outcome : { ...ended.outcome, written: false };
     }
     draft.replaced(ended, failure.kind);
     if (step.how === 'retry') entry.metrics.retried(failure.kind);
@@ -100,15 +101,15 @@ function isLate(trip: Trip, elapsedMs: number): boolean {
 }
 
 /** Waits, but not for a client that has gone. */
-function pause(res: ServerResponse, ms: number): Promise<void> {
+function pause(reply: Reply, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer);
-      res.off('close', done);
+      reply.watcher = null;
       resolve();
     };
     const timer = setTimeout(done, ms);
-    res.once('close', done);
-    if (res.closed) done();
+    reply.watcher = { onClose: done, onDrain: () => undefined };
+    if (reply.destroyed) done();
   });
 }

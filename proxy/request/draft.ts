@@ -195,7 +195,7 @@ export class Draft {
     if (fault?.code === 'internal_error') house.log.error({ ...line, err: fault.cause }, 'request');
     else if (fault !== null && fault.source !== 'client')
       house.log.warn({ ...line, why: fault.message }, 'request');
-    else house.log.info(line, 'request');
+    else house.log.access(line);
     return record;
   }
 }

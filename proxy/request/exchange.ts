@@ -1,12 +1,13 @@
 // The handles of one request: sockets, clock readings, the Live captured once. No state bag: each step takes values
 // and returns new ones.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Incoming } from '../http/incoming.ts';
+import type { Reply } from '../http/reply.ts';
 import type { Live } from '../live.ts';
 import { readHeaders, type RequestHeaders } from '../wire/request-headers.ts';
 
 export interface Exchange {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
+  readonly req: Incoming;
+  readonly res: Reply;
   readonly live: Live;
   /** Our call id. */
   readonly id: string;
@@ -19,20 +20,13 @@ export interface Exchange {
   readonly path: string;
   /** Query as sent, without the question mark; '' when there is none. */
   readonly query: string;
-  /** The client waits for `100 Continue` before it sends its body. */
-  readonly expectsContinue: boolean;
 }
 
 /** Opens an exchange on the configuration that serves now. */
-export function openExchange(
-  req: IncomingMessage,
-  res: ServerResponse,
-  live: Live,
-  expectsContinue: boolean,
-): Exchange {
+export function openExchange(req: Incoming, res: Reply, live: Live): Exchange {
   const { clock, ids } = live.house;
   const startMs = clock.now();
-  const url = req.url as string;
+  const url = req.target;
   const mark = url.indexOf('?');
   return {
     req,
@@ -41,9 +35,8 @@ export function openExchange(
     id: ids.next(startMs),
     startMs,
     startedAt: clock.mono(),
-    headers: readHeaders(live.rules, req.rawHeaders),
+    headers: readHeaders(live.rules, req.headers),
     path: mark < 0 ? url : url.slice(0, mark),
     query: mark < 0 ? '' : url.slice(mark + 1),
-    expectsContinue,
   };
 }

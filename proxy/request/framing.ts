@@ -1,6 +1,6 @@
-// Refuses what two HTTP parsers could read in two ways. Node's parser lets these through (measured on its llhttp):
-// two Host headers, absolute targets, `Transfer-Encoding: ,chunked`, TE on HTTP/1.0, HTTP/2.0 in a request line, a body
-// on GET, header floods.
+// Refuses well-formed requests that two HTTP programs could take in two ways: two Host headers, absolute targets,
+// `Transfer-Encoding: ,chunked` (Node's own parser takes it for chunked), TE on HTTP/1.0, HTTP/2.0 in a request line, a
+// body on GET, header floods.
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -16,6 +16,9 @@ const QUERY_KEY = /(?:^|&)(?:key|api[-_]?key|access[-_]token|token)=(?![0-9a-f]{
 export function checkFraming(x: Exchange): void {
   const { req, headers } = x;
   const { limits } = x.live.snapshot;
+  if (req.version !== '1.1' && req.version !== '1.0') {
+    throw new Fault('malformed_request', 'The only versions that are spoken here are HTTP/1.1 and HTTP/1.0.');
+  }
   const count = headers.raw.length / 2;
   if (count > limits.headerCount) {
     throw new Fault(
@@ -23,14 +26,11 @@ export function checkFraming(x: Exchange): void {
       `The request has ${count} headers; at most ${limits.headerCount} are allowed.`,
     );
   }
-  if (!TARGET.test(req.url as string)) {
+  if (!TARGET.test(req.target)) {
     throw new Fault(
       'bad_request_target',
       'The request target must be a plain path such as /v1/chat/completions.',
     );
-  }
-  if (req.httpVersion !== '1.1' && req.httpVersion !== '1.0') {
-    throw new Fault('malformed_request', 'The only versions that are spoken here are HTTP/1.1 and HTTP/1.0.');
   }
   if (headers.hostCount !== 1) {
     throw new Fault(
@@ -39,7 +39,7 @@ export function checkFraming(x: Exchange): void {
     );
   }
   const te = headers.transferEncoding;
-  if (te !== null && (te.trim().toLowerCase() !== 'chunked' || req.httpVersion !== '1.1')) {
+  if (te !== null && (te.trim().toLowerCase() !== 'chunked' || req.version !== '1.1')) {
     throw new Fault(
       'bad_framing',
       'The only Transfer-Encoding that is understood is `chunked`, on HTTP/1.1.',

@@ -1,15 +1,8 @@
-// Socket -> one Buffer, bounded. A body whose length is announced is copied once, into place.
-import type { IncomingMessage } from 'node:http';
+// The body of a request as one Buffer, bounded, uncompressed.
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress, type ZlibOptions } from 'node:zlib';
 import { Fault } from '../errors/fault.ts';
-import { roomyBuffer } from '../wire/headroom.ts';
 import type { Exchange } from './exchange.ts';
-
-/** How much of a refused body is read and thrown away, so that the client gets to read the answer. */
-const DISCARD_BYTES = 8 * 1024 * 1024;
-
-const EMPTY = Buffer.alloc(0);
 
 const DECODERS: Readonly<Record<string, (body: Buffer, options: ZlibOptions) => Promise<Buffer>>> = {
   gzip: promisify<Buffer, ZlibOptions, Buffer>(gunzip),
@@ -29,63 +22,12 @@ export async function readBody(x: Exchange): Promise<Buffer> {
       `A request body with content-encoding ${encoding.slice(0, 40)} is not taken.`,
     );
   }
-  const announced = x.headers.contentLength === null ? -1 : Number(x.headers.contentLength);
-  if (announced > limits.requestBytes) throw tooLarge(limits.requestBytes);
-  if (x.expectsContinue) x.res.writeContinue();
-  const body = await collect(x.req, announced, limits.requestBytes);
+  const body = await x.req.read(limits.requestBytes);
   return encoding === 'identity' ? body : await decode(body, encoding, limits.inflatedBytes as number);
-}
-
-/** Lets a refused body run out, within bounds: a connection reset would take the answer with it. */
-export function discardBody(req: IncomingMessage): void {
-  if (req.complete || req.destroyed) return;
-  let bytes = 0;
-  req.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > DISCARD_BYTES) req.socket.destroy();
-  });
-  req.resume();
 }
 
 function tooLarge(limitBytes: number): Fault {
   return new Fault('body_too_large', `The request body is larger than ${limitBytes} bytes.`);
-}
-
-function collect(req: IncomingMessage, announced: number, limitBytes: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let target: Buffer | null = null;
-    let bytes = 0;
-    const leave = (): void => {
-      req.off('data', onData);
-      req.off('end', onEnd);
-      req.off('close', onClose);
-    };
-    const onData = (chunk: Buffer): void => {
-      const at = bytes;
-      bytes += chunk.length;
-      if (bytes > limitBytes) {
-        leave();
-        reject(tooLarge(limitBytes));
-      } else if (announced > chunk.length) {
-        target ??= roomyBuffer(announced);
-        chunk.copy(target, at);
-      } else chunks.push(chunk);
-    };
-    const onEnd = (): void => {
-      leave();
-      if (target !== null) resolve(target);
-      else if (chunks.length === 1) resolve(chunks[0] as Buffer);
-      else resolve(chunks.length === 0 ? EMPTY : Buffer.concat(chunks, bytes));
-    };
-    const onClose = (): void => {
-      leave();
-      reject(new Fault('client_gone', 'The client left before its request was complete.'));
-    };
-    req.on('data', onData);
-    req.on('end', onEnd);
-    req.on('close', onClose);
-  });
 }
 
 async function decode(body: Buffer, encoding: string, limitBytes: number): Promise<Buffer> {

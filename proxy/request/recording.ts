@@ -54,7 +54,7 @@ export function beginOf(x: Exchange, found: Found): SpendBegin {
     tags: identity.tags,
     spendLogsMetadata: identity.spendLogsMetadata,
     clientCallId: clip(x.headers.callId),
-    clientAddress: x.req.socket.remoteAddress ?? null,
+    clientAddress: x.req.clientAddress,
     userAgent: clip(x.headers.userAgent),
     stream: found.stream,
     requestBytes: found.requestBytes,

@@ -52,10 +52,13 @@ export function shape(
   return callFor(x, ask.endpoint, picked, ask.endpoint.path, ask.identity.sessionId, more, explainer);
 }
 
-/** The ask with its bytes as the client sent them, after `shaped` was made of it. */
-export function unshaped(ask: Ask, shaped: Shaped): Ask {
-  if (shaped.undo === null || shaped.body === null) return ask;
-  return { ...ask, body: { ...ask.body, bytes: applyCuts(shaped.body, shaped.undo) } };
+/**
+ * The ask with its bytes as the client sent them, after `shaped` was made of it. They have no room before them any more:
+ * a connection of the attempt that failed may still read the memory, so nothing is written into it.
+ */
+export function unshaped(ask: Ask, { body, undo }: Shaped): Ask {
+  const bytes = undo === null || body === null ? ask.body.bytes.subarray() : applyCuts(body.subarray(), undo);
+  return { ...ask, body: { ...ask.body, bytes } };
 }
 
 /** Shapes a call on a response that exists: no body of the client's, the id in the path. */
@@ -94,7 +97,7 @@ function callFor(
   },
   explainer?: Explainer,
 ): Shaped {
-  const { route, dispatcher, headers } = picked.target;
+  const { route, pool, headers } = picked.target;
   const { dialect } = x.live.snapshot;
   const session = { name: dialect.sessionHeader, id: sessionId };
   const policy = { apiKey: route.apiKey, forwardClientHeaders: picked.forwards };
@@ -102,7 +105,7 @@ function callFor(
   if (more.body !== null && x.headers.contentType === null) list.push('content-type', 'application/json');
   const query = x.query === '' ? '' : `?${x.query}`;
   return {
-    dispatcher,
+    pool,
     origin: route.origin,
     apiBase: route.apiBase,
     method: more.method ?? 'POST',

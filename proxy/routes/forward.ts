@@ -26,6 +26,7 @@ export async function forward(
     await draft.admit(); // the begin entry is in the operating system before the first byte goes upstream
     const outcome = await attempts(x, ask, trip, call, draft);
     outcome.finish(await draft.settle(outcome)); // the record is written before the last byte goes to the client
+    if (outcome.written) x.req.release();
   } catch (thrown) {
     answerFault(x, await draft.fail(thrown), endpoint.family, draft.identityHeaders());
   }

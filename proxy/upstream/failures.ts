@@ -1,5 +1,6 @@
-// What went wrong between us and an upstream -> a Fault. The only place that reads error codes of sockets and undici.
+// What went wrong between us and an upstream -> a Fault. The only place that reads error codes of sockets.
 import { Fault } from '../errors/fault.ts';
+import { BadMessage } from '../wire/head.ts';
 
 const UNREACHABLE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
@@ -29,7 +30,7 @@ function codeOf(error: unknown): string {
 /** The fault for an error that ended an exchange before the head of an answer came. */
 export function failureOf(error: unknown, apiBase: string): Fault {
   const code = codeOf(error);
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
+  if (code === 'ETIMEDOUT') {
     return new Fault('connect_timeout', `No connection to the upstream ${apiBase} within connect_timeout.`, {
       cause: error,
     });
@@ -44,12 +45,8 @@ export function failureOf(error: unknown, apiBase: string): Fault {
       },
     );
   }
-  // undici's parser error has a code only when it is llhttp's own.
-  const unread = code.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError');
   const what =
-    unread || code === 'UND_ERR_HEADERS_OVERFLOW'
-      ? 'sent something that is not an HTTP answer'
-      : 'closed the connection';
+    error instanceof BadMessage ? 'sent something that is not an HTTP answer' : 'closed the connection';
   return new Fault('upstream_broken', `The upstream ${apiBase} ${what} before it had answered.`, {
     cause: error,
   });

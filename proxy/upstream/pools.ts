@@ -1,43 +1,29 @@
-// Connection pools, one per upstream origin and connect timeout, shared by successive configurations: a reload keeps
-// warm connections, and a pool that no configuration wants any more closes after its last request.
-import { EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
-
-/** `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`; undefined members are not set. */
-export interface ProxyEnvironment {
-  readonly httpProxy?: string | undefined;
-  readonly httpsProxy?: string | undefined;
-  readonly noProxy?: string | undefined;
-}
+// Connection pools, one per upstream origin, shared by successive configurations: a reload keeps warm connections, and a
+// pool that no configuration wants any more closes after its last request.
+import { ReadMemory } from '../http/reading.ts';
+import { proxyFor, type ProxyEnvironment } from './http-proxies.ts';
+import { Pool } from './pool.ts';
 
 interface Held {
-  readonly dispatcher: Dispatcher;
+  readonly pool: Pool;
   users: number;
 }
 
-/** Gateways in front of gateways close idle sockets at about 30 s; ours go before (undici's own cap is 600 s). */
-const KEEP_ALIVE_MAX_MS = 25_000;
-const MAX_RESPONSE_HEAD_BYTES = 65_536;
-
-function optionsFor(connectMs: number): Pool.Options {
-  return {
-    connections: null,
-    pipelining: 1,
-    allowH2: false, // undici 8 turned it on by default; one stream per socket isolates answers from each other
-    keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
-    headersTimeout: 0, // our own clocks bound the exchange; undici's 300 s defaults have cut many a long answer
-    bodyTimeout: 0,
-    maxHeaderSize: MAX_RESPONSE_HEAD_BYTES,
-    connect: { timeout: connectMs },
-  };
-}
+const SWEEP_MS = 1_000;
 
 /** Counts who uses a pool; the last one out closes it. */
 export class Pools {
   readonly #held = new Map<string, Held>();
   readonly #proxies: ProxyEnvironment;
+  readonly #memory = new ReadMemory();
+  readonly #mono: () => number;
+  readonly #timer: NodeJS.Timeout;
 
-  constructor(proxies: ProxyEnvironment = {}) {
+  /** @param mono monotonic milliseconds. */
+  constructor(mono: () => number, proxies: ProxyEnvironment = {}) {
+    this.#mono = mono;
     this.#proxies = proxies;
+    this.#timer = setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
   /** How many pools are open; a test counts one per origin. */
@@ -45,45 +31,37 @@ export class Pools {
     return this.#held.size;
   }
 
-  /** Takes a share in the pool of an origin. Pair with `release`. */
-  acquire(origin: string, connectMs: number): Dispatcher {
-    const key = `${origin} ${connectMs}`;
-    let held = this.#held.get(key);
+  /** Takes a share in the pool of an origin. Pair with `release`. @throws TypeError for a proxy variable that is no URL */
+  acquire(origin: string): Pool {
+    let held = this.#held.get(origin);
     if (held === undefined) {
-      held = { dispatcher: this.#open(origin, connectMs), users: 0 };
-      this.#held.set(key, held);
+      const pool = new Pool(origin, proxyFor(origin, this.#proxies), this.#memory, this.#mono);
+      held = { pool, users: 0 };
+      this.#held.set(origin, held);
     }
     held.users += 1;
-    return held.dispatcher;
+    return held.pool;
   }
 
   /** Gives a share back. A pool without users lets its running requests end, then closes. */
-  release(origin: string, connectMs: number): void {
-    const key = `${origin} ${connectMs}`;
-    const held = this.#held.get(key);
+  release(origin: string): void {
+    const held = this.#held.get(origin);
     if (held === undefined) return;
     held.users -= 1;
     if (held.users > 0) return;
-    this.#held.delete(key);
-    void held.dispatcher.close();
+    this.#held.delete(origin);
+    held.pool.close();
   }
 
   /** Cuts everything at once: the last act of a process. */
-  async destroy(): Promise<void> {
-    const all = [...this.#held.values()];
+  destroy(): void {
+    clearInterval(this.#timer);
+    for (const { pool } of this.#held.values()) pool.destroy();
     this.#held.clear();
-    await Promise.all(all.map((held) => held.dispatcher.destroy()));
   }
 
-  #open(origin: string, connectMs: number): Dispatcher {
-    const options = optionsFor(connectMs);
-    const { httpProxy, httpsProxy, noProxy } = this.#proxies;
-    if (httpProxy === undefined && httpsProxy === undefined) return new Pool(origin, options);
-    return new EnvHttpProxyAgent({
-      ...options,
-      ...(httpProxy === undefined ? {} : { httpProxy }),
-      ...(httpsProxy === undefined ? {} : { httpsProxy }),
-      ...(noProxy === undefined ? {} : { noProxy }),
-    });
+  #sweep(): void {
+    const now = this.#mono();
+    for (const { pool } of this.#held.values()) pool.sweep(now);
   }
 }

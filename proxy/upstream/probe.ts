@@ -1,14 +1,14 @@
 // Asks upstreams whether they are there: `GET {prefix}/models` with the entry's key, one request per pool and key.
-import { request, type Dispatcher } from 'undici';
 import type { Route } from '../../config/snapshot.ts';
 import { failureOf } from './failures.ts';
+import type { Pool } from './pool.ts';
 
 const PROBE_MS = 5_000;
 
 /** What a probe needs of a target. */
 export interface Probed {
   readonly route: Route;
-  readonly dispatcher: Dispatcher;
+  readonly pool: Pool;
   readonly headers: { readonly fixed: readonly string[] };
 }
 
@@ -26,19 +26,41 @@ export async function probe(targets: readonly Probed[]): Promise<(string | null)
   );
 }
 
-async function ask({ route, dispatcher, headers }: Probed): Promise<string | null> {
+async function ask({ route, pool, headers }: Probed): Promise<string | null> {
   try {
-    const { statusCode, body } = await request(`${route.origin}${route.pathPrefix}/models`, {
-      dispatcher,
-      headers: [...headers.fixed],
-      signal: AbortSignal.timeout(PROBE_MS),
-    });
-    await body.dump();
+    const status = await statusOf(pool, `${route.pathPrefix}/models`, headers.fixed);
     // A gateway without a model list (404, 405) is there; one that refuses our key or fails is not of use.
-    const ok = statusCode < 400 || statusCode === 404 || statusCode === 405;
-    return ok ? null : `GET ${route.apiBase} models answered ${statusCode}`;
+    const ok = status < 400 || status === 404 || status === 405;
+    return ok ? null : `GET ${route.apiBase} models answered ${status}`;
   } catch (error) {
-    if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${PROBE_MS} ms`;
+    if (error instanceof ProbeTimeout) return `no answer within ${PROBE_MS} ms`;
     return failureOf(error, route.apiBase).message;
   }
+}
+
+class ProbeTimeout extends Error {
+  override readonly name = 'ProbeTimeout';
+}
+
+/** The status of an answer that came whole; its body is thrown away. */
+function statusOf(pool: Pool, path: string, headers: readonly string[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let status = 0;
+    const end = (settle: () => void): void => {
+      clearTimeout(timer);
+      settle();
+    };
+    const request = { method: 'GET', path, headers, body: null };
+    const sending = pool.send(request, {
+      onSent: () => undefined,
+      onHead: (head) => (status = head.status),
+      onData: () => undefined,
+      onEnd: () => end(() => resolve(status)),
+      onError: (error) => end(() => reject(error)),
+    });
+    const timer = setTimeout(() => {
+      sending.destroy();
+      reject(new ProbeTimeout());
+    }, PROBE_MS);
+  });
 }

@@ -7,31 +7,29 @@
 //
 // The promise resolves when the last byte is at hand but not yet handed over: the caller settles the spend record
 // first and then calls `finish`. It rejects with a Fault while nothing has been sent, so that the caller can answer.
-import type { ServerResponse } from 'node:http';
-import type { Dispatcher } from 'undici';
+import { Buffer } from 'node:buffer';
 import type { Clocks } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
 import { errorEvent, type Family } from '../errors/body.ts';
 import { Fault } from '../errors/fault.ts';
+import type { Reply, ReplyWatcher } from '../http/reply.ts';
+import type { AnswerHead } from '../wire/head.ts';
 import { holdsToken } from '../wire/first-token.ts';
 import { readResponseHead, setHeader, type ResponseHead } from '../wire/response-headers.ts';
 import { overdue, type Phase } from './clocks.ts';
 import type { Deadlines, Watched } from './deadlines.ts';
 import { failureOf } from './failures.ts';
-import { Outlet } from './outlet.ts';
+import type { AnswerReader, UpstreamRequest } from './connection.ts';
+import type { Pool, Sending } from './pool.ts';
 import { NOTHING_READ, tapFor, type Reading, type Tap } from './tap.ts';
 
 /** One upstream request, ready to send. */
-export interface Call {
-  readonly dispatcher: Dispatcher;
+export interface Call extends UpstreamRequest {
+  readonly pool: Pool;
   readonly origin: string;
   /** Shown in texts; holds no credential. */
   readonly apiBase: string;
   readonly method: 'GET' | 'POST' | 'DELETE';
-  readonly path: string;
-  /** Flat name, value list. */
-  readonly headers: string[];
-  readonly body: Buffer | null;
   readonly clocks: Clocks;
   /** The first-byte clock of this call, ms (streamed calls have their own). */
   readonly firstByteMs: number;
@@ -75,6 +73,8 @@ export interface Outcome {
   readonly responseBytes: number;
   readonly reading: Reading;
   readonly upstreamCallId: string | null;
+  /** Nobody needs the memory of the request's body any more. */
+  readonly written: boolean;
   /** `x-<brand>-response-cost` as sent. */
   readonly upstreamCost: string | null;
   /** The upstream's `Retry-After` as sent. */
@@ -92,35 +92,28 @@ const GATHER_BYTES = 262_144;
 const LAST_WORDS_MS = 5_000;
 
 /** Sends `call` and relays the answer to `res`. @throws Fault while nothing has been sent to the client. */
-export function relay(
-  call: Call,
-  res: ServerResponse,
-  around: Surroundings,
-  own: HeadWriter,
-): Promise<Outcome> {
-  return new Promise((resolve, reject) => new Relay(call, res, around, own, resolve, reject).start());
+export function relay(call: Call, reply: Reply, around: Surroundings, own: HeadWriter): Promise<Outcome> {
+  return new Promise((resolve, reject) => new Relay(call, reply, around, own, resolve, reject).start());
 }
 
-class Relay implements Dispatcher.DispatchHandler, Watched {
+class Relay implements AnswerReader, ReplyWatcher, Watched {
   readonly #call: Call;
-  readonly #res: ServerResponse;
+  readonly #reply: Reply;
   readonly #deadlines: Deadlines;
   readonly #mono: () => number;
   readonly #own: HeadWriter;
   readonly #resolve: (outcome: Outcome) => void;
   readonly #reject: (fault: Fault) => void;
   readonly #startedAt: number;
-  readonly #onClose = (): void => this.#clientGone();
-  readonly #onDrain = (): void => this.#resume();
 
   seat = -1; // on the roster of deadlines
   #phase: Phase = 'connecting';
-  #controller: Dispatcher.DispatchController | null = null;
+  /** While the exchange with the upstream runs; afterwards its connection may be another one's. */
+  #sending: Sending | null = null;
   #head: ResponseHead | null = null;
   #status = 0;
   #statusText = '';
   #tap: Tap | null = null;
-  #outlet: Outlet | null = null;
   #gathered: Buffer[] = [];
   #held: Buffer | null = null; // the last chunk so far of an answer whose length is announced
   #bytes = 0;
@@ -129,17 +122,18 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
   #firstByteAt: number | null = null;
   #lastByteAt = 0;
   #paused = false;
+  #written = false;
 
   constructor(
     call: Call,
-    res: ServerResponse,
+    reply: Reply,
     around: Surroundings,
     own: HeadWriter,
     resolve: (outcome: Outcome) => void,
     reject: (fault: Fault) => void,
   ) {
     this.#call = call;
-    this.#res = res;
+    this.#reply = reply;
     this.#deadlines = around.deadlines;
     this.#mono = around.clock.mono;
     this.#own = own;
@@ -149,42 +143,33 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
   }
 
   start(): void {
-    const { dispatcher, origin, method, path, headers, body } = this.#call;
-    this.#res.on('close', this.#onClose);
+    const { pool } = this.#call;
+    this.#reply.watcher = this;
     this.#deadlines.add(this);
-    if (this.#res.closed) {
-      this.#clientGone();
+    if (this.#reply.destroyed) {
+      this.onClose();
       return;
     }
     try {
-      dispatcher.dispatch({ origin, method, path, headers, body }, this);
+      const sending = pool.send(this.#call, this);
+      if (this.#phase !== 'ended') this.#sending = sending;
     } catch (error) {
-      this.#fail(failureOf(error, this.#call.apiBase), 'upstream_error');
+      this.#leave();
+      throw error; // a header that cannot be sent: a bug, since all of them were checked where they came in
     }
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#phase === 'ended') {
-      controller.abort(new Error('ended before it was sent'));
-      return;
-    }
-    this.#controller = controller;
+  onSent(): void {
     this.#phase = 'waiting';
     this.#sentAt = this.#mono();
   }
 
-  onResponseStart(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    _: unknown,
-    text?: string,
-  ): void {
-    if (status < 200 || this.#phase === 'ended') return; // 1xx are between the hops
+  onHead({ status, text, list }: AnswerHead): void {
     const { family, stripUsage, headerPrefix, ownNames } = this.#call;
-    const head = readResponseHead(controller.rawHeaders as Buffer[], headerPrefix, ownNames);
+    const head = readResponseHead(list, headerPrefix, ownNames);
     this.#head = head;
     this.#status = status;
-    this.#statusText = text ?? '';
+    this.#statusText = text;
     this.#headAt = this.#lastByteAt = this.#mono();
     const { streams } = (this.#tap = tapFor(head, family, stripUsage));
     const isLarge = head.contentType.startsWith('audio/') || Number(head.contentLength) > GATHER_BYTES;
@@ -193,51 +178,54 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
       this.#flow();
       // The first event mostly arrives in the same read as the head; only a lone head is flushed by itself.
       setImmediate(() => {
-        if (this.#firstByteAt === null && this.#phase === 'flowing') this.#res.flushHeaders();
+        if (this.#firstByteAt === null && this.#phase === 'flowing') this.#reply.flushHeaders();
       });
     } else this.#phase = 'gathering';
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#phase === 'ended') return;
+  onData(bytes: Buffer): void {
+    const tap = this.#tap as Tap;
     const now = this.#mono();
     this.#lastByteAt = now;
     this.#firstByteAt ??= now;
-    this.#bytes += chunk.length;
-    const tap = this.#tap as Tap;
+    this.#bytes += bytes.length;
+    const isFlowing = this.#phase === 'flowing';
+    const chunk = !isFlowing || tap.keeps ? Buffer.from(bytes) : bytes; // else valid during this call only
     const pass = tap.push(chunk);
     const piece = this.#phase === 'gathering' ? chunk : pass;
-    if (this.#phase === 'flowing') {
-      if (piece !== null) this.#write(piece, controller);
+    if (isFlowing) {
+      if (piece !== null) this.#write(piece);
       return;
     }
     if (piece !== null) this.#gathered.push(piece);
     if (this.#phase === 'holding') {
       if (tap.failed) {
+        const sending = this.#sending;
         this.#end('upstream_error', null);
-        controller.abort(new Error('nothing of worth follows an error event'));
+        sending?.destroy(); // nothing of worth follows an error event
         return;
       }
       // What is compressed cannot be told from a token.
-      if (piece !== null && (tap.opaque || holdsToken(piece, this.#call.family))) this.#release(controller);
+      if (piece !== null && (tap.opaque || holdsToken(piece, this.#call.family))) this.#release();
     }
-    if (this.#bytes > GATHER_BYTES) this.#release(controller);
+    if (this.#bytes > GATHER_BYTES) this.#release();
   }
 
   /** What was kept so far goes out, and all that follows as it comes. */
-  #release(controller: Dispatcher.DispatchController): void {
+  #release(): void {
     const sofar = this.#gathered;
     this.#gathered = [];
     if (this.#phase !== 'flowing') this.#flow();
-    for (const piece of sofar) this.#write(piece, controller);
+    for (const piece of sofar) this.#write(piece);
   }
 
-  onResponseEnd(): void {
-    if (this.#phase === 'ended') return;
+  onEnd(written: boolean): void {
+    this.#sending = null;
+    this.#written = written;
     const tap = this.#tap as Tap;
     const rest = tap.end();
     // A held half event of an incomplete stream stays here: the error event must not follow half a line.
-    if (rest !== null && this.#phase === 'flowing' && tap.terminal) this.#write(rest, null);
+    if (rest !== null && this.#phase === 'flowing' && tap.terminal) this.#write(rest);
     if (rest !== null && this.#phase === 'holding') this.#gathered.push(rest);
     const decoded = tap.decoded();
     if (decoded === null) this.#judge(tap);
@@ -257,7 +245,8 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
     } else this.#end('truncated', null); // handed on as it came: the client's parser will refuse it
   }
 
-  onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
+  onError(error: Error): void {
+    this.#sending = null;
     if (this.#phase === 'ended') return;
     if (this.#tap?.finished === true) {
       this.#end(this.#tap.failed ? 'upstream_error' : 'complete', null); // cut after the last event: nothing is missing
@@ -277,11 +266,10 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
 
   #flow(): void {
     this.#phase = 'flowing';
-    this.#res.on('drain', this.#onDrain);
-    this.#outlet = this.#writeHead([]);
+    this.#writeHead([]);
   }
 
-  #writeHead(extra: readonly string[]): Outlet {
+  #writeHead(extra: readonly string[]): void {
     const head = this.#head as ResponseHead;
     const list = head.pass;
     const streams = (this.#tap as Tap).streams;
@@ -290,45 +278,45 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
     else if (head.contentLength !== null && this.#phase === 'flowing')
       list.push('content-length', head.contentLength);
     list.push(...this.#own.ownHeaders(this.#status, this.#upstreamMs(this.#phase === 'flowing')), ...extra);
-    if (this.#statusText === '') this.#res.writeHead(this.#status, list);
-    else this.#res.writeHead(this.#status, this.#statusText, list);
-    return new Outlet(this.#res);
+    this.#reply.writeHead(this.#status, list, this.#statusText);
   }
 
   #upstreamMs(flowing: boolean): number {
     return Math.max(0, (flowing ? this.#headAt : this.#lastByteAt) - this.#startedAt);
   }
 
-  #write(chunk: Buffer, controller: Dispatcher.DispatchController | null): void {
+  #write(chunk: Buffer): void {
     let out: Buffer | null = chunk;
     if ((this.#head as ResponseHead).contentLength !== null && !(this.#tap as Tap).streams) {
       out = this.#held;
-      this.#held = chunk;
+      this.#held = Buffer.from(chunk);
     }
-    if (out !== null && !(this.#outlet as Outlet).write(out) && controller !== null && !this.#paused) {
+    if (out !== null && !this.#reply.write(out) && this.#sending !== null && !this.#paused) {
       this.#paused = true;
-      controller.pause();
+      this.#sending.pause();
     }
   }
 
-  #resume(): void {
+  onDrain(): void {
     if (!this.#paused) return;
     this.#paused = false;
     this.#lastByteAt = this.#mono(); // the silence was the client's
-    this.#controller?.resume();
+    this.#sending?.resume();
   }
 
-  #clientGone(): void {
+  onClose(): void {
     if (this.#phase === 'ended') return;
+    const sending = this.#sending;
     this.#end('client_gone', null);
-    this.#controller?.abort(new Error('the client left'));
+    sending?.destroy();
   }
 
   /** Ends with a fault: thrown while nothing has been sent, else part of the outcome. */
   #fail(fault: Fault, end: 'truncated' | 'timeout' | 'upstream_error'): void {
+    const sending = this.#sending;
     if (this.#phase === 'flowing') this.#end(end === 'upstream_error' ? 'truncated' : end, fault);
     else this.#refuse(fault);
-    this.#controller?.abort(fault);
+    sending?.destroy();
   }
 
   #refuse(fault: Fault): void {
@@ -339,8 +327,8 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
   #leave(): void {
     this.#phase = 'ended';
     this.#deadlines.delete(this);
-    this.#res.off('close', this.#onClose);
-    this.#res.off('drain', this.#onDrain);
+    this.#sending = null;
+    this.#reply.watcher = null;
   }
 
   #end(end: RelayEnd, fault: Fault | null): void {
@@ -356,6 +344,7 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
       responseBytes: this.#bytes,
       reading,
       upstreamCallId: this.#head?.callId ?? null,
+      written: this.#written,
       upstreamCost: this.#head?.cost ?? null,
       retryAfter: this.#head?.retryAfter ?? null,
       unsent: flowing ? null : this.#gathered,
@@ -367,25 +356,26 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
   }
 
   #finish(end: RelayEnd, flowing: boolean, fault: Fault | null, extra: readonly string[]): void {
-    const res = this.#res;
+    const reply = this.#reply;
     const streams = this.#tap?.streams === true;
-    if (end === 'client_gone' || res.destroyed) return;
+    if (end === 'client_gone' || reply.destroyed) return;
     if (!flowing && streams && this.#status < 400) {
-      const outlet = this.#writeHead(extra);
-      for (const piece of this.#gathered) outlet.write(piece);
-      outlet.end(null);
+      this.#writeHead(extra);
+      for (const piece of this.#gathered) reply.write(piece);
+      reply.end();
     } else if (!flowing) {
       const body =
         this.#gathered.length === 1 ? (this.#gathered[0] as Buffer) : Buffer.concat(this.#gathered);
       const bodiless = this.#status === 204 || this.#status === 304;
-      this.#writeHead(bodiless ? extra : ['content-length', String(body.length), ...extra]).end(body);
-    } else if (fault === null) (this.#outlet as Outlet).end(this.#held);
+      this.#writeHead(bodiless ? extra : ['content-length', String(body.length), ...extra]);
+      reply.end(body);
+    } else if (fault === null) reply.end(this.#held);
     else if (streams && this.#tap?.opaque === false) {
-      const cut = setTimeout(() => res.destroy(), LAST_WORDS_MS).unref();
-      (this.#outlet as Outlet).write(errorEvent(fault, this.#call.family), () => {
+      const cut = setTimeout(() => reply.destroy(), LAST_WORDS_MS).unref();
+      reply.write(errorEvent(fault, this.#call.family), () => {
         clearTimeout(cut);
-        res.destroy();
+        reply.destroy();
       });
-    } else res.destroy();
+    } else reply.destroy();
   }
 }

@@ -15,6 +15,8 @@ export interface Reading {
 }
 
 export interface Tap {
+  /** It holds on to the bytes it is given: give it its own. */
+  readonly keeps: boolean;
   /** The answer is an event stream. */
   readonly streams: boolean;
   /** No event of ours may be mixed in: the bytes are compressed, or half an event is out already. */
@@ -51,6 +53,7 @@ export function tapFor(head: ResponseHead, family: Family, stripUsage: boolean):
 }
 
 class StreamTap implements Tap {
+  readonly keeps = false;
   readonly streams = true;
   readonly #sse: SseTap;
 
@@ -92,6 +95,7 @@ class StreamTap implements Tap {
 }
 
 class WholeTap implements Tap {
+  readonly keeps = true;
   readonly streams = false;
   readonly opaque = true;
   readonly finished = false;
@@ -129,6 +133,7 @@ class WholeTap implements Tap {
 
 /** Neither JSON nor events: speech, HTML error pages. */
 class BlindTap implements Tap {
+  readonly keeps = false;
   readonly streams = false;
   readonly opaque = true;
   readonly terminal = true;
@@ -154,6 +159,7 @@ class BlindTap implements Tap {
 
 /** Passes compressed bytes on as they are; `inner` reads a copy that is inflated beside. */
 class CompressedTap implements Tap {
+  readonly keeps = true;
   readonly opaque = true;
   readonly finished = false; // not known in time: the decoder runs behind
   readonly streams: boolean;

@@ -1,8 +1,6 @@
 // The parts of a proxy without its server: a snapshot of a YAML text, and a real house for it to live in.
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { Catalogue, registryNames } from '../../config/catalogue.ts';
@@ -11,6 +9,9 @@ import { formatIssue } from '../../config/issue.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../../proxy/base/clock.ts';
 import { CallIds } from '../../proxy/base/ids.ts';
+import type { Incoming } from '../../proxy/http/incoming.ts';
+import { Listener } from '../../proxy/http/listener.ts';
+import type { Reply } from '../../proxy/http/reply.ts';
 import { openLedger } from '../../proxy/ledger/ledger.ts';
 import { Live, VERSION, type House, type Target } from '../../proxy/live.ts';
 import { openLog } from '../../proxy/observe/logger.ts';
@@ -41,10 +42,10 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     saltKey: null,
     clock: systemClock,
   });
-  const pools = new Pools();
+  const pools = new Pools(systemClock.mono);
   t.teardown(async () => {
     await ledger.close(1_000);
-    await pools.destroy();
+    pools.destroy();
   });
   const metrics = new Metrics(
     () => ledger.status,
@@ -93,11 +94,10 @@ export async function exchangeOf(
   sent: Sent = {},
 ): Promise<{ x: Exchange; leave(): void }> {
   const { promise, resolve } = Promise.withResolvers<Exchange>();
-  const take = (req: IncomingMessage, res: ServerResponse): void =>
-    resolve(openExchange(req, res, live, false));
-  const server = createServer(take).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const take = (req: Incoming, res: Reply): void => resolve(openExchange(req, res, live));
+  const served = { request: take, refusal: () => '', settled: () => undefined };
+  const listener = new Listener(served, systemClock.mono);
+  const { port } = await listener.listen({ host: '127.0.0.1', port: 0 });
   const { method = 'POST', path = '/v1/chat/completions', headers = {}, body = '' } = sent;
   const client = request({ host: '127.0.0.1', port, method, path, headers, agent: false });
   client.on('error', () => undefined);
@@ -109,8 +109,8 @@ export async function exchangeOf(
   }
   t.teardown(() => {
     client.destroy();
-    server.closeAllConnections();
-    server.close();
+    listener.drain();
+    listener.close();
   });
   return { x: await promise, leave: () => client.destroy() };
 }

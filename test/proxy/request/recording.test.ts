@@ -29,6 +29,7 @@ const OUTCOME: Outcome = {
   responseBytes: 10,
   reading: { ...NOTHING_READ, usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } },
   upstreamCallId: null,
+  written: true,
   upstreamCost: null,
   retryAfter: null,
   unsent: null,

@@ -16,6 +16,7 @@ const outcome = (more: Partial<Outcome>): { outcome: Outcome } => ({
     responseBytes: 1,
     reading: NOTHING_READ,
     upstreamCallId: null,
+    written: true,
     upstreamCost: null,
     retryAfter: null,
     unsent: [],

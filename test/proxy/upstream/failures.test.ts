@@ -1,20 +1,33 @@
-// Failures as the system and undici really make them, and the fault that a client reads.
+// Failures as they really come about, and the fault that a client reads.
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { request } from 'undici';
+import { systemClock } from '../../../proxy/base/clock.ts';
 import { failureOf } from '../../../proxy/upstream/failures.ts';
+import { Pools } from '../../../proxy/upstream/pools.ts';
 
 const BASE = 'https://gateway.example.com/v1';
 
-/** The error of a call to that address. */
-async function errorOf(url: string): Promise<unknown> {
+/** The error of a call to that origin. */
+async function errorOf(origin: string): Promise<unknown> {
+  const pools = new Pools(systemClock.mono);
   try {
-    await request(url);
-  } catch (error) {
-    return error;
+    return await new Promise((resolve, reject) => {
+      const ignore = (): void => undefined;
+      pools.acquire(origin).send(
+        { method: 'GET', path: '/', headers: [], body: null },
+        {
+          onSent: ignore,
+          onHead: ignore,
+          onData: ignore,
+          onEnd: () => reject(new Error(`${origin} answered`)),
+          onError: resolve,
+        },
+      );
+    });
+  } finally {
+    pools.destroy();
   }
-  throw new Error(`${url} answered`);
 }
 
 async function listening(
@@ -31,10 +44,10 @@ async function listening(
 }
 
 t.test('an upstream that is not there is unreachable, and the text says how', async (t) => {
-  const refused = failureOf(await errorOf('http://127.0.0.1:1/'), BASE);
+  const refused = failureOf(await errorOf('http://127.0.0.1:1'), BASE);
   t.match(refused, { code: 'upstream_unreachable', status: 503, source: 'upstream' });
   t.equal(refused.message, `The upstream ${BASE} cannot be reached: connection refused.`);
-  const unknown = failureOf(await errorOf('http://no-such-host.invalid/'), BASE);
+  const unknown = failureOf(await errorOf('http://no-such-host.invalid'), BASE);
   t.match(unknown, {
     code: 'upstream_unreachable',
     message: /its name is not known to DNS|DNS does not answer/,
@@ -42,22 +55,21 @@ t.test('an upstream that is not there is unreachable, and the text says how', as
 });
 
 t.test('an upstream that talks no TLS is unreachable', async (t) => {
-  const fault = failureOf(await errorOf(`https://${await listening(t, 'HTTP/1.1 400 no\r\n\r\n')}/`), BASE);
+  const fault = failureOf(await errorOf(`https://${await listening(t, 'HTTP/1.1 400 no\r\n\r\n')}`), BASE);
   t.match(fault, { code: 'upstream_unreachable', message: /TLS failed/ });
 });
 
 t.test('an upstream that hangs up, or speaks something else, is broken', async (t) => {
-  const hungUp = failureOf(await errorOf(`http://${await listening(t, null)}/`), BASE);
+  const hungUp = failureOf(await errorOf(`http://${await listening(t, null)}`), BASE);
   t.match(hungUp, { code: 'upstream_broken', status: 503 });
   t.equal(hungUp.message, `The upstream ${BASE} closed the connection before it had answered.`);
-  const other = failureOf(await errorOf(`http://${await listening(t, 'SSH-2.0-OpenSSH\r\n')}/`), BASE);
+  const other = failureOf(await errorOf(`http://${await listening(t, 'SSH-2.0-OpenSSH\r\n')}`), BASE);
   t.match(other, { code: 'upstream_broken', message: /not an HTTP answer/ });
 });
 
 t.test('codes are found however deep they lie', async (t) => {
   const coded = (code: string): Error => Object.assign(new Error(code), { code });
-  t.equal(failureOf(coded('UND_ERR_CONNECT_TIMEOUT'), BASE).code, 'connect_timeout');
-  t.equal(failureOf(coded('ETIMEDOUT'), BASE).status, 504);
+  t.equal(failureOf(coded('ETIMEDOUT'), BASE).code, 'connect_timeout');
   t.equal(
     failureOf(new AggregateError([coded('ECONNREFUSED'), coded('x')]), BASE).code,
     'upstream_unreachable',

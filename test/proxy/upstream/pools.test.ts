@@ -1,57 +1,80 @@
+// Pools against real upstreams: sharing, keeping, closing, and HTTP proxies on the way.
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
 import t from 'tap';
-import { request, type Dispatcher } from 'undici';
+import type { Test } from 'tap';
+import { systemClock } from '../../../proxy/base/clock.ts';
 import { startDemoGateway } from '../../../proxy/demo/gateway.ts';
+import type { Pool } from '../../../proxy/upstream/pool.ts';
 import { Pools } from '../../../proxy/upstream/pools.ts';
 import { startUpstream } from '../../support/call.ts';
 
-const call = (dispatcher: Dispatcher, url: string, model = 'demo'): Promise<Dispatcher.ResponseData> =>
-  request(`${url}/v1/chat/completions`, {
-    dispatcher,
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages: [] }),
-  });
+interface Got {
+  readonly status: number;
+  readonly body: string;
+}
 
-t.test('there is one pool per origin and connect timeout, however many entries share it', async (t) => {
-  const pools = new Pools();
-  t.teardown(() => pools.destroy());
-  const one = pools.acquire('http://127.0.0.1:1', 1_000);
-  t.equal(pools.acquire('http://127.0.0.1:1', 1_000), one);
-  t.equal(pools.size, 1);
-  t.not(pools.acquire('http://127.0.0.1:2', 1_000), one);
-  t.not(pools.acquire('http://127.0.0.1:1', 2_000), one);
-  t.equal(pools.size, 3);
+/** One request, to its end. */
+function call(pool: Pool, model = 'demo', headers: readonly string[] = []): Promise<Got> {
+  return new Promise((resolve, reject) => {
+    let status = 0;
+    let body = '';
+    pool.send(
+      {
+        method: 'POST',
+        path: '/v1/chat/completions',
+        headers: ['content-type', 'application/json', ...headers],
+        body: Buffer.from(JSON.stringify({ model, messages: [] })),
+      },
+      {
+        onSent: () => undefined,
+        onHead: (head) => (status = head.status),
+        onData: (bytes) => (body += bytes.toString()),
+        onEnd: () => resolve({ status, body }),
+        onError: reject,
+      },
+    );
+  });
+}
+
+const pools = (t: Test, proxies = {}): Pools => {
+  const made = new Pools(systemClock.mono, proxies);
+  t.teardown(() => made.destroy());
+  return made;
+};
+
+t.test('there is one pool per origin, however many entries share it', async (t) => {
+  const all = pools(t);
+  const one = all.acquire('http://127.0.0.1:1');
+  t.equal(all.acquire('http://127.0.0.1:1'), one);
+  t.equal(all.size, 1);
+  t.not(all.acquire('http://127.0.0.1:2'), one);
+  t.equal(all.size, 2);
 });
 
-t.test(
-  'a pool stays while it has a user; the last one out lets its running request end, then it closes',
-  async (t) => {
-    const demo = await startDemoGateway();
-    const pools = new Pools();
-    t.teardown(async () => {
-      await pools.destroy();
-      await demo.close();
-    });
-    const pool = pools.acquire(demo.url, 1_000);
-    pools.acquire(demo.url, 1_000);
-    pools.release(demo.url, 1_000);
-    t.equal(pools.size, 1);
-    t.equal((await call(pool, demo.url)).statusCode, 200);
-    const running = call(pool, demo.url, 'demo-hold');
-    await demo.waitFor(2);
-    pools.release(demo.url, 1_000);
-    t.equal(pools.size, 0);
-    await t.rejects(call(pool, demo.url), { name: 'ClientClosedError' }, 'nothing new is begun');
-    demo.release();
-    const { statusCode, body } = await running;
-    t.equal(statusCode, 200);
-    t.match(await body.json(), { object: 'chat.completion' });
-    t.not(pools.acquire(demo.url, 1_000), pool, 'the next user gets a new one');
-    pools.release('http://nobody', 1);
-    t.equal(pools.size, 1, 'a share that was never taken is not given back');
-  },
-);
+t.test('a pool stays while it has a user; the last one out lets its running request end', async (t) => {
+  const demo = await startDemoGateway();
+  t.teardown(() => demo.close());
+  const all = pools(t);
+  const pool = all.acquire(demo.url);
+  all.acquire(demo.url);
+  all.release(demo.url);
+  t.equal(all.size, 1);
+  t.equal((await call(pool)).status, 200);
+  const running = call(pool, 'demo-hold');
+  await demo.waitFor(2);
+  all.release(demo.url);
+  t.equal(all.size, 0);
+  demo.release();
+  const { status, body } = await running;
+  t.equal(status, 200);
+  t.match(JSON.parse(body), { object: 'chat.completion' });
+  t.equal(pool.size, 0, 'its connection closed behind it');
+  t.not(all.acquire(demo.url), pool, 'the next user gets a new one');
+  all.release('http://nobody');
+  t.equal(all.size, 1, 'a share that was never taken is not given back');
+});
 
 t.test('connections are kept between requests, and none is shared by two at a time', async (t) => {
   const sockets = new Set<unknown>();
@@ -59,54 +82,78 @@ t.test('connections are kept between requests, and none is shared by two at a ti
     sockets.add(req.socket);
     res.end('{}');
   });
-  const pools = new Pools();
-  t.teardown(() => pools.destroy());
-  const pool = pools.acquire(url, 1_000);
-  for (let n = 0; n < 10; n++) await (await call(pool, url)).body.dump();
-  t.ok(sockets.size <= 2, 'a body may be read to its end before its socket is free again');
-  const answers = await Promise.all(Array.from({ length: 8 }, () => call(pool, url)));
-  await Promise.all(answers.map(({ body }) => body.dump()));
-  t.ok(sockets.size > 2, `${sockets.size} connections`);
+  const pool = pools(t).acquire(url);
+  for (let n = 0; n < 10; n++) await call(pool);
+  t.equal(sockets.size, 1);
+  await Promise.all(Array.from({ length: 8 }, () => call(pool)));
+  t.equal(sockets.size, 8);
 });
 
 t.test('destroy cuts what runs', async (t) => {
   const demo = await startDemoGateway();
   t.teardown(() => demo.close());
-  const pools = new Pools();
-  const running = call(pools.acquire(demo.url, 1_000), demo.url, 'demo-hold');
+  const all = pools(t);
+  const cut = t.rejects(call(all.acquire(demo.url), 'demo-hold'), { code: 'ECONNRESET' });
   await demo.waitFor(1);
-  const cut = t.rejects(running);
-  await pools.destroy();
+  all.destroy();
   await cut;
-  t.equal(pools.size, 0);
+  t.equal(all.size, 0);
   t.equal(await demo.seen[0]?.finished, 'aborted');
 });
 
-t.test('an HTTP proxy of the environment is used, but not for the hosts that are excepted', async (t) => {
+t.test('a plain upstream is asked through the HTTP proxy by its whole address, with its credential', async (t) => {
   const demo = await startDemoGateway();
-  const { createServer } = await import('node:http');
-  const { connect } = await import('node:net');
-  const asked: string[] = [];
-  const forward = createServer().on('connect', (req, client, head) => {
-    asked.push(`CONNECT ${req.url}`);
-    const socket = connect(demo.port, '127.0.0.1', () => {
-      client.write('HTTP/1.1 200 OK\r\n\r\n');
-      socket.end(head);
-      client.pipe(socket);
-      socket.pipe(client);
-    });
-    for (const end of [client, socket]) end.on('error', () => undefined);
-  });
-  forward.listen(0, '127.0.0.1');
+  const asked: { url: string | undefined; authorization: string | undefined }[] = [];
+  const forward = createHttpServer((req, res) => {
+    asked.push({ url: req.url, authorization: req.headers['proxy-authorization'] });
+    req.resume().on('end', () => res.end('{"via":"proxy"}'));
+  }).listen(0, '127.0.0.1');
   await once(forward, 'listening');
-  const { port } = forward.address() as { port: number };
-  const pools = new Pools({ httpProxy: `http://127.0.0.1:${port}`, noProxy: '127.0.0.1' });
   t.teardown(async () => {
-    await pools.destroy();
     forward.closeAllConnections();
     forward.close();
     await demo.close();
   });
-  t.equal((await call(pools.acquire(demo.url, 1_000), demo.url)).statusCode, 200);
-  t.same(asked, []);
+  const { port } = forward.address() as AddressInfo;
+  const httpProxy = `http://user:p%40ss@127.0.0.1:${port}`;
+  t.same(await call(pools(t, { httpProxy }).acquire(demo.url)), { status: 200, body: '{"via":"proxy"}' });
+  const authorization = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
+  t.same(asked, [{ url: `${demo.url}/v1/chat/completions`, authorization }]);
+  const excepted = pools(t, { httpProxy, noProxy: 'other.example, 127.0.0.1' });
+  t.match(await call(excepted.acquire(demo.url)), { status: 200, body: /chat\.completion/ });
+  t.equal(asked.length, 1, 'NO_PROXY goes straight');
+});
+
+t.test('a TLS upstream is reached by CONNECT; a proxy that refuses ends the request', async (t) => {
+  const lines: string[] = [];
+  const proxy = createServer((socket) => {
+    socket.once('data', (bytes) => {
+      lines.push(bytes.toString().split('\r\n')[0] ?? '');
+      socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.teardown(() => proxy.close());
+  const { port } = proxy.address() as AddressInfo;
+  const all = pools(t, { httpsProxy: `http://127.0.0.1:${port}` });
+  await t.rejects(call(all.acquire('https://upstream.example')), { message: /answered 403 to CONNECT/ });
+  t.same(lines, ['CONNECT upstream.example:443 HTTP/1.1']);
+  t.throws(() => pools(t, { httpsProxy: 'socks5://user:secret@x' }).acquire('https://upstream.example'), {
+    message: /^HTTPS_PROXY must be the URL of an HTTP proxy/,
+  });
+});
+
+t.test('a header value that would break the request is never sent', async (t) => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const pool = pools(t).acquire(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  for (const value of ['a\r\nx-evil: 1', 'a\nb', '\u010d\u010a', '\0']) {
+    await t.rejects(async () => call(pool, 'demo', ['x-a', value]), { message: /x-a cannot be sent/ });
+  }
+  t.ok(connections <= 4, 'at most the connections were opened');
 });

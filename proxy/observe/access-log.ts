@@ -1,0 +1,31 @@
+// The access log: one line for each request that ended as it should, of the same shape and into the same buffer as the
+// log's other lines. Made by hand: of a request's garbage a quarter was made by the log library for this one line.
+/** What a line says. Texts are as the client or the configuration gave them; no header, body or key. */
+export interface AccessLine {
+  readonly call_id: string;
+  readonly call_type: string;
+  readonly model: string;
+  readonly upstream: string | null;
+  readonly status: number | null;
+  readonly end: string;
+  readonly ms: number;
+  readonly first_byte_ms: number | null;
+  readonly session: string;
+  readonly tokens: number | null;
+  readonly error: string | null;
+}
+
+/** Characters that stand in JSON as they are. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+const quoted = (text: string | null): string =>
+  text !== null && PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+
+/** `{"level":30,"time":...,"call_id":...,...,"msg":"request"}` and a newline; `time` as the log writes it. */
+export function accessText(time: string, line: AccessLine): string {
+  return (
+    `{"level":30${time},"call_id":${quoted(line.call_id)},"call_type":${quoted(line.call_type)}` +
+    `,"model":${quoted(line.model)},"upstream":${quoted(line.upstream)},"status":${line.status}` +
+    `,"end":${quoted(line.end)},"ms":${line.ms},"first_byte_ms":${line.first_byte_ms}` +
+    `,"session":${quoted(line.session)},"tokens":${line.tokens},"error":${quoted(line.error)},"msg":"request"}\n`
+  );
+}

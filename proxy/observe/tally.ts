@@ -1,0 +1,95 @@
+// Counts of the request path: plain numbers, added up at every request and turned into metrics when they are scraped.
+// prom-client's own children look their labels up again at each observation, 3 us and 7 KB of garbage per request.
+
+/** A sample as prom-client's registry takes it. */
+interface Sample {
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+  readonly metricName: string;
+}
+
+/** One child of a histogram. */
+export class Buckets {
+  readonly #bounds: readonly number[];
+  /** Not cumulative; the last one counts what is above all bounds. */
+  readonly #counts: number[];
+  #sum = 0;
+
+  /** @param bounds upper bounds, ascending; a value equal to one belongs to it. */
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = [...bounds.map(() => 0), 0];
+  }
+
+  observe(value: number): void {
+    const bounds = this.#bounds;
+    let at = 0;
+    while (at < bounds.length && value > (bounds[at] as number)) at += 1;
+    this.#counts[at] = (this.#counts[at] as number) + 1;
+    this.#sum += value;
+  }
+
+  get isEmpty(): boolean {
+    return this.#counts.every((count) => count === 0);
+  }
+
+  /** Cumulative, as the exposition format wants them. */
+  samples(name: string, labels: Readonly<Record<string, string>>): Sample[] {
+    let count = 0;
+    const samples = this.#counts.map((one, i): Sample => {
+      count += one;
+      return {
+        labels: { le: this.#bounds[i] ?? '+Inf', ...labels },
+        value: count,
+        metricName: `${name}_bucket`,
+      };
+    });
+    samples.push({ labels, value: this.#sum, metricName: `${name}_sum` });
+    samples.push({ labels, value: count, metricName: `${name}_count` });
+    return samples;
+  }
+}
+
+/** A histogram by `model`, with the few members that prom-client's registry asks of a metric. */
+export class ModelHistogram {
+  readonly name: string;
+  readonly help: string;
+  readonly type = 'histogram';
+  readonly aggregator = 'sum';
+  readonly #bounds: readonly number[];
+  readonly #models = new Map<string, Buckets>();
+
+  constructor(name: string, help: string, bounds: readonly number[]) {
+    this.name = name;
+    this.help = help;
+    this.#bounds = bounds;
+  }
+
+  /** The child of a model; kept by whoever observes. */
+  of(model: string): Buckets {
+    const known = this.#models.get(model) ?? new Buckets(this.#bounds);
+    this.#models.set(model, known);
+    return known;
+  }
+
+  async get(): Promise<object> {
+    // Of 10,000 models mostly a few are asked for; the others would be half a million lines of zeros.
+    const values = [...this.#models].flatMap(([model, buckets]) =>
+      buckets.isEmpty ? [] : buckets.samples(this.name, { model }),
+    );
+    return { name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values };
+  }
+}
+
+/** A number that only grows. */
+export class Tally {
+  #value = 0;
+
+  add(amount: number): void {
+    this.#value += amount;
+  }
+
+  get value(): number {
+    return this.#value;
+  }
+}
