@@ -10,11 +10,15 @@ import { Changes } from './changes.ts';
 import { CannotStart, ConfigRefused } from './errors/cannot-start.ts';
 import { openLedger, type Ledger } from './ledger/ledger.ts';
 import type { LedgerEvent } from './ledger/ledger-event.ts';
-import { VERSION, type House } from './live.ts';
+import { HealthChecks } from './health-checks.ts';
+import { VERSION, type House, type Live } from './live.ts';
 import type { Log } from './observe/logger.ts';
-import { Metrics } from './observe/metrics.ts';
+import { Metrics, type EntryFigure } from './observe/metrics.ts';
+import type { BreakerState } from './routing/breaker.ts';
 import { ProxyServer } from './server.ts';
 import { noSiblings } from './siblings.ts';
+import { EntryStates } from './routing/entry-state.ts';
+import { RetryBudget } from './routing/retry-budget.ts';
 import { Deadlines } from './upstream/deadlines.ts';
 import { Pools } from './upstream/pools.ts';
 import { ConfigWatcher } from './watch.ts';
@@ -39,6 +43,7 @@ export interface GatewayOptions {
 export type Applied = Extract<Loaded, { ok: true }>;
 
 const RECORDS_MS = 10_000;
+const BREAKER_FIGURES: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
 
 /** A running proxy. */
 export class Gateway {
@@ -50,6 +55,7 @@ export class Gateway {
   readonly #pools: Pools;
   /** null in a worker: its supervisor watches. */
   readonly #watcher: ConfigWatcher | null;
+  readonly #checks: HealthChecks;
   readonly #log: Log;
   #stopping: Promise<void> | null = null;
 
@@ -60,6 +66,7 @@ export class Gateway {
     ledger: Ledger;
     pools: Pools;
     watcher: ConfigWatcher | null;
+    checks: HealthChecks;
     log: Log;
   }) {
     this.host = parts.address.host;
@@ -69,6 +76,7 @@ export class Gateway {
     this.#ledger = parts.ledger;
     this.#pools = parts.pools;
     this.#watcher = parts.watcher;
+    this.#checks = parts.checks;
     this.#log = parts.log;
   }
 
@@ -99,11 +107,13 @@ export class Gateway {
     const { snapshot } = this.changes.live;
     this.#watcher?.follow(snapshot.files);
     this.#ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
+    this.#checks.follow();
   }
 
   async #stop(drainMs: number): Promise<void> {
     this.#log.info({ in_flight: this.#server.inFlight, drain_ms: drainMs }, 'stopping');
     this.#watcher?.close();
+    this.#checks.close();
     await this.#server.drain(drainMs);
     await new Promise<void>((resolve) => setImmediate(resolve)); // requests that were cut settle in this turn
     await this.#ledger.close(RECORDS_MS);
@@ -151,6 +161,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     siblings: membership ?? noSiblings(ledger, metrics),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
+    entries: new EntryStates(),
+    budget: new RetryBudget(),
     pools,
     catalogue: new Catalogue(),
     random: Math.random,
@@ -179,6 +191,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       throw new CannotStart(listenProblem(error, host, options.port));
     });
     const watcher = membership === undefined ? new ConfigWatcher((): void => void gateway.reload()) : null;
+    const checks = new HealthChecks(() => changes.live);
+    metrics.watchEntries(() => troubled(changes.live));
     const gateway: Gateway = new Gateway({
       address: { host, port: address.port },
       changes,
@@ -186,14 +200,25 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ledger,
       pools,
       watcher,
+      checks,
       log,
     });
+    checks.follow();
     watcher?.follow(loaded.snapshot.files);
     return gateway;
   } catch (error) {
     await ledger.close(0);
     pools.destroy();
     throw error;
+  }
+}
+
+/** The entries that do not serve, as the scrape shows them. */
+function* troubled(live: Live): Generator<EntryFigure> {
+  const now = live.house.clock.mono();
+  for (const { route, state } of live.targets.values()) {
+    const figure = state.ailment === null ? BREAKER_FIGURES[state.breaker.state(now)] : 3;
+    if (figure > 0) yield { model: route.group, modelId: route.id, state: figure };
   }
 }
 

@@ -114,6 +114,7 @@ function recordOf(
     errorCode: null,
     errorSource: failed ? 'upstream' : null,
     attempts: 1,
+    attemptLog: [],
     responseBytes: completion * 5,
     upstreamId: `chatcmpl-${dice.hex(24)}`,
     upstreamCallId: dice.hex(32),

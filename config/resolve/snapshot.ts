@@ -4,7 +4,7 @@ import type { Catalogue } from '../catalogue.ts';
 import { dialectOf } from '../dialect.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Findings } from '../findings.ts';
-import type { GatewayFile } from '../gateway-file.ts';
+import type { GatewayFile, ModelEntry } from '../gateway-file.ts';
 import type { Environment } from '../references.ts';
 import type { Secret } from '../secret.ts';
 import type { Route, Snapshot } from '../snapshot.ts';
@@ -18,6 +18,7 @@ import { headersAt, joinHeaders } from './headers.ts';
 import { computedId } from './ids.ts';
 import { inspect, keyAt, routeOf } from './route.ts';
 import type { Surroundings } from './route.ts';
+import { attemptDefaults, routingOf, type Names } from './routing.ts';
 
 const MIB = 1024 * 1024;
 
@@ -42,11 +43,13 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
   const dialect = dialectOf(general.dialect);
   const routes = routesOf(material, dialect);
   const compressed = general.accept_compressed_requests;
+  const [groups, wildcards] = [exactGroups(routes), wildcardGroups(routes)];
   return {
     dialect,
     routes,
-    groups: exactGroups(routes),
-    wildcards: wildcardGroups(routes),
+    groups,
+    wildcards,
+    routing: routingOf(material.file, namesOf(material, groups, wildcards), material.findings),
     masterKey: masterKeyOf(material),
     allowUnauthenticated: general.allow_unauthenticated,
     storeModelInDb: storesModels(material),
@@ -118,6 +121,17 @@ function routesOf(material: Material, dialect: Dialect): readonly Route[] {
   return routes;
 }
 
+/** The names there are, and why others are not. */
+function namesOf(material: Material, groups: Names['groups'], wildcards: Names['wildcards']): Names {
+  const [leftOut, broken] = [new Set<string>(), new Set<string>()];
+  material.file.model_list.forEach((entry: Partial<ModelEntry> | null, index) => {
+    const name = entry?.model_name;
+    // Names that serve after all are found before these are looked at.
+    if (typeof name === 'string') (material.skipped.has(index) ? leftOut : broken).add(name);
+  });
+  return { groups, wildcards, leftOut, broken, stored: storesModels(material) };
+}
+
 function storesModels({ file, env }: Material): boolean {
   return file.general_settings.store_model_in_db ?? /^true$/i.test(env['STORE_MODEL_IN_DB'] ?? '');
 }
@@ -143,6 +157,7 @@ function surroundingsOf(material: Material, dialect: Dialect): Surroundings {
   return {
     dialect,
     clocks: clockDefaults(file.router_settings, file.litellm_settings, totalStated),
+    attempts: attemptDefaults(file),
     headers,
     forwards: forwarding(file.general_settings, file.litellm_settings),
     stored: storesModels(material),

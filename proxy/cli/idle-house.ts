@@ -7,6 +7,8 @@ import type { House } from '../live.ts';
 import { openLog } from '../observe/logger.ts';
 import { Metrics } from '../observe/metrics.ts';
 import { noSiblings } from '../siblings.ts';
+import { EntryStates } from '../routing/entry-state.ts';
+import { RetryBudget } from '../routing/retry-budget.ts';
 import { Deadlines } from '../upstream/deadlines.ts';
 import { Pools } from '../upstream/pools.ts';
 import { VERSION } from '../live.ts';
@@ -43,6 +45,8 @@ export function idleHouse(): House {
     siblings: noSiblings(ledger, metrics),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
+    entries: new EntryStates(),
+    budget: new RetryBudget(),
     pools: new Pools(systemClock.mono),
     catalogue: new Catalogue(),
     random: () => 0,

@@ -120,7 +120,9 @@ export class Connection implements Seated, Carrier, Wire {
 
   write(piece: string | Buffer, done?: () => void): boolean {
     if (this.#closed) return true;
-    return typeof piece === 'string' ? this.#socket.write(piece, 'latin1', done) : this.#socket.write(piece, done);
+    return typeof piece === 'string'
+      ? this.#socket.write(piece, 'latin1', done)
+      : this.#socket.write(piece, done);
   }
 
   answered(): void {
@@ -152,7 +154,8 @@ export class Connection implements Seated, Carrier, Wire {
     if (this.#lingering) {
       if (over(LINGER_MS) && !this.#stillSending(now)) this.destroy();
     } else if (incoming === null) {
-      if (this.#cutter.begun ? over(HEAD_MS) : over(KEEP_ALIVE_MS) && !this.#stillSending(now)) this.#expire();
+      if (this.#cutter.begun ? over(HEAD_MS) : over(KEEP_ALIVE_MS) && !this.#stillSending(now))
+        this.#expire();
     } else if (!incoming.complete && over(REQUEST_MS)) {
       this.#closing = true;
       incoming.fail(new Fault('body_timeout', 'The request did not arrive in time.'));

@@ -98,7 +98,13 @@ export class Reply {
     }
     this.#headMade = true;
     const bodiless = this.#isHead || status === 204 || status === 304;
-    this.#framing = bodiless ? 'none' : length >= 0 ? 'length' : this.#version === '1.1' ? 'chunked' : 'close';
+    this.#framing = bodiless
+      ? 'none'
+      : length >= 0
+        ? 'length'
+        : this.#version === '1.1'
+          ? 'chunked'
+          : 'close';
     this.#left = this.#framing === 'length' ? length : 0;
     if (this.#framing === 'chunked') lines += 'transfer-encoding: chunked\r\n';
     if (this.#framing === 'close') this.closeAfter();
@@ -119,7 +125,8 @@ export class Reply {
   write(piece: Buffer, done?: () => void): boolean {
     if (piece.length === 0 || this.#framing === 'none') return this.#send('', done);
     if (this.#framing === 'length') this.#left -= piece.length;
-    if (this.#framing === 'length' && this.#left < 0) throw new RangeError('the answer is longer than announced');
+    if (this.#framing === 'length' && this.#left < 0)
+      throw new RangeError('the answer is longer than announced');
     const isChunk = this.#framing === 'chunked';
     const before = isChunk ? `${piece.length.toString(16)}\r\n` : '';
     const after = isChunk ? '\r\n' : '';

@@ -26,6 +26,20 @@ export interface LedgerFigures {
 /** The handles that one model entry's requests write to. */
 export interface RouteMetrics {
   readonly observe: (record: SpendRecord, overheadMs: number) => void;
+  /** A failed attempt was followed by another on the same name. */
+  readonly retried: (failure: string) => void;
+  /** The retry budget refused an attempt. */
+  readonly denied: () => void;
+  /** An entry rests from now on. */
+  readonly rested: () => void;
+}
+
+/** An entry as the scrape shows it. */
+export interface EntryFigure {
+  readonly model: string;
+  readonly modelId: string;
+  /** 0 closed, 1 half open, 2 open, 3 found ill by a background check. */
+  readonly state: number;
 }
 
 /** All metrics of one process. */
@@ -71,6 +85,24 @@ export class Metrics {
     'Successful requests whose cost is not known.',
     ['model'],
   );
+  readonly #retries = this.#tallied(
+    'throughline_retries_total',
+    'Attempts on a name after a failed one, by the kind of failure.',
+    ['model', 'failure'],
+  );
+  readonly #fallbacks = this.#tallied(
+    'throughline_fallbacks_total',
+    'Attempts on another name after a failed one.',
+    ['model', 'to'],
+  );
+  readonly #denied = this.#tallied(
+    'throughline_retries_denied_total',
+    'Retries and fallbacks that the retry budget did not allow.',
+    ['model'],
+  );
+  readonly #cooldowns = this.#tallied('throughline_cooldowns_total', 'How often an entry began to rest.', [
+    'model',
+  ]);
   readonly #reloads = new Counter({
     name: 'throughline_config_reloads_total',
     help: 'Configuration changes tried, by result (applied, unchanged, refused).',
@@ -238,6 +270,9 @@ export class Metrics {
     const unpriced = this.#unpriced(model);
     const requests = new Map<string, Tally>();
     return {
+      retried: (failure) => this.#retries(model, failure).add(1),
+      denied: () => this.#denied(model).add(1),
+      rested: () => this.#cooldowns(model).add(1),
       observe: (record, overheadMs) => {
         const key = `${record.callType} ${record.endReason}`;
         let ended = requests.get(key);
@@ -256,6 +291,25 @@ export class Metrics {
         else if (record.status === 'success') unpriced.add(1);
       },
     };
+  }
+
+  /** A failed attempt on one name was followed by one on another; both are of the configuration. */
+  fellBack(model: string, to: string): void {
+    this.#fallbacks(model, to).add(1);
+  }
+
+  /** Shows which entries do not serve at the time of a scrape. Call it once. */
+  watchEntries(read: () => Iterable<EntryFigure>): void {
+    new Gauge({
+      name: 'throughline_entry_state',
+      help: 'Entries that do not serve: 1 = one call tries it, 2 = it rests, 3 = a background check found it ill.',
+      labelNames: ['model', 'model_id'],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const { model, modelId, state } of read()) this.set({ model, model_id: modelId }, state);
+      },
+    });
   }
 
   /** A request that got no record: its fault code. */

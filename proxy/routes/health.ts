@@ -56,15 +56,28 @@ export async function readiness(x: Exchange, changes: Changes, state: ServerStat
   );
 }
 
-/** `GET /health`, with `?model=` for one name: who answers `GET {base}/models` with our key. */
+/**
+ * `GET /health`, with `?model=` for one name: who answers `GET {base}/models` with our key. With background checks what
+ * the last of them found.
+ */
 export async function health(x: Exchange): Promise<void> {
   const wanted = new URLSearchParams(x.query).get('model');
   const targets = [...x.live.targets.values()].filter(
     ({ route }) => wanted === null || route.group === wanted,
   );
-  const results = await probe(targets);
-  const shown = targets.map(({ route }, i) => {
-    const base = { model: route.model, model_name: route.group, model_id: route.id, api_base: route.apiBase };
+  const { snapshot, house } = x.live;
+  const isChecked = snapshot.routing.healthCheckMs !== null;
+  const results = isChecked ? targets.map(({ state }) => state.ailment) : await probe(targets);
+  const now = house.clock.mono();
+  const shown = targets.map(({ route, state }, i) => {
+    const base = {
+      model: route.model,
+      model_name: route.group,
+      model_id: route.id,
+      api_base: route.apiBase,
+      breaker: state.breaker.state(now),
+      in_flight: state.inFlight,
+    };
     const error = results[i];
     return error === null ? base : { ...base, error };
   });

@@ -62,6 +62,8 @@ const STEPS: readonly ((schema: string) => string)[] = [
      spend_pico bigint NOT NULL,
      PRIMARY KEY (axis, day, id)
    ) WITH (fillfactor = 60);`,
+
+  (s) => `ALTER TABLE ${s}.spend ADD COLUMN attempt_log json;`,
 ];
 
 /** The name of the schema as it stands in statements; the configuration lets plain names through only. */

@@ -49,6 +49,7 @@ const COLUMNS: readonly Column[] = [
   ['error_code', 'text', (r) => r.errorCode],
   ['error_source', 'text', (r) => r.errorSource],
   ['attempts', 'integer', (r) => r.attempts],
+  ['attempt_log', 'json', (r) => filled(r.attemptLog)], // older lines lack it
   ['upstream_id', 'text', (r) => indexed(r.upstreamId)],
   ['upstream_call_id', 'text', (r) => r.upstreamCallId],
   ['usage', 'json', (r) => r.usage],
@@ -155,6 +156,7 @@ export function recordOf(row: Row): SpendRecord {
     errorCode: strOrNull('error_code'),
     errorSource: strOrNull('error_source') as SpendRecord['errorSource'],
     attempts: num('attempts'),
+    attemptLog: (parsed(row['attempt_log']) ?? []) as SpendRecord['attemptLog'],
     responseBytes: num('response_bytes'),
     upstreamId: strOrNull('upstream_id'),
     upstreamCallId: strOrNull('upstream_call_id'),
@@ -195,7 +197,7 @@ function parsed(cell: unknown): unknown {
 }
 
 /** Most lists are empty, and NULL is cheaper than the text of nothing. */
-function filled(list: readonly string[] | undefined): readonly string[] | null {
+function filled(list: readonly unknown[] | undefined): readonly unknown[] | null {
   return list === undefined || list.length === 0 ? null : list;
 }
 

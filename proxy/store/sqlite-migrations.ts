@@ -56,6 +56,8 @@ const STEPS: readonly ((db: DatabaseSync) => void)[] = [
      ) STRICT, WITHOUT ROWID;`);
     rebuildDaily(db);
   },
+
+  (db) => db.exec('ALTER TABLE spend ADD COLUMN attempt_log TEXT'),
 ];
 
 /**

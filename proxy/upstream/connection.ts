@@ -5,7 +5,14 @@ import { Buffer } from 'node:buffer';
 import type { Socket } from 'node:net';
 import type { Seated } from '../base/roster.ts';
 import { ChunkedDecoder } from '../wire/chunked.ts';
-import { BadMessage, checkAnswerBeginning, HeadCutter, persists, readAnswerHead, type AnswerHead } from '../wire/head.ts';
+import {
+  BadMessage,
+  checkAnswerBeginning,
+  HeadCutter,
+  persists,
+  readAnswerHead,
+  type AnswerHead,
+} from '../wire/head.ts';
 import { headroomOf } from '../wire/headroom.ts';
 
 /** One request, ready to send. */
@@ -185,7 +192,8 @@ export class UpstreamConnection implements Seated {
 
   #readHead(): void {
     const head = readAnswerHead(this.#cutter.text);
-    if (head.status === 101) throw new BadMessage('The upstream changed the protocol, which nobody asked for.');
+    if (head.status === 101)
+      throw new BadMessage('The upstream changed the protocol, which nobody asked for.');
     if (head.status < 200) return; // 1xx are between the hops
     if (head.transferEncoding !== null && head.transferEncoding.toLowerCase() !== 'chunked')
       throw new BadMessage('The answer has a transfer coding that is not known.');
@@ -208,7 +216,8 @@ export class UpstreamConnection implements Seated {
       case 'length':
         end = Math.min(bytes.length, at + this.#left);
         this.#left -= end - at;
-        if (end > at) this.#reader?.onData(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
+        if (end > at)
+          this.#reader?.onData(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
         if (this.#left > 0) return;
         break;
       default: {

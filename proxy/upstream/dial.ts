@@ -95,7 +95,8 @@ function dialTunnel(
   const plain = connect({ host: proxy.host, port: proxy.port, noDelay: true });
   let stop = settle(plain, 'connect', {
     failed: (error) => dialed.failed(error),
-    ready: () => plain.write(`CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n${proxy.authorization}\r\n`),
+    ready: () =>
+      plain.write(`CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n${proxy.authorization}\r\n`),
   });
   const fail = (error: Error): void => {
     plain.destroy();
@@ -107,7 +108,8 @@ function dialTunnel(
       const end = cutter.push(bytes, 0);
       if (end < 0) return;
       const { status } = readAnswerHead(cutter.text);
-      if (status !== 200 || end < bytes.length) throw new BadMessage(`the HTTP proxy answered ${status} to CONNECT`);
+      if (status !== 200 || end < bytes.length)
+        throw new BadMessage(`the HTTP proxy answered ${status} to CONNECT`);
     } catch (error) {
       plain.off('close', onClose);
       fail(error as Error);
@@ -119,7 +121,10 @@ function dialTunnel(
   plain.once('connect', () => plain.on('close', onClose).on('error', onClose));
   plain.on('data', onData);
   return () => {
-    plain.off('close', onClose).off('error', onClose).on('error', () => undefined);
+    plain
+      .off('close', onClose)
+      .off('error', onClose)
+      .on('error', () => undefined);
     stop();
     plain.destroy();
   };

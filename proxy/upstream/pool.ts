@@ -2,7 +2,13 @@
 // old and close; a request never waits for another one's connection.
 import { Roster } from '../base/roster.ts';
 import type { ReadMemory } from '../http/reading.ts';
-import { closedEarly, UpstreamConnection, type AnswerReader, type Keeper, type UpstreamRequest } from './connection.ts';
+import {
+  closedEarly,
+  UpstreamConnection,
+  type AnswerReader,
+  type Keeper,
+  type UpstreamRequest,
+} from './connection.ts';
 import { dial, type Address, type SessionCache } from './dial.ts';
 import { unbracketed, type HttpProxy } from './http-proxies.ts';
 

@@ -13,7 +13,16 @@ const SMALL_BYTES = 1_024;
 /** Below this a loop moves bytes faster than the engine's call. */
 const FEW_BYTES = 32;
 
-const State = { size: 0, extension: 1, sizeEnd: 2, data: 3, dataCr: 4, dataLf: 5, trailer: 6, done: 7 } as const;
+const State = {
+  size: 0,
+  extension: 1,
+  sizeEnd: 2,
+  data: 3,
+  dataCr: 4,
+  dataLf: 5,
+  trailer: 6,
+  done: 7,
+} as const;
 
 const LF = 10;
 const CR = 13;
@@ -130,7 +139,8 @@ export class ChunkedDecoder {
       }
       this.#extensionBytes += 1;
       if (code < 32 ? code !== 9 : code === 127) throw new BadMessage('A chunk extension is malformed.');
-      if (this.#extensionBytes > MOST_EXTENSION_BYTES) throw new BadMessage('The chunk extensions are too long.');
+      if (this.#extensionBytes > MOST_EXTENSION_BYTES)
+        throw new BadMessage('The chunk extensions are too long.');
     }
     return bytes.length;
   }

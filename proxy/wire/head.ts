@@ -152,7 +152,8 @@ export function readAnswerHead(text: string): AnswerHead {
 /** @throws BadMessage when what has come of a request can no longer become one. */
 export function checkBeginning(beginning: string): void {
   const text = beginning.endsWith('\r') ? beginning.slice(0, -1) : beginning;
-  if (!BEGINS.test(text) || NO_TEXT.test(text)) throw new BadMessage('This is not the beginning of a request.');
+  if (!BEGINS.test(text) || NO_TEXT.test(text))
+    throw new BadMessage('This is not the beginning of a request.');
 }
 
 /** @throws BadMessage when what has come of an answer can no longer become one. */
@@ -163,7 +164,8 @@ export function checkAnswerBeginning(beginning: string): void {
 
 /** Reads header (or trailer) lines from `at` to the end of `text`. @throws BadMessage */
 export function readFields(text: string, at: number): Fields {
-  if (NO_TEXT.test(text)) throw new BadMessage('The head holds control characters, or a line that ends in no CRLF.');
+  if (NO_TEXT.test(text))
+    throw new BadMessage('The head holds control characters, or a line that ends in no CRLF.');
   const list: string[] = [];
   let contentLength = -1;
   let transferEncoding: string | null = null;
@@ -226,4 +228,5 @@ export function skipEmptyLines(bytes: Buffer, at: number): number {
 }
 
 const isBlank = (code: number): boolean => code === SPACE || code === TAB;
-const joined = (before: string | null, value: string): string => (before === null ? value : `${before},${value}`);
+const joined = (before: string | null, value: string): string =>
+  before === null ? value : `${before},${value}`;

@@ -165,6 +165,7 @@ t.test('each clock is the entry’s, else the default of all entries', async (t)
     firstByteMs: 600_000,
     streamFirstByteMs: 600_000,
     idleMs: 600_000,
+    firstTokenMs: 0,
     totalMs: 3_600_000,
   };
   t.strictSame(only(load(t, entry())).clocks, dflt);
@@ -183,6 +184,7 @@ t.test('each clock is the entry’s, else the default of all entries', async (t)
     'router_settings:',
     '  timeout: 40',
     '  stream_timeout: 50',
+    '  ttft_timeout: 30',
     '  default_litellm_params: {idle_timeout: 60, total_timeout: 70}',
   ];
   t.strictSame(only(load(t, entry([], router))).clocks, {
@@ -190,6 +192,7 @@ t.test('each clock is the entry’s, else the default of all entries', async (t)
     firstByteMs: 40_000,
     streamFirstByteMs: 50_000,
     idleMs: 60_000,
+    firstTokenMs: 30_000,
     totalMs: 70_000,
   });
   t.match(only(load(t, entry(['stream_timeout: 5'], router))).clocks, {
@@ -443,11 +446,11 @@ t.test('what cannot be read is told apart', async (t) => {
 });
 
 t.test('a key without effect is warned about once, however many entries carry it', async (t) => {
-  const item = entry(['drop_params: true', 'num_retries: 2']).replace('model_list:\n', '');
+  const item = entry(['drop_params: true', 'max_retries: 2']).replace('model_list:\n', '');
   const snapshot = load(t, `model_list:\n${item.repeat(50)}`);
   t.strictSame(
     snapshot.warnings.map((issue) => issue.path),
-    ['model_list[0].litellm_params.drop_params', 'model_list[0].litellm_params.num_retries'],
+    ['model_list[0].litellm_params.drop_params', 'model_list[0].litellm_params.max_retries'],
   );
 });
 

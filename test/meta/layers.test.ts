@@ -14,6 +14,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ['proxy/errors'],
   ['proxy/wire'],
   ['proxy/record'],
+  ['proxy/routing'],
   ['proxy/observe', 'proxy/store'],
   ['proxy/ledger'],
   ['proxy/http'],
@@ -24,7 +25,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ['proxy/changes.ts'],
   ['proxy/request'],
   ['proxy/routes'],
-  ['proxy/server.ts', 'proxy/watch.ts'],
+  ['proxy/server.ts', 'proxy/watch.ts', 'proxy/health-checks.ts'],
   ['proxy/workers'],
   ['proxy/gateway.ts'],
   ['proxy/cli'],
@@ -144,9 +145,8 @@ t.test('a third-party package is imported by its owner only', (t) => {
 });
 
 t.test('no file is longer than 400 lines', (t) => {
-  const long = [...TEXT]
-    .filter(([file, text]) => file !== 'config/gateway-file.ts' && text.split('\n').length > 400) // that one is generated
-    .map(([file]) => file);
+  const written = [...TEXT].filter(([file]) => file !== 'config/gateway-file.ts'); // that one is generated
+  const long = written.filter(([, text]) => text.split('\n').length > 400).map(([file]) => file);
   t.same(long, []);
   t.end();
 });
