@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { describeRun } from './harness/machine.ts';
 import { writeSections, type Section } from './harness/page.ts';
 import { ROOT } from './harness/peers.ts';
+import { profiled } from './harness/profile.ts';
 import { unpack } from './harness/revision.ts';
 import { Bench, type Scenario, type Wanted } from './harness/scenario.ts';
 import { markdown } from './harness/table.ts';
@@ -18,7 +19,9 @@ import { scan } from './scenarios/scan.ts';
 import { slowStreams } from './scenarios/slow-streams.ts';
 import { smallJson } from './scenarios/small-json.ts';
 import { startup } from './scenarios/startup.ts';
+import { store } from './scenarios/store.ts';
 import { stream } from './scenarios/stream.ts';
+import { workers } from './scenarios/workers.ts';
 
 const SCENARIOS: readonly Scenario[] = [
   smallJson,
@@ -30,18 +33,23 @@ const SCENARIOS: readonly Scenario[] = [
   latency,
   manyModels,
   startup,
+  store,
   hostile,
+  workers,
 ];
 
 const USAGE = `npm run bench -- [--scenario NAME]... [--peer NAME]... [--quick] [--write] [--compare REV]...
 
   --list            the scenarios
   --scenario NAME   only this one; may be given several times
-  --peer NAME       only peers whose name begins so (bare, nginx, haproxy, portkey, throughline)
+  --peer NAME       only peers whose name begins so (bare, nginx, portkey, ...)
   --quick           short loads: does it run, roughly how does it stand
   --rounds N        measurements of each peer, the best counts; default 3, quick 1
   --requests N      requests per measurement   --connections N   --streams N
   --compare REV     the proxy of this git revision in the same run
+  --profile NAME    the proxy alone in this scenario, under the profiler: a flame graph in docs/images/profile-NAME.svg,
+                    or where --out says, and a .cpuprofile beside it
+  --out FILE.svg    for --profile
   --write           put the tables into docs/performance.md
 `;
 
@@ -54,6 +62,8 @@ const { values } = parseArgs({
     compare: { type: 'string', multiple: true, default: [] },
     quick: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
+    profile: { type: 'string' },
+    out: { type: 'string' },
     rounds: { type: 'string' },
     requests: { type: 'string' },
     connections: { type: 'string' },
@@ -67,13 +77,11 @@ function countOf(flag: string, text: string | undefined): number | null {
   return Number(text);
 }
 
-function chosen(): readonly Scenario[] {
-  const unknown = values.scenario.filter((name) => !SCENARIOS.some((one) => one.name === name));
+function chosen(names: readonly string[]): readonly Scenario[] {
+  const unknown = names.filter((name) => !SCENARIOS.some((one) => one.name === name));
   const known = SCENARIOS.map(({ name }) => name).join(', ');
   if (unknown.length > 0) throw new Error(`there is no scenario ${unknown.join(', ')}; there are ${known}`);
-  return values.scenario.length === 0
-    ? SCENARIOS
-    : SCENARIOS.filter(({ name }) => values.scenario.includes(name));
+  return names.length === 0 ? SCENARIOS : SCENARIOS.filter(({ name }) => names.includes(name));
 }
 
 async function play(scenario: Scenario, wanted: Wanted): Promise<Section> {
@@ -102,7 +110,7 @@ async function main(): Promise<void> {
   }
   if (process.platform !== 'linux') throw new Error('the bench reads CPU time from /proc: it needs Linux');
   if (values.quick && values.write) throw new Error('--write takes full figures only: leave --quick out');
-  const scenarios = chosen();
+  const scenarios = chosen(values.profile === undefined ? values.scenario : [values.profile]);
   const folder = mkdtempSync(join(tmpdir(), 'throughline-revisions-'));
   try {
     const wanted: Wanted = {
@@ -113,7 +121,13 @@ async function main(): Promise<void> {
       streams: countOf('streams', values.streams),
       peers: values.peer,
       revisions: values.compare.map((name) => unpack(name, folder)),
+      profileInto: null,
     };
+    if (values.profile !== undefined) {
+      const picture = values.out ?? join(ROOT, `docs/images/profile-${values.profile}.svg`);
+      await profiled(scenarios[0] as Scenario, wanted, picture.replace(/\.svg$/, ''));
+      return console.log(`wrote ${picture}`);
+    }
     const sections: Section[] = [];
     for (const scenario of scenarios) {
       const section = await play(scenario, wanted);

@@ -83,7 +83,8 @@ function wishOf(body: string): Wish {
 }
 
 function answer(socket: Socket, body: string): void {
-  const wish: Wish = onlyJson ? { kind: 'json' } : wishOf(body);
+  // A gateway may look its upstream over while it starts (LiteLLM asks for /v1/models).
+  const wish: Wish = onlyJson || body === '' ? { kind: 'json' } : wishOf(body);
   if (wish.kind === 'json') socket.write(JSON_ANSWER);
   else if (wish.kind === 'stream') stream(socket, wish);
   else {

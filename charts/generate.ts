@@ -15,7 +15,7 @@ interface ValueSchema {
   readonly description?: string;
   readonly properties?: Readonly<Record<string, ValueSchema>>;
   /** No entry in values.yaml: `none` = accepted for the other chart's sake, `refused`, `parent` = set by a parent chart. */
-  readonly 'x-effect'?: 'none' | 'refused' | 'parent';
+  readonly 'x-effect'?: 'none' | 'refused' | 'parent' | 'alias';
 }
 
 interface ChartSchema extends ValueSchema {

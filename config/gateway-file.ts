@@ -130,6 +130,22 @@ export interface EntryParams {
    * Flat price of one request, US dollars, added to the token prices.
    */
   input_cost_per_request?: number | string;
+  /**
+   * Longest wait for the first token of a streamed answer, counted from sending, seconds; 0 switches the clock off. Up to then nothing is sent to the client, so another upstream can take over. Else `router_settings.ttft_timeout`.
+   */
+  ttft_timeout?: number | string;
+  /**
+   * Rank inside a group: entries of the lowest rank serve, the next rank when they cannot. Entries without come last.
+   */
+  order?: number | string;
+  /**
+   * Retries of a call that this entry was the first to get. Else `router_settings.num_retries`.
+   */
+  num_retries?: number | string;
+  /**
+   * How long this entry rests when it has failed too often, seconds. Else `router_settings.cooldown_time`.
+   */
+  cooldown_time?: number | string;
 }
 /**
  * Facts that `/model/info` hands out, over those of the catalogue. Any member is allowed.
@@ -228,7 +244,27 @@ export interface GeneralSettings {
    * How long running requests may go on after a stop signal, seconds.
    */
   drain_seconds: number | string;
+  /**
+   * Processes that share the port, or `auto`: one per core that the process may use. The flag `--workers` and the environment come first. A change needs a restart.
+   */
+  workers: number | string;
   dialect: DialectSettings;
+  /**
+   * Ask every upstream for its model list from time to time - a call that costs nothing - and leave out the ones that do not answer while others can serve. `GET /health` then shows the last answers.
+   */
+  background_health_checks: boolean;
+  /**
+   * Time between two such rounds, seconds.
+   */
+  health_check_interval: number | string;
+  /**
+   * PostgreSQL database for spend records and stored models, shared by all replicas; tables go into a schema of their own, `throughline`, unless `schema=` names another. Honoured are `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `schema`, `host`, `connect_timeout` (seconds) and `options`. Else the environment variable DATABASE_URL; neither: an SQLite file in the data directory. A change needs a restart.
+   */
+  database_url?: string;
+  /**
+   * How long spend rows are kept: a number and `d`, `w`, `mo` (31 days), `h`, `m` or `s`. Whole UTC months go, as soon as the last day of the month is older; daily sums are kept. Left out: for ever.
+   */
+  maximum_spend_logs_retention_period?: string;
 }
 /**
  * Accept compressed request bodies. Left out: they get 415.
@@ -295,6 +331,40 @@ export interface LitellmSettings {
    * Request headers whose values are recorded as tags `name: value`.
    */
   extra_spend_tag_headers: string[];
+  /**
+   * Attempts beside the first, for a call that failed in a way that another attempt may mend. Not stated: 2, on other entries of the group alone; stated: also on the same entry, after a pause.
+   */
+  num_retries?: number | string;
+  /**
+   * Names that take over when all entries of a name have failed, in their order; `*` as the name stands for every other. A name is tried once, and its own fallbacks after it.
+   */
+  fallbacks?: {
+    [k: string]: string[];
+  }[];
+  /**
+   * As in `router_settings`, which wins.
+   */
+  context_window_fallbacks?: {
+    [k: string]: string[];
+  }[];
+  /**
+   * As in `router_settings`, which wins.
+   */
+  content_policy_fallbacks?: {
+    [k: string]: string[];
+  }[];
+  /**
+   * As in `router_settings`, which wins.
+   */
+  default_fallbacks?: string[];
+  /**
+   * As in `router_settings`, which wins.
+   */
+  allowed_fails?: number | string;
+  /**
+   * As in `router_settings`, which wins; seconds.
+   */
+  cooldown_time?: number | string;
 }
 /**
  * Switches by model name.
@@ -306,7 +376,7 @@ export interface ModelGroupSettings {
   forward_client_headers_to_llm_api?: string[];
 }
 /**
- * Defaults of every upstream.
+ * How requests are shared out among upstreams, what happens when one fails, and defaults of every upstream.
  */
 export interface RouterSettings {
   /**
@@ -318,6 +388,98 @@ export interface RouterSettings {
    */
   stream_timeout?: number | string;
   default_litellm_params: DefaultParams;
+  /**
+   * Longest wait for the first token of a streamed answer, counted from sending, seconds; 0 switches the clock off. Up to then nothing is sent to the client, so another upstream can take over.
+   */
+  ttft_timeout?: number | string;
+  /**
+   * How the entries of one `model_name` share requests without a session of their own: `simple-shuffle` by weight, `least-busy` by calls under way, `latency-based-routing` by time to the first byte. The other names of the dialect are served as `simple-shuffle`.
+   */
+  routing_strategy:
+    | 'simple-shuffle'
+    | 'least-busy'
+    | 'latency-based-routing'
+    | 'usage-based-routing'
+    | 'usage-based-routing-v2'
+    | 'cost-based-routing';
+  /**
+   * Calls of one session go to one entry of a group as long as it serves, so that the prompt cache behind it stays warm. Goes before `routing_strategy`.
+   */
+  session_affinity: boolean;
+  /**
+   * Attempts beside the first, for a call that failed in a way that another attempt may mend. Not stated: 2, on other entries of the group alone; stated: also on the same entry, after a pause. Goes before `litellm_settings.num_retries`.
+   */
+  num_retries?: number | string;
+  /**
+   * Shortest pause before the same entry is asked again, seconds.
+   */
+  retry_after: number | string;
+  /**
+   * Retries and fallbacks in relation to requests, over all models: 0.2 = at most 20% extra traffic. Attempts that found no connection cost nothing.
+   */
+  retry_budget: number | string;
+  retry_policy?: RetryPolicy;
+  /**
+   * The same for single names of `model_list`.
+   */
+  model_group_retry_policy?: {
+    [k: string]: GroupRetryPolicy;
+  };
+  /**
+   * Names that take over when all entries of a name have failed, in their order; `*` as the name stands for every other. A name is tried once, and its own fallbacks after it. Goes before `litellm_settings.fallbacks`.
+   */
+  fallbacks?: {
+    [k: string]: string[];
+  }[];
+  /**
+   * Names that take over when an upstream says that the prompt is too long.
+   */
+  context_window_fallbacks?: {
+    [k: string]: string[];
+  }[];
+  /**
+   * Names that take over when an upstream refuses the content.
+   */
+  content_policy_fallbacks?: {
+    [k: string]: string[];
+  }[];
+  /**
+   * Names that take over for every name without `fallbacks`.
+   */
+  default_fallbacks?: string[];
+  /**
+   * Most names that are tried after the first.
+   */
+  max_fallbacks: number | string;
+  /**
+   * Further names for names of `model_list`: clients may ask for `gpt-4` and get `gpt-4o`. `{model: NAME, hidden: true}` keeps the further name out of listings.
+   */
+  model_group_alias?: {
+    [k: string]:
+      | string
+      | {
+          /**
+           * Name of `model_list`.
+           */
+          model: string;
+          /**
+           * Left out of listings.
+           */
+          hidden?: boolean;
+        };
+  };
+  /**
+   * An entry rests when more calls than this have failed within a minute, and at least half of its calls. Goes before `litellm_settings.allowed_fails`; 3 where neither is stated.
+   */
+  allowed_fails?: number | string;
+  /**
+   * How long an entry rests, seconds; then one call tries it. Goes before `litellm_settings.cooldown_time`; 5 where neither is stated.
+   */
+  cooldown_time?: number | string;
+  /**
+   * No entry ever rests.
+   */
+  disable_cooldowns: boolean;
 }
 /**
  * Headers and clocks of every entry that does not state its own.
@@ -355,6 +517,70 @@ export interface DefaultParams {
    * Longest time from sending the request to the last byte of the answer, seconds; 0 switches the clock off. Where it is not stated it is never shorter than the other clocks.
    */
   total_timeout: number | string;
+  /**
+   * Longest wait for the first token of a streamed answer, counted from sending, seconds; 0 switches the clock off. Up to then nothing is sent to the client, so another upstream can take over.
+   */
+  ttft_timeout?: number | string;
+  /**
+   * `num_retries` of entries that state none.
+   */
+  num_retries?: number | string;
+  /**
+   * `cooldown_time` of entries that state none, seconds.
+   */
+  cooldown_time?: number | string;
+}
+/**
+ * `num_retries` by kind of failure.
+ */
+export interface RetryPolicy {
+  /**
+   * Retries after a clock ran out, or a 408.
+   */
+  TimeoutErrorRetries?: number | string;
+  /**
+   * Retries after a 429.
+   */
+  RateLimitErrorRetries?: number | string;
+  /**
+   * Retries after a 5xx, a broken answer or no connection.
+   */
+  InternalServerErrorRetries?: number | string;
+}
+/**
+ * `num_retries` by kind of failure.
+ */
+export interface GroupRetryPolicy {
+  /**
+   * Retries after a clock ran out, or a 408.
+   */
+  TimeoutErrorRetries?: number | string;
+  /**
+   * Retries after a 429.
+   */
+  RateLimitErrorRetries?: number | string;
+  /**
+   * Retries after a 5xx, a broken answer or no connection.
+   */
+  InternalServerErrorRetries?: number | string;
+  /**
+   * Accepted; a request that the upstream calls wrong is never retried.
+   */
+  BadRequestErrorRetries?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Accepted; a refused key is never retried.
+   */
+  AuthenticationErrorRetries?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Accepted; a refused content is never retried.
+   */
+  ContentPolicyViolationErrorRetries?: {
+    [k: string]: unknown;
+  };
 }
 /**
  * A named credential that entries refer to by `litellm_credential_name`.

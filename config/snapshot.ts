@@ -4,7 +4,7 @@ import type { Dialect } from './dialect.ts';
 import type { Issue } from './issue.ts';
 import type { Secret } from './secret.ts';
 
-/** The four clocks of one upstream call, milliseconds; 0 switches a clock off. */
+/** The clocks of one upstream call, milliseconds; 0 switches a clock off. */
 export interface Clocks {
   /** Until the TCP/TLS connection stands. */
   readonly connectMs: number;
@@ -14,6 +14,8 @@ export interface Clocks {
   readonly streamFirstByteMs: number;
   /** Longest silence between two chunks of the response. */
   readonly idleMs: number;
+  /** From sending to the first token of a streamed answer; nothing goes to the client before it. */
+  readonly firstTokenMs: number;
   /** From the first attempt to the last byte. */
   readonly totalMs: number;
 }
@@ -68,6 +70,12 @@ export interface Route {
   readonly cataloguePrices: Prices | null;
   /** Relative share inside a group (`weight`, else `rpm`, else `tpm`, else 1). */
   readonly weight: number;
+  /** Rank inside a group (`order`), lowest first; infinite when not stated. */
+  readonly order: number;
+  /** Retries of calls that this entry was the first to get; null: what holds for all. */
+  readonly numRetries: number | null;
+  /** How long the entry rests when it has failed too often. */
+  readonly cooldownMs: number;
   /** `model_info` as answered by `/model/info`: configured members over catalogue facts; no secrets. */
   readonly info: Readonly<Record<string, unknown>>;
   /** litellm_params as answered by `/model/info`: without api_key, header values and other secrets. */
@@ -81,6 +89,46 @@ export interface WildcardGroup {
   /** Anchored at both ends, one group per `*`. */
   readonly regex: RegExp;
   readonly routes: readonly Route[];
+}
+
+/** How a group shares out requests that no session binds to an entry. */
+export type StrategyName = 'simple-shuffle' | 'least-busy' | 'latency-based-routing';
+
+/** Retries by kind of failure; absent: `numRetries`. */
+export interface RetryPolicy {
+  readonly timeout?: number;
+  readonly rateLimit?: number;
+  readonly server?: number;
+}
+
+/** Names that take over, by the name that failed; `*` stands for every other. */
+export type FallbackTable = ReadonlyMap<string, readonly string[]>;
+
+/** What happens among upstreams: who is asked, and who next. */
+export interface Routing {
+  readonly strategy: StrategyName;
+  readonly sessionAffinity: boolean;
+  /** null: not stated. */
+  readonly numRetries: number | null;
+  readonly retryPolicy: RetryPolicy;
+  readonly groupRetryPolicy: ReadonlyMap<string, RetryPolicy>;
+  /** Shortest pause before one entry is asked again. */
+  readonly retryAfterMs: number;
+  /** Retries and fallbacks per request, over all. */
+  readonly retryBudget: number;
+  readonly fallbacks: FallbackTable;
+  readonly contextWindowFallbacks: FallbackTable;
+  readonly contentPolicyFallbacks: FallbackTable;
+  readonly defaultFallbacks: readonly string[];
+  readonly maxFallbacks: number;
+  /** Further name -> name of `model_list`. */
+  readonly aliases: ReadonlyMap<string, string>;
+  /** Further names that listings show. */
+  readonly listedAliases: readonly string[];
+  /** Failures within a minute that an entry may have; infinite: none ever rests. */
+  readonly allowedFails: number;
+  /** Between two rounds of asking all upstreams; null: they are not asked. */
+  readonly healthCheckMs: number | null;
 }
 
 export interface HeaderSettings {
@@ -111,6 +159,31 @@ export interface JournalSettings {
   readonly whenUnwritable: 'block' | 'serve';
 }
 
+/** `prefer` takes TLS if the server has it; `require` encrypts and believes any certificate, as libpq does. */
+export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
+
+/** A PostgreSQL database for what is durable. */
+export interface DatabaseSettings {
+  /** A name, an address, or the folder of a Unix socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+  readonly password: Secret | null;
+  /** Schema of all tables. */
+  readonly schema: string;
+  /** Command line options for the server, as libpq's `options`. */
+  readonly options: string | null;
+  readonly tls: TlsMode;
+  /** Paths of PEM files. */
+  readonly caFile: string | null;
+  readonly certFile: string | null;
+  readonly keyFile: string | null;
+  readonly connectTimeoutMs: number;
+  /** `postgresql://host:port/database`: for messages, without user and password. */
+  readonly shown: string;
+}
+
 export interface CorsSettings {
   readonly allowOrigins: readonly string[];
 }
@@ -126,6 +199,7 @@ export interface Snapshot {
   /** Exact names (no `*`) -> their routes. */
   readonly groups: ReadonlyMap<string, readonly Route[]>;
   readonly wildcards: readonly WildcardGroup[];
+  readonly routing: Routing;
   /** null: no key configured; the server then binds to loopback only. */
   readonly masterKey: Secret | null;
   /** Serve without a key on other than loopback addresses. */
@@ -138,12 +212,18 @@ export interface Snapshot {
   readonly forwards: (model: string) => boolean;
   readonly limits: Limits;
   readonly journal: JournalSettings;
+  /** null: the embedded store. */
+  readonly database: DatabaseSettings | null;
+  /** How long spend rows are kept, milliseconds; null: for ever. */
+  readonly retentionMs: number | null;
   readonly cors: CorsSettings | null;
   /** Header names whose values become tags `name: value` (`litellm_settings.extra_spend_tag_headers`). */
   readonly tagHeaders: readonly string[];
   /** Header that names the end user (`general_settings.user_header_name`), lower-case. */
   readonly userHeader: string | null;
   readonly drainMs: number;
+  /** Processes that share the port; read at the start only. */
+  readonly workers: number | 'auto';
   /** Accepted but doubtful things; also keys of the dialect that have no effect here. */
   readonly warnings: readonly Issue[];
 }

@@ -1,5 +1,5 @@
 // The three doors to a new configuration - file, signal, admin API - lead here, to the same prepare and swap. One
-// change at a time; a change that fails leaves everything as it was.
+// change at a time, of all workers together; a change that fails leaves everything as it was.
 import { randomUUID } from 'node:crypto';
 import { registryNames } from '../config/catalogue.ts';
 import { formatIssue, type Issue } from '../config/issue.ts';
@@ -12,14 +12,7 @@ import {
 } from '../config/load.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { Live, type House } from './live.ts';
-
-/** How the last change from the files ended; part of `/health/readiness`. */
-export interface ReloadState {
-  readonly result: 'applied' | 'unchanged' | 'refused';
-  /** Epoch milliseconds. */
-  readonly atMs: number;
-  readonly issues: readonly Issue[];
-}
+import type { ReloadState, SharedConfig } from './siblings.ts';
 
 /** What became of one runtime model. */
 export type ModelChange =
@@ -42,7 +35,10 @@ export class Changes {
   #state: ReloadState;
   #queue: Promise<unknown> = Promise.resolve();
 
-  /** `exposed`: others than this machine can reach the server; a change must not leave it without a key then. */
+  /**
+   * `exposed`: others than this machine can reach the server; a change must not leave it without a key then.
+   * `state`: how the change that led here ended, when another worker made it.
+   */
   constructor(
     path: string,
     env: Environment,
@@ -50,6 +46,7 @@ export class Changes {
     loaded: { readonly source: ConfigSource; readonly snapshot: Snapshot },
     runtime: readonly RuntimeModel[],
     exposed = false,
+    state: ReloadState | null = null,
   ) {
     this.#exposed = exposed;
     this.#path = path;
@@ -58,8 +55,11 @@ export class Changes {
     this.#source = loaded.source;
     this.#runtime = runtime;
     this.#live = new Live(loaded.snapshot, house, this.#registry);
-    this.#state = { result: 'applied', atMs: house.clock.now(), issues: [] };
-    house.metrics.reloaded('applied', loaded.snapshot.version);
+    this.#state = state ?? { result: 'applied', atMs: house.clock.now(), issues: [] };
+    house.metrics.serving(loaded.snapshot.version);
+    house.metrics.lastReload(this.#state.result);
+    if (state !== null) return; // another worker has read these files and said what there is to say
+    house.metrics.reloaded('applied');
     this.#warn(loaded.snapshot.warnings);
   }
 
@@ -72,6 +72,12 @@ export class Changes {
     return this.#state;
   }
 
+  /** What another worker needs to serve the same. */
+  get shared(): SharedConfig {
+    const { version } = this.#live.snapshot;
+    return { version, source: this.#source, runtime: this.#runtime, state: this.#state };
+  }
+
   /** Reads the files again; applies them whole or not at all. */
   reload(): Promise<ReloadState> {
     return this.#inTurn(async () => {
@@ -80,8 +86,9 @@ export class Changes {
       if (!loaded.ok || this.#opensToAll(loaded.snapshot)) {
         const issues = loaded.ok ? [noKey(this.#path)] : loaded.issues;
         for (const issue of issues) log.error({ issue: formatIssue(issue) }, 'configuration refused');
-        metrics.reloaded('refused', this.#live.snapshot.version);
+        metrics.reloaded('refused');
         this.#state = { result: 'refused', atMs: clock.now(), issues };
+        await this.#house.siblings.spread(this.shared);
         return this.#state;
       }
       const result = loaded.snapshot.version === this.#live.snapshot.version ? 'unchanged' : 'applied';
@@ -93,10 +100,22 @@ export class Changes {
           'configuration applied',
         );
       }
-      metrics.reloaded(result, loaded.snapshot.version);
+      metrics.reloaded(result);
       this.#state = { result, atMs: clock.now(), issues: [] };
+      await this.#house.siblings.spread(this.shared);
       return this.#state;
     });
+  }
+
+  /** What another worker has changed, taken over. @throws Error when it cannot be served here */
+  adopt(shared: SharedConfig): void {
+    if (shared.version !== this.#live.snapshot.version) {
+      const loaded = overlay(shared.source, this.#env, shared.runtime);
+      if (!loaded.ok) throw new Error(`it is refused here: ${loaded.issues.map(formatIssue).join('; ')}`);
+      this.#swap(loaded.snapshot, loaded.source, shared.runtime);
+    }
+    this.#state = shared.state;
+    this.#house.metrics.lastReload(shared.state.result);
   }
 
   /** Adds a runtime model. Usable everywhere when this resolves. */
@@ -143,6 +162,7 @@ export class Changes {
     if (persisted && entry !== null) await this.#house.ledger.models.putModel(id, entry);
     if (persisted && entry === null) await this.#house.ledger.models.deleteModel(id);
     this.#swap(loaded.snapshot, loaded.source, runtime);
+    await this.#house.siblings.spread(this.shared);
     return { ok: true, id, persisted };
   }
 
@@ -165,7 +185,7 @@ export class Changes {
   }
 
   #inTurn<T>(change: () => Promise<T> | T): Promise<T> {
-    const turn = this.#queue.then(change);
+    const turn = this.#queue.then(() => this.#house.siblings.inTurn(async () => change()));
     this.#queue = turn.catch(() => undefined);
     return turn;
   }

@@ -1,22 +1,28 @@
 // The composition root: puts the house together, once, and takes it apart in the right order.
 import { isIP } from 'node:net';
 import { Catalogue } from '../config/catalogue.ts';
-import type { Issue } from '../config/issue.ts';
-import { loadConfig, type Environment, type RuntimeModel } from '../config/load.ts';
+import { loadConfig, overlay, type Environment, type Loaded, type RuntimeModel } from '../config/load.ts';
 import { Secret } from '../config/secret.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { systemClock } from './base/clock.ts';
 import { CallIds } from './base/ids.ts';
 import { Changes } from './changes.ts';
+import { CannotStart, ConfigRefused } from './errors/cannot-start.ts';
 import { openLedger, type Ledger } from './ledger/ledger.ts';
 import type { LedgerEvent } from './ledger/ledger-event.ts';
-import { VERSION, type House } from './live.ts';
+import { HealthChecks } from './health-checks.ts';
+import { VERSION, type House, type Live } from './live.ts';
 import type { Log } from './observe/logger.ts';
-import { Metrics } from './observe/metrics.ts';
+import { Metrics, type EntryFigure } from './observe/metrics.ts';
+import type { BreakerState } from './routing/breaker.ts';
 import { ProxyServer } from './server.ts';
+import { noSiblings } from './siblings.ts';
+import { EntryStates } from './routing/entry-state.ts';
+import { RetryBudget } from './routing/retry-budget.ts';
 import { Deadlines } from './upstream/deadlines.ts';
 import { Pools } from './upstream/pools.ts';
 import { ConfigWatcher } from './watch.ts';
+import type { Membership } from './workers/membership.ts';
 
 export interface GatewayOptions {
   readonly configPath: string;
@@ -27,25 +33,17 @@ export interface GatewayOptions {
   readonly port: number;
   readonly env: Environment;
   readonly log: Log;
+  /** The configuration, when it has been read already. Default: it is read now. */
+  readonly loaded?: Applied | undefined;
+  /** The place of a worker among others. Default: a single process. */
+  readonly membership?: Membership | undefined;
 }
 
-/** The configuration cannot be served; every issue at once. */
-export class ConfigRefused extends Error {
-  override readonly name = 'ConfigRefused';
-  readonly issues: readonly Issue[];
-
-  constructor(issues: readonly Issue[]) {
-    super(`the configuration has ${issues.length} ${issues.length === 1 ? 'issue' : 'issues'}`);
-    this.issues = issues;
-  }
-}
-
-/** Something about the start itself that the operator must mend. */
-export class CannotStart extends Error {
-  override readonly name = 'CannotStart';
-}
+/** A configuration that can be served. */
+export type Applied = Extract<Loaded, { ok: true }>;
 
 const RECORDS_MS = 10_000;
+const BREAKER_FIGURES: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
 
 /** A running proxy. */
 export class Gateway {
@@ -55,7 +53,9 @@ export class Gateway {
   readonly #server: ProxyServer;
   readonly #ledger: Ledger;
   readonly #pools: Pools;
-  readonly #watcher: ConfigWatcher;
+  /** null in a worker: its supervisor watches. */
+  readonly #watcher: ConfigWatcher | null;
+  readonly #checks: HealthChecks;
   readonly #log: Log;
   #stopping: Promise<void> | null = null;
 
@@ -65,7 +65,8 @@ export class Gateway {
     server: ProxyServer;
     ledger: Ledger;
     pools: Pools;
-    watcher: ConfigWatcher;
+    watcher: ConfigWatcher | null;
+    checks: HealthChecks;
     log: Log;
   }) {
     this.host = parts.address.host;
@@ -75,6 +76,7 @@ export class Gateway {
     this.#ledger = parts.ledger;
     this.#pools = parts.pools;
     this.#watcher = parts.watcher;
+    this.#checks = parts.checks;
     this.#log = parts.log;
   }
 
@@ -103,13 +105,15 @@ export class Gateway {
 
   #followFiles(): void {
     const { snapshot } = this.changes.live;
-    this.#watcher.follow(snapshot.files);
-    this.#ledger.reconfigure(snapshot.journal);
+    this.#watcher?.follow(snapshot.files);
+    this.#ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
+    this.#checks.follow();
   }
 
   async #stop(drainMs: number): Promise<void> {
     this.#log.info({ in_flight: this.#server.inFlight, drain_ms: drainMs }, 'stopping');
-    this.#watcher.close();
+    this.#watcher?.close();
+    this.#checks.close();
     await this.#server.drain(drainMs);
     await new Promise<void>((resolve) => setImmediate(resolve)); // requests that were cut settle in this turn
     await this.#ledger.close(RECORDS_MS);
@@ -120,17 +124,20 @@ export class Gateway {
 
 /** Starts a proxy. @throws ConfigRefused, CannotStart. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { env, log, configPath } = options;
-  const first = loadConfig(configPath, env);
-  if (!first.ok) throw new ConfigRefused(first.issues);
+  const { env, log, configPath, membership } = options;
+  const first = options.loaded ?? readConfig(configPath, env);
   const host = hostFor(first.snapshot, options.host);
   const saltKey = env['LITELLM_SALT_KEY'];
   const ledger = await openLedger({
     dataDir: options.dataDir,
     settings: first.snapshot.journal,
+    database: first.snapshot.database,
+    retentionMs: first.snapshot.retentionMs,
     saltKey: saltKey === undefined || saltKey === '' ? first.snapshot.masterKey : new Secret(saltKey),
     clock: systemClock,
     onEvent: (event) => logEvent(log, event),
+    worker: membership?.welcome,
+    flushOthers: membership && (() => membership.flushOthers()),
   }).catch((error: Error) => {
     throw new CannotStart(error.message);
   });
@@ -151,20 +158,41 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ledger,
     log,
     metrics,
+    siblings: membership ?? noSiblings(ledger, metrics),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
+    entries: new EntryStates(),
+    budget: new RetryBudget(),
     pools,
     catalogue: new Catalogue(),
     random: Math.random,
   };
   try {
-    const { loaded, runtime } = await withStoredModels(configPath, env, first, ledger);
-    const changes = new Changes(configPath, env, house, loaded, runtime, !isLoopback(host));
+    const served = membership?.welcome.served ?? null;
+    // The others begin when the first worker serves: it alone makes the store, or migrates it.
+    if (membership !== undefined && served === null) await ledger.models.listModels().catch(() => undefined);
+    const { loaded, runtime } =
+      served === null
+        ? await withStoredModels(env, first, ledger)
+        : { loaded: first, runtime: served.runtime };
+    const changes = new Changes(configPath, env, house, loaded, runtime, !isLoopback(host), served?.state);
+    membership?.answer({
+      adopt: (shared) => {
+        changes.adopt(shared);
+        const { journal, retentionMs } = changes.live.snapshot;
+        ledger.reconfigure(journal, retentionMs);
+      },
+      status: () => ledger.status,
+      figures: () => metrics.figures(),
+      flush: () => ledger.flush(),
+    });
     server = new ProxyServer(changes);
     const address = await server.listen(host, options.port).catch((error: NodeJS.ErrnoException) => {
       throw new CannotStart(listenProblem(error, host, options.port));
     });
-    const watcher: ConfigWatcher = new ConfigWatcher(() => void gateway.reload());
+    const watcher = membership === undefined ? new ConfigWatcher((): void => void gateway.reload()) : null;
+    const checks = new HealthChecks(() => changes.live);
+    metrics.watchEntries(() => troubled(changes.live));
     const gateway: Gateway = new Gateway({
       address: { host, port: address.port },
       changes,
@@ -172,9 +200,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ledger,
       pools,
       watcher,
+      checks,
       log,
     });
-    watcher.follow(loaded.snapshot.files);
+    checks.follow();
+    watcher?.follow(loaded.snapshot.files);
     return gateway;
   } catch (error) {
     await ledger.close(0);
@@ -183,10 +213,23 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-type Applied = Extract<ReturnType<typeof loadConfig>, { ok: true }>;
+/** The entries that do not serve, as the scrape shows them. */
+function* troubled(live: Live): Generator<EntryFigure> {
+  const now = live.house.clock.mono();
+  for (const { route, state } of live.targets.values()) {
+    const figure = state.ailment === null ? BREAKER_FIGURES[state.breaker.state(now)] : 3;
+    if (figure > 0) yield { model: route.group, modelId: route.id, state: figure };
+  }
+}
+
+/** What the files say now. @throws ConfigRefused */
+export function readConfig(path: string, env: Environment): Applied {
+  const loaded = loadConfig(path, env);
+  if (!loaded.ok) throw new ConfigRefused(loaded.issues);
+  return loaded;
+}
 
 async function withStoredModels(
-  path: string,
   env: Environment,
   first: Applied,
   ledger: Ledger,
@@ -196,7 +239,7 @@ async function withStoredModels(
     throw new CannotStart(`the stored models cannot be read: ${error.message}`);
   });
   if (runtime.length === 0) return { loaded: first, runtime };
-  const loaded = loadConfig(path, env, runtime);
+  const loaded = overlay(first.source, env, runtime);
   if (!loaded.ok) throw new ConfigRefused(loaded.issues);
   return { loaded, runtime };
 }

@@ -9,7 +9,12 @@ import type { Ledger } from './ledger/ledger.ts';
 import type { Log } from './observe/logger.ts';
 import type { Metrics, RouteMetrics } from './observe/metrics.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
+import type { Candidate } from './routing/candidate.ts';
+import type { EntryStates } from './routing/entry-state.ts';
+import type { RetryBudget } from './routing/retry-budget.ts';
+import { seedOf } from './routing/session-affinity.ts';
 import type { Pool } from './upstream/pool.ts';
+import type { Siblings } from './siblings.ts';
 import type { Pools } from './upstream/pools.ts';
 import { HeaderRules } from './wire/header-rules.ts';
 import { routeHeaders, type RouteHeaders } from './wire/upstream-headers.ts';
@@ -24,10 +29,15 @@ export interface House {
   readonly ledger: Ledger;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** The other workers; what is asked of the whole proxy is asked here. */
+  readonly siblings: Siblings;
   /** Handles for requests that ended before a model entry was found. */
   readonly unrouted: RouteMetrics;
   readonly deadlines: Deadlines;
   readonly pools: Pools;
+  /** What is known of the entries, over all configurations. */
+  readonly entries: EntryStates;
+  readonly budget: RetryBudget;
   /** Prices of models that come in by wildcards. */
   readonly catalogue: Catalogue;
   /** Uniform in [0, 1): shares a group's requests out. */
@@ -35,7 +45,7 @@ export interface House {
 }
 
 /** A route with all that can be made before a request comes. */
-export interface Target {
+export interface Target extends Candidate {
   readonly route: Route;
   readonly pool: Pool;
   readonly headers: RouteHeaders;
@@ -119,6 +129,7 @@ const OWN_RESPONSE_HEADERS = [
   'response-cost',
   'overhead-duration-ms',
   'attempted-retries',
+  'attempted-fallbacks',
   'session-id',
   'error-source',
   'version',
@@ -195,6 +206,10 @@ export class Live {
     const { dialect } = this.snapshot;
     return {
       route,
+      seed: seedOf(route.id),
+      weight: route.weight,
+      order: route.order,
+      state: this.house.entries.acquire(route.id),
       pool: this.house.pools.acquire(route.origin),
       headers: routeHeaders(route, dialect.sessionHeader, `throughline/${VERSION}`),
       responseHeaders: [
@@ -210,6 +225,9 @@ export class Live {
   }
 
   #release(): void {
-    for (const { route } of this.targets.values()) this.house.pools.release(route.origin);
+    for (const { route } of this.targets.values()) {
+      this.house.pools.release(route.origin);
+      this.house.entries.release(route.id);
+    }
   }
 }

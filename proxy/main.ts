@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { formatIssue } from '../config/issue.ts';
 import { UsageError, type Command, type Terminal } from './cli/terminal.ts';
-import { CannotStart, ConfigRefused } from './gateway.ts';
+import { CannotStart, ConfigRefused } from './errors/cannot-start.ts';
 import { VERSION } from './live.ts';
 
 /** Loaded when asked for: `serve` needs neither the demo gateway nor what only `explain` reads. */

@@ -10,11 +10,11 @@ export function modelItem(id: string): { id: string; object: 'model'; created: n
 }
 
 /**
- * Names in configuration order, runtime additions after, no duplicates; then, when a bare `*` leads to a compat-type
+ * Names in configuration order, runtime additions after, no duplicates; then further names of those; then, when a bare `*` leads to a compat-type
  * gateway, the catalogue's names under the compat prefix.
  */
 export function modelNames(snapshot: Snapshot, registry: readonly string[]): string[] {
-  const names = new Set(snapshot.routes.map((route) => route.group));
+  const names = new Set([...snapshot.routes.map((route) => route.group), ...snapshot.routing.listedAliases]);
   const all = snapshot.wildcards.find((wildcard) => wildcard.pattern === '*');
   if (all?.routes.some((route) => route.kind === 'compat') === true) {
     for (const name of registry) names.add(`${snapshot.dialect.compatPrefix}/${name}`);

@@ -42,8 +42,9 @@ export async function measureCpu(bench: Bench, plan: Plan): Promise<Measured[]> 
     best.set(one.name, { ...(isBetter ? one : before), residentMb: memory });
   };
   for (const peer of plan.peers) {
-    const load = plan.load(peer);
-    const requests = Math.max(load.connections, plan.warmUpRequests ?? Math.ceil(load.requests / 4));
+    const load = shareOf(plan, peer);
+    const wanted = plan.warmUpRequests ?? Math.ceil(plan.load(peer).requests / 4);
+    const requests = Math.max(load.connections, Math.ceil(wanted * (peer.share ?? 1)));
     await job(bench, peer.name, { ...load, requests }, peer.port);
   }
   for (let round = 0; round < bench.wanted.rounds; round += 1) {
@@ -62,8 +63,15 @@ export async function measureCpu(bench: Bench, plan: Plan): Promise<Measured[]> 
   return names.map((name) => best.get(name) as Measured);
 }
 
-async function measureOne(bench: Bench, peer: Running, plan: Plan): Promise<Measured> {
+/** The load, or the part of it that a slow peer gets. */
+function shareOf(plan: Plan, peer: Running): Load {
   const load = plan.load(peer);
+  const requests = Math.max(1, Math.round(load.requests * (peer.share ?? 1)));
+  return { ...load, requests, connections: Math.min(load.connections, requests) };
+}
+
+async function measureOne(bench: Bench, peer: Running, plan: Plan): Promise<Measured> {
+  const load = shareOf(plan, peer);
   const { pid } = peer.program;
   await quiet(pid);
   const before = cpuSeconds(pid);

@@ -19,6 +19,8 @@ export interface Running {
   readonly port: number;
   /** Header lines that this peer needs, each with its line end. */
   readonly headers: string;
+  /** The part of a load that this one gets, because it takes milliseconds where others take microseconds. */
+  readonly share?: number;
 }
 
 export interface Peer {
@@ -54,7 +56,12 @@ const bare: Peer = {
 };
 
 /** The proxy of a folder, everything on: keys, header policy, journal, store, metrics, access log into a file. */
-export function throughline(name = OURS, main = join(ROOT, 'proxy/main.ts')): Peer {
+export function throughline(
+  name = OURS,
+  main = join(ROOT, 'proxy/main.ts'),
+  nodeFlags: readonly string[] = [],
+  serveFlags: readonly string[] = [],
+): Peer {
   return {
     name,
     lacks: null,
@@ -79,9 +86,10 @@ export function throughline(name = OURS, main = join(ROOT, 'proxy/main.ts')): Pe
         '0',
         '--data-dir',
         join(folder, 'data'),
+        ...serveFlags,
       ];
       const log = openSync(join(folder, 'access.log'), 'w');
-      const program = new Program(process.execPath, [main, 'serve', ...flags], log);
+      const program = new Program(process.execPath, [...nodeFlags, main, 'serve', ...flags], log);
       const [, port] = await program.said(/serves \d+ models on http:\/\/[\d.]+:(\d+)/);
       return { name, program, port: Number(port), headers: '' };
     },
@@ -158,25 +166,11 @@ backend gateway
   },
 };
 
-const PORTKEY = join(ROOT, 'bench/peers/node_modules/@portkey-ai/gateway/build/start-server.js');
+/** What moves bytes, in the order of the tables; gateways follow (gateways.ts). */
+export const RELAYS: readonly Peer[] = [bare, nginx, haproxy];
 
-const portkey: Peer = {
-  name: 'Portkey 1.15.2',
-  lacks: 'keys, records and metrics',
-  missing: () => (existsSync(PORTKEY) ? null : 'not installed (node bench/peers/install.js)'),
-  start: async ({ upstreamPort }) => {
-    const port = await freePort();
-    const program = new Program(process.execPath, [PORTKEY, '--headless', `--port=${port}`]);
-    await program.listens(port);
-    const headers = `x-portkey-provider: openai\r\nx-portkey-custom-host: http://127.0.0.1:${upstreamPort}/v1\r\n`;
-    return { name: 'Portkey 1.15.2', program, port, headers };
-  },
-};
-
-/** In the order of the tables, the proxy last. */
-export const OTHERS: readonly Peer[] = [bare, nginx, haproxy, portkey];
-
-function onPath(command: string): string | null {
+/** Where a command is, or null. */
+export function onPath(command: string): string | null {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin'];
   const found = folders.find((folder) => folder !== '' && existsSync(join(folder, command)));
   return found === undefined ? null : join(found, command);

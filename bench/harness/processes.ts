@@ -43,6 +43,11 @@ export function cpuSeconds(pid: number): number {
   return treeOf(pid).reduce((sum, one) => sum + (statOf(one)?.cpuSeconds ?? 0), 0);
 }
 
+/** The same by process id, for what runs in several. */
+export function cpuSecondsOfEach(pid: number): ReadonlyMap<number, number> {
+  return new Map(treeOf(pid).map((one) => [one, statOf(one)?.cpuSeconds ?? 0]));
+}
+
 /** Resident memory of the tree in MB; pages that processes share count for each. */
 export function residentMb(pid: number): number {
   let kb = 0;
@@ -119,6 +124,12 @@ export class Program {
     return this.#until(() => port, 'did not name its port');
   }
 
+  /** Lets the program end by itself. @throws Error when it has not within 20 s */
+  async end(): Promise<void> {
+    this.child.kill('SIGTERM');
+    await this.#until(() => (this.hasEnded ? true : null), 'did not end', false);
+  }
+
   /** Kills the tree, the parent first, because a master replaces a worker that dies. */
   stop(): void {
     if (this.hasEnded) return;
@@ -131,12 +142,12 @@ export class Program {
     }
   }
 
-  async #until<T>(look: () => T | null | Promise<T | null>, problem: string): Promise<T> {
+  async #until<T>(look: () => T | null | Promise<T | null>, problem: string, lives = true): Promise<T> {
     const endsAt = performance.now() + STARTS_WITHIN_MS;
     while (performance.now() < endsAt) {
       const found = await look();
       if (found !== null) return found;
-      if (this.hasEnded) throw new Error(`ended at once: ${this.text}`);
+      if (lives && this.hasEnded) throw new Error(`ended at once: ${this.text}`);
       await pause(2);
     }
     throw new Error(`${problem} within ${STARTS_WITHIN_MS / 1000} s: ${this.text}`);

@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Job, Reply, Report } from '../client.ts';
+import { GATEWAYS } from './gateways.ts';
 import {
   folderFor,
-  OTHERS,
   OURS,
+  RELAYS,
   ROOT,
   startUpstream,
   throughline,
@@ -48,6 +49,8 @@ export interface Wanted {
   /** Names or beginnings of names; empty = all. */
   readonly peers: readonly string[];
   readonly revisions: readonly Revision[];
+  /** Folder for a CPU profile of the proxy, written when it ends; null = none. */
+  readonly profileInto: string | null;
 }
 
 /** One scenario's processes and files. Close it, else they stay. */
@@ -57,7 +60,9 @@ export class Bench {
   /** Sentences about peers that could not run, and about what those that ran leave out. */
   readonly notes: string[] = [];
   readonly #programs: Program[] = [];
+  readonly #proxies: Program[] = [];
   #client: Program | null = null;
+  #firstLoadUs = Infinity;
 
   constructor(wanted: Wanted) {
     this.wanted = wanted;
@@ -73,13 +78,15 @@ export class Bench {
     const older = this.wanted.revisions.map(({ name, folder }) =>
       throughline(`${OURS} at ${name}`, join(folder, 'proxy/main.ts')),
     );
-    return [...older, throughline()];
+    const into = this.wanted.profileInto;
+    const flags = into === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${into}`, '--cpu-prof-interval=250'];
+    return [...older, throughline(OURS, join(ROOT, 'proxy/main.ts'), flags)];
   }
 
   /** The others of these names that can run, and ours. */
   peers(others: readonly string[]): Peer[] {
-    const chosen = OTHERS.filter(({ name }) => others.some((one) => name.startsWith(one)));
-    return [...chosen, ...this.ours()].filter((peer) => {
+    const named = [...RELAYS, ...GATEWAYS].filter(({ name }) => others.some((one) => name.startsWith(one)));
+    return [...named, ...this.ours()].filter((peer) => {
       const { name, lacks } = peer;
       const asked = this.wanted.peers;
       if (asked.length > 0 && !asked.some((one) => name.toLowerCase().startsWith(one.toLowerCase())))
@@ -114,11 +121,13 @@ export class Bench {
   async startOne(peer: Peer, upstreamPort: number, models = 1, place = peer.name): Promise<Running> {
     const running = await peer.start({ folder: folderFor(this.folder, place), upstreamPort, models });
     this.#programs.push(running.program);
+    if (peer.name.startsWith(OURS)) this.#proxies.push(running.program);
     return running;
   }
 
   /** Runs a job in the load client. @throws Error when an answer was not what it must be */
   async client(job: Job): Promise<Report> {
+    this.#firstLoadUs = Math.min(this.#firstLoadUs, Number(process.hrtime.bigint() / 1000n));
     if (this.#client === null) {
       this.#client = new Program(process.execPath, [join(ROOT, 'bench/client.ts')], 'ignore', true);
       this.#programs.push(this.#client);
@@ -135,6 +144,16 @@ export class Bench {
       });
       child.send(job);
     });
+  }
+
+  /** When the first load began, in microseconds of CLOCK_MONOTONIC: what came before is start. */
+  get firstLoadUs(): number {
+    return this.#firstLoadUs;
+  }
+
+  /** Ends every proxy in its own time, so that it leaves its profile. */
+  async endProxies(): Promise<void> {
+    await Promise.all(this.#proxies.map((program) => program.end()));
   }
 
   close(): void {

@@ -1,5 +1,6 @@
 // A small call: 1 KB in, 0.5 KB out, 32 connections.
 import { requestOf, smallBody } from '../harness/bodies.ts';
+import { EVERYONE } from '../harness/gateways.ts';
 import { CPU_COLUMNS, cpuRows, measureCpu } from '../harness/measure.ts';
 import type { Scenario } from '../harness/scenario.ts';
 
@@ -8,7 +9,7 @@ export const smallJson: Scenario = {
   about: '1 KB in, 0.5 KB out, 32 connections: CPU per request',
   run: async (bench) => {
     const upstreamPort = await bench.upstream('json');
-    const peers = await bench.start(bench.peers(['bare', 'nginx', 'haproxy', 'Portkey']), upstreamPort);
+    const peers = await bench.start(bench.peers(EVERYONE), upstreamPort);
     const body = smallBody();
     const connections = bench.wanted.connections ?? 32;
     const requests = bench.count(20_000, 3_000);

@@ -1,6 +1,7 @@
 // Streamed answers: what an event costs with many streams, and what the way adds to an event and to a first byte with
 // few, when no core is busy.
 import { requestOf, smallBody } from '../harness/bodies.ts';
+import { EVERYONE } from '../harness/gateways.ts';
 import { fixed, measureCpu, CPU_COLUMNS, cpuRows } from '../harness/measure.ts';
 import { OURS, type Running } from '../harness/peers.ts';
 import { least } from '../harness/quantiles.ts';
@@ -108,7 +109,7 @@ export const stream: Scenario = {
   about: '200 events 5 ms apart: CPU per event, delay per event, first byte',
   run: async (bench) => {
     const upstreamPort = await bench.upstream('asked');
-    const peers = await bench.start(bench.peers(['bare', 'nginx', 'haproxy', 'Portkey']), upstreamPort);
+    const peers = await bench.start(bench.peers(EVERYONE), upstreamPort);
     return [await perEvent(bench, peers, upstreamPort), await delays(bench, peers, upstreamPort)];
   },
 };

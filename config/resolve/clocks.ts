@@ -1,4 +1,4 @@
-// The four clocks of an entry: its own, else the defaults of all entries, else the schema's. Pure; seconds in,
+// The clocks of an entry: its own, else the defaults of all entries, else the schema's. Pure; seconds in,
 // milliseconds out.
 import type { DefaultParams, EntryParams, GatewayFile } from '../gateway-file.ts';
 import type { Clocks } from '../snapshot.ts';
@@ -9,6 +9,7 @@ type Seconds = number | string | undefined;
 export interface ClockDefaults {
   readonly firstByte: Seconds;
   readonly streamFirstByte: Seconds;
+  readonly firstToken: Seconds;
   readonly params: DefaultParams;
   readonly totalStated: boolean;
 }
@@ -23,6 +24,7 @@ export function clockDefaults(
   return {
     firstByte: params.timeout ?? router.timeout ?? litellm.request_timeout,
     streamFirstByte: params.stream_timeout ?? router.stream_timeout,
+    firstToken: params.ttft_timeout ?? router.ttft_timeout,
     params,
     totalStated,
   };
@@ -42,6 +44,7 @@ export function clocksOf(entry: EntryParams, dflt: ClockDefaults): Clocks {
     firstByteMs,
     streamFirstByteMs,
     idleMs,
+    firstTokenMs: ms(entry.ttft_timeout ?? dflt.firstToken ?? 0),
     totalMs: stated || totalMs === 0 ? totalMs : Math.max(totalMs, firstByteMs, streamFirstByteMs, idleMs),
   };
 }

@@ -1,6 +1,6 @@
 // Ids of model entries: records, headers and admin calls name an entry by its id, so it must be the same after each
 // restart and on each replica. Pure.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { plainOf } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 
@@ -9,11 +9,7 @@ import type { Tree } from '../tree.ts';
  * key which rotates in the environment does not change the id.
  */
 export function computedId(modelName: string, writtenParams: Tree): string {
-  return createHash('sha256')
-    .update(modelName)
-    .update('\0')
-    .update(canonical(plainOf(writtenParams)))
-    .digest('hex');
+  return hash('sha256', `${modelName}\0${canonical(plainOf(writtenParams))}`, 'hex');
 }
 
 /** JSON with sorted keys. */

@@ -22,11 +22,13 @@ import { kindRules, takeApart } from './kinds/table.ts';
 import type { ModelName } from './kinds/table.ts';
 import { pricesOf } from './prices.ts';
 import { publicOf } from './public.ts';
+import { wholeOf, type AttemptDefaults } from './routing.ts';
 
 /** What all entries share. */
 export interface Surroundings {
   readonly dialect: Dialect;
   readonly clocks: ClockDefaults;
+  readonly attempts: AttemptDefaults;
   readonly headers: StaticHeaders;
   readonly forwards: Forwards;
   /** Runtime entries are kept in the store (`store_model_in_db`). */
@@ -84,6 +86,9 @@ export function routeOf(placed: PlacedEntry, around: Surroundings): Route | null
     prices: pricesOf(params, entry.model_info),
     cataloguePrices: known?.prices ?? null,
     weight: Number(params.weight ?? params.rpm ?? params.tpm ?? 1),
+    order: params.order === undefined ? Infinity : Number(params.order),
+    numRetries: wholeOf(params.num_retries) ?? around.attempts.numRetries,
+    cooldownMs: Math.round(Number(params.cooldown_time ?? around.attempts.cooldownSeconds) * 1000),
     info: infoOf(placed, known?.facts ?? {}, name, around.stored),
     publicParams: publicOf(memberOf(placed.tree, 'litellm_params'), ['api_key']),
   };

@@ -4,19 +4,21 @@ import type { Catalogue } from '../catalogue.ts';
 import { dialectOf } from '../dialect.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Findings } from '../findings.ts';
-import type { GatewayFile } from '../gateway-file.ts';
+import type { GatewayFile, ModelEntry } from '../gateway-file.ts';
 import type { Environment } from '../references.ts';
 import type { Secret } from '../secret.ts';
 import type { Route, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { clockDefaults } from './clocks.ts';
+import { databaseOf, periodMs } from './database.ts';
 import { forwarding, warnUnmatched } from './forwarding.ts';
 import { exactGroups, wildcardGroups } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
 import { computedId } from './ids.ts';
 import { inspect, keyAt, routeOf } from './route.ts';
 import type { Surroundings } from './route.ts';
+import { attemptDefaults, routingOf, type Names } from './routing.ts';
 
 const MIB = 1024 * 1024;
 
@@ -41,11 +43,13 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
   const dialect = dialectOf(general.dialect);
   const routes = routesOf(material, dialect);
   const compressed = general.accept_compressed_requests;
+  const [groups, wildcards] = [exactGroups(routes), wildcardGroups(routes)];
   return {
     dialect,
     routes,
-    groups: exactGroups(routes),
-    wildcards: wildcardGroups(routes),
+    groups,
+    wildcards,
+    routing: routingOf(material.file, namesOf(material, groups, wildcards), material.findings),
     masterKey: masterKeyOf(material),
     allowUnauthenticated: general.allow_unauthenticated,
     storeModelInDb: storesModels(material),
@@ -67,10 +71,13 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
       segmentBytes: general.journal.segment_mb * MIB,
       whenUnwritable: general.journal.when_unwritable,
     },
+    database: databaseOf(general.database_url, material.env, material.findings),
+    retentionMs: periodMs(general.maximum_spend_logs_retention_period),
     cors: general.cors === undefined ? null : { allowOrigins: general.cors.allow_origins },
     tagHeaders: litellm.extra_spend_tag_headers.map((name) => name.toLowerCase()),
     userHeader: general.user_header_name?.toLowerCase() ?? null,
     drainMs: Math.round(Number(general.drain_seconds) * 1000),
+    workers: String(general.workers).trim() === 'auto' ? 'auto' : Number(general.workers),
   };
 }
 
@@ -114,6 +121,17 @@ function routesOf(material: Material, dialect: Dialect): readonly Route[] {
   return routes;
 }
 
+/** The names there are, and why others are not. */
+function namesOf(material: Material, groups: Names['groups'], wildcards: Names['wildcards']): Names {
+  const [leftOut, broken] = [new Set<string>(), new Set<string>()];
+  material.file.model_list.forEach((entry: Partial<ModelEntry> | null, index) => {
+    const name = entry?.model_name;
+    // Names that serve after all are found before these are looked at.
+    if (typeof name === 'string') (material.skipped.has(index) ? leftOut : broken).add(name);
+  });
+  return { groups, wildcards, leftOut, broken, stored: storesModels(material) };
+}
+
 function storesModels({ file, env }: Material): boolean {
   return file.general_settings.store_model_in_db ?? /^true$/i.test(env['STORE_MODEL_IN_DB'] ?? '');
 }
@@ -139,6 +157,7 @@ function surroundingsOf(material: Material, dialect: Dialect): Surroundings {
   return {
     dialect,
     clocks: clockDefaults(file.router_settings, file.litellm_settings, totalStated),
+    attempts: attemptDefaults(file),
     headers,
     forwards: forwarding(file.general_settings, file.litellm_settings),
     stored: storesModels(material),

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { describeBehaviours } from '../demo/behaviours.ts';
 import { startDemoGateway } from '../demo/gateway.ts';
-import { CannotStart } from '../gateway.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
 import { portOf, type Command } from './terminal.ts';
 
 const USAGE = `throughline demo-gateway [--port N] [--host H]

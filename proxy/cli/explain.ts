@@ -6,15 +6,15 @@ import { parseArgs } from 'node:util';
 import { registryNames } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
 import { Fault } from '../errors/fault.ts';
-import { ConfigRefused } from '../gateway.ts';
 import { Incoming } from '../http/incoming.ts';
 import { Reply } from '../http/reply.ts';
+import { ConfigRefused } from '../errors/cannot-start.ts';
 import { Live } from '../live.ts';
 import { BodyMemory } from '../wire/headroom.ts';
 import { ENDPOINTS } from '../request/endpoints.ts';
 import { openExchange, type Exchange } from '../request/exchange.ts';
-import { readAsk } from '../request/ask.ts';
-import { pick } from '../request/pick.ts';
+import { readAsk, type Ask } from '../request/ask.ts';
+import { chainOf, plan, type Trip } from '../request/plan.ts';
 import { shape, type BodyChange } from '../request/shape.ts';
 import type { HeaderDecision } from '../wire/upstream-headers.ts';
 import { idleHouse } from './idle-house.ts';
@@ -32,7 +32,13 @@ replaced or dropped it, and the members of the body that change.
 `;
 
 /** No body comes over the wire: it is read from a file. */
-const UNFRAMED = { contentLength: -1, transferEncoding: null, connection: null, expect: null, keepAlive: null };
+const UNFRAMED = {
+  contentLength: -1,
+  transferEncoding: null,
+  connection: null,
+  expect: null,
+  keepAlive: null,
+};
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -67,8 +73,9 @@ export const explain: Command = {
         terminal.out(`note: the body asks for ${ask.model}; that is explained\n`);
       const headers: HeaderDecision[] = [];
       const changes: BodyChange[] = [];
-      const picked = pick(live, ask.model);
-      const call = shape(x, ask, picked, {
+      const trip = plan(live, ask);
+      const picked = trip.leg.picked(trip.entry);
+      const call = shape(x, ask, picked, trip.hasMore, {
         header: (decision) => headers.push(decision),
         body: (change) => changes.push(change),
       });
@@ -77,7 +84,9 @@ export const explain: Command = {
       terminal.out(`  entry      ${route.group} (${route.kind}-type), id ${route.id}\n`);
       terminal.out(`  model      ${ask.model} -> ${picked.upstreamModel}\n`);
       terminal.out(`  session    ${ask.identity.sessionId} (${ask.identity.sessionSource})\n`);
-      terminal.out(`  forwarding ${picked.forwards ? 'on' : 'off'}\n\nheaders\n`);
+      terminal.out(
+        `  forwarding ${picked.forwards ? 'on' : 'off'}\n${routingText(live, trip, ask)}\nheaders\n`,
+      );
       for (const { name, action, rule } of headers)
         terminal.out(`  ${action.padEnd(10)}${name.padEnd(34)}${rule}\n`);
       terminal.out(
@@ -100,6 +109,21 @@ export const explain: Command = {
   },
 };
 
+/** Who is asked, and who next; nothing when there is one entry and no other name to take over. */
+function routingText(live: Live, { leg }: Trip, { identity }: Ask): string {
+  const { routing } = live.snapshot;
+  const others = chainOf(routing, leg.name);
+  if (leg.entries.length === 1 && others.length === 0) return '';
+  const isBound = routing.sessionAffinity && identity.sessionSource !== 'generated';
+  const how = isBound ? 'session' : `${routing.strategy}; one order of many`;
+  const lines = leg.entries.map(({ route }, i) => {
+    const order = Number.isFinite(route.order) ? `, order ${route.order}` : '';
+    return `  ${i + 1}  ${route.apiBase}, id ${route.id}, weight ${route.weight}${order}\n`;
+  });
+  const then = others.length === 0 ? '' : `  then       ${others.join(', ')}\n`;
+  return `\nentries of ${leg.name}, by order and ${how}\n${lines.join('')}${then}`;
+}
+
 /** A request as it would have come in, on a connection to nobody. */
 function exchangeOf(live: Live, path: string, headers: readonly string[]): Exchange {
   const list = ['Host', 'localhost', 'Content-Type', 'application/json', ...headers];
@@ -115,7 +139,10 @@ function exchangeOf(live: Live, path: string, headers: readonly string[]): Excha
     answered: () => undefined,
     destroy: () => undefined,
   };
-  const req = new Incoming({ method: 'POST', target: `/v1/${path}`, version: '1.1', list, ...UNFRAMED }, nobody);
+  const req = new Incoming(
+    { method: 'POST', target: `/v1/${path}`, version: '1.1', list, ...UNFRAMED },
+    nobody,
+  );
   return openExchange(req, new Reply(nobody, 'POST', '1.1'), live);
 }
 

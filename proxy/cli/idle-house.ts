@@ -6,6 +6,9 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { House } from '../live.ts';
 import { openLog } from '../observe/logger.ts';
 import { Metrics } from '../observe/metrics.ts';
+import { noSiblings } from '../siblings.ts';
+import { EntryStates } from '../routing/entry-state.ts';
+import { RetryBudget } from '../routing/retry-budget.ts';
 import { Deadlines } from '../upstream/deadlines.ts';
 import { Pools } from '../upstream/pools.ts';
 import { VERSION } from '../live.ts';
@@ -25,7 +28,7 @@ export function idleHouse(): House {
     get status() {
       return refuse();
     },
-    reader: { query: refuse, summarize: refuse, findByUpstreamId: refuse },
+    reader: { query: refuse, summarize: refuse, activity: refuse, findByUpstreamId: refuse },
     models: { listModels: refuse, putModel: refuse, deleteModel: refuse },
   };
   const metrics = new Metrics(
@@ -39,8 +42,11 @@ export function idleHouse(): House {
     ledger,
     log: openLog('silent').log,
     metrics,
+    siblings: noSiblings(ledger, metrics),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
+    entries: new EntryStates(),
+    budget: new RetryBudget(),
     pools: new Pools(systemClock.mono),
     catalogue: new Catalogue(),
     random: () => 0,

@@ -1,17 +1,22 @@
 // `throughline serve`: the proxy on one configuration, until a signal.
 import { parseArgs } from 'node:util';
 import { resolve } from 'node:path';
-import { startGateway, type Gateway } from '../gateway.ts';
-import { openLog, type LogHandle } from '../observe/logger.ts';
+import type { Applied, Gateway, GatewayOptions } from '../gateway.ts';
+import { openLog, type LogHandle, type LogLevel } from '../observe/logger.ts';
+import { isWorker } from '../workers/membership.ts';
+import { settleHeap } from './settle-heap.ts';
+import { statedWorkers, supervise, workersOf } from './supervise.ts';
 import { configPathOf, portOf, UsageError, type Command, type Terminal } from './terminal.ts';
 
-const USAGE = `throughline serve --config FILE [--host H] [--port N] [--data-dir DIR] [--log-level L]
+const USAGE = `throughline serve --config FILE [--host H] [--port N] [--workers N] [--data-dir DIR] [--log-level L]
 
 Serves the models of a YAML configuration on an OpenAI-compatible base URL.
 
   --config FILE     YAML with a model_list                  (or CONFIG_FILE_PATH)
   --host H          address to bind; default all addresses, loopback without a master key   (or HOST)
   --port N          default 4000                            (or PORT)
+  --workers N       processes that share the port; auto: one per core; default 1   (or THROUGHLINE_WORKERS, NUM_WORKERS,
+                    general_settings.workers; --num_workers is the same flag)
   --data-dir DIR    spend journal and store; default ./data (or THROUGHLINE_DATA_DIR)
   --log-level L     debug, info, warn, error, silent; default info   (or THROUGHLINE_LOG_LEVEL)
 
@@ -26,6 +31,8 @@ const OPTIONS = {
   port: { type: 'string' },
   'data-dir': { type: 'string' },
   'log-level': { type: 'string' },
+  workers: { type: 'string' },
+  num_workers: { type: 'string' },
 } as const;
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -36,7 +43,17 @@ export const serve: Command = {
   usage: USAGE,
   run: async (args, terminal) => {
     const { values } = parseArgs({ args: withoutForeign(args, terminal), options: OPTIONS });
-    const running = await open(configPathOf(values.config, terminal), values, terminal);
+    const config = configPathOf(values.config, terminal);
+    const options = optionsOf(config, values, terminal);
+    const level = levelOf(values['log-level'], terminal);
+    if (isWorker()) return (await import('./work.ts')).work(options, level, terminal);
+    const stated = statedWorkers(values.workers ?? values.num_workers, terminal);
+    if (stated !== null && stated > 1) return supervise(stated, options.dataDir, level, terminal);
+    const { readConfig } = await import('../gateway.ts');
+    const loaded = readConfig(options.configPath, terminal.env);
+    const count = stated ?? workersOf(loaded.snapshot.workers);
+    if (count > 1) return supervise(count, options.dataDir, level, terminal);
+    const running = await open(config, values, terminal, loaded);
     const { snapshot } = running.gateway.changes.live;
     terminal.err(`throughline serves ${snapshot.routes.length} models on ${running.gateway.url}\n`);
     return untilStopped(running, terminal);
@@ -51,7 +68,6 @@ const FOREIGN: Readonly<Record<string, boolean>> = {
   '--debug': false,
   '--run_gunicorn': false,
   '--run_hypercorn': false,
-  '--num_workers': true,
   '--telemetry': true,
   '--keepalive_timeout': true,
 };
@@ -62,7 +78,7 @@ function withoutForeign(args: readonly string[], terminal: Terminal): string[] {
     const [flag = '', value] = (args[i] as string).split('=', 2);
     if (!Object.hasOwn(FOREIGN, flag)) own.push(args[i] as string);
     else {
-      terminal.err(`${flag} has no effect here\n`);
+      if (!isWorker()) terminal.err(`${flag} has no effect here\n`);
       if (FOREIGN[flag] === true && value === undefined) i += 1;
     }
   }
@@ -81,23 +97,37 @@ export interface Running {
   readonly handle: LogHandle;
 }
 
-/** Starts the proxy as the flags and the environment say. */
-export async function open(config: string, flags: ServeFlags, terminal: Terminal): Promise<Running> {
+/** Starts the proxy in this process as the flags and the environment say. */
+export async function open(
+  config: string,
+  flags: ServeFlags,
+  terminal: Terminal,
+  loaded?: Applied,
+): Promise<Running> {
+  const { startGateway } = await import('../gateway.ts'); // a supervisor never needs it
+  const handle = openLog(levelOf(flags['log-level'], terminal));
+  const gateway = await startGateway({ ...optionsOf(config, flags, terminal), log: handle.log, loaded });
+  settleHeap();
+  return { gateway, handle };
+}
+
+function optionsOf(config: string, flags: ServeFlags, terminal: Terminal): Omit<GatewayOptions, 'log'> {
   const { env, cwd } = terminal;
-  const level = flags['log-level'] ?? env['THROUGHLINE_LOG_LEVEL'] ?? 'info';
-  const known = LEVELS.find((one) => one === level);
-  if (known === undefined) throw new UsageError(`${level} is not a log level (${LEVELS.join(', ')})`);
-  const handle = openLog(known);
   const host = flags.host ?? env['HOST'];
-  const gateway = await startGateway({
+  return {
     configPath: resolve(cwd, config),
     dataDir: resolve(cwd, flags['data-dir'] ?? env['THROUGHLINE_DATA_DIR'] ?? 'data'),
     host: host === '' ? undefined : host,
     port: portOf(flags.port, terminal, 4000),
     env,
-    log: handle.log,
-  });
-  return { gateway, handle };
+  };
+}
+
+function levelOf(flag: string | undefined, terminal: Terminal): LogLevel {
+  const level = flag ?? terminal.env['THROUGHLINE_LOG_LEVEL'] ?? 'info';
+  const known = LEVELS.find((one) => one === level);
+  if (known === undefined) throw new UsageError(`${level} is not a log level (${LEVELS.join(', ')})`);
+  return known;
 }
 
 /** Serves until the first stop signal has been obeyed. */

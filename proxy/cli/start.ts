@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startDemoGateway, type DemoGateway } from '../demo/gateway.ts';
-import { CannotStart } from '../gateway.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
 import { open, serve, untilStopped } from './serve.ts';
 import type { Command, Terminal } from './terminal.ts';
 

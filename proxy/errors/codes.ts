@@ -222,6 +222,12 @@ export const FAULTS = {
     'Raise it on the entry if the model is that slow.',
     'timeout_error',
   ),
+  first_token_timeout: upstream(
+    504,
+    'The stream of the upstream held no token within ttft_timeout.',
+    'Raise it on the entry if the model thinks that long; add an entry or a fallback that can take over.',
+    'timeout_error',
+  ),
   idle_timeout: upstream(
     504,
     'The upstream fell silent for idle_timeout in the middle of its answer.',

@@ -2,23 +2,27 @@
 // needs any more. A begin is in the operating system before anything goes upstream, a settle before the last byte goes
 // to the client; the store may be away for days meanwhile. The request path waits for neither disk sync nor database.
 import { mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Secret } from '../../config/secret.ts';
-import type { JournalSettings } from '../../config/snapshot.ts';
+import type { DatabaseSettings, JournalSettings } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
 import { beginLine, settleLine } from '../record/line.ts';
 import { interrupted } from '../record/record.ts';
 import type { SpendBegin, SpendRecord } from '../record/record.ts';
 import { DirectoryLocked, lockDirectory } from '../store/lock.ts';
 import type { DirectoryLock } from '../store/lock.ts';
-import { SqliteStore } from '../store/sqlite-store.ts';
 import type { ModelStore, SpendReader, Store } from '../store/store.ts';
+import { WorkerStore } from '../store/worker-store.ts';
+import { journalDirectory, leftJournals, type WorkerSeat } from './journal-directories.ts';
 import { Journal } from './journal.ts';
+import { LeftJournals } from './left-journals.ts';
 import type { LedgerEvent } from './ledger-event.ts';
 import { OldSegments } from './old-segments.ts';
 import { OpenBegins } from './open-begins.ts';
 import { recoverJournal } from './recover.ts';
 import type { Recovered } from './recover.ts';
+import { Retention } from './retention.ts';
 import { Shipper } from './shipper.ts';
 
 // A segment may be held by a request that runs for hours; once this many came after it, its open begins are written
@@ -48,6 +52,8 @@ export interface LedgerStatus {
   readonly recovered: number;
   /** Journal lines that were set aside. */
   readonly damaged: number;
+  /** Rows removed because they were older than the retention period. */
+  readonly removed: number;
   readonly storeReachable: boolean;
 }
 
@@ -56,10 +62,18 @@ export interface LedgerOptions {
   /** Made if missing (mode 0700). */
   readonly dataDir: string;
   readonly settings: JournalSettings;
+  /** Where rows and models are kept; absent or null: in an SQLite file in `dataDir`. */
+  readonly database?: DatabaseSettings | null;
+  /** How long rows are kept, milliseconds; absent or null: for ever. */
+  readonly retentionMs?: number | null;
   /** Encrypts runtime models; null: they cannot be stored. */
   readonly saltKey: Secret | null;
   readonly clock: Clock;
   readonly onEvent?: (event: LedgerEvent) => void;
+  /** Which of how many workers this is. Default: the one process of its data directory. */
+  readonly worker?: WorkerSeat | undefined;
+  /** Has the other workers do as `flush` does; readers wait for it too. */
+  readonly flushOthers?: (() => Promise<void>) | undefined;
 }
 
 export interface Ledger {
@@ -76,27 +90,41 @@ export interface Ledger {
   /** Reads rows, each call behind `flush`: a client that got its answer sees its row. */
   readonly reader: SpendReader;
   readonly models: ModelStore;
-  /** Journal settings of a new snapshot. */
-  reconfigure(settings: JournalSettings): void;
+  /** Settings of a new snapshot. */
+  reconfigure(settings: JournalSettings, retentionMs: number | null): void;
   /** Writes, syncs and ships what it can within `deadlineMs`, then releases the directory. Idempotent. */
   close(deadlineMs: number): Promise<void>;
 }
 
 /**
- * Takes the directory, recovers what a former process left, and starts shipping.
+ * Takes the directory, recovers what a former process left, and starts shipping. Also takes over what journals of
+ * processes that are no more hold: after a change of the number of workers nobody else would.
  * @throws DirectoryLocked, or an Error that names the directory when it cannot be written
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const lock = takeDirectory(options.dataDir);
-  try {
-    return new JournalLedger(options, lock);
-  } catch (error) {
-    lock.release();
-    throw unusable(options.dataDir, error as Error);
-  }
+  const { dataDir, worker, onEvent = () => undefined } = options;
+  const own = journalDirectory(dataDir, worker);
+  const open = (dir: string, locked: string, left: LeftJournals | null): JournalLedger => {
+    const lock = takeDirectory(locked);
+    try {
+      return new JournalLedger(options, dir, lock, left);
+    } catch (error) {
+      lock.release();
+      throw unusable(locked, error as Error);
+    }
+  };
+  const left = new LeftJournals((dir) => open(dir, dir, null), onEvent);
+  // The data directory of several workers is locked by their supervisor.
+  const ledger = open(own, worker === undefined ? dataDir : own, left);
+  left.takeOver(leftJournals(dataDir, worker));
+  return ledger;
 }
 
-function takeDirectory(dir: string): DirectoryLock {
+/**
+ * Makes the directory and takes its lock.
+ * @throws DirectoryLocked, or an Error that names the directory when it cannot be written
+ */
+export function takeDirectory(dir: string): DirectoryLock {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     return lockDirectory(dir);
@@ -116,9 +144,11 @@ function unusable(dir: string, cause: Error): Error {
 class JournalLedger implements Ledger {
   readonly #dir: string;
   readonly #lock: DirectoryLock;
+  readonly #left: LeftJournals | null;
   readonly #journal: Journal;
   readonly #store: Store;
   readonly #shipper: Shipper;
+  readonly #retention: Retention;
   readonly #onEvent: (event: LedgerEvent) => void;
   readonly #clock: Clock;
   readonly #recovered: Recovered;
@@ -131,10 +161,11 @@ class JournalLedger implements Ledger {
   readonly reader: SpendReader;
   readonly models: ModelStore;
 
-  constructor(options: LedgerOptions, lock: DirectoryLock) {
-    const { dataDir, settings, saltKey, clock, onEvent = () => undefined } = options;
-    this.#dir = join(dataDir, 'journal');
+  constructor(options: LedgerOptions, dir: string, lock: DirectoryLock, left: LeftJournals | null) {
+    const { dataDir, settings, database = null, saltKey, clock, onEvent = () => undefined } = options;
+    this.#dir = dir;
     this.#lock = lock;
+    this.#left = left;
     this.#onEvent = onEvent;
     this.#clock = clock;
     const recovered = recoverJournal(this.#dir);
@@ -148,9 +179,9 @@ class JournalLedger implements Ledger {
       onEvent,
       onWritten: () => this.#written(),
     });
-    this.#store = new SqliteStore({
-      file: join(dataDir, 'throughline.db'),
-      journal: { dir: this.#dir, id: recovered.journalId },
+    this.#store = new WorkerStore({
+      place: database === null ? { file: join(dataDir, 'throughline.db') } : { database },
+      journal: { dir: this.#dir, id: recovered.journalId, writer: `${hostname()} ${dataDir}` },
       saltKey,
       onEvent,
     });
@@ -160,7 +191,8 @@ class JournalLedger implements Ledger {
       onShipped: () => this.#retire(),
       onEvent,
     });
-    this.reader = this.#barred();
+    this.#retention = new Retention({ store: this.#store, clock, onEvent }, options.retentionMs ?? null);
+    this.reader = this.#barred(options.flushOthers ?? (() => Promise.resolve()));
     this.models = this.#store;
     this.#settleOld(clock.now());
     this.#shipper.wake();
@@ -194,19 +226,21 @@ class JournalLedger implements Ledger {
       pendingShip: this.#old.bytesBetween(this.#shipper.position, journal.end),
       written: journal.rows,
       shipped: this.#shipper.rows,
-      recovered: this.#recovered.open.length,
+      recovered: this.#recovered.open.length + (this.#left?.recovered ?? 0),
       damaged: this.#recovered.damaged + this.#shipper.damaged,
+      removed: this.#retention.removed,
       storeReachable: this.#shipper.storeReachable,
     };
   }
 
   async flush(): Promise<void> {
     this.#journal.flush();
-    await this.#shipper.barrier();
+    await Promise.all([this.#shipper.barrier(), this.#left?.tried]);
   }
 
-  reconfigure(settings: JournalSettings): void {
+  reconfigure(settings: JournalSettings, retentionMs: number | null): void {
     this.#journal.reconfigure(settings);
+    this.#retention.reconfigure(retentionMs);
   }
 
   close(deadlineMs: number): Promise<void> {
@@ -217,15 +251,18 @@ class JournalLedger implements Ledger {
   async #close(deadlineMs: number): Promise<void> {
     const { mono } = this.#clock;
     const endsAt = mono() + deadlineMs;
+    const leftClosed = this.#left?.close();
     await this.#journal.close();
     if (this.#journal.atRisk > 0) {
       const message = `${this.#journal.atRisk} spend records could not be written before the end: ${this.#journal.trouble}`;
       this.#onEvent({ level: 'error', name: 'rows_lost', message });
     }
     this.#shipper.stop();
+    this.#retention.stop();
     await within(endsAt - mono(), this.#shipper.barrier()); // what is not shipped now is shipped by the next start
     await this.#retiring;
     await within(Math.max(LEAST_CLOSE_MS, endsAt - mono()), this.#store.close());
+    if (leftClosed !== undefined) await within(endsAt - mono(), leftClosed);
     this.#lock.release();
   }
 
@@ -293,15 +330,16 @@ class JournalLedger implements Ledger {
     }
   }
 
-  #barred(): SpendReader {
+  #barred(flushOthers: () => Promise<void>): SpendReader {
     const store = this.#store;
     const after = async <T>(read: () => Promise<T>): Promise<T> => {
-      await this.flush();
+      await Promise.all([this.flush(), flushOthers()]);
       return read();
     };
     return {
       query: (filter, paging) => after(() => store.query(filter, paging)),
       summarize: (filter) => after(() => store.summarize(filter)),
+      activity: (...args) => after(() => store.activity(...args)),
       findByUpstreamId: (upstreamId) => after(() => store.findByUpstreamId(upstreamId)),
     };
   }

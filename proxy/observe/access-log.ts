@@ -20,13 +20,12 @@ const PLAIN = /^[ !#-[\]-~]*$/;
 const quoted = (text: string | null): string =>
   text !== null && PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 
-/** `{"level":30,"time":...,"call_id":...,...,"msg":"request"}` and a newline; `time` as the log writes it. */
-export function accessText(time: string, line: AccessLine): string {
+/** `{"level":30,"time":...,"call_id":...,...,"msg":"request"}` and a newline; `start`: time and process as the log writes them. */
+export function accessText(start: string, line: AccessLine): string {
   return (
-    `{"level":30${time},"call_id":${quoted(line.call_id)},"call_type":${quoted(line.call_type)}` +
+    `{"level":30${start},"call_id":${quoted(line.call_id)},"call_type":${quoted(line.call_type)}` +
     `,"model":${quoted(line.model)},"upstream":${quoted(line.upstream)},"status":${line.status}` +
     `,"end":${quoted(line.end)},"ms":${line.ms},"first_byte_ms":${line.first_byte_ms}` +
     `,"session":${quoted(line.session)},"tokens":${line.tokens},"error":${quoted(line.error)},"msg":"request"}\n`
   );
 }
-

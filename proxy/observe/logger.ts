@@ -14,22 +14,37 @@ export interface LogHandle {
   readonly flush: () => void;
 }
 
-/** Buffers 16 KB or one second, whichever comes first: a write() per line would cost more than the line. */
-export function openLog(level: LogLevel, destination?: DestinationStream): LogHandle {
-  if (destination !== undefined) return { log: logInto(destination, level), flush: () => undefined };
-  const stdout = pino.destination({ dest: 1, sync: false, minLength: 16_000, periodicFlush: 1000 });
-  return { log: logInto(stdout, level), flush: () => stdout.flushSync() };
+/** What several processes write to one pipe at a time stays in one piece up to here (PIPE_BUF, pipe(7)). */
+const WHOLE_BYTES = 4096;
+
+/**
+ * Buffers 16 KB or one second, whichever comes first: a write() per line would cost more than the line.
+ * @param worker of a process that shares stdout with others, and therefore writes whole lines of 4 KB at most: stands
+ *   in every line, unless it is 0, the supervisor's
+ */
+export function openLog(level: LogLevel, destination?: DestinationStream, worker?: number): LogHandle {
+  if (destination !== undefined) return { log: logInto(destination, level, worker), flush: () => undefined };
+  const stdout = pino.destination({ dest: 1, ...piecesOf(worker) });
+  return { log: logInto(stdout, level, worker), flush: () => stdout.flushSync() };
 }
 
-function logInto(destination: DestinationStream, level: LogLevel): Log {
+function logInto(destination: DestinationStream, level: LogLevel, worker = 0): Log {
   const timestamp = isoTimes();
-  const log = pino({ level, base: null, timestamp }, destination);
+  const log = pino({ level, base: worker === 0 ? null : { worker }, timestamp }, destination);
   const isWritten = log.isLevelEnabled('info');
+  const origin = worker === 0 ? '' : `,"worker":${worker}`;
   return Object.assign(log, {
     access: (line: AccessLine): void => {
-      if (isWritten) destination.write(accessText(timestamp(), line));
+      if (isWritten) destination.write(accessText(timestamp() + origin, line));
     },
   });
+}
+
+/** A supervisor says little, and what it says must not wait. */
+function piecesOf(worker: number | undefined): Parameters<typeof pino.destination>[0] & object {
+  if (worker === undefined) return { sync: false, minLength: 16_000, periodicFlush: 1000 };
+  if (worker === 0) return { sync: true };
+  return { sync: false, minLength: 3_000, maxWrite: WHOLE_BYTES, periodicFlush: 1000 };
 }
 
 /** Pino's `isoTime`, made once per millisecond (a Date costs 1 us, and a busy proxy logs many lines in one). */

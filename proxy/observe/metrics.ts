@@ -3,6 +3,7 @@
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../record/record.ts';
 import { ModelHistogram, Tally } from './tally.ts';
+import type { Figures } from './worker-figures.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const OVERHEAD_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25];
@@ -19,11 +20,26 @@ export interface LedgerFigures {
   readonly shipped: number;
   readonly recovered: number;
   readonly damaged: number;
+  readonly removed: number;
 }
 
 /** The handles that one model entry's requests write to. */
 export interface RouteMetrics {
   readonly observe: (record: SpendRecord, overheadMs: number) => void;
+  /** A failed attempt was followed by another on the same name. */
+  readonly retried: (failure: string) => void;
+  /** The retry budget refused an attempt. */
+  readonly denied: () => void;
+  /** An entry rests from now on. */
+  readonly rested: () => void;
+}
+
+/** An entry as the scrape shows it. */
+export interface EntryFigure {
+  readonly model: string;
+  readonly modelId: string;
+  /** 0 closed, 1 half open, 2 open, 3 found ill by a background check. */
+  readonly state: number;
 }
 
 /** All metrics of one process. */
@@ -55,11 +71,10 @@ export class Metrics {
     'Time spent in the proxy itself, the upstream and the client left out.',
     OVERHEAD_SECONDS,
   );
-  readonly #tokens = this.#tallied(
-    'throughline_tokens_total',
-    'Tokens as the upstream counted them.',
-    ['model', 'kind'],
-  );
+  readonly #tokens = this.#tallied('throughline_tokens_total', 'Tokens as the upstream counted them.', [
+    'model',
+    'kind',
+  ]);
   readonly #spend = this.#tallied(
     'throughline_spend_usd_total',
     'Cost of answered requests, US dollars; requests of unknown price are in throughline_unpriced_total.',
@@ -70,6 +85,24 @@ export class Metrics {
     'Successful requests whose cost is not known.',
     ['model'],
   );
+  readonly #retries = this.#tallied(
+    'throughline_retries_total',
+    'Attempts on a name after a failed one, by the kind of failure.',
+    ['model', 'failure'],
+  );
+  readonly #fallbacks = this.#tallied(
+    'throughline_fallbacks_total',
+    'Attempts on another name after a failed one.',
+    ['model', 'to'],
+  );
+  readonly #denied = this.#tallied(
+    'throughline_retries_denied_total',
+    'Retries and fallbacks that the retry budget did not allow.',
+    ['model'],
+  );
+  readonly #cooldowns = this.#tallied('throughline_cooldowns_total', 'How often an entry began to rest.', [
+    'model',
+  ]);
   readonly #reloads = new Counter({
     name: 'throughline_config_reloads_total',
     help: 'Configuration changes tried, by result (applied, unchanged, refused).',
@@ -79,11 +112,13 @@ export class Metrics {
   readonly #configOk = new Gauge({
     name: 'throughline_config_last_reload_successful',
     help: '1 when the files on disk are what is served, 0 when the last change was refused.',
+    aggregator: 'min',
     registers: [this.#registry],
   });
   readonly #configVersion = new Gauge({
     name: 'throughline_config_info',
     help: 'The configuration that is served.',
+    aggregator: 'max',
     labelNames: ['version'],
     registers: [this.#registry],
   });
@@ -91,8 +126,11 @@ export class Metrics {
   /** @param figures read at every scrape. */
   constructor(figures: () => LedgerFigures, inFlight: () => number, version: string) {
     this.#gauge('throughline_in_flight', 'Requests being served.', inFlight);
-    this.#gauge('throughline_journal_writable', '1 while spend records reach the journal.', () =>
-      figures().writable ? 1 : 0,
+    this.#gauge(
+      'throughline_journal_writable',
+      '1 while spend records reach the journal.',
+      () => (figures().writable ? 1 : 0),
+      'min',
     );
     this.#gauge(
       'throughline_spend_rows_at_risk',
@@ -104,8 +142,11 @@ export class Metrics {
       'Records given up for want of memory in an outage; stays 0.',
       () => figures().rowsLost,
     );
-    this.#gauge('throughline_store_reachable', '1 while the store takes rows over.', () =>
-      figures().storeReachable ? 1 : 0,
+    this.#gauge(
+      'throughline_store_reachable',
+      '1 while the store takes rows over.',
+      () => (figures().storeReachable ? 1 : 0),
+      'min',
     );
     this.#gauge(
       'throughline_spend_rows_open',
@@ -137,6 +178,11 @@ export class Metrics {
       'Unreadable journal lines set aside at the start.',
       () => figures().damaged,
     );
+    this.#counter(
+      'throughline_spend_rows_removed_total',
+      'Rows removed since the start because they were older than the retention period.',
+      () => figures().removed,
+    );
     this.#gauge('throughline_resident_memory_bytes', 'Resident set size.', () => process.memoryUsage.rss());
     this.#counter(
       'throughline_cpu_seconds_total',
@@ -149,15 +195,18 @@ export class Metrics {
     new Gauge({
       name: 'throughline_build_info',
       help: 'Version of the proxy and of Node.',
+      aggregator: 'max',
       labelNames: ['version', 'node'],
       registers: [this.#registry],
     }).set({ version, node: process.versions.node }, 1);
   }
 
-  #gauge(name: string, help: string, read: () => number): void {
+  /** @param aggregator how the gauges of several workers become one */
+  #gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'min' = 'sum'): void {
     new Gauge({
       name,
       help,
+      aggregator,
       registers: [this.#registry],
       collect() {
         this.set(read());
@@ -221,6 +270,9 @@ export class Metrics {
     const unpriced = this.#unpriced(model);
     const requests = new Map<string, Tally>();
     return {
+      retried: (failure) => this.#retries(model, failure).add(1),
+      denied: () => this.#denied(model).add(1),
+      rested: () => this.#cooldowns(model).add(1),
       observe: (record, overheadMs) => {
         const key = `${record.callType} ${record.endReason}`;
         let ended = requests.get(key);
@@ -241,16 +293,39 @@ export class Metrics {
     };
   }
 
+  /** A failed attempt on one name was followed by one on another; both are of the configuration. */
+  fellBack(model: string, to: string): void {
+    this.#fallbacks(model, to).add(1);
+  }
+
+  /** Shows which entries do not serve at the time of a scrape. Call it once. */
+  watchEntries(read: () => Iterable<EntryFigure>): void {
+    new Gauge({
+      name: 'throughline_entry_state',
+      help: 'Entries that do not serve: 1 = one call tries it, 2 = it rests, 3 = a background check found it ill.',
+      labelNames: ['model', 'model_id'],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const { model, modelId, state } of read()) this.set({ model, model_id: modelId }, state);
+      },
+    });
+  }
+
   /** A request that got no record: its fault code. */
   rejected(code: string): void {
     this.#rejected.inc({ code });
   }
 
-  /** The outcome of one attempt to change the configuration. */
-  reloaded(result: 'applied' | 'unchanged' | 'refused', version: string): void {
+  /** The outcome of one attempt to change the configuration, made by this process. */
+  reloaded(result: 'applied' | 'unchanged' | 'refused'): void {
     this.#reloads.inc({ result });
+    this.lastReload(result);
+  }
+
+  /** The outcome of the last attempt, whoever made it. */
+  lastReload(result: 'applied' | 'unchanged' | 'refused'): void {
     this.#configOk.set(result === 'refused' ? 0 : 1);
-    this.serving(version);
   }
 
   /** The configuration that is served now, by whichever door it came. */
@@ -266,5 +341,10 @@ export class Metrics {
   /** The text of `/metrics`. */
   scrape(): Promise<string> {
     return this.#registry.metrics();
+  }
+
+  /** The same as values that can be sent to another process and added up (`worker-figures.ts`). */
+  figures(): Promise<Figures> {
+    return this.#registry.getMetricsAsJSON();
   }
 }

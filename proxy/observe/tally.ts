@@ -38,7 +38,11 @@ export class Buckets {
     let count = 0;
     const samples = this.#counts.map((one, i): Sample => {
       count += one;
-      return { labels: { le: this.#bounds[i] ?? '+Inf', ...labels }, value: count, metricName: `${name}_bucket` };
+      return {
+        labels: { le: this.#bounds[i] ?? '+Inf', ...labels },
+        value: count,
+        metricName: `${name}_bucket`,
+      };
     });
     samples.push({ labels, value: this.#sum, metricName: `${name}_sum` });
     samples.push({ labels, value: count, metricName: `${name}_count` });

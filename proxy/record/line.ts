@@ -51,7 +51,12 @@ export function checkLine(bytes: Buffer): LineKind | null {
 /** The whole line in `bytes` (newline excluded), or null when it is damaged. */
 export function parseLine(bytes: Buffer): Line | null {
   const kind = checkLine(bytes);
-  return kind === null ? null : { kind, json: bytes.toString('utf8', JSON_AT, bytes.length) };
+  return kind === null ? null : { kind, json: jsonOf(bytes) };
+}
+
+/** The entry's JSON of a line that passed `checkLine`. */
+export function jsonOf(bytes: Buffer): string {
+  return bytes.toString('utf8', JSON_AT, bytes.length);
 }
 
 /** `requestId` of a line that passed `checkLine`; '' when its entry has none. */

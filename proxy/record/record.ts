@@ -8,7 +8,7 @@ export type EndReason =
   | 'upstream_error' // the upstream answered with a status >= 400, or an error event inside a 200 stream
   | 'upstream_broken' // connection refused, reset or cut; a stream cut after its headers is `truncated`
   | 'truncated' // the stream ended without its terminal event
-  | 'timeout' // one of the four clocks
+  | 'timeout' // one of the clocks
   | 'client_gone' // the client left before the answer was complete
   | 'refused' // the proxy answered with a fault of its own before anything went upstream
   | 'proxy_error' // a bug of ours
@@ -26,6 +26,9 @@ export interface SpendBegin {
   readonly startMs: number;
   /** SHA-256 hex of the caller's key; '' when no key is configured. */
   readonly apiKeyHash: string;
+  /** Team and user of the caller's key or of the model entry; absent or null = none. */
+  readonly teamId?: string | null;
+  readonly userId?: string | null;
   /** Upstream's name of the model; '' when the request was refused before a route was picked. */
   readonly model: string;
   /** What the client asked for. */
@@ -50,6 +53,24 @@ export interface SpendBegin {
   readonly warnings: readonly string[];
 }
 
+/** One attempt of a request that took more than one. */
+export interface Attempt {
+  readonly modelId: string;
+  /** Upstream's name of the model. */
+  readonly model: string;
+  readonly apiBase: string;
+  /** Epoch milliseconds. */
+  readonly startMs: number;
+  readonly durationMs: number;
+  /** The upstream's status; null when it gave none. */
+  readonly status: number | null;
+  /** Why the attempt did not serve: `timeout`, `rate_limit`, `server`, ..., a fault's code; null when it did. */
+  readonly error: string | null;
+  readonly usage: Readonly<Record<string, unknown>> | null;
+  /** Pico-dollars; null = unknown. */
+  readonly spendPico: number | null;
+}
+
 /** The journal's settle entry: the whole row, so that it does not need its begin any more. */
 export interface SpendRecord extends SpendBegin {
   readonly endMs: number;
@@ -63,6 +84,8 @@ export interface SpendRecord extends SpendBegin {
   readonly errorCode: string | null;
   readonly errorSource: 'client' | 'proxy' | 'upstream' | null;
   readonly attempts: number;
+  /** All of them, oldest first, when there was more than one; else empty. */
+  readonly attemptLog: readonly Attempt[];
   readonly responseBytes: number;
   /** `id` of the upstream's answer. */
   readonly upstreamId: string | null;
@@ -72,10 +95,10 @@ export interface SpendRecord extends SpendBegin {
   readonly usage: Readonly<Record<string, unknown>> | null;
   readonly usageSource: UsageSource;
   readonly tokens: Tokens;
-  /** Pico-dollars (1e-12 USD), an integer; null = unknown, `costReason` says why. */
+  /** Pico-dollars (1e-12 USD), an integer, known costs of replaced attempts included; null = unknown, `costReason` says why. */
   readonly spendPico: number | null;
   readonly costSource: CostSource;
-  /** Why `spendPico` is null, or '' . */
+  /** Why `spendPico` is null, or what it lacks; else ''. */
   readonly costReason: string;
 }
 
@@ -91,6 +114,7 @@ export function interrupted(begin: SpendBegin, endMs: number): SpendRecord {
     errorCode: 'interrupted',
     errorSource: 'proxy',
     attempts: 1,
+    attemptLog: [],
     responseBytes: 0,
     upstreamId: null,
     upstreamCallId: null,

@@ -1,7 +1,7 @@
 // The spend record as the API answers it: a row of the dialect's SpendLogs table, with our own columns after it.
 // Pure mapping. Never adds prompt or answer text: `messages`, `response` and `proxy_server_request` are always empty.
 import { dollarsOf } from './cost.ts';
-import type { SpendRecord } from './record.ts';
+import type { Attempt, SpendRecord } from './record.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -49,6 +49,8 @@ export interface SpendRow {
   readonly request_bytes: number;
   readonly response_bytes: number;
   readonly attempts: number;
+  /** Each of them, when there was more than one: `model_id`, `model`, `api_base`, `start`, `duration_ms`, `status`, `error`, `usage`, `spend`. */
+  readonly attempt_log: readonly Json[];
   readonly end_reason: SpendRecord['endReason'];
   readonly http_status: number | null;
   readonly error_source: SpendRecord['errorSource'];
@@ -115,6 +117,7 @@ export function rowOf(record: SpendRecord): SpendRow {
     request_bytes: record.requestBytes,
     response_bytes: record.responseBytes,
     attempts: record.attempts,
+    attempt_log: record.attemptLog.map(attemptOf),
     end_reason: record.endReason,
     http_status: record.httpStatus,
     error_source: record.errorSource,
@@ -128,6 +131,20 @@ export function rowOf(record: SpendRecord): SpendRow {
     stream: record.stream,
     session_source: record.sessionSource,
     user_agent: record.userAgent,
+  };
+}
+
+function attemptOf(attempt: Attempt): Json {
+  return {
+    model_id: attempt.modelId,
+    model: attempt.model,
+    api_base: attempt.apiBase,
+    start: isoTime(attempt.startMs),
+    duration_ms: attempt.durationMs,
+    status: attempt.status,
+    error: attempt.error,
+    usage: attempt.usage,
+    spend: attempt.spendPico === null ? null : dollarsOf(attempt.spendPico),
   };
 }
 

@@ -2,7 +2,7 @@
 // is written exactly once, aborts and bugs included; log line and metrics come with it.
 import { Fault, toFault } from '../errors/fault.ts';
 import { JournalUnwritable } from '../ledger/journal.ts';
-import type { SpendBegin, SpendRecord } from '../record/record.ts';
+import type { Attempt, SpendBegin, SpendRecord } from '../record/record.ts';
 import type { Outcome } from '../upstream/relay.ts';
 import { corsHeaders } from './answer.ts';
 import type { Ask } from './ask.ts';
@@ -11,7 +11,17 @@ import type { Endpoint } from './endpoints.ts';
 import type { Exchange } from './exchange.ts';
 import { unidentified, type Identity } from './identity.ts';
 import type { Picked } from './pick.ts';
-import { beginOf, settleFault, settleOf, type Found } from './recording.ts';
+import {
+  beginOf,
+  chargeOf,
+  faultPico,
+  placeOf,
+  settleFault,
+  settleOf,
+  withReplaced,
+  type Found,
+} from './recording.ts';
+import type { Ended } from './verdict.ts';
 
 export class Draft {
   readonly #x: Exchange;
@@ -20,6 +30,13 @@ export class Draft {
   #begin: SpendBegin | null = null;
   #settled = false;
   #overheadMs = -1;
+  /** Attempts that were replaced, and where the last one stands: monotonic and epoch ms. */
+  #replaced: Attempt[] | null = null;
+  #firstSentAt = 0;
+  #sentAt = 0;
+  #sentMs = 0;
+  #retries = 0;
+  #fallbacks = 0;
 
   constructor(x: Exchange, caller: Caller, endpoint: Endpoint, model = '') {
     this.#x = x;
@@ -63,6 +80,39 @@ export class Draft {
     this.#begin = begin;
   }
 
+  /** An attempt begins; the answer's headers and the row tell of the last one. */
+  attempt(
+    picked: Picked,
+    { retries, fallbacks }: { readonly retries: number; readonly fallbacks: number },
+  ): void {
+    const { clock } = this.#x.live.house;
+    this.routed(picked);
+    this.#retries = retries;
+    this.#fallbacks = fallbacks;
+    this.#sentAt = clock.mono();
+    this.#sentMs = clock.now();
+    if (this.#replaced === null) this.#firstSentAt = this.#sentAt;
+  }
+
+  /** The attempt that began last came to nothing, and another one follows. `error`: in one word why. */
+  replaced({ outcome, fault }: Ended, error: string): void {
+    const { endpoint, picked } = this.#found;
+    const { target, upstreamModel } = picked as Picked;
+    const charge = outcome === undefined ? null : chargeOf(this.#x, endpoint, picked as Picked, outcome);
+    this.#replaced ??= [];
+    this.#replaced.push({
+      modelId: target.route.id,
+      model: upstreamModel,
+      apiBase: target.route.apiBase,
+      startMs: this.#sentMs,
+      durationMs: this.#x.live.house.clock.now() - this.#sentMs,
+      status: outcome?.status ?? null,
+      error: fault?.code ?? error,
+      usage: charge?.usage ?? null,
+      spendPico: charge === null ? faultPico(fault as Fault) : charge.spendPico,
+    });
+  }
+
   /** Our response headers, flat. Called once, when the head of an upstream's answer goes to the client. */
   ownHeaders(upstreamStatus: number, upstreamMs: number): string[] {
     const prefix = this.#x.live.snapshot.dialect.headerPrefix;
@@ -78,7 +128,9 @@ export class Draft {
     const prefix = this.#x.live.snapshot.dialect.headerPrefix;
     const list = [`${prefix}session-id`, this.identity.sessionId];
     if (this.#found.picked !== null) {
-      list.push(...this.#found.picked.target.responseHeaders, `${prefix}attempted-retries`, '0');
+      list.push(...this.#found.picked.target.responseHeaders);
+      list.push(`${prefix}attempted-retries`, String(this.#retries));
+      list.push(`${prefix}attempted-fallbacks`, String(this.#fallbacks));
     }
     return list;
   }
@@ -86,11 +138,11 @@ export class Draft {
   /** Writes the end of an answered request. @returns headers that are known only now: the cost. */
   async settle(outcome: Outcome): Promise<string[]> {
     const { endpoint, picked } = this.#found;
-    const record = settleOf(this.#x, this.#begin as SpendBegin, endpoint, picked as Picked, outcome);
+    const settled = settleOf(this.#x, this.#begin as SpendBegin, endpoint, picked as Picked, outcome);
     // The head of a gathered answer is written after its record; the metric must not wait for it.
     if (this.#overheadMs < 0 && outcome.end !== 'client_gone')
       this.#overheadMs = this.#overheadSince(outcome.upstreamMs);
-    await this.#write(record, outcome.fault);
+    const record = await this.#write(settled, outcome.fault);
     if (record.spendPico === null || record.status !== 'success') return [];
     return [`${this.#x.live.snapshot.dialect.headerPrefix}response-cost`, usd(record.spendPico)];
   }
@@ -106,19 +158,28 @@ export class Draft {
   }
 
   #overheadSince(upstreamMs: number): number {
-    return Math.max(0, this.#x.live.house.clock.mono() - this.#x.startedAt - upstreamMs);
+    const replacedMs = this.#sentAt - this.#firstSentAt; // attempts before, and the pauses between them
+    return Math.max(0, this.#x.live.house.clock.mono() - this.#x.startedAt - replacedMs - upstreamMs);
   }
 
   #opening(): SpendBegin {
     return beginOf(this.#x, { ...this.#found, identity: this.identity });
   }
 
-  async #write(record: SpendRecord, fault: Fault | null): Promise<void> {
+  #withReplaced(last: SpendRecord, replaced: readonly Attempt[]): SpendRecord {
+    const picked = this.#found.picked as Picked;
+    return withReplaced({ ...last, ...placeOf(picked) }, replaced, { picked, startMs: this.#sentMs });
+  }
+
+  /** @returns the record as written: with all attempts */
+  async #write(last: SpendRecord, fault: Fault | null): Promise<SpendRecord> {
     this.#settled = true;
+    const record = this.#replaced === null ? last : this.#withReplaced(last, this.#replaced);
     const { house } = this.#x.live;
     await house.ledger.settle(record);
     (this.#found.picked?.target.metrics ?? house.unrouted).observe(record, this.#overheadMs);
     const line = {
+      ...(record.attempts > 1 ? { attempts: record.attempts } : {}),
       call_id: record.requestId,
       call_type: record.callType,
       model: record.modelGroup,
@@ -135,6 +196,7 @@ export class Draft {
     else if (fault !== null && fault.source !== 'client')
       house.log.warn({ ...line, why: fault.message }, 'request');
     else house.log.access(line);
+    return record;
   }
 }
 

@@ -1,8 +1,10 @@
-// Which upstream serves a name: exact names win, then wildcards, most specific first. Pure but for the dice.
+// Which entries serve a name: exact names win, then further names (`model_group_alias`), then wildcards, most specific
+// first. Pure; which of the entries is asked first is `plan.ts`'s.
 import type { Route } from '../../config/snapshot.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Live, Target } from '../live.ts';
 import { nearest } from '../base/nearest.ts';
+import type { Leg } from '../routing/itinerary.ts';
 
 export interface Picked {
   readonly target: Target;
@@ -12,37 +14,46 @@ export interface Picked {
   readonly forwards: boolean;
 }
 
-/** @throws Fault model_not_found, provider_required. */
-export function pick(live: Live, model: string): Picked {
-  const group = live.groups.get(model);
-  if (group !== undefined) {
-    const target = share(group, live.house.random());
-    const { upstreamModel, forwardClientHeaders } = target.route;
-    return { target, upstreamModel, forwards: forwardClientHeaders };
-  }
-  for (const { pattern, regex, routes } of live.snapshot.wildcards) {
-    const match = regex.exec(model);
-    if (match === null) continue;
-    const target = share(
-      routes.map((route) => live.target(route)),
-      live.house.random(),
-    );
-    if (pattern === '*' && target.route.kind === 'compat' && !model.includes('/')) throw bareName(model);
-    const forwards = target.route.forwardClientHeaders || live.snapshot.forwards(model);
-    return { target, upstreamModel: fill(target.route, model, match.slice(1)), forwards };
-  }
-  throw unknownModel(live, model);
+/** The entries of one name (of a `model_name`, or under a wildcard the name as asked), and what a call to one of them is. */
+export interface Group extends Leg<Target> {
+  readonly picked: (target: Target) => Picked;
 }
 
-/** Weighted choice: `dice` in [0, 1) falls into one target's share. */
-export function share(targets: readonly Target[], dice: number): Target {
-  if (targets.length === 1) return targets[0] as Target;
-  let left = dice * targets.reduce((sum, target) => sum + target.route.weight, 0);
-  for (const target of targets) {
-    left -= target.route.weight;
-    if (left < 0) return target;
+/** @throws Fault model_not_found, provider_required. */
+export function groupOf(live: Live, model: string): Group {
+  const group = findGroup(live, model);
+  if (group === null) throw unknownModel(live, model);
+  return group;
+}
+
+/** The group that serves a name, or null. @throws Fault provider_required. */
+export function findGroup(live: Live, model: string): Group | null {
+  const name = live.snapshot.routing.aliases.get(model) ?? model;
+  const entries = live.groups.get(name);
+  if (entries !== undefined) return { name, entries, picked: pickedExactly };
+  for (const { pattern, regex, routes } of live.snapshot.wildcards) {
+    const match = regex.exec(name);
+    if (match === null) continue;
+    const isBare = pattern === '*' && !name.includes('/');
+    const usable = isBare ? routes.filter(({ kind }) => kind !== 'compat') : routes;
+    if (usable.length === 0) throw bareName(name);
+    const forwards = live.snapshot.forwards(name);
+    return {
+      name,
+      entries: usable.map((route) => live.target(route)),
+      picked: (target) => ({
+        target,
+        upstreamModel: fill(target.route, name, match.slice(1)),
+        forwards: target.route.forwardClientHeaders || forwards,
+      }),
+    };
   }
-  return targets[targets.length - 1] as Target;
+  return null;
+}
+
+function pickedExactly(target: Target): Picked {
+  const { upstreamModel, forwardClientHeaders } = target.route;
+  return { target, upstreamModel, forwards: forwardClientHeaders };
 }
 
 /** The dialect's rule: no star = constant, fewer stars than were matched = the name as asked, else one by one. */

@@ -1,8 +1,9 @@
 // Ask + target -> the upstream call: path, headers, and the body with exactly the members changed that must be.
 import { CONTROL_MEMBERS } from '../live.ts';
 import type { Call } from '../upstream/relay.ts';
-import { spliceMultipart, type FormEdit } from '../wire/multipart.ts';
-import { splice, type Edit } from '../wire/splice.ts';
+import { headroomOf } from '../wire/headroom.ts';
+import { formCutsOf, type FormEdit } from '../wire/multipart.ts';
+import { applyCuts, cutsOf, undoing, type Cut, type Edit } from '../wire/splice.ts';
 import { upstreamHeaders, type HeaderDecision } from '../wire/upstream-headers.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Ask } from './ask.ts';
@@ -22,14 +23,42 @@ export interface Explainer {
   readonly body: (change: BodyChange) => void;
 }
 
-/** Shapes a call that names a model. */
-export function shape(x: Exchange, ask: Ask, picked: Picked, explainer?: Explainer): Call {
+/** A call, and how to have the client's bytes again for another one. */
+export interface Shaped extends Call {
+  /** What makes of `body` the client's again; null when those bytes are as they were, or nobody will ask for them. */
+  readonly undo: readonly Cut[] | null;
+}
+
+/**
+ * Shapes a call that names a model. The bytes of `ask` may be changed in place: `unshaped` gives them back.
+ * @param replaceable another upstream may take over as long as nothing was sent to the client
+ */
+export function shape(
+  x: Exchange,
+  ask: Ask,
+  picked: Picked,
+  replaceable = false,
+  explainer?: Explainer,
+): Shaped {
   const asksUsage = wantsUsageEvent(x, ask);
   const changes = bodyChanges(x, ask, picked, asksUsage);
   if (explainer !== undefined) changes.forEach((change) => explainer.body(change));
   const stripUsage = asksUsage && x.live.snapshot.alwaysIncludeStreamUsage !== true;
-  const more = { body: changedBody(ask, changes, picked), stripUsage, stream: ask.stream };
+  const cuts = bodyCuts(ask, changes, picked);
+  const mustUndo = replaceable && cuts.length > 0 && headroomOf(ask.body.bytes) > 0;
+  const undo = mustUndo ? undoing(ask.body.bytes, cuts) : null;
+  const body = cuts.length === 0 ? ask.body.bytes : applyCuts(ask.body.bytes, cuts);
+  const more = { body, undo, stripUsage, stream: ask.stream, replaceable };
   return callFor(x, ask.endpoint, picked, ask.endpoint.path, ask.identity.sessionId, more, explainer);
+}
+
+/**
+ * The ask with its bytes as the client sent them, after `shaped` was made of it. They have no room before them any more:
+ * a connection of the attempt that failed may still read the memory, so nothing is written into it.
+ */
+export function unshaped(ask: Ask, { body, undo }: Shaped): Ask {
+  const bytes = undo === null || body === null ? ask.body.bytes.subarray() : applyCuts(body.subarray(), undo);
+  return { ...ask, body: { ...ask.body, bytes } };
 }
 
 /** Shapes a call on a response that exists: no body of the client's, the id in the path. */
@@ -43,8 +72,10 @@ export function shapeById(
 ): Call {
   const more = {
     body: method === 'POST' ? Buffer.from('{}') : null,
+    undo: null,
     stripUsage: false,
     stream: false,
+    replaceable: false,
     method,
   };
   return callFor(x, endpoint, picked, path, sessionId, more);
@@ -56,9 +87,16 @@ function callFor(
   picked: Picked,
   path: string,
   sessionId: string,
-  more: { body: Buffer | null; stripUsage: boolean; stream: boolean; method?: Call['method'] },
+  more: {
+    body: Buffer | null;
+    undo: Shaped['undo'];
+    stripUsage: boolean;
+    stream: boolean;
+    replaceable: boolean;
+    method?: Call['method'];
+  },
   explainer?: Explainer,
-): Call {
+): Shaped {
   const { route, pool, headers } = picked.target;
   const { dialect } = x.live.snapshot;
   const session = { name: dialect.sessionHeader, id: sessionId };
@@ -74,8 +112,11 @@ function callFor(
     path: `${route.pathPrefix}/${path}${query}`,
     headers: list,
     body: more.body,
+    undo: more.undo,
     clocks: route.clocks,
     firstByteMs: firstByteMs(x, more.stream ? route.clocks.streamFirstByteMs : route.clocks.firstByteMs),
+    firstTokenMs: more.stream ? route.clocks.firstTokenMs : 0,
+    holdsHead: more.stream && (more.replaceable || route.clocks.firstTokenMs > 0),
     family: endpoint.family,
     stripUsage: more.stripUsage,
     headerPrefix: dialect.headerPrefix,
@@ -133,9 +174,9 @@ function valueOf(ask: Ask, picked: Picked, member: string): string {
   return JSON.stringify({ ...ask.streamOptions, include_usage: true });
 }
 
-function changedBody(ask: Ask, changes: readonly BodyChange[], picked: Picked): Buffer {
+function bodyCuts(ask: Ask, changes: readonly BodyChange[], picked: Picked): readonly Cut[] {
   const { body } = ask;
-  if (changes.length === 0) return body.bytes;
+  if (changes.length === 0) return [];
   if (body.kind === 'form') {
     const edits = changes.map(({ member, change }): FormEdit => {
       if (change === 'added') return { kind: 'append', name: member, value: valueOf(ask, picked, member) };
@@ -144,7 +185,7 @@ function changedBody(ask: Ask, changes: readonly BodyChange[], picked: Picked): 
       if (change === 'removed') return { kind: 'remove', field };
       return { kind: 'replace', field, value: valueOf(ask, picked, member) };
     });
-    return spliceMultipart(body.bytes, body.peeked, edits);
+    return formCutsOf(body.peeked, edits);
   }
   const edits = changes.map(({ member, change }): Edit => {
     const text = member === 'model' ? JSON.stringify(picked.upstreamModel) : valueOf(ask, picked, member);
@@ -155,5 +196,5 @@ function changedBody(ask: Ask, changes: readonly BodyChange[], picked: Picked): 
       ? { kind: 'remove', member: found }
       : { kind: 'replace', member: found, value: text };
   });
-  return splice(body.bytes, body.peeked, edits);
+  return cutsOf(body.peeked, edits);
 }

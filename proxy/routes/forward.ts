@@ -1,14 +1,14 @@
 // The table of contents of the program: one LLM call, from its body to its spend record, step by step.
 import { answerFault } from '../request/answer.ts';
 import { readAsk } from '../request/ask.ts';
+import { attempts } from '../request/attempts.ts';
 import type { Caller } from '../request/authenticate.ts';
 import { Draft } from '../request/draft.ts';
 import type { Endpoint } from '../request/endpoints.ts';
 import type { Exchange } from '../request/exchange.ts';
-import { pick } from '../request/pick.ts';
+import { plan } from '../request/plan.ts';
 import { readBody } from '../request/read-body.ts';
 import { shape } from '../request/shape.ts';
-import { relay } from '../upstream/relay.ts';
 
 /** Serves one call that names a model: in its body, or in its path (`/engines/{model}/...`). */
 export async function forward(
@@ -21,10 +21,10 @@ export async function forward(
   try {
     const body = draft.read(await readBody(x));
     const ask = draft.asked(readAsk(x, endpoint, body, pathModel));
-    const picked = draft.routed(pick(x.live, ask.model));
-    const call = shape(x, ask, picked);
+    const trip = plan(x.live, ask); // which entry gets it, and which next when that fails
+    const call = shape(x, ask, draft.routed(trip.leg.picked(trip.entry)), trip.hasMore);
     await draft.admit(); // the begin entry is in the operating system before the first byte goes upstream
-    const outcome = await relay(call, x.res, x.live.house, draft);
+    const outcome = await attempts(x, ask, trip, call, draft);
     outcome.finish(await draft.settle(outcome)); // the record is written before the last byte goes to the client
     if (outcome.written) x.req.release();
   } catch (thrown) {

@@ -13,7 +13,9 @@ export interface Position {
 }
 
 const NAME = /^journal-(\d{8,})\.log$/;
-const CHUNK_BYTES = 1 << 20; // about 800 records: one transaction of the shipper takes some 15 ms
+// Some 2,000 records with their begins. The larger the transaction, the fewer pages of indexes are written per row
+// (29 us of CPU at 400 rows, 16 at 1,600, with the indexes of 0.1); a reader waits for one at most, some 40 ms.
+const CHUNK_BYTES = 4 << 20;
 const DAMAGED = 'damaged.log';
 
 /** Whether `a` lies before `b`. */
@@ -37,7 +39,7 @@ export function listSegments(dir: string): number[] {
 /**
  * Reads whole lines of a segment, from `from` to `end` or its end of file, whichever comes first.
  * @param onLine is given each line without its newline (valid during the call only) and its offset in the file
- * @param chunks how many chunks of a mebibyte to read at most
+ * @param chunks how many chunks of 4 MiB to read at most
  * @returns the offset after the last whole line; when the end was reached, also what stands there without a newline
  */
 export function readLines(
@@ -49,7 +51,7 @@ export function readLines(
 ): { readonly offset: number; readonly tail: Buffer; readonly atEnd: boolean } {
   const fd = openSync(path, 'r');
   try {
-    let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    let buffer = Buffer.allocUnsafe(Math.max(1, Math.min(CHUNK_BYTES, end - from)));
     let offset = from;
     for (let left = chunks; left > 0;) {
       const got = fill(fd, buffer, offset, end);

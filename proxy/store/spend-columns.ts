@@ -1,55 +1,68 @@
-// A spend record as columns of the spend table and back. Pure. Binding can never fail: what is not of its column's
-// type becomes NULL, because one unfit value must not stop the shipping of all rows behind it.
+// A spend record as columns of the spend table and back, for both databases. Pure. Binding can never fail: what is not
+// of its column's type becomes NULL, because one unfit value must not stop the shipping of all rows behind it.
 import type { SpendRecord } from '../record/record.ts';
 import { NO_TOKENS, type Tokens } from '../wire/usage.ts';
 
 type Cell = string | number | null;
 type Row = Readonly<Record<string, unknown>>;
+/** `text` and `integer` as in SQL; `json` is text in SQLite and json in PostgreSQL. */
+type Column = readonly [
+  name: string,
+  type: 'text' | 'integer' | 'json',
+  value: (record: SpendRecord) => unknown,
+];
 
-const COLUMNS: readonly (readonly [name: string, cell: (record: SpendRecord) => Cell])[] = [
-  ['request_id', (r) => text(r.requestId)],
-  ['call_type', (r) => text(r.callType)],
-  ['start_ms', (r) => integer(r.startMs)],
-  ['end_ms', (r) => integer(r.endMs)],
-  ['first_byte_ms', (r) => integer(r.firstByteMs)],
-  ['api_key', (r) => text(r.apiKeyHash)],
-  ['model', (r) => text(r.model)],
-  ['model_group', (r) => text(r.modelGroup)],
-  ['model_id', (r) => text(r.modelId)],
-  ['provider', (r) => text(r.provider)],
-  ['api_base', (r) => text(r.apiBase)],
-  ['session_id', (r) => text(r.sessionId)],
-  ['session_key', (r) => sessionKey(text(r.sessionId) ?? '')],
-  ['session_source', (r) => text(r.sessionSource)],
-  ['end_user', (r) => text(r.endUser)],
-  ['tags', (r) => json(r.tags)],
-  ['spend_logs_metadata', (r) => json(r.spendLogsMetadata)],
-  ['client_call_id', (r) => text(r.clientCallId)],
-  ['client_address', (r) => text(r.clientAddress)],
-  ['user_agent', (r) => text(r.userAgent)],
-  ['stream', (r) => (r.stream ? 1 : 0)],
-  ['request_bytes', (r) => integer(r.requestBytes)],
-  ['response_bytes', (r) => integer(r.responseBytes)],
-  ['warnings', (r) => json(r.warnings)],
-  ['status', (r) => text(r.status)],
-  ['end_reason', (r) => text(r.endReason)],
-  ['http_status', (r) => integer(r.httpStatus)],
-  ['error_code', (r) => text(r.errorCode)],
-  ['error_source', (r) => text(r.errorSource)],
-  ['attempts', (r) => integer(r.attempts)],
-  ['upstream_id', (r) => text(r.upstreamId)],
-  ['upstream_call_id', (r) => text(r.upstreamCallId)],
-  ['usage', (r) => json(r.usage)],
-  ['usage_source', (r) => text(r.usageSource)],
-  ['prompt_tokens', (r) => token(r, 'prompt')],
-  ['completion_tokens', (r) => token(r, 'completion')],
-  ['total_tokens', (r) => token(r, 'total')],
-  ['cache_read_tokens', (r) => token(r, 'cacheRead')],
-  ['cache_write_tokens', (r) => token(r, 'cacheWrite')],
-  ['reasoning_tokens', (r) => token(r, 'reasoning')],
-  ['spend_pico', (r) => integer(r.spendPico)],
-  ['cost_source', (r) => text(r.costSource)],
-  ['cost_reason', (r) => text(r.costReason)],
+const LAST_MS = 253_402_300_799_999; // the end of the year 9999: days beyond have no name
+// An entry of a PostgreSQL index holds at most 2,704 bytes, and a row that does not fit would stop all rows behind it.
+const INDEXED_CHARS = 600;
+
+const COLUMNS: readonly Column[] = [
+  ['request_id', 'text', (r) => r.requestId],
+  ['call_type', 'text', (r) => r.callType],
+  ['start_ms', 'integer', startMsOf],
+  ['end_ms', 'integer', (r) => r.endMs],
+  ['first_byte_ms', 'integer', (r) => r.firstByteMs],
+  ['api_key', 'text', (r) => r.apiKeyHash],
+  ['team_id', 'text', (r) => r.teamId],
+  ['user_id', 'text', (r) => r.userId],
+  ['model', 'text', (r) => r.model],
+  ['model_group', 'text', (r) => r.modelGroup],
+  ['model_id', 'text', (r) => r.modelId],
+  ['provider', 'text', (r) => r.provider],
+  ['api_base', 'text', (r) => r.apiBase],
+  ['session_id', 'text', (r) => r.sessionId],
+  ['session_key', 'text', (r) => sessionKey(text(r.sessionId) ?? '')],
+  ['session_source', 'text', (r) => r.sessionSource],
+  ['end_user', 'text', (r) => indexed(r.endUser)],
+  ['tags', 'json', (r) => filled(r.tags)],
+  ['spend_logs_metadata', 'json', (r) => r.spendLogsMetadata],
+  ['client_call_id', 'text', (r) => r.clientCallId],
+  ['client_address', 'text', (r) => r.clientAddress],
+  ['user_agent', 'text', (r) => r.userAgent],
+  ['stream', 'integer', (r) => (r.stream ? 1 : 0)],
+  ['request_bytes', 'integer', (r) => r.requestBytes],
+  ['response_bytes', 'integer', (r) => r.responseBytes],
+  ['warnings', 'json', (r) => filled(r.warnings)],
+  ['status', 'text', (r) => r.status],
+  ['end_reason', 'text', (r) => r.endReason],
+  ['http_status', 'integer', (r) => r.httpStatus],
+  ['error_code', 'text', (r) => r.errorCode],
+  ['error_source', 'text', (r) => r.errorSource],
+  ['attempts', 'integer', (r) => r.attempts],
+  ['attempt_log', 'json', (r) => filled(r.attemptLog)], // older lines lack it
+  ['upstream_id', 'text', (r) => indexed(r.upstreamId)],
+  ['upstream_call_id', 'text', (r) => r.upstreamCallId],
+  ['usage', 'json', (r) => r.usage],
+  ['usage_source', 'text', (r) => r.usageSource],
+  ['prompt_tokens', 'integer', (r) => token(r, 'prompt')],
+  ['completion_tokens', 'integer', (r) => token(r, 'completion')],
+  ['total_tokens', 'integer', (r) => token(r, 'total')],
+  ['cache_read_tokens', 'integer', (r) => token(r, 'cacheRead')],
+  ['cache_write_tokens', 'integer', (r) => token(r, 'cacheWrite')],
+  ['reasoning_tokens', 'integer', (r) => token(r, 'reasoning')],
+  ['spend_pico', 'integer', (r) => r.spendPico],
+  ['cost_source', 'text', (r) => r.costSource],
+  ['cost_reason', 'text', (r) => r.costReason],
 ];
 
 /** Column names of the spend table, in the order of `cellsOf`. */
@@ -57,13 +70,53 @@ export const COLUMN_NAMES: readonly string[] = COLUMNS.map(([name]) => name);
 
 /** The record's cells, ready to be bound. */
 export function cellsOf(record: SpendRecord): Cell[] {
-  return COLUMNS.map(([, cell]) => cell(record));
+  return COLUMNS.map(([, type, value]) => {
+    const cell = value(record);
+    if (type === 'text') return text(cell);
+    return type === 'integer' ? integer(cell) : json(cell);
+  });
+}
+
+/** The records as one JSON text of objects by column name, as `json_populate_recordset` takes them; NULLs are left out. */
+export function rowsJson(records: readonly SpendRecord[]): string {
+  return storable(JSON.stringify(records.map(membersOf)));
+}
+
+function membersOf(record: SpendRecord): Row {
+  const row: Record<string, unknown> = {};
+  for (const [name, type, value] of COLUMNS) {
+    const raw = value(record);
+    const cell = type === 'text' ? text(raw) : type === 'integer' ? integer(raw) : raw;
+    if (cell !== null) row[name] = cell;
+  }
+  return row;
+}
+
+/**
+ * A JSON text that PostgreSQL takes: it knows neither NUL nor lone surrogates (JSON.stringify escapes both), and
+ * would refuse the whole batch for one of them. They become U+FFFD, as in SQLite's UTF-8.
+ */
+export function storable(jsonText: string): string {
+  if (!/\\u(?:0000|d[89a-f])/.test(jsonText)) return jsonText;
+  return jsonText.replaceAll(/\\(?:\\|u0000|ud[89a-f][0-9a-f]{2})/g, (escape) =>
+    escape === '\\\\' ? escape : '\\ufffd',
+  );
 }
 
 /** What sessions are found by: UUIDs with and without dashes, in any case, are the same session. */
 export function sessionKey(sessionId: string): string {
   const bare = sessionId.replaceAll('-', '').toLowerCase();
-  return /^[0-9a-f]{32}$/.test(bare) ? bare : sessionId;
+  return /^[0-9a-f]{32}$/.test(bare) ? bare : (indexed(sessionId) ?? '');
+}
+
+/** A text as it stands in an indexed column; looking it up needs the same cut. */
+export function indexed(value: unknown): string | null {
+  return text(value)?.slice(0, INDEXED_CHARS) ?? null;
+}
+
+/** When the row began, epoch milliseconds; 0 when the record says no time that has a day. */
+export function startMsOf({ startMs }: SpendRecord): number {
+  return Number.isSafeInteger(startMs) && startMs >= 0 && startMs <= LAST_MS ? startMs : 0;
 }
 
 /** The record of a row of the spend table. */
@@ -77,6 +130,8 @@ export function recordOf(row: Row): SpendRecord {
     callType: str('call_type'),
     startMs: num('start_ms'),
     apiKeyHash: str('api_key'),
+    ...stated('teamId', strOrNull('team_id')),
+    ...stated('userId', strOrNull('user_id')),
     model: str('model'),
     modelGroup: str('model_group'),
     modelId: strOrNull('model_id'),
@@ -101,6 +156,7 @@ export function recordOf(row: Row): SpendRecord {
     errorCode: strOrNull('error_code'),
     errorSource: strOrNull('error_source') as SpendRecord['errorSource'],
     attempts: num('attempts'),
+    attemptLog: (parsed(row['attempt_log']) ?? []) as SpendRecord['attemptLog'],
     responseBytes: num('response_bytes'),
     upstreamId: strOrNull('upstream_id'),
     upstreamCallId: strOrNull('upstream_call_id'),
@@ -120,6 +176,10 @@ export function recordOf(row: Row): SpendRecord {
   };
 }
 
+function stated<K extends string>(name: K, value: string | null): Partial<Record<K, string>> {
+  return value === null ? {} : ({ [name]: value } as Record<K, string>);
+}
+
 function text(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
@@ -133,7 +193,12 @@ function json(value: unknown): string | null {
 }
 
 function parsed(cell: unknown): unknown {
-  return typeof cell === 'string' ? JSON.parse(cell) : null;
+  return typeof cell === 'string' ? JSON.parse(cell) : (cell ?? null); // pg has parsed it already
+}
+
+/** Most lists are empty, and NULL is cheaper than the text of nothing. */
+function filled(list: readonly unknown[] | undefined): readonly unknown[] | null {
+  return list === undefined || list.length === 0 ? null : list;
 }
 
 // A line of an older version may lack the object.

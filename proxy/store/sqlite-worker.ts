@@ -1,63 +1,31 @@
 // The embedded database's own thread: opens it, takes over the journal, answers questions, one message at a time.
-// Must never touch the journal's segments but to read them. The main thread speaks to it through sqlite-store.ts.
+// Must never touch the journal's segments but to read them. The main thread speaks to it through worker-store.ts.
 import { closeSync, openSync, renameSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { parentPort, workerData } from 'node:worker_threads';
-import type { MessagePort } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import { Secret } from '../../config/secret.ts';
-import { migrate } from './migrations.ts';
+import { serveStore } from './serve-store.ts';
+import type { Position } from './segments.ts';
+import { migrate } from './sqlite-migrations.ts';
 import { SqliteModels } from './sqlite-models.ts';
 import { SqliteSpend } from './sqlite-spend.ts';
-import type { JournalPlace } from './sqlite-spend.ts';
-import type { Position } from './segments.ts';
 import { StoreUnavailable } from './store.ts';
 import type {
+  Activity,
+  ActivityFilter,
   DaySpend,
+  Facet,
+  MadeBy,
+  Pruned,
   Shipped,
   SpendFilter,
   SpendPage,
   SpendPaging,
-  SpendReader,
+  Store,
   StoredModel,
   StoreEvent,
-  StoreTrouble,
 } from './store.ts';
-
-/** What the worker is started with. */
-export interface WorkerSettings {
-  readonly file: string;
-  readonly journal: JournalPlace;
-  readonly saltKey: string | null;
-}
-
-/** The questions a worker answers: arguments and value of each. */
-export interface Calls {
-  ship: { readonly args: Position; readonly value: Shipped };
-  query: {
-    readonly args: { readonly filter: SpendFilter; readonly paging: SpendPaging };
-    readonly value: SpendPage;
-  };
-  summarize: { readonly args: SpendFilter; readonly value: readonly DaySpend[] };
-  findByUpstreamId: {
-    readonly args: string;
-    readonly value: Awaited<ReturnType<SpendReader['findByUpstreamId']>>;
-  };
-  listModels: { readonly args: null; readonly value: readonly StoredModel[] };
-  putModel: { readonly args: StoredModel; readonly value: null };
-  deleteModel: { readonly args: string; readonly value: boolean };
-  close: { readonly args: null; readonly value: null };
-}
-
-export type CallName = keyof Calls;
-export type Question = {
-  [K in CallName]: { readonly id: number; readonly name: K; readonly args: Calls[K]['args'] };
-}[CallName];
-
-/** What comes back: an answer to a question, or an event for the log. */
-export type Reply =
-  | { readonly id: number; readonly value: unknown }
-  | { readonly id: number; readonly trouble: StoreTrouble; readonly message: string }
-  | { readonly event: StoreEvent };
+import type { SqliteData } from './worker-store.ts';
 
 interface Opened {
   readonly db: DatabaseSync;
@@ -72,11 +40,11 @@ const SQLITE_NOTADB = 26;
 const BUSY_WAIT_MS = 2_000;
 
 class Database {
-  readonly #settings: WorkerSettings;
+  readonly #settings: SqliteData;
   readonly #tell: (event: StoreEvent) => void;
   #opened: Opened | null = null;
 
-  constructor(settings: WorkerSettings, tell: (event: StoreEvent) => void) {
+  constructor(settings: SqliteData, tell: (event: StoreEvent) => void) {
     this.#settings = settings;
     this.#tell = tell;
   }
@@ -89,7 +57,9 @@ class Database {
       if (error instanceof StoreUnavailable) throw error;
       const code = (error as { errcode?: number }).errcode ?? 0;
       const corrupt = (code & 0xff) === SQLITE_CORRUPT || (code & 0xff) === SQLITE_NOTADB;
-      if (corrupt) this.#moveAside(error as Error);
+      // Another process may have moved it aside already; what has the name now is the new one.
+      if (corrupt && (this.#opened?.inode ?? inodeOf(this.#settings.file)) === inodeOf(this.#settings.file))
+        this.#moveAside(error as Error);
       this.close();
       throw new StoreUnavailable('unavailable', this.#explain(error as Error));
     }
@@ -118,6 +88,8 @@ class Database {
     try {
       // FULL: a position that is durable must mean that its rows are, because segments are deleted by it.
       db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;');
+      // The pages that a few seconds of rows touch stay in memory and are checkpointed together.
+      db.exec('PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000;');
       migrate(db);
       const models = new SqliteModels(db, saltKey === null ? null : new Secret(saltKey));
       return { db, inode: inodeOf(file), spend: new SqliteSpend(db, journal), models };
@@ -180,65 +152,66 @@ function inodeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.ino ?? -1;
 }
 
-function serve(): void {
-  const port = parentPort;
-  if (port === null) throw new Error('sqlite-worker runs as a worker thread only');
-  const database = new Database(workerData as WorkerSettings, (event) =>
-    port.postMessage({ event } satisfies Reply),
-  );
-  port.on('message', (question: Question) => {
-    void respond(database, question, port);
-  });
-}
+class SqliteStore implements Store {
+  readonly #database: Database;
 
-async function respond(database: Database, question: Question, port: MessagePort): Promise<void> {
-  port.postMessage(await answer(database, question));
-  if (question.name === 'close') port.close();
-}
+  constructor(settings: SqliteData, tell: (event: StoreEvent) => void) {
+    this.#database = new Database(settings, tell);
+  }
 
-async function answer(database: Database, question: Question): Promise<Reply> {
-  const { id } = question;
-  try {
-    const value = question.name === 'ship' ? await ship(database, question.args) : ask(database, question);
-    return { id, value };
-  } catch (error) {
-    const trouble = error instanceof StoreUnavailable ? error.trouble : 'unavailable';
-    return { id, trouble, message: (error as Error).message };
+  // In chunks with a pause after each, so that a question need not wait for the end of a long backlog.
+  async ship(to: Position): Promise<Shipped> {
+    let rows = 0;
+    let damaged = 0;
+    for (;;) {
+      const chunk = this.#database.run(({ spend }) => spend.shipChunk(to));
+      rows += chunk.rows;
+      damaged += chunk.damaged;
+      if (chunk.done) return { position: chunk.position, rows, damaged };
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
+
+  async query(filter: SpendFilter, paging: SpendPaging): Promise<SpendPage> {
+    return this.#database.run(({ spend }) => spend.query(filter, paging));
+  }
+
+  async summarize(filter: SpendFilter): Promise<readonly DaySpend[]> {
+    return this.#database.run(({ spend }) => spend.summarize(filter));
+  }
+
+  async activity(
+    filter: ActivityFilter,
+    groupBy: readonly (Facet | 'day')[],
+    limit: number,
+  ): Promise<readonly Activity[]> {
+    return this.#database.run(({ spend }) => spend.activity(filter, groupBy, limit));
+  }
+
+  async findByUpstreamId(upstreamId: string): Promise<MadeBy | null> {
+    return this.#database.run(({ spend }) => spend.findByUpstreamId(upstreamId));
+  }
+
+  async listModels(): Promise<readonly StoredModel[]> {
+    return this.#database.run(({ models }) => models.list());
+  }
+
+  async putModel(id: string, entry: StoredModel['entry']): Promise<void> {
+    this.#database.run(({ models }) => models.put(id, entry, Date.now()));
+  }
+
+  async deleteModel(id: string): Promise<boolean> {
+    return this.#database.run(({ models }) => models.delete(id));
+  }
+
+  async prune(beforeMs: number): Promise<Pruned> {
+    return this.#database.run(({ spend }) => spend.prune(beforeMs));
+  }
+
+  async close(): Promise<void> {
+    this.#database.close();
   }
 }
 
-// In chunks with a pause after each, so that a question need not wait for the end of a long backlog.
-async function ship(database: Database, to: Position): Promise<Shipped> {
-  let rows = 0;
-  let damaged = 0;
-  for (;;) {
-    const chunk = database.run(({ spend }) => spend.shipChunk(to));
-    rows += chunk.rows;
-    damaged += chunk.damaged;
-    if (chunk.done) return { position: chunk.position, rows, damaged };
-    await new Promise<void>((resolve) => setImmediate(resolve));
-  }
-}
-
-function ask(database: Database, question: Exclude<Question, { name: 'ship' }>): unknown {
-  switch (question.name) {
-    case 'query':
-      return database.run(({ spend }) => spend.query(question.args.filter, question.args.paging));
-    case 'summarize':
-      return database.run(({ spend }) => spend.summarize(question.args));
-    case 'findByUpstreamId':
-      return database.run(({ spend }) => spend.findByUpstreamId(question.args));
-    case 'listModels':
-      return database.run(({ models }) => models.list());
-    case 'putModel':
-      database.run(({ models }) => models.put(question.args.id, question.args.entry, Date.now()));
-      return null;
-    case 'deleteModel':
-      return database.run(({ models }) => models.delete(question.args));
-    case 'close':
-      database.close();
-      return null;
-  }
-}
-
-serve();
+const { file, journal, saltKey } = workerData as SqliteData;
+serveStore((tell) => new SqliteStore({ file, journal, saltKey }, tell));

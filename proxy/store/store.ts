@@ -1,5 +1,5 @@
 // The durable state behind one interface: spend rows, runtime models. Whoever speaks to it must not know which
-// database stands behind; the embedded default is sqlite-store.ts. The request path never waits for it.
+// database stands behind; worker-store.ts opens one. The request path never waits for it.
 import type { SpendRecord } from '../record/record.ts';
 import type { Position } from './segments.ts';
 
@@ -11,8 +11,9 @@ export interface SpendFilter {
   /** With or without dashes, in any case. */
   readonly sessionId?: string;
   readonly endUser?: string;
-  /** The key's user; keys have none yet, so anything but '' finds nothing. */
+  /** The key's user, not the body's; '' finds rows without one. */
   readonly user?: string;
+  readonly team?: string;
   /** The upstream's name. */
   readonly model?: string;
   /** What clients ask for. */
@@ -53,6 +54,40 @@ export interface DaySpend {
   readonly byApiKey: Readonly<Record<string, bigint>>;
 }
 
+/** What activity can be grouped and filtered by, beside the day. `tag` and `session` exclude each other. */
+export type Facet =
+  'apiKeyHash' | 'team' | 'user' | 'endUser' | 'model' | 'modelGroup' | 'provider' | 'tag' | 'session';
+
+/** Which activity is wanted; absent = no condition, a list = any of these, '' = without one. All must hold. */
+export type ActivityFilter = {
+  /** UTC days `YYYY-MM-DD`, both included. */
+  readonly startDay?: string;
+  readonly endDay?: string;
+} & { readonly [F in Facet]?: readonly string[] };
+
+/** Sums of one group of rows. */
+export interface ActivitySums {
+  readonly requests: number;
+  /** Of `requests`, those whose status is failure. */
+  readonly failures: number;
+  /** Of `requests`, those of unknown cost. */
+  readonly unpriced: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  /** As the upstream stated it, else prompt and completion together. */
+  readonly totalTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly reasoningTokens: number;
+  readonly spendPico: bigint;
+}
+
+export interface Activity {
+  /** The value of each facet that was grouped by; '' = without one. A row of two tags stands in both groups. */
+  readonly group: Readonly<Partial<Record<Facet | 'day', string>>>;
+  readonly sums: ActivitySums;
+}
+
 /** Which entry made an upstream object. */
 export interface MadeBy {
   readonly modelId: string | null;
@@ -66,7 +101,17 @@ export interface SpendReader {
   query(filter: SpendFilter, paging: SpendPaging): Promise<SpendPage>;
   /** One entry per day that has rows, oldest first. */
   summarize(filter: SpendFilter): Promise<readonly DaySpend[]>;
-  /** Who made the upstream object with this id (newest row wins), or null. */
+  /**
+   * Daily sums, kept beside the rows and equal to them: a year costs as little as a day. The dearest group first, at
+   * most `limit` of them; an empty `groupBy` gives one group of everything.
+   * @throws RangeError when both `tag` and `session` are asked for, because no sum is kept of the two together
+   */
+  activity(
+    filter: ActivityFilter,
+    groupBy: readonly (Facet | 'day')[],
+    limit: number,
+  ): Promise<readonly Activity[]>;
+  /** Who made the response with this upstream id (newest row wins), or null. Other objects are not looked up. */
   findByUpstreamId(upstreamId: string): Promise<MadeBy | null>;
 }
 
@@ -96,12 +141,25 @@ export interface Shipped {
   readonly damaged: number;
 }
 
+/** What one call of `prune` did. */
+export interface Pruned {
+  /** Rows that were removed. */
+  readonly rows: number;
+  /** Whether none is left that should go. */
+  readonly done: boolean;
+}
+
 export interface Store extends SpendReader, ModelStore {
   /**
    * Takes over everything the journal holds before `to`: rows and the new position in one transaction, so each
    * request id becomes exactly one row. Resolves when that is on the disk. One call at a time.
    */
   ship(to: Position): Promise<Shipped>;
+  /**
+   * Removes rows of whole UTC months that ended before `beforeMs`, a bounded piece per call, so that nothing else
+   * waits long. Daily sums stay, but those by session.
+   */
+  prune(beforeMs: number): Promise<Pruned>;
   /** Idempotent; later calls reject. */
   close(): Promise<void>;
 }

@@ -227,27 +227,13 @@ export class UpstreamConnection implements Seated {
           this.#reader?.onData(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
         if (this.#left > 0) return;
         break;
-      default:
-        end = this.#readChunks(this.#chunks as ChunkedDecoder, bytes, at);
-        if (this.#chunks?.done !== true) return;
+      default: {
+        const chunks = this.#chunks as ChunkedDecoder;
+        end = chunks.push(bytes, at, (data) => this.#reader?.onData(data));
+        if (!chunks.done) return;
+      }
     }
     if (!this.#isOver()) this.#finish(end === bytes.length);
-  }
-
-  /** Hands on the chunks of one read together: single bytes in chunks would cost a write to the client for each. */
-  #readChunks(chunks: ChunkedDecoder, bytes: Buffer, at: number): number {
-    let from = at;
-    let to = at;
-    try {
-      return chunks.push(bytes, at, (data) => {
-        const start = data.byteOffset - bytes.byteOffset;
-        if (to === from) from = to = start;
-        else bytes.copyWithin(to, start, start + data.length);
-        to += data.length;
-      });
-    } finally {
-      if (to > from) this.#reader?.onData(bytes.subarray(from, to));
-    }
   }
 
   /** @param clean nothing followed the answer. */

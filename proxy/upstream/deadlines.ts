@@ -1,4 +1,4 @@
-// The four clocks of every running exchange, on one coarse timer: 10,000 streams cost one walk over a Set per tick
+// The clocks of every running exchange, on one coarse timer: 10,000 streams cost one walk over a Set per tick
 // instead of 10,000 timers that are re-armed at every chunk.
 import { Roster, type Seated } from '../base/roster.ts';
 

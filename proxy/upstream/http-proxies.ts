@@ -17,7 +17,10 @@ export interface HttpProxy {
 }
 
 /** The proxy for an origin (`https://host:port`); null = straight. @throws TypeError for a variable that is no URL */
-export function proxyFor(origin: string, { httpProxy, httpsProxy, noProxy }: ProxyEnvironment): HttpProxy | null {
+export function proxyFor(
+  origin: string,
+  { httpProxy, httpsProxy, noProxy }: ProxyEnvironment,
+): HttpProxy | null {
   const { protocol, hostname, port } = new URL(origin);
   const secure = protocol === 'https:';
   const named = secure ? httpsProxy : httpProxy;
@@ -36,7 +39,9 @@ function parseProxy(text: string, variable: string): HttpProxy {
     host: unbracketed(url.hostname),
     port: url.port === '' ? 80 : Number(url.port),
     authorization:
-      url.username === '' ? '' : `proxy-authorization: Basic ${Buffer.from(credential).toString('base64')}\r\n`,
+      url.username === ''
+        ? ''
+        : `proxy-authorization: Basic ${Buffer.from(credential).toString('base64')}\r\n`,
   };
 }
 

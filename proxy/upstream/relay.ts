@@ -2,6 +2,7 @@
 // backpressure both ways. It observes the bytes on the side and never waits for what it reads there.
 //
 //   dispatch -> connecting -> waiting -> gathering (small answers: one write, cost header) -> outcome, finish()
+//                                     -> holding   (streams until their first token, if asked for)
 //                                     -> flowing   (streams and large answers)             -> outcome, finish()
 //
 // The promise resolves when the last byte is at hand but not yet handed over: the caller settles the spend record
@@ -13,7 +14,9 @@ import { errorEvent, type Family } from '../errors/body.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Reply, ReplyWatcher } from '../http/reply.ts';
 import type { AnswerHead } from '../wire/head.ts';
-import { readResponseHead, type ResponseHead } from '../wire/response-headers.ts';
+import { holdsToken } from '../wire/first-token.ts';
+import { readResponseHead, setHeader, type ResponseHead } from '../wire/response-headers.ts';
+import { overdue, type Phase } from './clocks.ts';
 import type { Deadlines, Watched } from './deadlines.ts';
 import { failureOf } from './failures.ts';
 import type { AnswerReader, UpstreamRequest } from './connection.ts';
@@ -30,6 +33,10 @@ export interface Call extends UpstreamRequest {
   readonly clocks: Clocks;
   /** The first-byte clock of this call, ms (streamed calls have their own). */
   readonly firstByteMs: number;
+  /** The first-token clock of this call, ms; 0 = off, as for all that is not streamed. */
+  readonly firstTokenMs: number;
+  /** Nothing of a stream goes to the client before its first token, so that another upstream can take over. */
+  readonly holdsHead: boolean;
   readonly family: Family;
   /** We asked for the usage event; the client did not. */
   readonly stripUsage: boolean;
@@ -70,6 +77,10 @@ export interface Outcome {
   readonly written: boolean;
   /** `x-<brand>-response-cost` as sent. */
   readonly upstreamCost: string | null;
+  /** The upstream's `Retry-After` as sent. */
+  readonly retryAfter: string | null;
+  /** The body, when nothing has been sent to the client: this answer may still be replaced. Null once something was. */
+  readonly unsent: readonly Buffer[] | null;
   /** Hands over the last byte, or breaks the connection when the answer is broken. `extra`: more headers, if the
    * head is still to be written. Call it once. */
   readonly finish: (extra: readonly string[]) => void;
@@ -81,12 +92,7 @@ const GATHER_BYTES = 262_144;
 const LAST_WORDS_MS = 5_000;
 
 /** Sends `call` and relays the answer to `res`. @throws Fault while nothing has been sent to the client. */
-export function relay(
-  call: Call,
-  reply: Reply,
-  around: Surroundings,
-  own: HeadWriter,
-): Promise<Outcome> {
+export function relay(call: Call, reply: Reply, around: Surroundings, own: HeadWriter): Promise<Outcome> {
   return new Promise((resolve, reject) => new Relay(call, reply, around, own, resolve, reject).start());
 }
 
@@ -101,7 +107,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
   readonly #startedAt: number;
 
   seat = -1; // on the roster of deadlines
-  #phase: 'connecting' | 'waiting' | 'gathering' | 'flowing' | 'ended' = 'connecting';
+  #phase: Phase = 'connecting';
   /** While the exchange with the upstream runs; afterwards its connection may be another one's. */
   #sending: Sending | null = null;
   #head: ResponseHead | null = null;
@@ -165,8 +171,10 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     this.#status = status;
     this.#statusText = text;
     this.#headAt = this.#lastByteAt = this.#mono();
-    this.#tap = tapFor(head, family, stripUsage);
-    if (this.#tap.streams || head.contentType.startsWith('audio/') || tooLong(head.contentLength)) {
+    const { streams } = (this.#tap = tapFor(head, family, stripUsage));
+    const isLarge = head.contentType.startsWith('audio/') || Number(head.contentLength) > GATHER_BYTES;
+    if (this.#call.holdsHead && streams) this.#phase = status < 400 ? 'holding' : 'gathering';
+    else if (streams || isLarge) {
       this.#flow();
       // The first event mostly arrives in the same read as the head; only a lone head is flushed by itself.
       setImmediate(() => {
@@ -181,18 +189,33 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     this.#lastByteAt = now;
     this.#firstByteAt ??= now;
     this.#bytes += bytes.length;
-    const isGathering = this.#phase === 'gathering';
-    const chunk = isGathering || tap.keeps ? Buffer.from(bytes) : bytes; // else valid during this call only
+    const isFlowing = this.#phase === 'flowing';
+    const chunk = !isFlowing || tap.keeps ? Buffer.from(bytes) : bytes; // else valid during this call only
     const pass = tap.push(chunk);
-    if (!isGathering) {
-      if (pass !== null) this.#write(pass);
+    const piece = this.#phase === 'gathering' ? chunk : pass;
+    if (isFlowing) {
+      if (piece !== null) this.#write(piece);
       return;
     }
-    this.#gathered.push(chunk);
-    if (this.#bytes <= GATHER_BYTES) return;
+    if (piece !== null) this.#gathered.push(piece);
+    if (this.#phase === 'holding') {
+      if (tap.failed) {
+        const sending = this.#sending;
+        this.#end('upstream_error', null);
+        sending?.destroy(); // nothing of worth follows an error event
+        return;
+      }
+      // What is compressed cannot be told from a token.
+      if (piece !== null && (tap.opaque || holdsToken(piece, this.#call.family))) this.#release();
+    }
+    if (this.#bytes > GATHER_BYTES) this.#release();
+  }
+
+  /** What was kept so far goes out, and all that follows as it comes. */
+  #release(): void {
     const sofar = this.#gathered;
     this.#gathered = [];
-    this.#flow();
+    if (this.#phase !== 'flowing') this.#flow();
     for (const piece of sofar) this.#write(piece);
   }
 
@@ -203,6 +226,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     const rest = tap.end();
     // A held half event of an incomplete stream stays here: the error event must not follow half a line.
     if (rest !== null && this.#phase === 'flowing' && tap.terminal) this.#write(rest);
+    if (rest !== null && this.#phase === 'holding') this.#gathered.push(rest);
     const decoded = tap.decoded();
     if (decoded === null) this.#judge(tap);
     else void decoded.then(() => this.#judge(tap));
@@ -215,7 +239,9 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
       this.#end(this.#status >= 400 || tap.failed ? 'upstream_error' : 'complete', null);
     } else if (tap.streams) {
       const text = 'The stream of the upstream ended without its terminal event; the answer is not complete.';
-      this.#end('truncated', new Fault('stream_truncated', text));
+      const fault = new Fault('stream_truncated', text);
+      if (this.#phase === 'holding') this.#refuse(fault);
+      else this.#end('truncated', fault);
     } else this.#end('truncated', null); // handed on as it came: the client's parser will refuse it
   }
 
@@ -232,32 +258,10 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     } else this.#fail(failureOf(error, this.#call.apiBase, this.#phase !== 'connecting'), 'upstream_error');
   }
 
-  /** The four clocks. */
   check(now: number): void {
-    const { clocks, firstByteMs, apiBase } = this.#call;
-    const over = (limitMs: number, since: number): boolean => limitMs > 0 && now - since > limitMs;
-    if (over(clocks.totalMs, this.#startedAt)) {
-      this.#time('total_timeout', `The answer of ${apiBase} was not complete within ${clocks.totalMs} ms.`);
-    } else if (this.#phase === 'connecting' && over(clocks.connectMs, this.#startedAt)) {
-      this.#time(
-        'connect_timeout',
-        `No connection to the upstream ${apiBase} within ${clocks.connectMs} ms.`,
-      );
-    } else if (this.#phase === 'waiting' && over(firstByteMs, this.#sentAt)) {
-      this.#time('first_byte_timeout', `The upstream ${apiBase} sent no answer within ${firstByteMs} ms.`);
-    } else if (this.#head !== null && !this.#paused && over(clocks.idleMs, this.#lastByteAt)) {
-      this.#time(
-        'idle_timeout',
-        `The upstream ${apiBase} fell silent for ${clocks.idleMs} ms within its answer.`,
-      );
-    }
-  }
-
-  #time(
-    code: 'connect_timeout' | 'first_byte_timeout' | 'idle_timeout' | 'total_timeout',
-    text: string,
-  ): void {
-    this.#fail(new Fault(code, text), 'timeout');
+    const silentSince = this.#head === null || this.#paused ? Infinity : this.#lastByteAt;
+    const fault = overdue(this.#call, this.#phase, now, this.#startedAt, this.#sentAt, silentSince);
+    if (fault !== null) this.#fail(fault, 'timeout');
   }
 
   #flow(): void {
@@ -311,11 +315,13 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
   #fail(fault: Fault, end: 'truncated' | 'timeout' | 'upstream_error'): void {
     const sending = this.#sending;
     if (this.#phase === 'flowing') this.#end(end === 'upstream_error' ? 'truncated' : end, fault);
-    else {
-      this.#leave();
-      this.#reject(fault);
-    }
+    else this.#refuse(fault);
     sending?.destroy();
+  }
+
+  #refuse(fault: Fault): void {
+    this.#leave();
+    this.#reject(fault);
   }
 
   #leave(): void {
@@ -340,6 +346,8 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
       upstreamCallId: this.#head?.callId ?? null,
       written: this.#written,
       upstreamCost: this.#head?.cost ?? null,
+      retryAfter: this.#head?.retryAfter ?? null,
+      unsent: flowing ? null : this.#gathered,
       finish: (extra) => this.#finish(end, flowing, fault, extra),
     });
     const decoded = tap === null ? null : tap.decoded();
@@ -349,15 +357,20 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
 
   #finish(end: RelayEnd, flowing: boolean, fault: Fault | null, extra: readonly string[]): void {
     const reply = this.#reply;
+    const streams = this.#tap?.streams === true;
     if (end === 'client_gone' || reply.destroyed) return;
-    if (!flowing) {
+    if (!flowing && streams && this.#status < 400) {
+      this.#writeHead(extra);
+      for (const piece of this.#gathered) reply.write(piece);
+      reply.end();
+    } else if (!flowing) {
       const body =
         this.#gathered.length === 1 ? (this.#gathered[0] as Buffer) : Buffer.concat(this.#gathered);
       const bodiless = this.#status === 204 || this.#status === 304;
       this.#writeHead(bodiless ? extra : ['content-length', String(body.length), ...extra]);
       reply.end(body);
     } else if (fault === null) reply.end(this.#held);
-    else if ((this.#tap as Tap).streams && !(this.#tap as Tap).opaque) {
+    else if (streams && this.#tap?.opaque === false) {
       const cut = setTimeout(() => reply.destroy(), LAST_WORDS_MS).unref();
       reply.write(errorEvent(fault, this.#call.family), () => {
         clearTimeout(cut);
@@ -365,18 +378,4 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
       });
     } else reply.destroy();
   }
-}
-
-function tooLong(contentLength: string | null): boolean {
-  return contentLength !== null && Number(contentLength) > GATHER_BYTES;
-}
-
-function setHeader(list: string[], name: string, value: string): void {
-  for (let i = 0; i < list.length; i += 2) {
-    if (list[i] === name) {
-      list[i + 1] = value;
-      return;
-    }
-  }
-  list.push(name, value);
 }

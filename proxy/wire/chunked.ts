@@ -5,10 +5,24 @@ import { Buffer } from 'node:buffer';
 import { GrowingBytes } from './growing-bytes.ts';
 import { BadMessage, readFields } from './head.ts';
 
-/** Takes the decoded bytes: a view of what was pushed, valid during the call only. */
+/** Takes decoded bytes, of several small chunks at once: a view of what was pushed, valid during the call only. */
 export type ChunkSink = (data: Buffer) => void;
 
-const State = { size: 0, extension: 1, sizeEnd: 2, data: 3, dataCr: 4, dataLf: 5, trailer: 6, done: 7 } as const;
+/** Chunks up to this size are moved together. One-byte chunks would else cost 50 times as much per byte as large ones. */
+const SMALL_BYTES = 1_024;
+/** Below this a loop moves bytes faster than the engine's call. */
+const FEW_BYTES = 32;
+
+const State = {
+  size: 0,
+  extension: 1,
+  sizeEnd: 2,
+  data: 3,
+  dataCr: 4,
+  dataLf: 5,
+  trailer: 6,
+  done: 7,
+} as const;
 
 const LF = 10;
 const CR = 13;
@@ -31,8 +45,25 @@ export class ChunkedDecoder {
     return this.#state === State.done;
   }
 
-  /** Decodes from `at`. @returns the offset behind what belongs to this body. @throws BadMessage */
+  /**
+   * Decodes from `at`; bytes of small chunks are moved within `bytes`.
+   * @returns the offset behind what belongs to this body. @throws BadMessage
+   */
   push(bytes: Buffer, at: number, sink: ChunkSink): number {
+    const flush = (): void => {
+      const { from, to } = ready;
+      ready.from = ready.to = -1;
+      if (from < to) sink(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to));
+    };
+    const ready = { from: -1, to: -1 };
+    try {
+      return this.#decode(bytes, at, ready, flush);
+    } finally {
+      flush(); // also what came before something malformed
+    }
+  }
+
+  #decode(bytes: Buffer, at: number, ready: { from: number; to: number }, flush: () => void): number {
     let i = at;
     while (i < bytes.length) {
       switch (this.#state) {
@@ -48,8 +79,15 @@ export class ChunkedDecoder {
           break;
         case State.data: {
           const end = Math.min(bytes.length, i + this.#left);
-          sink(i === 0 && end === bytes.length ? bytes : bytes.subarray(i, end));
           this.#left -= end - i;
+          if (ready.from < 0 || end - i > SMALL_BYTES) {
+            flush();
+            ready.from = i;
+            ready.to = end;
+          } else {
+            move(bytes, ready.to, i, end);
+            ready.to += end - i;
+          }
           if (this.#left === 0) this.#state = State.dataCr;
           i = end;
           break;
@@ -101,7 +139,8 @@ export class ChunkedDecoder {
       }
       this.#extensionBytes += 1;
       if (code < 32 ? code !== 9 : code === 127) throw new BadMessage('A chunk extension is malformed.');
-      if (this.#extensionBytes > MOST_EXTENSION_BYTES) throw new BadMessage('The chunk extensions are too long.');
+      if (this.#extensionBytes > MOST_EXTENSION_BYTES)
+        throw new BadMessage('The chunk extensions are too long.');
     }
     return bytes.length;
   }
@@ -128,6 +167,12 @@ export class ChunkedDecoder {
 
 function expect(code: number | undefined, wanted: number): void {
   if (code !== wanted) throw new BadMessage('A chunk does not end where its size says.');
+}
+
+/** Moves `[from, end)` back to `to`. */
+function move(bytes: Buffer, to: number, from: number, end: number): void {
+  if (end - from > FEW_BYTES) bytes.copyWithin(to, from, end);
+  else for (let i = from; i < end; i += 1) bytes[to++] = bytes[i] as number;
 }
 
 function hexOf(code: number): number {

@@ -254,7 +254,11 @@ function shown(name: string): string {
  * @throws RangeError when a value holds the boundary; TypeError when a field is appended that is there
  */
 export function spliceMultipart(body: Buffer, peeked: PeekedForm, edits: readonly FormEdit[]): Buffer {
-  if (edits.length === 0) return body;
+  return edits.length === 0 ? body : applyCuts(body, formCutsOf(peeked, edits));
+}
+
+/** The cuts that `edits` come to. @throws RangeError, TypeError as `spliceMultipart` */
+export function formCutsOf(peeked: PeekedForm, edits: readonly FormEdit[]): Cut[] {
   const cuts: Cut[] = [];
   const appended: string[] = [];
   for (const edit of edits) {
@@ -274,5 +278,5 @@ export function spliceMultipart(body: Buffer, peeked: PeekedForm, edits: readonl
     }
   }
   if (appended.length > 0) cuts.push({ start: peeked.closing, end: peeked.closing, insert: appended });
-  return applyCuts(body, cuts);
+  return cuts;
 }

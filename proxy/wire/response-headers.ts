@@ -12,6 +12,7 @@ export interface ResponseHead {
   readonly cost: string | null;
   /** `x-<brand>-call-id`, else `x-request-id`. */
   readonly callId: string | null;
+  readonly retryAfter: string | null;
 }
 
 const text = (value: Buffer | string): string =>
@@ -34,6 +35,7 @@ export function readResponseHead(
   let cost: string | null = null;
   let callId: string | null = null;
   let requestId: string | null = null;
+  let retryAfter: string | null = null;
   let listed: string | null = null;
   for (let i = 0; i < raw.length; i += 2) {
     const name = text(raw[i] as Buffer).toLowerCase();
@@ -54,6 +56,9 @@ export function readResponseHead(
       case 'x-request-id':
         requestId = value;
         break;
+      case 'retry-after':
+        retryAfter = value;
+        break;
       default:
         // Which origins may read an answer is this proxy's to say (off unless configured), not the upstream's.
         if (HOP_BY_HOP.has(name) || name === 'alt-svc' || name.startsWith('access-control-')) continue;
@@ -67,7 +72,7 @@ export function readResponseHead(
     else pass.push(name, value);
   }
   if (listed !== null && !/^(keep-alive|close)$/i.test(listed)) dropListed(pass, listed);
-  return { pass, contentType, contentLength, contentEncoding, cost, callId: callId ?? requestId };
+  return { pass, contentType, contentLength, contentEncoding, cost, callId: callId ?? requestId, retryAfter };
 }
 
 function dropListed(pass: string[], connection: string): void {
@@ -75,4 +80,15 @@ function dropListed(pass: string[], connection: string): void {
   for (let i = pass.length - 2; i >= 0; i -= 2) {
     if (names.has(pass[i] as string)) pass.splice(i, 2);
   }
+}
+
+/** Sets one header of a flat list, in place. `name` is lower-case. */
+export function setHeader(list: string[], name: string, value: string): void {
+  for (let i = 0; i < list.length; i += 2) {
+    if (list[i] === name) {
+      list[i + 1] = value;
+      return;
+    }
+  }
+  list.push(name, value);
 }

@@ -209,6 +209,7 @@ t.test('the values of the replaced chart are taken as they are', { skip: NO_HELM
   ]);
   t.equal(at(env.get('SSL_VERIFY'), 'value'), 'true', 'a variable is text');
   t.equal(at(env.get('THROUGHLINE_LOG_LEVEL'), 'value'), 'info');
+  t.equal(at(env.get('THROUGHLINE_WORKERS'), 'value'), '2', 'numWorkers is workers');
   t.equal(at(get('Deployment'), 'spec', 'replicas'), 2);
   t.same(at(get('Deployment'), 'spec', 'template', 'metadata', 'annotations'), {
     'checksum/credentials': 'abc',
@@ -304,6 +305,7 @@ t.test('what is off by default comes with its switch', { skip: NO_HELM }, (t) =>
     valueFrom: { secretKeyRef: { name: 'external-gw-keys', key: 'gateway' } },
   });
   t.equal(at(env.get('THROUGHLINE_LOG_LEVEL'), 'value'), 'warn');
+  t.equal(at(env.get('THROUGHLINE_WORKERS'), 'value'), 'auto');
   t.equal(at(pod, 'serviceAccountName'), 'gateway-runner');
   t.same(at(container, 'lifecycle', 'preStop', 'exec', 'command'), ['sleep', '15']);
   t.match(pod, {
@@ -377,5 +379,15 @@ t.test('the drain follows the grace period, and a stated drain must fit it', { s
   const { ok, err } = helm('template', CHART, '--kube-version', '1.31.0', '--set', `${stated}=626`);
   t.notOk(ok);
   t.match(err, /drain_seconds is 626, .* raise terminationGracePeriodSeconds to 661/);
+  t.end();
+});
+
+t.test('the URL of a database comes from its Secret, and from nowhere else', { skip: NO_HELM }, (t) => {
+  t.notOk(show().env.has('DATABASE_URL'));
+  const refOf = (...args: readonly string[]): unknown =>
+    at(show(...args).env.get('DATABASE_URL'), 'valueFrom', 'secretKeyRef');
+  const named = ['--set', 'databaseSecretName=pg'];
+  t.same(refOf(...named), { name: 'pg', key: 'DATABASE_URL' });
+  t.same(refOf(...named, '--set', 'databaseSecretKey=url'), { name: 'pg', key: 'url' });
   t.end();
 });

@@ -27,6 +27,8 @@ t.test('values that cannot work are refused before anything is installed', { ski
     [['image.tagg=1'], /image: Additional property tagg is not allowed/],
     [['service.port=http'], /service\.port: Invalid type/],
     [['logLevel=loud'], /logLevel/],
+    [['workers=many'], /workers/],
+    [['workers=0'], /workers/],
     [
       ['terminationGracePeriodSeconds=5'],
       /terminationGracePeriodSeconds: Must be greater than or equal to 30/,

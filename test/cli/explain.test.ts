@@ -175,6 +175,42 @@ t.test('each header has the rule that forwarded, stamped, replaced or dropped it
   t.match(told.text, /session {4}session-1 \(x-litellm-session-id\)/);
 });
 
+t.test('of a group the order for a session is shown, and it is the one that serves', async (t) => {
+  const group = await startRig(t, {
+    config: (demo) => {
+      const entry = (name: string, path: string, more = ''): string =>
+        `  - { model_name: ${name}, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}${path}"${more} } }\n`;
+      return (
+        `model_list:\n${entry('g', '/last')}${entry('g', '/one', ', order: 1')}${entry('g', '/two', ', order: 1, weight: 2')}` +
+        `${entry('backup', '')}general_settings: { master_key: ${KEY} }\nrouter_settings: { default_fallbacks: [backup] }\n`
+      );
+    },
+  });
+  const first = new Set<string>();
+  for (let i = 0; i < 40; i += 1) {
+    const { text } = await explained(group.configPath, [
+      '--model',
+      'g',
+      '--header',
+      `x-litellm-session-id: s${i}`,
+    ]);
+    const order = [...text.matchAll(/^ {2}\d +(\S+), id/gm)].map(([, base]) => base);
+    const body = { model: 'g', messages: MESSAGES };
+    const answer = await send(group.url, 'POST', '/v1/chat/completions', body, {
+      'x-litellm-session-id': `s${i}`,
+    });
+    t.match(text, /^entries of g, by order and session$/m);
+    t.equal(answer.headers['x-litellm-model-api-base'], order[0]);
+    t.match(order, [/one|two/, /one|two/, /last/]);
+    t.match(text, /, weight 2, order 1\n/);
+    t.match(text, /^ {2}then {7}backup$/m);
+    first.add(order[0] ?? '');
+  }
+  t.equal(first.size, 2);
+  const { text } = await explained(group.configPath, ['--model', 'g']);
+  t.match(text, /^entries of g, by order and simple-shuffle; one order of many$/m);
+});
+
 t.test('a refusal is explained, too, and nothing is sent', async (t) => {
   const before = rig.demo.seen.length;
   const unknown = await explained(rig.configPath, ['--model', 'prox']);

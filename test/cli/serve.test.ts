@@ -37,7 +37,7 @@ function systemProgram(name: string): string | null {
 t.test('flags of the proxy that is replaced are passed over, each with a word', async (t) => {
   const dir = folder(t);
   const foreign = [
-    '--num_workers',
+    '--keepalive_timeout',
     '4',
     '--use_v2_migration_resolver',
     '--detailed_debug',
@@ -48,7 +48,12 @@ t.test('flags of the proxy that is replaced are passed over, each with a word', 
   proxy.kill('SIGTERM');
   const { code, err } = await proxy.ended;
   t.equal(code, 0);
-  for (const flag of ['--num_workers', '--use_v2_migration_resolver', '--detailed_debug', '--telemetry']) {
+  for (const flag of [
+    '--keepalive_timeout',
+    '--use_v2_migration_resolver',
+    '--detailed_debug',
+    '--telemetry',
+  ]) {
     t.match(err, new RegExp(`^${flag} has no effect here$`, 'm'));
   }
 });

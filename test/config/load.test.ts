@@ -52,6 +52,11 @@ const entry = (more: readonly string[] = [], rest: readonly string[] = []): stri
     '',
   ].join('\n');
 
+const SAMPLE_VALUES: Readonly<Record<string, string>> = {
+  GATEWAY_URL: 'https://gateway.example.com',
+  DATABASE_URL: 'postgresql://name:sk-sample@db.example.com/throughline',
+};
+
 t.test('every sample loads in its stated environment', async (t) => {
   const folder = join(import.meta.dirname, '../../config/samples');
   for (const name of readdirSync(folder)) {
@@ -60,9 +65,7 @@ t.test('every sample loads in its stated environment', async (t) => {
     const needs = [...(/# Needs: ([\s\S]*?)\.\n/.exec(text)?.[1] ?? '').matchAll(/[A-Z_]{3,}/g)].map(
       (match) => match[0],
     );
-    const env = Object.fromEntries(
-      needs.map((key) => [key, key.endsWith('URL') ? 'https://gateway.example.com' : 'sk-sample']),
-    );
+    const env = Object.fromEntries(needs.map((key) => [key, SAMPLE_VALUES[key] ?? 'sk-sample']));
     const loaded = loadConfig(join(folder, name), env);
     t.ok(loaded.ok, `${name} ${texts(loaded).join('\n')}`);
     const warnings = texts(loaded).length;
@@ -162,6 +165,7 @@ t.test('each clock is the entry’s, else the default of all entries', async (t)
     firstByteMs: 600_000,
     streamFirstByteMs: 600_000,
     idleMs: 600_000,
+    firstTokenMs: 0,
     totalMs: 3_600_000,
   };
   t.strictSame(only(load(t, entry())).clocks, dflt);
@@ -180,6 +184,7 @@ t.test('each clock is the entry’s, else the default of all entries', async (t)
     'router_settings:',
     '  timeout: 40',
     '  stream_timeout: 50',
+    '  ttft_timeout: 30',
     '  default_litellm_params: {idle_timeout: 60, total_timeout: 70}',
   ];
   t.strictSame(only(load(t, entry([], router))).clocks, {
@@ -187,6 +192,7 @@ t.test('each clock is the entry’s, else the default of all entries', async (t)
     firstByteMs: 40_000,
     streamFirstByteMs: 50_000,
     idleMs: 60_000,
+    firstTokenMs: 30_000,
     totalMs: 70_000,
   });
   t.match(only(load(t, entry(['stream_timeout: 5'], router))).clocks, {
@@ -440,11 +446,11 @@ t.test('what cannot be read is told apart', async (t) => {
 });
 
 t.test('a key without effect is warned about once, however many entries carry it', async (t) => {
-  const item = entry(['drop_params: true', 'num_retries: 2']).replace('model_list:\n', '');
+  const item = entry(['drop_params: true', 'max_retries: 2']).replace('model_list:\n', '');
   const snapshot = load(t, `model_list:\n${item.repeat(50)}`);
   t.strictSame(
     snapshot.warnings.map((issue) => issue.path),
-    ['model_list[0].litellm_params.drop_params', 'model_list[0].litellm_params.num_retries'],
+    ['model_list[0].litellm_params.drop_params', 'model_list[0].litellm_params.max_retries'],
   );
 });
 
@@ -480,7 +486,7 @@ t.test('settings reach the units the server reads', async (t) => {
 t.test(
   'whatever stands at whatever place, loading answers with issues or a snapshot and shows no secret',
   async (t) => {
-    const env = { MASTER_KEY: 'sk-m', GATEWAY_KEY: 'sk-g', TENANT: 'sk-t' };
+    const env = { MASTER_KEY: 'sk-m', GATEWAY_KEY: 'sk-g', TENANT: 'sk-t', ...SAMPLE_VALUES };
     const loaded = loadConfig(join(import.meta.dirname, '../../config/samples/full.yaml'), env);
     if (!loaded.ok) throw new Error('must load');
     const plain = plainOf(loaded.source.tree);

@@ -80,10 +80,10 @@ t.test('an empty file gets every default', async (t) => {
 t.test('the keys of the dialect that matter to nobody here are known', async (t) => {
   const inertAt = (section: string, key: string): boolean =>
     isInert(SCHEMA.properties?.[section]?.properties?.[key]);
-  for (const key of ['drop_params', 'fallbacks', 'cache_params', 'success_callback'])
+  for (const key of ['drop_params', 'modify_params', 'cache_params', 'success_callback'])
     t.ok(inertAt('litellm_settings', key), key);
-  for (const key of ['database_url', 'alerting', 'custom_auth']) t.ok(inertAt('general_settings', key), key);
-  for (const key of ['routing_strategy', 'num_retries', 'redis_host'])
+  for (const key of ['database_type', 'alerting', 'custom_auth']) t.ok(inertAt('general_settings', key), key);
+  for (const key of ['enable_pre_call_checks', 'max_retries', 'redis_host'])
     t.ok(inertAt('router_settings', key), key);
   for (const key of ['mcp_servers', 'guardrails', 'files_settings'])
     t.ok(isInert(SCHEMA.properties?.[key]), key);

@@ -119,7 +119,7 @@ t.test(
 t.test('serve: requests go on and are counted at risk until there is room', { skip }, async (t) => {
   const disk = smallDisk(t);
   const { ledger, events } = await ledgerOf(t, disk.dataDir);
-  ledger.reconfigure({ ...SETTINGS, whenUnwritable: 'serve' });
+  ledger.reconfigure({ ...SETTINGS, whenUnwritable: 'serve' }, null);
   disk.fill();
   for (let n = 0; n < 20; n++) await ledger.begin(beginOf(`id-${n}`));
   for (let n = 0; n < 15; n++) await ledger.settle(settleOf(beginOf(`id-${n}`)));

@@ -1,4 +1,4 @@
-// The four clocks of an upstream call, each against an upstream that makes it run out, and the client's own.
+// The clocks of an upstream call, each against an upstream that makes it run out, and the client's own.
 import { connect } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';

@@ -128,7 +128,11 @@ t.test('the proxy serves every route that docs/endpoints.md names', async (t) =>
 });
 
 t.test('docs/operating.md explains every metric, and none that is not there', (t) => {
-  const source = new Set(read('proxy/observe/metrics.ts').match(/(?<=')throughline_[a-z_]+(?=')/g));
+  const source = new Set(
+    ['metrics', 'worker-figures'].flatMap(
+      (name) => read(`proxy/observe/${name}.ts`).match(/(?<=')throughline_[a-z_]+(?=')/g) ?? [],
+    ),
+  );
   const table = read('docs/operating.md').match(/^\| `throughline_[^|]*\|/gm) ?? [];
   const explained = new Set(table.join('').match(/throughline_[a-z_]+/g));
   t.same([...explained].sort(), [...source].sort());

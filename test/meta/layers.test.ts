@@ -14,16 +14,19 @@ const ROOMS: readonly (readonly string[])[] = [
   ['proxy/errors'],
   ['proxy/wire'],
   ['proxy/record'],
+  ['proxy/routing'],
   ['proxy/observe', 'proxy/store'],
   ['proxy/ledger'],
   ['proxy/http'],
   ['proxy/upstream'],
   ['proxy/model-list.ts'],
+  ['proxy/siblings.ts'],
   ['proxy/live.ts'],
   ['proxy/changes.ts'],
   ['proxy/request'],
   ['proxy/routes'],
-  ['proxy/server.ts', 'proxy/watch.ts'],
+  ['proxy/server.ts', 'proxy/watch.ts', 'proxy/health-checks.ts'],
+  ['proxy/workers'],
   ['proxy/gateway.ts'],
   ['proxy/cli'],
   ['proxy/main.ts'],
@@ -33,6 +36,7 @@ const DEMO = 'proxy/demo';
 
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config'],
+  'js-yaml': ['config'],
   ajv: ['config'],
   '@pydantic/genai-prices': ['config'],
   'json-schema-to-typescript': ['config/generate.ts'],
@@ -40,8 +44,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   pino: ['proxy/observe'],
   'prom-client': ['proxy/observe'],
   'node:sqlite': ['proxy/store'],
+  pg: ['proxy/store'],
 };
-
 
 function filesBelow(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
@@ -141,7 +145,8 @@ t.test('a third-party package is imported by its owner only', (t) => {
 });
 
 t.test('no file is longer than 400 lines', (t) => {
-  const long = [...TEXT].filter(([, text]) => text.split('\n').length > 400).map(([file]) => file);
+  const written = [...TEXT].filter(([file]) => file !== 'config/gateway-file.ts'); // that one is generated
+  const long = written.filter(([, text]) => text.split('\n').length > 400).map(([file]) => file);
   t.same(long, []);
   t.end();
 });

@@ -7,7 +7,7 @@ import { check } from '../../proxy/cli/check.ts';
 import { explain } from '../../proxy/cli/explain.ts';
 import type { Terminal } from '../../proxy/cli/terminal.ts';
 import type { DemoGateway } from '../../proxy/demo/gateway.ts';
-import { ConfigRefused } from '../../proxy/gateway.ts';
+import { ConfigRefused } from '../../proxy/errors/cannot-start.ts';
 import { folder, ROOT } from '../support/cli.ts';
 import { raw, send, startRig, type Answer, type Rig } from '../support/rig.ts';
 

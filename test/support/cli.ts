@@ -1,12 +1,14 @@
 // The real program as a child process: what an operator runs, with its exit codes and its two streams. Its environment
 // is empty unless a test says otherwise, so that no key of the machine can make a test pass.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'proxy', 'main.ts');
+/** The launcher's own: a start from sources takes 0.4 s of CPU less with it. */
+const CACHE = join(ROOT, 'node_modules', '.cache', 'throughline');
 /** Longest time that a line or an end is waited for. */
 const PATIENCE_MS = 20_000;
 
@@ -40,7 +42,7 @@ export interface Cli {
 /** Starts the program; killed with the test. */
 export function startCli(t: Teardown, args: readonly string[], options: CliOptions = {}): Cli {
   const [file, ...before] = options.command ?? [process.execPath, MAIN];
-  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', ...options.env };
+  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', NODE_COMPILE_CACHE: CACHE, ...options.env };
   const child = spawn(file, [...before, ...args], {
     cwd: options.cwd ?? tmpdir(),
     env,
@@ -120,6 +122,20 @@ export async function serveCli(
   const cli = startCli(t, args, options);
   const [, url = '', port = ''] = await cli.said(/serves \d+ models on (http:\/\/127\.0\.0\.1:(\d+))\n/);
   return { ...cli, url, port: Number(port) };
+}
+
+/** Process ids of the workers of a supervisor. */
+export function workersOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+
+/** Whether a process is there and not merely waiting to be reaped. */
+export function runs(pid: number): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+  } catch {
+    return false;
+  }
 }
 
 /** A folder that is removed with the test. */

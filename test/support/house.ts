@@ -13,10 +13,14 @@ import type { Incoming } from '../../proxy/http/incoming.ts';
 import { Listener } from '../../proxy/http/listener.ts';
 import type { Reply } from '../../proxy/http/reply.ts';
 import { openLedger } from '../../proxy/ledger/ledger.ts';
-import { Live, VERSION, type House } from '../../proxy/live.ts';
+import { Live, VERSION, type House, type Target } from '../../proxy/live.ts';
 import { openLog } from '../../proxy/observe/logger.ts';
 import { Metrics } from '../../proxy/observe/metrics.ts';
 import { openExchange, type Exchange } from '../../proxy/request/exchange.ts';
+import { noSiblings } from '../../proxy/siblings.ts';
+import { EntryStates } from '../../proxy/routing/entry-state.ts';
+import { RetryBudget } from '../../proxy/routing/retry-budget.ts';
+import { groupOf, type Picked } from '../../proxy/request/pick.ts';
 import { Deadlines } from '../../proxy/upstream/deadlines.ts';
 import { Pools } from '../../proxy/upstream/pools.ts';
 import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
@@ -55,8 +59,11 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     ledger,
     log: openLog('silent').log,
     metrics,
+    siblings: noSiblings(ledger, metrics),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
+    entries: new EntryStates(),
+    budget: new RetryBudget(),
     pools,
     catalogue: new Catalogue(),
     random,
@@ -66,6 +73,12 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
 /** One configuration in service. */
 export function liveOf(t: Test, yaml: string, house: House): Live {
   return new Live(snapshotOf(t, yaml), house, registryNames());
+}
+
+/** The call to the first entry of a name. @throws Fault as `groupOf` */
+export function firstOf(live: Live, model: string): Picked {
+  const group = groupOf(live, model);
+  return group.picked(group.entries[0] as Target);
 }
 
 export interface Sent {

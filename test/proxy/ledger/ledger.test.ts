@@ -44,6 +44,7 @@ t.test(
       shipped: 1,
       recovered: 0,
       damaged: 0,
+      removed: 0,
       storeReachable: true,
     });
     t.equal(statSync(dataDir).isDirectory(), true);
@@ -52,7 +53,7 @@ t.test(
 
 t.test('the readers need no flush: summaries and look-ups see what was settled before', async (t) => {
   const { ledger } = await ledgerOf(t, tempDir(t));
-  void ledger.settle(settleOf(beginOf('id-1'), { upstreamId: 'resp_1' }));
+  void ledger.settle(settleOf(beginOf('id-1', { callType: 'aresponses' }), { upstreamId: 'resp_1' }));
   t.match(await ledger.reader.findByUpstreamId('resp_1'), { modelId: 'deployment-1', modelGroup: 'smart' });
   void ledger.settle(settleOf(beginOf('id-2')));
   t.match(await ledger.reader.summarize({}), [{ day: '2025-10-09', requests: 2, spendPico: 2_500_000_000n }]);

@@ -15,6 +15,7 @@ const FIGURES: LedgerFigures = {
   shipped: 5,
   recovered: 6,
   damaged: 7,
+  removed: 9,
 };
 
 const record = (more: Partial<SpendRecord>): SpendRecord => settleOf(beginOf('id'), more);
@@ -47,6 +48,7 @@ t.test('figures of the ledger are read at each scrape', async (t) => {
     'throughline_spend_rows_shipped_total 5',
     'throughline_spend_rows_recovered_total 6',
     'throughline_journal_damaged_lines_total 7',
+    'throughline_spend_rows_removed_total 9',
     `throughline_build_info{version="1.2.3",node="${process.versions.node}"} 1`,
   ]);
   figures = { ...FIGURES, writable: false, rowsAtRisk: 100, storeReachable: false, written: 44 };
@@ -119,12 +121,14 @@ t.test('refusals and reloads are counted, and one version is the served one', as
   );
   metrics.rejected('invalid_api_key');
   metrics.rejected('invalid_api_key');
-  metrics.reloaded('applied', 'aaa');
-  metrics.reloaded('refused', 'aaa');
+  metrics.serving('aaa');
+  metrics.reloaded('applied');
+  metrics.reloaded('refused');
   let lines = await linesOf(metrics);
   t.ok(lines.includes('throughline_rejected_total{code="invalid_api_key"} 2'));
   t.ok(lines.includes('throughline_config_last_reload_successful 0'));
-  metrics.reloaded('applied', 'bbb');
+  metrics.serving('bbb');
+  metrics.reloaded('applied');
   lines = await linesOf(metrics);
   t.ok(lines.includes('throughline_config_reloads_total{result="applied"} 2'));
   t.ok(lines.includes('throughline_config_last_reload_successful 1'));

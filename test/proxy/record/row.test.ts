@@ -63,6 +63,7 @@ t.test('a complete record becomes a row of the dialect with our columns after it
     request_bytes: 1234,
     response_bytes: 4321,
     attempts: 1,
+    attempt_log: [],
     end_reason: 'complete',
     http_status: 200,
     error_source: null,

@@ -5,11 +5,10 @@ import { Fault } from '../../../proxy/errors/fault.ts';
 import type { SpendRecord } from '../../../proxy/record/record.ts';
 import { BY_ID, ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoints.ts';
 import { unidentified } from '../../../proxy/request/identity.ts';
-import { pick } from '../../../proxy/request/pick.ts';
 import { beginOf, settleFault, settleOf } from '../../../proxy/request/recording.ts';
 import type { Outcome } from '../../../proxy/upstream/relay.ts';
 import { NOTHING_READ } from '../../../proxy/upstream/tap.ts';
-import { exchangeOf, houseOf, liveOf } from '../../support/house.ts';
+import { exchangeOf, firstOf, houseOf, liveOf } from '../../support/house.ts';
 
 const MODELS = `
 model_list:
@@ -32,6 +31,8 @@ const OUTCOME: Outcome = {
   upstreamCallId: null,
   written: true,
   upstreamCost: null,
+  retryAfter: null,
+  unsent: null,
   finish: () => undefined,
 };
 
@@ -52,11 +53,11 @@ async function recorder(t: Test): Promise<Recorder> {
       identity: unidentified(x.headers, 'litellm'),
       stream: false,
       requestBytes: 3,
-      picked: model === '' ? null : pick(live, model),
+      picked: model === '' ? null : firstOf(live, model),
     });
   return {
     settled: (outcome, model = 'm', endpoint = CHAT) =>
-      settleOf(x, begin(model), endpoint, pick(live, model), { ...OUTCOME, ...outcome }),
+      settleOf(x, begin(model), endpoint, firstOf(live, model), { ...OUTCOME, ...outcome }),
     faulted: (code, reached) => settleFault(x, begin(reached ? 'm' : ''), new Fault(code, 'text'), reached),
   };
 }
@@ -146,7 +147,13 @@ t.test('every fault has its end, and costs nothing unless the upstream may have 
     ends.set(row.endReason, end.add(code));
   }
   const listed = (end: string): string[] => [...(ends.get(end) ?? [])].toSorted();
-  t.same(listed('timeout'), ['connect_timeout', 'first_byte_timeout', 'idle_timeout', 'total_timeout']);
+  t.same(listed('timeout'), [
+    'connect_timeout',
+    'first_byte_timeout',
+    'first_token_timeout',
+    'idle_timeout',
+    'total_timeout',
+  ]);
   t.same(listed('upstream_broken'), [
     'stream_broken',
     'stream_truncated',

@@ -2,10 +2,9 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { readAsk } from '../../../proxy/request/ask.ts';
 import { ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoints.ts';
-import { pick } from '../../../proxy/request/pick.ts';
 import { shape, shapeById, type BodyChange } from '../../../proxy/request/shape.ts';
 import type { Call } from '../../../proxy/upstream/relay.ts';
-import { exchangeOf, houseOf, liveOf } from '../../support/house.ts';
+import { exchangeOf, firstOf, houseOf, liveOf } from '../../support/house.ts';
 
 const BASE = 'http://127.0.0.1:1';
 const MODELS = `
@@ -35,7 +34,7 @@ async function shaper(
     const ask = readAsk(x, endpoint, Buffer.from(text), pathModel);
     const changes: BodyChange[] = [];
     const explainer = { header: () => undefined, body: (change: BodyChange) => void changes.push(change) };
-    const call = shape(x, ask, pick(live, ask.model), explainer);
+    const call = shape(x, ask, firstOf(live, ask.model), false, explainer);
     return { call, body: String(call.body), changes };
   };
 }
@@ -52,7 +51,7 @@ t.test('a body that needs no change is the very buffer that came', async (t) => 
   const { x } = await exchangeOf(t, live);
   const bytes = Buffer.from('{ "model" : "same", "temperature" : 1.0e0, "x" : "\\u00e9" }');
   const ask = readAsk(x, ENDPOINTS[0] as Endpoint, bytes, null);
-  t.equal(shape(x, ask, pick(live, 'same')).body, bytes);
+  t.equal(shape(x, ask, firstOf(live, 'same')).body, bytes);
 });
 
 t.test('path, clocks and flags follow the entry and the ask', async (t) => {
@@ -143,11 +142,11 @@ t.test('a body without a type goes upstream with one; a call by id has its id in
   const live = liveOf(t, MODELS, await houseOf(t));
   const { x } = await exchangeOf(t, live, { path: '/v1/responses/a?include=x' });
   const endpoint = ENDPOINTS.find((one) => one.path === 'responses') as Endpoint;
-  const post = shapeById(x, endpoint, pick(live, 'compat'), 'POST', 'responses/a/cancel', 's');
+  const post = shapeById(x, endpoint, firstOf(live, 'compat'), 'POST', 'responses/a/cancel', 's');
   t.match(post, { method: 'POST', path: '/v1/responses/a/cancel?include=x' });
   t.equal(String(post.body), '{}');
   t.equal(post.headers[post.headers.indexOf('content-type') + 1], 'application/json');
-  const get = shapeById(x, endpoint, pick(live, 'compat'), 'GET', 'responses/a', 's');
+  const get = shapeById(x, endpoint, firstOf(live, 'compat'), 'GET', 'responses/a', 's');
   t.match(get, { method: 'GET', body: null });
   t.notOk(get.headers.includes('content-type'));
 });

@@ -49,13 +49,13 @@ t.test(
 t.test('one chunk at a time can be read, and reading goes on where it stopped', async (t) => {
   const dir = t.testdir();
   const path = segmentPath(dir, 1);
-  writeFileSync(path, `${'z'.repeat(99)}\n`.repeat(30_000));
+  writeFileSync(path, `${'z'.repeat(99)}\n`.repeat(130_000));
   let [offset, rounds, count, atEnd] = [0, 0, 0, false];
   while (!atEnd) {
     ({ offset, atEnd } = readLines(path, offset, Infinity, () => count++, 1));
     rounds++;
   }
-  t.equal(count, 30_000);
+  t.equal(count, 130_000);
   t.ok(rounds > 2, `${rounds} rounds`);
 });
 

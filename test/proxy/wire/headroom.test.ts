@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { BodyMemory, headroomOf, roomyBuffer } from '../../../proxy/wire/headroom.ts';
-import { applyCuts, type Cut } from '../../../proxy/wire/splice.ts';
+import { applyCuts, undoing, type Cut } from '../../../proxy/wire/splice.ts';
 
 function roomy(bytes: Buffer): Buffer {
   const body = roomyBuffer(bytes.length);
@@ -49,6 +49,22 @@ t.test('changed in place or copied: the same bytes', async (t) => {
         const body = roomy(bytes);
         const changed = applyCuts(body, cuts);
         return changed.equals(copied) && liesIn(changed, body);
+      },
+    ),
+    { numRuns: 5_000 },
+  );
+  t.pass('property held');
+});
+
+t.test('a change can be undone, in place or copied', async (t) => {
+  const bodies = fc.uint8Array({ maxLength: 400 }).map((bytes) => Buffer.from(bytes));
+  fc.assert(
+    fc.property(
+      bodies.chain((body) => fc.tuple(fc.constant(body), cutsOf(body.length), fc.boolean())),
+      ([bytes, cuts, inPlace]) => {
+        const body = inPlace ? roomy(bytes) : Buffer.from(bytes);
+        const undo = undoing(body, cuts);
+        return applyCuts(applyCuts(body, cuts), undo).equals(bytes);
       },
     ),
     { numRuns: 5_000 },

@@ -1,0 +1,124 @@
+// `database_url` -> where and how to connect, with every way to write it wrong answered by the way to write it right.
+// Messages never show the URL: it holds a password. Reads no file; certificates are read when a connection is made.
+import type { Findings } from '../findings.ts';
+import { nearest } from '../nearest.ts';
+import type { Environment } from '../references.ts';
+import { Secret } from '../secret.ts';
+import type { DatabaseSettings, TlsMode } from '../snapshot.ts';
+
+const EXAMPLE = 'for example postgresql://name:password@db.example.com:5432/throughline?sslmode=verify-full';
+const TLS_MODES: readonly TlsMode[] = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
+const ACTED_ON = [
+  'sslmode',
+  'sslrootcert',
+  'sslcert',
+  'sslkey',
+  'schema',
+  'host',
+  'connect_timeout',
+  'options',
+];
+/** What other clients of such URLs read, and what changes nothing here. */
+const WITHOUT_EFFECT = [
+  'application_name',
+  'channel_binding',
+  'connection_limit',
+  'pgbouncer',
+  'pool_timeout',
+  'socket_timeout',
+  'sslaccept',
+  'statement_cache_size',
+  'target_session_attrs',
+];
+const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/;
+const PATH = ['general_settings', 'database_url'];
+
+/** The file's database, else the environment's; null: the embedded store. */
+export function databaseOf(
+  written: string | undefined,
+  env: Environment,
+  findings: Findings,
+): DatabaseSettings | null {
+  const text = written ?? env['DATABASE_URL'] ?? '';
+  if (text === '') return null;
+  const what = written === undefined ? 'the environment variable DATABASE_URL' : 'the URL';
+  const wrong = (message: string, mend: string): null => {
+    findings.error(PATH, `${what} ${message}`, mend);
+    return null;
+  };
+  // `name@/database?host=/socket/folder`, as libpq takes it, has no host where a URL must have one.
+  const url = URL.parse(text.trim().replace(/^(\w+:\/\/[^/?#]*@)(?=\/)/, '$1localhost'));
+  if (url === null || !/^postgres(?:ql)?:$/.test(url.protocol)) {
+    return wrong('does not lead to a PostgreSQL database', EXAMPLE);
+  }
+  for (const name of url.searchParams.keys()) {
+    if (ACTED_ON.includes(name) || WITHOUT_EFFECT.includes(name)) continue;
+    const near = nearest(name, ACTED_ON);
+    return wrong(
+      `has the unknown parameter ${name}`,
+      near === null ? `remove it; known are ${ACTED_ON.join(', ')}` : `did you mean ${near}?`,
+    );
+  }
+  const asked = (name: string): string | null => url.searchParams.get(name) || null;
+  const database = decoded(url.pathname.slice(1));
+  const user = decoded(url.username);
+  const password = decoded(url.password);
+  const host = asked('host') ?? decoded(url.hostname)?.replace(/^\[(.*)\]$/, '$1') ?? null;
+  if (database === null || user === null || password === null || host === null) {
+    return wrong('has a broken percent escape', 'write special characters of a password as %XX');
+  }
+  if (host === '' || database === '') {
+    return wrong(`names no ${host === '' ? 'host' : 'database'}`, EXAMPLE);
+  }
+  if (user === '') return wrong('names no user', EXAMPLE);
+  const tls = TLS_MODES.find((mode) => mode === (asked('sslmode') ?? 'prefer'));
+  if (tls === undefined) return wrong('has an unknown sslmode', `write one of ${TLS_MODES.join(', ')}`);
+  const schema = asked('schema') ?? 'throughline';
+  if (!SCHEMA.test(schema)) {
+    return wrong('names a schema that is no plain name', 'use lower-case letters, digits and _');
+  }
+  const timeout = asked('connect_timeout') ?? '10';
+  if (!/^[1-9]\d{0,3}$/.test(timeout)) {
+    return wrong('has a connect_timeout that is no number of seconds', 'write connect_timeout=10');
+  }
+  const port = url.port === '' ? 5432 : Number(url.port);
+  return {
+    host,
+    port,
+    database,
+    user,
+    password: password === '' ? null : new Secret(password),
+    schema,
+    options: asked('options'),
+    tls,
+    caFile: asked('sslrootcert'),
+    certFile: asked('sslcert'),
+    keyFile: asked('sslkey'),
+    connectTimeoutMs: Number(timeout) * 1000,
+    shown: `postgresql://${host.startsWith('/') ? host : `${host}:${port}`}/${database}`,
+  };
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+const DAY_MS = 86_400_000;
+const UNIT_MS: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: DAY_MS,
+  w: 7 * DAY_MS,
+  mo: 31 * DAY_MS, // never less than was asked for
+};
+
+/** `30d`, `12mo`: milliseconds. The schema has checked the form. */
+export function periodMs(text: string | undefined): number | null {
+  const match = /^\s*(\d+)(s|m|h|d|w|mo)\s*$/.exec(text ?? '');
+  return match === null ? null : Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? NaN);
+}

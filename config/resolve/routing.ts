@@ -1,0 +1,221 @@
+// `router_settings` and its older home `litellm_settings` -> Routing: who is asked, and who next when that fails. Pure;
+// it checks that every name that may take over exists, because a fallback is first needed at the worst moment.
+import type { Findings } from '../findings.ts';
+import type { GatewayFile } from '../gateway-file.ts';
+import { nearest } from '../nearest.ts';
+import { shownName } from '../shown.ts';
+import type { FallbackTable, RetryPolicy, Route, Routing, StrategyName, WildcardGroup } from '../snapshot.ts';
+import type { Path } from '../tree.ts';
+
+/** What entries take over that do not state it. */
+export interface AttemptDefaults {
+  /** `default_litellm_params.num_retries`; null: what holds for all. */
+  readonly numRetries: number | null;
+  readonly cooldownSeconds: number | string;
+}
+
+/** The names there are. */
+export interface Names {
+  readonly groups: ReadonlyMap<string, readonly Route[]>;
+  readonly wildcards: readonly WildcardGroup[];
+  /** Names of entries that are left out (`skip_unsupported_models`). */
+  readonly leftOut: ReadonlySet<string>;
+  /** Names of entries that have issues of their own: enough is said of them. */
+  readonly broken: ReadonlySet<string>;
+  /** Models come from the store later, so a name that is not there yet is no error. */
+  readonly stored: boolean;
+}
+
+type Router = GatewayFile['router_settings'];
+type Section = 'router_settings' | 'litellm_settings';
+type FallbackKey = 'fallbacks' | 'context_window_fallbacks' | 'content_policy_fallbacks';
+type PolicyFile = NonNullable<Router['retry_policy']>;
+
+/** The dialect's numbers. */
+const COOLDOWN_SECONDS = 5;
+const ALLOWED_FAILS = 3;
+const STRATEGIES: readonly string[] = ['simple-shuffle', 'least-busy', 'latency-based-routing'];
+
+export function attemptDefaults({
+  router_settings: router,
+  litellm_settings: litellm,
+}: GatewayFile): AttemptDefaults {
+  const params = router.default_litellm_params;
+  return {
+    numRetries: wholeOf(params.num_retries),
+    cooldownSeconds:
+      params.cooldown_time ?? router.cooldown_time ?? litellm.cooldown_time ?? COOLDOWN_SECONDS,
+  };
+}
+
+/** A whole number as written, null when it is not. */
+export function wholeOf(value: number | string | undefined): number | null {
+  return value === undefined ? null : Number(value);
+}
+
+export function routingOf(file: GatewayFile, names: Names, findings: Findings): Routing {
+  const { general_settings: general, router_settings: router, litellm_settings: litellm } = file;
+  const aliases = aliasesOf(router, names, findings);
+  const known = { ...names, aliases };
+  const table = (key: FallbackKey): FallbackTable => fallbacksOf(file, key, known, findings);
+  const fallbacks = table('fallbacks');
+  warnCircles(fallbacks, sectionOf(file, 'fallbacks'), findings);
+  return {
+    strategy: strategyOf(router, findings),
+    sessionAffinity: router.session_affinity,
+    numRetries: wholeOf(router.num_retries ?? litellm.num_retries),
+    retryPolicy: policyOf(router.retry_policy ?? {}),
+    groupRetryPolicy: groupPolicies(router, known, findings),
+    retryAfterMs: Math.round(Number(router.retry_after) * 1000),
+    retryBudget: Number(router.retry_budget),
+    fallbacks,
+    contextWindowFallbacks: table('context_window_fallbacks'),
+    contentPolicyFallbacks: table('content_policy_fallbacks'),
+    defaultFallbacks: defaultsOf(file, known, findings),
+    maxFallbacks: Number(router.max_fallbacks),
+    aliases,
+    listedAliases: [...aliases.keys()].filter((name) => !isHidden(router.model_group_alias?.[name])),
+    allowedFails: router.disable_cooldowns
+      ? Infinity
+      : Number(router.allowed_fails ?? litellm.allowed_fails ?? ALLOWED_FAILS),
+    healthCheckMs: general.background_health_checks
+      ? Math.max(1, Math.round(Number(general.health_check_interval) * 1000))
+      : null,
+  };
+}
+
+function strategyOf({ routing_strategy: name }: Router, findings: Findings): StrategyName {
+  if (STRATEGIES.includes(name)) return name as StrategyName;
+  findings.warn(
+    ['router_settings', 'routing_strategy'],
+    `${name} is served as simple-shuffle`,
+    `write one of ${STRATEGIES.join(', ')}`,
+  );
+  return 'simple-shuffle';
+}
+
+function policyOf(policy: PolicyFile): RetryPolicy {
+  const [timeout, rateLimit, server] = [
+    wholeOf(policy.TimeoutErrorRetries),
+    wholeOf(policy.RateLimitErrorRetries),
+    wholeOf(policy.InternalServerErrorRetries),
+  ];
+  return {
+    ...(timeout === null ? {} : { timeout }),
+    ...(rateLimit === null ? {} : { rateLimit }),
+    ...(server === null ? {} : { server }),
+  };
+}
+
+function groupPolicies(router: Router, known: Known, findings: Findings): ReadonlyMap<string, RetryPolicy> {
+  const policies = new Map<string, RetryPolicy>();
+  for (const [name, policy] of Object.entries(router.model_group_retry_policy ?? {})) {
+    warnUnused(name, ['router_settings', 'model_group_retry_policy', name], known, findings);
+    policies.set(known.aliases.get(name) ?? name, policyOf(policy));
+  }
+  return policies;
+}
+
+type Known = Names & { readonly aliases: ReadonlyMap<string, string> };
+type AliasFile = NonNullable<Router['model_group_alias']>[string];
+
+const isHidden = (alias: AliasFile | undefined): boolean =>
+  typeof alias === 'object' && alias.hidden === true;
+
+function aliasesOf(router: Router, names: Names, findings: Findings): ReadonlyMap<string, string> {
+  const aliases = new Map<string, string>();
+  const known = { ...names, aliases: new Map<string, string>() };
+  for (const [name, alias] of Object.entries(router.model_group_alias ?? {})) {
+    const path = ['router_settings', 'model_group_alias', name];
+    const model = typeof alias === 'string' ? alias : alias.model;
+    if (names.groups.has(name))
+      findings.warn(path, 'is also a model_name, which wins', 'remove one of the two', 'key');
+    else if (isThere(model, typeof alias === 'string' ? path : [...path, 'model'], known, findings))
+      aliases.set(name, model);
+  }
+  return aliases;
+}
+
+/** Where a list is written: the router's wins whole, as in the dialect. */
+function sectionOf(file: GatewayFile, key: FallbackKey | 'default_fallbacks'): Section {
+  return file.router_settings[key] === undefined ? 'litellm_settings' : 'router_settings';
+}
+
+function fallbacksOf(file: GatewayFile, key: FallbackKey, known: Known, findings: Findings): FallbackTable {
+  const table = new Map<string, readonly string[]>();
+  const section = sectionOf(file, key);
+  (file[section][key] ?? []).forEach((row, index) => {
+    for (const [name, others] of Object.entries(row)) {
+      const path = [section, key, index, name];
+      const model = known.aliases.get(name) ?? name;
+      if (name !== '*') warnUnused(name, path, known, findings);
+      const sound = others.filter((other, at) => {
+        if ((known.aliases.get(other) ?? other) !== model)
+          return isThere(other, [...path, at], known, findings);
+        findings.error([...path, at], 'falls back to itself', 'name another one, or remove it');
+        return false;
+      });
+      table.set(model, [...(table.get(model) ?? []), ...sound]);
+    }
+  });
+  return table;
+}
+
+function defaultsOf(file: GatewayFile, known: Known, findings: Findings): readonly string[] {
+  const section = sectionOf(file, 'default_fallbacks');
+  return (file[section].default_fallbacks ?? []).filter((name, index) =>
+    isThere(name, [section, 'default_fallbacks', index], known, findings),
+  );
+}
+
+function serves(name: string, { groups, wildcards, aliases }: Known): boolean {
+  return groups.has(name) || aliases.has(name) || wildcards.some(({ regex }) => regex.test(name));
+}
+
+/** Whether a name that is to take over exists; an issue when not. */
+function isThere(name: string, path: Path, known: Known, findings: Findings): boolean {
+  if (serves(name, known)) return true;
+  if (known.broken.has(name)) return false;
+  if (known.leftOut.has(name)) {
+    findings.warn(
+      path,
+      `the entry of ${shownName(name)} is left out, and so is this`,
+      'remove it, or mend the entry',
+    );
+    return false;
+  }
+  const near = nearest(name, [...known.groups.keys()]);
+  const mend = near === null ? 'name a model_name of model_list' : `did you mean ${near}?`;
+  const message = `no entry of model_list serves ${shownName(name)}`;
+  if (known.stored) findings.warn(path, `${message} (it may come from the store)`, mend);
+  else findings.error(path, message, mend);
+  return known.stored;
+}
+
+function warnUnused(name: string, path: Path, known: Known, findings: Findings): void {
+  if (serves(name, known) || known.broken.has(name) || known.leftOut.has(name)) return;
+  const near = nearest(name, [...known.groups.keys()]);
+  const mend = near === null ? 'remove it, or add the model' : `did you mean ${near}?`;
+  findings.warn(path, `no entry of model_list serves ${shownName(name)}, so this is never used`, mend, 'key');
+}
+
+/** Names that fall back to each other are common and harmless, as each is tried once; said all the same. */
+function warnCircles(table: FallbackTable, section: Section, findings: Findings): void {
+  const done = new Set<string>();
+  const walk = (name: string, way: readonly string[]): void => {
+    const at = way.indexOf(name);
+    if (at >= 0) {
+      const shown = [...way.slice(at), name].map(shownName).join(' -> ');
+      findings.warn(
+        [section, 'fallbacks'],
+        `leads in a circle: ${shown}; each name is tried once`,
+        'leave it if that is meant',
+        'key',
+      );
+    }
+    if (done.has(name)) return;
+    done.add(name);
+    for (const other of table.get(name) ?? []) walk(other, [...way, name]);
+  };
+  for (const name of table.keys()) walk(name, []);
+}

@@ -1,0 +1,56 @@
+// `serve` with more than one worker, in the first process: how many there are to be, and their supervisor. Loads
+// neither the proxy nor the configuration, so that the supervisor stays small (70 MB instead of 110).
+import { availableParallelism } from 'node:os';
+import { systemClock } from '../base/clock.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
+import { takeDirectory } from '../ledger/ledger.ts';
+import { openLog, type LogLevel } from '../observe/logger.ts';
+import { Supervisor } from '../workers/supervisor.ts';
+import { UsageError, type Terminal } from './terminal.ts';
+
+const MOST = 128;
+
+/** The number that the flag or the environment states, or null. @throws UsageError */
+export function statedWorkers(flag: string | undefined, { env }: Terminal): number | null {
+  const all = [flag, env['THROUGHLINE_WORKERS'], env['NUM_WORKERS']];
+  const text = all.find((one) => (one ?? '') !== '');
+  if (text === undefined) return null;
+  const count = text === 'auto' ? workersOf(text) : Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= MOST) return count;
+  throw new UsageError(`${text} is no number of workers - give a whole number of 1 to ${MOST}, or auto`);
+}
+
+/** `auto` is one per core that this process may use; limits of a container count. */
+export function workersOf(wanted: number | 'auto'): number {
+  return wanted === 'auto' ? Math.min(MOST, availableParallelism()) : wanted;
+}
+
+/** Runs the workers until they are told to stop. @returns the exit code. @throws CannotStart */
+export async function supervise(
+  count: number,
+  dataDir: string,
+  level: LogLevel,
+  terminal: Terminal,
+): Promise<number> {
+  const lock = lockedFor(dataDir);
+  const { log, flush } = openLog(level, undefined, 0);
+  try {
+    const supervisor = new Supervisor({ count, log, clock: systemClock });
+    terminal.onSignal('reload', () => supervisor.reload());
+    terminal.onSignal('stop', () => supervisor.stop());
+    return await supervisor.run(({ url, models }) => {
+      terminal.err(`throughline serves ${models} models on ${url}\n`);
+    });
+  } finally {
+    lock.release();
+    flush();
+  }
+}
+
+function lockedFor(dataDir: string): ReturnType<typeof takeDirectory> {
+  try {
+    return takeDirectory(dataDir);
+  } catch (error) {
+    throw new CannotStart((error as Error).message, { cause: error });
+  }
+}

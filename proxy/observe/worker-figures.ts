@@ -1,0 +1,95 @@
+// Metrics of several workers as one text. Counts of a worker that ended are kept, because a counter that goes back
+// looks like a restart of the whole. Knows no process: it is handed figures and names of workers.
+import {
+  AggregatorRegistry,
+  Counter,
+  Gauge,
+  Registry,
+  type MetricObjectWithValues,
+  type MetricValue,
+} from 'prom-client';
+
+/** All metrics of one worker; plain values. */
+export type Figures = MetricObjectWithValues<MetricValue<string>>[];
+
+/** What is told of the supervisor's own process; read at every scrape. */
+export interface SupervisorFigures {
+  /** Workers that serve. */
+  readonly serving: number;
+  /** Workers that ended unasked. */
+  readonly lost: number;
+}
+
+/** The figures of the whole. */
+export class WorkerFigures {
+  /** Of workers that run, as last told. */
+  readonly #last = new Map<number, Figures>();
+  #ended: Promise<Figures> = Promise.resolve([]);
+  readonly #own = new Registry();
+
+  constructor(read: () => SupervisorFigures) {
+    const registers = [this.#own];
+    new Gauge({
+      name: 'throughline_workers',
+      help: 'Workers that serve.',
+      registers,
+      collect() {
+        this.set(read().serving);
+      },
+    });
+    new Counter({
+      name: 'throughline_workers_lost_total',
+      help: 'Workers that ended unasked and were replaced.',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(read().lost);
+      },
+    });
+    // The supervisor's share of two sums over all processes.
+    new Gauge({
+      name: 'throughline_resident_memory_bytes',
+      help: 'Resident set size.',
+      registers,
+      collect() {
+        this.set(process.memoryUsage.rss());
+      },
+    });
+    new Counter({
+      name: 'throughline_cpu_seconds_total',
+      help: 'User and system time of all threads since the start.',
+      registers,
+      collect() {
+        const { user, system } = process.cpuUsage();
+        this.reset();
+        this.inc((user + system) / 1e6);
+      },
+    });
+  }
+
+  /** Keeps the counts of a worker, which is not scraped any more. `worker` is a number that no other one ever gets. */
+  ended(worker: number): void {
+    const last = counts(this.#last.get(worker) ?? []);
+    this.#last.delete(worker);
+    this.#ended = this.#ended.then((before) => summed([before, last]).getMetricsAsJSON());
+  }
+
+  /**
+   * The text of `/metrics`, of the workers that run now. Of one that did not answer (null) its last counts are told,
+   * and no gauges.
+   */
+  async scrape(answers: ReadonlyMap<number, Figures | null>): Promise<string> {
+    const ended = this.#ended; // taken together with the rest: a worker that ends meanwhile must not count twice
+    const all = [...answers].map(([worker, figures]) => {
+      if (figures !== null) this.#last.set(worker, figures);
+      return figures ?? counts(this.#last.get(worker) ?? []);
+    });
+    return summed([...all, await ended, await this.#own.getMetricsAsJSON()]).metrics();
+  }
+}
+
+const summed = (all: readonly Figures[]): Registry => AggregatorRegistry.aggregate([...all]);
+
+function counts(figures: Figures): Figures {
+  return figures.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
+}

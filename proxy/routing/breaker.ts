@@ -1,0 +1,95 @@
+// The circuit breaker of one entry: closed -> open when too much has failed within a minute -> half open when its rest
+// is over: one call tries it, and its end decides. It judges nothing: callers say what failed, and whose fault it was.
+
+/** When an entry rests, and for how long. */
+export interface RestRules {
+  /** Failures within a minute that are borne. */
+  readonly allowedFails: number;
+  readonly cooldownMs: number;
+}
+
+export type BreakerState = 'closed' | 'open' | 'half_open';
+
+const WINDOW_MS = 60_000;
+/** One upstream cannot take itself out for longer than this by a `Retry-After`. */
+const LONGEST_REST_MS = 300_000;
+
+export class Breaker {
+  #windowAt = -Infinity;
+  #calls = 0;
+  #fails = 0;
+  /** 0: closed. */
+  #openUntilMs = 0;
+  /** Counts openings: a call that began before the last one says nothing about the time after it. */
+  #era = 0;
+  #probing = false;
+
+  state(nowMs: number): BreakerState {
+    if (this.#openUntilMs === 0) return 'closed';
+    return nowMs < this.#openUntilMs ? 'open' : 'half_open';
+  }
+
+  /** Whether a call may go here while there is somewhere else to go. */
+  admits(nowMs: number): boolean {
+    const state = this.state(nowMs);
+    return state === 'closed' || (state === 'half_open' && !this.#probing);
+  }
+
+  /** When the rest ends, monotonic ms; 0 when there is none. */
+  get openUntilMs(): number {
+    return this.#openUntilMs;
+  }
+
+  /** A call begins. @returns its era, for its end; negative: it is the one that tries a half-open entry. */
+  begin(nowMs: number): number {
+    if (this.state(nowMs) !== 'half_open' || this.#probing) return this.#era;
+    this.#probing = true;
+    return -this.#era;
+  }
+
+  /** The upstream did its part. */
+  succeeded(era: number, nowMs: number): void {
+    this.#release(era);
+    this.#count(nowMs);
+    if (this.#openUntilMs === 0 || Math.abs(era) !== this.#era) return;
+    this.#openUntilMs = 0;
+    this.#windowAt = -Infinity;
+  }
+
+  /** The call says nothing about the upstream: the client left. */
+  abandoned(era: number): void {
+    this.#release(era);
+  }
+
+  /**
+   * The upstream failed.
+   * @param restMs it asked for a rest: at once, and this long (bounded); null = by the count of failures
+   * @returns whether it rests from now on and did not before
+   */
+  failed(era: number, nowMs: number, rules: RestRules, restMs: number | null): boolean {
+    this.#release(era);
+    this.#count(nowMs);
+    this.#fails += 1;
+    if (Math.abs(era) !== this.#era || !Number.isFinite(rules.allowedFails)) return false;
+    const wasClosed = this.#openUntilMs === 0;
+    const tooMany = this.#fails > rules.allowedFails && this.#fails * 2 >= this.#calls;
+    if (!(era < 0 || restMs !== null || (wasClosed && tooMany))) return false;
+    this.#era += 1;
+    this.#probing = false;
+    this.#openUntilMs = nowMs + Math.min(Math.max(restMs ?? 0, rules.cooldownMs), LONGEST_REST_MS);
+    return wasClosed;
+  }
+
+  #count(nowMs: number): void {
+    if (nowMs - this.#windowAt > WINDOW_MS) {
+      this.#windowAt = nowMs;
+      this.#calls = 0;
+      this.#fails = 0;
+    }
+    this.#calls += 1;
+  }
+
+  #release(era: number): void {
+    if (era < 0 && -era === this.#era) this.#probing = false;
+  }
+}

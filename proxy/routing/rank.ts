@@ -1,0 +1,35 @@
+// The order in which the entries of a group are asked: lower `order` first; among equals the session's own, else the
+// strategy's. Entries that rest come last, so a group never refuses a call because all of it rests.
+import type { Routing, StrategyName } from '../../config/snapshot.ts';
+import type { Candidate, Strategy } from './candidate.ts';
+import { leastBusy } from './least-busy.ts';
+import { lowestLatency } from './lowest-latency.ts';
+import { sessionAffinity } from './session-affinity.ts';
+import { weightedShuffle } from './weighted-shuffle.ts';
+
+const STRATEGIES: Readonly<Record<StrategyName, Strategy>> = {
+  'simple-shuffle': weightedShuffle,
+  'least-busy': leastBusy,
+  'latency-based-routing': lowestLatency,
+};
+
+/**
+ * Best first; all entries are there.
+ * @param session the caller's session, null when it has none of its own
+ */
+export function rank<T extends Candidate>(
+  entries: readonly T[],
+  rules: Pick<Routing, 'strategy' | 'sessionAffinity'>,
+  session: string | null,
+  random: () => number,
+  nowMs: number,
+): readonly T[] {
+  if (entries.length === 1) return entries;
+  const arranged =
+    session !== null && rules.sessionAffinity
+      ? sessionAffinity(entries, session)
+      : STRATEGIES[rules.strategy](entries, random, nowMs);
+  const ranked = arranged.toSorted((a, b) => (a.order < b.order ? -1 : a.order > b.order ? 1 : 0));
+  const rests = ranked.filter(({ state }) => !state.serves(nowMs));
+  return rests.length === 0 ? ranked : [...ranked.filter((entry) => !rests.includes(entry)), ...rests];
+}

@@ -1,0 +1,50 @@
+// What one worker needs of the others: changes that reach all, figures of the whole. A single process has none and is
+// the whole by itself. Routes and steps ask here and never know how many there are; proxy/workers/ is the other side.
+import type { Issue } from '../config/issue.ts';
+import type { ConfigSource, RuntimeModel } from '../config/load.ts';
+import type { Ledger, LedgerStatus } from './ledger/ledger.ts';
+import type { Metrics } from './observe/metrics.ts';
+
+/** How the last change from the files ended; part of `/health/readiness`. */
+export interface ReloadState {
+  readonly result: 'applied' | 'unchanged' | 'refused';
+  /** Epoch milliseconds. */
+  readonly atMs: number;
+  readonly issues: readonly Issue[];
+}
+
+/** All that a configuration is made of: equal material leads every worker to the same snapshot version. */
+export interface SharedConfig {
+  /** Of the snapshot it leads to. */
+  readonly version: string;
+  readonly source: ConfigSource;
+  readonly runtime: readonly RuntimeModel[];
+  readonly state: ReloadState;
+}
+
+/** The ledgers of the workers that answered. */
+export interface WholeStatus {
+  /** Workers there should be. */
+  readonly configured: number;
+  readonly ledgers: readonly LedgerStatus[];
+}
+
+export interface Siblings {
+  /** Runs a change while no other worker changes anything. */
+  inTurn<T>(change: () => Promise<T>): Promise<T>;
+  /** Resolves when every other worker serves this, or is gone. Call it within a turn. */
+  spread(shared: SharedConfig): Promise<void>;
+  status(): Promise<WholeStatus>;
+  /** The text of `/metrics`. */
+  scrape(): Promise<string>;
+}
+
+/** A single process. */
+export function noSiblings(ledger: Ledger, metrics: Metrics): Siblings {
+  return {
+    inTurn: (change) => change(),
+    spread: () => Promise.resolve(),
+    status: () => Promise.resolve({ configured: 1, ledgers: [ledger.status] }),
+    scrape: () => metrics.scrape(),
+  };
+}

@@ -1,0 +1,61 @@
+// The next piece of the journal as records, for whichever database takes it over. Reads segments, sets damaged lines
+// aside, remembers nothing: the position is kept with the rows.
+import { checkLine, jsonOf } from '../record/line.ts';
+import type { SpendRecord } from '../record/record.ts';
+import { isBefore, listSegments, readLines, segmentPath, setAside } from './segments.ts';
+import type { Position } from './segments.ts';
+
+/** The journal a store takes over. */
+export interface JournalPlace {
+  readonly dir: string;
+  /** Random id of the directory's contents: another journal in the same directory has another one. */
+  readonly id: string;
+  /** Who writes it, for people: `host-a /var/lib/throughline`. */
+  readonly writer: string;
+}
+
+/** What lies between two positions, or the first part of it. */
+export interface Chunk {
+  readonly records: readonly SpendRecord[];
+  /** Where the next chunk begins. */
+  readonly position: Position;
+  /** Damaged lines, set aside already. */
+  readonly damaged: number;
+  readonly done: boolean;
+}
+
+/** Reads one chunk of what lies between `cursor` and `to`. @throws NodeJS.ErrnoException */
+export function readChunk(dir: string, cursor: Position, to: Position): Chunk {
+  const from = firstSegmentFrom(dir, cursor, to);
+  if (!isBefore(from, to)) return { records: [], position: from, damaged: 0, done: true };
+  const last = from.segment === to.segment;
+  const records: SpendRecord[] = [];
+  const damaged: Buffer[] = [];
+  const read = readLines(
+    segmentPath(dir, from.segment),
+    from.offset,
+    last ? to.offset : Infinity,
+    (bytes) => {
+      const kind = checkLine(bytes);
+      if (kind === 'B') return;
+      const record = kind === null ? null : (JSON.parse(jsonOf(bytes)) as SpendRecord);
+      if (typeof record?.requestId === 'string') records.push(record);
+      else damaged.push(Buffer.from(bytes));
+    },
+    1,
+  );
+  const leave = read.atEnd && !last;
+  if (leave && read.tail.length > 0) damaged.push(read.tail);
+  if (damaged.length > 0) setAside(dir, damaged);
+  const position = leave
+    ? { segment: from.segment + 1, offset: 0 }
+    : { segment: from.segment, offset: read.offset };
+  return { records, position, damaged: damaged.length, done: last && read.atEnd };
+}
+
+// A segment may be missing at the front: all of it was shipped, then deleted, or the store is new.
+function firstSegmentFrom(dir: string, cursor: Position, to: Position): Position {
+  if (cursor.segment >= to.segment) return cursor;
+  const segment = listSegments(dir).find((number) => number >= cursor.segment);
+  return segment === undefined || segment === cursor.segment ? cursor : { segment, offset: 0 };
+}

@@ -1,0 +1,101 @@
+// Questions and answers between two processes over Node's IPC. A question that comes before there is somebody to
+// answer it waits. Knows no question by name, and decides nothing about a peer that is slow or gone.
+import type { Calls } from './protocol.ts';
+
+/** One end of an IPC connection: a `cluster.Worker`, on either side. */
+export interface Port {
+  send(message: object, done: (error: Error | null) => void): unknown;
+  on(event: 'message', act: (message: unknown) => void): unknown;
+  on(event: 'disconnect', act: () => void): unknown;
+}
+
+/** The peer is gone, or did not answer in time. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+  readonly gone: boolean;
+
+  constructor(gone: boolean) {
+    super(gone ? 'the other process is gone' : 'the other process does not answer in time');
+    this.gone = gone;
+  }
+}
+
+type Message =
+  | { readonly question: string; readonly id: number; readonly args: unknown }
+  | { readonly answer: number; readonly value: unknown }
+  | { readonly answer: number; readonly problem: string };
+
+/** Answers to the questions of the other side; what they throw comes out of `ask` there, as a plain Error. */
+export type Answers<Of extends Calls> = {
+  readonly [K in keyof Of]: (args: Of[K]['args']) => Of[K]['value'] | Promise<Of[K]['value']>;
+};
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Asks `Theirs`, answers `Ours`. */
+export class Channel<Theirs extends Calls, Ours extends Calls> {
+  readonly #port: Port;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #answers = Promise.withResolvers<Answers<Ours>>();
+  #lastId = 0;
+  #closed = false;
+
+  constructor(port: Port) {
+    this.#port = port;
+    port.on('message', (message) => this.#receive(message as Message));
+    port.on('disconnect', () => {
+      this.#closed = true;
+      for (const id of this.#waiting.keys()) this.#settle(id)?.reject(new NoAnswer(true));
+    });
+  }
+
+  /** Says who answers; questions that came before are answered now, in their order. */
+  answer(answers: Answers<Ours>): void {
+    this.#answers.resolve(answers);
+  }
+
+  /** @throws NoAnswer, or an Error with the words of the one that was thrown at the other side */
+  ask<K extends string & keyof Theirs>(
+    question: K,
+    args: Theirs[K]['args'],
+    withinMs = Infinity,
+  ): Promise<Theirs[K]['value']> {
+    if (this.#closed) return Promise.reject(new NoAnswer(true));
+    const id = ++this.#lastId;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#waiting.set(id, { resolve, reject });
+    const late = (): void => this.#settle(id)?.reject(new NoAnswer(false));
+    const timer = withinMs === Infinity ? undefined : setTimeout(late, withinMs);
+    this.#post({ question, id, args });
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  #receive(message: Message): void {
+    if ('question' in message) void this.#respond(message);
+    else if ('problem' in message) this.#settle(message.answer)?.reject(new Error(message.problem));
+    else this.#settle(message.answer)?.resolve(message.value);
+  }
+
+  async #respond({ question, id, args }: Extract<Message, { question: string }>): Promise<void> {
+    const answers = await this.#answers.promise;
+    try {
+      this.#post({ answer: id, value: await answers[question as keyof Ours](args) });
+    } catch (error) {
+      this.#post({ answer: id, problem: (error as Error).message });
+    }
+  }
+
+  #post(message: Message): void {
+    // A peer that is gone is told by `disconnect`; the error of the write says nothing more.
+    if (!this.#closed) this.#port.send(message, () => undefined);
+  }
+
+  #settle(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    return waiting;
+  }
+}

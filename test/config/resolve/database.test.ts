@@ -1,0 +1,87 @@
+// A database URL as operators, libpq and other clients of the dialect write it. What is refused is in the golden files.
+import t from 'tap';
+import { databaseOf, periodMs } from '../../../config/resolve/database.ts';
+import { Findings } from '../../../config/findings.ts';
+import type { DatabaseSettings } from '../../../config/snapshot.ts';
+
+const findings = (): Findings =>
+  new Findings({ kind: 'map', file: { name: 'f', lineStarts: null }, offset: 0, members: new Map() });
+
+function settings(url: string): DatabaseSettings {
+  const found = findings();
+  const resolved = databaseOf(url, {}, found);
+  if (resolved === null)
+    throw new Error(
+      found
+        .issues()
+        .map(({ message }) => message)
+        .join(),
+    );
+  return resolved;
+}
+
+t.test(
+  'the parts of a URL are taken apart; the password is a secret, and what is shown has none',
+  async (t) => {
+    const url =
+      'postgres://an%40user:p%2Fw%25@db.example.com:6432/spend?sslmode=verify-full&connect_timeout=3';
+    const found = settings(`${url}&sslrootcert=/etc/ca.pem&connection_limit=5`);
+    t.match(found, {
+      host: 'db.example.com',
+      port: 6432,
+      database: 'spend',
+      user: 'an@user',
+      schema: 'throughline',
+      tls: 'verify-full',
+      caFile: '/etc/ca.pem',
+      connectTimeoutMs: 3000,
+      shown: 'postgresql://db.example.com:6432/spend',
+    });
+    t.equal(found.password?.reveal(), 'p/w%');
+    t.notMatch(JSON.stringify(found), /p\/w/);
+  },
+);
+
+t.test('what is left out has the defaults of libpq; sockets and IPv6 are hosts too', async (t) => {
+  t.match(settings('postgresql://u@h/d'), {
+    port: 5432,
+    password: null,
+    tls: 'prefer',
+    connectTimeoutMs: 10_000,
+  });
+  t.match(settings('postgresql://u@/d?host=/var/run/postgresql'), {
+    host: '/var/run/postgresql',
+    shown: 'postgresql:///var/run/postgresql/d',
+  });
+  t.match(settings('postgresql://u@[::1]:5433/d?schema=litellm_spend'), {
+    host: '::1',
+    schema: 'litellm_spend',
+  });
+});
+
+t.test('DATABASE_URL stands in when the file names none; an empty one is none', async (t) => {
+  const env = { DATABASE_URL: 'postgresql://u@env/d' };
+  t.equal(databaseOf(undefined, env, findings())?.host, 'env');
+  t.equal(databaseOf('postgresql://u@file/d', env, findings())?.host, 'file');
+  t.equal(databaseOf(undefined, { DATABASE_URL: '' }, findings()), null);
+  const found = findings();
+  t.equal(databaseOf(undefined, { DATABASE_URL: 'mysql://u:secret@h/d' }, found), null);
+  t.match(found.issues()[0]?.message, /^the environment variable DATABASE_URL does not lead to a PostgreSQL/);
+});
+
+t.test('what no connection could be made with is refused', async (t) => {
+  for (const [url, words] of [
+    ['postgresql://h/d', /names no user/],
+    ['postgresql://u@h/d?schema=Public%22', /names a schema that is no plain name/],
+    ['postgresql://u@h/d?connect_timeout=soon', /connect_timeout that is no number/],
+    ['postgresql://u@/d?schema=a-b', /names a schema/],
+  ] as const) {
+    t.throws(() => settings(url), { message: words }, url);
+  }
+});
+
+t.test('periods are counted so that nothing goes earlier than was asked', async (t) => {
+  const days = (text: string): number => (periodMs(text) ?? NaN) / 86_400_000;
+  t.same(['30d', ' 2w ', '12mo', '48h'].map(days), [30, 14, 372, 2]);
+  t.equal(periodMs(undefined), null);
+});

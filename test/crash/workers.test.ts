@@ -1,0 +1,222 @@
+// Workers and their ends: drained, cut, killed under load, left behind by their supervisor or by a smaller number at
+// the next start. Whatever the upstream saw has exactly one row afterwards.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Test } from 'tap';
+import { startDemoGateway, type DemoGateway } from '../../proxy/demo/gateway.ts';
+import { openCall } from '../support/call.ts';
+import { folder, runs, serveCli, workersOf } from '../support/cli.ts';
+import { defaultConfig, headerOf, send, type Row } from '../support/rig.ts';
+
+const BODY = { model: 'demo', messages: [{ role: 'user', content: 'one two three four five six' }] };
+
+async function house(t: Test): Promise<{ demo: DemoGateway; config: string; dataDir: string }> {
+  const demo = await startDemoGateway({ slowMs: 60, eventIntervalMs: 15 });
+  t.teardown(() => demo.close());
+  const dir = folder(t);
+  const config = join(dir, 'gateway.yaml');
+  writeFileSync(config, defaultConfig(demo));
+  return { demo, config, dataDir: join(dir, 'data') };
+}
+
+const rowsOf = async (url: string): Promise<Row[]> =>
+  JSON.parse((await send(url, 'GET', '/spend/logs')).text) as Row[];
+
+const TOTAL = /^throughline_requests_total\{[^}]*\} (\d+)$/gm;
+const requestsIn = (metrics: string): number =>
+  [...metrics.matchAll(TOTAL)].reduce((sum, [, count]) => sum + Number(count), 0);
+
+t.test('kill -9 of a worker under load: the other one serves on, no row is lost or doubled', async (t) => {
+  const { demo, config, dataDir } = await house(t);
+  const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+  const models = ['demo', 'demo-interval', 'demo-slow', 'compat', 'demo-500'];
+  const whole = new Set<string>();
+  let counted = 0;
+  for (let round = 0; round < 4; round += 1) {
+    const before = demo.seen.length;
+    const calls = Array.from({ length: 80 }, async (_, n) => {
+      const session = `round-${round}-${n}`;
+      const headers = { 'x-litellm-session-id': session };
+      const body = { ...BODY, model: models[n % models.length], stream: n % 3 === 0 };
+      const answer = await send(proxy.url, 'POST', '/v1/chat/completions', body, headers).catch(() => null);
+      if (answer !== null && !answer.broken && answer.status === 200) whole.add(session);
+    });
+    await demo.waitFor(before + 40);
+    const metrics = await send(proxy.url, 'GET', '/metrics');
+    t.ok(requestsIn(metrics.text) >= counted, 'counts do not go back');
+    counted = requestsIn(metrics.text);
+    const victim = workersOf(proxy.pid)[round % 2] as number;
+    process.kill(victim, 'SIGKILL');
+    await proxy.said(new RegExp(`"pid":${victim},"code":null,"signal":"SIGKILL"`));
+    const others = await Promise.all(
+      [1, 2, 3, 4].map(() => send(proxy.url, 'POST', '/v1/chat/completions', BODY)),
+    );
+    t.same(
+      others.map(({ status }) => status),
+      [200, 200, 200, 200],
+      'who comes now is served',
+    );
+    await Promise.all(calls);
+    await proxy.said(new RegExp(`(?:the replaced worker serves[^]*){${round + 1}}`)); // both gone: nobody would listen
+  }
+  const rows = await rowsOf(proxy.url); // by whichever worker: the replaced ones have recovered their journals
+  const bySession = Map.groupBy(rows, (row) => String(row['session_id']));
+  t.equal(new Set(rows.map((row) => row['request_id'])).size, rows.length, 'no id twice');
+  t.same(
+    [...bySession].filter(([, of]) => of.length !== 1).map(([session]) => session),
+    [],
+    'no request twice',
+  );
+  const seen = demo.seen.map(({ rawHeaders }) => headerOf(rawHeaders, 'x-litellm-session-id') as string);
+  t.same(
+    seen.filter((session) => !bySession.has(session)),
+    [],
+    'each request at the upstream has its row',
+  );
+  t.same(
+    [...whole].filter((session) => bySession.get(session)?.[0]?.['status'] !== 'success'),
+    [],
+    'each whole answer is a success',
+  );
+  const ends = Map.groupBy(rows, (row) => String(row['end_reason']));
+  t.ok((ends.get('interrupted')?.length ?? 0) > 0, `interrupted: ${ends.get('interrupted')?.length}`);
+  t.ok(
+    whole.size > 4 * 20,
+    `${seen.length} at the upstream, ${rows.length} rows, ${whole.size} whole answers`,
+  );
+  const metrics = (await send(proxy.url, 'GET', '/metrics')).text;
+  t.match(metrics, /^throughline_workers 2$/m);
+  t.match(metrics, /^throughline_workers_lost_total 4$/m);
+  t.ok(requestsIn(metrics) >= counted);
+  proxy.kill('SIGTERM');
+  t.equal((await proxy.ended).code, 0);
+});
+
+t.test('a connection on its way to a stuck worker ends with it, and all others are served', async (t) => {
+  const { config, dataDir } = await house(t);
+  const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+  const stuck = workersOf(proxy.pid)[0] as number;
+  process.kill(stuck, 'SIGSTOP');
+  let answered = 0;
+  const calls = Array.from({ length: 8 }, () =>
+    send(proxy.url, 'GET', '/health/liveness').then(
+      ({ status }) => {
+        answered += 1;
+        if (answered === 7) process.kill(stuck, 'SIGKILL');
+        return status;
+      },
+      ({ code }: NodeJS.ErrnoException) => code,
+    ),
+  );
+  const ends = await Promise.all(calls);
+  t.same(ends.toSorted(), [...Array<number>(7).fill(200), 'ECONNRESET']);
+});
+
+t.test(
+  'a worker that dies again at once is replaced after a pause, and the log says so in one line',
+  async (t) => {
+    const { config, dataDir } = await house(t);
+    const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+    const victim = workersOf(proxy.pid)[0] as number;
+    process.kill(victim, 'SIGKILL');
+    await proxy.said(
+      new RegExp(`"worker":1,"pid":${victim},.*"restart_in_ms":0,"msg":"a worker ended; it is replaced"`),
+    );
+    const [, next = ''] = await proxy.said(/"worker":1,"pid":(\d+),"msg":"the replaced worker serves"/);
+    process.kill(Number(next), 'SIGKILL');
+    await proxy.said(new RegExp(`"pid":${next},.*"restart_in_ms":250`));
+    t.equal(
+      (await send(proxy.url, 'GET', '/health/readiness')).status,
+      200,
+      'ready meanwhile, with the other one',
+    );
+    await proxy.said(/(?:the replaced worker serves[^]*){2}/);
+    proxy.kill('SIGTERM');
+    t.equal((await proxy.ended).code, 0);
+  },
+);
+
+t.test('SIGTERM lets running streams of both workers end; a second one cuts them', async (t) => {
+  const { demo, config, dataDir } = await house(t);
+  for (const patient of [true, false]) {
+    const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+    const seen = demo.seen.length;
+    const calls = Array.from({ length: 4 }, () =>
+      openCall(proxy.url, '/v1/chat/completions', { ...BODY, model: 'demo-hold', stream: true }),
+    );
+    await demo.waitFor(seen + 4);
+    const ends = Promise.allSettled(calls.map(({ received }) => received('[DONE]')));
+    // The whole group is signalled, as by Ctrl-C or a service manager: the workers must not take it for a second one.
+    for (const pid of [proxy.pid, ...workersOf(proxy.pid)]) process.kill(pid, 'SIGTERM');
+    await proxy.said(/"msg":"stopping"/);
+    await t.rejects(refusedSoon(proxy.url), { code: 'ECONNREFUSED' }, 'newcomers are refused');
+    if (patient) demo.release();
+    else proxy.kill('SIGTERM');
+    t.same(
+      (await ends).map(({ status }) => status),
+      calls.map(() => (patient ? 'fulfilled' : 'rejected')),
+    );
+    t.equal((await proxy.ended).code, 0);
+    demo.release();
+  }
+  const single = await serveCli(t, config, dataDir);
+  const ended = (await rowsOf(single.url)).map((row) => row['end_reason']);
+  t.equal(ended.length, 8);
+  t.equal(ended.filter((end) => end === 'complete').length, 4);
+  t.notOk(ended.includes('interrupted'), 'those that were cut were settled');
+});
+
+/** Asks until the listening socket is closed: the supervisor closes it when each worker has done so. */
+async function refusedSoon(url: string): Promise<never> {
+  for (let n = 0; ; n += 1) {
+    const { status } = await send(url, 'GET', '/health/liveness').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNRESET') return { status: 0 };
+      throw error;
+    });
+    if (n > 200) throw new Error(`still answered with ${status}`);
+  }
+}
+
+t.test('the number of workers may change between starts: no journal is stranded', async (t) => {
+  const { demo, config, dataDir } = await house(t);
+  const workers = [['--workers', '3'], [], ['--num_workers', '2'], ['--workers=1']];
+  for (const [n, flags] of workers.entries()) {
+    const proxy = await serveCli(t, config, dataDir, flags);
+    const seen = demo.seen.length;
+    const calls = Array.from({ length: 6 }, () =>
+      openCall(proxy.url, '/v1/chat/completions', { ...BODY, model: 'demo-hold' }),
+    );
+    await demo.waitFor(seen + 6);
+    const rows = await rowsOf(proxy.url);
+    t.equal(rows.length, 6 * n, `${6 * n} rows of those before, each once`);
+    for (const pid of [...workersOf(proxy.pid), proxy.pid]) process.kill(pid, 'SIGKILL');
+    await proxy.ended;
+    for (const call of calls) call.leave();
+    demo.release();
+  }
+  const last = await serveCli(t, config, dataDir, ['--workers', '2']);
+  const rows = await rowsOf(last.url);
+  t.equal(new Set(rows.map((row) => row['request_id'])).size, 24);
+  t.equal(rows.length, 24);
+  t.same(new Set(rows.map((row) => row['end_reason'])), new Set(['interrupted']));
+});
+
+t.test(
+  'workers end by themselves when their supervisor is killed, and the next start has all rows',
+  async (t) => {
+    const { demo, config, dataDir } = await house(t);
+    const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+    const call = openCall(proxy.url, '/v1/chat/completions', { ...BODY, model: 'demo-hold', stream: true });
+    await demo.waitFor(1);
+    const workers = workersOf(proxy.pid);
+    proxy.kill('SIGKILL');
+    await t.rejects(call.received('[DONE]'));
+    const { out } = await proxy.ended; // its pipes are closed when the last worker has ended
+    t.equal(out.match(/"worker":[12],"msg":"the supervisor is gone; this worker ends"/g)?.length, 2);
+    while (workers.some(runs)) await new Promise<void>((look) => setImmediate(look)); // they close their pipes just before
+    const next = await serveCli(t, config, dataDir, ['--workers', '2']);
+    const rows = await rowsOf(next.url);
+    t.equal(rows.length, 1);
+  },
+);

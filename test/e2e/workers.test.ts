@@ -1,0 +1,236 @@
+// The real program with two workers, seen from outside as one proxy: connections are shared out, a change reaches
+// both, figures and rows are those of the whole, and it ends in order.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Test } from 'tap';
+import { startDemoGateway, type DemoGateway } from '../../proxy/demo/gateway.ts';
+import { openCall } from '../support/call.ts';
+import { folder, runCli, serveCli, startCli, workersOf } from '../support/cli.ts';
+import { defaultConfig, send, type Row } from '../support/rig.ts';
+
+const BODY = { model: 'demo', messages: [{ role: 'user', content: 'Hello' }] };
+const STORED = '  store_model_in_db: true\n';
+
+interface House {
+  readonly demo: DemoGateway;
+  readonly dir: string;
+  readonly config: string;
+  readonly dataDir: string;
+}
+
+async function house(t: Test, more = ''): Promise<House> {
+  const demo = await startDemoGateway();
+  t.teardown(() => demo.close());
+  const dir = folder(t);
+  const config = join(dir, 'gateway.yaml');
+  writeFileSync(config, defaultConfig(demo, more));
+  return { demo, dir, config, dataDir: join(dir, 'data') };
+}
+
+interface Line {
+  readonly worker?: number;
+  readonly msg?: string;
+  readonly call_id?: string;
+}
+
+/** What the program has logged, once it has ended. */
+const linesOf = (out: string): Line[] =>
+  out
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Line);
+
+/** The answer to `path` on eight connections in turn: with two workers, both have been asked. */
+async function everywhere(url: string, path: string): Promise<Set<string>> {
+  const texts = new Set<string>();
+  for (let n = 0; n < 8; n += 1) texts.add((await send(url, 'GET', path)).text);
+  return texts;
+}
+
+const metric = (text: string, line: string): number =>
+  Number(
+    text
+      .split('\n')
+      .find((one) => one.startsWith(`${line} `))
+      ?.split(' ')
+      .at(-1) ?? NaN,
+  );
+
+const REQUESTS =
+  'throughline_requests_total{model="demo",call_type="acompletion",status="success",end_reason="complete"}';
+
+t.test(
+  'connections one after another are shared out, and figures and rows are those of the whole',
+  async (t) => {
+    const { config, dataDir } = await house(t);
+    const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+    const ids: string[] = [];
+    for (let n = 0; n < 10; n += 1) {
+      const answer = await send(proxy.url, 'POST', '/v1/chat/completions', BODY);
+      ids.push(String(answer.headers['x-litellm-call-id']));
+      const rows = JSON.parse((await send(proxy.url, 'GET', '/spend/logs')).text) as Row[];
+      t.same(
+        rows.map((row) => row['request_id']).toSorted(),
+        ids.toSorted(),
+        'whichever worker is asked, it knows the rows of both',
+      );
+      t.equal(metric((await send(proxy.url, 'GET', '/metrics')).text, REQUESTS), n + 1);
+    }
+    const readiness = JSON.parse((await send(proxy.url, 'GET', '/health/readiness')).text) as object;
+    t.match(readiness, {
+      status: 'healthy',
+      db: 'connected',
+      journal: { writable: true, rows_at_risk: 0 },
+      workers: { configured: 2, serving: 2 },
+    });
+    const text = (await send(proxy.url, 'GET', '/metrics')).text;
+    t.equal(metric(text, 'throughline_workers'), 2);
+    t.equal(metric(text, 'throughline_spend_rows_written_total'), 10);
+    t.match(text, /^throughline_config_info\{version="[0-9a-f]{12}"\} 1$/m);
+    t.equal(
+      metric(text, 'throughline_config_reloads_total{result="applied"}'),
+      1,
+      'the files were read once',
+    );
+
+    proxy.kill('SIGTERM');
+    const { code, out, err } = await proxy.ended;
+    t.equal(code, 0);
+    t.equal(err.match(/throughline serves/g)?.length, 1, 'one line says that it serves');
+    const calls = linesOf(out).filter((line) => ids.includes(line.call_id ?? ''));
+    const share = [1, 2].map((worker) => calls.filter((line) => line.worker === worker).length);
+    t.equal(calls.length, 10, 'each line names its worker');
+    t.ok(Math.min(...share) >= 3, `shares: ${share}`);
+  },
+);
+
+t.test('an admin change is in both workers when it is answered; what is stored comes back', async (t) => {
+  const { demo, config, dataDir } = await house(t, STORED);
+  const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+  const entry = (name: string): object => ({
+    model_name: name,
+    litellm_params: { model: 'litellm_proxy/demo', api_base: demo.url, api_key: 'sk-upstream-secret' },
+  });
+  const names = Array.from({ length: 6 }, (_, n) => `added-${n}`);
+  // At once and over several connections, so that both workers change the list at the same time.
+  const added = await Promise.all(names.map((name) => send(proxy.url, 'POST', '/model/new', entry(name))));
+  t.same(
+    added.map(({ status }) => status),
+    names.map(() => 200),
+  );
+  const lists = await everywhere(proxy.url, '/v1/models');
+  t.equal(lists.size, 1, 'both list the same models');
+  for (const name of names) t.match([...lists][0], `"id":"${name}"`);
+  const first = JSON.parse(added[0]?.text ?? '{}') as { model_id: string; persisted: boolean };
+  t.equal(first.persisted, true);
+  const gone = await send(proxy.url, 'POST', '/model/delete', { id: first.model_id });
+  t.equal(gone.status, 200);
+  const after = await everywhere(proxy.url, '/v1/models');
+  t.equal(after.size, 1);
+  t.notMatch([...after][0], '"id":"added-0"');
+  const refused = await send(proxy.url, 'POST', '/model/new', { model_name: 'x', litellm_params: {} });
+  t.equal(refused.status, 400);
+  proxy.kill('SIGTERM');
+  await proxy.ended;
+  const again = await serveCli(t, config, dataDir, ['--workers', '2']);
+  t.same(await everywhere(again.url, '/v1/models'), after, 'and after a restart');
+});
+
+t.test(
+  'a worker that is replaced serves models that were never stored, and the configuration of the others',
+  async (t) => {
+    const { demo, config, dataDir } = await house(t);
+    const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+    const entry = {
+      model_name: 'in-memory',
+      litellm_params: { model: 'litellm_proxy/demo', api_base: demo.url, api_key: 'sk-upstream-secret' },
+    };
+    t.equal((await send(proxy.url, 'POST', '/model/new', entry)).status, 200);
+    writeFileSync(config, 'model_list: [{}]\n'); // what is on the disk now could not be started with
+    await proxy.said(/"msg":"configuration refused"/);
+    const call = openCall(proxy.url, '/v1/chat/completions', { ...BODY, model: 'demo-hold', stream: true });
+    await demo.waitFor(1);
+    const [worker] = workersOf(proxy.pid);
+    process.kill(worker as number, 'SIGKILL');
+    call.leave();
+    await proxy.said(/"msg":"the replaced worker serves"/);
+    const lists = await everywhere(proxy.url, '/v1/models');
+    t.equal(lists.size, 1);
+    t.match([...lists][0], '"id":"in-memory"');
+    const states = [...(await everywhere(proxy.url, '/health/readiness'))].map(
+      (text) => (JSON.parse(text) as { config: { last_reload: string; version: string } }).config,
+    );
+    t.equal(new Set(states.map(({ version }) => version)).size, 1);
+    t.same(
+      new Set(states.map(({ last_reload }) => last_reload)),
+      new Set(['refused']),
+      'both know of the refusal',
+    );
+  },
+);
+
+t.test('a written file, and SIGHUP, reach both workers with one version', async (t) => {
+  const { demo, config, dataDir } = await house(t);
+  const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+  writeFileSync(config, defaultConfig(demo).replace('model_name: compat\n', 'model_name: renamed\n'));
+  await proxy.said(/"msg":"configuration applied"/);
+  // The line is written when the first worker serves it; that the other one does is told by the next change.
+  proxy.kill('SIGHUP');
+  let metrics = '';
+  for (let n = 0; n < 500 && !/result="unchanged"\} 1$/m.test(metrics); n += 1)
+    metrics = (await send(proxy.url, 'GET', '/metrics')).text;
+  t.equal(metrics.match(/^throughline_config_info\{/gm)?.length, 1, 'one version in all');
+  const lists = await everywhere(proxy.url, '/v1/models');
+  t.equal(lists.size, 1);
+  t.match([...lists][0], '"id":"renamed"');
+});
+
+t.test('an object made by one worker is found by the other', async (t) => {
+  const { config, dataDir } = await house(t);
+  const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+  const made = await send(proxy.url, 'POST', '/v1/responses', { model: 'demo', input: 'Hello' });
+  const { id } = JSON.parse(made.text) as { id: string };
+  for (let n = 0; n < 4; n += 1) {
+    const found = await send(proxy.url, 'GET', `/v1/responses/${id}`);
+    t.equal(found.status, 200, found.text);
+  }
+});
+
+t.test('what hinders the start is said once; the exit codes are those of a single process', async (t) => {
+  const { demo, dir, config, dataDir } = await house(t);
+  const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+  const start = (...more: string[]) =>
+    runCli(t, ['serve', '--config', config, '--host', '127.0.0.1', '--workers', '2', ...more]);
+  const locked = await start('--port', '0', '--data-dir', dataDir);
+  t.match(locked, {
+    code: 1,
+    err: new RegExp(`^throughline: the data directory .* \\(pid ${proxy.pid} on .*\\n$`),
+  });
+  const single = await runCli(t, ['serve', '--config', config, '--port', '0', '--data-dir', dataDir]);
+  t.match(single, { code: 1, err: /is in use by another Throughline process/ });
+  const taken = await start('--port', String(proxy.port), '--data-dir', join(dir, 'other'));
+  t.match(taken, {
+    code: 1,
+    err: new RegExp(`^throughline: port ${proxy.port} of .* is in use [^\\n]*\\n$`),
+  });
+  for (const wrong of ['0', '1.5', 'many', '129']) {
+    const { code, err } = await runCli(t, ['serve', '--config', config, '--workers', wrong]);
+    t.equal(code, 2);
+    t.match(err, `${wrong} is no number of workers - give a whole number of 1 to 128, or auto`);
+  }
+  writeFileSync(config, 'model_list: [{}]\n');
+  const refused = await start('--port', '0', '--data-dir', join(dir, 'third'));
+  t.equal(refused.code, 1);
+  t.equal(refused.err.match(/nothing was started/g)?.length, 1);
+
+  writeFileSync(config, defaultConfig(demo, '  workers: 2\n'));
+  const stated = await serveCli(t, config, join(dir, 'fourth'));
+  t.equal(workersOf(stated.pid).length, 2, 'the configuration may say it');
+  const fewer = await serveCli(t, config, join(dir, 'fifth'), ['--workers', '1']);
+  t.equal(workersOf(fewer.pid).length, 0, 'the flag comes first');
+  const env = { NUM_WORKERS: '3', HOST: '127.0.0.1', PORT: '0', THROUGHLINE_DATA_DIR: join(dir, 'sixth') };
+  const more = startCli(t, ['--config', config], { env });
+  await more.said(/serves \d+ models/);
+  t.equal(workersOf(more.pid).length, 3, 'and so does the environment');
+});

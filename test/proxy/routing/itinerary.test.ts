@@ -1,0 +1,161 @@
+// The way of a request among entries: who is next, when nobody is, and what the budget has to say.
+import t from 'tap';
+import type { Candidate } from '../../../proxy/routing/candidate.ts';
+import { EntryState } from '../../../proxy/routing/entry-state.ts';
+import {
+  Itinerary,
+  type Failure,
+  type FailureKind,
+  type Leg,
+  type TravelRules,
+} from '../../../proxy/routing/itinerary.ts';
+
+interface Named extends Candidate {
+  readonly id: string;
+}
+
+const entry = (id: string): Named => ({ id, seed: 0, weight: 1, order: 0, state: new EntryState() });
+const leg = (name: string, ...names: string[]): Leg<Named> => ({ name, entries: names.map(entry) });
+
+const rules = (more: Partial<TravelRules<Leg<Named>>> & { readonly legs?: readonly Leg<Named>[] } = {}) => ({
+  retries: () => ({ count: 2, again: false }),
+  hasFallbacks: (more.legs ?? []).length > 0,
+  fallbacks: () => more.legs ?? [],
+  maxFallbacks: 5,
+  spend: () => true,
+  floorMs: 0,
+  random: () => 0,
+  ...more,
+});
+
+const failure = (kind: FailureKind = 'server', wishMs: number | null = null): Failure => ({ kind, wishMs });
+const rest = ({ entries }: Leg<Named>, ...which: number[]): void => {
+  for (const i of which) entries[i]?.state.visit(0).failed(0, { allowedFails: 0, cooldownMs: 9_000 }, null);
+};
+
+/** All stops of a request that fails everywhere, with the pauses before them. */
+function stops(trip: Itinerary<Named>, kind: FailureKind = 'server', wishMs: number | null = null): string[] {
+  const seen = [trip.entry.id];
+  for (let i = 0; i < 20; i += 1) {
+    const step = trip.next(failure(kind, wishMs), 1);
+    if (step === null) return seen;
+    seen.push(`${step.how} ${trip.entry.id}${step.pauseMs === 0 ? '' : ` after ${step.pauseMs}`}`);
+  }
+  throw new Error('it never ends');
+}
+
+t.test('unstated retries go to other entries at once, never to the same', async (t) => {
+  t.same(stops(new Itinerary<Named>(leg('g', 'a'), rules(), 0)), ['a']);
+  t.same(stops(new Itinerary<Named>(leg('g', 'a', 'b'), rules(), 0)), ['a', 'retry b']);
+  t.same(stops(new Itinerary<Named>(leg('g', 'a', 'b', 'c', 'd'), rules(), 0)), ['a', 'retry b', 'retry c']);
+});
+
+t.test('stated retries come back to entries that failed, after pauses that grow', async (t) => {
+  const stated = rules({ retries: () => ({ count: 4, again: true }) });
+  t.same(stops(new Itinerary<Named>(leg('g', 'a'), stated, 0)), [
+    'a',
+    'retry a after 250',
+    'retry a after 500',
+    'retry a after 1000',
+    'retry a after 2000',
+  ]);
+  t.same(stops(new Itinerary<Named>(leg('g', 'a', 'b'), stated, 0)), [
+    'a',
+    'retry b',
+    'retry a after 250',
+    'retry b after 500',
+    'retry a after 1000',
+  ]);
+});
+
+t.test('a wish for patience is kept on the entry that has it; one beyond a minute ends it', async (t) => {
+  const stated = rules({ retries: () => ({ count: 1, again: true }) });
+  t.same(stops(new Itinerary<Named>(leg('g', 'a'), stated, 0), 'rate_limit', 3_000), [
+    'a',
+    'retry a after 3000',
+  ]);
+  t.same(stops(new Itinerary<Named>(leg('g', 'a', 'b'), stated, 0), 'rate_limit', 3_000), ['a', 'retry b']);
+  t.same(stops(new Itinerary<Named>(leg('g', 'a'), stated, 0), 'rate_limit', 61_000), ['a']);
+  const backed = rules({ retries: () => ({ count: 1, again: true }), legs: [leg('f', 'x')] });
+  t.same(stops(new Itinerary<Named>(leg('g', 'a'), backed, 0), 'rate_limit', 61_000), ['a', 'fallback x']);
+});
+
+t.test('fallbacks follow when the entries are used up, each name once, five at most', async (t) => {
+  const legs = ['f1', 'f2', 'f1', 'g', 'f3'].map((name) => leg(name, `${name}-a`, `${name}-b`));
+  t.same(stops(new Itinerary<Named>(leg('g', 'a', 'b', 'c', 'd'), rules({ legs }), 0)), [
+    'a',
+    'retry b',
+    'retry c',
+    'fallback f1-a',
+    'fallback f2-a',
+    'fallback f3-a',
+  ]);
+  const many = Array.from({ length: 9 }, (_, i) => leg(`f${i}`, `x${i}`));
+  t.equal(stops(new Itinerary<Named>(leg('g', 'a'), rules({ legs: many, maxFallbacks: 5 }), 0)).length, 6);
+});
+
+t.test('a refusal is met by the names made for it, and by no retry', async (t) => {
+  const asked: FailureKind[] = [];
+  const fallbacks = (kind: FailureKind): readonly Leg<Named>[] => {
+    asked.push(kind);
+    return kind === 'context_window' ? [leg('large', 'x')] : [];
+  };
+  const trip = new Itinerary<Named>(leg('g', 'a', 'b'), rules({ fallbacks, hasFallbacks: false }), 0);
+  t.equal(trip.next(failure('content_policy'), 0), null);
+  t.match(trip.next(failure('context_window'), 0), { how: 'fallback', pauseMs: 0 });
+  t.equal(trip.entry.id, 'x');
+  t.same(asked, ['content_policy', 'context_window']);
+});
+
+t.test('what rests is passed over; when all of a name rests, a fallback gets the call first', async (t) => {
+  const group = leg('g', 'a', 'b', 'c');
+  rest(group, 1);
+  t.same(stops(new Itinerary<Named>(group, rules(), 0)), ['a', 'retry c']);
+  rest(group, 0, 2);
+  t.equal(new Itinerary<Named>(group, rules(), 0).entry.id, 'a', 'nobody else: it serves all the same');
+  const backed = new Itinerary<Named>(group, rules({ legs: [leg('f', 'x')] }), 1);
+  t.equal(backed.fallbacks, 1);
+  t.same(stops(backed), ['x', 'fallback a'], 'and is the last resort of that fallback');
+  const resting = leg('f', 'x');
+  rest(resting, 0);
+  t.equal(new Itinerary<Named>(group, rules({ legs: [resting] }), 1).entry.id, 'a', 'all rest: in order');
+});
+
+t.test('an entry may rest only while others can take its calls', async (t) => {
+  const alone = new Itinerary<Named>(leg('g', 'a'), rules(), 0);
+  t.notOk(alone.othersServe(0));
+  const pair = leg('g', 'a', 'b');
+  t.ok(new Itinerary<Named>(pair, rules(), 0).othersServe(0));
+  rest(pair, 1);
+  t.notOk(new Itinerary<Named>(pair, rules(), 0).othersServe(1), 'the last one of a group');
+  t.ok(new Itinerary<Named>(pair, rules({ legs: [leg('f', 'x')] }), 0).othersServe(1), 'a fallback counts');
+});
+
+t.test('the budget has the last word, but a connection that never stood costs nothing', async (t) => {
+  let left = 1;
+  const spend = (): boolean => (left -= 1) >= 0;
+  const trip = new Itinerary<Named>(
+    leg('g', 'a', 'b', 'c', 'd'),
+    rules({ spend, retries: () => ({ count: 9, again: false }) }),
+    0,
+  );
+  t.ok(trip.next(failure('unreached'), 0));
+  t.ok(trip.next(failure('server'), 0));
+  t.notOk(trip.denied);
+  t.equal(trip.next(failure('server'), 0), null);
+  t.ok(trip.denied);
+  t.equal(trip.entry.id, 'c', 'it stays where it was');
+  t.same([trip.retries, trip.fallbacks], [2, 0]);
+});
+
+t.test('whether there is more is known before anything fails', async (t) => {
+  t.notOk(new Itinerary<Named>(leg('g', 'a'), rules(), 0).hasMore);
+  t.ok(new Itinerary<Named>(leg('g', 'a', 'b'), rules(), 0).hasMore);
+  t.ok(new Itinerary<Named>(leg('g', 'a'), rules({ retries: () => ({ count: 1, again: true }) }), 0).hasMore);
+  const limited = (kind: FailureKind) => ({ count: kind === 'rate_limit' ? 1 : 0, again: true });
+  t.ok(new Itinerary<Named>(leg('g', 'a'), rules({ retries: limited }), 0).hasMore, 'by one kind of failure');
+  const trip = new Itinerary<Named>(leg('g', 'a'), rules({ legs: [leg('f', 'x')], maxFallbacks: 1 }), 0);
+  t.ok(trip.hasMore);
+  trip.next(failure(), 0);
+  t.notOk(trip.hasMore);
+});

@@ -1,0 +1,141 @@
+// The strategies by themselves and put together: shares hold, ranks hold, and what rests comes last.
+import fc from 'fast-check';
+import t from 'tap';
+import type { Candidate, Strategy } from '../../../proxy/routing/candidate.ts';
+import { EntryState } from '../../../proxy/routing/entry-state.ts';
+import { leastBusy } from '../../../proxy/routing/least-busy.ts';
+import { lowestLatency } from '../../../proxy/routing/lowest-latency.ts';
+import { rank } from '../../../proxy/routing/rank.ts';
+import { seedOf } from '../../../proxy/routing/session-affinity.ts';
+import { weightedShuffle } from '../../../proxy/routing/weighted-shuffle.ts';
+
+interface Named extends Candidate {
+  readonly id: string;
+}
+
+const entry = (id: string, more: Partial<Candidate> = {}): Named => ({
+  id,
+  seed: seedOf(id),
+  weight: 1,
+  order: Infinity,
+  state: new EntryState(),
+  ...more,
+});
+
+/** Uniform in [0, 1), the same in every run (mulberry32). */
+function dice(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const ids = (entries: readonly Named[]): string => entries.map(({ id }) => id).join(' ');
+const RULES = { strategy: 'simple-shuffle', sessionAffinity: true } as const;
+
+/** How often each id is first in `rounds` draws. */
+function firsts(
+  strategy: Strategy,
+  entries: readonly Named[],
+  rounds: number,
+  seed = 7,
+): Map<string, number> {
+  const counts = new Map(entries.map(({ id }) => [id, 0]));
+  const random = dice(seed);
+  for (let i = 0; i < rounds; i += 1) {
+    const first = strategy(entries, random, 0)[0] as Named;
+    counts.set(first.id, (counts.get(first.id) ?? 0) + 1);
+  }
+  return counts;
+}
+
+t.test('a weighted shuffle gives each entry its share, within 1% of all draws', async (t) => {
+  const rounds = 100_000;
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: 1_000 }), { minLength: 2, maxLength: 5 }), (weights) => {
+      const entries = weights.map((weight, i) => entry(`e${i}`, { weight }));
+      const sum = weights.reduce((all, weight) => all + weight, 0);
+      const counts = firsts(weightedShuffle, entries, rounds);
+      return entries.every(({ id, weight }) => {
+        return Math.abs((counts.get(id) ?? 0) / rounds - weight / sum) < 0.01;
+      });
+    }),
+    { numRuns: 20 },
+  );
+  t.pass('property held');
+});
+
+t.test('a weight of 0 is asked last, and alone it serves', async (t) => {
+  const [a, drained] = [entry('a'), entry('drained', { weight: 0 })];
+  for (const strategy of [weightedShuffle, leastBusy, lowestLatency]) {
+    t.same(Object.fromEntries(firsts(strategy, [drained, a], 500)), { a: 500, drained: 0 });
+    t.equal(ids(strategy([drained], dice(1), 0)), 'drained');
+  }
+  for (let i = 0; i < 500; i += 1) {
+    t.equal(rank([drained, a], RULES, `session ${i}`, dice(1), 0)[0], a);
+  }
+});
+
+t.test('least busy: fewest calls under way for the weight, equals by weight', async (t) => {
+  const [a, b, c] = [entry('a'), entry('b', { weight: 4 }), entry('c')] as const;
+  a.state.inFlight = 1;
+  b.state.inFlight = 2;
+  t.equal(ids(leastBusy([a, b, c], dice(1), 0)), 'c b a');
+  a.state.inFlight = 0;
+  b.state.inFlight = 0;
+  const counts = firsts(leastBusy, [a, b], 10_000);
+  t.ok(Math.abs((counts.get('b') ?? 0) - 8_000) < 200, `${counts.get('b')} of 10,000`);
+});
+
+t.test('lowest latency: a peak is seen at once, forgotten slowly, and calls under way count', async (t) => {
+  const [fast, slow] = [entry('fast'), entry('slow')];
+  fast.state.latency.observe(100, 0);
+  slow.state.latency.observe(300, 0);
+  t.equal(ids(lowestLatency([slow, fast], dice(1), 0)), 'fast slow');
+  fast.state.inFlight = 3;
+  t.equal(ids(lowestLatency([slow, fast], dice(1), 0)), 'slow fast', '100 ms x 4 against 300 ms x 1');
+  fast.state.inFlight = 0;
+  fast.state.latency.observe(5_000, 1_000);
+  t.equal(fast.state.latency.at(1_000), 5_000, 'one stall is the whole average');
+  t.equal(ids(lowestLatency([slow, fast], dice(1), 1_000)), 'slow fast');
+  fast.state.latency.observe(100, 2_000);
+  t.ok(fast.state.latency.at(2_000) > 4_500, 'one good answer does not undo it');
+  t.ok(fast.state.latency.at(600_000) < 1, 'but ten quiet minutes do');
+  t.equal(
+    ids(lowestLatency([slow, entry('new')], dice(1), 2_000)),
+    'new slow',
+    'what nobody measured is tried',
+  );
+});
+
+t.test('ranks go before everything but rest; an entry that rests is still there, last', async (t) => {
+  const [a, b, c] = [entry('a', { order: 1 }), entry('b', { order: 2 }), entry('c')] as const;
+  const all = [c, b, a];
+  const asked = (session: string | null, now = 0): string => ids(rank(all, RULES, session, dice(3), now));
+  for (let i = 0; i < 50; i += 1) t.equal(asked(`session ${i}`), 'a b c');
+  t.equal(asked(null), 'a b c');
+  const rules = { allowedFails: 0, cooldownMs: 5_000 };
+  a.state.visit(0).failed(0, rules, null);
+  t.equal(asked(null, 1), 'b c a');
+  b.state.ailment = 'no answer';
+  t.equal(asked(null, 1), 'c a b');
+  c.state.visit(0).failed(0, rules, null);
+  t.equal(asked(null, 1), 'a b c', 'when all of them rest, none does');
+  t.equal(asked(null, 5_001), 'a c b', 'rested: one call may try each');
+  a.state.visit(5_001);
+  t.equal(asked(null, 5_001), 'c a b', 'and only one');
+});
+
+t.test('a session keeps its entry whatever the strategy says; without affinity it does not', async (t) => {
+  const entries = ['a', 'b', 'c', 'd'].map((id) => entry(id));
+  const own = ids(rank(entries, RULES, 'session-1', dice(1), 0));
+  for (let seed = 0; seed < 50; seed += 1)
+    t.equal(ids(rank(entries.toReversed(), RULES, 'session-1', dice(seed), 0)), own);
+  const free = new Set<string>();
+  for (let seed = 0; seed < 50; seed += 1)
+    free.add(ids(rank(entries, { ...RULES, sessionAffinity: false }, 'session-1', dice(seed), 0)));
+  t.ok(free.size > 5, `${free.size} orders`);
+});

@@ -1,0 +1,75 @@
+// Rendezvous hashing: sessions spread by weight, and an entry that goes or comes moves its own share alone.
+import fc from 'fast-check';
+import t from 'tap';
+import { EntryState } from '../../../proxy/routing/entry-state.ts';
+import { seedOf, sessionAffinity } from '../../../proxy/routing/session-affinity.ts';
+
+const entry = (id: string, weight = 1) => ({
+  id,
+  weight,
+  seed: seedOf(id),
+  order: 0,
+  state: new EntryState(),
+});
+
+const SESSIONS = Array.from({ length: 20_000 }, (_, i) => `session-${i}`);
+const ownerOf = (entries: readonly ReturnType<typeof entry>[], session: string): string =>
+  sessionAffinity(entries, session)[0]?.id ?? '';
+
+t.test('of n entries one goes away: its sessions move, and no others', async (t) => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.string({ minLength: 1, maxLength: 64 }), { minLength: 2, maxLength: 8 }),
+      fc.nat(),
+      (names, pick) => {
+        const entries = names.map((name) => entry(name));
+        const gone = entries[pick % entries.length] as (typeof entries)[number];
+        const left = entries.filter((one) => one !== gone);
+        let moved = 0;
+        for (const session of SESSIONS) {
+          const before = ownerOf(entries, session);
+          if (before === gone.id) moved += 1;
+          else if (ownerOf(left, session) !== before) return false;
+        }
+        return Math.abs(moved / SESSIONS.length - 1 / entries.length) < 0.02;
+      },
+    ),
+    { numRuns: 10 },
+  );
+  t.pass('property held');
+});
+
+t.test(
+  'the sessions of an entry that went away are shared out among the others, not given to one',
+  async (t) => {
+    const entries = ['a', 'b', 'c', 'd'].map((id) => entry(id));
+    const heirs = new Map<string, number>();
+    for (const session of SESSIONS) {
+      const [first, second] = sessionAffinity(entries, session);
+      if (first?.id === 'a') heirs.set(second?.id ?? '', (heirs.get(second?.id ?? '') ?? 0) + 1);
+    }
+    const all = [...heirs.values()].reduce((sum, count) => sum + count, 0);
+    for (const count of heirs.values()) t.ok(Math.abs(count / all - 1 / 3) < 0.03, `${count} of ${all}`);
+  },
+);
+
+t.test('weights hold over sessions', async (t) => {
+  const entries = [entry('a', 1), entry('b', 3), entry('c', 6)];
+  const counts = new Map<string, number>();
+  for (const session of SESSIONS) {
+    const id = ownerOf(entries, session);
+    counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  for (const { id, weight } of entries)
+    t.ok(Math.abs((counts.get(id) ?? 0) / SESSIONS.length - weight / 10) < 0.015, `${id}: ${counts.get(id)}`);
+});
+
+t.test('ids that differ in one digit are spread all the same', async (t) => {
+  const entries = Array.from({ length: 10 }, (_, i) => entry(`https://gateway-${i}.example.com`));
+  const counts = new Map<string, number>();
+  for (const session of SESSIONS) {
+    const id = ownerOf(entries, session);
+    counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  for (const count of counts.values()) t.ok(Math.abs(count - 2_000) < 250, String(count));
+});

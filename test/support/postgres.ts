@@ -1,0 +1,182 @@
+// A PostgreSQL for tests: the one that TEST_DATABASE_URL names, else a server of our own from installed binaries, else
+// PGlite behind a socket. Says which. Every store gets a schema of its own, so tests share a server.
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
+import pg from 'pg';
+import { databaseOf } from '../../config/resolve/database.ts';
+import { Findings } from '../../config/findings.ts';
+import type { DatabaseSettings } from '../../config/snapshot.ts';
+
+/** What a server needs of tap's `t`, or of a bench. */
+interface Stage {
+  teardown(act: () => unknown): unknown;
+}
+
+/** A server that tests may use. */
+export interface TestServer {
+  /** `PostgreSQL 15.18 from /usr/lib/postgresql/15/bin`, `PGlite`. */
+  readonly name: string;
+  /** Several connections are several sessions; PGlite has one. */
+  readonly real: boolean;
+  /** URL of a fresh schema. */
+  url(more?: string): string;
+}
+
+/** A server that a test may stop and start. */
+export interface OwnServer extends TestServer {
+  readonly folder: string;
+  start(): Promise<void>;
+  /** Ends all connections at once, as a crash of the machine would. */
+  stop(): Promise<void>;
+}
+
+/** The settings of a URL. @throws Error when it is wrong */
+export function settingsOf(url: string): DatabaseSettings {
+  const file = { name: 'test', lineStarts: null };
+  const findings = new Findings({ kind: 'map', file, offset: 0, members: new Map() });
+  const settings = databaseOf(url, {}, findings);
+  if (settings === null)
+    throw new Error(
+      findings
+        .issues()
+        .map(({ message }) => message)
+        .join(),
+    );
+  return settings;
+}
+
+/** Any PostgreSQL, with TEST_DATABASE_URL=pglite always that one; tells the test which. */
+export async function anyPostgres(t: Stage & { comment(text: string): unknown }): Promise<TestServer> {
+  const given = process.env['TEST_DATABASE_URL'] ?? '';
+  const own = given === '' ? await ownPostgres(t) : null;
+  const server = given === '' || given === 'pglite' ? (own ?? (await pglite(t))) : at(given);
+  t.comment(`PostgreSQL tests run on ${server.name}`);
+  return server;
+}
+
+function at(given: string): TestServer {
+  return { name: `the server of TEST_DATABASE_URL`, real: true, url: (more = '') => schemaOf(given, more) };
+}
+
+function schemaOf(base: string, more: string): string {
+  const url = new URL(base);
+  url.searchParams.set('schema', `t_${randomBytes(6).toString('hex')}`);
+  for (const [name, value] of new URLSearchParams(more)) url.searchParams.set(name, value);
+  return url.href;
+}
+
+async function pglite(t: Stage): Promise<TestServer> {
+  const db = await PGlite.create();
+  const server = new PGLiteSocketServer({ db, port: 0, host: '127.0.0.1', maxConnections: 20 });
+  await server.start();
+  t.teardown(async () => {
+    await server.stop();
+    await db.close();
+  });
+  const base = `postgresql://postgres:postgres@${server.getServerConn()}/postgres?sslmode=disable`;
+  return { name: 'PGlite', real: false, url: (more = '') => schemaOf(base, more) };
+}
+
+/**
+ * A server from installed binaries in a folder of its own; null when there are none that can be run.
+ * @param flagsIn makes what it needs in the folder and gives further flags of the server
+ */
+export async function ownPostgres(
+  t: Stage,
+  flagsIn: (folder: string) => readonly string[] = () => ['-c', 'fsync=off'],
+): Promise<OwnServer | null> {
+  const bin = binaries();
+  const as = processOwner();
+  if (bin === null || as === null) return null;
+  const folder = mkdtempSync(join(tmpdir(), 'throughline-pg-'));
+  if (as.uid !== undefined) chownSync(folder, as.uid, as.gid ?? as.uid);
+  const more = flagsIn(folder);
+  if (as.uid !== undefined)
+    for (const name of readdirSync(folder)) chownSync(join(folder, name), as.uid, as.gid ?? as.uid);
+  const data = join(folder, 'data');
+  const init = [
+    '-D',
+    data,
+    '-U',
+    'throughline',
+    '--auth-host=scram-sha-256',
+    '--auth-local=trust',
+    '-N',
+    '-E',
+    'UTF8',
+  ];
+  const made = spawnSync(join(bin, 'initdb'), [...init, '--no-locale'], { ...as, encoding: 'utf8' });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  const port = await freePort();
+  let child: ChildProcess | null = null;
+  const flags = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1'];
+  const start = async (): Promise<void> => {
+    child = spawn(join(bin, 'postgres'), [...flags, ...more], {
+      ...as,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    await new Promise<void>((resolve, reject) => {
+      let said = '';
+      child?.stderr?.on('data', (part: Buffer) => {
+        said += String(part);
+        if (said.includes('ready to accept connections')) resolve();
+      });
+      child?.once('exit', () => reject(new Error(`postgres did not start: ${said}`)));
+    });
+  };
+  const stop = async (): Promise<void> => {
+    const running = child;
+    child = null;
+    if (running === null || running.exitCode !== null) return;
+    running.kill('SIGQUIT'); // immediate: https://www.postgresql.org/docs/current/server-shutdown.html
+    await once(running, 'exit');
+  };
+  t.teardown(async () => {
+    await stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await start();
+  const local = new pg.Client({ host: folder, port, user: 'throughline', database: 'postgres' });
+  await local.connect();
+  await local.query(`ALTER ROLE throughline PASSWORD 'right/pass word'`);
+  const { rows } = await local.query<{ server_version: string }>('SHOW server_version');
+  await local.end();
+  const base = `postgresql://throughline:${encodeURIComponent('right/pass word')}@127.0.0.1:${port}/postgres`;
+  const name = `PostgreSQL ${rows[0]?.server_version} from ${bin}`;
+  return { name, real: true, folder, start, stop, url: (more = '') => schemaOf(base, more) };
+}
+
+function binaries(): string | null {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  const folders = [
+    ...versions.map((version) => join(debian, version, 'bin')),
+    ...(process.env['PATH'] ?? '').split(delimiter),
+  ];
+  return folders.find((folder) => folder !== '' && existsSync(join(folder, 'initdb'))) ?? null;
+}
+
+/** PostgreSQL does not run as root: then as its own user, who must be there. */
+function processOwner(): { uid?: number; gid?: number; cwd: string } | null {
+  if (process.getuid?.() !== 0) return { cwd: tmpdir() };
+  const id = (flag: string): number =>
+    Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout || NaN);
+  const [uid, gid] = [id('-u'), id('-g')];
+  return Number.isInteger(uid) && Number.isInteger(gid) ? { uid, gid, cwd: tmpdir() } : null;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
