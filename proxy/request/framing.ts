@@ -36,7 +36,7 @@ export function checkFraming(x: Exchange): void {
     );
   }
   const te = headers.transferEncoding;
-  if (te !== null && (te.trim().toLowerCase() !== 'chunked' || req.version !== '1.1')) {
+  if (te !== null && (te.toLowerCase() !== 'chunked' || req.version !== '1.1')) {
     throw new Fault(
       'bad_framing',
       'The only Transfer-Encoding that is understood is `chunked`, on HTTP/1.1.',

@@ -201,7 +201,9 @@ export class UpstreamConnection implements Seated {
     const head = readAnswerHead(this.#cutter.text);
     if (head.status === 101)
       throw new BadMessage('The upstream changed the protocol, which nobody asked for.');
-    if (head.status < 200) return; // 1xx are between the hops
+    if (head.status < 200 && head.version === '1.1') return; // 1xx are between the hops; 1.0 knows none
+    if (head.status < 200)
+      throw new BadMessage('The answer is an interim one, which HTTP/1.0 does not know.');
     if (head.transferEncoding !== null && head.transferEncoding.toLowerCase() !== 'chunked')
       throw new BadMessage('The answer has a transfer coding that is not known.');
     this.#head = head;

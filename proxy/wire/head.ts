@@ -195,7 +195,10 @@ export function readFields(text: string, at: number): Fields {
         contentLength = Number(value);
         break;
       case 17:
-        if (name.toLowerCase() === 'transfer-encoding') transferEncoding = joined(transferEncoding, value);
+        if (name.toLowerCase() !== 'transfer-encoding') break;
+        // llhttp takes `chunked` before a tab for another coding: two parsers, two bodies.
+        if (text.slice(to, end).includes('\t')) throw new BadMessage('Transfer-Encoding ends in a tab.');
+        transferEncoding = joined(transferEncoding, value);
         break;
       case 10:
         if (name.toLowerCase() === 'connection') connection = joined(connection, value);

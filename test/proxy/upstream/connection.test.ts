@@ -195,6 +195,7 @@ t.test('what is no answer is refused, and the connection with it', async (t) => 
     'another transfer coding': 'HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
     'a list that ends in chunked': 'HTTP/1.1 200 OK\r\ntransfer-encoding: ,chunked\r\n\r\n0\r\n\r\n',
     'another protocol': 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n',
+    'an interim answer on HTTP/1.0': `HTTP/1.0 100 Continue\r\n\r\n${OK}`,
     'another version': 'HTTP/2 200\r\n\r\n',
     'a page without a head': '<html>no</html>',
     'a folded header': 'HTTP/1.1 200 OK\r\na: b\r\n c\r\n\r\n',

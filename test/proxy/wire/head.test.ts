@@ -148,6 +148,7 @@ t.test('what is no request is refused', async (t) => {
     'a signed Content-Length': 'GET / HTTP/1.1\r\nContent-Length: +1\r\n',
     'a Content-Length of 16 digits': 'GET / HTTP/1.1\r\nContent-Length: 1000000000000000\r\n',
     'a Content-Length in other digits': 'GET / HTTP/1.1\r\nContent-Length: \xb2\r\n',
+    'a tab behind the Transfer-Encoding': 'GET / HTTP/1.1\r\nTransfer-Encoding: chunked \t\r\n',
     'Content-Length beside Transfer-Encoding':
       'GET / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n',
   };
