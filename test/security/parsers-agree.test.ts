@@ -7,7 +7,9 @@ import { duplexPair, type Duplex } from 'node:stream';
 import t from 'tap';
 import type { Test } from 'tap';
 import { Connection, type Host } from '../../proxy/http/connection.ts';
+import type { Incoming } from '../../proxy/http/incoming.ts';
 import { ReadMemory } from '../../proxy/http/reading.ts';
+import type { Reply } from '../../proxy/http/reply.ts';
 import type { Live } from '../../proxy/live.ts';
 import { openExchange } from '../../proxy/request/exchange.ts';
 import { checkFraming } from '../../proxy/request/framing.ts';
@@ -33,29 +35,23 @@ async function still(): Promise<void> {
 /** What our server makes of the bytes of one connection. */
 async function ours(live: Live, bytes: Buffer): Promise<Read[]> {
   const read: Read[] = [];
+  const serve = async (incoming: Incoming, reply: Reply): Promise<void> => {
+    try {
+      if (incoming.expectsOther || incoming.method === 'CONNECT') throw new Error('not served');
+      checkFraming(openExchange(incoming, reply, live));
+      const { method, target, version, headers } = incoming;
+      const body = await incoming.read(MOST_BYTES);
+      read.push({ line: `${method} ${target} ${version}`, list: headers, body: body.toString('latin1') });
+    } catch {
+      reply.closeAfter();
+    }
+    reply.writeHead(200, ['content-length', '0']);
+    reply.end();
+  };
   const host: Host = {
     memory: new ReadMemory(),
     bodies: new BodyMemory(),
-    request: (incoming, reply) => {
-      const refuse = (): void => {
-        reply.closeAfter();
-        reply.writeHead(400, ['content-length', '0']);
-        reply.end();
-      };
-      try {
-        if (incoming.expectsOther || incoming.method === 'CONNECT') throw new Error('not served');
-        checkFraming(openExchange(incoming, reply, live));
-      } catch {
-        refuse();
-        return;
-      }
-      incoming.read(MOST_BYTES).then((body) => {
-        const { method, target, version, headers } = incoming;
-        read.push({ line: `${method} ${target} ${version}`, list: headers, body: body.toString('latin1') });
-        reply.writeHead(200, ['content-length', '0']);
-        reply.end();
-      }, refuse);
-    },
+    request: (incoming, reply) => void serve(incoming, reply),
     settled: () => undefined,
     refusal: () => '',
     closed: () => undefined,

@@ -7,7 +7,7 @@ import { converse, type Conversation } from '../support/converse.ts';
 import { KEY, startRig } from '../support/rig.ts';
 import { startStrictUpstream } from '../support/strict-upstream.ts';
 import { CHAT, CORPUS_KEY, FRAMING, GOOD, LINES, request, TARGETS, type RawCase } from './fixture/corpus.ts';
-import { BYTES, CHUNKS_CASES, CODINGS, HIDDEN_REQUESTS, LENGTHS } from './fixture/smuggling.ts';
+import { BYTES, CHUNK_LINES, CODINGS, HIDDEN_REQUESTS, LENGTHS } from './fixture/smuggling.ts';
 import { BODIES, COMPRESSED, INFLATED_BYTES, LIMIT_BYTES, UPLOADS } from './fixture/odd-bodies.ts';
 
 const MIB = 1024 * 1024;
@@ -112,7 +112,7 @@ t.test('request and header lines', (t) => run(t, LINES));
 t.test('targets and methods', (t) => run(t, TARGETS));
 t.test('codings', (t) => run(t, CODINGS));
 t.test('lengths', (t) => run(t, LENGTHS));
-t.test('chunks', (t) => run(t, CHUNKS_CASES));
+t.test('chunks', (t) => run(t, CHUNK_LINES));
 t.test('hidden requests', (t) => run(t, HIDDEN_REQUESTS));
 t.test('every byte in every place', (t) => run(t, BYTES));
 t.test('bodies', (t) => run(t, BODIES));
@@ -148,7 +148,7 @@ t.test('nonsense behind a stream waits for its end: no second answer stands with
 });
 
 t.test('the corpus is as large as it is said to be, and no two cases share a name', (t) => {
-  const smuggled = [...CODINGS, ...LENGTHS, ...CHUNKS_CASES, ...HIDDEN_REQUESTS, ...BYTES];
+  const smuggled = [...CODINGS, ...LENGTHS, ...CHUNK_LINES, ...HIDDEN_REQUESTS, ...BYTES];
   const all = [...FRAMING, ...LINES, ...TARGETS, ...BODIES, ...UPLOADS, ...COMPRESSED, ...smuggled];
   t.ok(all.length >= 400, `${all.length} cases`);
   t.equal(new Set(all.map(({ title }) => title)).size, all.length);
