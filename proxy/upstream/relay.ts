@@ -12,11 +12,11 @@ import type { Clocks } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
 import { errorEvent, type Family } from '../errors/body.ts';
 import { Fault } from '../errors/fault.ts';
-import { readResponseHead, type ResponseHead } from '../wire/response-headers.ts';
+import { readResponseHead, type AnswerNames, type ResponseHead } from '../wire/response-headers.ts';
 import type { Deadlines, Watched } from './deadlines.ts';
 import { failureOf } from './failures.ts';
 import { Outlet } from './outlet.ts';
-import { NOTHING_READ, tapFor, type Reading, type Tap } from './tap.ts';
+import { NOTHING_READ, tapFor, type Observation, type Reading, type Tap } from './tap.ts';
 
 /** One upstream request, ready to send. */
 export interface Call {
@@ -33,10 +33,10 @@ export interface Call {
   /** The first-byte clock of this call, ms (streamed calls have their own). */
   readonly firstByteMs: number;
   readonly family: Family;
-  /** We asked for the usage event; the client did not. */
-  readonly stripUsage: boolean;
-  /** `x-litellm-`. */
-  readonly headerPrefix: string;
+  /** What is wanted of the answer beside its bytes. */
+  readonly observation: Observation;
+  /** Where the gateway states its cost and call id. */
+  readonly answerNames: AnswerNames;
   /** Lower-case names of the response headers that the proxy sets itself. */
   readonly ownNames: ReadonlySet<string>;
 }
@@ -68,7 +68,7 @@ export interface Outcome {
   readonly responseBytes: number;
   readonly reading: Reading;
   readonly upstreamCallId: string | null;
-  /** `x-<brand>-response-cost` as sent. */
+  /** The gateway's cost header as sent. */
   readonly upstreamCost: string | null;
   /** Hands over the last byte, or breaks the connection when the answer is broken. `extra`: more headers, if the
    * head is still to be written. Call it once. */
@@ -169,13 +169,13 @@ class Relay implements Dispatcher.DispatchHandler, Watched {
     text?: string,
   ): void {
     if (status < 200 || this.#phase === 'ended') return; // 1xx are between the hops
-    const { family, stripUsage, headerPrefix, ownNames } = this.#call;
-    const head = readResponseHead(controller.rawHeaders as Buffer[], headerPrefix, ownNames);
+    const { family, observation, answerNames, ownNames } = this.#call;
+    const head = readResponseHead(controller.rawHeaders as Buffer[], answerNames, ownNames);
     this.#head = head;
     this.#status = status;
     this.#statusText = text ?? '';
     this.#headAt = this.#lastByteAt = this.#mono();
-    this.#tap = tapFor(head, family, stripUsage);
+    this.#tap = tapFor(head, family, observation);
     if (this.#tap.streams || head.contentType.startsWith('audio/') || tooLong(head.contentLength)) {
       this.#flow();
       // The first event mostly arrives in the same read as the head; only a lone head is flushed by itself.
