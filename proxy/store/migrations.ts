@@ -28,6 +28,24 @@ const STEPS: readonly string[] = [
    CREATE INDEX spend_end_user ON spend (end_user, start_ms);
    CREATE INDEX spend_api_key ON spend (api_key, start_ms);
    CREATE INDEX spend_upstream ON spend (upstream_id) WHERE upstream_id IS NOT NULL;`,
+
+  // Attribution, more kinds of tokens, and how a cost was found.
+  `ALTER TABLE spend ADD COLUMN team_id TEXT;
+   ALTER TABLE spend ADD COLUMN user_id TEXT;
+   ALTER TABLE spend ADD COLUMN profile TEXT;
+   ALTER TABLE spend ADD COLUMN client TEXT;
+   ALTER TABLE spend ADD COLUMN cache_write_1h_tokens INTEGER;
+   ALTER TABLE spend ADD COLUMN input_audio_tokens INTEGER;
+   ALTER TABLE spend ADD COLUMN output_audio_tokens INTEGER;
+   ALTER TABLE spend ADD COLUMN input_image_tokens INTEGER;
+   ALTER TABLE spend ADD COLUMN output_image_tokens INTEGER;
+   ALTER TABLE spend ADD COLUMN estimated_by TEXT;
+   ALTER TABLE spend ADD COLUMN units TEXT;
+   ALTER TABLE spend ADD COLUMN service_tier TEXT;
+   ALTER TABLE spend ADD COLUMN costs TEXT;
+   ALTER TABLE spend ADD COLUMN price_version TEXT;
+   CREATE INDEX spend_team ON spend (team_id, start_ms) WHERE team_id IS NOT NULL;
+   CREATE INDEX spend_user ON spend (user_id, start_ms) WHERE user_id IS NOT NULL;`,
 ];
 
 /**

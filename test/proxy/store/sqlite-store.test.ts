@@ -65,7 +65,21 @@ t.test('a record is read back from the store exactly as it was journalled', asyn
   const full = settleOf(beginOf('id-1', { warnings: ['doubtful'], clientCallId: 'theirs' }), {
     errorCode: 'x',
     errorSource: 'client',
-    tokens: { prompt: 1, completion: 2, total: 3, cacheRead: 4, cacheWrite: 5, reasoning: 6 },
+    tokens: {
+      prompt: 1,
+      completion: 2,
+      total: 3,
+      cacheRead: 4,
+      cacheWrite: 5,
+      reasoning: 6,
+      cacheWrite1h: 7,
+      inputAudio: 8,
+      outputAudio: 9,
+      inputImage: 10,
+      outputImage: 11,
+    },
+    estimatedBy: 'o200k_base',
+    usageSource: 'estimate',
   });
   const { tags: _tags, ...withoutTags } = settleOf(beginOf('id-2', { startMs: full.startMs - 1 }));
   const end = bench.append(full, {
@@ -358,7 +372,7 @@ t.test('a database of a newer version is left alone', async (t) => {
   db.exec('PRAGMA user_version = 99');
   db.close();
   await t.rejects(bench.open().query({}, NEWEST), {
-    message: /schema 99, this version of Throughline knows 1/,
+    message: /schema 99, this version of Throughline knows 2/,
   });
 });
 
