@@ -8,6 +8,7 @@ import type { Snapshot } from '../config/snapshot.ts';
 import { systemClock } from './base/clock.ts';
 import { CallIds } from './base/ids.ts';
 import { Changes } from './changes.ts';
+import { Estimator } from './estimate/estimator.ts';
 import { openLedger, type Ledger } from './ledger/ledger.ts';
 import type { LedgerEvent } from './ledger/ledger-event.ts';
 import { VERSION, type House } from './live.ts';
@@ -112,6 +113,7 @@ export class Gateway {
     this.#watcher.close();
     await this.#server.drain(drainMs);
     await new Promise<void>((resolve) => setImmediate(resolve)); // requests that were cut settle in this turn
+    await this.changes.live.house.estimator.close();
     await this.#ledger.close(RECORDS_MS);
     await this.#pools.destroy();
     this.#log.info('stopped');
@@ -154,6 +156,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
     pools,
+    estimator: new Estimator(),
     catalogue: new Catalogue(),
     random: Math.random,
   };

@@ -2,6 +2,7 @@
 import { Catalogue } from '../../config/catalogue.ts';
 import { systemClock } from '../base/clock.ts';
 import { CallIds } from '../base/ids.ts';
+import { Estimator } from '../estimate/estimator.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { House } from '../live.ts';
 import { openLog } from '../observe/logger.ts';
@@ -42,6 +43,7 @@ export function idleHouse(): House {
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
     pools: new Pools(),
+    estimator: new Estimator(),
     catalogue: new Catalogue(),
     random: () => 0,
   };

@@ -6,6 +6,8 @@ import type { SpendRecord } from '../record/record.ts';
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const OVERHEAD_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25];
 
+const COST_SOURCES = ['entry', 'upstream_header', 'catalogue'] as const;
+
 /** What the ledger tells about itself; read when metrics are scraped. */
 export interface LedgerFigures {
   readonly writable: boolean;
@@ -63,7 +65,7 @@ export class Metrics {
   });
   readonly #tokens = new Counter({
     name: 'throughline_tokens_total',
-    help: 'Tokens as the upstream counted them.',
+    help: 'Tokens as the upstream counted them; estimates where it did not.',
     labelNames: ['model', 'kind'],
     registers: [this.#registry],
   });
@@ -77,6 +79,24 @@ export class Metrics {
     name: 'throughline_unpriced_total',
     help: 'Successful requests whose cost is not known.',
     labelNames: ['model'],
+    registers: [this.#registry],
+  });
+  readonly #estimated = new Counter({
+    name: 'throughline_usage_estimated_total',
+    help: 'Requests whose tokens were counted here, because the upstream did not state them.',
+    labelNames: ['model'],
+    registers: [this.#registry],
+  });
+  readonly #costDiffers = new Counter({
+    name: 'throughline_cost_differs_total',
+    help: 'Requests for which this source states a cost that is more than 1 % off the recorded one.',
+    labelNames: ['model', 'source'],
+    registers: [this.#registry],
+  });
+  readonly #costDifference = new Counter({
+    name: 'throughline_cost_difference_usd_total',
+    help: 'Sum of the distances between the recorded cost and the cost by this source, US dollars.',
+    labelNames: ['model', 'source'],
     registers: [this.#registry],
   });
   readonly #reloads = new Counter({
@@ -195,6 +215,9 @@ export class Metrics {
     const prompt = this.#tokens.labels(model, 'prompt');
     const completion = this.#tokens.labels(model, 'completion');
     const cached = this.#tokens.labels(model, 'cache_read');
+    const written = this.#tokens.labels(model, 'cache_write');
+    const reasoning = this.#tokens.labels(model, 'reasoning');
+    const estimated = this.#estimated.labels(model);
     const spend = this.#spend.labels(model);
     const unpriced = this.#unpriced.labels(model);
     const requests = new Map<string, Counter.Internal>();
@@ -213,10 +236,26 @@ export class Metrics {
         if (record.tokens.prompt !== null) prompt.inc(record.tokens.prompt);
         if (record.tokens.completion !== null) completion.inc(record.tokens.completion);
         if (record.tokens.cacheRead !== null) cached.inc(record.tokens.cacheRead);
+        if (record.tokens.cacheWrite !== null) written.inc(record.tokens.cacheWrite);
+        if (record.tokens.reasoning !== null) reasoning.inc(record.tokens.reasoning);
+        if (record.usageSource === 'estimate') estimated.inc();
         if (record.spendPico !== null) spend.inc(record.spendPico / 1e12);
         else if (record.status === 'success') unpriced.inc();
+        this.#compare(model, record);
       },
     };
+  }
+
+  /** How far the sources of a cost are apart. Children are made when they are first needed: most models have one source. */
+  #compare(model: string, { costs, costSource, spendPico }: SpendRecord): void {
+    if (spendPico === null) return;
+    for (const source of COST_SOURCES) {
+      const pico = costs[source];
+      if (pico === undefined || source === costSource) continue;
+      const distance = Math.abs(pico - spendPico);
+      this.#costDifference.inc({ model, source }, distance / 1e12);
+      if (distance * 100 > spendPico) this.#costDiffers.inc({ model, source });
+    }
   }
 
   /** A request that got no record: its fault code. */

@@ -3,13 +3,16 @@
 import { Fault, toFault } from '../errors/fault.ts';
 import { JournalUnwritable } from '../ledger/journal.ts';
 import type { SpendBegin, SpendRecord } from '../record/record.ts';
-import type { Outcome } from '../upstream/relay.ts';
+import type { Uncounted } from '../estimate/estimator.ts';
+import { usd } from '../record/cost.ts';
+import type { Call, Outcome } from '../upstream/relay.ts';
 import { corsHeaders } from './answer.ts';
 import type { Ask } from './ask.ts';
 import type { Caller } from './authenticate.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Exchange } from './exchange.ts';
 import { unidentified, type Identity } from './identity.ts';
+import { NO_MEASURES, type Measures } from './measures.ts';
 import type { Picked } from './pick.ts';
 import { beginOf, settleFault, settleOf, type Found } from './recording.ts';
 
@@ -17,6 +20,7 @@ export class Draft {
   readonly #x: Exchange;
   #found: Omit<Found, 'identity'>;
   #identity: Identity | null = null;
+  #measures: Measures = NO_MEASURES;
   #begin: SpendBegin | null = null;
   #settled = false;
   #overheadMs = -1;
@@ -41,6 +45,7 @@ export class Draft {
   asked(ask: Ask): Ask {
     this.#found = { ...this.#found, model: ask.model, stream: ask.stream };
     this.#identity = ask.identity;
+    this.#measures = ask.measures;
     return ask;
   }
 
@@ -84,9 +89,17 @@ export class Draft {
   }
 
   /** Writes the end of an answered request. @returns headers that are known only now: the cost. */
-  async settle(outcome: Outcome): Promise<string[]> {
+  async settle(outcome: Outcome, call: Call): Promise<string[]> {
     const { endpoint, picked } = this.#found;
-    const record = settleOf(this.#x, this.#begin as SpendBegin, endpoint, picked as Picked, outcome);
+    const uncounted = this.#uncounted(outcome, call);
+    const estimate = uncounted === null ? null : await this.#x.live.house.estimator.estimate(uncounted);
+    const record = settleOf(this.#x, this.#begin as SpendBegin, {
+      endpoint,
+      picked: picked as Picked,
+      outcome,
+      measures: this.#measures,
+      estimate,
+    });
     // The head of a gathered answer is written after its record; the metric must not wait for it.
     if (this.#overheadMs < 0 && outcome.end !== 'client_gone')
       this.#overheadMs = this.#overheadSince(outcome.upstreamMs);
@@ -103,6 +116,18 @@ export class Draft {
       this.#x.live.house.log.error({ call_id: this.#x.id, err: thrown }, 'failed after its end');
     else await this.#write(settleFault(this.#x, begin, fault, this.#begin !== null), fault);
     return fault;
+  }
+
+  /** What must be counted here, since the upstream began to answer and did not state its usage; mostly nothing. */
+  #uncounted({ reading, end, status }: Outcome, { body }: Call): Uncounted | null {
+    if (reading.usage !== null && !reading.usageIsPartial) return null;
+    const { counted, family } = this.#found.endpoint;
+    const { estimateMissingUsage } = this.#x.live.snapshot;
+    if (counted === 'nothing' || !estimateMissingUsage || body === null || end === 'upstream_error')
+      return null;
+    if (status === null || status >= 300) return null;
+    if (counted === 'prompt') return end === 'complete' ? { family, request: body, answer: null } : null;
+    return reading.delivered === null ? null : { family, request: body, answer: reading.delivered };
   }
 
   #overheadSince(upstreamMs: number): number {
@@ -136,11 +161,4 @@ export class Draft {
       house.log.warn({ ...line, why: fault.message }, 'request');
     else house.log.info(line, 'request');
   }
-}
-
-/** Pico-dollars as a plain decimal of US dollars: `0.00125`, never an exponent, never `None`. */
-function usd(pico: number): string {
-  const digits = String(Math.max(0, pico)).padStart(13, '0');
-  const fraction = digits.slice(-12).replace(/0+$/, '');
-  return fraction === '' ? digits.slice(0, -12) : `${digits.slice(0, -12)}.${fraction}`;
 }

@@ -1,13 +1,17 @@
 // From the values of the steps to the begin and settle entries of the spend journal. Pure.
 import type { Fault } from '../errors/fault.ts';
-import { costOf } from '../record/cost.ts';
+import type { Estimate } from '../estimate/estimator.ts';
 import type { EndReason, SpendBegin, SpendRecord } from '../record/record.ts';
+import { FREE, priceOf } from '../record/reprice.ts';
 import type { Outcome } from '../upstream/relay.ts';
-import { NO_TOKENS, readTokens } from '../wire/usage.ts';
+import { cleanText } from '../wire/text.ts';
+import { NO_TOKENS } from '../wire/usage.ts';
 import type { Caller } from './authenticate.ts';
+import { pricesFor, statedPico, usedBy } from './charge.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Exchange } from './exchange.ts';
-import type { Identity } from './identity.ts';
+import { mergedTags, type Identity } from './identity.ts';
+import type { Measures } from './measures.ts';
 import type { Picked } from './pick.ts';
 
 /** What the steps have found out so far; later ones are null when a fault came first. */
@@ -22,8 +26,13 @@ export interface Found {
 }
 
 const TEXT = 512; // clients choose these texts; rows stay small
-const clip = (text: string | null): string | null =>
-  text !== null && text.length > TEXT ? text.slice(0, TEXT) : text;
+const clip = (text: string | null): string | null => (text === null ? null : cleanText(text, TEXT));
+
+/** The product of a user agent: `claude-cli/1.0 (external)` is `claude-cli`, `OpenAI/JS 7.55.0` is `OpenAI/JS`. */
+function programOf(userAgent: string | null): string | null {
+  const product = userAgent === null ? '' : (/^[^\s();,]{1,128}/.exec(userAgent)?.[0] ?? '');
+  return product.replace(/\/v?\d.*$/, '') || null;
+}
 
 /** The begin entry: all that is known before the first byte goes upstream. */
 export function beginOf(x: Exchange, found: Found): SpendBegin {
@@ -42,36 +51,40 @@ export function beginOf(x: Exchange, found: Found): SpendBegin {
     sessionId: identity.sessionId,
     sessionSource: identity.sessionSource,
     endUser: identity.endUser,
-    tags: identity.tags,
+    teamId: route?.attribution.teamId ?? null,
+    userId: route?.attribution.userId ?? null,
+    profile: route?.attribution.profile ?? null,
+    tags: route === null ? identity.tags : mergedTags(route.attribution.tags, identity.tags),
     spendLogsMetadata: identity.spendLogsMetadata,
     clientCallId: clip(x.headers.callId),
     clientAddress: x.req.socket.remoteAddress ?? null,
     userAgent: clip(x.headers.userAgent),
+    client: programOf(clip(x.headers.userAgent)),
     stream: found.stream,
     requestBytes: found.requestBytes,
     warnings: identity.warnings,
   };
 }
 
+/** How a call went that got an answer. */
+export interface Answered {
+  readonly endpoint: Endpoint;
+  readonly picked: Picked;
+  readonly outcome: Outcome;
+  readonly measures: Measures;
+  /** Counts of what the upstream did not state; null = none were needed. */
+  readonly estimate: Estimate | null;
+}
+
 /** The settle entry of an exchange that reached its upstream and got an answer. */
-export function settleOf(
-  x: Exchange,
-  begin: SpendBegin,
-  endpoint: Endpoint,
-  picked: Picked,
-  outcome: Outcome,
-): SpendRecord {
-  const { route } = picked.target;
-  const usage = endpoint.retells ? null : outcome.reading.usage;
-  const tokens = readTokens(usage);
-  const known = route.group.includes('*')
-    ? (x.live.house.catalogue.lookUp(picked.upstreamModel)?.prices ?? null)
-    : route.cataloguePrices;
-  const cost = costOf(tokens, route.prices, outcome.upstreamCost, known, picked.upstreamModel);
+export function settleOf(x: Exchange, begin: SpendBegin, answered: Answered): SpendRecord {
+  const { endpoint, picked, outcome } = answered;
+  const used = usedBy(endpoint, answered.measures, outcome, answered.estimate);
+  const stated = statedPico(picked.target.route.gateway, outcome.upstreamCost, outcome.reading.usage);
   const ended = x.live.house.clock.now();
-  // A failed answer costs nothing unless the upstream says otherwise by usage or by its cost header.
-  const free =
-    endpoint.retells || (outcome.end === 'upstream_error' && usage === null && cost.costSource === 'none');
+  const cost = endpoint.retells
+    ? FREE
+    : priceOf({ ...used, endReason: outcome.end, model: picked.upstreamModel }, stated, pricesFor(x, picked));
   return {
     ...begin,
     endMs: ended,
@@ -89,12 +102,9 @@ export function settleOf(
     responseBytes: outcome.responseBytes,
     upstreamId: clip(outcome.reading.id),
     upstreamCallId: clip(outcome.upstreamCallId),
-    usage,
-    usageSource: usage === null ? 'none' : 'upstream',
-    tokens,
-    spendPico: free ? 0 : cost.spendPico,
-    costSource: free ? 'none' : cost.costSource,
-    costReason: free ? '' : cost.costReason,
+    ...used,
+    warnings: used.warnings.length === 0 ? begin.warnings : [...begin.warnings, ...used.warnings],
+    ...cost,
   };
 }
 
@@ -118,8 +128,11 @@ export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reache
     usage: null,
     usageSource: 'none',
     tokens: NO_TOKENS,
+    estimatedBy: null,
+    units: null,
+    serviceTier: null,
+    ...FREE,
     spendPico: cost,
-    costSource: 'none',
     costReason: cost === null ? 'the upstream gave no answer' : '',
   };
 }

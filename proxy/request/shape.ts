@@ -1,13 +1,17 @@
 // Ask + target -> the upstream call: path, headers, and the body with exactly the members changed that must be.
 import { CONTROL_MEMBERS } from '../live.ts';
 import type { Call } from '../upstream/relay.ts';
+import type { Observation } from '../upstream/tap.ts';
+import { identityHeaders, type Telling } from '../wire/identity-headers.ts';
 import { spliceMultipart, type FormEdit } from '../wire/multipart.ts';
 import { splice, type Edit } from '../wire/splice.ts';
 import { upstreamHeaders, type HeaderDecision } from '../wire/upstream-headers.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Ask } from './ask.ts';
+import { usagePricer } from './charge.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Exchange } from './exchange.ts';
+import { mergedTags, type Identity } from './identity.ts';
 import type { Picked } from './pick.ts';
 
 /** One change to the body, as `explain` prints it. */
@@ -27,9 +31,14 @@ export function shape(x: Exchange, ask: Ask, picked: Picked, explainer?: Explain
   const asksUsage = wantsUsageEvent(x, ask);
   const changes = bodyChanges(x, ask, picked, asksUsage);
   if (explainer !== undefined) changes.forEach((change) => explainer.body(change));
-  const stripUsage = asksUsage && x.live.snapshot.alwaysIncludeStreamUsage !== true;
-  const more = { body: changedBody(ask, changes, picked), stripUsage, stream: ask.stream };
-  return callFor(x, ask.endpoint, picked, ask.endpoint.path, ask.identity.sessionId, more, explainer);
+  const { alwaysIncludeStreamUsage, costInStreamingUsage, estimateMissingUsage } = x.live.snapshot;
+  const observation: Observation = {
+    stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
+    keepText: estimateMissingUsage && ask.endpoint.counted === 'prompt and answer',
+    priceUsage: costInStreamingUsage && ask.stream ? usagePricer(x, picked, ask.measures) : null,
+  };
+  const more = { body: changedBody(ask, changes, picked), observation, stream: ask.stream };
+  return callFor(x, ask.endpoint, picked, ask.endpoint.path, ask.identity, more, explainer);
 }
 
 /** Shapes a call on a response that exists: no body of the client's, the id in the path. */
@@ -39,15 +48,15 @@ export function shapeById(
   picked: Picked,
   method: Call['method'],
   path: string,
-  sessionId: string,
+  identity: Identity,
 ): Call {
   const more = {
     body: method === 'POST' ? Buffer.from('{}') : null,
-    stripUsage: false,
+    observation: { stripUsage: false, keepText: false, priceUsage: null },
     stream: false,
     method,
   };
-  return callFor(x, endpoint, picked, path, sessionId, more);
+  return callFor(x, endpoint, picked, path, identity, more);
 }
 
 function callFor(
@@ -55,15 +64,24 @@ function callFor(
   endpoint: Endpoint,
   picked: Picked,
   path: string,
-  sessionId: string,
-  more: { body: Buffer | null; stripUsage: boolean; stream: boolean; method?: Call['method'] },
+  identity: Identity,
+  more: { body: Buffer | null; observation: Observation; stream: boolean; method?: Call['method'] },
   explainer?: Explainer,
 ): Call {
   const { route, dispatcher, headers } = picked.target;
-  const { dialect } = x.live.snapshot;
-  const session = { name: dialect.sessionHeader, id: sessionId };
+  const { gateway } = route;
+  const told = {
+    sessionId: identity.sessionId,
+    endUser: identity.endUser,
+    tags: mergedTags(route.attribution.tags, identity.tags),
+    metadata: identity.spendLogsMetadata,
+  };
+  const tellings: Telling[] = [];
+  const tell = explainer === undefined ? undefined : (telling: Telling): void => void tellings.push(telling);
+  const headersTold = picked.forwards ? identityHeaders(gateway, told, tell) : [];
+  const stamp = { session: gateway.session, headers: headersTold, tellings };
   const policy = { apiKey: route.apiKey, forwardClientHeaders: picked.forwards };
-  const list = upstreamHeaders(x.live.rules, x.headers, policy, headers, session, explainer?.header);
+  const list = upstreamHeaders(x.live.rules, x.headers, policy, headers, stamp, explainer?.header);
   if (more.body !== null && x.headers.contentType === null) list.push('content-type', 'application/json');
   const query = x.query === '' ? '' : `?${x.query}`;
   return {
@@ -77,8 +95,8 @@ function callFor(
     clocks: route.clocks,
     firstByteMs: firstByteMs(x, more.stream ? route.clocks.streamFirstByteMs : route.clocks.firstByteMs),
     family: endpoint.family,
-    stripUsage: more.stripUsage,
-    headerPrefix: dialect.headerPrefix,
+    observation: more.observation,
+    answerNames: gateway,
     ownNames: x.live.ownNames,
   };
 }

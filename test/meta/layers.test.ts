@@ -14,6 +14,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ['proxy/errors'],
   ['proxy/wire'],
   ['proxy/record'],
+  ['proxy/estimate'],
   ['proxy/observe', 'proxy/store'],
   ['proxy/ledger'],
   ['proxy/upstream'],
@@ -40,7 +41,11 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   pino: ['proxy/observe'],
   'prom-client': ['proxy/observe'],
   'node:sqlite': ['proxy/store'],
+  'gpt-tokenizer': ['proxy/estimate'],
 };
+
+/** As long as the schema has keys. */
+const GENERATED = 'config/gateway-file.ts';
 
 /** A type of undici is the type of what the relay is handed. */
 const TYPE_ONLY: Readonly<Record<string, readonly string[]>> = { undici: ['proxy/live.ts'] };
@@ -144,7 +149,9 @@ t.test('a third-party package is imported by its owner only', (t) => {
 });
 
 t.test('no file is longer than 400 lines', (t) => {
-  const long = [...TEXT].filter(([, text]) => text.split('\n').length > 400).map(([file]) => file);
+  const long = [...TEXT]
+    .filter(([file, text]) => file !== GENERATED && text.split('\n').length > 400)
+    .map(([file]) => file);
   t.same(long, []);
   t.end();
 });

@@ -11,6 +11,7 @@ import { formatIssue } from '../../config/issue.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../../proxy/base/clock.ts';
 import { CallIds } from '../../proxy/base/ids.ts';
+import { Estimator } from '../../proxy/estimate/estimator.ts';
 import { openLedger } from '../../proxy/ledger/ledger.ts';
 import { Live, VERSION, type House } from '../../proxy/live.ts';
 import { openLog } from '../../proxy/observe/logger.ts';
@@ -39,7 +40,9 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     clock: systemClock,
   });
   const pools = new Pools();
+  const estimator = new Estimator();
   t.teardown(async () => {
+    await estimator.close();
     await ledger.close(1_000);
     await pools.destroy();
   });
@@ -57,6 +60,7 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
     pools,
+    estimator,
     catalogue: new Catalogue(),
     random,
   };
