@@ -137,6 +137,7 @@ function exchangeOf(live: Live, path: string, headers: readonly string[]): Excha
     date: () => '',
     answered: () => undefined,
     destroy: () => undefined,
+    reset: () => undefined,
   };
   const req = new Incoming(
     { method: 'POST', target: `/v1/${path}`, version: '1.1', list, ...UNFRAMED },

@@ -260,7 +260,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     if (this.#phase === 'flowing') {
       const text = `The upstream ${this.#call.apiBase} broke off its answer; it is not complete.`;
       this.#fail(new Fault('stream_broken', text, { cause: error }), 'truncated');
-    } else this.#fail(failureOf(error, this.#call.apiBase), 'upstream_error');
+    } else this.#fail(failureOf(error, this.#call.apiBase, this.#phase !== 'connecting'), 'upstream_error');
   }
 
   check(now: number): void {

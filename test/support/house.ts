@@ -101,7 +101,7 @@ export async function exchangeOf(
 ): Promise<{ x: Exchange; leave(): void }> {
   const { promise, resolve } = Promise.withResolvers<Exchange>();
   const take = (req: Incoming, res: Reply): void => resolve(openExchange(req, res, live));
-  const served = { request: take, refusal: () => '', settled: () => undefined };
+  const served = { request: take, refusal: () => '', settled: () => undefined, failed: () => undefined };
   const listener = new Listener(served, systemClock.mono);
   const { port } = await listener.listen({ host: '127.0.0.1', port: 0 });
   const { method = 'POST', path = '/v1/chat/completions', headers = {}, body = '' } = sent;
