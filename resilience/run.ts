@@ -71,7 +71,8 @@ async function play(part: Part, wanted: Wanted): Promise<Section & { readonly ho
 
 async function main(): Promise<void> {
   if (values.help) return console.log(USAGE);
-  if (values.list) return console.log(PARTS.map(({ name, about }) => `${name.padEnd(16)}${about}`).join('\n'));
+  if (values.list)
+    return console.log(PARTS.map(({ name, about }) => `${name.padEnd(16)}${about}`).join('\n'));
   if (process.platform !== 'linux') throw new Error('the battery reads /proc and mounts: it needs Linux');
   if (values.quick && values.write) throw new Error('--write takes full runs only: leave --quick out');
   const parts = chosen(values.only);

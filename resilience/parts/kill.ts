@@ -23,7 +23,6 @@ const MODELS = [
   'compat',
   'compat-interval',
 ];
-const FLAGS = ['--log-level', 'error'];
 
 type Victim = 'all' | 'a worker' | 'the supervisor';
 
@@ -55,7 +54,7 @@ interface Round {
 /** One start, one load, one kill. */
 async function play(round: Round): Promise<Victim> {
   const { house, random, whole } = round;
-  const proxy = await house.serve(round.dataDir, [...FLAGS, '--workers', String(round.workers)]);
+  const proxy = await house.serve(round.dataDir, ['--workers', String(round.workers)]);
   const workers = round.workers > 1 ? workersOf(proxy.pid) : [];
   const choice = random();
   const victim: Victim =
@@ -117,9 +116,10 @@ async function rounds(stage: Stage, workers: number, count: number): Promise<Tal
       const victim = await play({ house, dataDir, workers, random, name: `round-${n}`, whole });
       victims.set(victim, (victims.get(victim) ?? 0) + 1);
     }
-    const proxy = await house.serve(dataDir, [...FLAGS, '--workers', String(workers)]);
+    const proxy = await house.serve(dataDir, ['--workers', String(workers)]);
     const rows = await rowsOf(proxy.url);
-    for (const row of rows) ends.set(String(row['end_reason']), (ends.get(String(row['end_reason'])) ?? 0) + 1);
+    for (const row of rows)
+      ends.set(String(row['end_reason']), (ends.get(String(row['end_reason'])) ?? 0) + 1);
     calls += house.seen.length;
     const bad = compareBooks(tally, rows, { seen: house.seen, whole });
     const badRounds = new Set([...bad].map((session) => session.split('-')[1]));
@@ -131,7 +131,9 @@ async function rounds(stage: Stage, workers: number, count: number): Promise<Tal
   }
   const listed = (map: ReadonlyMap<string, number>): string =>
     [...map].map(([name, of]) => `${name} ${of}`).join(', ');
-  tally.notes.push(`${what}: ${calls} calls at the gateway; killed: ${listed(victims)}; ends: ${listed(ends)}.`);
+  tally.notes.push(
+    `${what}: ${calls} calls at the gateway; killed: ${listed(victims)}; ends: ${listed(ends)}.`,
+  );
   return tally;
 }
 

@@ -1,7 +1,6 @@
 // The real program, killed with many requests in flight: whatever the upstream saw has exactly one row afterwards. And
 // its other ends: a signal, a second signal, a second process, a full disk.
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
@@ -12,6 +11,7 @@ import { folder, runCli, serveCli } from '../support/cli.ts';
 import { dice } from '../support/dice.ts';
 import { fire } from '../support/fire.ts';
 import { defaultConfig, headerOf, send, type Row } from '../support/rig.ts';
+import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
 
 const ROUNDS = 8;
 const IN_FLIGHT = 220;
@@ -202,32 +202,19 @@ t.test(
   },
 );
 
-function canMount(): boolean {
-  try {
-    execFileSync('unshare', ['--mount', 'true'], { stdio: 'ignore' });
-    return process.getuid?.() === 0;
-  } catch {
-    return false;
-  }
-}
-
 t.test(
   'disk full: 503 with a clear text and not ready, a running stream ends, and all goes on once there is room',
-  { skip: canMount() ? false : 'needs root and the right to mount a small tmpfs' },
+  { skip: noSmallDisk() },
   async (t) => {
     const { demo, config, dataDir } = await house(t);
     const journal = join(dataDir, 'journal');
-    mkdirSync(journal, { recursive: true });
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', journal]);
-    t.teardown(() => execFileSync('umount', ['-l', journal]));
+    const disk = smallDisk(t, journal);
     const proxy = await serveCli(t, config, dataDir, ['--log-level', 'info']);
     const running = openCall(proxy.url, '/v1/chat/completions', chatOf('demo-hold', true), {
       'x-litellm-session-id': 'running',
     });
     await demo.waitFor(1);
-    const filler = join(journal, 'filler');
-    const { bavail, bsize } = statfsSync(journal);
-    writeFileSync(filler, Buffer.alloc(bavail * bsize));
+    disk.fill();
 
     let refused = await send(proxy.url, 'POST', '/v1/chat/completions', chatOf('demo', false));
     for (let n = 0; n < 50 && refused.status === 200; n += 1) {
@@ -258,7 +245,7 @@ t.test(
     t.match((await send(proxy.url, 'GET', '/metrics')).text, /rows_at_risk [1-9]/);
     t.equal(demo.seen.length, served, 'nothing went upstream without a record');
 
-    rmSync(filler);
+    disk.free();
     await proxy.said(/"journal_writable"/);
     t.equal((await send(proxy.url, 'GET', '/health/readiness')).status, 200);
     t.equal((await send(proxy.url, 'POST', '/v1/chat/completions', chatOf('demo', false))).status, 200);
