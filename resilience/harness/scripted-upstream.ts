@@ -23,6 +23,9 @@ export interface ScriptedUpstream {
   readonly open: () => number;
 }
 
+const LIST = '{"object":"list","data":[]}';
+const MODELS = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${LIST.length}\r\n\r\n${LIST}`;
+
 /** Starts one on a free port of loopback; it ends with the stage. */
 export async function startScriptedUpstream(
   stage: Stage,
@@ -37,6 +40,7 @@ export async function startScriptedUpstream(
       onBody: (bytes) => (body += bytes.toString('utf8')),
       onEnd: () => {
         count += 1;
+        if (body === '') return void socket.write(MODELS); // a health check
         const { model, stream } = JSON.parse(body) as { model: string; stream?: boolean };
         script({ socket, head, body, model, stream: stream === true });
       },
