@@ -87,6 +87,7 @@ class Trial {
     const named = this.house.seen.filter((session) => session.startsWith('call-'));
     const seen = named.filter((session) => Number(session.slice(5)) > since);
     const whole = new Set([...this.#whole].filter((session) => Number(session.slice(5)) > since));
+    await this.until(proxy, '/health/readiness', 200); // rows that waited in memory are written by then
     await this.until(proxy, '/spend/logs', 200);
     const rows = (await rowsOf(proxy.url)).filter((row) => String(row['session_id']).startsWith('call-'));
     compareBooks(this.tally, rows, { seen, whole });
