@@ -17,6 +17,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ['proxy/routing'],
   ['proxy/observe', 'proxy/store'],
   ['proxy/ledger'],
+  ['proxy/report'],
   ['proxy/http'],
   ['proxy/upstream'],
   ['proxy/model-list.ts'],
@@ -45,6 +46,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['proxy/observe'],
   'node:sqlite': ['proxy/store'],
   pg: ['proxy/store'],
+  'hyparquet-writer': ['proxy/report'],
 };
 
 function filesBelow(folder: string): string[] {
