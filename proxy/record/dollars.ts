@@ -9,6 +9,13 @@ export function dollarText(pico: bigint): string {
   return digits === '' ? `${sign}${whole}` : `${sign}${whole}.${digits}`;
 }
 
+/** The pico-dollars of a `dollarText`. */
+export function picoOfDollarText(text: string): bigint {
+  const [whole = '', fraction = ''] = text.replace('-', '').split('.');
+  const size = BigInt(whole + fraction.padEnd(PICO_DIGITS, '0'));
+  return text.startsWith('-') ? -size : size;
+}
+
 /** US dollars for people, with `places` digits behind the point (0 to 12), rounded half away from zero. */
 export function roundedDollars(pico: bigint, places: number): string {
   const unit = 10n ** BigInt(PICO_DIGITS - places);

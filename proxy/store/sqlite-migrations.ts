@@ -60,6 +60,9 @@ const STEPS: readonly ((db: DatabaseSync) => void)[] = [
   (db) => db.exec('ALTER TABLE spend ADD COLUMN attempt_log TEXT'),
 ];
 
+/** The newest schema: what a reader understands that changes nothing. */
+export const SQLITE_SCHEMA = STEPS.length;
+
 /**
  * Brings the database to the newest schema, each step in its own transaction.
  * @throws Error when the database was made by a newer version
