@@ -75,6 +75,9 @@ const STEPS: readonly ((schema: string) => string)[] = [
      ADD COLUMN costs json, ADD COLUMN price_version text;`,
 ];
 
+/** The newest version: what a reader understands that changes nothing. */
+export const POSTGRES_SCHEMA = STEPS.length;
+
 /** The name of the schema as it stands in statements; the configuration lets plain names through only. */
 export function quoted(schema: string): string {
   return `"${schema}"`;
@@ -112,7 +115,8 @@ export async function migrate(client: Client, schema: string): Promise<void> {
   });
 }
 
-async function versionOf(client: Client, schema: string): Promise<number> {
+/** Version of the schema; 0: there is none. */
+export async function versionOf(client: Client, schema: string): Promise<number> {
   const table = `${quoted(schema)}.schema_version`;
   const there = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
     table,

@@ -75,6 +75,9 @@ const STEPS: readonly ((db: DatabaseSync) => void)[] = [
      ALTER TABLE spend ADD COLUMN price_version TEXT;`),
 ];
 
+/** The newest schema: what a reader understands that changes nothing. */
+export const SQLITE_SCHEMA = STEPS.length;
+
 /**
  * Brings the database to the newest schema, each step in its own transaction.
  * @throws Error when the database was made by a newer version

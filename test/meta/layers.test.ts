@@ -18,6 +18,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ['proxy/estimate'],
   ['proxy/observe', 'proxy/store'],
   ['proxy/ledger'],
+  ['proxy/report'],
   ['proxy/http'],
   ['proxy/upstream'],
   ['proxy/model-list.ts'],
@@ -47,6 +48,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['proxy/store'],
   pg: ['proxy/store'],
   'gpt-tokenizer': ['proxy/estimate'],
+  'hyparquet-writer': ['proxy/report'],
 };
 
 /** As long as the schema has keys. */
