@@ -1,8 +1,8 @@
-// Writes the generated part of docs/performance.md: one section per scenario between two marks. What stands outside
-// the marks, and the sections of scenarios that were not run, stay as they are.
+// Writes the generated part of a page (docs/performance.md, docs/reliability.md): one section per scenario between two
+// marks that name the command. What stands outside the marks, and the sections of what was not run, stay as they are.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
-const BEGIN = '<!-- figures: begin (npm run bench -- --write) -->';
+const beginOf = (command: string): string => `<!-- figures: begin (npm run ${command} -- --write) -->`;
 const END = '<!-- figures: end -->';
 const NEW_PAGE = `# Performance
 
@@ -11,7 +11,7 @@ tables and how to take them again.
 
 ## Figures
 
-${BEGIN}
+${beginOf('bench')}
 ${END}
 `;
 
@@ -23,12 +23,13 @@ export interface Section {
 }
 
 /** The page with these sections in place of their older selves. @throws Error when the page lost its marks */
-export function withSections(page: string, sections: readonly Section[]): string {
-  const [from, to] = [page.indexOf(BEGIN), page.indexOf(END)];
-  if (from < 0 || to < from) throw new Error(`the page has lost its marks: put ${BEGIN} and ${END} back`);
+export function withSections(page: string, sections: readonly Section[], command = 'bench'): string {
+  const begin = beginOf(command);
+  const [from, to] = [page.indexOf(begin), page.indexOf(END)];
+  if (from < 0 || to < from) throw new Error(`the page has lost its marks: put ${begin} and ${END} back`);
   const kept = new Map<string, string>();
   for (const part of page
-    .slice(from + BEGIN.length, to)
+    .slice(from + begin.length, to)
     .split(/^### /m)
     .slice(1)) {
     const [name = '', ...rest] = part.split('\n');
@@ -36,11 +37,11 @@ export function withSections(page: string, sections: readonly Section[]): string
   }
   for (const { name, text } of sections) kept.set(name, text);
   const body = [...kept].map(([name, text]) => `### ${name}\n\n${text}\n`).join('\n');
-  return `${page.slice(0, from)}${BEGIN}\n\n${body}\n${page.slice(to)}`;
+  return `${page.slice(0, from)}${begin}\n\n${body}\n${page.slice(to)}`;
 }
 
 /** Writes the sections into the file, which is made when it is not there. */
-export function writeSections(path: string, sections: readonly Section[]): void {
+export function writeSections(path: string, sections: readonly Section[], command = 'bench'): void {
   const page = existsSync(path) ? readFileSync(path, 'utf8') : NEW_PAGE;
-  writeFileSync(path, withSections(page, sections));
+  writeFileSync(path, withSections(page, sections, command));
 }

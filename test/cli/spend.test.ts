@@ -7,6 +7,7 @@ import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import t from 'tap';
 import { spend } from '../../proxy/cli/spend.ts';
 import type { SpendRecord } from '../../proxy/record/record.ts';
+import { NO_TOKENS } from '../../proxy/wire/usage.ts';
 import { parseCsv } from '../../proxy/report/csv.ts';
 import { beginOf, settleOf } from '../proxy/record/fixture/records.ts';
 import { folder, ROOT, runCli } from '../support/cli.ts';
@@ -28,10 +29,15 @@ function ours(row: Record<string, string>, n: number): SpendRecord {
     tags: ['support'],
     teamId: n % 2 === 0 ? '=cmd' : 'blue',
   });
-  const tokens = { prompt: count('prompt_tokens'), completion: count('completion_tokens'), total: null };
+  const tokens = {
+    ...NO_TOKENS,
+    prompt: count('prompt_tokens'),
+    completion: count('completion_tokens'),
+    total: null,
+  };
   return settleOf(begin, {
     endMs: startMs + 100,
-    tokens: { ...tokens, cacheRead: null, cacheWrite: null, reasoning: null },
+    tokens,
     spendPico: Math.round(count('spend') * 1e12),
     upstreamCallId: row['litellm_call_id'] ?? null,
     upstreamId: row['request_id'] ?? null,

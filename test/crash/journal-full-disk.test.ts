@@ -1,8 +1,6 @@
 // A full disk under the journal, made of a small tmpfs: new requests are refused (or served and counted), what is
 // running is kept, and all goes on by itself once there is room.
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -11,56 +9,22 @@ import type { Ledger } from '../../proxy/ledger/ledger.ts';
 import { segmentPath } from '../../proxy/store/segments.ts';
 import { SETTINGS, allRows, ledgerOf } from '../proxy/ledger/fixture/ledgers.ts';
 import { beginOf, settleOf } from '../proxy/record/fixture/records.ts';
+import { noSmallDisk, smallDisk, type SmallDisk } from '../support/small-disk.ts';
 import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
 
-interface SmallDisk {
+interface JournalDisk extends SmallDisk {
   readonly dataDir: string;
   readonly journalDir: string;
-  fill(): void;
-  free(): void;
-}
-
-function mount(dir: string): void {
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', dir], { stdio: 'ignore' });
-}
-
-function unmount(dir: string): void {
-  execFileSync('umount', ['-l', dir], { stdio: 'ignore' });
-}
-
-function whyNot(): string | false {
-  const dir = mkdtempSync(join(tmpdir(), 'throughline-'));
-  try {
-    mount(dir);
-    unmount(dir);
-    return false;
-  } catch {
-    return 'needs Linux and the right to mount a small tmpfs';
-  } finally {
-    rmdirSync(dir);
-  }
 }
 
 /** A data directory whose journal lies on a tmpfs of 256 KiB. */
-function smallDisk(t: Test): SmallDisk {
+function journalOnSmallDisk(t: Test): JournalDisk {
   const dataDir = tempDir(t);
   const journalDir = join(dataDir, 'journal');
-  mkdirSync(journalDir);
-  mount(journalDir);
-  t.teardown(() => unmount(journalDir));
-  const filler = join(journalDir, 'filler');
-  return {
-    dataDir,
-    journalDir,
-    fill() {
-      const { bavail, bsize } = statfsSync(journalDir);
-      writeFileSync(filler, Buffer.alloc(bavail * bsize));
-    },
-    free: () => rmSync(filler),
-  };
+  return { dataDir, journalDir, ...smallDisk(t, journalDir) };
 }
 
-const skip = whyNot();
+const skip = noSmallDisk();
 
 /** Begins until the last free bytes of the last page are used. */
 async function beginUntilRefused(ledger: Ledger): Promise<{ begun: string[]; refusal: unknown }> {
@@ -80,7 +44,7 @@ t.test(
   'block: new requests are refused with the reason, running ones are kept, and all arrives when there is room',
   { skip },
   async (t) => {
-    const disk = smallDisk(t);
+    const disk = journalOnSmallDisk(t);
     const { ledger, events } = await ledgerOf(t, disk.dataDir);
     await ledger.begin(beginOf('running'));
     disk.fill();
@@ -117,7 +81,7 @@ t.test(
 );
 
 t.test('serve: requests go on and are counted at risk until there is room', { skip }, async (t) => {
-  const disk = smallDisk(t);
+  const disk = journalOnSmallDisk(t);
   const { ledger, events } = await ledgerOf(t, disk.dataDir);
   ledger.reconfigure({ ...SETTINGS, whenUnwritable: 'serve' }, null);
   disk.fill();
@@ -141,7 +105,7 @@ t.test(
   'a ledger closed while the disk is full says how many records it could not write',
   { skip },
   async (t) => {
-    const disk = smallDisk(t);
+    const disk = journalOnSmallDisk(t);
     const { ledger, events } = await ledgerOf(t, disk.dataDir);
     await ledger.begin(beginOf('running'));
     disk.fill();

@@ -1,15 +1,17 @@
 // The real program, killed with many requests in flight: whatever the upstream saw has exactly one row afterwards. And
 // its other ends: a signal, a second signal, a second process, a full disk.
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { Agent, request as httpRequest } from 'node:http';
+import { writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { startDemoGateway, type DemoGateway } from '../../proxy/demo/gateway.ts';
 import { openCall } from '../support/call.ts';
 import { folder, runCli, serveCli } from '../support/cli.ts';
+import { dice } from '../support/dice.ts';
+import { fire } from '../support/fire.ts';
 import { defaultConfig, headerOf, send, type Row } from '../support/rig.ts';
+import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
 
 const ROUNDS = 8;
 const IN_FLIGHT = 220;
@@ -24,17 +26,6 @@ const MODELS = [
   'compat',
   'compat-interval',
 ];
-
-/** Mulberry32: small, and the same for the same seed. */
-function dice(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let x = Math.imul(state ^ (state >>> 15), 1 | state);
-    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x;
-    return ((x ^ (x >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 /** A demo gateway and a configuration in front of it, in a folder of their own. */
 async function house(t: Test, more = ''): Promise<{ demo: DemoGateway; config: string; dataDir: string }> {
@@ -51,44 +42,6 @@ const chatOf = (model: string, stream: boolean): object => ({
   stream,
   messages: [{ role: 'user', content: 'one two three four five six' }],
 });
-
-/** Sends a call and settles with its end: `whole` when the answer was complete and good. */
-function fire(
-  agent: Agent,
-  port: number,
-  session: string,
-  model: string,
-  stream: boolean,
-  onBytes: () => void,
-): Promise<'whole' | 'refused' | 'broken'> {
-  const payload = JSON.stringify(chatOf(model, stream));
-  const headers = {
-    authorization: 'Bearer sk-test-master-key',
-    'content-type': 'application/json',
-    'content-length': String(payload.length),
-    'x-litellm-session-id': session,
-  };
-  return new Promise((resolve) => {
-    const req = httpRequest(
-      { agent, port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions', headers },
-      (res) => {
-        let tail = '';
-        res.on('data', (chunk: Buffer) => {
-          tail = (tail + chunk.toString('latin1')).slice(-200);
-          onBytes();
-        });
-        res.on('error', () => resolve('broken'));
-        res.on('end', () =>
-          resolve(
-            res.statusCode !== 200 ? 'refused' : !stream || tail.includes('[DONE]') ? 'whole' : 'broken',
-          ),
-        );
-      },
-    );
-    req.on('error', () => resolve('broken'));
-    req.end(payload);
-  });
-}
 
 async function allRows(url: string): Promise<Row[]> {
   return JSON.parse((await send(url, 'GET', '/spend/logs')).text) as Row[];
@@ -115,7 +68,8 @@ t.test('kill -9 at random points: every request that the upstream saw has exactl
     const calls = Array.from({ length: IN_FLIGHT }, async (_, n) => {
       const session = `round-${round}-${n}`;
       const model = MODELS[Math.floor(random() * MODELS.length)] as string;
-      const end = await fire(agent, proxy.port, session, model, random() < 0.6, onBytes);
+      const { port } = proxy;
+      const end = await fire({ agent, port, session, model, stream: random() < 0.6, onBytes });
       if (end === 'whole') whole.add(session);
       ended += 1;
       if (ended === IN_FLIGHT / 2) proxy.kill('SIGKILL'); // the dice asked for more pieces than there were
@@ -248,32 +202,19 @@ t.test(
   },
 );
 
-function canMount(): boolean {
-  try {
-    execFileSync('unshare', ['--mount', 'true'], { stdio: 'ignore' });
-    return process.getuid?.() === 0;
-  } catch {
-    return false;
-  }
-}
-
 t.test(
   'disk full: 503 with a clear text and not ready, a running stream ends, and all goes on once there is room',
-  { skip: canMount() ? false : 'needs root and the right to mount a small tmpfs' },
+  { skip: noSmallDisk() },
   async (t) => {
     const { demo, config, dataDir } = await house(t);
     const journal = join(dataDir, 'journal');
-    mkdirSync(journal, { recursive: true });
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', journal]);
-    t.teardown(() => execFileSync('umount', ['-l', journal]));
+    const disk = smallDisk(t, journal);
     const proxy = await serveCli(t, config, dataDir, ['--log-level', 'info']);
     const running = openCall(proxy.url, '/v1/chat/completions', chatOf('demo-hold', true), {
       'x-litellm-session-id': 'running',
     });
     await demo.waitFor(1);
-    const filler = join(journal, 'filler');
-    const { bavail, bsize } = statfsSync(journal);
-    writeFileSync(filler, Buffer.alloc(bavail * bsize));
+    disk.fill();
 
     let refused = await send(proxy.url, 'POST', '/v1/chat/completions', chatOf('demo', false));
     for (let n = 0; n < 50 && refused.status === 200; n += 1) {
@@ -304,7 +245,7 @@ t.test(
     t.match((await send(proxy.url, 'GET', '/metrics')).text, /rows_at_risk [1-9]/);
     t.equal(demo.seen.length, served, 'nothing went upstream without a record');
 
-    rmSync(filler);
+    disk.free();
     await proxy.said(/"journal_writable"/);
     t.equal((await send(proxy.url, 'GET', '/health/readiness')).status, 200);
     t.equal((await send(proxy.url, 'POST', '/v1/chat/completions', chatOf('demo', false))).status, 200);

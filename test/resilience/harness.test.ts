@@ -1,0 +1,45 @@
+// What the battery counts with, and the command itself. Its parts are played in life.test.ts and strangers.test.ts.
+import { execFile } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { Stage } from '../../resilience/harness/stage.ts';
+import { Tally, tableOf } from '../../resilience/harness/tally.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+t.test('a tally holds only when something was tried and nothing failed or came to harm', (t) => {
+  t.notOk(new Tally('nothing').holds, 'nothing tried is no proof');
+  const tally = new Tally('calls', ['lost', 'doubled'], 7);
+  tally.pass(3);
+  tally.harm('lost', []);
+  t.ok(tally.holds);
+  t.same(tally.cells(), ['calls', '3', '3', '0', '0', '', '', '7']);
+  tally.harm('lost', ['a', 'b']);
+  t.notOk(tally.holds, 'a loss is one, whatever passed');
+  tally.fail('it broke');
+  t.same(tally.cells(), ['calls', '4', '3', '2', '0', '', '', '7']);
+  const { rows, notes } = tableOf('title', [tally], ['a note']);
+  t.same(rows, [tally.cells()]);
+  t.same(notes, ['a note', '**calls**: lost: a', '**calls**: lost: b', '**calls**: it broke']);
+  t.end();
+});
+
+t.test('a stage ends what was started, the last first', async (t) => {
+  const stage = new Stage({ quick: true, seed: 1, rounds: 9, executions: null, seconds: null });
+  const ends: number[] = [];
+  stage.teardown(() => ends.push(1));
+  stage.teardown(() => ends.push(2));
+  await stage.close();
+  await stage.close();
+  t.same(ends, [2, 1]);
+  t.equal(stage.count(200, 2, stage.wanted.rounds), 9, 'what was asked for wins');
+  t.equal(stage.count(200, 2, stage.wanted.seconds), 2);
+});
+
+t.test('what cannot be asked for ends the run with a sentence that says what can', async (t) => {
+  const run = (...args: string[]): Promise<unknown> =>
+    promisify(execFile)(process.execPath, [join(ROOT, 'resilience/run.ts'), ...args], { cwd: ROOT });
+  await t.rejects(run('--only', 'kil'), { code: 1, stderr: /no part kil; there are kill, / });
+  await t.rejects(run('--quick', '--write'), { code: 1, stderr: /--write takes full runs only/ });
+  await t.rejects(run('--rounds', '0'), { code: 1, stderr: /--rounds takes a whole number above 0/ });
+});

@@ -1,0 +1,48 @@
+// A call of a load: sent over a shared agent, named by its session, and judged by its end alone.
+import { request as httpRequest, type Agent } from 'node:http';
+import { KEY } from './rig.ts';
+
+/** `whole`: complete and good; `refused`: another status than 200; `broken`: cut, or never answered. */
+export type FireEnd = 'whole' | 'refused' | 'broken';
+
+export interface Shot {
+  readonly agent: Agent;
+  readonly port: number;
+  readonly session: string;
+  readonly model: string;
+  readonly stream: boolean;
+  /** Called with each piece of the answer; true leaves in the middle. */
+  readonly onBytes?: () => unknown;
+}
+
+/** Sends a chat call and settles with its end; never rejects. */
+export function fire(shot: Shot): Promise<FireEnd> {
+  const { agent, port, session, model, stream, onBytes } = shot;
+  const messages = [{ role: 'user', content: 'one two three four five six' }];
+  const payload = JSON.stringify({ model, stream, messages });
+  const headers = {
+    authorization: `Bearer ${KEY}`,
+    'content-type': 'application/json',
+    'content-length': String(payload.length),
+    'x-litellm-session-id': session,
+  };
+  return new Promise((resolve) => {
+    const req = httpRequest(
+      { agent, port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions', headers },
+      (res) => {
+        let tail = '';
+        res.on('data', (chunk: Buffer) => {
+          tail = (tail + chunk.toString('latin1')).slice(-200);
+          if (onBytes?.() === true) req.destroy();
+        });
+        res.on('error', () => resolve('broken'));
+        res.on('end', () => {
+          const isWhole = !stream || tail.includes('[DONE]');
+          resolve(res.statusCode !== 200 ? 'refused' : isWhole ? 'whole' : 'broken');
+        });
+      },
+    );
+    req.on('error', () => resolve('broken'));
+    req.end(payload);
+  });
+}
