@@ -11,6 +11,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['start', async () => (await import('./cli/start.ts')).start],
   ['check', async () => (await import('./cli/check.ts')).check],
   ['explain', async () => (await import('./cli/explain.ts')).explain],
+  ['spend', async () => (await import('./cli/spend.ts')).spend],
   ['demo-gateway', async () => (await import('./cli/demo-gateway.ts')).demoGateway],
 ]);
 
@@ -79,4 +80,8 @@ function complain(error: unknown): number {
   return 70;
 }
 
+// `| head` has read enough: no error, and nobody is left to tell.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : 74);
+});
 process.exit(await run(process.argv.slice(2)).catch(complain));

@@ -9,10 +9,10 @@ import { GrowingBytes } from '../wire/growing-bytes.ts';
 import {
   BadMessage,
   checkBeginning,
+  EmptyLines,
   HeadCutter,
   persists,
   readRequestHead,
-  skipEmptyLines,
 } from '../wire/head.ts';
 import { Incoming, type Carrier } from './incoming.ts';
 import type { BodyMemory } from '../wire/headroom.ts';
@@ -29,6 +29,8 @@ export interface Host {
   settled(): void;
   /** Bytes that are no request, or one that did not come in time: what to answer before the connection closes. */
   refusal(why: BadMessage | 'timeout'): string;
+  /** Something was thrown that no bytes of a client may cause: a bug. Its connection is cut. */
+  failed(error: unknown): void;
   closed(connection: Connection): void;
   /** Monotonic milliseconds. */
   mono(): number;
@@ -60,6 +62,7 @@ export class Connection implements Seated, Carrier, Wire {
   readonly #host: Host;
   readonly #socket: Socket;
   readonly #cutter = new HeadCutter(HEAD_BYTES);
+  readonly #emptyLines = new EmptyLines();
   #incoming: Incoming | null = null;
   #reply: Reply | null = null;
   /** Bytes of requests that must wait. */
@@ -85,7 +88,7 @@ export class Connection implements Seated, Carrier, Wire {
     this.#socket.on('error', () => this.#gone()); // a reset; nobody is there to tell
     this.#socket.on('end', () => this.#ended());
     this.#socket.on('close', () => this.#gone());
-    this.#socket.on('drain', () => this.#reply?.watcher?.onDrain());
+    this.#socket.on('drain', () => this.#drained());
   }
 
   get closed(): boolean {
@@ -106,6 +109,8 @@ export class Connection implements Seated, Carrier, Wire {
   }
 
   persistence(version: string): string {
+    // A body that may never come, or not within bounds, leaves open where the next request begins.
+    if ((this.#incoming?.outstanding ?? 0) > DISCARD_BYTES) this.#closing = true;
     if (this.#closing) return CLOSE;
     return version === '1.1' ? KEEP_ALIVE : 'connection: keep-alive\r\n';
   }
@@ -129,6 +134,7 @@ export class Connection implements Seated, Carrier, Wire {
     if (this.#closed) return;
     this.#since = this.#host.mono();
     if (this.#incoming?.complete === true || this.#closing) this.#next();
+    else if (!this.#consuming) this.#unhold(); // a body that nobody asked for
   }
 
   wantBody(waits: boolean): void {
@@ -141,10 +147,17 @@ export class Connection implements Seated, Carrier, Wire {
     this.#gone();
   }
 
+  reset(): void {
+    this.#socket.resetAndDestroy();
+    this.#gone();
+  }
+
   /** Closes what has nothing under way; what has closes after its answer. */
   drain(): void {
     this.#closing = true;
-    if (this.idle && !this.#lingering) this.destroy();
+    if (this.#reply?.ended === true)
+      this.#next(); // the rest of its body is not waited for
+    else if (this.idle && !this.#lingering) this.#linger();
   }
 
   /** The clocks; called about once a second. */
@@ -189,8 +202,8 @@ export class Connection implements Seated, Carrier, Wire {
       while (at < bytes.length && at >= 0 && !this.#closed && !this.#lingering) at = this.#step(bytes, at);
       if (this.#lingering) this.#discard(bytes.length - at);
     } catch (error) {
-      if (!(error instanceof BadMessage)) throw error;
-      this.#malformed(error);
+      if (error instanceof BadMessage) this.#malformed(error);
+      else this.#fail(error);
     } finally {
       this.#consuming = false;
     }
@@ -199,7 +212,12 @@ export class Connection implements Seated, Carrier, Wire {
   /** @returns how far it got; -1 when the rest is held or belongs to an unfinished head. */
   #step(bytes: Buffer, at: number): number {
     const incoming = this.#incoming;
-    if (incoming === null) return this.#readHead(bytes, at);
+    if (incoming === null && !this.#socket.writableNeedDrain) return this.#readHead(bytes, at);
+    if (incoming === null) {
+      // Requests of a client that takes no answers would fill the memory with these.
+      this.#hold(bytes, at);
+      return -1;
+    }
     const isAnswered = this.#reply?.ended === true;
     if (incoming.complete || (!incoming.asked && !isAnswered)) {
       this.#hold(bytes, at);
@@ -214,7 +232,7 @@ export class Connection implements Seated, Carrier, Wire {
   }
 
   #readHead(bytes: Buffer, at: number): number {
-    const from = this.#cutter.begun ? at : skipEmptyLines(bytes, at);
+    const from = this.#cutter.begun ? at : this.#emptyLines.skip(bytes, at);
     if (from === bytes.length) return from;
     if (!this.#cutter.begun) this.#since = this.#host.mono();
     const end = this.#cutter.push(bytes, from);
@@ -250,6 +268,11 @@ export class Connection implements Seated, Carrier, Wire {
     if (held !== null) this.#consume(held.view());
   }
 
+  #drained(): void {
+    if (this.#reply !== null) this.#reply.watcher?.onDrain();
+    else if (!this.#consuming) this.#unhold();
+  }
+
   #discard(bytes: number): void {
     this.#discarded += Math.max(0, bytes);
     if (this.#discarded > DISCARD_BYTES) this.destroy();
@@ -270,11 +293,13 @@ export class Connection implements Seated, Carrier, Wire {
   #flushed(then: () => void): void {
     let called = false;
     const once = (): void => {
-      if (!called) then();
+      if (called) return;
       called = true;
+      this.#socket.off('close', once);
+      then();
     };
-    this.#socket.write('', once); // called in order, behind all that was written
     this.#socket.once('close', once);
+    this.#socket.write('', once); // called in order, behind all that was written
   }
 
   #linger(): void {
@@ -294,6 +319,11 @@ export class Connection implements Seated, Carrier, Wire {
       this.#closing = true;
       incoming.fail(new Fault('malformed_request', error.message));
     }
+  }
+
+  #fail(error: unknown): void {
+    this.#host.failed(error);
+    this.destroy();
   }
 
   #refuse(why: BadMessage | 'timeout'): void {

@@ -13,6 +13,8 @@ export interface AccessLine {
   readonly session: string;
   readonly tokens: number | null;
   readonly error: string | null;
+  /** Only when there was more than one. */
+  readonly attempts?: number;
 }
 
 /** Characters that stand in JSON as they are. */
@@ -26,6 +28,7 @@ export function accessText(start: string, line: AccessLine): string {
     `{"level":30${start},"call_id":${quoted(line.call_id)},"call_type":${quoted(line.call_type)}` +
     `,"model":${quoted(line.model)},"upstream":${quoted(line.upstream)},"status":${line.status}` +
     `,"end":${quoted(line.end)},"ms":${line.ms},"first_byte_ms":${line.first_byte_ms}` +
-    `,"session":${quoted(line.session)},"tokens":${line.tokens},"error":${quoted(line.error)},"msg":"request"}\n`
+    `,"session":${quoted(line.session)},"tokens":${line.tokens},"error":${quoted(line.error)}` +
+    `${line.attempts === undefined ? '' : `,"attempts":${line.attempts}`},"msg":"request"}\n`
   );
 }

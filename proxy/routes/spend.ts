@@ -1,15 +1,12 @@
 // Reading spend rows, in the dialect's shapes: `/spend/logs`, `/spend/logs/ui` (= `/v2`), `/spend/logs/session/ui`,
 // `/spend/logs/ui/{request_id}`. Rows of requests that have been answered are there: the reader waits for the ship.
-import { Fault } from '../errors/fault.ts';
-import { dollarsOf, picoDollars } from '../record/cost.ts';
+import { dollarsOf } from '../record/cost.ts';
 import { rowOf } from '../record/row.ts';
 import { answerJson } from '../request/answer.ts';
 import type { Exchange } from '../request/exchange.ts';
 import type { DaySpend, SpendFilter, SpendPage } from '../store/store.ts';
+import { between, pages, read, status, text, usd, wrong } from './spend-query.ts';
 
-const DAY_MS = 86_400_000;
-const DEFAULT_PAGE_SIZE = 50;
-const MAX_PAGE_SIZE = 1000;
 /** `/spend/logs` has no paging in the dialect; more rows than this are asked for by page. */
 const MAX_ROWS = 10_000;
 
@@ -42,6 +39,7 @@ export async function spendLogsPage(x: Exchange): Promise<void> {
     ...text(query, 'api_key', 'apiKeyHash'),
     ...text(query, 'request_id', 'requestId'),
     ...text(query, 'user_id', 'user'),
+    ...text(query, 'team_id', 'team'),
     ...text(query, 'end_user', 'endUser'),
     ...text(query, 'session_id', 'sessionId'),
     ...text(query, 'model', 'modelGroup'),
@@ -93,80 +91,4 @@ function daySummary(day: DaySpend): Record<string, unknown> {
     models: sums(day.byModel),
     ...sums(day.byApiKey),
   };
-}
-
-async function read<T>(rows: Promise<T>): Promise<T> {
-  try {
-    return await rows;
-  } catch (cause) {
-    throw new Fault('store_unavailable', 'The spend store does not answer; the journal keeps the rows.', {
-      cause,
-    });
-  }
-}
-
-function wrong(param: string, what: string): Fault {
-  return new Fault('invalid_parameter', `The query parameter ${param} ${what}.`, { param });
-}
-
-function text<K extends string>(query: URLSearchParams, name: string, key: K): Partial<Record<K, string>> {
-  const value = query.get(name);
-  return value === null || value === '' ? {} : ({ [key]: value } as Record<K, string>);
-}
-
-function usd<K extends string>(query: URLSearchParams, name: string, key: K): Partial<Record<K, number>> {
-  const value = query.get(name);
-  if (value === null || value === '') return {};
-  const pico = picoDollars(value);
-  if (pico === null) throw wrong(name, 'must be a number of US dollars, 0 or more');
-  return { [key]: pico } as Record<K, number>;
-}
-
-function status(query: URLSearchParams): Pick<SpendFilter, 'status'> {
-  const value = query.get('status_filter');
-  if (value === null || value === '') return {};
-  if (value === 'success' || value === 'failure') return { status: value };
-  throw wrong('status_filter', 'must be success or failure');
-}
-
-function pages(query: URLSearchParams): { page: number; pageSize: number } {
-  return {
-    page: whole(query, 'page', 1, Number.MAX_SAFE_INTEGER),
-    pageSize: whole(query, 'page_size', DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE),
-  };
-}
-
-function whole(query: URLSearchParams, name: string, fallback: number, most: number): number {
-  const value = query.get(name);
-  if (value === null || value === '') return fallback;
-  const count = Number(value);
-  if (!Number.isInteger(count) || count < 1 || count > most)
-    throw wrong(name, `must be a number from 1 to ${most}`);
-  return count;
-}
-
-/** Half open: an end that is a plain day includes that day, an end with a time includes that second. */
-function between(query: URLSearchParams, required: boolean): Pick<SpendFilter, 'startMs' | 'endMs'> {
-  const start = query.get('start_date');
-  const end = query.get('end_date');
-  if (required && (start === null || end === null)) {
-    throw new Fault('invalid_parameter', 'Start date and end date are required.', { param: 'start_date' });
-  }
-  const from = start === null ? null : instant('start_date', start);
-  const to = end === null ? null : instant('end_date', end);
-  if (from !== null && to !== null && to.ms < from.ms) throw wrong('end_date', 'is before start_date');
-  return {
-    ...(from === null ? {} : { startMs: from.ms }),
-    ...(to === null ? {} : { endMs: to.ms + (to.plainDay ? DAY_MS : 1000) }),
-  };
-}
-
-const INSTANT = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}))?Z?$/;
-
-function instant(name: string, value: string): { ms: number; plainDay: boolean } {
-  const match = INSTANT.exec(value);
-  const ms = match === null ? NaN : Date.parse(`${match[1]}T${match[2] ?? '00:00:00'}Z`);
-  const exact = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(match?.[1] ?? '?');
-  if (!exact) throw wrong(name, 'must be YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, UTC');
-  return { ms, plainDay: match?.[2] === undefined };
 }

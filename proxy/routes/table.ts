@@ -11,7 +11,9 @@ import { forward } from './forward.ts';
 import { health, liveness, metrics, readiness, type ServerState } from './health.ts';
 import { deleteModel, newModel, updateModel } from './model-admin.ts';
 import { listModels, modelInfo, oneModel } from './models.ts';
+import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
+import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spend-sums.ts';
 
 type Handler = (x: Exchange, caller: Caller, param: string) => void | Promise<void>;
 
@@ -81,6 +83,14 @@ export class RouteTable {
     this.#get('/spend/logs', keyed(spendLogs));
     for (const path of ['/spend/logs/ui', '/spend/logs/v2']) this.#get(path, keyed(spendLogsPage));
     this.#get('/spend/logs/session/ui', keyed(spendLogsOfSession));
+    this.#get('/spend/tags', keyed(spendTags));
+    this.#get('/spend/keys', keyed(spendKeys));
+    this.#get('/spend/users', keyed(spendUsers));
+    this.#get('/spend/report', keyed(ownReport));
+    this.#get('/global/spend/report', keyed(globalReport));
+    this.#get('/user/daily/activity', keyed(dailyActivity('user')));
+    this.#get('/team/daily/activity', keyed(dailyActivity('team')));
+    this.#get('/tag/daily/activity', keyed(dailyActivity('tag')));
     this.#pattern('/spend/logs/ui/', '', readable(keyed((x, _, id) => spendLog(x, id))));
   }
 

@@ -64,7 +64,19 @@ const STEPS: readonly ((schema: string) => string)[] = [
    ) WITH (fillfactor = 60);`,
 
   (s) => `ALTER TABLE ${s}.spend ADD COLUMN attempt_log json;`,
+
+  // Attribution, more kinds of tokens, and how a cost was found.
+  (s) => `
+   ALTER TABLE ${s}.spend
+     ADD COLUMN profile text, ADD COLUMN client text, ADD COLUMN cache_write_1h_tokens bigint,
+     ADD COLUMN input_audio_tokens bigint, ADD COLUMN output_audio_tokens bigint,
+     ADD COLUMN input_image_tokens bigint, ADD COLUMN output_image_tokens bigint,
+     ADD COLUMN estimated_by text, ADD COLUMN units json, ADD COLUMN service_tier text,
+     ADD COLUMN costs json, ADD COLUMN price_version text;`,
 ];
+
+/** The newest version: what a reader understands that changes nothing. */
+export const POSTGRES_SCHEMA = STEPS.length;
 
 /** The name of the schema as it stands in statements; the configuration lets plain names through only. */
 export function quoted(schema: string): string {
@@ -103,7 +115,8 @@ export async function migrate(client: Client, schema: string): Promise<void> {
   });
 }
 
-async function versionOf(client: Client, schema: string): Promise<number> {
+/** Version of the schema; 0: there is none. */
+export async function versionOf(client: Client, schema: string): Promise<number> {
   const table = `${quoted(schema)}.schema_version`;
   const there = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
     table,

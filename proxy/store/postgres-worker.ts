@@ -13,6 +13,7 @@ import { recordOf } from './spend-columns.ts';
 import { daysOf } from './day-spend.ts';
 import { activityOf, activitySql, countSql, madeBy, madeBySql, pageSql, summarySql } from './spend-sql.ts';
 import type { Spelling, Sql } from './spend-sql.ts';
+import { postgresSpelling } from './spellings.ts';
 import type {
   Activity,
   ActivityFilter,
@@ -46,13 +47,7 @@ class PostgresStore implements Store {
     const { schema } = database;
     this.#schema = quoted(schema);
     this.#saltKey = saltKey === null ? null : new Secret(saltKey);
-    this.#spelling = {
-      mark: '$',
-      spend: `${this.#schema}.spend`,
-      daily: `${this.#schema}.spend_daily`,
-      hasTag: (mark) => `tags::jsonb @> to_jsonb(${mark}::text)`,
-      day: `to_char(to_timestamp(start_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
-    };
+    this.#spelling = postgresSpelling(this.#schema);
     this.#writing = new Link({
       database,
       timeoutMs: WRITE_MS,

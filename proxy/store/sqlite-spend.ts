@@ -10,7 +10,8 @@ import type { Position } from './segments.ts';
 import { COLUMN_NAMES, cellsOf, recordOf } from './spend-columns.ts';
 import { daysOf } from './day-spend.ts';
 import { activityOf, activitySql, countSql, madeBy, madeBySql, pageSql, summarySql } from './spend-sql.ts';
-import type { Spelling, Sql } from './spend-sql.ts';
+import type { Sql } from './spend-sql.ts';
+import { SQLITE_SPELLING } from './spellings.ts';
 import { addingDaily } from './sqlite-migrations.ts';
 import type {
   Activity,
@@ -24,14 +25,6 @@ import type {
   SpendPage,
   SpendPaging,
 } from './store.ts';
-
-const SPELLING: Spelling = {
-  mark: '?',
-  spend: 'spend',
-  daily: 'spend_daily',
-  hasTag: (mark) => `EXISTS (SELECT 1 FROM json_each(spend.tags) WHERE value = ${mark})`,
-  day: `date(start_ms / 1000, 'unixepoch')`,
-};
 
 const PRUNED_ROWS = 2_000; // some 30 ms, after which shipping and questions have their turn
 
@@ -90,19 +83,19 @@ export class SqliteSpend {
   }
 
   query(filter: SpendFilter, paging: SpendPaging): SpendPage {
-    const count = countSql(filter, SPELLING);
-    const page = pageSql(filter, paging, SPELLING);
+    const count = countSql(filter, SQLITE_SPELLING);
+    const page = pageSql(filter, paging, SQLITE_SPELLING);
     const total = this.#db.prepare(count.text).get(...count.values)?.['n'];
     const rows = this.#db.prepare(page.text).all(...page.values);
     return { rows: rows.map(recordOf), total: Number(total ?? 0) };
   }
 
   summarize(filter: SpendFilter): DaySpend[] {
-    return daysOf(this.#sums(summarySql(filter, SPELLING)));
+    return daysOf(this.#sums(summarySql(filter, SQLITE_SPELLING)));
   }
 
   activity(filter: ActivityFilter, groupBy: readonly (Facet | 'day')[], limit: number): Activity[] {
-    const rows = this.#sums(activitySql(filter, groupBy, limit, SPELLING));
+    const rows = this.#sums(activitySql(filter, groupBy, limit, SQLITE_SPELLING));
     return Array.from(rows, (row) => activityOf(row, groupBy));
   }
 
@@ -113,7 +106,7 @@ export class SqliteSpend {
   }
 
   findByUpstreamId(upstreamId: string): MadeBy | null {
-    const { text, values } = madeBySql(upstreamId, SPELLING);
+    const { text, values } = madeBySql(upstreamId, SQLITE_SPELLING);
     const row = this.#db.prepare(text).get(...values);
     return row === undefined ? null : madeBy(row);
   }

@@ -101,28 +101,31 @@ t.test('destroy cuts what runs', async (t) => {
   t.equal(await demo.seen[0]?.finished, 'aborted');
 });
 
-t.test('a plain upstream is asked through the HTTP proxy by its whole address, with its credential', async (t) => {
-  const demo = await startDemoGateway();
-  const asked: { url: string | undefined; authorization: string | undefined }[] = [];
-  const forward = createHttpServer((req, res) => {
-    asked.push({ url: req.url, authorization: req.headers['proxy-authorization'] });
-    req.resume().on('end', () => res.end('{"via":"proxy"}'));
-  }).listen(0, '127.0.0.1');
-  await once(forward, 'listening');
-  t.teardown(async () => {
-    forward.closeAllConnections();
-    forward.close();
-    await demo.close();
-  });
-  const { port } = forward.address() as AddressInfo;
-  const httpProxy = `http://user:p%40ss@127.0.0.1:${port}`;
-  t.same(await call(pools(t, { httpProxy }).acquire(demo.url)), { status: 200, body: '{"via":"proxy"}' });
-  const authorization = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
-  t.same(asked, [{ url: `${demo.url}/v1/chat/completions`, authorization }]);
-  const excepted = pools(t, { httpProxy, noProxy: 'other.example, 127.0.0.1' });
-  t.match(await call(excepted.acquire(demo.url)), { status: 200, body: /chat\.completion/ });
-  t.equal(asked.length, 1, 'NO_PROXY goes straight');
-});
+t.test(
+  'a plain upstream is asked through the HTTP proxy by its whole address, with its credential',
+  async (t) => {
+    const demo = await startDemoGateway();
+    const asked: { url: string | undefined; authorization: string | undefined }[] = [];
+    const forward = createHttpServer((req, res) => {
+      asked.push({ url: req.url, authorization: req.headers['proxy-authorization'] });
+      req.resume().on('end', () => res.end('{"via":"proxy"}'));
+    }).listen(0, '127.0.0.1');
+    await once(forward, 'listening');
+    t.teardown(async () => {
+      forward.closeAllConnections();
+      forward.close();
+      await demo.close();
+    });
+    const { port } = forward.address() as AddressInfo;
+    const httpProxy = `http://user:p%40ss@127.0.0.1:${port}`;
+    t.same(await call(pools(t, { httpProxy }).acquire(demo.url)), { status: 200, body: '{"via":"proxy"}' });
+    const authorization = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
+    t.same(asked, [{ url: `${demo.url}/v1/chat/completions`, authorization }]);
+    const excepted = pools(t, { httpProxy, noProxy: 'other.example, 127.0.0.1' });
+    t.match(await call(excepted.acquire(demo.url)), { status: 200, body: /chat\.completion/ });
+    t.equal(asked.length, 1, 'NO_PROXY goes straight');
+  },
+);
 
 t.test('a TLS upstream is reached by CONNECT; a proxy that refuses ends the request', async (t) => {
   const lines: string[] = [];

@@ -1,0 +1,74 @@
+// `throughline spend export`: rows, oldest first, a page at a time however many there are.
+import { parseArgs } from 'node:util';
+import { csvCell, jsonValue, ROW_COLUMNS } from '../report/columns.ts';
+import { csvLine } from '../report/csv.ts';
+import type { SpendRecord } from '../record/record.ts';
+import {
+  daysBetween,
+  oneOf,
+  periodOf,
+  STORE_OPTIONS,
+  withArchive,
+  withFile,
+  withOutput,
+} from './spend-source.ts';
+import { UsageError, type Terminal } from './terminal.ts';
+
+const FORMATS = ['csv', 'jsonl', 'parquet'] as const;
+/** Lines that are written together: a write per row would be most of the work. */
+const LINES_AT_ONCE = 500;
+
+const OPTIONS = {
+  ...STORE_OPTIONS,
+  since: { type: 'string' },
+  until: { type: 'string' },
+  format: { type: 'string', default: 'csv' },
+  out: { type: 'string' },
+} as const;
+
+/** Runs the command; the exit code. */
+export async function spendExport(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  const format = oneOf('--format', values.format, FORMATS);
+  const { out } = values;
+  if (format === 'parquet' && out === undefined)
+    throw new UsageError('parquet is no text - name a file with --out FILE');
+  const days = daysBetween(values.since, values.until, Date.now());
+  await withArchive(values, terminal, async (archive) => {
+    let rows = 0;
+    const counted = async function* (): AsyncGenerator<SpendRecord> {
+      for await (const record of archive.rows(periodOf(days))) {
+        rows += 1;
+        yield record;
+      }
+    };
+    if (format === 'parquet') {
+      const { writeParquet } = await import('../report/parquet.ts');
+      await withFile(out ?? '', terminal, (path) => writeParquet(path, ROW_COLUMNS, counted()));
+    } else {
+      await withOutput(out, terminal, ({ write }) => writeLines(format, counted(), write));
+    }
+    terminal.err(`${rows} rows of ${days.startDay} to ${days.endDay} (UTC) from ${archive.shown}\n`);
+  });
+  return 0;
+}
+
+async function writeLines(
+  format: 'csv' | 'jsonl',
+  rows: AsyncIterable<SpendRecord>,
+  write: (text: string) => void,
+): Promise<void> {
+  if (format === 'csv') write(csvLine(ROW_COLUMNS.map(({ name }) => name)));
+  let lines: string[] = [];
+  for await (const row of rows) {
+    lines.push(
+      format === 'csv'
+        ? csvLine(ROW_COLUMNS.map((column) => csvCell(column, row)))
+        : `${JSON.stringify(Object.fromEntries(ROW_COLUMNS.map((column) => [column.name, jsonValue(column, row)])))}\n`,
+    );
+    if (lines.length < LINES_AT_ONCE) continue;
+    write(lines.join(''));
+    lines = [];
+  }
+  write(lines.join(''));
+}

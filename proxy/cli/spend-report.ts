@@ -1,0 +1,159 @@
+// `throughline spend report`: sums by one word, from a store or from a running proxy.
+import { parseArgs } from 'node:util';
+import { Secret } from '../../config/secret.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
+import { picoOfDollarText, roundedDollars } from '../record/dollars.ts';
+import { csvCell, reportColumns } from '../report/columns.ts';
+import { csvLine } from '../report/csv.ts';
+import { isReportBy, REPORT_BY, spendReport, type ReportBy } from '../report/spend-report.ts';
+import type { ReportRow, SpendReport } from '../report/spend-report.ts';
+import { grouped, textTable } from '../report/text-table.ts';
+import { daysBetween, oneOf, STORE_OPTIONS, withArchive, withFile, withOutput } from './spend-source.ts';
+import type { Days } from './spend-source.ts';
+import { UsageError, type Terminal } from './terminal.ts';
+
+const FORMATS = ['table', 'csv', 'json', 'parquet'] as const;
+const DEFAULT_LIMIT = 10_000;
+const MOST_ROWS = 100_000; // what a running proxy answers at most
+const ANSWER_MS = 60_000;
+const PLACES = 6;
+
+const OPTIONS = {
+  ...STORE_OPTIONS,
+  by: { type: 'string' },
+  since: { type: 'string' },
+  until: { type: 'string' },
+  format: { type: 'string', default: 'table' },
+  limit: { type: 'string', default: String(DEFAULT_LIMIT) },
+  out: { type: 'string' },
+  url: { type: 'string' },
+  key: { type: 'string' },
+} as const;
+
+/** Runs the command; the exit code. */
+export async function spendReportCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  const by = values.by ?? '';
+  if (!isReportBy(by)) {
+    const what = by === '' ? 'the report is by nothing' : `--by ${by} is not known`;
+    throw new UsageError(`${what} - one of ${Object.keys(REPORT_BY).join(', ')}`);
+  }
+  const format = oneOf('--format', values.format, FORMATS);
+  if (format === 'parquet' && values.out === undefined)
+    throw new UsageError('parquet is no text - name a file with --out FILE');
+  const limit = Number(values.limit);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_ROWS)
+    throw new UsageError(`--limit ${values.limit} is no number from 1 to ${MOST_ROWS}`);
+  const days = daysBetween(values.since, values.until, Date.now());
+  const url = values.url;
+  const source = url ?? '';
+  const asked = { by, days, limit };
+  const [report, shown] =
+    url === undefined
+      ? await withArchive(values, terminal, async (archive) => [
+          await spendReport(archive, by, days, limit),
+          archive.shown,
+        ])
+      : [await fetched(source, keyOf(values.key, terminal), asked), `the proxy at ${source}`];
+  await put(report, format, values.out, shown, terminal);
+  return 0;
+}
+
+function keyOf(flag: string | undefined, { env }: Terminal): Secret {
+  const key = flag ?? env['PROXY_MASTER_KEY'] ?? env['LITELLM_MASTER_KEY'] ?? '';
+  return new Secret(key);
+}
+
+async function fetched(
+  url: string,
+  key: Secret,
+  { by, days, limit }: { by: ReportBy; days: Days; limit: number },
+): Promise<SpendReport> {
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+    throw new UsageError(`--url ${url} is no URL of a proxy - for example http://127.0.0.1:4000`);
+  const query = new URLSearchParams({
+    by,
+    start_date: days.startDay,
+    end_date: days.endDay,
+    limit: String(limit),
+  });
+  let answer: Response;
+  try {
+    answer = await fetch(`${url.replace(/\/+$/, '')}/spend/report?${query.toString()}`, {
+      headers: key.reveal() === '' ? {} : { authorization: `Bearer ${key.reveal()}` },
+      redirect: 'error', // the key is for this proxy alone
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+  } catch (error) {
+    const { cause, message } = error as Error;
+    throw new CannotStart(
+      `the proxy at ${url} does not answer (${cause instanceof Error ? cause.message : message}) - see --url`,
+    );
+  }
+  const text = await answer.text();
+  if (answer.ok) return JSON.parse(text) as SpendReport;
+  const mend =
+    answer.status === 401 ? 'give its master key with --key' : 'is it a Throughline of this version?';
+  throw new CannotStart(`the proxy at ${url} answers ${answer.status}: ${text.slice(0, 200)} - ${mend}`);
+}
+
+async function put(
+  report: SpendReport,
+  format: (typeof FORMATS)[number],
+  out: string | undefined,
+  shown: string,
+  terminal: Terminal,
+): Promise<void> {
+  const columns = reportColumns(report.by, (row) => picoOfDollarText(row.spend));
+  if (format === 'parquet') {
+    const { writeParquet } = await import('../report/parquet.ts');
+    await withFile(out ?? '', terminal, (path) => writeParquet(path, columns, each(report.rows)));
+  } else {
+    await withOutput(out, terminal, async ({ write }) => {
+      if (format === 'json') write(`${JSON.stringify(report, null, 2)}\n`);
+      else if (format === 'table') write(tableOf(report, shown));
+      else {
+        write(csvLine(columns.map(({ name }) => name)));
+        for (const row of report.rows) write(csvLine(columns.map((column) => csvCell(column, row))));
+      }
+    });
+  }
+  if (report.more && format !== 'table')
+    terminal.err(`there are more than ${report.rows.length} rows - raise --limit\n`);
+}
+
+async function* each<T>(rows: readonly T[]): AsyncGenerator<T> {
+  yield* rows;
+}
+
+function tableOf(
+  { by, rows, total, more, start_date: from, end_date: to }: SpendReport,
+  shown: string,
+): string {
+  const header = [by, 'calls', 'failed', 'no price', 'tokens in', 'tokens out', 'tokens', 'US dollars'];
+  const cells = (row: ReportRow, key: string): string[] => [
+    key,
+    grouped(row.requests),
+    grouped(row.failures),
+    grouped(row.unpriced),
+    grouped(row.prompt_tokens),
+    grouped(row.completion_tokens),
+    grouped(row.total_tokens),
+    roundedDollars(picoOfDollarText(row.spend), PLACES),
+  ];
+  const lines = rows.map((row) => cells(row, row.key === '' ? '(none)' : row.key));
+  const table = textTable(
+    [header, ...lines, cells(total, 'all calls')],
+    header.map((_, i) => i > 0),
+    true,
+  );
+  const notes = [
+    ...(more ? [`only the dearest ${grouped(rows.length)}: raise --limit for more`] : []),
+    ...(by === 'tag' ? ['a call with two tags stands in both rows, and once in all calls'] : []),
+    ...(total.unpriced > 0
+      ? ['calls without a price cost something that is not known and is not in the sums']
+      : []),
+  ];
+  const head = `Spend by ${by}, ${from} to ${to} (UTC), from ${shown}\n\n`;
+  return `${head}${table}${notes.map((note) => `\n${note}`).join('')}${notes.length > 0 ? '\n' : ''}`;
+}

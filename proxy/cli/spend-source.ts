@@ -1,0 +1,175 @@
+// What the `spend` commands read and where they write: the flags that all of them share. Opens a store for reading only.
+import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Findings } from '../../config/findings.ts';
+import { loadConfig } from '../../config/load.ts';
+import { databaseOf } from '../../config/resolve/database.ts';
+import type { DatabaseSettings } from '../../config/snapshot.ts';
+import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
+import type { SpendArchive } from '../store/archive.ts';
+import { openArchive } from '../store/open-archive.ts';
+import { StoreUnavailable } from '../store/store.ts';
+import { UsageError, type Terminal } from './terminal.ts';
+
+/** Flags that say which store is read. */
+export const STORE_OPTIONS = {
+  config: { type: 'string' },
+  'data-dir': { type: 'string' },
+  'database-url': { type: 'string' },
+} as const;
+
+export interface StoreFlags {
+  readonly config?: string | undefined;
+  readonly 'data-dir'?: string | undefined;
+  readonly 'database-url'?: string | undefined;
+}
+
+/** The proxy's data directory by flag and environment, as `serve` finds it. */
+export function dataDirOf(flags: StoreFlags, { env, cwd }: Terminal): string {
+  return resolve(cwd, flags['data-dir'] ?? env['THROUGHLINE_DATA_DIR'] ?? 'data');
+}
+
+/**
+ * Runs `task` on the store that the flags name: a database by URL or configuration, else the file in the data directory.
+ * @throws CannotStart when it cannot be read
+ */
+export async function withArchive<T>(
+  flags: StoreFlags,
+  terminal: Terminal,
+  task: (archive: SpendArchive) => Promise<T>,
+): Promise<T> {
+  const database = databaseFor(flags, terminal);
+  const file = join(dataDirOf(flags, terminal), 'throughline.db');
+  const archive = openArchive(database === null ? { file } : { database });
+  try {
+    return await task(archive);
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? new CannotStart(error.message) : error;
+  } finally {
+    await archive.close();
+  }
+}
+
+function databaseFor(flags: StoreFlags, terminal: Terminal): DatabaseSettings | null {
+  const { config, 'data-dir': dataDir, 'database-url': url } = flags;
+  if (url !== undefined && config !== undefined)
+    throw new UsageError('--config and --database-url both name a database - give one of them');
+  if (config !== undefined) {
+    const loaded = loadConfig(resolve(terminal.cwd, config), terminal.env);
+    if (!loaded.ok) throw new ConfigRefused(loaded.issues);
+    return loaded.snapshot.database;
+  }
+  if (url !== undefined && dataDir !== undefined) return parsedUrl(url, terminal); // verify reads the journal in the one and rows in the other
+  return url === undefined && dataDir !== undefined ? null : parsedUrl(url, terminal);
+}
+
+function parsedUrl(url: string | undefined, { env }: Terminal): DatabaseSettings | null {
+  const file = { name: 'the command line', lineStarts: null };
+  const findings = new Findings({ kind: 'map', file, offset: 0, members: new Map() });
+  const settings = databaseOf(url, env, findings);
+  const [issue] = findings.issues();
+  if (issue !== undefined) throw new UsageError(`--database-url: ${issue.message} - ${issue.mend}`);
+  return settings;
+}
+
+/** UTC days, both included. */
+export interface Days {
+  readonly startDay: string;
+  readonly endDay: string;
+}
+
+const DAY_MS = 86_400_000;
+const DAY = /^\d{4}-\d{2}(?:-\d{2})?$/;
+
+/**
+ * `--since` and `--until`, days or months; by default this month up to today.
+ * @throws UsageError when one is no day or they are the wrong way round
+ */
+export function daysBetween(since: string | undefined, until: string | undefined, nowMs: number): Days {
+  const today = dayOf(nowMs);
+  const startDay = since === undefined ? `${today.slice(0, 7)}-01` : firstDay('--since', since);
+  const endDay = until === undefined ? later(today, startDay) : lastDay('--until', until);
+  if (endDay < startDay) throw new UsageError(`--until ${endDay} is before --since ${startDay}`);
+  return { startDay, endDay };
+}
+
+/** From the first millisecond of the first day to before the first one after the last. */
+export function periodOf({ startDay, endDay }: Days): { startMs: number; endMs: number } {
+  return { startMs: Date.parse(startDay), endMs: Date.parse(endDay) + DAY_MS };
+}
+
+function firstDay(flag: string, text: string): string {
+  const day = text.length === 7 ? `${text}-01` : text;
+  const ms = DAY.test(text) ? Date.parse(day) : NaN;
+  if (Number.isNaN(ms) || dayOf(ms) !== day)
+    throw new UsageError(
+      `${flag} ${text} is no day - write YYYY-MM-DD, or YYYY-MM for a month; days are UTC`,
+    );
+  return day;
+}
+
+function lastDay(flag: string, text: string): string {
+  const first = firstDay(flag, text);
+  if (text.length !== 7) return first;
+  const [year = 0, month = 0] = text.split('-').map(Number);
+  return dayOf(Date.UTC(year, month, 0));
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+function later(a: string, b: string): string {
+  return a > b ? a : b;
+}
+
+/** One of the words, or a sentence that names them. @throws UsageError */
+export function oneOf<W extends string>(flag: string, word: string, words: readonly W[]): W {
+  const known = words.find((one) => one === word);
+  if (known === undefined) throw new UsageError(`${flag} ${word} is not known - one of ${words.join(', ')}`);
+  return known;
+}
+
+/** Where a text goes. */
+export interface Output {
+  write(text: string): void;
+}
+
+/**
+ * Runs `task` with standard output or with `file`, which has its name only when it is complete.
+ * @throws CannotStart when the file cannot be written
+ */
+export async function withOutput(
+  file: string | undefined,
+  terminal: Terminal,
+  task: (output: Output) => Promise<void>,
+): Promise<void> {
+  if (file === undefined) return task({ write: terminal.out });
+  return withFile(file, terminal, async (path) => {
+    const fd = openSync(path, 'w', 0o600);
+    try {
+      await task({ write: (text) => writeFileSync(fd, text) });
+    } finally {
+      closeSync(fd);
+    }
+  });
+}
+
+/** The same for who writes to a path of its own. */
+export async function withFile(
+  file: string,
+  terminal: Terminal,
+  task: (path: string) => Promise<void>,
+): Promise<void> {
+  const path = resolve(terminal.cwd, file);
+  const partial = `${path}.partial`;
+  try {
+    await task(partial);
+    renameSync(partial, path);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    const ofFile = code !== undefined && ['open', 'write', 'rename'].includes(syscall ?? '');
+    throw ofFile ? new CannotStart(`${file} cannot be written (${message})`) : error;
+  }
+}
