@@ -241,7 +241,11 @@ export interface GeneralSettings {
   journal: Journal;
   cors?: Cors;
   /**
-   * How long running requests may go on after a stop signal, seconds.
+   * How long new connections are still served after SIGTERM, seconds: for load balancers that learn of the end late. Readiness is 503 at once. SIGINT skips it. Counts into `drain_seconds`.
+   */
+  min_drain_seconds: number | string;
+  /**
+   * How long running requests may go on after a stop signal, seconds; then each one is ended with an error.
    */
   drain_seconds: number | string;
   /**

@@ -221,6 +221,9 @@ export interface Snapshot {
   readonly tagHeaders: readonly string[];
   /** Header that names the end user (`general_settings.user_header_name`), lower-case. */
   readonly userHeader: string | null;
+  /** New connections are still served so long after SIGTERM; at most `drainMs`. */
+  readonly minDrainMs: number;
+  /** Running requests may go on so long after a stop signal. */
   readonly drainMs: number;
   /** Processes that share the port; read at the start only. */
   readonly workers: number | 'auto';

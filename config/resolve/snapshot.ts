@@ -76,9 +76,22 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
     cors: general.cors === undefined ? null : { allowOrigins: general.cors.allow_origins },
     tagHeaders: litellm.extra_spend_tag_headers.map((name) => name.toLowerCase()),
     userHeader: general.user_header_name?.toLowerCase() ?? null,
-    drainMs: Math.round(Number(general.drain_seconds) * 1000),
+    ...drainOf(general, material.findings),
     workers: String(general.workers).trim() === 'auto' ? 'auto' : Number(general.workers),
   };
+}
+
+/** Seconds in, milliseconds out. */
+function drainOf(
+  general: GatewayFile['general_settings'],
+  findings: Findings,
+): Pick<Snapshot, 'minDrainMs' | 'drainMs'> {
+  const [min, max] = [Number(general.min_drain_seconds), Number(general.drain_seconds)];
+  if (min > max) {
+    const message = `is longer than drain_seconds (${max}), which counts from the same signal`;
+    findings.error(['general_settings', 'min_drain_seconds'], message, 'lower it, or raise drain_seconds');
+  }
+  return { minDrainMs: Math.round(min * 1000), drainMs: Math.round(max * 1000) };
 }
 
 /** The file's key, else one from the environment; an empty variable counts as none. */

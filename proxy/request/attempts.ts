@@ -100,7 +100,7 @@ function isLate(trip: Trip, elapsedMs: number): boolean {
   return totalMs > 0 && elapsedMs >= totalMs;
 }
 
-/** Waits, but not for a client that has gone. */
+/** Waits, but neither for a client that has gone nor for a proxy that ends; the relay says which. */
 function pause(reply: Reply, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -109,7 +109,7 @@ function pause(reply: Reply, ms: number): Promise<void> {
       resolve();
     };
     const timer = setTimeout(done, ms);
-    reply.watcher = { onClose: done, onDrain: () => undefined };
-    if (reply.destroyed) done();
+    reply.watcher = { onClose: done, onDrain: () => undefined, onInterrupt: done };
+    if (reply.destroyed || reply.interrupted !== null) done();
   });
 }

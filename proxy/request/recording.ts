@@ -106,7 +106,12 @@ export function settleOf(
     endReason: outcome.end,
     httpStatus: outcome.status,
     errorCode: outcome.fault?.code ?? (outcome.end === 'client_gone' ? 'client_gone' : null),
-    errorSource: outcome.end === 'complete' ? null : outcome.end === 'client_gone' ? 'client' : 'upstream',
+    errorSource:
+      outcome.end === 'complete'
+        ? null
+        : outcome.end === 'client_gone'
+          ? 'client'
+          : (outcome.fault?.source ?? 'upstream'),
     attempts: 1,
     attemptLog: [],
     responseBytes: outcome.responseBytes,
@@ -179,6 +184,7 @@ export function withReplaced(
 function endOf(fault: Fault): EndReason {
   if (fault.code === 'client_gone') return 'client_gone';
   if (fault.code === 'internal_error') return 'proxy_error';
+  if (fault.code === 'shutting_down') return 'stopped';
   if (fault.source !== 'upstream') return 'refused';
   return fault.type === 'timeout_error' ? 'timeout' : 'upstream_broken';
 }

@@ -57,7 +57,7 @@ export interface HeadWriter {
   ownHeaders(upstreamStatus: number, upstreamMs: number): string[];
 }
 
-export type RelayEnd = 'complete' | 'upstream_error' | 'truncated' | 'timeout' | 'client_gone';
+export type RelayEnd = 'complete' | 'upstream_error' | 'truncated' | 'timeout' | 'client_gone' | 'stopped';
 
 /** How an exchange ended. Times are monotonic milliseconds. */
 export interface Outcome {
@@ -148,6 +148,10 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     this.#deadlines.add(this);
     if (this.#reply.destroyed) {
       this.onClose();
+      return;
+    }
+    if (this.#reply.interrupted !== null) {
+      this.onInterrupt(this.#reply.interrupted);
       return;
     }
     try {
@@ -311,8 +315,16 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     sending?.destroy();
   }
 
+  onInterrupt(fault: Fault): void {
+    if (this.#phase === 'ended') return;
+    const sending = this.#sending;
+    if (this.#tap?.finished === true) this.#end(this.#tap.failed ? 'upstream_error' : 'complete', null);
+    else this.#fail(fault, 'stopped');
+    sending?.destroy();
+  }
+
   /** Ends with a fault: thrown while nothing has been sent, else part of the outcome. */
-  #fail(fault: Fault, end: 'truncated' | 'timeout' | 'upstream_error'): void {
+  #fail(fault: Fault, end: 'truncated' | 'timeout' | 'upstream_error' | 'stopped'): void {
     const sending = this.#sending;
     if (this.#phase === 'flowing') this.#end(end === 'upstream_error' ? 'truncated' : end, fault);
     else this.#refuse(fault);

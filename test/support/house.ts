@@ -111,7 +111,7 @@ export async function exchangeOf(
   }
   t.teardown(() => {
     client.destroy();
-    listener.drain();
+    listener.shut();
     listener.close();
   });
   return { x: await promise, leave: () => client.destroy() };
