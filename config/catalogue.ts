@@ -2,7 +2,9 @@
 // when a configuration is loaded and for wildcard names; it never fetches anything.
 import { calcPrice, waitForUpdate } from '@pydantic/genai-prices';
 import type { ModelInfo, ModelPrice, Provider } from '@pydantic/genai-prices';
-import type { Prices } from './snapshot.ts';
+import { halfUp, scaledDecimal } from './decimal.ts';
+import { tableOf } from './resolve/prices.ts';
+import type { Prices, Rate, TokenKind, UnitKind } from './snapshot.ts';
 
 /** Model makers, not resellers: a registry name should name one model once. */
 const MAKERS: ReadonlySet<string> = new Set([
@@ -106,27 +108,57 @@ function find(model: string, providerId: string | undefined): Known | null {
   return { prices, facts: factsOf(found.provider, found.model, found.model_price) };
 }
 
-/** Flat rates: the base of a tiered price. The package states US dollars per million tokens. */
+/** Where the catalogue states what; it counts tokens by the million and the rest by the thousand. */
+const TOKEN_KEYS: Readonly<Record<TokenKind, string>> = {
+  input: 'input_mtok',
+  cacheRead: 'cache_read_mtok',
+  cacheWrite: 'cache_write_mtok',
+  cacheWrite1h: 'cache_write_1h_mtok',
+  inputAudio: 'input_audio_mtok',
+  inputImage: 'input_image_mtok',
+  output: 'output_mtok',
+  reasoning: 'output_reasoning_mtok',
+  outputAudio: 'output_audio_mtok',
+  outputImage: 'output_image_mtok',
+};
+const ATTO_PER_TOKEN_DIGITS = 12; // a dollar is 1e18 atto-dollars, a price per token a millionth of what is stated
+const ATTO_PER_THOUSANDTH_DIGITS = 15;
+const ATTO_DIGITS = 18;
+const SECONDS_PER_HOUR = 3600n;
+
+function pricesFrom(price: ModelPrice): Prices | null {
+  const tokens: Partial<Record<TokenKind, Rate>> = {};
+  for (const kind of Object.keys(TOKEN_KEYS) as TokenKind[]) {
+    const stated = price[TOKEN_KEYS[kind]];
+    if (stated === undefined) continue;
+    const perToken = (perMillion: number): bigint | null =>
+      scaledDecimal(String(perMillion), ATTO_PER_TOKEN_DIGITS);
+    const tiers = typeof stated === 'number' ? [] : stated.tiers.toSorted((a, b) => b.start - a.start);
+    tokens[kind] = {
+      base: perToken(typeof stated === 'number' ? stated : stated.base),
+      flex: null,
+      priority: null,
+      above: tiers.map((tier) => ({ promptTokens: tier.start, price: perToken(tier.price) ?? 0n })),
+    };
+  }
+  const units: Partial<Record<UnitKind, bigint>> = {};
+  const put = (kind: UnitKind, key: string, digits: number, divisor = 1n): void => {
+    const stated = price[key];
+    const atto = typeof stated === 'number' ? scaledDecimal(String(stated), digits) : null;
+    if (atto !== null) units[kind] = halfUp(atto, divisor);
+  };
+  put('requests', 'requests_kcount', ATTO_PER_THOUSANDTH_DIGITS);
+  put('searches', 'web_searches_kcount', ATTO_PER_THOUSANDTH_DIGITS);
+  put('seconds', 'audio_hours', ATTO_DIGITS, SECONDS_PER_HOUR);
+  put('seconds', 'input_audio_hours', ATTO_DIGITS, SECONDS_PER_HOUR);
+  return tableOf(tokens, units);
+}
+
+/** The price of ordinary requests, US dollars per million tokens: the base of a tiered one. */
 function rate(price: ModelPrice, key: string): number | null {
   const stated = price[key];
   if (stated === undefined) return null;
   return typeof stated === 'number' ? stated : stated.base;
-}
-
-function pricesFrom(price: ModelPrice): Prices | null {
-  const pico = (key: string): number | null => {
-    const perMillion = rate(price, key);
-    return perMillion === null ? null : Math.round(perMillion * 1e6);
-  };
-  const perThousand = rate(price, 'requests_kcount');
-  const prices: Prices = {
-    input: pico('input_mtok'),
-    output: pico('output_mtok'),
-    cacheRead: pico('cache_read_mtok'),
-    cacheWrite: pico('cache_write_mtok'),
-    perRequest: perThousand === null ? null : Math.round(perThousand * 1e9),
-  };
-  return Object.values(prices).every((one) => one === null) ? null : Object.freeze(prices);
 }
 
 function factsOf(provider: Provider, model: ModelInfo, price: ModelPrice): Readonly<Record<string, unknown>> {

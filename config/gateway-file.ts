@@ -146,6 +146,131 @@ export interface EntryParams {
    * How long this entry rests when it has failed too often, seconds. Else `router_settings.cooldown_time`.
    */
   cooldown_time?: number | string;
+  /**
+   * Price of one second of transcribed audio, US dollars, where `output_cost_per_second` is not stated.
+   */
+  input_cost_per_second?: number | string;
+  /**
+   * Price of one second of transcribed audio, US dollars.
+   */
+  output_cost_per_second?: number | string;
+  /**
+   * Price of one character that is spoken (`audio/speech`), US dollars.
+   */
+  input_cost_per_character?: number | string;
+  /**
+   * Price of one search unit of a rerank call, US dollars.
+   */
+  input_cost_per_query?: number | string;
+  /**
+   * Price of one generated image, US dollars, where `output_cost_per_image` is not stated.
+   */
+  input_cost_per_image?: number | string;
+  /**
+   * Price of one generated image, US dollars.
+   */
+  output_cost_per_image?: number | string;
+  /**
+   * Price of one second of transcribed audio, US dollars, where the other two are not stated.
+   */
+  input_cost_per_audio_per_second?: number | string;
+  /**
+   * Price of one audio token of input, US dollars. Else that of an input token.
+   */
+  input_cost_per_audio_token?: number | string;
+  /**
+   * Price of one audio token of output, US dollars. Else that of an output token.
+   */
+  output_cost_per_audio_token?: number | string;
+  /**
+   * Price of one image token of input, US dollars. Else that of an input token.
+   */
+  input_cost_per_image_token?: number | string;
+  /**
+   * Price of one image token of output, US dollars. Else that of an output token.
+   */
+  output_cost_per_image_token?: number | string;
+  /**
+   * Price of one reasoning token, US dollars. Else that of an output token.
+   */
+  output_cost_per_reasoning_token?: number | string;
+  /**
+   * Price of one input token in requests of more than 128,000 prompt tokens: it holds for all of them. US dollars.
+   */
+  input_cost_per_token_above_128k_tokens?: number | string;
+  /**
+   * Price of one output token in requests of more than 128,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_128k_tokens?: number | string;
+  /**
+   * Price of one input token in requests of more than 200,000 prompt tokens: it holds for all of them. US dollars.
+   */
+  input_cost_per_token_above_200k_tokens?: number | string;
+  /**
+   * Price of one output token in requests of more than 200,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_200k_tokens?: number | string;
+  /**
+   * Older name of `cache_read_input_token_cost`.
+   */
+  input_cost_per_token_cache_hit?: number | string;
+  /**
+   * The same for answers of the flex service tier.
+   */
+  input_cost_per_token_flex?: number | string;
+  /**
+   * Price of one output token in the flex service tier, US dollars.
+   */
+  output_cost_per_token_flex?: number | string;
+  /**
+   * The same for answers of the priority service tier.
+   */
+  input_cost_per_token_priority?: number | string;
+  /**
+   * Price of one output token in the priority service tier, US dollars.
+   */
+  output_cost_per_token_priority?: number | string;
+  /**
+   * Price of one input token written to the one-hour cache, US dollars. Else that of the five-minute cache.
+   */
+  cache_creation_input_token_cost_above_1hr?: number | string;
+  /**
+   * Price of one input token written to a cache in requests of more than 200,000 prompt tokens, US dollars.
+   */
+  cache_creation_input_token_cost_above_200k_tokens?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 200,000 prompt tokens, US dollars.
+   */
+  cache_read_input_token_cost_above_200k_tokens?: number | string;
+  /**
+   * Price of one cached input token in the flex service tier, US dollars.
+   */
+  cache_read_input_token_cost_flex?: number | string;
+  /**
+   * Price of one cached input token in the priority service tier, US dollars.
+   */
+  cache_read_input_token_cost_priority?: number | string;
+  /**
+   * Prices of the web searches that an answer states. The answer does not tell which size was read: the middle one counts, else the small, else the large.
+   */
+  search_context_cost_per_query?: {
+    /**
+     * Price of one web search with low context, US dollars.
+     */
+    search_context_size_low?: number | string;
+    /**
+     * Price of one web search with medium context, US dollars.
+     */
+    search_context_size_medium?: number | string;
+    /**
+     * Price of one web search with high context, US dollars.
+     */
+    search_context_size_high?: number | string;
+  };
+  /**
+   * Which gateway stands behind `api_base`: how session, user, tags and metadata are written in its headers while forwarding is on, and how its cost and call id are read. Default: `litellm` for proxy-type, `plain` (the session header alone) for compat-type. `none` sends nothing.
+   */
+  gateway?: 'litellm' | 'bifrost' | 'portkey' | 'plain' | 'none';
 }
 /**
  * Facts that `/model/info` hands out, over those of the catalogue. Any member is allowed.
@@ -163,6 +288,22 @@ export interface ModelInfo {
    * What the model does: chat, completion, embedding, ...
    */
   mode?: string;
+  /**
+   * Team that the requests of this entry are recorded for: write one entry per team and gateway key.
+   */
+  team_id?: string;
+  /**
+   * User that the requests of this entry are recorded for, the owner of its key; not the end user.
+   */
+  user_id?: string;
+  /**
+   * Profile of the agent platform that uses this entry; recorded in each row.
+   */
+  profile?: string;
+  /**
+   * Tags of every request of this entry, before those that clients send.
+   */
+  tags?: string[];
   /**
    * Price of one input token, US dollars. Rates stated on the entry are used before the upstream's own cost header and before the catalogue.
    */
@@ -183,6 +324,127 @@ export interface ModelInfo {
    * Flat price of one request, US dollars, added to the token prices.
    */
   input_cost_per_request?: number | string;
+  /**
+   * The same for answers of the flex service tier.
+   */
+  input_cost_per_token_flex?: number | string;
+  /**
+   * The same for answers of the priority service tier.
+   */
+  input_cost_per_token_priority?: number | string;
+  /**
+   * Price of one input token in requests of more than 128,000 prompt tokens: it holds for all of them. US dollars.
+   */
+  input_cost_per_token_above_128k_tokens?: number | string;
+  /**
+   * Price of one input token in requests of more than 200,000 prompt tokens: it holds for all of them. US dollars.
+   */
+  input_cost_per_token_above_200k_tokens?: number | string;
+  /**
+   * Price of one output token in the flex service tier, US dollars.
+   */
+  output_cost_per_token_flex?: number | string;
+  /**
+   * Price of one output token in the priority service tier, US dollars.
+   */
+  output_cost_per_token_priority?: number | string;
+  /**
+   * Price of one output token in requests of more than 128,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_128k_tokens?: number | string;
+  /**
+   * Price of one output token in requests of more than 200,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_200k_tokens?: number | string;
+  /**
+   * Price of one reasoning token, US dollars. Else that of an output token.
+   */
+  output_cost_per_reasoning_token?: number | string;
+  /**
+   * Price of one audio token of input, US dollars. Else that of an input token.
+   */
+  input_cost_per_audio_token?: number | string;
+  /**
+   * Price of one audio token of output, US dollars. Else that of an output token.
+   */
+  output_cost_per_audio_token?: number | string;
+  /**
+   * Price of one image token of input, US dollars. Else that of an input token.
+   */
+  input_cost_per_image_token?: number | string;
+  /**
+   * Price of one image token of output, US dollars. Else that of an output token.
+   */
+  output_cost_per_image_token?: number | string;
+  /**
+   * Older name of `cache_read_input_token_cost`.
+   */
+  input_cost_per_token_cache_hit?: number | string;
+  /**
+   * Price of one cached input token in the flex service tier, US dollars.
+   */
+  cache_read_input_token_cost_flex?: number | string;
+  /**
+   * Price of one cached input token in the priority service tier, US dollars.
+   */
+  cache_read_input_token_cost_priority?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 200,000 prompt tokens, US dollars.
+   */
+  cache_read_input_token_cost_above_200k_tokens?: number | string;
+  /**
+   * Price of one input token written to the one-hour cache, US dollars. Else that of the five-minute cache.
+   */
+  cache_creation_input_token_cost_above_1hr?: number | string;
+  /**
+   * Price of one input token written to a cache in requests of more than 200,000 prompt tokens, US dollars.
+   */
+  cache_creation_input_token_cost_above_200k_tokens?: number | string;
+  /**
+   * Price of one generated image, US dollars, where `output_cost_per_image` is not stated.
+   */
+  input_cost_per_image?: number | string;
+  /**
+   * Price of one generated image, US dollars.
+   */
+  output_cost_per_image?: number | string;
+  /**
+   * Price of one second of transcribed audio, US dollars, where `output_cost_per_second` is not stated.
+   */
+  input_cost_per_second?: number | string;
+  /**
+   * Price of one second of transcribed audio, US dollars.
+   */
+  output_cost_per_second?: number | string;
+  /**
+   * Price of one second of transcribed audio, US dollars, where the other two are not stated.
+   */
+  input_cost_per_audio_per_second?: number | string;
+  /**
+   * Price of one character that is spoken (`audio/speech`), US dollars.
+   */
+  input_cost_per_character?: number | string;
+  /**
+   * Price of one search unit of a rerank call, US dollars.
+   */
+  input_cost_per_query?: number | string;
+  /**
+   * Prices of the web searches that an answer states. The answer does not tell which size was read: the middle one counts, else the small, else the large.
+   */
+  search_context_cost_per_query?: {
+    /**
+     * Price of one web search with low context, US dollars.
+     */
+    search_context_size_low?: number | string;
+    /**
+     * Price of one web search with medium context, US dollars.
+     */
+    search_context_size_medium?: number | string;
+    /**
+     * Price of one web search with high context, US dollars.
+     */
+    search_context_size_high?: number | string;
+  };
   [k: string]: unknown;
 }
 /**
@@ -221,6 +483,10 @@ export interface GeneralSettings {
    * Left out: usage is asked for on every streamed chat and kept from clients that did not ask. True: handed on. False: never asked for.
    */
   always_include_stream_usage?: boolean;
+  /**
+   * Count the tokens of an answer whose upstream stated none, with a tokenizer in a thread of its own, and mark the row as an estimate. It keeps up to 64 KiB of a running stream in memory until its end; nothing of it is recorded. false: such rows have no tokens.
+   */
+  estimate_missing_usage: boolean;
   /**
    * Request header that names the end user.
    */
@@ -369,6 +635,10 @@ export interface LitellmSettings {
    * As in `router_settings`, which wins; seconds.
    */
   cooldown_time?: number | string;
+  /**
+   * Write `cost`, US dollars, into the last usage object of a stream, for clients that get one.
+   */
+  include_cost_in_streaming_usage: boolean;
 }
 /**
  * Switches by model name.

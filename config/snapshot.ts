@@ -2,6 +2,7 @@
 // computed from the configuration is computed when it is loaded, so that a request only reads.
 import type { Dialect } from './dialect.ts';
 import type { Issue } from './issue.ts';
+import type { Gateway } from './resolve/gateways/gateway.ts';
 import type { Secret } from './secret.ts';
 
 /** The clocks of one upstream call, milliseconds; 0 switches a clock off. */
@@ -20,17 +21,45 @@ export interface Clocks {
   readonly totalMs: number;
 }
 
-/**
- * A rate table in pico-dollars (1e-12 USD): integers, so that sums are exact. `null` = no such rate stated.
- * 3e-06 USD per token is 3_000_000.
- */
+/** Tokens that can have a price of their own; without one a kind costs what the kind it belongs to costs. */
+export type TokenKind =
+  | 'input'
+  | 'cacheRead'
+  | 'cacheWrite'
+  | 'cacheWrite1h'
+  | 'inputAudio'
+  | 'inputImage'
+  | 'output'
+  | 'reasoning'
+  | 'outputAudio'
+  | 'outputImage';
+
+/** What else is counted and priced. Seconds are counted in milliseconds, all others in ones. */
+export type UnitKind = 'requests' | 'images' | 'seconds' | 'characters' | 'queries' | 'searches';
+
+/** Prices of one kind of tokens, atto-dollars (1e-18 USD) per token; null = not stated. */
+export interface Rate {
+  readonly base: bigint | null;
+  readonly flex: bigint | null;
+  readonly priority: bigint | null;
+  /** The first whose `promptTokens` is exceeded holds, for every token of the request; highest first. */
+  readonly above: readonly { readonly promptTokens: number; readonly price: bigint }[];
+}
+
+/** A price table in atto-dollars (1e-18 USD), so that 3e-06 USD per token and a hundredth of it are whole numbers. */
 export interface Prices {
-  readonly input: number | null;
-  readonly output: number | null;
-  readonly cacheRead: number | null;
-  readonly cacheWrite: number | null;
-  /** A flat price per request (`input_cost_per_request`). */
-  readonly perRequest: number | null;
+  /** SHA-256 (first 12 hex) over the table: names in each record by which prices it was made. */
+  readonly version: string;
+  readonly tokens: Readonly<Partial<Record<TokenKind, Rate>>>;
+  readonly units: Readonly<Partial<Record<UnitKind, bigint>>>;
+}
+
+/** Whom an entry's requests are attributed to (`model_info`): for gateway keys that stand for a team each. */
+export interface Attribution {
+  readonly teamId: string | null;
+  readonly userId: string | null;
+  readonly profile: string | null;
+  readonly tags: readonly string[];
 }
 
 export type KindName = 'proxy' | 'compat';
@@ -68,6 +97,9 @@ export interface Route {
   readonly prices: Prices | null;
   /** The catalogue's prices for the upstream model, or null. For wildcards look up per model. */
   readonly cataloguePrices: Prices | null;
+  readonly attribution: Attribution;
+  /** How the gateway behind this entry is told whose call it is, and how its cost and call id are read. */
+  readonly gateway: Gateway;
   /** Relative share inside a group (`weight`, else `rpm`, else `tpm`, else 1). */
   readonly weight: number;
   /** Rank inside a group (`order`), lowest first; infinite when not stated. */
@@ -205,6 +237,10 @@ export interface Snapshot {
   /** Serve without a key on other than loopback addresses. */
   readonly allowUnauthenticated: boolean;
   readonly storeModelInDb: boolean;
+  /** Count tokens that an upstream did not (`general_settings.estimate_missing_usage`). */
+  readonly estimateMissingUsage: boolean;
+  /** Write the cost into the usage of streams (`litellm_settings.include_cost_in_streaming_usage`). */
+  readonly costInStreamingUsage: boolean;
   /** `undefined`: ask upstream for usage, keep it from clients that did not ask; true: hand it on; false: never ask. */
   readonly alwaysIncludeStreamUsage: boolean | undefined;
   readonly headers: HeaderSettings;

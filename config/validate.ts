@@ -150,6 +150,8 @@ function sentence(error: ErrorObject, path: Path, root: Tree): [message: string,
       return [`must be more than ${limit}, got ${got}`, exampleMend(key, schema)];
     case 'minLength':
       return ['must not be empty', exampleMend(key, schema)];
+    case 'maxLength':
+      return [`must be at most ${limit} characters long`, 'write a shorter one'];
     default:
       return [`must be ${wanted(schema)}, got ${got}`, misfitMend(key, schema, nodeAt(root, path))];
   }

@@ -8,6 +8,7 @@ import { systemClock } from './base/clock.ts';
 import { CallIds } from './base/ids.ts';
 import { Changes } from './changes.ts';
 import { CannotStart, ConfigRefused } from './errors/cannot-start.ts';
+import { Estimator } from './estimate/estimator.ts';
 import { openLedger, type Ledger } from './ledger/ledger.ts';
 import type { LedgerEvent } from './ledger/ledger-event.ts';
 import { HealthChecks } from './health-checks.ts';
@@ -120,6 +121,7 @@ export class Gateway {
     this.#watcher?.close();
     this.#checks.close();
     await this.#server.drain(drain);
+    await this.changes.live.house.estimator.close();
     await this.#ledger.close(RECORDS_MS);
     this.#pools.destroy();
     this.#log.info('stopped');
@@ -168,6 +170,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     entries: new EntryStates(),
     budget: new RetryBudget(),
     pools,
+    estimator: new Estimator(),
     catalogue: new Catalogue(),
     random: Math.random,
   };

@@ -5,6 +5,7 @@ import type { Catalogue } from '../config/catalogue.ts';
 import type { Route, Snapshot } from '../config/snapshot.ts';
 import type { Clock } from './base/clock.ts';
 import type { CallIds } from './base/ids.ts';
+import type { Estimator } from './estimate/estimator.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { Log } from './observe/logger.ts';
 import type { Metrics, RouteMetrics } from './observe/metrics.ts';
@@ -38,6 +39,8 @@ export interface House {
   /** What is known of the entries, over all configurations. */
   readonly entries: EntryStates;
   readonly budget: RetryBudget;
+  /** Counts tokens that an upstream did not. */
+  readonly estimator: Estimator;
   /** Prices of models that come in by wildcards. */
   readonly catalogue: Catalogue;
   /** Uniform in [0, 1): shares a group's requests out. */
@@ -119,7 +122,7 @@ function caseVariants(word: string): string[] {
   return caseVariants(rest).flatMap((tail) => [first.toLowerCase() + tail, first.toUpperCase() + tail]);
 }
 
-const READ_MEMBERS = ['model', 'stream', 'stream_options', 'user', 'safety_identifier'];
+const READ_MEMBERS = ['model', 'stream', 'stream_options', 'user', 'safety_identifier', 'n', 'service_tier'];
 
 /** Response headers of ours, without the brand prefix. */
 const OWN_RESPONSE_HEADERS = [
@@ -211,7 +214,7 @@ export class Live {
       order: route.order,
       state: this.house.entries.acquire(route.id),
       pool: this.house.pools.acquire(route.origin),
-      headers: routeHeaders(route, dialect.sessionHeader, `throughline/${VERSION}`),
+      headers: routeHeaders(route, `throughline/${VERSION}`),
       responseHeaders: [
         `${dialect.headerPrefix}model-id`,
         route.id,

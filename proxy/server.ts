@@ -55,6 +55,7 @@ export class ProxyServer {
         request: (incoming, reply) => this.#serve(incoming, reply),
         refusal: (why) => this.#refusal(why),
         settled: () => this.#settled(),
+        failed: (err) => changes.live.house.log.error({ err }, 'a connection failed'),
       },
       changes.live.house.clock.mono,
     );

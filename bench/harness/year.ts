@@ -83,6 +83,7 @@ function recordOf(
   const completion = 20 + dice.below(1_500);
   const cached = dice.below(prompt);
   const failed = dice.below(33) === 0;
+  const spendPico = (prompt - cached) * 3_000_000 + cached * 300_000 + completion * 15_000_000;
   return {
     requestId,
     callType: dice.below(4) === 0 ? 'aresponses' : 'acompletion',
@@ -98,11 +99,13 @@ function recordOf(
     sessionId: id,
     sessionSource: 'x-litellm-session-id',
     endUser: `user-${user}`,
+    profile: null,
     tags: [`team:${user % TEAMS}`, agent],
     spendLogsMetadata: { project: `project-${user % 25}` },
     clientCallId: null,
     clientAddress: '10.0.0.7',
     userAgent: 'openai-python/2.8.0',
+    client: 'openai-python',
     stream: true,
     requestBytes: prompt * 4,
     warnings: [],
@@ -132,9 +135,19 @@ function recordOf(
       cacheRead: cached,
       cacheWrite: null,
       reasoning: null,
+      cacheWrite1h: null,
+      inputAudio: null,
+      outputAudio: null,
+      inputImage: null,
+      outputImage: null,
     },
-    spendPico: (prompt - cached) * 3_000_000 + cached * 300_000 + completion * 15_000_000,
+    estimatedBy: null,
+    units: null,
+    serviceTier: null,
+    spendPico,
     costSource: 'entry',
     costReason: '',
+    costs: { entry: spendPico },
+    priceVersion: '0123456789ab',
   };
 }

@@ -1,34 +1,135 @@
-// An entry's own rate table, resolved to integers. US dollars per token in, pico-dollars per token out: 3e-06 is
-// 3,000,000, so that sums over millions of tokens stay exact. Pure.
+// An entry's own price table: the dialect's keys, in US dollars per token or unit -> exact whole atto-dollars. Pure. The
+// catalogue speaks the same table, so that one calculation serves both.
+import { createHash } from 'node:crypto';
+import { scaledDecimal } from '../decimal.ts';
 import type { EntryParams, ModelInfo } from '../gateway-file.ts';
-import type { Prices } from '../snapshot.ts';
+import type { Prices, Rate, TokenKind, UnitKind } from '../snapshot.ts';
 
-const PICO = 1e12;
+const ATTO_DIGITS = 18;
+const VERSION_HEX = 12;
 
-type PriceKey =
-  | 'input_cost_per_token'
-  | 'output_cost_per_token'
-  | 'cache_read_input_token_cost'
-  | 'cache_creation_input_token_cost'
-  | 'input_cost_per_request';
+type Key = Exclude<Extract<keyof EntryParams, `${string}cost${string}`>, 'search_context_cost_per_query'>;
+type Stated = (key: Key) => bigint | null;
 
-/** The rates of litellm_params, each else that of model_info; null when none is stated. */
-export function pricesOf(params: EntryParams, info: ModelInfo | undefined): Prices | null {
-  const rate = (key: PriceKey): number | null => {
-    const stated = params[key] ?? info?.[key];
-    return stated === undefined ? null : picoOf(Number(stated));
-  };
-  const prices: Prices = {
-    input: rate('input_cost_per_token'),
-    output: rate('output_cost_per_token'),
-    cacheRead: rate('cache_read_input_token_cost'),
-    cacheWrite: rate('cache_creation_input_token_cost'),
-    perRequest: rate('input_cost_per_request'),
-  };
-  return Object.values(prices).every((one) => one === null) ? null : prices;
+/** Keys of a kind of tokens; the plain price first. */
+interface RateKeys {
+  readonly base: readonly Key[];
+  readonly flex?: Key;
+  readonly priority?: Key;
+  /** Highest threshold first. */
+  readonly above?: readonly (readonly [promptTokens: number, key: Key])[];
 }
 
-/** US dollars -> pico-dollars, an integer. */
-function picoOf(dollars: number): number {
-  return Math.round(dollars * PICO);
+const TOKEN_KEYS: Readonly<Record<TokenKind, RateKeys>> = {
+  input: {
+    base: ['input_cost_per_token'],
+    flex: 'input_cost_per_token_flex',
+    priority: 'input_cost_per_token_priority',
+    above: [
+      [200_000, 'input_cost_per_token_above_200k_tokens'],
+      [128_000, 'input_cost_per_token_above_128k_tokens'],
+    ],
+  },
+  output: {
+    base: ['output_cost_per_token'],
+    flex: 'output_cost_per_token_flex',
+    priority: 'output_cost_per_token_priority',
+    above: [
+      [200_000, 'output_cost_per_token_above_200k_tokens'],
+      [128_000, 'output_cost_per_token_above_128k_tokens'],
+    ],
+  },
+  cacheRead: {
+    base: ['cache_read_input_token_cost', 'input_cost_per_token_cache_hit'],
+    flex: 'cache_read_input_token_cost_flex',
+    priority: 'cache_read_input_token_cost_priority',
+    above: [[200_000, 'cache_read_input_token_cost_above_200k_tokens']],
+  },
+  cacheWrite: {
+    base: ['cache_creation_input_token_cost'],
+    above: [[200_000, 'cache_creation_input_token_cost_above_200k_tokens']],
+  },
+  cacheWrite1h: { base: ['cache_creation_input_token_cost_above_1hr'] },
+  inputAudio: { base: ['input_cost_per_audio_token'] },
+  inputImage: { base: ['input_cost_per_image_token'] },
+  reasoning: { base: ['output_cost_per_reasoning_token'] },
+  outputAudio: { base: ['output_cost_per_audio_token'] },
+  outputImage: { base: ['output_cost_per_image_token'] },
+};
+
+/** The first that is stated counts: the dialect prices a generated image, or a second of speech, by either key. */
+const UNIT_KEYS: Readonly<Record<Exclude<UnitKind, 'searches'>, readonly Key[]>> = {
+  requests: ['input_cost_per_request'],
+  images: ['output_cost_per_image', 'input_cost_per_image'],
+  seconds: ['output_cost_per_second', 'input_cost_per_second', 'input_cost_per_audio_per_second'],
+  characters: ['input_cost_per_character'],
+  queries: ['input_cost_per_query'],
+};
+
+/** A web search costs by the size of what is read; where the answer does not tell, the dialect takes the middle. */
+const SEARCH_SIZES = [
+  'search_context_size_medium',
+  'search_context_size_low',
+  'search_context_size_high',
+] as const;
+
+/** The prices of litellm_params, each else that of model_info; null when none is stated. */
+export function pricesOf(params: EntryParams, info: ModelInfo | undefined): Prices | null {
+  const stated: Stated = (key) => attoOf(params[key] ?? info?.[key]);
+  const first = (keys: readonly Key[]): bigint | null => {
+    for (const key of keys) {
+      const price = stated(key);
+      if (price !== null) return price;
+    }
+    return null;
+  };
+  const tokens: Partial<Record<TokenKind, Rate>> = {};
+  for (const kind of Object.keys(TOKEN_KEYS) as TokenKind[]) {
+    const rate = rateOf(TOKEN_KEYS[kind], stated, first);
+    if (rate !== null) tokens[kind] = rate;
+  }
+  const units: Partial<Record<UnitKind, bigint>> = {};
+  for (const kind of Object.keys(UNIT_KEYS) as (keyof typeof UNIT_KEYS)[]) {
+    const price = first(UNIT_KEYS[kind]);
+    if (price !== null) units[kind] = price;
+  }
+  const searches = params.search_context_cost_per_query ?? info?.search_context_cost_per_query;
+  const size = SEARCH_SIZES.find((name) => searches?.[name] !== undefined);
+  const search = size === undefined ? null : attoOf(searches?.[size]);
+  if (search !== null) units.searches = search;
+  return tableOf(tokens, units);
+}
+
+function rateOf(keys: RateKeys, stated: Stated, first: (keys: readonly Key[]) => bigint | null): Rate | null {
+  const above: { promptTokens: number; price: bigint }[] = [];
+  for (const [promptTokens, key] of keys.above ?? []) {
+    const price = stated(key);
+    if (price !== null) above.push({ promptTokens, price });
+  }
+  const rate: Rate = {
+    base: first(keys.base),
+    flex: keys.flex === undefined ? null : stated(keys.flex),
+    priority: keys.priority === undefined ? null : stated(keys.priority),
+    above,
+  };
+  const empty = rate.base === null && rate.flex === null && rate.priority === null && above.length === 0;
+  return empty ? null : rate;
+}
+
+/** A frozen table with its version, or null when it holds nothing. */
+export function tableOf(
+  tokens: Partial<Record<TokenKind, Rate>>,
+  units: Partial<Record<UnitKind, bigint>>,
+): Prices | null {
+  const text = JSON.stringify([tokens, units], (_, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
+  if (text === '[{},{}]') return null;
+  const version = createHash('sha256').update(text).digest('hex').slice(0, VERSION_HEX);
+  return Object.freeze({ version, tokens: Object.freeze(tokens), units: Object.freeze(units) });
+}
+
+/** Validated amounts are never negative; what is finer than an atto-dollar is rounded half up. */
+function attoOf(dollars: number | string | undefined): bigint | null {
+  return dollars === undefined ? null : scaledDecimal(String(dollars), ATTO_DIGITS);
 }

@@ -6,7 +6,7 @@ import type { Findings } from '../findings.ts';
 import type { EntryParams, ModelEntry } from '../gateway-file.ts';
 import { Secret } from '../secret.ts';
 import { shownName } from '../shown.ts';
-import type { Route } from '../snapshot.ts';
+import type { Attribution, Route } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Path, Tree } from '../tree.ts';
 import { baseOf } from './api-base.ts';
@@ -14,6 +14,7 @@ import type { BaseVerdict } from './api-base.ts';
 import { clocksOf } from './clocks.ts';
 import type { ClockDefaults } from './clocks.ts';
 import type { Forwards } from './forwarding.ts';
+import { gatewayOf } from './gateways/table.ts';
 import { MOST_STARS, starsIn } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
 import type { StaticHeaders } from './headers.ts';
@@ -85,6 +86,8 @@ export function routeOf(placed: PlacedEntry, around: Surroundings): Route | null
     clocks: clocksOf(params, around.clocks),
     prices: pricesOf(params, entry.model_info),
     cataloguePrices: known?.prices ?? null,
+    attribution: attributionOf(entry),
+    gateway: gatewayOf(params.gateway, name.kind.name, dialect),
     weight: Number(params.weight ?? params.rpm ?? params.tpm ?? 1),
     order: params.order === undefined ? Infinity : Number(params.order),
     numRetries: wholeOf(params.num_retries) ?? around.attempts.numRetries,
@@ -221,6 +224,15 @@ function headersOf(params: EntryParams, at: Path, around: Surroundings): Route['
     );
   }
   return [...joined];
+}
+
+function attributionOf({ model_info: info }: ModelEntry): Attribution {
+  return {
+    teamId: info?.team_id ?? null,
+    userId: info?.user_id ?? null,
+    profile: info?.profile ?? null,
+    tags: info?.tags ?? [],
+  };
 }
 
 /** Configured facts over the catalogue's; ids and prices as the entry's own. */

@@ -53,6 +53,8 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
     masterKey: masterKeyOf(material),
     allowUnauthenticated: general.allow_unauthenticated,
     storeModelInDb: storesModels(material),
+    estimateMissingUsage: general.estimate_missing_usage,
+    costInStreamingUsage: litellm.include_cost_in_streaming_usage,
     alwaysIncludeStreamUsage: general.always_include_stream_usage,
     headers: {
       forwardAll: general.forward_client_headers_to_llm_api,

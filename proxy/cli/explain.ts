@@ -84,14 +84,13 @@ export const explain: Command = {
       terminal.out(`  entry      ${route.group} (${route.kind}-type), id ${route.id}\n`);
       terminal.out(`  model      ${ask.model} -> ${picked.upstreamModel}\n`);
       terminal.out(`  session    ${ask.identity.sessionId} (${ask.identity.sessionSource})\n`);
+      terminal.out(`  gateway    ${route.gateway.name}\n`);
       terminal.out(
         `  forwarding ${picked.forwards ? 'on' : 'off'}\n${routingText(live, trip, ask)}\nheaders\n`,
       );
       for (const { name, action, rule } of headers)
         terminal.out(`  ${action.padEnd(10)}${name.padEnd(34)}${rule}\n`);
-      terminal.out(
-        `\nsent\n${sentHeaders(call.headers, call.body, live.snapshot.dialect.sessionHeader, route)}`,
-      );
+      terminal.out(`\nsent\n${sentHeaders(call.headers, call.body, route.gateway.session, route)}`);
       terminal.out(`\nbody ${body.length} -> ${call.body?.length ?? 0} bytes\n`);
       for (const { member, change, why } of changes)
         terminal.out(`  ${change.padEnd(10)}${member.padEnd(34)}${why}\n`);
@@ -138,6 +137,7 @@ function exchangeOf(live: Live, path: string, headers: readonly string[]): Excha
     date: () => '',
     answered: () => undefined,
     destroy: () => undefined,
+    reset: () => undefined,
   };
   const req = new Incoming(
     { method: 'POST', target: `/v1/${path}`, version: '1.1', list, ...UNFRAMED },
@@ -171,7 +171,7 @@ function bodyOf(file: string | undefined, model: string, path: string, terminal:
 function sentHeaders(
   list: readonly string[],
   body: Buffer | null,
-  sessionHeader: string,
+  sessionHeader: string | null,
   route: { readonly staticHeaders: readonly (readonly [string, unknown])[] },
 ): string {
   const secret = new Set(['authorization', ...route.staticHeaders.map(([name]) => name)]);

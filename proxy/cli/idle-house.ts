@@ -2,6 +2,7 @@
 import { Catalogue } from '../../config/catalogue.ts';
 import { systemClock } from '../base/clock.ts';
 import { CallIds } from '../base/ids.ts';
+import { Estimator } from '../estimate/estimator.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { House } from '../live.ts';
 import { openLog } from '../observe/logger.ts';
@@ -48,6 +49,7 @@ export function idleHouse(): House {
     entries: new EntryStates(),
     budget: new RetryBudget(),
     pools: new Pools(systemClock.mono),
+    estimator: new Estimator(),
     catalogue: new Catalogue(),
     random: () => 0,
   };

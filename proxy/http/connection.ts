@@ -9,10 +9,10 @@ import { GrowingBytes } from '../wire/growing-bytes.ts';
 import {
   BadMessage,
   checkBeginning,
+  EmptyLines,
   HeadCutter,
   persists,
   readRequestHead,
-  skipEmptyLines,
 } from '../wire/head.ts';
 import { Incoming, type Carrier } from './incoming.ts';
 import type { BodyMemory } from '../wire/headroom.ts';
@@ -29,6 +29,8 @@ export interface Host {
   settled(): void;
   /** Bytes that are no request, or one that did not come in time: what to answer before the connection closes. */
   refusal(why: BadMessage | 'timeout'): string;
+  /** Something was thrown that no bytes of a client may cause: a bug. Its connection is cut. */
+  failed(error: unknown): void;
   closed(connection: Connection): void;
   /** Monotonic milliseconds. */
   mono(): number;
@@ -60,6 +62,7 @@ export class Connection implements Seated, Carrier, Wire {
   readonly #host: Host;
   readonly #socket: Socket;
   readonly #cutter = new HeadCutter(HEAD_BYTES);
+  readonly #emptyLines = new EmptyLines();
   #incoming: Incoming | null = null;
   #reply: Reply | null = null;
   /** Bytes of requests that must wait. */
@@ -86,7 +89,7 @@ export class Connection implements Seated, Carrier, Wire {
     this.#socket.on('error', () => this.#gone()); // a reset; nobody is there to tell
     this.#socket.on('end', () => this.#ended());
     this.#socket.on('close', () => this.#gone());
-    this.#socket.on('drain', () => this.#reply?.watcher?.onDrain());
+    this.#socket.on('drain', () => this.#drained());
   }
 
   get closed(): boolean {
@@ -107,6 +110,8 @@ export class Connection implements Seated, Carrier, Wire {
   }
 
   persistence(version: string): string {
+    // A body that may never come, or not within bounds, leaves open where the next request begins.
+    if ((this.#incoming?.outstanding ?? 0) > DISCARD_BYTES) this.#closing = true;
     if (this.#closing) return CLOSE;
     return version === '1.1' ? KEEP_ALIVE : 'connection: keep-alive\r\n';
   }
@@ -130,6 +135,7 @@ export class Connection implements Seated, Carrier, Wire {
     if (this.#closed) return;
     this.#since = this.#host.mono();
     if (this.#incoming?.complete === true || this.#closing) this.#next();
+    else if (!this.#consuming) this.#unhold(); // a body that nobody asked for
   }
 
   wantBody(waits: boolean): void {
@@ -142,9 +148,16 @@ export class Connection implements Seated, Carrier, Wire {
     this.#gone();
   }
 
-  /** Closes it when nothing is under way. @param fresh also when it has never carried a request */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+    this.#gone();
+  }
+
+  /** Closes it when nothing is under way, after `closeAfterAnswer`. @param fresh also when it has never carried a request */
   closeIdle(fresh: boolean): void {
-    if (this.idle && !this.#lingering && (fresh || this.#used)) this.destroy();
+    if (this.#reply?.ended === true)
+      this.#next(); // the rest of its body is not waited for
+    else if (this.idle && !this.#lingering && (fresh || this.#used)) this.#linger();
   }
 
   /** The proxy ends: the exchange under way is to end with `fault`, as far as it can still be said. */
@@ -196,8 +209,8 @@ export class Connection implements Seated, Carrier, Wire {
       while (at < bytes.length && at >= 0 && !this.#closed && !this.#lingering) at = this.#step(bytes, at);
       if (this.#lingering) this.#discard(bytes.length - at);
     } catch (error) {
-      if (!(error instanceof BadMessage)) throw error;
-      this.#malformed(error);
+      if (error instanceof BadMessage) this.#malformed(error);
+      else this.#fail(error);
     } finally {
       this.#consuming = false;
     }
@@ -206,7 +219,12 @@ export class Connection implements Seated, Carrier, Wire {
   /** @returns how far it got; -1 when the rest is held or belongs to an unfinished head. */
   #step(bytes: Buffer, at: number): number {
     const incoming = this.#incoming;
-    if (incoming === null) return this.#readHead(bytes, at);
+    if (incoming === null && !this.#socket.writableNeedDrain) return this.#readHead(bytes, at);
+    if (incoming === null) {
+      // Requests of a client that takes no answers would fill the memory with these.
+      this.#hold(bytes, at);
+      return -1;
+    }
     const isAnswered = this.#reply?.ended === true;
     if (incoming.complete || (!incoming.asked && !isAnswered)) {
       this.#hold(bytes, at);
@@ -221,7 +239,7 @@ export class Connection implements Seated, Carrier, Wire {
   }
 
   #readHead(bytes: Buffer, at: number): number {
-    const from = this.#cutter.begun ? at : skipEmptyLines(bytes, at);
+    const from = this.#cutter.begun ? at : this.#emptyLines.skip(bytes, at);
     if (from === bytes.length) return from;
     if (!this.#cutter.begun) this.#since = this.#host.mono();
     const end = this.#cutter.push(bytes, from);
@@ -258,6 +276,11 @@ export class Connection implements Seated, Carrier, Wire {
     if (held !== null) this.#consume(held.view());
   }
 
+  #drained(): void {
+    if (this.#reply !== null) this.#reply.watcher?.onDrain();
+    else if (!this.#consuming) this.#unhold();
+  }
+
   #discard(bytes: number): void {
     this.#discarded += Math.max(0, bytes);
     if (this.#discarded > DISCARD_BYTES) this.destroy();
@@ -278,11 +301,13 @@ export class Connection implements Seated, Carrier, Wire {
   #flushed(then: () => void): void {
     let called = false;
     const once = (): void => {
-      if (!called) then();
+      if (called) return;
       called = true;
+      this.#socket.off('close', once);
+      then();
     };
-    this.#socket.write('', once); // called in order, behind all that was written
     this.#socket.once('close', once);
+    this.#socket.write('', once); // called in order, behind all that was written
   }
 
   #linger(): void {
@@ -302,6 +327,11 @@ export class Connection implements Seated, Carrier, Wire {
       this.#closing = true;
       incoming.fail(new Fault('malformed_request', error.message));
     }
+  }
+
+  #fail(error: unknown): void {
+    this.#host.failed(error);
+    this.destroy();
   }
 
   #refuse(why: BadMessage | 'timeout'): void {

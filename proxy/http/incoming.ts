@@ -32,7 +32,8 @@ export class Incoming {
   /** An expectation that nobody knows (RFC 9110 section 10.1.1). */
   readonly expectsOther: boolean;
   readonly #carrier: Carrier;
-  readonly #waits: boolean;
+  /** The client sends no body before it is told to; whether it does so after a final answer is its choice. */
+  #waits: boolean;
   readonly #length: number;
   readonly #chunks: ChunkedDecoder | null;
   #target: Buffer | null = null;
@@ -47,8 +48,9 @@ export class Incoming {
     this.target = head.target;
     this.version = head.version;
     this.headers = head.list;
-    this.#waits = head.expect !== null && head.expect.toLowerCase() === '100-continue';
-    this.expectsOther = head.expect !== null && !this.#waits;
+    const expectsContinue = head.expect !== null && head.expect.toLowerCase() === '100-continue';
+    this.#waits = expectsContinue && head.version === '1.1'; // before, nobody was told to wait for it
+    this.expectsOther = head.expect !== null && !expectsContinue;
     this.#carrier = carrier;
     this.#length = head.contentLength;
     this.#chunks = head.transferEncoding === null ? null : new ChunkedDecoder();
@@ -69,6 +71,13 @@ export class Incoming {
     return this.#asked;
   }
 
+  /** Bytes of the body that have not come, as far as they were announced; Infinity when they may never come. */
+  get outstanding(): number {
+    if (this.#complete) return 0;
+    if (this.#waits) return Infinity;
+    return Math.max(0, this.#length - this.#bytes);
+  }
+
   /** The first value of a header, by its name in lower case. */
   header(name: string): string | null {
     for (let i = 0; i < this.headers.length; i += 2) {
@@ -84,7 +93,9 @@ export class Incoming {
     if (this.#complete) return Promise.resolve(EMPTY);
     return new Promise((resolve, reject) => {
       this.#waiting = { limitBytes, resolve, reject };
-      this.#carrier.wantBody(this.#waits && this.#bytes === 0);
+      const waits = this.#waits;
+      this.#waits = false;
+      this.#carrier.wantBody(waits);
     });
   }
 

@@ -16,6 +16,8 @@ export interface Served {
   refusal(why: BadMessage | 'timeout'): string;
   /** An exchange has ended, whole or not. */
   settled(): void;
+  /** See `Host.failed`. */
+  failed(error: unknown): void;
 }
 
 const TICK_MS = 1_000;
@@ -35,6 +37,7 @@ export class Listener {
       request: (incoming, reply) => served.request(incoming, reply),
       settled: () => served.settled(),
       refusal: (why) => served.refusal(why),
+      failed: (error) => served.failed(error),
       closed: (connection) => connections.delete(connection),
       mono,
       date: dates(),

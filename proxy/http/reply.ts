@@ -25,6 +25,8 @@ export interface Wire {
   /** The last byte was written. */
   answered(): void;
   destroy(): void;
+  /** Like `destroy`, and the client gets to know that it was no proper end; bytes on their way may be lost. */
+  reset(): void;
 }
 
 /** Is told what becomes of an answer while it is made. */
@@ -100,12 +102,14 @@ export class Reply {
    */
   writeHead(status: number, headers: readonly string[], text = phraseOf(status)): void {
     let length = -1;
+    let date = this.#wire.date();
     let lines = '';
     for (let i = 0; i < headers.length; i += 2) {
       const name = headers[i] as string;
       const value = headers[i + 1] as string;
       if (!VALUE.test(value)) throw new TypeError(`the value of the header ${name} cannot be sent`);
       if (name === 'content-length') length = Number(value);
+      if (name === 'date') date = ''; // of the upstream: when the answer was made (RFC 9110 section 6.6.1)
       lines += `${name}: ${value}\r\n`;
     }
     this.#headMade = true;
@@ -121,7 +125,7 @@ export class Reply {
     if (this.#framing === 'chunked') lines += 'transfer-encoding: chunked\r\n';
     if (this.#framing === 'close') this.closeAfter();
     const persistence = this.#wire.persistence(this.#version);
-    this.#head = `HTTP/1.1 ${status} ${text}\r\n${lines}${this.#wire.date()}${persistence}\r\n`;
+    this.#head = `HTTP/1.1 ${status} ${text}\r\n${lines}${date}${persistence}\r\n`;
   }
 
   /** Sends a lone head, when nothing of the body is there yet. */
@@ -170,7 +174,10 @@ export class Reply {
 
   /** Breaks the connection off: what was sent is not the whole answer. */
   destroy(): void {
-    if (!this.#ended) this.#wire.destroy(); // later, the connection may be another exchange's
+    if (this.#ended) return; // the connection may be another exchange's
+    if (this.#framing === 'close')
+      this.#wire.reset(); // here, a plain close says that all has come
+    else this.#wire.destroy();
   }
 
   #send(piece: string | Buffer, done: (() => void) | undefined): boolean {

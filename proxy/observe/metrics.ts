@@ -8,6 +8,8 @@ import type { Figures } from './worker-figures.ts';
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const OVERHEAD_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25];
 
+const COST_SOURCES = ['entry', 'upstream_header', 'catalogue'] as const;
+
 /** What the ledger tells about itself; read when metrics are scraped. */
 export interface LedgerFigures {
   readonly writable: boolean;
@@ -71,10 +73,11 @@ export class Metrics {
     'Time spent in the proxy itself, the upstream and the client left out.',
     OVERHEAD_SECONDS,
   );
-  readonly #tokens = this.#tallied('throughline_tokens_total', 'Tokens as the upstream counted them.', [
-    'model',
-    'kind',
-  ]);
+  readonly #tokens = this.#tallied(
+    'throughline_tokens_total',
+    'Tokens as the upstream counted them; estimates where it did not.',
+    ['model', 'kind'],
+  );
   readonly #spend = this.#tallied(
     'throughline_spend_usd_total',
     'Cost of answered requests, US dollars; requests of unknown price are in throughline_unpriced_total.',
@@ -84,6 +87,21 @@ export class Metrics {
     'throughline_unpriced_total',
     'Successful requests whose cost is not known.',
     ['model'],
+  );
+  readonly #estimated = this.#tallied(
+    'throughline_usage_estimated_total',
+    'Requests whose tokens were counted here, because the upstream did not state them.',
+    ['model'],
+  );
+  readonly #costDiffers = this.#tallied(
+    'throughline_cost_differs_total',
+    'Requests for which this source states a cost that is more than 1 % off the recorded one.',
+    ['model', 'source'],
+  );
+  readonly #costDifference = this.#tallied(
+    'throughline_cost_difference_usd_total',
+    'Sum of the distances between the recorded cost and the cost by this source, US dollars.',
+    ['model', 'source'],
   );
   readonly #retries = this.#tallied(
     'throughline_retries_total',
@@ -266,6 +284,9 @@ export class Metrics {
     const prompt = this.#tokens(model, 'prompt');
     const completion = this.#tokens(model, 'completion');
     const cached = this.#tokens(model, 'cache_read');
+    const written = this.#tokens(model, 'cache_write');
+    const reasoning = this.#tokens(model, 'reasoning');
+    const estimated = this.#estimated(model);
     const spend = this.#spend(model);
     const unpriced = this.#unpriced(model);
     const requests = new Map<string, Tally>();
@@ -287,10 +308,28 @@ export class Metrics {
         if (record.tokens.prompt !== null) prompt.add(record.tokens.prompt);
         if (record.tokens.completion !== null) completion.add(record.tokens.completion);
         if (record.tokens.cacheRead !== null) cached.add(record.tokens.cacheRead);
+        if (record.tokens.cacheWrite !== null) written.add(record.tokens.cacheWrite);
+        if (record.tokens.reasoning !== null) reasoning.add(record.tokens.reasoning);
+        if (record.usageSource === 'estimate') estimated.add(1);
         if (record.spendPico !== null) spend.add(record.spendPico / 1e12);
         else if (record.status === 'success') unpriced.add(1);
+        this.#compare(model, record);
       },
     };
+  }
+
+  /** How far the sources of a cost are apart. Tallies are made when they are first needed: most models have one source. */
+  #compare(model: string, { costs, costSource, spendPico }: SpendRecord): void {
+    if (spendPico === null || costSource === 'none') return;
+    const recorded = costs[costSource]; // of this answer: `spendPico` may hold the cost of replaced attempts too
+    if (recorded === undefined) return;
+    for (const source of COST_SOURCES) {
+      const pico = costs[source];
+      if (pico === undefined || source === costSource) continue;
+      const distance = Math.abs(pico - recorded);
+      this.#costDifference(model, source).add(distance / 1e12);
+      if (distance * 100 > recorded) this.#costDiffers(model, source).add(1);
+    }
   }
 
   /** A failed attempt on one name was followed by one on another; both are of the configuration. */

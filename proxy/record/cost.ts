@@ -1,8 +1,10 @@
 // What a request cost, in whole pico-dollars, so that sums are exact. Pure. Never guesses: a cost that cannot be
-// derived is null with the reason, never 0. Rates come resolved from the snapshot.
-import type { Prices } from '../../config/snapshot.ts';
-import type { Tokens } from '../wire/usage.ts';
-import type { CostSource } from './record.ts';
+// derived is null with the reason, never 0. Prices come resolved from the snapshot, in atto-dollars; a request is added
+// up in these and rounded once, at the end.
+import { halfUp, scaledDecimal } from '../../config/decimal.ts';
+import type { Prices, Rate, TokenKind, UnitKind } from '../../config/snapshot.ts';
+import { bucketsOf, type Buckets, type Tokens, type Units } from '../wire/usage.ts';
+import type { CostSource, KnownCosts } from './record.ts';
 
 export interface Cost {
   /** Pico-dollars (1e-12 USD), or null when unknown. */
@@ -10,18 +12,50 @@ export interface Cost {
   readonly costSource: CostSource;
   /** Why `spendPico` is null, or ''. */
   readonly costReason: string;
+  /** What each source that can tell says, the one that counts included. */
+  readonly costs: KnownCosts;
+  /** Version of the price table that was used; null when none was. */
+  readonly priceVersion: string | null;
 }
+
+/** What is charged. */
+export interface Charge {
+  readonly tokens: Tokens;
+  /** The tokens are an estimate; a cost that the upstream states is then nearer the truth. */
+  readonly estimated: boolean;
+  readonly units: Units;
+  /** Service tier of the answer: `flex`, `priority`, anything else is the ordinary one. */
+  readonly serviceTier: string | null;
+  /** Pico-dollars that the upstream states; null = none. */
+  readonly statedPico: number | null;
+  /** The upstream's name of the model, for the reason. */
+  readonly model: string;
+}
+
+export interface PriceSources {
+  /** The entry's own. */
+  readonly entry: Prices | null;
+  readonly catalogue: Prices | null;
+}
+
+/** Why there is no cost above 2^53 pico-dollars. */
+export const TOO_LARGE = 'the cost is too large to be recorded exactly';
 
 const PICO_DIGITS = 12;
 const PICO_PER_DOLLAR = 1e12;
-// Longer texts are not prices; the bounds keep a hostile header from asking for a BigInt of a billion digits.
-const LONGEST_DECIMAL = 64;
-const LARGEST_EXPONENT = 64;
-const DECIMAL = /^\+?(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,3}))?$/i;
+const ATTO_PER_PICO = 1_000_000n;
 
 /** Dollars of pico-dollars: the nearest double. Sums are made in pico-dollars before, never after. */
 export function dollarsOf(pico: number | bigint): number {
   return Number(pico) / PICO_PER_DOLLAR;
+}
+
+/** Pico-dollars as a plain decimal of US dollars: `0.00125`, exact, never an exponent. */
+export function usd(pico: number): string {
+  const digits = String(Math.max(0, pico)).padStart(PICO_DIGITS + 1, '0');
+  const fraction = digits.slice(-PICO_DIGITS).replace(/0+$/, '');
+  const whole = digits.slice(0, -PICO_DIGITS);
+  return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
 /**
@@ -30,96 +64,161 @@ export function dollarsOf(pico: number | bigint): number {
  * (about 9,007 USD).
  */
 export function picoDollars(text: string): number | null {
-  const trimmed = text.trim();
-  const match = trimmed.length > LONGEST_DECIMAL ? null : DECIMAL.exec(trimmed);
-  if (match === null) return null;
-  const whole = match[1] ?? '';
-  const fraction = match[2] ?? '';
-  if (whole === '' && fraction === '') return null;
-  const exponent = Number(match[3] ?? '0');
-  if (Math.abs(exponent) > LARGEST_EXPONENT) return null;
-  const digits = BigInt(whole + fraction);
-  const shift = PICO_DIGITS + exponent - fraction.length;
-  const pico = shift >= 0 ? digits * 10n ** BigInt(shift) : roundedShift(digits, 10n ** BigInt(-shift));
-  return pico <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(pico) : null;
-}
-
-function roundedShift(digits: bigint, divisor: bigint): bigint {
-  return (digits + divisor / 2n) / divisor;
+  const pico = scaledDecimal(text, PICO_DIGITS);
+  return pico !== null && pico <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(pico) : null;
 }
 
 /**
- * The cost of one request: by the entry's prices, else as the upstream's `x-litellm-response-cost` header states it,
- * else by the catalogue. A source that cannot give a number (no usage, no rate for a bucket that has tokens) gives
- * way to the next; the reason is that of the first source that had prices.
- * @param tokens `prompt` includes cached tokens
- * @param model the upstream's name of the model, for the reason
+ * The cost of one request: by the entry's prices, else as the upstream states it, else by the catalogue; of estimated
+ * tokens the upstream's statement comes first. A source that cannot give a number (no usage, no price for tokens that
+ * were used) gives way to the next; the reason is that of the first that had prices.
  */
-export function costOf(
-  tokens: Tokens,
-  prices: Prices | null,
-  upstreamCostHeader: string | null,
-  cataloguePrices: Prices | null,
-  model: string,
-): Cost {
-  let reason = '';
-  if (prices !== null) {
-    const priced = priceOf(tokens, prices, model);
-    if (typeof priced === 'number') return { spendPico: priced, costSource: 'entry', costReason: '' };
-    reason = priced;
+export function costOf(charge: Charge, prices: PriceSources): Cost {
+  const buckets = bucketsOf(charge.tokens);
+  const entry = priced(charge, buckets, prices.entry);
+  const catalogue = priced(charge, buckets, prices.catalogue);
+  const known: KnownCosts = {
+    ...(typeof entry === 'number' ? { entry } : {}),
+    ...(charge.statedPico === null ? {} : { upstream_header: charge.statedPico }),
+    ...(typeof catalogue === 'number' ? { catalogue } : {}),
+  };
+  const doubtful = charge.estimated && (prices.entry === null || isByTokens(prices.entry));
+  for (const source of doubtful ? ESTIMATED_ORDER : ORDER) {
+    const spendPico = known[source];
+    if (spendPico === undefined) continue;
+    const table = source === 'entry' ? prices.entry : source === 'catalogue' ? prices.catalogue : null;
+    return {
+      spendPico,
+      costSource: source,
+      costReason: '',
+      costs: known,
+      priceVersion: table?.version ?? null,
+    };
   }
-  const stated = upstreamCostHeader === null ? null : picoDollars(upstreamCostHeader);
-  if (stated !== null) return { spendPico: stated, costSource: 'upstream_header', costReason: '' };
-  if (cataloguePrices !== null) {
-    const priced = priceOf(tokens, cataloguePrices, model);
-    if (typeof priced === 'number') return { spendPico: priced, costSource: 'catalogue', costReason: '' };
-    reason ||= priced;
-  }
-  return { spendPico: null, costSource: 'none', costReason: reason || noPrice(model) };
+  const reason = [entry, catalogue].find((one) => typeof one === 'string') ?? noPrice(charge.model);
+  return {
+    spendPico: null,
+    costSource: 'none',
+    costReason: reason,
+    costs: known,
+    priceVersion: null,
+  };
 }
+
+const ORDER = ['entry', 'upstream_header', 'catalogue'] as const;
+const ESTIMATED_ORDER = ['upstream_header', 'entry', 'catalogue'] as const;
 
 function noPrice(model: string): string {
   return `no price is known for model ${model}`;
 }
 
-/** Pico-dollars, or the sentence why there are none. */
-function priceOf(tokens: Tokens, prices: Prices, model: string): number | string {
-  const { input, output, perRequest } = prices;
-  const perToken = input !== null || output !== null;
-  if (!perToken) return perRequest ?? noPrice(model);
-  const cacheReadRate = prices.cacheRead ?? input;
-  const cacheWriteRate = prices.cacheWrite ?? input;
-  if (input === 0 && output === 0 && cacheReadRate === 0 && cacheWriteRate === 0) return perRequest ?? 0; // free, whatever the usage
+/** What a kind of tokens costs that has no price of its own, and how messages call it. */
+const KINDS: Readonly<Record<TokenKind, { readonly says: string; readonly else: TokenKind | null }>> = {
+  input: { says: 'input', else: null },
+  cacheRead: { says: 'cached input', else: 'input' },
+  cacheWrite: { says: 'cache write', else: 'input' },
+  cacheWrite1h: { says: 'one-hour cache write', else: 'cacheWrite' },
+  inputAudio: { says: 'audio input', else: 'input' },
+  inputImage: { says: 'image input', else: 'input' },
+  output: { says: 'output', else: null },
+  reasoning: { says: 'reasoning', else: 'output' },
+  outputAudio: { says: 'audio output', else: 'output' },
+  outputImage: { says: 'image output', else: 'output' },
+};
+const TOKEN_KINDS = Object.keys(KINDS) as TokenKind[];
 
-  const total = count(tokens.total);
-  let prompt = count(tokens.prompt);
-  let completion = count(tokens.completion);
-  if (prompt === null && completion === null) return 'the upstream sent no usage';
-  // Embeddings state prompt and total only; some upstreams state completion and total only.
-  completion ??= Math.max(0, (total ?? 0) - (prompt ?? 0));
-  if (prompt === null) {
-    if (total === null) return 'the upstream sent no count of prompt tokens';
-    prompt = Math.max(0, total - completion);
+const COUNTED: readonly (readonly [unit: UnitKind, count: keyof Units, perPrice: bigint, says: string])[] = [
+  ['images', 'images', 1n, 'images'],
+  ['seconds', 'milliseconds', 1000n, 'seconds'],
+  ['characters', 'characters', 1n, 'characters'],
+  ['queries', 'queries', 1n, 'search units'],
+];
+
+/** Pico-dollars, the sentence why there are none, or null where there are no prices. */
+function priced(charge: Charge, buckets: Buckets | null, prices: Prices | null): number | string | null {
+  if (prices === null) return null;
+  const { units } = charge;
+  let atto = prices.units.requests ?? 0n;
+  let counted = prices.units.requests !== undefined;
+  let missing: string | null = null;
+  for (const [unit, name, per, says] of COUNTED) {
+    const price = prices.units[unit];
+    const count = units[name];
+    if (price === undefined) continue;
+    if (count === undefined) missing ??= `the number of ${says} is not known`;
+    else {
+      atto += halfUp(price * BigInt(count), per);
+      counted = true;
+    }
   }
-  const cacheRead = Math.min(count(tokens.cacheRead) ?? 0, prompt);
-  const cacheWrite = Math.min(count(tokens.cacheWrite) ?? 0, prompt - cacheRead);
-  const buckets = [
-    [prompt - cacheRead - cacheWrite, input, 'input'],
-    [cacheRead, cacheReadRate, 'cached input'],
-    [cacheWrite, cacheWriteRate, 'cache write'],
-    [completion, output, 'output'],
-  ] as const;
-  let pico = perRequest ?? 0;
-  for (const [amount, rate, name] of buckets) {
-    if (amount === 0) continue;
-    if (rate === null) return `no ${name} price is known for model ${model}`;
-    pico += amount * rate;
-  }
-  // No term is negative, so a safe sum means that every product was safe, hence exact.
-  return Number.isSafeInteger(pico) ? pico : 'the cost is too large to be recorded exactly';
+  if (prices.units.searches !== undefined && units.searches !== undefined)
+    atto += prices.units.searches * BigInt(units.searches);
+  if (isByTokens(prices)) {
+    const tokens = buckets === null ? noUsage(charge.tokens) : attoOfTokens(buckets, charge, prices);
+    if (typeof tokens === 'bigint') atto += tokens;
+    // Audio that is billed by the second has no tokens, and an entry may well state both prices.
+    else if (buckets !== null || !Object.keys(units).some((name) => name !== 'searches')) return tokens;
+  } else if (!hasTokenPrices(prices) && (missing !== null || !counted))
+    return missing ?? noPrice(charge.model);
+  const pico = halfUp(atto, ATTO_PER_PICO);
+  return pico <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(pico) : TOO_LARGE;
 }
 
-/** A count the upstream may have sent as anything. */
-function count(value: number | null): number | null {
-  return value !== null && Number.isSafeInteger(value) && value >= 0 ? value : null;
+function noUsage({ completion }: Tokens): string {
+  return completion === null ? 'the upstream sent no usage' : 'the upstream sent no count of prompt tokens';
+}
+
+function hasTokenPrices({ tokens }: Prices): boolean {
+  return tokens.input !== undefined || tokens.output !== undefined;
+}
+
+/** The cost depends on how many tokens there were. */
+function isByTokens(prices: Prices): boolean {
+  return hasTokenPrices(prices) && !isFree(prices);
+}
+
+/** Every price that is stated is 0: free, whatever the usage. */
+function isFree({ tokens }: Prices): boolean {
+  return TOKEN_KINDS.every((kind) => {
+    const rate = tokens[kind];
+    if (rate === undefined) return KINDS[kind].else !== null;
+    return [rate.base, rate.flex, rate.priority, ...rate.above.map(({ price }) => price)].every(
+      (price) => price === null || price === 0n,
+    );
+  });
+}
+
+function attoOfTokens(buckets: Buckets, charge: Charge, prices: Prices): bigint | string {
+  const prompt =
+    buckets.input +
+    buckets.cacheRead +
+    buckets.cacheWrite +
+    buckets.cacheWrite1h +
+    buckets.inputAudio +
+    buckets.inputImage;
+  let atto = 0n;
+  for (const kind of TOKEN_KINDS) {
+    const count = buckets[kind];
+    if (count === 0) continue;
+    const price = priceOf(kind, prices, prompt, charge.serviceTier);
+    if (price === null) return `no ${KINDS[kind].says} price is known for model ${charge.model}`;
+    atto += price * BigInt(count);
+  }
+  return atto;
+}
+
+/** A long prompt's price holds for the whole request and whatever its tier, as in the dialect. */
+function priceOf(kind: TokenKind, prices: Prices, prompt: number, tier: string | null): bigint | null {
+  const rate = prices.tokens[kind];
+  if (rate !== undefined) {
+    const price =
+      rate.above.find(({ promptTokens }) => prompt > promptTokens)?.price ?? tierPrice(rate, tier);
+    if (price !== null) return price;
+  }
+  const other = KINDS[kind].else;
+  return other === null ? null : priceOf(other, prices, prompt, tier);
+}
+
+function tierPrice(rate: Rate, tier: string | null): bigint | null {
+  return (tier === 'flex' ? rate.flex : tier === 'priority' ? rate.priority : null) ?? rate.base;
 }

@@ -1,6 +1,6 @@
 // The spend record: one per request that passed authentication, whatever its end. Pure types and pure builders;
 // the journal, the store and the spend API all speak this shape. Never prompt or answer text.
-import { NO_TOKENS, type Tokens } from '../wire/usage.ts';
+import { NO_TOKENS, type Tokens, type Units } from '../wire/usage.ts';
 
 /** Why a request ended. `complete` is the only success. */
 export type EndReason =
@@ -15,8 +15,13 @@ export type EndReason =
   | 'proxy_error' // a bug of ours
   | 'interrupted'; // the process died; written by recovery
 
-export type UsageSource = 'upstream' | 'none';
+/** `estimate`: counted here, in whole or in part, because the upstream did not state it. */
+export type UsageSource = 'upstream' | 'estimate' | 'none';
+/** `upstream_header`: as the upstream states it, in its cost header or in its usage object. */
 export type CostSource = 'entry' | 'upstream_header' | 'catalogue' | 'none';
+
+/** What each source says a request cost, pico-dollars; absent = it cannot tell. */
+export type KnownCosts = Readonly<Partial<Record<Exclude<CostSource, 'none'>, number>>>;
 
 /** What is known before the first byte goes upstream: the journal's begin entry. Times are epoch milliseconds. */
 export interface SpendBegin {
@@ -27,9 +32,6 @@ export interface SpendBegin {
   readonly startMs: number;
   /** SHA-256 hex of the caller's key; '' when no key is configured. */
   readonly apiKeyHash: string;
-  /** Team and user of the caller's key or of the model entry; absent or null = none. */
-  readonly teamId?: string | null;
-  readonly userId?: string | null;
   /** Upstream's name of the model; '' when the request was refused before a route was picked. */
   readonly model: string;
   /** What the client asked for. */
@@ -42,12 +44,18 @@ export interface SpendBegin {
   readonly sessionSource: string;
   /** Body `user`, `metadata.trace_user_id` and alike. */
   readonly endUser: string | null;
+  /** Team, owner and profile as the model entry states them. */
+  readonly teamId: string | null;
+  readonly userId: string | null;
+  readonly profile: string | null;
   readonly tags: readonly string[];
   /** The object of `x-litellm-spend-logs-metadata` (or `metadata.spend_logs_metadata`), as given. */
   readonly spendLogsMetadata: Readonly<Record<string, unknown>> | null;
   readonly clientCallId: string | null;
   readonly clientAddress: string | null;
   readonly userAgent: string | null;
+  /** The program that called: the product of its user agent, without the version. */
+  readonly client: string | null;
   readonly stream: boolean;
   readonly requestBytes: number;
   /** Sentences on doubtful input (e.g. unreadable metadata header); the call went on. */
@@ -96,11 +104,21 @@ export interface SpendRecord extends SpendBegin {
   readonly usage: Readonly<Record<string, unknown>> | null;
   readonly usageSource: UsageSource;
   readonly tokens: Tokens;
+  /** How tokens were estimated: the tokenizer, or `bytes`; null when they were not. */
+  readonly estimatedBy: string | null;
+  /** What was counted beside tokens; null = nothing. */
+  readonly units: Units | null;
+  /** Service tier as the answer states it, else as the request asked for it. */
+  readonly serviceTier: string | null;
   /** Pico-dollars (1e-12 USD), an integer, known costs of replaced attempts included; null = unknown, `costReason` says why. */
   readonly spendPico: number | null;
   readonly costSource: CostSource;
   /** Why `spendPico` is null, or what it lacks; else ''. */
   readonly costReason: string;
+  /** What each source says of the last attempt; where they differ, `costSource` names the one that counts. */
+  readonly costs: KnownCosts;
+  /** Version of the price table that made `spendPico`; null when none did. */
+  readonly priceVersion: string | null;
 }
 
 /** The row that recovery writes for a begin that never settled. */
@@ -122,8 +140,13 @@ export function interrupted(begin: SpendBegin, endMs: number): SpendRecord {
     usage: null,
     usageSource: 'none',
     tokens: NO_TOKENS,
+    estimatedBy: null,
+    units: null,
+    serviceTier: null,
     spendPico: null,
     costSource: 'none',
     costReason: 'the process ended before the answer was complete',
+    costs: {},
+    priceVersion: null,
   };
 }

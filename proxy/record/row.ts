@@ -1,5 +1,6 @@
 // The spend record as the API answers it: a row of the dialect's SpendLogs table, with our own columns after it.
 // Pure mapping. Never adds prompt or answer text: `messages`, `response` and `proxy_server_request` are always empty.
+import { bucketsOf, type Buckets } from '../wire/usage.ts';
 import { dollarsOf } from './cost.ts';
 import type { Attempt, SpendRecord } from './record.ts';
 
@@ -27,13 +28,13 @@ export interface SpendRow {
   readonly model_group: string;
   readonly custom_llm_provider: string | null;
   readonly api_base: string | null;
-  /** The key's user (not the body's): '' while keys have none. */
+  /** Owner of the key that the request went upstream with (`model_info.user_id`), not the body's user; '' = none. */
   readonly user: string;
   readonly metadata: Json;
   readonly cache_hit: 'False';
   readonly cache_key: 'Cache OFF';
   readonly request_tags: readonly string[];
-  readonly team_id: null;
+  readonly team_id: string | null;
   readonly organization_id: null;
   readonly end_user: string | null;
   readonly requester_ip_address: string | null;
@@ -60,12 +61,27 @@ export interface SpendRow {
   readonly cache_read_tokens: number | null;
   readonly cache_creation_tokens: number | null;
   readonly reasoning_tokens: number | null;
+  /** Each token once; the values add up to `total_tokens`. null when the counts do not tell. */
+  readonly token_buckets: Buckets | null;
+  /** What was counted beside tokens: images, milliseconds, characters, queries, searches. */
+  readonly units: Json | null;
+  /** The tokenizer, or `bytes`, when `usage_source` is `estimate`. */
+  readonly estimated_by: string | null;
+  readonly service_tier: string | null;
   readonly cost_source: SpendRecord['costSource'];
   readonly cost_reason: string;
+  /** USD by each source that can tell: `entry`, `upstream_header`, `catalogue`. */
+  readonly cost_by_source: Readonly<Record<string, number>>;
+  readonly price_version: string | null;
   readonly stream: boolean;
   readonly session_source: string;
   readonly user_agent: string | null;
+  readonly client: string | null;
+  readonly profile: string | null;
 }
+
+const FIRST_MS = Date.parse('0000-01-01T00:00:00Z');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 // The three counts that have columns of their own, in the spellings of both families of APIs.
 const PLAIN_USAGE: ReadonlySet<string> = new Set([
@@ -96,12 +112,12 @@ export function rowOf(record: SpendRecord): SpendRow {
     model_group: record.modelGroup,
     custom_llm_provider: record.provider,
     api_base: record.apiBase,
-    user: '',
+    user: record.userId ?? '',
     metadata: metadataOf(record),
     cache_hit: 'False',
     cache_key: 'Cache OFF',
     request_tags: record.tags,
-    team_id: null,
+    team_id: record.teamId,
     organization_id: null,
     end_user: record.endUser,
     requester_ip_address: record.clientAddress,
@@ -126,11 +142,21 @@ export function rowOf(record: SpendRecord): SpendRow {
     cache_read_tokens: tokens.cacheRead,
     cache_creation_tokens: tokens.cacheWrite,
     reasoning_tokens: tokens.reasoning,
+    token_buckets: bucketsOf(tokens),
+    units: record.units === null ? null : { ...record.units },
+    estimated_by: record.estimatedBy,
+    service_tier: record.serviceTier,
     cost_source: record.costSource,
     cost_reason: record.costReason,
+    cost_by_source: Object.fromEntries(
+      Object.entries(record.costs).map(([source, pico]) => [source, dollarsOf(pico)]),
+    ),
+    price_version: record.priceVersion,
     stream: record.stream,
     session_source: record.sessionSource,
     user_agent: record.userAgent,
+    client: record.client,
+    profile: record.profile,
   };
 }
 
@@ -153,8 +179,8 @@ function metadataOf(record: SpendRecord): Json {
   return {
     user_api_key: record.apiKeyHash,
     user_api_key_alias: null,
-    user_api_key_user_id: null,
-    user_api_key_team_id: null,
+    user_api_key_user_id: record.userId,
+    user_api_key_team_id: record.teamId,
     user_api_key_team_alias: null,
     user_api_key_org_id: null,
     spend_logs_metadata: record.spendLogsMetadata,
@@ -180,6 +206,7 @@ function additionalUsage(usage: Json | null): Json {
   return Object.fromEntries(Object.entries(usage).filter(([name]) => !PLAIN_USAGE.has(name)));
 }
 
+/** Rows of a clock that was far off must not keep the others from being listed: times are held to the years 0 to 9999. */
 function isoTime(epochMs: number): string {
-  return new Date(epochMs).toISOString();
+  return new Date(Math.min(Math.max(epochMs, FIRST_MS), LAST_MS)).toISOString();
 }

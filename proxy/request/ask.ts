@@ -16,6 +16,7 @@ import {
 import type { Endpoint } from './endpoints.ts';
 import type { Exchange } from './exchange.ts';
 import { identify, isObject, type Identity } from './identity.ts';
+import { measuresOf, type Measures } from './measures.ts';
 
 /** The body with its marked members: JSON or a form. */
 export type AskBody =
@@ -32,6 +33,7 @@ export interface Ask {
   /** `stream_options` as parsed; null when absent. */
   readonly streamOptions: Readonly<Record<string, unknown>> | null;
   readonly identity: Identity;
+  readonly measures: Measures;
   readonly body: AskBody;
 }
 
@@ -86,6 +88,7 @@ export function readAsk(x: Exchange, endpoint: Endpoint, bytes: Buffer, pathMode
     stream: streamOf(members.get('stream'), body.kind),
     streamOptions: isObject(options) ? options : null,
     identity,
+    measures: measuresOf(endpoint, members, body.kind === 'json' ? bytes : null),
     body,
   };
 }

@@ -2,14 +2,17 @@
 // is written exactly once, aborts and bugs included; log line and metrics come with it.
 import { Fault, toFault } from '../errors/fault.ts';
 import { JournalUnwritable } from '../ledger/journal.ts';
+import type { Uncounted } from '../estimate/estimator.ts';
+import { usd } from '../record/cost.ts';
 import type { Attempt, SpendBegin, SpendRecord } from '../record/record.ts';
-import type { Outcome } from '../upstream/relay.ts';
+import type { Call, Outcome } from '../upstream/relay.ts';
 import { corsHeaders } from './answer.ts';
 import type { Ask } from './ask.ts';
 import type { Caller } from './authenticate.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Exchange } from './exchange.ts';
 import { unidentified, type Identity } from './identity.ts';
+import { NO_MEASURES, type Measures } from './measures.ts';
 import type { Picked } from './pick.ts';
 import {
   beginOf,
@@ -27,6 +30,7 @@ export class Draft {
   readonly #x: Exchange;
   #found: Omit<Found, 'identity'>;
   #identity: Identity | null = null;
+  #measures: Measures = NO_MEASURES;
   #begin: SpendBegin | null = null;
   #settled = false;
   #overheadMs = -1;
@@ -58,6 +62,7 @@ export class Draft {
   asked(ask: Ask): Ask {
     this.#found = { ...this.#found, model: ask.model, stream: ask.stream };
     this.#identity = ask.identity;
+    this.#measures = ask.measures;
     return ask;
   }
 
@@ -98,7 +103,8 @@ export class Draft {
   replaced({ outcome, fault }: Ended, error: string): void {
     const { endpoint, picked } = this.#found;
     const { target, upstreamModel } = picked as Picked;
-    const charge = outcome === undefined ? null : chargeOf(this.#x, endpoint, picked as Picked, outcome);
+    const answered = { endpoint, picked: picked as Picked, measures: this.#measures, estimate: null };
+    const charge = outcome === undefined ? null : chargeOf(this.#x, { ...answered, outcome });
     this.#replaced ??= [];
     this.#replaced.push({
       modelId: target.route.id,
@@ -108,8 +114,8 @@ export class Draft {
       durationMs: this.#x.live.house.clock.now() - this.#sentMs,
       status: outcome?.status ?? null,
       error: fault?.code ?? error,
-      usage: charge?.usage ?? null,
-      spendPico: charge === null ? faultPico(fault as Fault) : charge.spendPico,
+      usage: charge?.used.usage ?? null,
+      spendPico: charge === null ? faultPico(fault as Fault) : charge.cost.spendPico,
     });
   }
 
@@ -135,10 +141,22 @@ export class Draft {
     return list;
   }
 
-  /** Writes the end of an answered request. @returns headers that are known only now: the cost. */
-  async settle(outcome: Outcome): Promise<string[]> {
+  /**
+   * Writes the end of an answered request.
+   * @param call that of the first attempt: what is counted of its body is the same in all of them
+   * @returns headers that are known only now: the cost
+   */
+  async settle(outcome: Outcome, call: Call): Promise<string[]> {
     const { endpoint, picked } = this.#found;
-    const settled = settleOf(this.#x, this.#begin as SpendBegin, endpoint, picked as Picked, outcome);
+    const uncounted = this.#uncounted(outcome, call);
+    const estimate = uncounted === null ? null : await this.#x.live.house.estimator.estimate(uncounted);
+    const settled = settleOf(this.#x, this.#begin as SpendBegin, {
+      endpoint,
+      picked: picked as Picked,
+      outcome,
+      measures: this.#measures,
+      estimate,
+    });
     // The head of a gathered answer is written after its record; the metric must not wait for it.
     if (this.#overheadMs < 0 && outcome.end !== 'client_gone')
       this.#overheadMs = this.#overheadSince(outcome.upstreamMs);
@@ -157,6 +175,18 @@ export class Draft {
     return fault;
   }
 
+  /** What must be counted here, since the upstream began to answer and did not state its usage; mostly nothing. */
+  #uncounted({ reading, end, status }: Outcome, { body }: Call): Uncounted | null {
+    if (reading.usage !== null && !reading.usageIsPartial) return null;
+    const { counted, family } = this.#found.endpoint;
+    const { estimateMissingUsage } = this.#x.live.snapshot;
+    if (counted === 'nothing' || !estimateMissingUsage || body === null || end === 'upstream_error')
+      return null;
+    if (status === null || status >= 300) return null;
+    if (counted === 'prompt') return end === 'complete' ? { family, request: body, answer: null } : null;
+    return reading.delivered === null ? null : { family, request: body, answer: reading.delivered };
+  }
+
   #overheadSince(upstreamMs: number): number {
     const replacedMs = this.#sentAt - this.#firstSentAt; // attempts before, and the pauses between them
     return Math.max(0, this.#x.live.house.clock.mono() - this.#x.startedAt - replacedMs - upstreamMs);
@@ -168,7 +198,10 @@ export class Draft {
 
   #withReplaced(last: SpendRecord, replaced: readonly Attempt[]): SpendRecord {
     const picked = this.#found.picked as Picked;
-    return withReplaced({ ...last, ...placeOf(picked) }, replaced, { picked, startMs: this.#sentMs });
+    return withReplaced({ ...last, ...placeOf(picked, this.identity) }, replaced, {
+      picked,
+      startMs: this.#sentMs,
+    });
   }
 
   /** @returns the record as written: with all attempts */
@@ -198,11 +231,4 @@ export class Draft {
     else house.log.access(line);
     return record;
   }
-}
-
-/** Pico-dollars as a plain decimal of US dollars: `0.00125`, never an exponent, never `None`. */
-function usd(pico: number): string {
-  const digits = String(Math.max(0, pico)).padStart(13, '0');
-  const fraction = digits.slice(-12).replace(/0+$/, '');
-  return fraction === '' ? digits.slice(0, -12) : `${digits.slice(0, -12)}.${fraction}`;
 }

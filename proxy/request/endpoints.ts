@@ -10,6 +10,10 @@ export interface Endpoint {
   readonly body: 'json' | 'form';
   /** Streams carry usage only when `stream_options.include_usage` asks for it. */
   readonly usageOnRequest: boolean;
+  /** What is charged beside tokens. */
+  readonly pricedBy: 'tokens' | 'images' | 'characters';
+  /** What can be counted here where the upstream states no usage. */
+  readonly counted: 'prompt and answer' | 'prompt' | 'nothing';
   /** Tells of an answer that exists: its usage stands in the row of the call that made it and must not count twice. */
   readonly retells: boolean;
 }
@@ -18,21 +22,34 @@ const row = (
   path: string,
   callType: string,
   family: Family = 'other',
-  more: Partial<Pick<Endpoint, 'body' | 'usageOnRequest' | 'retells'>> = {},
-): Endpoint => ({ path, callType, family, body: 'json', usageOnRequest: false, retells: false, ...more });
+  more: Partial<Omit<Endpoint, 'path' | 'callType' | 'family'>> = {},
+): Endpoint => ({
+  path,
+  callType,
+  family,
+  body: 'json',
+  usageOnRequest: false,
+  pricedBy: 'tokens',
+  counted: 'nothing',
+  retells: false,
+  ...more,
+});
+
+const WRITES = { counted: 'prompt and answer' } as const;
+const IMAGES = { pricedBy: 'images' } as const;
 
 /** POST endpoints that name a model. */
 export const ENDPOINTS: readonly Endpoint[] = [
-  row('chat/completions', 'acompletion', 'chat', { usageOnRequest: true }),
-  row('completions', 'atext_completion', 'completions', { usageOnRequest: true }),
-  row('embeddings', 'aembedding'),
-  row('responses', 'aresponses', 'responses'),
-  row('messages', 'anthropic_messages', 'messages'),
+  row('chat/completions', 'acompletion', 'chat', { ...WRITES, usageOnRequest: true }),
+  row('completions', 'atext_completion', 'completions', { ...WRITES, usageOnRequest: true }),
+  row('embeddings', 'aembedding', 'other', { counted: 'prompt' }),
+  row('responses', 'aresponses', 'responses', WRITES),
+  row('messages', 'anthropic_messages', 'messages', WRITES),
   row('messages/count_tokens', 'acount_tokens', 'messages'),
-  row('images/generations', 'aimage_generation'),
-  row('images/edits', 'aimage_edit', 'other', { body: 'form' }),
-  row('images/variations', 'aimage_variation', 'other', { body: 'form' }),
-  row('audio/speech', 'aspeech'),
+  row('images/generations', 'aimage_generation', 'other', IMAGES),
+  row('images/edits', 'aimage_edit', 'other', { ...IMAGES, body: 'form' }),
+  row('images/variations', 'aimage_variation', 'other', { ...IMAGES, body: 'form' }),
+  row('audio/speech', 'aspeech', 'other', { pricedBy: 'characters' }),
   row('audio/transcriptions', 'atranscription', 'other', { body: 'form' }),
   row('audio/translations', 'atranslation', 'other', { body: 'form' }),
   row('moderations', 'amoderation'),

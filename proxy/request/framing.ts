@@ -12,19 +12,16 @@ const TARGET = /^\/[!$-;=?-[\]_a-z~%]*$/;
  */
 const QUERY_KEY = /(?:^|&)(?:key|api[-_]?key|access[-_]token|token)=(?![0-9a-f]{64}(?:&|$))/i;
 
-/** @throws Fault bad_request_target, bad_framing, too_many_headers, credentials_in_query. */
+/**
+ * What closes the connection is looked at first: a request that is also refused for something else must not keep open
+ * one whose next request begins who knows where.
+ * @throws Fault malformed_request, bad_request_target, bad_framing, too_many_headers, credentials_in_query.
+ */
 export function checkFraming(x: Exchange): void {
   const { req, headers } = x;
   const { limits } = x.live.snapshot;
   if (req.version !== '1.1' && req.version !== '1.0') {
     throw new Fault('malformed_request', 'The only versions that are spoken here are HTTP/1.1 and HTTP/1.0.');
-  }
-  const count = headers.raw.length / 2;
-  if (count > limits.headerCount) {
-    throw new Fault(
-      'too_many_headers',
-      `The request has ${count} headers; at most ${limits.headerCount} are allowed.`,
-    );
   }
   if (!TARGET.test(req.target)) {
     throw new Fault(
@@ -39,7 +36,7 @@ export function checkFraming(x: Exchange): void {
     );
   }
   const te = headers.transferEncoding;
-  if (te !== null && (te.trim().toLowerCase() !== 'chunked' || req.version !== '1.1')) {
+  if (te !== null && (te.toLowerCase() !== 'chunked' || req.version !== '1.1')) {
     throw new Fault(
       'bad_framing',
       'The only Transfer-Encoding that is understood is `chunked`, on HTTP/1.1.',
@@ -48,6 +45,13 @@ export function checkFraming(x: Exchange): void {
   const bodiless = req.method === 'GET' || req.method === 'HEAD' || req.method === 'OPTIONS';
   if (bodiless && (te !== null || (headers.contentLength !== null && headers.contentLength !== '0'))) {
     throw new Fault('bad_framing', `A ${req.method} request must not have a body.`);
+  }
+  const count = headers.raw.length / 2;
+  if (count > limits.headerCount) {
+    throw new Fault(
+      'too_many_headers',
+      `The request has ${count} headers; at most ${limits.headerCount} are allowed.`,
+    );
   }
   if (x.query !== '' && QUERY_KEY.test(x.query)) {
     throw new Fault('credentials_in_query', 'The query string carries a key; send it as a header instead.');

@@ -2,6 +2,7 @@
 // docs/identity.md; what it decides is recorded, returned in a header and stamped upstream. Pure.
 import { randomUUID } from 'node:crypto';
 import type { RequestHeaders } from '../wire/request-headers.ts';
+import { cleanObject, cleanText } from '../wire/text.ts';
 
 export interface Identity {
   readonly sessionId: string;
@@ -29,6 +30,7 @@ export interface IdentityMembers {
 
 const MAX_TAGS = 100;
 const MAX_TEXT = 256;
+const MAX_METADATA = 16_384;
 /** What may stand in a header: the id is stamped on the upstream request. */
 const SESSION = /^[\x21-\x7e]{1,256}$/;
 
@@ -38,7 +40,7 @@ export function identify(headers: RequestHeaders, body: IdentityMembers, brand: 
   const metadata = objectOf(body.metadata, 'metadata', warnings);
   const brandMetadata = objectOf(body.brandMetadata, `${brand}_metadata`, warnings);
   const session = sessionOf(headers, body, metadata, brandMetadata, brand, warnings);
-  const endUser = firstText([
+  const named = firstText([
     headers.endUser,
     body.user,
     brandMetadata?.['user'],
@@ -46,12 +48,14 @@ export function identify(headers: RequestHeaders, body: IdentityMembers, brand: 
     metadata?.['user_id'],
     body.safetyIdentifier,
   ]);
+  if (named !== null && named.length > MAX_TEXT)
+    warnings.push(`the end user was cut to ${MAX_TEXT} characters`);
   return {
     sessionId: session.id,
     sessionSource: session.source,
-    endUser,
+    endUser: named === null ? null : cleanText(named, MAX_TEXT),
     tags: tagsOf(headers, [metadata?.['tags'], brandMetadata?.['tags'], body.tags], warnings),
-    spendLogsMetadata: spendMetadata(headers, metadata ?? brandMetadata, brand, warnings),
+    spendLogsMetadata: spendMetadata(headers, [metadata, brandMetadata], brand, warnings),
     warnings,
   };
 }
@@ -101,11 +105,14 @@ function sessionOf(
 function tagsOf(headers: RequestHeaders, lists: readonly unknown[], warnings: string[]): readonly string[] {
   const tags = new Set<string>();
   let dropped = 0;
+  let cut = 0;
   const add = (value: unknown): void => {
     const text = typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
     if (text === '') return;
-    if (tags.size < MAX_TAGS) tags.add(text.slice(0, MAX_TEXT));
-    else dropped += 1;
+    if (text.length > MAX_TEXT) cut += 1;
+    const tag = cleanText(text, MAX_TEXT);
+    if (tags.size < MAX_TAGS) tags.add(tag);
+    else if (!tags.has(tag)) dropped += 1;
   };
   for (const list of lists) {
     if (Array.isArray(list)) list.forEach(add);
@@ -113,27 +120,47 @@ function tagsOf(headers: RequestHeaders, lists: readonly unknown[], warnings: st
   }
   if (headers.tags !== null) headers.tags.split(',').forEach(add);
   headers.headerTags.forEach(add);
+  if (cut > 0) warnings.push(`${cut} tags were cut to ${MAX_TEXT} characters`);
   if (dropped > 0) warnings.push(`${dropped} tags over the limit of ${MAX_TAGS} were left out`);
   return [...tags];
 }
 
+/** The entry's tags, then the request's, none twice, at most 100. */
+export function mergedTags(entry: readonly string[], request: readonly string[]): readonly string[] {
+  return entry.length === 0 ? request : [...new Set([...entry, ...request])].slice(0, MAX_TAGS);
+}
+
 function spendMetadata(
   headers: RequestHeaders,
-  metadata: Readonly<Record<string, unknown>> | null,
+  bodies: readonly (Readonly<Record<string, unknown>> | null)[],
   brand: string,
   warnings: string[],
 ): Readonly<Record<string, unknown>> | null {
-  if (headers.spendMetadata !== null) {
-    try {
-      const value: unknown = JSON.parse(headers.spendMetadata);
-      if (isObject(value)) return value;
-    } catch {
-      // told below: not JSON and not an object are one mistake to the sender
-    }
-    warnings.push(`the header x-${brand}-spend-logs-metadata is not a JSON object; it was not stored`);
+  const header = headerObject(headers, brand, warnings);
+  const given = header ?? bodies.map((one) => one?.['spend_logs_metadata']).find(isObject);
+  if (given === undefined) return null;
+  const kept = cleanObject(given, MAX_METADATA);
+  if (kept === null)
+    warnings.push(
+      `the spend metadata is longer than ${MAX_METADATA} characters or nested too deep; it was not stored`,
+    );
+  return kept;
+}
+
+function headerObject(
+  headers: RequestHeaders,
+  brand: string,
+  warnings: string[],
+): Readonly<Record<string, unknown>> | undefined {
+  if (headers.spendMetadata === null) return undefined;
+  try {
+    const value: unknown = JSON.parse(headers.spendMetadata);
+    if (isObject(value)) return value;
+  } catch {
+    // told below: not JSON and not an object are one mistake to the sender
   }
-  const own = metadata?.['spend_logs_metadata'];
-  return isObject(own) ? own : null;
+  warnings.push(`the header x-${brand}-spend-logs-metadata is not a JSON object; it was not stored`);
+  return undefined;
 }
 
 function objectOf(
@@ -158,7 +185,7 @@ function objectOf(
 
 function firstText(values: readonly unknown[]): string | null {
   for (const value of values) {
-    if (typeof value === 'string' && value.trim() !== '') return value.trim().slice(0, MAX_TEXT);
+    if (typeof value === 'string' && value.trim() !== '') return value.trim();
     if (typeof value === 'number') return String(value);
   }
   return null;

@@ -1,13 +1,18 @@
 // From the values of the steps to the begin and settle entries of the spend journal. Pure.
 import type { Fault } from '../errors/fault.ts';
-import { costOf } from '../record/cost.ts';
+import type { Estimate } from '../estimate/estimator.ts';
+import type { Cost } from '../record/cost.ts';
 import type { Attempt, EndReason, SpendBegin, SpendRecord } from '../record/record.ts';
+import { FREE, priceOf, wholeCost } from '../record/reprice.ts';
 import type { Outcome } from '../upstream/relay.ts';
-import { NO_TOKENS, readTokens } from '../wire/usage.ts';
+import { cleanText } from '../wire/text.ts';
+import { NO_TOKENS } from '../wire/usage.ts';
 import type { Caller } from './authenticate.ts';
+import { pricesFor, statedPico, usedBy, type Used } from './charge.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Exchange } from './exchange.ts';
-import type { Identity } from './identity.ts';
+import { mergedTags, type Identity } from './identity.ts';
+import type { Measures } from './measures.ts';
 import type { Picked } from './pick.ts';
 
 /** What the steps have found out so far; later ones are null when a fault came first. */
@@ -22,19 +27,29 @@ export interface Found {
 }
 
 const TEXT = 512; // clients choose these texts; rows stay small
-const clip = (text: string | null): string | null =>
-  text !== null && text.length > TEXT ? text.slice(0, TEXT) : text;
+const clip = (text: string | null): string | null => (text === null ? null : cleanText(text, TEXT));
 
-/** The columns that tell where a request went. */
+/** The product of a user agent: `claude-cli/1.0 (external)` is `claude-cli`, `OpenAI/JS 7.55.0` is `OpenAI/JS`. */
+function programOf(userAgent: string | null): string | null {
+  const product = userAgent === null ? '' : (/^[^\s();,]{1,128}/.exec(userAgent)?.[0] ?? '');
+  return product.replace(/\/v?\d.*$/, '') || null;
+}
+
+/** The columns that tell where a request went, and for whom by that entry. */
 export function placeOf(
   picked: Picked | null,
-): Pick<SpendBegin, 'model' | 'modelId' | 'provider' | 'apiBase'> {
+  identity: Identity,
+): Pick<SpendBegin, 'model' | 'modelId' | 'provider' | 'apiBase' | 'teamId' | 'userId' | 'profile' | 'tags'> {
   const route = picked?.target.route ?? null;
   return {
     model: picked?.upstreamModel ?? '',
     modelId: route?.id ?? null,
     provider: route?.provider ?? null,
     apiBase: route?.apiBase ?? null,
+    teamId: route?.attribution.teamId ?? null,
+    userId: route?.attribution.userId ?? null,
+    profile: route?.attribution.profile ?? null,
+    tags: route === null ? identity.tags : mergedTags(route.attribution.tags, identity.tags),
   };
 }
 
@@ -46,37 +61,40 @@ export function beginOf(x: Exchange, found: Found): SpendBegin {
     callType: found.endpoint.callType,
     startMs: x.startMs,
     apiKeyHash: found.caller.keyHash,
-    ...placeOf(picked),
+    ...placeOf(picked, identity),
     modelGroup: clip(found.model) ?? '',
     sessionId: identity.sessionId,
     sessionSource: identity.sessionSource,
     endUser: identity.endUser,
-    tags: identity.tags,
     spendLogsMetadata: identity.spendLogsMetadata,
     clientCallId: clip(x.headers.callId),
     clientAddress: x.req.clientAddress,
     userAgent: clip(x.headers.userAgent),
+    client: programOf(clip(x.headers.userAgent)),
     stream: found.stream,
     requestBytes: found.requestBytes,
     warnings: identity.warnings,
   };
 }
 
-/** What an answer used and what it cost. */
-export type Charge = Pick<SpendRecord, 'usage' | 'tokens' | 'spendPico' | 'costSource' | 'costReason'>;
+/** How an attempt went that got an answer. */
+export interface Answered {
+  readonly endpoint: Endpoint;
+  readonly picked: Picked;
+  readonly outcome: Outcome;
+  readonly measures: Measures;
+  /** Counts of what the upstream did not state; null = none were needed. */
+  readonly estimate: Estimate | null;
+}
 
-export function chargeOf(x: Exchange, endpoint: Endpoint, picked: Picked, outcome: Outcome): Charge {
-  const { route } = picked.target;
-  const usage = endpoint.retells ? null : outcome.reading.usage;
-  const tokens = readTokens(usage);
-  const known = route.group.includes('*')
-    ? (x.live.house.catalogue.lookUp(picked.upstreamModel)?.prices ?? null)
-    : route.cataloguePrices;
-  const cost = costOf(tokens, route.prices, outcome.upstreamCost, known, picked.upstreamModel);
-  // A failed answer costs nothing unless the upstream says otherwise by usage or by its cost header.
-  const free =
-    endpoint.retells || (outcome.end === 'upstream_error' && usage === null && cost.costSource === 'none');
-  return { usage, tokens, ...(free ? { spendPico: 0, costSource: 'none', costReason: '' } : cost) };
+/** What an answer used and what it cost. */
+export function chargeOf(x: Exchange, answered: Answered): { readonly used: Used; readonly cost: Cost } {
+  const { endpoint, picked, outcome } = answered;
+  const used = usedBy(endpoint, answered.measures, outcome, answered.estimate);
+  if (endpoint.retells) return { used, cost: FREE };
+  const stated = statedPico(picked.target.route.gateway, outcome.upstreamCost, outcome.reading.usage);
+  const priceable = { ...used, endReason: outcome.end, model: picked.upstreamModel };
+  return { used, cost: priceOf(priceable, stated, pricesFor(x, picked)) };
 }
 
 /** What is owed for an attempt that ended with a fault: nothing when it never reached the upstream, else who knows. */
@@ -85,14 +103,9 @@ export function faultPico(fault: Fault): number | null {
 }
 
 /** The settle entry of an exchange that reached its upstream and got an answer. */
-export function settleOf(
-  x: Exchange,
-  begin: SpendBegin,
-  endpoint: Endpoint,
-  picked: Picked,
-  outcome: Outcome,
-): SpendRecord {
-  const charge = chargeOf(x, endpoint, picked, outcome);
+export function settleOf(x: Exchange, begin: SpendBegin, answered: Answered): SpendRecord {
+  const { outcome } = answered;
+  const { used, cost } = chargeOf(x, answered);
   const ended = x.live.house.clock.now();
   return {
     ...begin,
@@ -117,8 +130,9 @@ export function settleOf(
     responseBytes: outcome.responseBytes,
     upstreamId: clip(outcome.reading.id),
     upstreamCallId: clip(outcome.upstreamCallId),
-    ...charge,
-    usageSource: charge.usage === null ? 'none' : 'upstream',
+    ...used,
+    warnings: used.warnings.length === 0 ? begin.warnings : [...begin.warnings, ...used.warnings],
+    ...cost,
   };
 }
 
@@ -143,8 +157,11 @@ export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reache
     usage: null,
     usageSource: 'none',
     tokens: NO_TOKENS,
+    estimatedBy: null,
+    units: null,
+    serviceTier: null,
+    ...FREE,
     spendPico: cost,
-    costSource: 'none',
     costReason: cost === null ? 'the upstream gave no answer' : '',
   };
 }
@@ -167,17 +184,11 @@ export function withReplaced(
     usage: record.usage,
     spendPico: record.spendPico,
   };
-  const known = replaced.reduce((sum, { spendPico }) => sum + (spendPico ?? 0), 0);
-  const unknown = replaced.filter(({ spendPico }) => spendPico === null).length;
   return {
     ...record,
+    ...wholeCost(record, replaced),
     attempts: replaced.length + 1,
     attemptLog: [...replaced, attempt],
-    spendPico: record.spendPico === null ? null : record.spendPico + known,
-    costReason:
-      record.costReason === '' && unknown > 0
-        ? `of ${unknown} replaced ${unknown === 1 ? 'attempt' : 'attempts'} the cost is not known`
-        : record.costReason,
   };
 }
 

@@ -1,14 +1,18 @@
 // Ask + target -> the upstream call: path, headers, and the body with exactly the members changed that must be.
 import { CONTROL_MEMBERS } from '../live.ts';
 import type { Call } from '../upstream/relay.ts';
+import type { Observation } from '../upstream/tap.ts';
 import { headroomOf } from '../wire/headroom.ts';
+import { identityHeaders, type Telling } from '../wire/identity-headers.ts';
 import { formCutsOf, type FormEdit } from '../wire/multipart.ts';
 import { applyCuts, cutsOf, undoing, type Cut, type Edit } from '../wire/splice.ts';
 import { upstreamHeaders, type HeaderDecision } from '../wire/upstream-headers.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Ask } from './ask.ts';
+import { usagePricer } from './charge.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Exchange } from './exchange.ts';
+import { mergedTags, type Identity } from './identity.ts';
 import type { Picked } from './pick.ts';
 
 /** One change to the body, as `explain` prints it. */
@@ -43,13 +47,18 @@ export function shape(
   const asksUsage = wantsUsageEvent(x, ask);
   const changes = bodyChanges(x, ask, picked, asksUsage);
   if (explainer !== undefined) changes.forEach((change) => explainer.body(change));
-  const stripUsage = asksUsage && x.live.snapshot.alwaysIncludeStreamUsage !== true;
+  const { alwaysIncludeStreamUsage, costInStreamingUsage, estimateMissingUsage } = x.live.snapshot;
+  const observation: Observation = {
+    stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
+    keepText: estimateMissingUsage && ask.endpoint.counted === 'prompt and answer',
+    priceUsage: costInStreamingUsage && ask.stream ? usagePricer(x, picked, ask.measures) : null,
+  };
   const cuts = bodyCuts(ask, changes, picked);
   const mustUndo = replaceable && cuts.length > 0 && headroomOf(ask.body.bytes) > 0;
   const undo = mustUndo ? undoing(ask.body.bytes, cuts) : null;
   const body = cuts.length === 0 ? ask.body.bytes : applyCuts(ask.body.bytes, cuts);
-  const more = { body, undo, stripUsage, stream: ask.stream, replaceable };
-  return callFor(x, ask.endpoint, picked, ask.endpoint.path, ask.identity.sessionId, more, explainer);
+  const more = { body, undo, observation, stream: ask.stream, replaceable };
+  return callFor(x, ask.endpoint, picked, ask.endpoint.path, ask.identity, more, explainer);
 }
 
 /**
@@ -68,17 +77,17 @@ export function shapeById(
   picked: Picked,
   method: Call['method'],
   path: string,
-  sessionId: string,
+  identity: Identity,
 ): Call {
   const more = {
     body: method === 'POST' ? Buffer.from('{}') : null,
     undo: null,
-    stripUsage: false,
+    observation: { stripUsage: false, keepText: false, priceUsage: null },
     stream: false,
     replaceable: false,
     method,
   };
-  return callFor(x, endpoint, picked, path, sessionId, more);
+  return callFor(x, endpoint, picked, path, identity, more);
 }
 
 function callFor(
@@ -86,11 +95,11 @@ function callFor(
   endpoint: Endpoint,
   picked: Picked,
   path: string,
-  sessionId: string,
+  identity: Identity,
   more: {
     body: Buffer | null;
     undo: Shaped['undo'];
-    stripUsage: boolean;
+    observation: Observation;
     stream: boolean;
     replaceable: boolean;
     method?: Call['method'];
@@ -98,10 +107,19 @@ function callFor(
   explainer?: Explainer,
 ): Shaped {
   const { route, pool, headers } = picked.target;
-  const { dialect } = x.live.snapshot;
-  const session = { name: dialect.sessionHeader, id: sessionId };
+  const { gateway } = route;
+  const told = {
+    sessionId: identity.sessionId,
+    endUser: identity.endUser,
+    tags: mergedTags(route.attribution.tags, identity.tags),
+    metadata: identity.spendLogsMetadata,
+  };
+  const tellings: Telling[] = [];
+  const tell = explainer === undefined ? undefined : (telling: Telling): void => void tellings.push(telling);
+  const headersTold = picked.forwards ? identityHeaders(gateway, told, tell) : [];
+  const stamp = { session: gateway.session, headers: headersTold, tellings };
   const policy = { apiKey: route.apiKey, forwardClientHeaders: picked.forwards };
-  const list = upstreamHeaders(x.live.rules, x.headers, policy, headers, session, explainer?.header);
+  const list = upstreamHeaders(x.live.rules, x.headers, policy, headers, stamp, explainer?.header);
   if (more.body !== null && x.headers.contentType === null) list.push('content-type', 'application/json');
   const query = x.query === '' ? '' : `?${x.query}`;
   return {
@@ -118,8 +136,8 @@ function callFor(
     firstTokenMs: more.stream ? route.clocks.firstTokenMs : 0,
     holdsHead: more.stream && (more.replaceable || route.clocks.firstTokenMs > 0),
     family: endpoint.family,
-    stripUsage: more.stripUsage,
-    headerPrefix: dialect.headerPrefix,
+    observation: more.observation,
+    answerNames: gateway,
     ownNames: x.live.ownNames,
   };
 }

@@ -25,7 +25,7 @@ export async function forward(
     const call = shape(x, ask, draft.routed(trip.leg.picked(trip.entry)), trip.hasMore);
     await draft.admit(); // the begin entry is in the operating system before the first byte goes upstream
     const outcome = await attempts(x, ask, trip, call, draft);
-    outcome.finish(await draft.settle(outcome)); // the record is written before the last byte goes to the client
+    outcome.finish(await draft.settle(outcome, call)); // the record is written before the last byte goes to the client
     if (outcome.written) x.req.release();
   } catch (thrown) {
     answerFault(x, await draft.fail(thrown), endpoint.family, draft.identityHeaders());

@@ -64,6 +64,15 @@ const STEPS: readonly ((schema: string) => string)[] = [
    ) WITH (fillfactor = 60);`,
 
   (s) => `ALTER TABLE ${s}.spend ADD COLUMN attempt_log json;`,
+
+  // Attribution, more kinds of tokens, and how a cost was found.
+  (s) => `
+   ALTER TABLE ${s}.spend
+     ADD COLUMN profile text, ADD COLUMN client text, ADD COLUMN cache_write_1h_tokens bigint,
+     ADD COLUMN input_audio_tokens bigint, ADD COLUMN output_audio_tokens bigint,
+     ADD COLUMN input_image_tokens bigint, ADD COLUMN output_image_tokens bigint,
+     ADD COLUMN estimated_by text, ADD COLUMN units json, ADD COLUMN service_tier text,
+     ADD COLUMN costs json, ADD COLUMN price_version text;`,
 ];
 
 /** The name of the schema as it stands in statements; the configuration lets plain names through only. */

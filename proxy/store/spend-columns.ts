@@ -63,6 +63,18 @@ const COLUMNS: readonly Column[] = [
   ['spend_pico', 'integer', (r) => r.spendPico],
   ['cost_source', 'text', (r) => r.costSource],
   ['cost_reason', 'text', (r) => r.costReason],
+  ['profile', 'text', (r) => r.profile],
+  ['client', 'text', (r) => r.client],
+  ['cache_write_1h_tokens', 'integer', (r) => token(r, 'cacheWrite1h')],
+  ['input_audio_tokens', 'integer', (r) => token(r, 'inputAudio')],
+  ['output_audio_tokens', 'integer', (r) => token(r, 'outputAudio')],
+  ['input_image_tokens', 'integer', (r) => token(r, 'inputImage')],
+  ['output_image_tokens', 'integer', (r) => token(r, 'outputImage')],
+  ['estimated_by', 'text', (r) => r.estimatedBy],
+  ['units', 'json', (r) => r.units],
+  ['service_tier', 'text', (r) => r.serviceTier],
+  ['costs', 'json', (r) => r.costs],
+  ['price_version', 'text', (r) => r.priceVersion],
 ];
 
 /** Column names of the spend table, in the order of `cellsOf`. */
@@ -130,8 +142,6 @@ export function recordOf(row: Row): SpendRecord {
     callType: str('call_type'),
     startMs: num('start_ms'),
     apiKeyHash: str('api_key'),
-    ...stated('teamId', strOrNull('team_id')),
-    ...stated('userId', strOrNull('user_id')),
     model: str('model'),
     modelGroup: str('model_group'),
     modelId: strOrNull('model_id'),
@@ -140,11 +150,15 @@ export function recordOf(row: Row): SpendRecord {
     sessionId: str('session_id'),
     sessionSource: str('session_source'),
     endUser: strOrNull('end_user'),
+    teamId: strOrNull('team_id'),
+    userId: strOrNull('user_id'),
+    profile: strOrNull('profile'),
     tags: (parsed(row['tags']) ?? []) as readonly string[],
     spendLogsMetadata: parsed(row['spend_logs_metadata']) as SpendRecord['spendLogsMetadata'],
     clientCallId: strOrNull('client_call_id'),
     clientAddress: strOrNull('client_address'),
     userAgent: strOrNull('user_agent'),
+    client: strOrNull('client'),
     stream: num('stream') === 1,
     requestBytes: num('request_bytes'),
     warnings: (parsed(row['warnings']) ?? []) as readonly string[],
@@ -169,15 +183,21 @@ export function recordOf(row: Row): SpendRecord {
       cacheRead: numOrNull('cache_read_tokens'),
       cacheWrite: numOrNull('cache_write_tokens'),
       reasoning: numOrNull('reasoning_tokens'),
+      cacheWrite1h: numOrNull('cache_write_1h_tokens'),
+      inputAudio: numOrNull('input_audio_tokens'),
+      outputAudio: numOrNull('output_audio_tokens'),
+      inputImage: numOrNull('input_image_tokens'),
+      outputImage: numOrNull('output_image_tokens'),
     },
+    estimatedBy: strOrNull('estimated_by'),
+    units: parsed(row['units']) as SpendRecord['units'],
+    serviceTier: strOrNull('service_tier'),
     spendPico: numOrNull('spend_pico'),
     costSource: str('cost_source') as SpendRecord['costSource'],
     costReason: str('cost_reason'),
+    costs: parsed(row['costs']) ?? {},
+    priceVersion: strOrNull('price_version'),
   };
-}
-
-function stated<K extends string>(name: K, value: string | null): Partial<Record<K, string>> {
-  return value === null ? {} : ({ [name]: value } as Record<K, string>);
 }
 
 function text(value: unknown): string | null {

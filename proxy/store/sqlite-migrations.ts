@@ -58,6 +58,21 @@ const STEPS: readonly ((db: DatabaseSync) => void)[] = [
   },
 
   (db) => db.exec('ALTER TABLE spend ADD COLUMN attempt_log TEXT'),
+
+  // Attribution, more kinds of tokens, and how a cost was found.
+  (db) =>
+    db.exec(`ALTER TABLE spend ADD COLUMN profile TEXT;
+     ALTER TABLE spend ADD COLUMN client TEXT;
+     ALTER TABLE spend ADD COLUMN cache_write_1h_tokens INTEGER;
+     ALTER TABLE spend ADD COLUMN input_audio_tokens INTEGER;
+     ALTER TABLE spend ADD COLUMN output_audio_tokens INTEGER;
+     ALTER TABLE spend ADD COLUMN input_image_tokens INTEGER;
+     ALTER TABLE spend ADD COLUMN output_image_tokens INTEGER;
+     ALTER TABLE spend ADD COLUMN estimated_by TEXT;
+     ALTER TABLE spend ADD COLUMN units TEXT;
+     ALTER TABLE spend ADD COLUMN service_tier TEXT;
+     ALTER TABLE spend ADD COLUMN costs TEXT;
+     ALTER TABLE spend ADD COLUMN price_version TEXT;`),
 ];
 
 /**

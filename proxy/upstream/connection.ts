@@ -55,8 +55,20 @@ const KEEP_ALIVE_MS = 4_000;
 const SAFETY_MS = 1_000;
 /** A character above 255 would be cut to its low byte on the wire, which may be a line end. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const PATH = /^[\x21-\x7e]+$/;
 /** Up to here a body is cheaper copied behind its head than written by itself. */
 const COPY_BYTES = 16_384;
+
+/** The last look before the wire, whoever made the request. @throws TypeError when it would not be one message */
+export function checkRequest({ path, headers }: UpstreamRequest): void {
+  if (!PATH.test(path)) throw new TypeError('the path of a request cannot be sent');
+  for (let i = 0; i < headers.length; i += 2) {
+    if (!NAME.test(headers[i] as string)) throw new TypeError('the name of a header cannot be sent');
+    if (!VALUE.test(headers[i + 1] as string))
+      throw new TypeError(`the value of the header ${headers[i]} cannot be sent`);
+  }
+}
 
 type Body = 'none' | 'length' | 'chunked' | 'close';
 
@@ -107,12 +119,8 @@ export class UpstreamConnection implements Seated {
     this.#broke(error);
   }
 
-  /** Sends a request, at once or when the connection is open. @throws TypeError when a header cannot be sent */
+  /** Sends a request (see `checkRequest`), at once or when the connection is open. */
   send(request: UpstreamRequest, reader: AnswerReader): void {
-    for (let i = 1; i < request.headers.length; i += 2) {
-      if (!VALUE.test(request.headers[i] as string))
-        throw new TypeError(`the value of the header ${request.headers[i - 1]} cannot be sent`);
-    }
     this.#request = request;
     this.#reader = reader;
     this.#head = null;
@@ -157,8 +165,7 @@ export class UpstreamConnection implements Seated {
       }
       this.#readBody(bytes, at);
     } catch (error) {
-      if (!(error instanceof BadMessage)) throw error;
-      this.#broke(error);
+      this.#broke(error as Error); // no answer, or a bug in its reader: that ends one exchange, not the process
     }
   }
 
@@ -194,7 +201,9 @@ export class UpstreamConnection implements Seated {
     const head = readAnswerHead(this.#cutter.text);
     if (head.status === 101)
       throw new BadMessage('The upstream changed the protocol, which nobody asked for.');
-    if (head.status < 200) return; // 1xx are between the hops
+    if (head.status < 200 && head.version === '1.1') return; // 1xx are between the hops; 1.0 knows none
+    if (head.status < 200)
+      throw new BadMessage('The answer is an interim one, which HTTP/1.0 does not know.');
     if (head.transferEncoding !== null && head.transferEncoding.toLowerCase() !== 'chunked')
       throw new BadMessage('The answer has a transfer coding that is not known.');
     this.#head = head;
@@ -232,13 +241,14 @@ export class UpstreamConnection implements Seated {
   /** @param clean nothing followed the answer. */
   #finish(clean: boolean): void {
     const reader = this.#reader as AnswerReader;
-    const { version, connection, keepAlive } = this.#head as AnswerHead;
+    const { version, connection, keepAlive, transferEncoding } = this.#head as AnswerHead;
     const socket = this.#socket as Socket;
     this.#reader = null;
     this.#head = null;
     const written = socket.writableLength === 0;
     // An answer that came before the whole request was out leaves the rest of that request on the wire.
-    if (clean && written && persists(version, connection)) {
+    const isFaulty = transferEncoding !== null && version === '1.0'; // RFC 9112 section 6.1: close behind it
+    if (clean && written && !isFaulty && persists(version, connection)) {
       this.idleUntil = this.#keeper.mono() + keepAliveMs(keepAlive);
       socket.resume();
       this.#keeper.free(this);
@@ -252,7 +262,12 @@ export class UpstreamConnection implements Seated {
     const isEnd = this.#head !== null && this.#body === 'close' && reader !== null;
     if (isEnd) this.#reader = null;
     this.#broke(closedEarly());
-    if (isEnd) reader.onEnd(false);
+    if (!isEnd) return;
+    try {
+      reader.onEnd(false);
+    } catch (error) {
+      reader.onError(error as Error);
+    }
   }
 
   #broke(error: Error): void {

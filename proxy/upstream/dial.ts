@@ -62,6 +62,7 @@ function secured(
     ALPNProtocols: ['http/1.1'],
   });
   socket.on('session', (session) => (sessions.session = session));
+  socket.once('error', () => (sessions.session = null)); // it may be the session that the upstream did not like
   return socket.on('data', take);
 }
 
@@ -115,7 +116,11 @@ function dialTunnel(
       fail(error as Error);
       return;
     }
-    plain.off('data', onData).off('close', onClose).off('error', onClose);
+    plain
+      .off('data', onData)
+      .off('close', onClose)
+      .off('error', onClose)
+      .on('error', () => undefined);
     stop = settle(secured({ socket: plain }, host, sessions, take), 'secureConnect', dialed);
   };
   plain.once('connect', () => plain.on('close', onClose).on('error', onClose));

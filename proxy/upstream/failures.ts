@@ -1,5 +1,5 @@
 // What went wrong between us and an upstream -> a Fault. The only place that reads error codes of sockets.
-import { Fault } from '../errors/fault.ts';
+import { Fault, toFault } from '../errors/fault.ts';
 import { BadMessage } from '../wire/head.ts';
 
 const UNREACHABLE: Readonly<Record<string, string>> = {
@@ -27,15 +27,19 @@ function codeOf(error: unknown): string {
   return first === undefined || first === error ? '' : codeOf(first);
 }
 
-/** The fault for an error that ended an exchange before the head of an answer came. */
-export function failureOf(error: unknown, apiBase: string): Fault {
+/**
+ * The fault for an error that ended an exchange before an answer was there.
+ * @param sent the request was on its way: whatever the system calls it, the upstream may have done its work
+ */
+export function failureOf(error: unknown, apiBase: string, sent = false): Fault {
   const code = codeOf(error);
-  if (code === 'ETIMEDOUT') {
+  if (code === '' && (error instanceof TypeError || error instanceof RangeError)) return toFault(error);
+  if (code === 'ETIMEDOUT' && !sent) {
     return new Fault('connect_timeout', `No connection to the upstream ${apiBase} within connect_timeout.`, {
       cause: error,
     });
   }
-  const why = UNREACHABLE[code];
+  const why = sent ? undefined : UNREACHABLE[code];
   if (why !== undefined || code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) {
     return new Fault(
       'upstream_unreachable',

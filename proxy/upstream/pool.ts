@@ -3,6 +3,7 @@
 import { Roster } from '../base/roster.ts';
 import type { ReadMemory } from '../http/reading.ts';
 import {
+  checkRequest,
   closedEarly,
   UpstreamConnection,
   type AnswerReader,
@@ -57,8 +58,9 @@ export class Pool {
     return this.#all.size;
   }
 
-  /** Sends a request on an idle connection, else on a new one. @throws TypeError when a header cannot be sent */
+  /** Sends a request on an idle connection, else on a new one. @throws TypeError when it cannot be sent */
   send(request: UpstreamRequest, reader: AnswerReader): Sending {
+    checkRequest(request); // before a connection is taken that nobody would give back
     const connection = this.#takeIdle() ?? this.#open();
     connection.send(request, reader);
     return connection;

@@ -15,13 +15,18 @@ import { Fault } from '../errors/fault.ts';
 import type { Reply, ReplyWatcher } from '../http/reply.ts';
 import type { AnswerHead } from '../wire/head.ts';
 import { holdsToken } from '../wire/first-token.ts';
-import { readResponseHead, setHeader, type ResponseHead } from '../wire/response-headers.ts';
+import {
+  readResponseHead,
+  setHeader,
+  type AnswerNames,
+  type ResponseHead,
+} from '../wire/response-headers.ts';
 import { overdue, type Phase } from './clocks.ts';
 import type { Deadlines, Watched } from './deadlines.ts';
 import { failureOf } from './failures.ts';
 import type { AnswerReader, UpstreamRequest } from './connection.ts';
 import type { Pool, Sending } from './pool.ts';
-import { NOTHING_READ, tapFor, type Reading, type Tap } from './tap.ts';
+import { NOTHING_READ, tapFor, type Observation, type Reading, type Tap } from './tap.ts';
 
 /** One upstream request, ready to send. */
 export interface Call extends UpstreamRequest {
@@ -38,10 +43,10 @@ export interface Call extends UpstreamRequest {
   /** Nothing of a stream goes to the client before its first token, so that another upstream can take over. */
   readonly holdsHead: boolean;
   readonly family: Family;
-  /** We asked for the usage event; the client did not. */
-  readonly stripUsage: boolean;
-  /** `x-litellm-`. */
-  readonly headerPrefix: string;
+  /** What is wanted of the answer beside its bytes. */
+  readonly observation: Observation;
+  /** Where the gateway states its cost and call id. */
+  readonly answerNames: AnswerNames;
   /** Lower-case names of the response headers that the proxy sets itself. */
   readonly ownNames: ReadonlySet<string>;
 }
@@ -75,7 +80,7 @@ export interface Outcome {
   readonly upstreamCallId: string | null;
   /** Nobody needs the memory of the request's body any more. */
   readonly written: boolean;
-  /** `x-<brand>-response-cost` as sent. */
+  /** The gateway's cost header as sent. */
   readonly upstreamCost: string | null;
   /** The upstream's `Retry-After` as sent. */
   readonly retryAfter: string | null;
@@ -169,13 +174,13 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
   }
 
   onHead({ status, text, list }: AnswerHead): void {
-    const { family, stripUsage, headerPrefix, ownNames } = this.#call;
-    const head = readResponseHead(list, headerPrefix, ownNames);
+    const { family, observation, answerNames, ownNames } = this.#call;
+    const head = readResponseHead(list, answerNames, ownNames);
     this.#head = head;
     this.#status = status;
     this.#statusText = text;
     this.#headAt = this.#lastByteAt = this.#mono();
-    const { streams } = (this.#tap = tapFor(head, family, stripUsage));
+    const { streams } = (this.#tap = tapFor(head, family, observation));
     const isLarge = head.contentType.startsWith('audio/') || Number(head.contentLength) > GATHER_BYTES;
     if (this.#call.holdsHead && streams) this.#phase = status < 400 ? 'holding' : 'gathering';
     else if (streams || isLarge) {
@@ -259,7 +264,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     if (this.#phase === 'flowing') {
       const text = `The upstream ${this.#call.apiBase} broke off its answer; it is not complete.`;
       this.#fail(new Fault('stream_broken', text, { cause: error }), 'truncated');
-    } else this.#fail(failureOf(error, this.#call.apiBase), 'upstream_error');
+    } else this.#fail(failureOf(error, this.#call.apiBase, this.#phase !== 'connecting'), 'upstream_error');
   }
 
   check(now: number): void {

@@ -2,16 +2,34 @@
 // The relay talks to one shape and does not care which.
 import type { Family } from '../errors/body.ts';
 import { DecodedTap } from '../wire/decoded-tap.ts';
-import { JsonTap, type JsonReading } from '../wire/json-tap.ts';
+import { JsonTap } from '../wire/json-tap.ts';
 import type { ResponseHead } from '../wire/response-headers.ts';
-import { SseTap } from '../wire/sse.ts';
+import type { Delivered } from '../wire/sample.ts';
+import { SseTap, type PriceUsage } from '../wire/sse.ts';
 
 /** What was read on the side. */
 export interface Reading {
   /** Usage as the upstream sent it. */
   readonly usage: Readonly<Record<string, unknown>> | null;
+  /** The usage states the input alone; the output was still to come. */
+  readonly usageIsPartial: boolean;
+  readonly serviceTier: string | null;
+  /** `duration` of a transcript, as sent. */
+  readonly duration?: unknown;
   readonly id: string | null;
   readonly model: string | null;
+  /** What tokens can be counted from where there is no usage; null unless `keepText`. */
+  readonly delivered: Delivered | null;
+}
+
+/** What is wanted of an answer beside its bytes. */
+export interface Observation {
+  /** We asked for the usage event; the client did not. */
+  readonly stripUsage: boolean;
+  /** Hold the beginning of the answer until its end, for a count of its tokens. */
+  readonly keepText: boolean;
+  /** Writes the cost into the usage of a stream; null = do not. */
+  readonly priceUsage: PriceUsage | null;
 }
 
 export interface Tap {
@@ -36,18 +54,25 @@ export interface Tap {
   reading(): Reading;
 }
 
-export const NOTHING_READ: Reading = Object.freeze({ usage: null, id: null, model: null });
+export const NOTHING_READ: Reading = Object.freeze({
+  usage: null,
+  usageIsPartial: false,
+  serviceTier: null,
+  id: null,
+  model: null,
+  delivered: null,
+});
 
 /** The tap for an answer with this head. */
-export function tapFor(head: ResponseHead, family: Family, stripUsage: boolean): Tap {
+export function tapFor(head: ResponseHead, family: Family, wanted: Observation): Tap {
   const type = head.contentType.toLowerCase();
   const streams = type.startsWith('text/event-stream');
   const encoding = head.contentEncoding?.trim().toLowerCase() ?? 'identity';
   const compressed = encoding !== 'identity' && encoding !== '';
   const inner = streams
-    ? new StreamTap(family, stripUsage && !compressed)
+    ? new StreamTap(family, compressed ? { ...wanted, stripUsage: false, priceUsage: null } : wanted)
     : type.includes('json')
-      ? new WholeTap(family)
+      ? new WholeTap(family, wanted.keepText)
       : new BlindTap();
   return compressed ? new CompressedTap(inner, encoding) : inner;
 }
@@ -57,8 +82,8 @@ class StreamTap implements Tap {
   readonly streams = true;
   readonly #sse: SseTap;
 
-  constructor(family: Family, stripUsage: boolean) {
-    this.#sse = new SseTap(family, { stripUsage });
+  constructor(family: Family, wanted: Observation) {
+    this.#sse = new SseTap(family, wanted);
   }
 
   get opaque(): boolean {
@@ -101,10 +126,10 @@ class WholeTap implements Tap {
   readonly finished = false;
   readonly failed = false;
   readonly #json: JsonTap;
-  #read: JsonReading | null = null;
+  #read: Reading | null = null;
 
-  constructor(family: Family) {
-    this.#json = new JsonTap(family);
+  constructor(family: Family, keepText: boolean) {
+    this.#json = new JsonTap(family, keepText);
   }
 
   /** Half a document is no end, even where the transport saw one. */
@@ -127,7 +152,8 @@ class WholeTap implements Tap {
   }
 
   reading(): Reading {
-    return (this.#read ??= this.#json.end());
+    this.#read ??= { ...this.#json.end(), usageIsPartial: false, delivered: this.#json.delivered };
+    return this.#read;
   }
 }
 

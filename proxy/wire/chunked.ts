@@ -155,11 +155,16 @@ export class ChunkedDecoder {
     if (trailer.length === 0) trailer.append(END_OF_TRAILER, 0, 2);
     const before = trailer.length;
     trailer.append(bytes, at);
-    const end = trailer.view().indexOf(END_OF_TRAILER, Math.max(0, before - 3));
+    const view = trailer.view();
+    const end = view.indexOf(END_OF_TRAILER, Math.max(0, before - 3));
     if (Math.max(end, end < 0 ? trailer.length : 0) > MOST_TRAILER_BYTES)
       throw new BadMessage('The trailer is too long.');
+    for (let i = before; i < trailer.length && end < 0; i += 1)
+      if (view[i] === LF && view[i - 1] !== CR) throw new BadMessage('A trailer line ends in LF alone.');
     if (end < 0) return bytes.length;
-    readFields(trailer.view().toString('latin1', 2, end + 2), 0);
+    const { contentLength, transferEncoding } = readFields(view.toString('latin1', 2, end + 2), 0);
+    if (contentLength >= 0 || transferEncoding !== null)
+      throw new BadMessage('The trailer speaks of framing.');
     this.#state = State.done;
     return at + end + END_OF_TRAILER.length - before;
   }

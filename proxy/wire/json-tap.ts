@@ -13,13 +13,17 @@ import {
   usageInTail,
 } from './edges.ts';
 import { peek, readJson } from './peek.ts';
+import type { Delivered } from './sample.ts';
 
 /** What an answer says about itself; null = not said, or not JSON. */
 export interface JsonReading {
-  /** As sent; of a rerank answer its `meta.tokens` or `meta.billed_units`. */
+  /** As sent; of a rerank answer its `meta.billed_units` and `meta.tokens` in one. */
   readonly usage: Readonly<Record<string, unknown>> | null;
   readonly id: string | null;
   readonly model: string | null;
+  readonly serviceTier: string | null;
+  /** `duration` of a transcript, as sent. */
+  readonly duration: unknown;
   /** `error.type`, else `error.code`, when the body is an error. */
   readonly errorType: string | null;
 }
@@ -28,7 +32,10 @@ type Members = Readonly<Record<string, unknown>>;
 
 const WHOLE_BYTES = 262_144;
 const MOST_CHUNKS = 256;
-const WANTED = { names: new Set(['usage', 'id', 'model', 'error', 'meta']), prefixes: [] };
+const WANTED = {
+  names: new Set(['usage', 'id', 'model', 'error', 'meta', 'service_tier', 'duration']),
+  prefixes: [],
+};
 
 /** Observes one answer: up to 256 KiB exactly, a larger one by its first 16 and last 64 KiB. */
 export class JsonTap {
@@ -37,9 +44,13 @@ export class JsonTap {
   #bytes = 0;
   #edges: Edges | null = null;
   #damaged = false;
+  readonly #keepText: boolean;
+  #delivered: Delivered | null = null;
 
-  constructor(family: Family) {
+  /** @param keepText keep an answer without usage, for a count of its tokens */
+  constructor(family: Family, keepText = false) {
     this.#family = family;
+    this.#keepText = keepText;
   }
 
   push(chunk: Buffer): void {
@@ -63,17 +74,23 @@ export class JsonTap {
     return this.#damaged;
   }
 
-  /** The answer is whole. */
-  end(): JsonReading {
-    return readingOf(
-      this.#edges === null ? this.#membersOfWhole() : membersOfEdges(this.#edges),
-      this.#family,
-    );
+  /** After `end`: the whole answer, when it has no usage and `keepText` was asked for. */
+  get delivered(): Delivered | null {
+    return this.#delivered;
   }
 
-  #membersOfWhole(): Members {
+  /** The answer is whole. */
+  end(): JsonReading {
+    if (this.#edges !== null) return readingOf(membersOfEdges(this.#edges), this.#family);
     const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
     this.#chunks = [];
+    const reading = readingOf(this.#membersOf(body), this.#family);
+    if (this.#keepText && reading.usage === null && !this.#damaged)
+      this.#delivered = { form: 'json', head: body, bytes: body.length };
+    return reading;
+  }
+
+  #membersOf(body: Buffer): Members {
     const peeked = peek(body, WANTED, ANSWER_DEPTH);
     this.#damaged = !peeked.ok && peeked.fault === 'not_json';
     return peeked.ok ? Object.fromEntries(peeked.members.map((one) => [one.name, readJson(body, one)])) : {};
@@ -89,9 +106,17 @@ function readingOf(members: Members, family: Family): JsonReading {
   const meta = family === 'other' ? objectIn(members, 'meta') : null;
   const error = objectIn(members, 'error');
   return {
-    usage: objectIn(members, 'usage') ?? objectIn(meta, 'tokens') ?? objectIn(meta, 'billed_units'),
+    usage: objectIn(members, 'usage') ?? usageOfMeta(meta),
     id: textIn(members, 'id'),
     model: textIn(members, 'model'),
+    serviceTier: identifierIn(members, 'service_tier'),
+    duration: members['duration'],
     errorType: identifierIn(error, 'type') ?? identifierIn(error, 'code'),
   };
+}
+
+function usageOfMeta(meta: Members | null): Members | null {
+  const billed = objectIn(meta, 'billed_units');
+  const tokens = objectIn(meta, 'tokens');
+  return billed === null || tokens === null ? (tokens ?? billed) : { ...billed, ...tokens };
 }

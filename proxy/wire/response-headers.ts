@@ -1,4 +1,5 @@
 // Upstream's response headers -> the client's: all of them, minus hop-by-hop; a name of ours is handed on renamed.
+import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
 import { HOP_BY_HOP } from './header-rules.ts';
 
 /** What the relay reads of an upstream's response head, and the flat list that goes on to the client. */
@@ -8,24 +9,27 @@ export interface ResponseHead {
   readonly contentType: string;
   readonly contentLength: string | null;
   readonly contentEncoding: string | null;
-  /** `x-<brand>-response-cost` as sent. */
+  /** The gateway's cost header as sent. */
   readonly cost: string | null;
-  /** `x-<brand>-call-id`, else `x-request-id`. */
+  /** The gateway's own id of the call. */
   readonly callId: string | null;
   readonly retryAfter: string | null;
 }
+
+/** Which headers state cost and call id; lower-case names, best first. */
+export type AnswerNames = Pick<Gateway, 'cost' | 'callId'>;
 
 const text = (value: Buffer | string): string =>
   typeof value === 'string' ? value : value.toString('latin1');
 
 /**
  * Reads a flat raw header list (name, value, ...) as undici hands it out.
- * @param headerPrefix `x-litellm-`: names of that namespace which we set come back as `llm_provider-<name>`.
- * @param ours lower-case names that the proxy sets on every answer.
+ * @param names where this gateway states its cost and its call id.
+ * @param ours lower-case names that the proxy sets on every answer; they come back as `llm_provider-<name>`.
  */
 export function readResponseHead(
   raw: readonly (Buffer | string)[],
-  headerPrefix: string,
+  names: AnswerNames,
   ours: ReadonlySet<string>,
 ): ResponseHead {
   const pass: string[] = [];
@@ -33,8 +37,9 @@ export function readResponseHead(
   let contentLength: string | null = null;
   let contentEncoding: string | null = null;
   let cost: string | null = null;
+  let costRank = Infinity;
   let callId: string | null = null;
-  let requestId: string | null = null;
+  let callIdRank = Infinity;
   let retryAfter: string | null = null;
   let listed: string | null = null;
   for (let i = 0; i < raw.length; i += 2) {
@@ -53,9 +58,6 @@ export function readResponseHead(
       case 'content-encoding':
         contentEncoding = value;
         break;
-      case 'x-request-id':
-        requestId = value;
-        break;
       case 'retry-after':
         retryAfter = value;
         break;
@@ -63,16 +65,15 @@ export function readResponseHead(
         // Which origins may read an answer is this proxy's to say (off unless configured), not the upstream's.
         if (HOP_BY_HOP.has(name) || name === 'alt-svc' || name.startsWith('access-control-')) continue;
     }
-    if (name.startsWith(headerPrefix)) {
-      const rest = name.slice(headerPrefix.length);
-      if (rest === 'response-cost') cost = value;
-      if (rest === 'call-id') callId = value;
-    }
+    const statesCost = names.cost.indexOf(name);
+    if (statesCost >= 0 && statesCost <= costRank) [cost, costRank] = [value, statesCost];
+    const statesCall = names.callId.indexOf(name);
+    if (statesCall >= 0 && statesCall <= callIdRank) [callId, callIdRank] = [value, statesCall];
     if (ours.has(name)) pass.push(`llm_provider-${name}`, value);
     else pass.push(name, value);
   }
   if (listed !== null && !/^(keep-alive|close)$/i.test(listed)) dropListed(pass, listed);
-  return { pass, contentType, contentLength, contentEncoding, cost, callId: callId ?? requestId, retryAfter };
+  return { pass, contentType, contentLength, contentEncoding, cost, callId, retryAfter };
 }
 
 function dropListed(pass: string[], connection: string): void {

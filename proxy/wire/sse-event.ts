@@ -3,6 +3,7 @@
 // answer. Keeps no text of an answer. The reading half of sse.ts.
 import type { Family } from '../errors/body.ts';
 import {
+  asObject,
   type Edges,
   identifierIn,
   membersOfHead,
@@ -45,7 +46,7 @@ const RESPONSE_ENDS: ReadonlySet<string> = new Set([
 ]);
 /** Id and model stand in the first event or soon after (Azure begins with one that has neither). */
 const EVENTS_WITH_IDENTITY = 8;
-const HEAD_MEMBERS = { names: new Set(['type', 'id', 'model', 'error']), prefixes: [] };
+const HEAD_MEMBERS = { names: new Set(['type', 'id', 'model', 'error', 'service_tier']), prefixes: [] };
 
 /** What the events so far have told. */
 export class EventReading {
@@ -55,6 +56,9 @@ export class EventReading {
   finished = false;
   failed: StreamFailure | null = null;
   usage: Json | null = null;
+  /** The usage is that of the start of a messages stream: its output is still to come. */
+  usageIsPartial = false;
+  serviceTier: string | null = null;
   id: string | null = null;
   model: string | null = null;
 
@@ -101,10 +105,11 @@ export class EventReading {
     const inner = objectIn(json, 'response') ?? objectIn(json, 'message') ?? json;
     this.id ??= textIn(inner, 'id');
     this.model ??= textIn(inner, 'model');
+    this.serviceTier = identifierIn(inner, 'service_tier') ?? this.serviceTier;
     switch (this.#family) {
       case 'chat':
       case 'completions':
-        this.usage = objectIn(json, 'usage') ?? this.usage;
+        this.usage = objectIn(json, 'usage') ?? usageElsewhere(json) ?? this.usage;
         if (hasFinishReason(json)) this.terminal = true;
         break;
       case 'responses':
@@ -114,7 +119,7 @@ export class EventReading {
         this.#finish();
         break;
       case 'messages':
-        this.#merge(objectIn(inner, 'usage'));
+        this.#merge(objectIn(inner, 'usage'), type !== 'message_delta');
         if (type === 'message_stop') this.#finish();
         break;
       case 'other':
@@ -138,8 +143,9 @@ export class EventReading {
   }
 
   /** message_start states the input, message_delta the output and sometimes all again: the later value counts. */
-  #merge(usage: Json | null): void {
+  #merge(usage: Json | null, atStart: boolean): void {
     if (usage === null) return;
+    this.usageIsPartial = atStart;
     const stated = Object.entries(usage).filter(([, value]) => isStated(value));
     this.usage = { ...(this.usage ?? usage), ...Object.fromEntries(stated) };
   }
@@ -158,6 +164,13 @@ function parseEvent(text: string): { name: string; data: string } {
     else name = value;
   }
   return { name, data: data.join('\n') };
+}
+
+/** Groq states it in a member of its own, Moonshot in the last choice. */
+function usageElsewhere(json: Json): Json | null {
+  const choices: unknown = json['choices'];
+  const last = Array.isArray(choices) ? asObject(choices.at(-1)) : null;
+  return objectIn(objectIn(json, 'x_groq'), 'usage') ?? objectIn(last, 'usage');
 }
 
 function hasFinishReason(json: Json): boolean {

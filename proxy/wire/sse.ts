@@ -5,14 +5,26 @@
 import { Buffer } from 'node:buffer';
 import type { Family } from '../errors/body.ts';
 import { Edges } from './edges.ts';
+import { Sample, type Delivered } from './sample.ts';
 import { EventReading, type StreamFailure } from './sse-event.ts';
+import { withCost } from './usage-cost.ts';
 
 export interface SseTapOptions {
   /** Leave out the event whose JSON has empty `choices` and a `usage`. */
   readonly stripUsage: boolean;
+  /** Hold the beginning of the stream, for a count of its tokens. */
+  readonly keepText?: boolean;
+  /** Tells what a usage object costs, US dollars as a JSON number: it is then written into the event. null = unknown. */
+  readonly priceUsage?: PriceUsage | null;
   /** Bytes of one event that are held back at most; a larger event is passed on as it comes and read by its edges. */
   readonly maxHeldBytes?: number;
 }
+
+/** US dollars as a JSON number, or null when they are not known. */
+export type PriceUsage = (
+  usage: Readonly<Record<string, unknown>>,
+  serviceTier: string | null,
+) => string | null;
 
 const MAX_HELD_BYTES = 262_144;
 const FIRST_HELD_BYTES = 4_096;
@@ -22,7 +34,10 @@ const CR = '\r';
 /** Observes one event stream. Time is linear in its bytes, memory bounded by `maxHeldBytes`. */
 export class SseTap {
   readonly #reading: EventReading;
+  readonly #family: Family;
   readonly #stripUsage: boolean;
+  readonly #priceUsage: PriceUsage | null;
+  readonly #sample: Sample | null;
   readonly #maxHeldBytes: number;
   /** A copy of the unfinished event: chunks of the socket are not kept, a short one could pin 64 KiB. */
   #held: Buffer = Buffer.alloc(0);
@@ -41,13 +56,17 @@ export class SseTap {
 
   constructor(family: Family, options: SseTapOptions) {
     this.#reading = new EventReading(family);
+    this.#family = family;
     this.#stripUsage = options.stripUsage;
+    this.#priceUsage = options.priceUsage ?? null;
+    this.#sample = options.keepText === true ? new Sample() : null;
     this.#maxHeldBytes = options.maxHeldBytes ?? MAX_HELD_BYTES;
   }
 
   /** Takes a chunk; returns the bytes to pass on now: whole events. The chunk itself where it ends with one. */
   push(chunk: Buffer): Buffer | null {
     if (chunk.length === 0) return null;
+    this.#sample?.push(chunk);
     const text = chunk.toString('latin1');
     const isTrailingLf = this.#afterCr && !this.midEvent && text.startsWith(LF);
     const ends = this.#eventEnds(text);
@@ -93,6 +112,19 @@ export class SseTap {
   /** Usage as sent; of a messages stream its parts put together. */
   get usage(): Readonly<Record<string, unknown>> | null {
     return this.#reading.usage;
+  }
+
+  get usageIsPartial(): boolean {
+    return this.#reading.usageIsPartial;
+  }
+
+  get serviceTier(): string | null {
+    return this.#reading.serviceTier;
+  }
+
+  /** What was relayed, when `keepText` was asked for. */
+  get delivered(): Delivered | null {
+    return this.#sample?.delivered() ?? null;
   }
 
   get id(): string | null {
@@ -160,9 +192,12 @@ export class SseTap {
     const kept: Buffer[] = [];
     for (const chunkEnd of ends) {
       const end = chunkEnd + shift;
+      const usageBefore = this.#reading.usage;
       const isStripped = this.#takeEvent(source, scan, start, end) && this.#stripUsage;
-      if (isStripped) {
+      const priced = usageBefore === this.#reading.usage ? null : this.#priced(source.subarray(start, end));
+      if (isStripped || priced !== null) {
         if (start > from) kept.push(source.subarray(from, start));
+        if (!isStripped && priced !== null) kept.push(priced);
         from = end;
       }
       this.#afterStripped = isStripped;
@@ -172,6 +207,14 @@ export class SseTap {
     if (from === 0 && last === source.length) return source;
     if (from < last) kept.push(source.subarray(from, last));
     return kept.length > 1 ? Buffer.concat(kept) : (kept[0] ?? null);
+  }
+
+  /** The event with the cost in its usage; null when it stays as it is. */
+  #priced(event: Buffer): Buffer | null {
+    const { usage, usageIsPartial, serviceTier } = this.#reading;
+    if (this.#priceUsage === null || usage === null || usageIsPartial) return null;
+    const usd = this.#priceUsage(usage, serviceTier);
+    return usd === null ? null : withCost(event, this.#family, usd);
   }
 
   #takeEvent(source: Buffer, scan: string, start: number, end: number): boolean {

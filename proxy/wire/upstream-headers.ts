@@ -1,18 +1,20 @@
 // The header list of an upstream request. Precedence: reserved > operator's static > client's. Pure.
 import type { Route } from '../../config/snapshot.ts';
 import type { HeaderRules } from './header-rules.ts';
+import type { Telling } from './identity-headers.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
 /** The part of the list that depends on the route alone, made when the configuration is loaded. */
 export interface RouteHeaders {
-  /** Flat name, value list: credential, agent, operator's headers. The session header is not among them. */
+  /** Flat name, value list: credential, agent, operator's headers. A session header that is stamped is not among them. */
   readonly fixed: readonly string[];
   /** Lower-case names in `fixed`: a client's header of that name is replaced. */
   readonly names: ReadonlySet<string>;
 }
 
 /** Builds the fixed part. The bearer wins over an `authorization` of the operator when the entry has a key. */
-export function routeHeaders(route: Route, sessionHeader: string, userAgent: string): RouteHeaders {
+export function routeHeaders(route: Route, userAgent: string): RouteHeaders {
+  const sessionHeader = route.gateway.session;
   const fixed: string[] = [];
   const names = new Set<string>();
   const put = (name: string, value: string): void => {
@@ -28,6 +30,16 @@ export function routeHeaders(route: Route, sessionHeader: string, userAgent: str
   }
   put('user-agent', userAgent);
   return { fixed, names };
+}
+
+/** What tells the gateway whose call it is; empty while forwarding is off. */
+export interface Stamp {
+  /** The header that no operator can set while it is stamped; null = none. */
+  readonly session: string | null;
+  /** Flat name, value list. */
+  readonly headers: readonly string[];
+  /** What of it is written and what is left out, for `decide`. */
+  readonly tellings: readonly Telling[];
 }
 
 /** What the list depends on beside the route's own headers. */
@@ -49,12 +61,13 @@ export function upstreamHeaders(
   client: RequestHeaders,
   policy: HeaderPolicy,
   own: RouteHeaders,
-  session: { readonly name: string; readonly id: string },
+  stamp: Stamp,
   decide?: (decision: HeaderDecision) => void,
 ): string[] {
   const list = own.fixed.slice();
   // Only under a wildcard: the entry does not forward, the name that was asked for does.
-  if (policy.forwardClientHeaders && own.names.has(session.name)) list.splice(list.indexOf(session.name), 2);
+  if (policy.forwardClientHeaders && stamp.session !== null && own.names.has(stamp.session))
+    list.splice(list.indexOf(stamp.session), 2);
   if (client.contentType !== null && !own.names.has('content-type'))
     list.push('content-type', client.contentType);
   if (client.accept !== null && !own.names.has('accept')) list.push('accept', client.accept);
@@ -62,12 +75,21 @@ export function upstreamHeaders(
     for (const i of client.forwardable) {
       const name = rules.classOf(client.raw[i] as string).name;
       const value = client.raw[i + 1] as string;
-      if (!own.names.has(name) && !carriesCredential(value, client.credentials)) list.push(name, value);
+      if (!own.names.has(name) && !stamps(stamp, name) && !carriesCredential(value, client.credentials))
+        list.push(name, value);
     }
-    list.push(session.name, session.id);
+    for (let i = 0; i < stamp.headers.length; i += 2) {
+      const name = stamp.headers[i] as string;
+      if (name === stamp.session || !own.names.has(name)) list.push(name, stamp.headers[i + 1] as string);
+    }
   }
-  if (decide !== undefined) explain(rules, client, policy, own, session, decide);
+  if (decide !== undefined) explain(rules, client, policy, own, stamp, decide);
   return list;
+}
+
+function stamps(stamp: Stamp, name: string): boolean {
+  for (let i = 0; i < stamp.headers.length; i += 2) if (stamp.headers[i] === name) return true;
+  return false;
 }
 
 /** A key that a client copied into a header of another name is still a key. */
@@ -83,11 +105,11 @@ function explain(
   client: RequestHeaders,
   policy: HeaderPolicy,
   own: RouteHeaders,
-  session: { readonly name: string },
+  stamp: Stamp,
   decide: (decision: HeaderDecision) => void,
 ): void {
   for (const name of own.names) {
-    if (name === session.name && policy.forwardClientHeaders) continue;
+    if (name === stamp.session && policy.forwardClientHeaders) continue;
     if (name === 'authorization' && policy.apiKey !== null)
       decide({ name, action: 'set', rule: "the entry's api_key" });
     else if (name === 'user-agent') decide({ name, action: 'set', rule: 'names this proxy' });
@@ -101,12 +123,16 @@ function explain(
     if (name === 'content-type' || name === 'accept') {
       if (!own.names.has(name))
         decide({ name, action: 'forwarded', rule: 'describes the body or the answer' });
-    } else if (name === session.name) {
+    } else if (stamps(stamp, name) || name === stamp.session) {
       const on = policy.forwardClientHeaders;
       decide({
         name,
         action: on ? 'replaced' : 'dropped',
-        rule: on ? 'reserved: stamped below' : 'forwarding is off',
+        rule: !on
+          ? 'forwarding is off'
+          : name === stamp.session
+            ? 'reserved: stamped below'
+            : 'written anew for the gateway',
       });
     } else if (!header.forward) decide({ name, action: 'dropped', rule: header.rule });
     else if (!forwardable.has(i)) decide({ name, action: 'dropped', rule: 'listed in Connection' });
@@ -117,6 +143,8 @@ function explain(
       decide({ name, action: 'dropped', rule: 'its value holds the key of the caller' });
     else decide({ name, action: 'forwarded', rule: header.rule });
   }
-  if (policy.forwardClientHeaders)
-    decide({ name: session.name, action: 'stamped', rule: 'session id of the request' });
+  for (const { name, sent, why } of stamp.tellings) {
+    if (!sent) decide({ name, action: 'dropped', rule: why });
+    else if (name === stamp.session || !own.names.has(name)) decide({ name, action: 'stamped', rule: why });
+  }
 }

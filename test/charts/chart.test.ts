@@ -226,7 +226,7 @@ t.test('the values of the replaced chart are taken as they are', { skip: NO_HELM
     kind: 'proxy',
     upstreamModel: 'claude-sonnet-4-5-20250929',
     weight: 100_000,
-    prices: { input: 3_000_000 },
+    prices: { tokens: { input: { base: 3_000_000_000_000n } } },
   });
   t.same(
     first?.staticHeaders.map(([name, value]) => [name, value.reveal()]).sort(),

@@ -19,6 +19,10 @@ model_list:
     litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", extra_headers: { authorization: Basic b3BlcmF0b3I= } }
   - model_name: "wild/*"
     litellm_params: { model: "openai/acme/*", api_base: "${demo.url}/compat/v1", api_key: sk-upstream-secret }
+  - model_name: bifrost
+    litellm_params:
+      { model: openai/acme/demo, api_base: "${demo.url}/compat/v1", gateway: bifrost, extra_headers: { X-BF-Dim-Run: operator } }
+    model_info: { tags: ["team:blue"] }
 general_settings:
   master_key: ${KEY}
   forward_client_headers_to_llm_api: true
@@ -48,6 +52,15 @@ const CASES: readonly (readonly [title: string, model: string, more: object])[] 
     'a proxy-type entry, streamed, with an end user',
     'proxy',
     { stream: true, user: 'u1', metadata: { tags: ['a'] } },
+  ],
+  [
+    'a gateway with headers of its own',
+    'bifrost',
+    {
+      user: 'u1',
+      tags: ['b', 'not\u007fprintable'],
+      metadata: { spend_logs_metadata: { run: 7, job: 'x' } },
+    },
   ],
   [
     'a compat-type entry with control members',
@@ -138,7 +151,9 @@ for (const [title, model, more] of CASES) {
     }
     const masked = sent
       .map((line) => line.replace(/^authorization: Bearer .*/, 'authorization: Bearer [secret]'))
-      .map((line) => line.replace(/^(x-team): red/, '$1: [secret]'))
+      .map((line) =>
+        line.replace(/^(x-team: red|x-bf-dim-run: operator)/, (line) => `${line.split(':')[0]}: [secret]`),
+      )
       .map((line) => line.replace(/^authorization: Basic .*/, 'authorization: Bearer [secret]'));
     t.same([...told.sent].sort(), masked.sort());
     t.equal(told.first, `${seen.method} ${rig.demo.url}${seen.path}`);

@@ -15,14 +15,21 @@ t.test('every name of the registry can be looked up and is priced', async (t) =>
   for (const { name, provider } of registry()) {
     const known = catalogue.lookUp(`${provider}/${name}`);
     t.ok(known?.prices, `${provider}/${name}`);
-    for (const rate of Object.values(known?.prices ?? {})) t.ok(rate === null || Number.isSafeInteger(rate));
+    for (const rate of Object.values(known?.prices?.tokens ?? {})) t.ok((rate.base ?? -1n) >= 0n);
   }
 });
 
 t.test('a model is found verbatim, and behind one or more provider segments', async (t) => {
   const catalogue = new Catalogue();
   const plain = catalogue.lookUp('gpt-4o');
-  t.match(plain?.prices, { input: 2_500_000, output: 10_000_000, cacheRead: 1_250_000, perRequest: null });
+  t.match(plain?.prices, {
+    tokens: {
+      input: { base: 2_500_000_000_000n, above: [] },
+      output: { base: 10_000_000_000_000n },
+      cacheRead: { base: 1_250_000_000_000n },
+    },
+    units: {},
+  });
   t.same(catalogue.lookUp('openai/gpt-4o'), plain);
   t.same(catalogue.lookUp('team/openai/gpt-4o'), plain);
   t.equal(catalogue.lookUp('gpt-4o'), plain, 'a second question costs nothing');
@@ -33,8 +40,16 @@ t.test('a model is found verbatim, and behind one or more provider segments', as
   });
 });
 
-t.test('a tiered price is its base rate', async (t) => {
-  t.match(new Catalogue().lookUp('claude-sonnet-4-5')?.prices, { input: 3_000_000, cacheWrite: 3_750_000 });
+t.test('tiers, cache lifetimes and web searches are part of the table', async (t) => {
+  t.match(new Catalogue().lookUp('claude-sonnet-4-5')?.prices, {
+    version: /^[0-9a-f]{12}$/,
+    tokens: {
+      input: { base: 3_000_000_000_000n, above: [{ promptTokens: 200_000, price: 6_000_000_000_000n }] },
+      cacheWrite: { base: 3_750_000_000_000n },
+      cacheWrite1h: { base: 6_000_000_000_000n },
+    },
+    units: { searches: 10_000_000_000_000_000n },
+  });
 });
 
 t.test('an unknown model is null, never a guess', async (t) => {

@@ -238,14 +238,12 @@ t.test(
       ['    model_info: {input_cost_per_token: 1, input_cost_per_request: 0.002, base_model: gpt-4o}'],
     );
     const route = only(load(t, text));
-    t.strictSame(route.prices, {
-      input: 3_000_000,
-      output: 15_000_000,
-      cacheRead: null,
-      cacheWrite: null,
-      perRequest: 2_000_000_000,
+    t.match(route.prices, {
+      version: /^[0-9a-f]{12}$/,
+      tokens: { input: { base: 3_000_000_000_000n }, output: { base: 15_000_000_000_000n } },
+      units: { requests: 2_000_000_000_000_000n },
     });
-    t.equal(route.cataloguePrices?.input, 2_500_000);
+    t.equal(route.cataloguePrices?.tokens.input?.base, 2_500_000_000_000n);
     t.match(route.info, { key: 'gpt-4o', input_cost_per_token: 3e-6, max_input_tokens: 128_000 });
     t.equal(only(load(t, entry())).prices, null);
   },

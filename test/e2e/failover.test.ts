@@ -82,6 +82,13 @@ ${entry('first', 'demo-500')}${entry('second', 'demo-503')}${entry('third', 'dem
 ${entry('small', 'demo-context')}${entry('large', 'demo')}
   - { model_name: mixed, litellm_params: { model: litellm_proxy/demo-500, api_base: "${demo.url}", order: 1 } }
   - { model_name: mixed, litellm_params: { model: openai/acme/demo-second, api_base: "${demo.url}/compat/v1", order: 2 } }
+${entry('uncounted', 'demo-no-usage-no-cost')}
+  - model_name: moved
+    litellm_params: { model: litellm_proxy/paid-500, api_base: "${odd}", order: 1 }
+    model_info: { team_id: red, tags: [first] }
+  - model_name: moved
+    litellm_params: { model: litellm_proxy/demo-no-usage-no-cost, api_base: "${demo.url}", input_cost_per_token: 1e-6, output_cost_per_token: 1e-6, order: 2 }
+    model_info: { team_id: blue, tags: [second] }
 general_settings: { master_key: ${KEY} }
 router_settings:
   disable_cooldowns: true
@@ -242,6 +249,26 @@ t.test('what a replaced attempt cost is part of what the request cost', async (t
   t.equal(unknown['cost_reason'], 'of 1 replaced attempt the cost is not known');
   const refused = await rowOf(rig, await chat(rig, 'unreachable'));
   t.match(refused, { cost_reason: '', attempt_log: [{ spend: 0 }, {}] }, 'nothing was asked of it');
+});
+
+t.test('the attempt that served is counted, priced and attributed by its own entry', async (t) => {
+  // Large enough that the memory of the first body is used again for the next one.
+  const messages = [{ role: 'user', content: 'The quick brown fox jumps over the lazy dog. '.repeat(4_000) }];
+  const rows: Row[] = [];
+  for (const model of ['uncounted', 'moved', 'uncounted', 'moved']) {
+    const answer = await send(rig.url, 'POST', '/v1/chat/completions', { model, messages });
+    t.equal(answer.status, 200, answer.text);
+    rows.push(await rowOf(rig, answer));
+  }
+  const [one, moved, ...others] = rows as [Row, Row, ...Row[]];
+  t.match(one, { usage_source: 'estimate', estimated_by: 'o200k_base', attempts: 1 });
+  t.ok(Number(one['prompt_tokens']) > 36_000, String(one['prompt_tokens']));
+  for (const row of [moved, ...others]) t.equal(row['prompt_tokens'], one['prompt_tokens']);
+  t.match(moved, { usage_source: 'estimate', attempts: 2, team_id: 'blue', request_tags: ['second'] });
+  const spends = (moved['attempt_log'] as Row[]).map(({ spend }) => spend);
+  t.same(spends, [0.25, one['spend']]);
+  t.equal(moved['spend'], Number((0.25 + Number(one['spend'])).toFixed(12)));
+  t.equal((moved['cost_by_source'] as Row)['entry'], one['spend'], 'the sources speak of the answer alone');
 });
 
 t.test('a large body reaches the second upstream as the client sent it, shaped for that one', async (t) => {

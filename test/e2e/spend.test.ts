@@ -245,8 +245,8 @@ general_settings: { master_key: ${KEY} }
     );
     t.match((await rowOf('no-usage', more)).row, {
       spend: null,
-      cost_reason: 'the upstream sent no usage',
-      usage_source: 'none',
+      cost_reason: 'no output price is known for model demo-no-usage-no-cost',
+      usage_source: 'estimate',
     });
     t.match((await rowOf('flat', more)).row, known('entry', 0.25));
     t.match((await rowOf('free', more)).row, known('entry', 0));

@@ -15,6 +15,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ['proxy/wire'],
   ['proxy/record'],
   ['proxy/routing'],
+  ['proxy/estimate'],
   ['proxy/observe', 'proxy/store'],
   ['proxy/ledger'],
   ['proxy/http'],
@@ -45,7 +46,11 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['proxy/observe'],
   'node:sqlite': ['proxy/store'],
   pg: ['proxy/store'],
+  'gpt-tokenizer': ['proxy/estimate'],
 };
+
+/** As long as the schema has keys. */
+const GENERATED = 'config/gateway-file.ts';
 
 function filesBelow(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
@@ -145,8 +150,9 @@ t.test('a third-party package is imported by its owner only', (t) => {
 });
 
 t.test('no file is longer than 400 lines', (t) => {
-  const written = [...TEXT].filter(([file]) => file !== 'config/gateway-file.ts'); // that one is generated
-  const long = written.filter(([, text]) => text.split('\n').length > 400).map(([file]) => file);
+  const long = [...TEXT]
+    .filter(([file, text]) => file !== GENERATED && text.split('\n').length > 400)
+    .map(([file]) => file);
   t.same(long, []);
   t.end();
 });

@@ -9,6 +9,7 @@ import { formatIssue } from '../../config/issue.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../../proxy/base/clock.ts';
 import { CallIds } from '../../proxy/base/ids.ts';
+import { Estimator } from '../../proxy/estimate/estimator.ts';
 import type { Incoming } from '../../proxy/http/incoming.ts';
 import { Listener } from '../../proxy/http/listener.ts';
 import type { Reply } from '../../proxy/http/reply.ts';
@@ -44,7 +45,9 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     clock: systemClock,
   });
   const pools = new Pools(systemClock.mono);
+  const estimator = new Estimator();
   t.teardown(async () => {
+    await estimator.close();
     await ledger.close(1_000);
     pools.destroy();
   });
@@ -65,6 +68,7 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     entries: new EntryStates(),
     budget: new RetryBudget(),
     pools,
+    estimator,
     catalogue: new Catalogue(),
     random,
   };
@@ -97,7 +101,7 @@ export async function exchangeOf(
 ): Promise<{ x: Exchange; leave(): void }> {
   const { promise, resolve } = Promise.withResolvers<Exchange>();
   const take = (req: Incoming, res: Reply): void => resolve(openExchange(req, res, live));
-  const served = { request: take, refusal: () => '', settled: () => undefined };
+  const served = { request: take, refusal: () => '', settled: () => undefined, failed: () => undefined };
   const listener = new Listener(served, systemClock.mono);
   const { port } = await listener.listen({ host: '127.0.0.1', port: 0 });
   const { method = 'POST', path = '/v1/chat/completions', headers = {}, body = '' } = sent;

@@ -68,7 +68,7 @@ t.test(
       '1',
     );
     const route = metrics.forModel('smart');
-    const tokens = { prompt: 10, completion: 5, total: 15, cacheRead: 4, cacheWrite: null, reasoning: null };
+    const tokens = { ...NO_TOKENS, prompt: 10, completion: 5, total: 15, cacheRead: 4 };
     const times = { startMs: 1_000, firstByteMs: 1_500, endMs: 3_000 };
     const priced = {
       ...times,
@@ -78,7 +78,7 @@ t.test(
       spendPico: 1_250_000_000,
     } as const;
     route.observe(record(priced), 2);
-    route.observe(record({ ...priced, spendPico: null }), -1);
+    route.observe(record({ ...priced, spendPico: null, usageSource: 'estimate' }), -1);
     const nothing = { firstByteMs: null, tokens: NO_TOKENS, spendPico: null };
     route.observe(record({ ...times, ...nothing, status: 'failure', endReason: 'timeout' }), -1);
     const lines = await linesOf(metrics);
@@ -98,6 +98,9 @@ t.test(
     has('throughline_tokens_total{model="smart",kind="cache_read"} 8');
     has('throughline_spend_usd_total{model="smart"} 0.00125');
     has('throughline_unpriced_total{model="smart"} 1');
+    has('throughline_usage_estimated_total{model="smart"} 1');
+    has('throughline_cost_differs_total{model="smart",source="catalogue"} 1');
+    has('throughline_cost_difference_usd_total{model="smart",source="catalogue"} 0.00025');
   },
 );
 

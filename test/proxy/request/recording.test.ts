@@ -5,6 +5,7 @@ import { Fault } from '../../../proxy/errors/fault.ts';
 import type { SpendRecord } from '../../../proxy/record/record.ts';
 import { BY_ID, ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoints.ts';
 import { unidentified } from '../../../proxy/request/identity.ts';
+import { NO_MEASURES } from '../../../proxy/request/measures.ts';
 import { beginOf, settleFault, settleOf } from '../../../proxy/request/recording.ts';
 import type { Outcome } from '../../../proxy/upstream/relay.ts';
 import { NOTHING_READ } from '../../../proxy/upstream/tap.ts';
@@ -57,7 +58,13 @@ async function recorder(t: Test): Promise<Recorder> {
     });
   return {
     settled: (outcome, model = 'm', endpoint = CHAT) =>
-      settleOf(x, begin(model), endpoint, firstOf(live, model), { ...OUTCOME, ...outcome }),
+      settleOf(x, begin(model), {
+        endpoint,
+        picked: firstOf(live, model),
+        outcome: { ...OUTCOME, ...outcome },
+        measures: NO_MEASURES,
+        estimate: null,
+      }),
     faulted: (code, reached) => settleFault(x, begin(reached ? 'm' : ''), new Fault(code, 'text'), reached),
   };
 }

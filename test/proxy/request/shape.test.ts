@@ -2,6 +2,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { readAsk } from '../../../proxy/request/ask.ts';
 import { ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoints.ts';
+import { unidentified } from '../../../proxy/request/identity.ts';
 import { shape, shapeById, type BodyChange } from '../../../proxy/request/shape.ts';
 import type { Call } from '../../../proxy/upstream/relay.ts';
 import { exchangeOf, firstOf, houseOf, liveOf } from '../../support/house.ts';
@@ -61,9 +62,12 @@ t.test('path, clocks and flags follow the entry and the ask', async (t) => {
     path: '/sub/v1/chat/completions',
     method: 'POST',
     firstByteMs: 7_000,
-    stripUsage: false,
+    observation: { stripUsage: false },
   });
-  t.match((await of('{"model":"m","stream":true}')).call, { firstByteMs: 3_000, stripUsage: true });
+  t.match((await of('{"model":"m","stream":true}')).call, {
+    firstByteMs: 3_000,
+    observation: { stripUsage: true },
+  });
   t.equal((await of('{"model":"compat"}', { path: 'embeddings' })).call.path, '/v1/embeddings');
   t.equal(
     (await of('{"model":"m"}', { query: '?api-version=1&x=%20' })).call.path,
@@ -104,11 +108,11 @@ t.test('streams that would come without usage ask for it; those that ask are lef
   });
   const kept = await of('{"model":"same","stream":true,"stream_options":{"include_obfuscation":false}}');
   t.strictSame(JSON.parse(kept.body).stream_options, { include_obfuscation: false, include_usage: true });
-  t.ok(kept.call.stripUsage);
+  t.ok(kept.call.observation.stripUsage);
   const own = '{"model":"same","stream":true,"stream_options":{"include_usage":true}}';
-  t.match(await of(own), { body: own, changes: [], call: { stripUsage: false } });
+  t.match(await of(own), { body: own, changes: [], call: { observation: { stripUsage: false } } });
   const off = '{"model":"same","stream":true,"stream_options":{"include_usage":false}}';
-  t.match(await of(off), { call: { stripUsage: true }, body: /"include_usage":true/ });
+  t.match(await of(off), { call: { observation: { stripUsage: true } }, body: /"include_usage":true/ });
   for (const path of ['responses', 'messages']) {
     t.same(
       (await of('{"model":"same","stream":true}', { path })).changes,
@@ -120,9 +124,15 @@ t.test('streams that would come without usage ask for it; those that ask are lef
 
 t.test('always_include_stream_usage hands usage on, or never asks for it', async (t) => {
   const on = await shaper(t, 'general_settings: { always_include_stream_usage: true }');
-  t.match(await on('{"model":"same","stream":true}'), { call: { stripUsage: false }, body: /include_usage/ });
+  t.match(await on('{"model":"same","stream":true}'), {
+    call: { observation: { stripUsage: false } },
+    body: /include_usage/,
+  });
   const off = await shaper(t, 'general_settings: { always_include_stream_usage: false }');
-  t.match(await off('{"model":"same","stream":true}'), { call: { stripUsage: false }, changes: [] });
+  t.match(await off('{"model":"same","stream":true}'), {
+    call: { observation: { stripUsage: false } },
+    changes: [],
+  });
 });
 
 t.test(
@@ -142,11 +152,12 @@ t.test('a body without a type goes upstream with one; a call by id has its id in
   const live = liveOf(t, MODELS, await houseOf(t));
   const { x } = await exchangeOf(t, live, { path: '/v1/responses/a?include=x' });
   const endpoint = ENDPOINTS.find((one) => one.path === 'responses') as Endpoint;
-  const post = shapeById(x, endpoint, firstOf(live, 'compat'), 'POST', 'responses/a/cancel', 's');
+  const nobody = unidentified(x.headers, 'litellm');
+  const post = shapeById(x, endpoint, firstOf(live, 'compat'), 'POST', 'responses/a/cancel', nobody);
   t.match(post, { method: 'POST', path: '/v1/responses/a/cancel?include=x' });
   t.equal(String(post.body), '{}');
   t.equal(post.headers[post.headers.indexOf('content-type') + 1], 'application/json');
-  const get = shapeById(x, endpoint, firstOf(live, 'compat'), 'GET', 'responses/a', 's');
+  const get = shapeById(x, endpoint, firstOf(live, 'compat'), 'GET', 'responses/a', nobody);
   t.match(get, { method: 'GET', body: null });
   t.notOk(get.headers.includes('content-type'));
 });

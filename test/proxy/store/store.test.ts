@@ -8,6 +8,7 @@ import { settleLine } from '../../../proxy/record/line.ts';
 import type { SpendRecord } from '../../../proxy/record/record.ts';
 import { segmentPath } from '../../../proxy/store/segments.ts';
 import type { Activity, Facet, SpendFilter } from '../../../proxy/store/store.ts';
+import { NO_TOKENS } from '../../../proxy/wire/usage.ts';
 import { anyPostgres } from '../../support/postgres.ts';
 import { beginOf, settleOf } from '../record/fixture/records.ts';
 import { NEWEST, postgresBench, sqliteBench, type Bench } from './fixture/benches.ts';
@@ -29,7 +30,21 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
     const full = settleOf(beginOf('id-1', { warnings: ['doubtful'], clientCallId: 'theirs' }), {
       errorCode: 'x',
       errorSource: 'client',
-      tokens: { prompt: 1, completion: 2, total: 3, cacheRead: 4, cacheWrite: 5, reasoning: 6 },
+      tokens: {
+        prompt: 1,
+        completion: 2,
+        total: 3,
+        cacheRead: 4,
+        cacheWrite: 5,
+        reasoning: 6,
+        cacheWrite1h: 7,
+        inputAudio: 8,
+        outputAudio: 9,
+        inputImage: 10,
+        outputImage: 11,
+      },
+      estimatedBy: 'o200k_base',
+      usageSource: 'estimate',
     });
     const { tags: _tags, ...withoutTags } = settleOf(beginOf('id-2', { startMs: full.startMs - 1 }));
     const end = bench.append(full, {
@@ -95,9 +110,11 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
     const bench = benchOf(t);
     const store = bench.open();
     const start = 1_760_000_000_000;
-    const one = settleOf(beginOf('id-1'));
+    const nobody = { teamId: null, userId: null };
+    const one = settleOf(beginOf('id-1', nobody));
     const two = settleOf(
       beginOf('id-2', {
+        ...nobody,
         startMs: start + 10,
         apiKeyHash: 'b'.repeat(64),
         sessionId: 'plain session',
@@ -314,7 +331,7 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
           settleOf(beginOf(`id-${serial++}`, begin), {
             status,
             spendPico,
-            tokens: { prompt, completion, total, cacheRead: null, cacheWrite: null, reasoning: null },
+            tokens: { ...NO_TOKENS, prompt, completion, total },
           }),
         );
         const half = Math.floor(records.length / 2);

@@ -67,6 +67,22 @@ t.test('an upstream that hangs up, or speaks something else, is broken', async (
   t.match(other, { code: 'upstream_broken', message: /not an HTTP answer/ });
 });
 
+t.test(
+  'once the request was on its way, the upstream may have worked: it is broken, not unreachable',
+  async (t) => {
+    for (const code of ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']) {
+      const error = Object.assign(new Error(code), { code });
+      t.equal(failureOf(error, BASE, true).code, 'upstream_broken', code);
+      t.not(failureOf(error, BASE).code, 'upstream_broken', code);
+    }
+  },
+);
+
+t.test('what is thrown by the proxy itself is not said to be the upstream', async (t) => {
+  const bug = new TypeError('x is not a function');
+  t.match(failureOf(bug, BASE, true), { code: 'internal_error', source: 'proxy', cause: bug });
+});
+
 t.test('codes are found however deep they lie', async (t) => {
   const coded = (code: string): Error => Object.assign(new Error(code), { code });
   t.equal(failureOf(coded('ETIMEDOUT'), BASE).code, 'connect_timeout');

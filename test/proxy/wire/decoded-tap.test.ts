@@ -35,7 +35,14 @@ t.test('an answer in each coding is read through', async (t) => {
   for (const [encoding, compress] of CODINGS) {
     const [tap, inner] = await readThrough(encoding, compress(BODY));
     t.notOk(tap.failed, encoding);
-    t.strictSame(inner.end(), { usage: USAGE, id: 'x', model: 'm', errorType: null });
+    t.strictSame(inner.end(), {
+      usage: USAGE,
+      id: 'x',
+      model: 'm',
+      serviceTier: null,
+      duration: undefined,
+      errorType: null,
+    });
   }
 });
 

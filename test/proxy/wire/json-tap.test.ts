@@ -4,7 +4,14 @@ import t from 'tap';
 import { JsonTap, type JsonReading } from '../../../proxy/wire/json-tap.ts';
 import type { Family } from '../../../proxy/errors/body.ts';
 
-const NOTHING: JsonReading = { usage: null, id: null, model: null, errorType: null };
+const NOTHING: JsonReading = {
+  usage: null,
+  id: null,
+  model: null,
+  serviceTier: null,
+  duration: undefined,
+  errorType: null,
+};
 const USAGE = {
   prompt_tokens: 3,
   completion_tokens: 0,
@@ -23,7 +30,7 @@ t.test('usage, id and model of an answer are read exactly', (t) => {
   const message = { content: '"usage":{"prompt_tokens":99}', usage: { prompt_tokens: 98 } };
   const body = JSON.stringify({ id: 'chatcmpl-é', model: 'm', choices: [{ message }], usage: USAGE });
   for (const size of [1, 7, 100_000]) {
-    t.strictSame(read(body, size), { usage: USAGE, id: 'chatcmpl-é', model: 'm', errorType: null });
+    t.strictSame(read(body, size), { ...NOTHING, usage: USAGE, id: 'chatcmpl-é', model: 'm' });
   }
   t.strictSame(read(JSON.stringify({ usage: null, id: 7, model: '' })), NOTHING);
   t.end();
@@ -41,7 +48,7 @@ t.test('of an error its kind is read, never its message', (t) => {
 t.test('rerank answers count in meta', (t) => {
   const body =
     '{"id":"r","results":[],"meta":{"billed_units":{"search_units":1},"tokens":{"input_tokens":4}}}';
-  t.strictSame(read(body, 100, 'other').usage, { input_tokens: 4 });
+  t.strictSame(read(body, 100, 'other').usage, { search_units: 1, input_tokens: 4 });
   t.strictSame(read('{"meta":{"billed_units":{"search_units":1}}}', 100, 'other').usage, { search_units: 1 });
   t.equal(read(body).usage, null, 'in a chat answer meta means nothing');
   t.end();
@@ -71,12 +78,12 @@ t.test('of a large answer the usage is found at either end', (t) => {
   for (const size of [1, 1_000, 65_536, 200_000, 10_000_000]) {
     t.strictSame(
       read(last, size),
-      { usage: USAGE, id: 'e', model: null, errorType: null },
+      { ...NOTHING, usage: USAGE, id: 'e', model: null, errorType: null },
       `at the end, ${size}`,
     );
     t.strictSame(
       read(first, size),
-      { usage: USAGE, id: 'e', model: 'emb', errorType: null },
+      { ...NOTHING, usage: USAGE, id: 'e', model: 'emb', errorType: null },
       `at the start, ${size}`,
     );
   }

@@ -7,7 +7,7 @@ const OURS = new Set(['x-litellm-call-id', 'x-litellm-response-cost', 'x-litellm
 const read = (...raw: string[]): ReturnType<typeof readResponseHead> =>
   readResponseHead(
     raw.map((text) => Buffer.from(text, 'latin1')),
-    'x-litellm-',
+    { cost: ['x-litellm-response-cost'], callId: ['x-litellm-call-id', 'x-request-id'] },
     OURS,
   );
 

@@ -8,6 +8,11 @@ import { routeHeaders, upstreamHeaders, type HeaderDecision } from '../../../pro
 import { snapshotOf } from '../../support/house.ts';
 
 const SESSION = { name: 'x-litellm-session-id', id: 'the-session' };
+const STAMP = {
+  session: SESSION.name,
+  headers: [SESSION.name, SESSION.id],
+  tellings: [{ name: SESSION.name, sent: true, why: 'session' }],
+};
 
 interface Case {
   readonly headers: string[];
@@ -26,9 +31,9 @@ general_settings: { forward_client_headers_to_llm_api: ${forward} }
   );
   const route = snapshot.routes[0] as Route;
   const rules = new HeaderRules(snapshot.dialect, snapshot.headers);
-  const own = routeHeaders(route, snapshot.dialect.sessionHeader, 'throughline/test');
+  const own = routeHeaders(route, 'throughline/test');
   const decisions: HeaderDecision[] = [];
-  const headers = upstreamHeaders(rules, readHeaders(rules, client), route, own, SESSION, (one) =>
+  const headers = upstreamHeaders(rules, readHeaders(rules, client), route, own, STAMP, (one) =>
     decisions.push(one),
   );
   return { headers, decisions };
@@ -151,7 +156,7 @@ general_settings: { forward_client_headers_to_llm_api: true }
   );
   const route = snapshot.routes[0] as Route;
   const rules = new HeaderRules(snapshot.dialect, snapshot.headers);
-  const own = routeHeaders(route, snapshot.dialect.sessionHeader, 'throughline/test');
+  const own = routeHeaders(route, 'throughline/test');
   const key = 'sk-caller-0123456789';
   const credential = fc
     .constantFrom(
@@ -185,7 +190,7 @@ general_settings: { forward_client_headers_to_llm_api: true }
       fc.nat(12),
       (pairs, one, at) => {
         const raw = pairs.toSpliced(at, 0, one).flat();
-        const headers = upstreamHeaders(rules, readHeaders(rules, raw), route, own, SESSION);
+        const headers = upstreamHeaders(rules, readHeaders(rules, raw), route, own, STAMP);
         const names = headers.filter((_, i) => i % 2 === 0);
         return (
           !headers.some((text) => text.includes(key)) &&

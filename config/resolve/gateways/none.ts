@@ -1,0 +1,5 @@
+// The off switch: the upstream is told nothing of whose call it is, not even the session.
+import type { GatewayMaker } from './gateway.ts';
+import { plain } from './plain.ts';
+
+export const none: GatewayMaker = (dialect) => ({ ...plain(dialect), name: 'none', session: null });

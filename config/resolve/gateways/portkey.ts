@@ -1,0 +1,14 @@
+// Portkey: a trace groups the calls of a conversation, one JSON object holds the rest; `_user` is the member that its
+// reports know (portkey.ai/docs/product/observability/metadata). It states no cost.
+import type { GatewayMaker } from './gateway.ts';
+
+export const portkey: GatewayMaker = () => ({
+  name: 'portkey',
+  session: 'x-portkey-trace-id',
+  user: null,
+  tags: { as: 'json', name: 'x-portkey-metadata' },
+  metadata: { as: 'json', name: 'x-portkey-metadata', userMember: '_user' },
+  cost: [],
+  callId: ['x-request-id', 'x-portkey-trace-id'],
+  costInUsage: false,
+});

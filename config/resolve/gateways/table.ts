@@ -1,0 +1,26 @@
+// The gateway dialects there are, and which one holds for an entry that names none. A new one is a file beside this
+// one, a line here and its name in the schema.
+import type { Dialect } from '../../dialect.ts';
+import type { EntryParams } from '../../gateway-file.ts';
+import type { KindName } from '../../snapshot.ts';
+import { bifrost } from './bifrost.ts';
+import type { Gateway, GatewayMaker } from './gateway.ts';
+import { litellm } from './litellm.ts';
+import { none } from './none.ts';
+import { plain } from './plain.ts';
+import { portkey } from './portkey.ts';
+
+export type GatewayName = NonNullable<EntryParams['gateway']>;
+
+const MAKERS: Readonly<Record<GatewayName, GatewayMaker>> = Object.freeze({
+  litellm,
+  bifrost,
+  portkey,
+  plain,
+  none,
+});
+
+/** The dialect an entry names, else that of its kind. */
+export function gatewayOf(named: GatewayName | undefined, kind: KindName, dialect: Dialect): Gateway {
+  return MAKERS[named ?? (kind === 'proxy' ? 'litellm' : 'plain')](dialect);
+}

@@ -1,0 +1,118 @@
+// From what an answer says of its usage to what it is charged for: counts, units, tier, the upstream's own figure. Pure.
+// Used once when a request ends, and for the cost in a stream's usage, so the two agree.
+import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
+import type { Estimate } from '../estimate/estimator.ts';
+import { picoDollars, usd, type PriceSources } from '../record/cost.ts';
+import type { SpendRecord } from '../record/record.ts';
+import { priceOf } from '../record/reprice.ts';
+import type { Outcome } from '../upstream/relay.ts';
+import { asObject, identifierIn } from '../wire/edges.ts';
+import type { PriceUsage } from '../wire/sse.ts';
+import { cleanObject } from '../wire/text.ts';
+import { isSeconds, readTokens, readUnits, type Tokens, type Units } from '../wire/usage.ts';
+import type { Endpoint } from './endpoints.ts';
+import type { Exchange } from './exchange.ts';
+import type { Measures } from './measures.ts';
+import type { Picked } from './pick.ts';
+
+/** The part of a record that tells what was used. */
+export type Used = Pick<
+  SpendRecord,
+  'usage' | 'usageSource' | 'tokens' | 'estimatedBy' | 'units' | 'serviceTier' | 'warnings'
+>;
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Ten times the largest that was seen; rows stay small whatever an upstream sends. */
+const USAGE_CHARS = 8_192;
+
+/** What an answer used. @param estimate counts of what the upstream did not state */
+export function usedBy(
+  endpoint: Endpoint,
+  measures: Measures,
+  outcome: Outcome,
+  estimate: Estimate | null,
+): Used {
+  const { reading } = outcome;
+  const sent = endpoint.retells ? null : reading.usage;
+  const usage = sent === null ? null : cleanObject(sent, USAGE_CHARS);
+  const { tokens: stated, doubts } = readTokens(sent);
+  const warnings =
+    sent !== null && usage === null
+      ? [...doubts, `usage: longer than ${USAGE_CHARS} characters; its counts were read, it was not stored`]
+      : doubts;
+  const tokens = imageTokens(endpoint, stated);
+  return {
+    usage,
+    usageSource: estimate !== null ? 'estimate' : sent !== null ? 'upstream' : 'none',
+    tokens: estimate === null ? tokens : withEstimate(tokens, estimate),
+    estimatedBy: estimate?.by ?? null,
+    units: unitsOf(measures, outcome, sent, tokens),
+    serviceTier: tierOf(reading.serviceTier, sent) ?? measures.serviceTier,
+    warnings,
+  };
+}
+
+/** What an image endpoint writes are image tokens, also where the upstream gives no details. */
+function imageTokens(endpoint: Endpoint, tokens: Tokens): Tokens {
+  const unsaid = endpoint.pricedBy === 'images' && tokens.outputImage === null;
+  return unsaid && tokens.completion !== null ? { ...tokens, outputImage: tokens.completion } : tokens;
+}
+
+/** What the upstream stated stands; of an output that it had only begun to count, the larger figure. */
+function withEstimate(stated: Tokens, estimate: Estimate): Tokens {
+  const prompt = stated.prompt ?? estimate.prompt;
+  const completion = Math.max(stated.completion ?? 0, estimate.completion);
+  return { ...stated, prompt, completion, total: prompt + completion };
+}
+
+function unitsOf(measures: Measures, outcome: Outcome, usage: Json | null, tokens: Tokens): Units | null {
+  const { duration } = outcome.reading;
+  const units: Units = {
+    ...(outcome.end === 'complete' ? measures.units : {}),
+    // A transcript that is billed by tokens states its duration too.
+    ...(isSeconds(duration) && tokens.prompt === null ? { milliseconds: Math.round(duration * 1000) } : {}),
+    ...readUnits(usage),
+  };
+  return Object.keys(units).length === 0 ? null : units;
+}
+
+/** Messages state it within their usage. */
+function tierOf(stated: string | null, usage: Json | null): string | null {
+  return stated ?? identifierIn(usage, 'service_tier');
+}
+
+/** Pico-dollars that the upstream states in its cost header, else in its usage; null = none. */
+export function statedPico(gateway: Gateway, header: string | null, usage: Json | null): number | null {
+  const stated = header === null ? null : picoDollars(header);
+  if (stated !== null || !gateway.costInUsage) return stated;
+  const cost = asObject(usage?.['cost'])?.['total_cost'] ?? usage?.['cost'];
+  return typeof cost === 'number' ? picoDollars(String(cost)) : null;
+}
+
+/** The price tables that hold for a call. */
+export function pricesFor(x: Exchange, { target: { route }, upstreamModel }: Picked): PriceSources {
+  const catalogue = route.group.includes('*')
+    ? (x.live.house.catalogue.lookUp(upstreamModel)?.prices ?? null)
+    : route.cataloguePrices;
+  return { entry: route.prices, catalogue };
+}
+
+/** Prices the usage of a stream while it passes. */
+export function usagePricer(x: Exchange, picked: Picked, measures: Measures): PriceUsage {
+  return (usage, serviceTier) => {
+    const units = readUnits(usage);
+    const used = {
+      endReason: 'complete',
+      model: picked.upstreamModel,
+      usage,
+      usageSource: 'upstream',
+      tokens: readTokens(usage).tokens,
+      units: Object.keys(units).length === 0 ? null : units,
+      serviceTier: tierOf(serviceTier, usage) ?? measures.serviceTier,
+    } as const;
+    const stated = statedPico(picked.target.route.gateway, null, usage);
+    const { spendPico } = priceOf(used, stated, pricesFor(x, picked));
+    return spendPico === null ? null : usd(spendPico);
+  };
+}

@@ -1,0 +1,52 @@
+// What a request tells about its own price: how many images or characters, which service tier. Pure; read beside the
+// members that the proxy acts on, and only of the endpoints that are priced by them.
+import type { Units } from '../wire/usage.ts';
+import { peek, readString, type Wanted } from '../wire/peek.ts';
+import type { Endpoint } from './endpoints.ts';
+
+/** What will be charged beside the tokens of the answer. */
+export interface Measures {
+  readonly units: Units;
+  /** The tier that was asked for; the answer's own statement wins. */
+  readonly serviceTier: string | null;
+}
+
+export const NO_MEASURES: Measures = Object.freeze({ units: Object.freeze({}), serviceTier: null });
+
+const MOST_IMAGES = 1_000;
+/** Only speech is priced by its text: the general scan does not mark texts of any length. */
+const INPUT: Wanted = { names: new Set(['input']), prefixes: [] };
+const DEEPEST = 512;
+const TIER = /^[a-z_]{1,32}$/;
+
+/**
+ * @param members the marked members of the body, `n` and `service_tier` among them
+ * @param json the body; null when it is a form
+ */
+export function measuresOf(
+  endpoint: Endpoint,
+  members: ReadonlyMap<string, unknown>,
+  json: Buffer | null,
+): Measures {
+  const tier = members.get('service_tier');
+  return {
+    units: unitsOf(endpoint, members, json),
+    serviceTier: typeof tier === 'string' && TIER.test(tier) ? tier : null,
+  };
+}
+
+function unitsOf(endpoint: Endpoint, members: ReadonlyMap<string, unknown>, json: Buffer | null): Units {
+  switch (endpoint.pricedBy) {
+    case 'images': {
+      const images = Number(members.get('n') ?? 1);
+      return Number.isInteger(images) && images >= 1 && images <= MOST_IMAGES ? { images } : {};
+    }
+    case 'characters': {
+      const found = json === null ? undefined : peek(json, INPUT, DEEPEST).members[0];
+      const text = json === null || found === undefined ? undefined : readString(json, found);
+      return text === undefined ? {} : { characters: Array.from(text).length }; // characters, not UTF-16 units
+    }
+    default:
+      return {};
+  }
+}

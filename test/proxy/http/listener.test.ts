@@ -1,0 +1,159 @@
+// A port's clocks, turned by hand, and its end: nobody waits for ever, and nothing that was answered is lost.
+import { once } from 'node:events';
+import t from 'tap';
+import { answer, Client, startPort } from './fixture/port.ts';
+
+const MIB = 1024 * 1024;
+const get = (target = '/'): string => `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`;
+
+t.test('a head that does not come is answered, an idle connection is closed without a word', async (t) => {
+  const port = await startPort(t, (_, reply) => answer(reply));
+  const idle = new Client(t, port).send(get());
+  await idle.until('ok');
+  const never = new Client(t, port).send('\r\n');
+  const slow = new Client(t, port).send('GET / HT');
+  await new Client(t, port).send(get()).until('ok');
+  port.clock.now = 30_001;
+  t.equal(await slow.closed, 'ended');
+  t.match(slow.text, /^HTTP\/1\.1 400 Refused[^]*timeout$/);
+  t.notOk(idle.socket.destroyed);
+  port.clock.now = 75_001;
+  t.equal(await idle.closed, 'ended');
+  t.equal(await never.closed, 'ended');
+  t.equal(never.text, '');
+  t.same(idle.statuses, [200]);
+});
+
+t.test('a head that drips in does not stretch its time', async (t) => {
+  const port = await startPort(t, (_, reply) => answer(reply));
+  const client = new Client(t, port).send('GET / HT');
+  await new Client(t, port).send(get()).until('ok');
+  port.clock.now = 29_000;
+  client.send('TP/1.1\r\nX');
+  await new Client(t, port).send(get()).until('ok');
+  port.clock.now = 30_001;
+  t.equal(await client.closed, 'ended');
+  t.match(client.text, /timeout$/);
+});
+
+t.test('a body that does not come in 300 s is refused; an answer may take longer', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const port = await startPort(t, async (incoming, reply) => {
+    try {
+      await incoming.read(100);
+    } catch (error) {
+      answer(reply, (error as { code: string }).code, 408);
+      return;
+    }
+    await gate.promise;
+    answer(reply, 'late');
+  });
+  const half = new Client(t, port).send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab');
+  const whole = new Client(t, port).send(get());
+  await new Promise<void>((resolve) => {
+    const look = (): void => (port.requests.length === 2 ? resolve() : void setImmediate(look));
+    look();
+  });
+  port.clock.now = 300_001;
+  t.equal(await half.closed, 'ended');
+  t.match(half.text, /^HTTP\/1\.1 408 [^]*connection: close\r\n\r\nbody_timeout$/);
+  gate.resolve();
+  await whole.until('late');
+  await port.quiet();
+});
+
+t.test('a refused body that never comes is not waited for', async (t) => {
+  const port = await startPort(t, (_, reply) => answer(reply, 'no', 400));
+  const client = new Client(t, port).send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab');
+  await client.until('no');
+  port.clock.now = 300_001;
+  await client.closed;
+  t.same(client.statuses, [400]);
+  await port.quiet();
+});
+
+t.test('a client that takes no byte of the end of its answer is let go after a minute', async (t) => {
+  const port = await startPort(t, (_, reply) => answer(reply, 'x'.repeat(40 * MIB)));
+  const client = new Client(t, port).send(get());
+  client.socket.pause();
+  await once(client.socket, 'connect');
+  await new Client(t, port).send(get()).until('x'.repeat(100));
+  let settled = false;
+  const quiet = port.quiet().then(() => (settled = true));
+  t.notOk(settled);
+  const turn = setInterval(() => (port.clock.now += 20_000), 250).unref();
+  t.teardown(() => clearInterval(turn));
+  await quiet;
+  client.socket.resume();
+  await client.closed;
+  t.ok(client.text.length < 40 * MIB);
+});
+
+t.test('a drain closes what is idle, lets what runs end, and cuts no answer short', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const port = await startPort(t, async (incoming, reply) => {
+    if (incoming.target === '/gate') await gate.promise;
+    answer(reply, incoming.target === '/large' ? 'x'.repeat(30 * MIB) : 'ok');
+  });
+  const idle = new Client(t, port).send(get());
+  await idle.until('ok');
+  const runs = new Client(t, port).send(get('/gate'));
+  const refused = new Client(t, port).send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab');
+  await refused.until('ok');
+  const large = new Client(t, port).send(get('/large'));
+  await large.until('\r\n\r\n');
+  large.socket.pause();
+  port.drain();
+  t.equal(await idle.closed, 'ended');
+  t.equal(await refused.closed, 'ended');
+  gate.resolve();
+  t.equal(await runs.closed, 'ended');
+  t.match(runs.text, /connection: close\r\n\r\nok$/);
+  large.socket.resume();
+  t.equal(await large.closed, 'ended');
+  t.equal(large.text.length - large.text.indexOf('\r\n\r\n') - 4, 30 * MIB);
+  await port.quiet();
+  const late = new Client(t, port);
+  t.equal(await late.closed, 'reset', 'nobody listens any more');
+});
+
+t.test('a request that is half here when the drain begins is served, and is the last', async (t) => {
+  const port = await startPort(t, (_, reply) => answer(reply));
+  const client = new Client(t, port).send('GET / HTTP/1.1\r\nHo');
+  await new Client(t, port).send(get()).until('ok');
+  port.drain();
+  client.send('st: a\r\n\r\n');
+  t.equal(await client.closed, 'ended');
+  t.match(client.text, /connection: close\r\n\r\nok$/);
+  await port.quiet();
+});
+
+t.test('a cut ends everything, and every exchange still settles', async (t) => {
+  let left = 0;
+  const port = await startPort(t, (incoming, reply) => {
+    reply.watcher = { onClose: () => (left += 1), onDrain: () => undefined, onInterrupt: () => undefined };
+    if (incoming.target === '/begun') {
+      reply.writeHead(200, []);
+      reply.write(Buffer.from('begun'));
+    }
+  });
+  const clients = ['/begun', '/begun', '/wait'].map((target) => new Client(t, port).send(get(target)));
+  await clients[0]?.until('begun');
+  await clients[1]?.until('begun');
+  await new Promise<void>((resolve) => {
+    const look = (): void => (port.requests.length === 3 ? resolve() : void setImmediate(look));
+    look();
+  });
+  port.listener.close();
+  await Promise.all(clients.map(({ closed }) => closed));
+  await port.quiet();
+  t.equal(left, 3);
+});
+
+t.test("an address that is in use is the caller's to hear of", async (t) => {
+  const port = await startPort(t, (_, reply) => answer(reply));
+  const other = await startPort(t, (_, reply) => answer(reply));
+  await t.rejects(other.listener.listen({ host: '127.0.0.1', port: port.number }), {
+    code: /EADDRINUSE|ERR_SERVER_ALREADY_LISTEN/,
+  });
+});
