@@ -21,6 +21,7 @@ import { noSiblings } from './siblings.ts';
 import { EntryStates } from './routing/entry-state.ts';
 import { RetryBudget } from './routing/retry-budget.ts';
 import { Deadlines } from './upstream/deadlines.ts';
+import { Departures } from './upstream/departures.ts';
 import { Pools } from './upstream/pools.ts';
 import { ConfigWatcher } from './watch.ts';
 import type { Membership } from './workers/membership.ts';
@@ -167,6 +168,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     siblings: membership ?? noSiblings(ledger, metrics),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
+    departures: new Departures(),
     entries: new EntryStates(),
     budget: new RetryBudget(),
     pools,

@@ -110,6 +110,7 @@ export class ProxyServer {
     const text = 'The proxy is stopping, and the answer is not complete. Send the request again.';
     this.#over = new Fault('shutting_down', text, { headers: [['retry-after', '1']] });
     this.#listener.interrupt(this.#over);
+    this.#changes.live.house.departures.giveUp();
   }
 
   /** Settles when `isOver`, or after `withinMs`. */

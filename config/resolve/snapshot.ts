@@ -16,6 +16,7 @@ import { forwarding, warnUnmatched } from './forwarding.ts';
 import { exactGroups, wildcardGroups } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
 import { computedId } from './ids.ts';
+import { readingOn } from './read-on.ts';
 import { inspect, keyAt, routeOf } from './route.ts';
 import type { Surroundings } from './route.ts';
 import { attemptDefaults, routingOf, type Names } from './routing.ts';
@@ -172,6 +173,7 @@ function surroundingsOf(material: Material, dialect: Dialect): Surroundings {
   return {
     dialect,
     clocks: clockDefaults(file.router_settings, file.litellm_settings, totalStated),
+    readOn: readingOn(file),
     attempts: attemptDefaults(file),
     headers,
     forwards: forwarding(file.general_settings, file.litellm_settings),

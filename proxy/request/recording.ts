@@ -4,7 +4,7 @@ import type { Estimate } from '../estimate/estimator.ts';
 import type { Cost } from '../record/cost.ts';
 import type { Attempt, EndReason, SpendBegin, SpendRecord } from '../record/record.ts';
 import { FREE, priceOf, wholeCost } from '../record/reprice.ts';
-import type { Outcome } from '../upstream/relay.ts';
+import type { Outcome, ReadOnEnd } from '../upstream/relay.ts';
 import { cleanText } from '../wire/text.ts';
 import { NO_TOKENS } from '../wire/usage.ts';
 import type { Caller } from './authenticate.ts';
@@ -131,9 +131,24 @@ export function settleOf(x: Exchange, begin: SpendBegin, answered: Answered): Sp
     upstreamId: clip(outcome.reading.id),
     upstreamCallId: clip(outcome.upstreamCallId),
     ...used,
-    warnings: used.warnings.length === 0 ? begin.warnings : [...begin.warnings, ...used.warnings],
+    warnings: withWarnings(begin, used.warnings, outcome.readOn),
     ...cost,
   };
+}
+
+const READ_ON: Readonly<Record<ReadOnEnd, string>> = {
+  whole: 'the client left; the answer was read on to its end',
+  broken: 'the client left; the answer was read on until it broke off',
+  given_up: 'the client left; the answer was read on for as long as allowed, and had not ended',
+};
+
+function withWarnings(
+  begin: SpendBegin,
+  used: readonly string[],
+  readOn: ReadOnEnd | null,
+): readonly string[] {
+  if (used.length === 0 && readOn === null) return begin.warnings;
+  return [...begin.warnings, ...used, ...(readOn === null ? [] : [READ_ON[readOn]])];
 }
 
 /** The settle entry of an exchange that ended with a fault before an answer was sent. */
