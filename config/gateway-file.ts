@@ -155,6 +155,10 @@ export interface EntryParams {
    */
   cooldown_time?: number | string;
   /**
+   * Most calls of this entry under way at a time, per process; 0 = no limit. One that is full gives way to other entries of its name; further calls wait for their turn. Else `router_settings.default_max_parallel_requests`.
+   */
+  max_parallel_requests?: number | string;
+  /**
    * Price of one second of transcribed audio, US dollars, where `output_cost_per_second` is not stated.
    */
   input_cost_per_second?: number | string;
@@ -547,6 +551,26 @@ export interface GeneralSettings {
    * How long spend rows are kept: a number and `d`, `w`, `mo` (31 days), `h`, `m` or `s`. Whole UTC months go, as soon as the last day of the month is older; daily sums are kept. Left out: for ever.
    */
   maximum_spend_logs_retention_period?: string;
+  /**
+   * The same as `global_max_parallel_requests`, which wins: there is one key here.
+   */
+  max_parallel_requests?: number | string;
+  /**
+   * Most calls under way at a time over all models, per process; 0 = no limit. Further calls wait for their turn.
+   */
+  global_max_parallel_requests?: number | string;
+  /**
+   * Most calls that wait for their turn at a time, over all models, per process. With a full queue the name that has most in it loses its last one.
+   */
+  max_queued_requests: number | string;
+  /**
+   * Longest wait of a call for its turn, seconds; then the first fallback that has room gets it, else the client 503.
+   */
+  max_queue_seconds: number | string;
+  /**
+   * Calls are turned away with 503 while the event loop of the process has been later than this, milliseconds, for about half a second; 0 = never.
+   */
+  max_event_loop_lag_ms: number | string;
 }
 /**
  * Accept compressed request bodies. Left out: they get 415.
@@ -766,6 +790,10 @@ export interface RouterSettings {
    * No entry ever rests.
    */
   disable_cooldowns: boolean;
+  /**
+   * `max_parallel_requests` of entries that state none.
+   */
+  default_max_parallel_requests?: number | string;
 }
 /**
  * Headers and clocks of every entry that does not state its own.
@@ -823,6 +851,10 @@ export interface DefaultParams {
    * `cooldown_time` of entries that state none, seconds.
    */
   cooldown_time?: number | string;
+  /**
+   * `max_parallel_requests` of entries that state none.
+   */
+  max_parallel_requests?: number | string;
 }
 /**
  * `num_retries` by kind of failure.

@@ -114,6 +114,8 @@ export interface Route {
   readonly weight: number;
   /** Rank inside a group (`order`), lowest first; infinite when not stated. */
   readonly order: number;
+  /** Most calls under way from one process (`max_parallel_requests`); infinite = no bound. */
+  readonly maxParallel: number;
   /** Retries of calls that this entry was the first to get; null: what holds for all. */
   readonly numRetries: number | null;
   /** How long the entry rests when it has failed too often. */
@@ -171,6 +173,20 @@ export interface Routing {
   readonly allowedFails: number;
   /** Between two rounds of asking all upstreams; null: they are not asked. */
   readonly healthCheckMs: number | null;
+}
+
+/** What bounds the calls of one process; infinite = no bound. */
+export interface Overload {
+  /** Most calls under way. */
+  readonly total: number;
+  /** Most calls that wait for their turn. */
+  readonly mostWaiting: number;
+  /** Longest wait. */
+  readonly waitMs: number;
+  /** The lag of the event loop above which calls are turned away. */
+  readonly maxLagMs: number;
+  /** Some limit on calls under way is set: over all, or of an entry. */
+  readonly isLimited: boolean;
 }
 
 export interface HeaderSettings {
@@ -242,6 +258,7 @@ export interface Snapshot {
   readonly groups: ReadonlyMap<string, readonly Route[]>;
   readonly wildcards: readonly WildcardGroup[];
   readonly routing: Routing;
+  readonly overload: Overload;
   /** null: no key configured; the server then binds to loopback only. */
   readonly masterKey: Secret | null;
   /** Serve without a key on other than loopback addresses. */

@@ -14,7 +14,9 @@ import type { LedgerEvent } from './ledger/ledger-event.ts';
 import { HealthChecks } from './health-checks.ts';
 import { VERSION, type House, type Live } from './live.ts';
 import type { Log } from './observe/logger.ts';
+import { LoopLag } from './observe/loop-lag.ts';
 import { Metrics, type EntryFigure } from './observe/metrics.ts';
+import { Admission } from './routing/admission.ts';
 import type { BreakerState } from './routing/breaker.ts';
 import { ProxyServer, type Drain } from './server.ts';
 import { noSiblings } from './siblings.ts';
@@ -121,6 +123,7 @@ export class Gateway {
     this.#log.info({ in_flight: this.#server.inFlight, drain_ms, min_drain_ms }, 'stopping');
     this.#watcher?.close();
     this.#checks.close();
+    this.changes.live.house.lag.stop();
     await this.#server.drain(drain);
     await this.changes.live.house.estimator.close();
     await this.#ledger.close(RECORDS_MS);
@@ -171,6 +174,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     departures: new Departures(),
     entries: new EntryStates(),
     budget: new RetryBudget(),
+    admission: new Admission(),
+    lag: new LoopLag(systemClock.mono),
     pools,
     estimator: new Estimator(),
     catalogue: new Catalogue(),
@@ -202,6 +207,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const watcher = membership === undefined ? new ConfigWatcher((): void => void gateway.reload()) : null;
     const checks = new HealthChecks(() => changes.live);
     metrics.watchEntries(() => troubled(changes.live));
+    metrics.watchLoad(house.admission, house.lag);
+    house.lag.start();
     const gateway: Gateway = new Gateway({
       address: { host, port: address.port },
       changes,

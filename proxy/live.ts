@@ -8,7 +8,9 @@ import type { CallIds } from './base/ids.ts';
 import type { Estimator } from './estimate/estimator.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { Log } from './observe/logger.ts';
+import type { LoopLag } from './observe/loop-lag.ts';
 import type { Metrics, RouteMetrics } from './observe/metrics.ts';
+import type { Admission } from './routing/admission.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
 import type { Departures } from './upstream/departures.ts';
 import type { Candidate } from './routing/candidate.ts';
@@ -42,6 +44,9 @@ export interface House {
   /** What is known of the entries, over all configurations. */
   readonly entries: EntryStates;
   readonly budget: RetryBudget;
+  /** Who goes upstream and who waits, where limits are set. */
+  readonly admission: Admission;
+  readonly lag: LoopLag;
   /** Counts tokens that an upstream did not. */
   readonly estimator: Estimator;
   /** Prices of models that come in by wildcards. */
@@ -215,6 +220,7 @@ export class Live {
       seed: seedOf(route.id),
       weight: route.weight,
       order: route.order,
+      limit: route.maxParallel,
       state: this.house.entries.acquire(route.id),
       pool: this.house.pools.acquire(route.origin),
       headers: routeHeaders(route, `throughline/${VERSION}`),

@@ -29,6 +29,7 @@ import { wholeOf, type AttemptDefaults } from './routing.ts';
 export interface Surroundings {
   readonly dialect: Dialect;
   readonly clocks: ClockDefaults;
+  readonly maxParallel: (params: EntryParams) => number;
   readonly readOn: (params: EntryParams) => ReadOn | null;
   readonly attempts: AttemptDefaults;
   readonly headers: StaticHeaders;
@@ -86,6 +87,7 @@ export function routeOf(placed: PlacedEntry, around: Surroundings): Route | null
     stripsControlMembers: name.kind.stripsControlMembers,
     clocks: clocksOf(params, around.clocks),
     readOn: around.readOn(params),
+    maxParallel: around.maxParallel(params),
     prices: pricesOf(params, entry.model_info),
     cataloguePrices: known?.prices ?? null,
     attribution: attributionOf(entry),

@@ -16,6 +16,7 @@ import { forwarding, warnUnmatched } from './forwarding.ts';
 import { exactGroups, wildcardGroups } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
 import { computedId } from './ids.ts';
+import { overloadOf, parallelLimits } from './overload.ts';
 import { readingOn } from './read-on.ts';
 import { inspect, keyAt, routeOf } from './route.ts';
 import type { Surroundings } from './route.ts';
@@ -51,6 +52,7 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
     groups,
     wildcards,
     routing: routingOf(material.file, namesOf(material, groups, wildcards), material.findings),
+    overload: overloadOf(material.file, routes),
     masterKey: masterKeyOf(material),
     allowUnauthenticated: general.allow_unauthenticated,
     storeModelInDb: storesModels(material),
@@ -174,6 +176,7 @@ function surroundingsOf(material: Material, dialect: Dialect): Surroundings {
     dialect,
     clocks: clockDefaults(file.router_settings, file.litellm_settings, totalStated),
     readOn: readingOn(file),
+    maxParallel: parallelLimits(file),
     attempts: attemptDefaults(file),
     headers,
     forwards: forwarding(file.general_settings, file.litellm_settings),

@@ -6,7 +6,9 @@ import { Estimator } from '../estimate/estimator.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { House } from '../live.ts';
 import { openLog } from '../observe/logger.ts';
+import { LoopLag } from '../observe/loop-lag.ts';
 import { Metrics } from '../observe/metrics.ts';
+import { Admission } from '../routing/admission.ts';
 import { noSiblings } from '../siblings.ts';
 import { EntryStates } from '../routing/entry-state.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
@@ -50,6 +52,8 @@ export function idleHouse(): House {
     departures: new Departures(),
     entries: new EntryStates(),
     budget: new RetryBudget(),
+    admission: new Admission(),
+    lag: new LoopLag(systemClock.mono),
     pools: new Pools(systemClock.mono),
     estimator: new Estimator(),
     catalogue: new Catalogue(),

@@ -184,6 +184,12 @@ export const FAULTS = {
     'Report the call id; the log of the proxy has the stack.',
     'internal_server_error',
   ),
+  overloaded: proxy(
+    503,
+    'All places for calls of this model, or of the whole proxy, are taken, and its queue is full or took too long; or the process lags (max_event_loop_lag_ms).',
+    'Send the request again after `retry-after`; raise max_parallel_requests, max_queued_requests or max_queue_seconds; add entries, workers or replicas.',
+    'overloaded_error',
+  ),
   shutting_down: proxy(
     503,
     'The proxy was told to stop, and the answer was not complete when its time was over.',

@@ -2,6 +2,7 @@
 // cardinality is bounded; children are looked up once per route and kept.
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../record/record.ts';
+import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
 import { ModelHistogram, Tally } from './tally.ts';
 import type { Figures } from './worker-figures.ts';
 
@@ -9,21 +10,6 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 const OVERHEAD_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25];
 
 const COST_SOURCES = ['entry', 'upstream_header', 'catalogue'] as const;
-
-/** What the ledger tells about itself; read when metrics are scraped. */
-export interface LedgerFigures {
-  readonly writable: boolean;
-  readonly rowsAtRisk: number;
-  readonly rowsLost: number;
-  readonly storeReachable: boolean;
-  readonly open: number;
-  readonly pendingShip: number;
-  readonly written: number;
-  readonly shipped: number;
-  readonly recovered: number;
-  readonly damaged: number;
-  readonly removed: number;
-}
 
 /** The handles that one model entry's requests write to. */
 export interface RouteMetrics {
@@ -34,6 +20,10 @@ export interface RouteMetrics {
   readonly denied: () => void;
   /** An entry rests from now on. */
   readonly rested: () => void;
+  /** A call waits for its turn. */
+  readonly queued: () => void;
+  /** A call was turned away, and why. */
+  readonly refused: (why: string) => void;
   /** An answer was read on after its client had left; how that ended. */
   readonly readOn: (end: string) => void;
 }
@@ -123,6 +113,16 @@ export class Metrics {
   readonly #cooldowns = this.#tallied('throughline_cooldowns_total', 'How often an entry began to rest.', [
     'model',
   ]);
+  readonly #queued = this.#tallied(
+    'throughline_queued_total',
+    'Calls that waited for others to end because of max_parallel_requests.',
+    ['model'],
+  );
+  readonly #refused = this.#tallied(
+    'throughline_overloaded_total',
+    'Calls that were turned away for want of room, by the reason.',
+    ['model', 'why'],
+  );
   readonly #readOn = this.#tallied(
     'throughline_read_on_total',
     'Answers that were read on for their usage after their clients had left, by how that ended.',
@@ -151,63 +151,10 @@ export class Metrics {
   /** @param figures read at every scrape. */
   constructor(figures: () => LedgerFigures, inFlight: () => number, version: string) {
     this.#gauge('throughline_in_flight', 'Requests being served.', inFlight);
-    this.#gauge(
-      'throughline_journal_writable',
-      '1 while spend records reach the journal.',
-      () => (figures().writable ? 1 : 0),
-      'min',
-    );
-    this.#gauge(
-      'throughline_spend_rows_at_risk',
-      'Records held in memory alone.',
-      () => figures().rowsAtRisk,
-    );
-    this.#counter(
-      'throughline_spend_rows_lost_total',
-      'Records given up for want of memory in an outage; stays 0.',
-      () => figures().rowsLost,
-    );
-    this.#gauge(
-      'throughline_store_reachable',
-      '1 while the store takes rows over.',
-      () => (figures().storeReachable ? 1 : 0),
-      'min',
-    );
-    this.#gauge(
-      'throughline_spend_rows_open',
-      'Requests begun in the journal and not settled.',
-      () => figures().open,
-    );
-    this.#gauge(
-      'throughline_journal_backlog_bytes',
-      'Written to the journal, not yet in the store.',
-      () => figures().pendingShip,
-    );
-    this.#counter(
-      'throughline_spend_rows_written_total',
-      'Settled records written since the start.',
-      () => figures().written,
-    );
-    this.#counter(
-      'throughline_spend_rows_shipped_total',
-      'Records taken into the store since the start.',
-      () => figures().shipped,
-    );
-    this.#counter(
-      'throughline_spend_rows_recovered_total',
-      'Interrupted requests found at the start.',
-      () => figures().recovered,
-    );
-    this.#counter(
-      'throughline_journal_damaged_lines_total',
-      'Unreadable journal lines set aside at the start.',
-      () => figures().damaged,
-    );
-    this.#counter(
-      'throughline_spend_rows_removed_total',
-      'Rows removed since the start because they were older than the retention period.',
-      () => figures().removed,
-    );
+    for (const [kind, name, help, read] of LEDGER_METRICS) {
+      if (kind === 'counter') this.#counter(name, help, () => read(figures()));
+      else this.#gauge(name, help, () => read(figures()), kind === 'state' ? 'min' : 'sum');
+    }
     this.#gauge('throughline_resident_memory_bytes', 'Resident set size.', () => process.memoryUsage.rss());
     this.#counter(
       'throughline_cpu_seconds_total',
@@ -227,7 +174,7 @@ export class Metrics {
   }
 
   /** @param aggregator how the gauges of several workers become one */
-  #gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'min' = 'sum'): void {
+  #gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'min' | 'max' = 'sum'): void {
     new Gauge({
       name,
       help,
@@ -301,6 +248,8 @@ export class Metrics {
       retried: (failure) => this.#retries(model, failure).add(1),
       denied: () => this.#denied(model).add(1),
       rested: () => this.#cooldowns(model).add(1),
+      queued: () => this.#queued(model).add(1),
+      refused: (why) => this.#refused(model, why).add(1),
       readOn: (end) => this.#readOn(model, end).add(1),
       observe: (record, overheadMs) => {
         const key = `${record.callType} ${record.endReason}`;
@@ -357,6 +306,17 @@ export class Metrics {
         for (const { model, modelId, state } of read()) this.set({ model, model_id: modelId }, state);
       },
     });
+  }
+
+  /** Shows how near the process is to its limits. Call it once. */
+  watchLoad(admission: { readonly waiting: number }, lag: { readonly worstMs: number }): void {
+    this.#gauge('throughline_queued', 'Calls that wait for others to end.', () => admission.waiting);
+    this.#gauge(
+      'throughline_event_loop_lag_seconds',
+      'Longest delay of the event loop within the last 15 s.',
+      () => lag.worstMs / 1000,
+      'max',
+    );
   }
 
   /** A request that got no record: its fault code. */

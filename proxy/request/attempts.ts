@@ -9,6 +9,7 @@ import type { Ask } from './ask.ts';
 import type { Draft } from './draft.ts';
 import type { Exchange } from './exchange.ts';
 import type { Trip } from './plan.ts';
+import type { Seat } from './seat.ts';
 import { shape, unshaped, type Shaped } from './shape.ts';
 import { verdictOf, type Ended, type Verdict } from './verdict.ts';
 
@@ -23,6 +24,7 @@ export async function attempts(
   trip: Trip,
   first: Shaped,
   draft: Draft,
+  seat: Seat,
 ): Promise<Outcome> {
   const { house, snapshot } = x.live;
   const { clock, metrics } = house;
@@ -32,11 +34,12 @@ export async function attempts(
   for (;;) {
     const { entry, leg } = trip;
     const sentAt = clock.mono();
-    const visit = entry.state.visit(sentAt);
+    const visit = seat.visit(entry, sentAt);
     draft.attempt(leg.picked(entry), trip);
     const ended = await endOf(relay(within(call, sentAt - startedAt), x.res, house, draft), visit);
     const { upstream, failure } = verdictOf(ended, clock.now());
     report(x, trip, visit, ended, { upstream, failure }, sentAt);
+    seat.left();
     const now = clock.mono();
     const step = failure === null ? null : trip.next(failure, now);
     if (step === null && trip.denied) entry.metrics.denied();
@@ -49,6 +52,7 @@ export async function attempts(
     if (step.how === 'retry') entry.metrics.retried(failure.kind);
     else metrics.fellBack(entry.route.group, trip.entry.route.group);
     if (step.pauseMs > 0) await pause(x.res, step.pauseMs);
+    await seat.take(trip);
     asked = unshaped(asked, call);
     call = shape(x, asked, trip.leg.picked(trip.entry), trip.hasMore);
   }

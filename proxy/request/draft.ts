@@ -35,6 +35,7 @@ export class Draft {
   #begin: SpendBegin | null = null;
   #settled = false;
   #overheadMs = -1;
+  #waitedMs = 0;
   /** Attempts that were replaced, and where the last one stands: monotonic and epoch ms. */
   #replaced: Attempt[] | null = null;
   #firstSentAt = 0;
@@ -71,6 +72,11 @@ export class Draft {
   routed(picked: Picked, model = this.#found.model): Picked {
     this.#found = { ...this.#found, picked, model };
     return picked;
+  }
+
+  /** Notes how long the call has waited for its turn: no overhead of ours. */
+  waited(ms: number): void {
+    this.#waitedMs = ms;
   }
 
   /** Writes the begin entry: from here on the request leaves a row even if the process is killed. @throws Fault */
@@ -190,7 +196,8 @@ export class Draft {
 
   #overheadSince(upstreamMs: number): number {
     const replacedMs = this.#sentAt - this.#firstSentAt; // attempts before, and the pauses between them
-    return Math.max(0, this.#x.live.house.clock.mono() - this.#x.startedAt - replacedMs - upstreamMs);
+    const notOurs = this.#waitedMs + replacedMs + upstreamMs;
+    return Math.max(0, this.#x.live.house.clock.mono() - this.#x.startedAt - notOurs);
   }
 
   #opening(): SpendBegin {

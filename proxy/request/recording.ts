@@ -99,7 +99,8 @@ export function chargeOf(x: Exchange, answered: Answered): { readonly used: Used
 
 /** What is owed for an attempt that ended with a fault: nothing when it never reached the upstream, else who knows. */
 export function faultPico(fault: Fault): number | null {
-  return fault.code === 'upstream_unreachable' || fault.code === 'connect_timeout' ? 0 : null;
+  const { code } = fault;
+  return code === 'upstream_unreachable' || code === 'connect_timeout' || code === 'overloaded' ? 0 : null;
 }
 
 /** The settle entry of an exchange that reached its upstream and got an answer. */

@@ -8,6 +8,7 @@ import type { Endpoint } from '../request/endpoints.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { plan } from '../request/plan.ts';
 import { readBody } from '../request/read-body.ts';
+import { checkLag, Seat } from '../request/seat.ts';
 import { shape } from '../request/shape.ts';
 
 /** Serves one call that names a model: in its body, or in its path (`/engines/{model}/...`). */
@@ -18,16 +19,22 @@ export async function forward(
   pathModel: string | null,
 ): Promise<void> {
   const draft = new Draft(x, caller, endpoint, pathModel ?? '');
+  const seat = new Seat(x);
   try {
+    checkLag(x);
     const body = draft.read(await readBody(x));
     const ask = draft.asked(readAsk(x, endpoint, body, pathModel));
     const trip = plan(x.live, ask); // which entry gets it, and which next when that fails
+    await seat.take(trip); // waits for its turn, where limits are set
+    draft.waited(seat.waitedMs);
     const call = shape(x, ask, draft.routed(trip.leg.picked(trip.entry)), trip.hasMore);
     await draft.admit(); // the begin entry is in the operating system before the first byte goes upstream
-    const outcome = await attempts(x, ask, trip, call, draft);
+    const outcome = await attempts(x, ask, trip, call, draft, seat);
     outcome.finish(await draft.settle(outcome, call)); // the record is written before the last byte goes to the client
     if (outcome.written) x.req.release();
   } catch (thrown) {
     answerFault(x, await draft.fail(thrown), endpoint.family, draft.identityHeaders());
+  } finally {
+    seat.leave();
   }
 }

@@ -10,7 +10,14 @@ export interface Candidate {
   readonly weight: number;
   /** Rank inside the group, lowest first. */
   readonly order: number;
+  /** Most calls under way from this process; infinite = no bound. */
+  readonly limit: number;
   readonly state: EntryState;
+}
+
+/** Whether a further call is within the limit. */
+export function hasRoom({ limit, state }: Candidate): boolean {
+  return state.inFlight + state.reserved < limit;
 }
 
 /** Orders entries of one rank, best first. `random` is uniform in [0, 1); times are monotonic milliseconds. */

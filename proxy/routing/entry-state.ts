@@ -6,6 +6,8 @@ import { PeakEwma } from './peak-ewma.ts';
 export class EntryState {
   /** Calls under way from this process. */
   inFlight = 0;
+  /** Places that are held for calls which are about to come. */
+  reserved = 0;
   readonly latency = new PeakEwma();
   readonly breaker = new Breaker();
   /** What the last background check found; null: it answers, or is not checked. */

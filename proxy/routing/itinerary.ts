@@ -1,6 +1,6 @@
 // The way of one request among upstreams: where it is, and where it goes when that fails. The only place that decides
 // on retries and fallbacks; it sends nothing and waits for nothing.
-import type { Candidate } from './candidate.ts';
+import { hasRoom, type Candidate } from './candidate.ts';
 import { pauseMs } from './pause.ts';
 
 /** How an attempt failed, as far as another attempt may mend it. */
@@ -114,6 +114,28 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
     );
   }
 
+  /** The entries of this leg that the present attempt may go to, best first: those that rest only when all do. */
+  open(nowMs: number): readonly T[] {
+    const left = this.#leg.entries.slice(this.#at);
+    const serving = left.filter(({ state }) => state.serves(nowMs));
+    return serving.length > 0 ? serving : [this.entry];
+  }
+
+  /** The present attempt goes to another one of `open`; the one that was to get it is next. */
+  moveTo(entry: T): void {
+    if (entry === this.entry) return;
+    const others = this.#leg.entries.filter((one) => one !== entry);
+    this.#leg = { ...this.#leg, entries: others.toSpliced(this.#at, 0, entry) };
+  }
+
+  /** All of this leg is full: goes on to the first fallback that has room. @returns false when there is none */
+  overflow(nowMs: number): boolean {
+    if (!this.#rules.hasFallbacks || this.#fallbacks >= this.#rules.maxFallbacks) return false;
+    const leg = this.#unseen('server').find(({ entries }) => isOpen(entries[0], nowMs));
+    if (leg !== undefined) this.#enter(leg);
+    return leg !== undefined;
+  }
+
   /** Moves on after a failure. @returns null when the failure is the answer */
   next(failure: Failure, nowMs: number): Step | null {
     const place = this.#choose(failure, nowMs);
@@ -125,16 +147,20 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
     }
     const { leg, at, pauseMs } = place;
     const how = leg === this.#leg ? 'retry' : 'fallback';
-    if (how === 'fallback') {
-      this.#left.push(this.#leg);
-      this.#fallbacks += 1;
-    } else {
+    if (how === 'fallback') this.#enter(leg);
+    else {
       this.#retries += 1;
       if (at <= this.#at || this.#repeats > 0) this.#repeats += 1;
+      this.#at = at;
     }
-    this.#leg = leg;
-    this.#at = at;
     return { how, pauseMs };
+  }
+
+  #enter(leg: L): void {
+    this.#left.push(this.#leg);
+    this.#fallbacks += 1;
+    this.#leg = leg;
+    this.#at = 0;
   }
 
   #choose({ kind, wishMs }: Failure, nowMs: number): Place<L> | null {
@@ -143,7 +169,9 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
     if (this.#retries >= count) return this.#fallback(kind, nowMs);
     const { entries } = this.#leg;
     const turn = [...entries.keys()].map((i) => (this.#at + 1 + i) % entries.length); // the one that failed comes last
-    const at = turn.find((i) => entries[i]?.state.serves(nowMs)) ?? this.#at;
+    const serves = (i: number): boolean => entries[i]?.state.serves(nowMs) === true;
+    const open = turn.find((i) => i > this.#at && isOpen(entries[i], nowMs));
+    const at = open ?? turn.find(serves) ?? this.#at;
     if (at > this.#at && this.#repeats === 0) return { leg: this.#leg, at, pauseMs: 0 };
     if (!again) return this.#fallback(kind, nowMs);
     const wish = at === this.#at ? wishMs : null; // one upstream's wish is not another's
@@ -153,10 +181,24 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
 
   #fallback(kind: FailureKind, nowMs: number): Place<L> | null {
     if (this.#fallbacks >= this.#rules.maxFallbacks) return null;
-    const seen = [this.#leg, ...this.#left].map(({ name }) => name);
-    const legs = this.#rules.fallbacks(kind).filter(({ name }) => !seen.includes(name));
-    const leg = legs.find(({ entries }) => entries[0]?.state.serves(nowMs)) ?? legs[0] ?? this.#skipped;
-    if (leg === null || seen.includes(leg.name)) return null;
+    const legs = this.#unseen(kind);
+    const serves = ({ entries }: L): boolean => entries[0]?.state.serves(nowMs) === true;
+    const open = legs.find(({ entries }) => isOpen(entries[0], nowMs)) ?? legs.find(serves);
+    const leg = open ?? legs[0] ?? this.#skipped;
+    if (leg === null || this.#hasSeen(leg)) return null;
     return { leg, at: 0, pauseMs: 0 };
   }
+
+  #unseen(kind: FailureKind): readonly L[] {
+    return this.#rules.fallbacks(kind).filter((leg) => !this.#hasSeen(leg));
+  }
+
+  #hasSeen({ name }: L): boolean {
+    return name === this.#leg.name || this.#left.some((leg) => leg.name === name);
+  }
+}
+
+/** The entry can take a call at once. Legs are ranked, so the first entry of one speaks for all. */
+function isOpen(entry: Candidate | undefined, nowMs: number): boolean {
+  return entry !== undefined && entry.state.serves(nowMs) && hasRoom(entry);
 }

@@ -26,6 +26,11 @@ export function pauseMs(
   return Math.max(step * (0.5 + random() / 2), least * (1 + random() * SPREAD));
 }
 
+/** Seconds after which a caller that was turned away may come back; spread, so that not all come at once. */
+export function retryAfter(random: () => number): number {
+  return 1 + Math.floor(random() * 3);
+}
+
 /**
  * `Retry-After` (RFC 9110 section 10.2.3) as ms from now.
  * @param nowMs epoch milliseconds

@@ -1,7 +1,8 @@
 // The order in which the entries of a group are asked: lower `order` first; among equals the session's own, else the
-// strategy's. Entries that rest come last, so a group never refuses a call because all of it rests.
+// strategy's. Those that are full come after those that have room, and
+// those that rest last, so a group never refuses a call because all of it rests.
 import type { Routing, StrategyName } from '../../config/snapshot.ts';
-import type { Candidate, Strategy } from './candidate.ts';
+import { hasRoom, type Candidate, type Strategy } from './candidate.ts';
 import { leastBusy } from './least-busy.ts';
 import { lowestLatency } from './lowest-latency.ts';
 import { sessionAffinity } from './session-affinity.ts';
@@ -30,6 +31,8 @@ export function rank<T extends Candidate>(
       ? sessionAffinity(entries, session)
       : STRATEGIES[rules.strategy](entries, random, nowMs);
   const ranked = arranged.toSorted((a, b) => (a.order < b.order ? -1 : a.order > b.order ? 1 : 0));
-  const rests = ranked.filter(({ state }) => !state.serves(nowMs));
-  return rests.length === 0 ? ranked : [...ranked.filter((entry) => !rests.includes(entry)), ...rests];
+  const place = (entry: T): number => (entry.state.serves(nowMs) ? (hasRoom(entry) ? 0 : 1) : 2);
+  return ranked.every((entry) => place(entry) === 0)
+    ? ranked
+    : ranked.toSorted((a, b) => place(a) - place(b)); // stable: equals stay in order
 }

@@ -16,7 +16,9 @@ import type { Reply } from '../../proxy/http/reply.ts';
 import { openLedger } from '../../proxy/ledger/ledger.ts';
 import { Live, VERSION, type House, type Target } from '../../proxy/live.ts';
 import { openLog } from '../../proxy/observe/logger.ts';
+import { LoopLag } from '../../proxy/observe/loop-lag.ts';
 import { Metrics } from '../../proxy/observe/metrics.ts';
+import { Admission } from '../../proxy/routing/admission.ts';
 import { openExchange, type Exchange } from '../../proxy/request/exchange.ts';
 import { noSiblings } from '../../proxy/siblings.ts';
 import { EntryStates } from '../../proxy/routing/entry-state.ts';
@@ -69,6 +71,8 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     departures: new Departures(),
     entries: new EntryStates(),
     budget: new RetryBudget(),
+    admission: new Admission(),
+    lag: new LoopLag(systemClock.mono),
     pools,
     estimator,
     catalogue: new Catalogue(),

@@ -1,6 +1,7 @@
 // The metrics of several workers as one, and what remains of those that ended.
 import t from 'tap';
-import { Metrics, type LedgerFigures } from '../../../proxy/observe/metrics.ts';
+import type { LedgerFigures } from '../../../proxy/observe/ledger-metrics.ts';
+import { Metrics } from '../../../proxy/observe/metrics.ts';
 import { WorkerFigures } from '../../../proxy/observe/worker-figures.ts';
 import { beginOf, settleOf } from '../record/fixture/records.ts';
 

@@ -14,7 +14,14 @@ interface Named extends Candidate {
   readonly id: string;
 }
 
-const entry = (id: string): Named => ({ id, seed: 0, weight: 1, order: 0, state: new EntryState() });
+const entry = (id: string): Named => ({
+  id,
+  seed: 0,
+  weight: 1,
+  order: 0,
+  limit: Infinity,
+  state: new EntryState(),
+});
 const leg = (name: string, ...names: string[]): Leg<Named> => ({ name, entries: names.map(entry) });
 
 const rules = (more: Partial<TravelRules<Leg<Named>>> & { readonly legs?: readonly Leg<Named>[] } = {}) => ({

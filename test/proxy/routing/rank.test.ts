@@ -18,6 +18,7 @@ const entry = (id: string, more: Partial<Candidate> = {}): Named => ({
   seed: seedOf(id),
   weight: 1,
   order: Infinity,
+  limit: Infinity,
   state: new EntryState(),
   ...more,
 });

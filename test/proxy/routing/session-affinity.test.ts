@@ -9,6 +9,7 @@ const entry = (id: string, weight = 1) => ({
   weight,
   seed: seedOf(id),
   order: 0,
+  limit: Infinity,
   state: new EntryState(),
 });
 

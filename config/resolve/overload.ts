@@ -1,0 +1,28 @@
+// Limits on calls under way: of one entry, of the process, and of what waits. Pure; 0 means no limit, seconds come out as
+// milliseconds.
+import type { EntryParams, GatewayFile } from '../gateway-file.ts';
+import type { Overload, Route } from '../snapshot.ts';
+
+type Count = number | string | undefined;
+
+/** Nothing stated, and 0, bound nothing. */
+function bound(count: Count): number {
+  return Number(count ?? 0) || Infinity;
+}
+
+/** For each entry how many calls it may have under way: its own say, else that of all entries. */
+export function parallelLimits({ router_settings: router }: GatewayFile): (params: EntryParams) => number {
+  const all = router.default_litellm_params.max_parallel_requests ?? router.default_max_parallel_requests;
+  return (params) => bound(params.max_parallel_requests ?? all);
+}
+
+export function overloadOf({ general_settings: general }: GatewayFile, routes: readonly Route[]): Overload {
+  const total = bound(general.global_max_parallel_requests ?? general.max_parallel_requests);
+  return {
+    total,
+    mostWaiting: Number(general.max_queued_requests),
+    waitMs: Math.round(Number(general.max_queue_seconds) * 1000),
+    maxLagMs: bound(general.max_event_loop_lag_ms),
+    isLimited: total !== Infinity || routes.some(({ maxParallel }) => maxParallel !== Infinity),
+  };
+}

@@ -1,0 +1,118 @@
+// Places and turns: what has room is used at once, what waits is served in turn, and no name crowds out another.
+import t from 'tap';
+import { Admission, type AdmissionRules, type Turn, type Waiting } from '../../../proxy/routing/admission.ts';
+import type { Candidate } from '../../../proxy/routing/candidate.ts';
+import { EntryState } from '../../../proxy/routing/entry-state.ts';
+
+const entry = (limit = Infinity): Candidate => ({
+  seed: 0,
+  weight: 1,
+  order: 0,
+  limit,
+  state: new EntryState(),
+});
+const RULES: AdmissionRules = { total: Infinity, mostWaiting: 100, waitMs: 500 };
+
+/** A call of a name, as the steps of a request make it: its turn, and its end. */
+function call(admission: Admission, name: string, entries: readonly Candidate[], rules = RULES) {
+  const entry = admission.take(name, entries, rules, false);
+  const waiting = entry === null ? admission.wait(name, entries, rules, false) : null;
+  return { entry, waiting };
+}
+
+/** The names in the order in which their calls were let in, one place at a time. */
+async function turns(
+  admission: Admission,
+  place: Candidate,
+  calls: readonly (readonly [string, Waiting<Candidate> | null])[],
+): Promise<string> {
+  const order: string[] = [];
+  for (const [name, waiting] of calls) {
+    void waiting?.turn.then((turn) => order.push('entry' in turn ? name : `(${name})`));
+  }
+  for (let i = 0; i < calls.length; i += 1) {
+    place.state.reserved -= 1;
+    admission.leave();
+    await Promise.resolve();
+  }
+  return order.join(' ');
+}
+
+t.test(
+  'the first entry that has room is taken; a place that is given back goes to whoever waits',
+  async (t) => {
+    const admission = new Admission();
+    const [a, b] = [entry(1), entry(1)];
+    t.equal(call(admission, 'm', [a, b]).entry, a);
+    t.equal(call(admission, 'm', [a, b]).entry, b);
+    const { waiting } = call(admission, 'm', [a, b]);
+    t.equal(admission.waiting, 1);
+    admission.giveBack(b);
+    t.same(await waiting?.turn, { entry: b });
+    t.equal(admission.waiting, 0);
+  },
+);
+
+t.test('a newcomer does not overtake those who wait for the same name', async (t) => {
+  const admission = new Admission();
+  const [a, b] = [entry(1), entry(1)];
+  call(admission, 'm', [a]);
+  const { waiting } = call(admission, 'm', [a]);
+  t.equal(call(admission, 'm', [b]).entry, null, 'although this one could go elsewhere');
+  t.equal(call(admission, 'other', [b]).entry, b, 'another name has nothing to do with it');
+  admission.giveBack(a);
+  t.same(await waiting?.turn, { entry: a });
+});
+
+t.test('names are served in turn, however many of one name wait', async (t) => {
+  const admission = new Admission();
+  const place = entry(1);
+  call(admission, 'flood', [place]);
+  const names = ['flood', 'flood', 'flood', 'flood', 'quiet', 'rare', 'quiet'];
+  const calls = names.map((name) => [name, call(admission, name, [place]).waiting] as const);
+  t.equal(await turns(admission, place, calls), 'flood quiet rare flood quiet flood flood');
+});
+
+t.test('the limit over all is shared in turn, too, and counts each call once', async (t) => {
+  const admission = new Admission();
+  const place = entry();
+  const rules = { ...RULES, total: 1 };
+  t.equal(call(admission, 'flood', [place], rules).entry, place);
+  t.equal(admission.take('flood', [place], rules, true), place, 'a call that is counted may go on elsewhere');
+  const names = ['flood', 'flood', 'quiet'];
+  const calls = names.map((name) => [name, call(admission, name, [place], rules).waiting] as const);
+  t.equal(await turns(admission, place, calls), 'flood quiet flood');
+});
+
+t.test('a full queue takes a place from the name that has most in it, from its last one', async (t) => {
+  const admission = new Admission();
+  const place = entry(1);
+  const rules = { ...RULES, mostWaiting: 4 };
+  call(admission, 'flood', [place], rules);
+  const flood = [1, 2, 3, 4].map(() => call(admission, 'flood', [place], rules).waiting);
+  t.equal(call(admission, 'flood', [place], rules).waiting, null, 'its own next one is refused');
+  t.not(call(admission, 'quiet', [place], rules).waiting, null);
+  t.same(await flood[3]?.turn, { refused: 'queue_full' });
+  t.not(call(admission, 'quiet', [place], rules).waiting, null);
+  t.same(await flood[2]?.turn, { refused: 'queue_full' });
+  t.equal(call(admission, 'quiet', [place], rules).waiting, null, 'two and two: nobody has more than others');
+  const none = new Admission();
+  call(none, 'm', [entry(1)], { ...rules, mostWaiting: 0 });
+  t.equal(none.wait('m', [entry(1)], { ...rules, mostWaiting: 0 }, false), null);
+});
+
+t.test('a wait is bounded, and a call that leaves makes room in the queue', async (t) => {
+  const admission = new Admission();
+  const place = entry(1);
+  call(admission, 'm', [place]);
+  const late = call(admission, 'm', [place], { ...RULES, waitMs: 1 }).waiting;
+  t.same(await late?.turn, { refused: 'queue_timeout' });
+  const gone = call(admission, 'm', [place]).waiting;
+  gone?.leave();
+  gone?.leave();
+  const left: Turn<Candidate> = { left: true };
+  t.same(await gone?.turn, left);
+  t.equal(admission.waiting, 0);
+  admission.giveBack(place);
+  t.equal(call(admission, 'm', [place]).entry, place);
+});
