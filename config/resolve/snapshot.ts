@@ -15,6 +15,7 @@ import { forwarding, warnUnmatched } from './forwarding.ts';
 import { exactGroups, wildcardGroups } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
 import { computedId } from './ids.ts';
+import { platformOf } from './platform.ts';
 import { inspect, keyAt, routeOf } from './route.ts';
 import type { Surroundings } from './route.ts';
 
@@ -71,6 +72,7 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
     tagHeaders: litellm.extra_spend_tag_headers.map((name) => name.toLowerCase()),
     userHeader: general.user_header_name?.toLowerCase() ?? null,
     drainMs: Math.round(Number(general.drain_seconds) * 1000),
+    platform: platformOf(material.file.platform, material.findings),
   };
 }
 
