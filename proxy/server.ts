@@ -206,7 +206,7 @@ function preflight(x: Exchange): boolean {
   x.res.writeHead(204, [
     ...corsHeaders(x),
     'access-control-allow-methods',
-    'GET, POST, DELETE, OPTIONS',
+    'GET, POST, PATCH, DELETE, OPTIONS',
     'access-control-allow-headers',
     typeof asked === 'string' ? asked : '*',
     'access-control-max-age',

@@ -25,7 +25,7 @@ export function idleHouse(): House {
     get status() {
       return refuse();
     },
-    reader: { query: refuse, summarize: refuse, findByUpstreamId: refuse },
+    reader: { query: refuse, summarize: refuse, totals: refuse, findByUpstreamId: refuse },
     models: { listModels: refuse, putModel: refuse, deleteModel: refuse },
   };
   const metrics = new Metrics(
@@ -44,5 +44,7 @@ export function idleHouse(): House {
     pools: new Pools(),
     catalogue: new Catalogue(),
     random: () => 0,
+    callers: null,
+    wing: null,
   };
 }

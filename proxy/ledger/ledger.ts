@@ -302,6 +302,7 @@ class JournalLedger implements Ledger {
     return {
       query: (filter, paging) => after(() => store.query(filter, paging)),
       summarize: (filter) => after(() => store.summarize(filter)),
+      totals: (sessionIds) => after(() => store.totals(sessionIds)),
       findByUpstreamId: (upstreamId) => after(() => store.findByUpstreamId(upstreamId)),
     };
   }

@@ -9,7 +9,7 @@ import type { Ask } from './ask.ts';
 import type { Caller } from './authenticate.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Exchange } from './exchange.ts';
-import { unidentified, type Identity } from './identity.ts';
+import { stamped, unidentified, type Identity } from './identity.ts';
 import type { Picked } from './pick.ts';
 import { beginOf, settleFault, settleOf, type Found } from './recording.ts';
 
@@ -28,7 +28,7 @@ export class Draft {
 
   /** Whose call it is, as far as is known: before the body was read, by the headers alone. */
   get identity(): Identity {
-    return (this.#identity ??= unidentified(this.#x.headers, this.#x.live.snapshot.dialect.brand));
+    return (this.#identity ??= this.#own(unidentified(this.#x.headers, this.#x.live.snapshot.dialect.brand)));
   }
 
   /** Notes the size of the body that was read. */
@@ -37,11 +37,11 @@ export class Draft {
     return body;
   }
 
-  /** Notes what the client asks for. */
+  /** Notes what the client asks for. @returns the same, with the identity that counts */
   asked(ask: Ask): Ask {
     this.#found = { ...this.#found, model: ask.model, stream: ask.stream };
-    this.#identity = ask.identity;
-    return ask;
+    this.#identity = this.#own(ask.identity);
+    return this.#identity === ask.identity ? ask : { ...ask, identity: this.#identity };
   }
 
   /** Notes where the request goes; `model` when the request itself did not name one. */
@@ -103,6 +103,11 @@ export class Draft {
       this.#x.live.house.log.error({ call_id: this.#x.id, err: thrown }, 'failed after its end');
     else await this.#write(settleFault(this.#x, begin, fault, this.#begin !== null), fault);
     return fault;
+  }
+
+  #own(identity: Identity): Identity {
+    const { caller } = this.#found;
+    return caller.identity === undefined ? identity : stamped(identity, caller.identity);
   }
 
   #overheadSince(upstreamMs: number): number {

@@ -8,6 +8,7 @@ import { Fault } from '../errors/fault.ts';
 import type { Ask } from './ask.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Exchange } from './exchange.ts';
+import type { Identity } from './identity.ts';
 import type { Picked } from './pick.ts';
 
 /** One change to the body, as `explain` prints it. */
@@ -29,7 +30,7 @@ export function shape(x: Exchange, ask: Ask, picked: Picked, explainer?: Explain
   if (explainer !== undefined) changes.forEach((change) => explainer.body(change));
   const stripUsage = asksUsage && x.live.snapshot.alwaysIncludeStreamUsage !== true;
   const more = { body: changedBody(ask, changes, picked), stripUsage, stream: ask.stream };
-  return callFor(x, ask.endpoint, picked, ask.endpoint.path, ask.identity.sessionId, more, explainer);
+  return callFor(x, ask.endpoint, picked, ask.endpoint.path, ask.identity, more, explainer);
 }
 
 /** Shapes a call on a response that exists: no body of the client's, the id in the path. */
@@ -39,7 +40,7 @@ export function shapeById(
   picked: Picked,
   method: Call['method'],
   path: string,
-  sessionId: string,
+  identity: Pick<Identity, 'sessionId' | 'keyHeaders'>,
 ): Call {
   const more = {
     body: method === 'POST' ? Buffer.from('{}') : null,
@@ -47,7 +48,7 @@ export function shapeById(
     stream: false,
     method,
   };
-  return callFor(x, endpoint, picked, path, sessionId, more);
+  return callFor(x, endpoint, picked, path, identity, more);
 }
 
 function callFor(
@@ -55,14 +56,18 @@ function callFor(
   endpoint: Endpoint,
   picked: Picked,
   path: string,
-  sessionId: string,
+  identity: Pick<Identity, 'sessionId' | 'keyHeaders'>,
   more: { body: Buffer | null; stripUsage: boolean; stream: boolean; method?: Call['method'] },
   explainer?: Explainer,
 ): Call {
   const { route, dispatcher, headers } = picked.target;
   const { dialect } = x.live.snapshot;
-  const session = { name: dialect.sessionHeader, id: sessionId };
-  const policy = { apiKey: route.apiKey, forwardClientHeaders: picked.forwards };
+  const session = { name: dialect.sessionHeader, id: identity.sessionId };
+  const policy = {
+    apiKey: route.apiKey,
+    forwardClientHeaders: picked.forwards,
+    keyHeaders: identity.keyHeaders,
+  };
   const list = upstreamHeaders(x.live.rules, x.headers, policy, headers, session, explainer?.header);
   if (more.body !== null && x.headers.contentType === null) list.push('content-type', 'application/json');
   const query = x.query === '' ? '' : `?${x.query}`;

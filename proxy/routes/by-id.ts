@@ -25,7 +25,7 @@ export async function forwardById(
     const { picked, model } = await makerOf(x, id);
     draft.routed(picked, model);
     const path = `responses/${encodeURIComponent(id)}${row.suffix}`;
-    const call = shapeById(x, row.endpoint, picked, row.method, path, draft.identity.sessionId);
+    const call = shapeById(x, row.endpoint, picked, row.method, path, draft.identity);
     await draft.admit();
     const outcome = await relay(call, x.res, house, draft);
     outcome.finish(await draft.settle(outcome));

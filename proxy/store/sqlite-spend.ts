@@ -6,7 +6,15 @@ import type { SpendRecord } from '../record/record.ts';
 import { isBefore, listSegments, readLines, segmentPath, setAside } from './segments.ts';
 import type { Position } from './segments.ts';
 import { COLUMN_NAMES, cellsOf, recordOf, sessionKey } from './spend-columns.ts';
-import type { DaySpend, Shipped, SpendFilter, SpendPage, SpendPaging, SpendReader } from './store.ts';
+import type {
+  DaySpend,
+  SessionTotals,
+  Shipped,
+  SpendFilter,
+  SpendPage,
+  SpendPaging,
+  SpendReader,
+} from './store.ts';
 
 type Found = Awaited<ReturnType<SpendReader['findByUpstreamId']>>;
 
@@ -120,6 +128,21 @@ export class SqliteSpend {
     return Array.from(days.values(), (sum) => sum.result());
   }
 
+  totals(sessionIds: readonly string[]): (SessionTotals | null)[] {
+    const keys = sessionIds.map(sessionKey);
+    // Of a group with MAX() SQLite takes the other plain columns from the row of the maximum (lang_select, 2.5).
+    const statement = this.#db.prepare(
+      `SELECT session_key, MAX(start_ms), model_group, total_tokens, upstream_id, COUNT(*) AS calls,
+         SUM(spend_pico) AS pico, SUM(prompt_tokens) AS prompt, SUM(completion_tokens) AS completion,
+         SUM(cache_read_tokens) AS cache_read, SUM(cache_write_tokens) AS cache_write,
+         SUM(reasoning_tokens) AS reasoning
+       FROM spend WHERE session_key IN (${keys.map(() => '?').join(', ')}) GROUP BY session_key`,
+    );
+    statement.setReadBigInts(true);
+    const found = new Map(statement.all(...keys).map((row) => [row['session_key'], totalsOf(row)]));
+    return keys.map((key) => found.get(key) ?? null);
+  }
+
   findByUpstreamId(upstreamId: string): Found {
     const row = this.#db
       .prepare(
@@ -133,6 +156,24 @@ export class SqliteSpend {
       model: String(row['model'] ?? ''),
     };
   }
+}
+
+function totalsOf(row: Readonly<Record<string, SQLOutputValue>>): SessionTotals {
+  const count = (name: string): number => Number(row[name] ?? 0);
+  return {
+    calls: count('calls'),
+    spendPico: (row['pico'] as bigint | null) ?? 0n,
+    promptTokens: count('prompt'),
+    completionTokens: count('completion'),
+    cacheReadTokens: count('cache_read'),
+    cacheWriteTokens: count('cache_write'),
+    reasoningTokens: count('reasoning'),
+    last: {
+      modelGroup: String(row['model_group'] ?? ''),
+      tokens: count('total_tokens'),
+      upstreamId: row['upstream_id'] as string | null,
+    },
+  };
 }
 
 class DaySum {

@@ -62,6 +62,10 @@ export class SqliteStore implements Store {
     return this.#ask('findByUpstreamId', upstreamId);
   }
 
+  totals(sessionIds: readonly string[]): Promise<Calls['totals']['value']> {
+    return sessionIds.length === 0 ? Promise.resolve([]) : this.#ask('totals', sessionIds);
+  }
+
   listModels(): Promise<Calls['listModels']['value']> {
     return this.#ask('listModels', null);
   }

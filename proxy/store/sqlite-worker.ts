@@ -13,6 +13,7 @@ import type { Position } from './segments.ts';
 import { StoreUnavailable } from './store.ts';
 import type {
   DaySpend,
+  SessionTotals,
   Shipped,
   SpendFilter,
   SpendPage,
@@ -42,6 +43,7 @@ export interface Calls {
     readonly args: string;
     readonly value: Awaited<ReturnType<SpendReader['findByUpstreamId']>>;
   };
+  totals: { readonly args: readonly string[]; readonly value: readonly (SessionTotals | null)[] };
   listModels: { readonly args: null; readonly value: readonly StoredModel[] };
   putModel: { readonly args: StoredModel; readonly value: null };
   deleteModel: { readonly args: string; readonly value: boolean };
@@ -226,6 +228,8 @@ function ask(database: Database, question: Exclude<Question, { name: 'ship' }>):
       return database.run(({ spend }) => spend.query(question.args.filter, question.args.paging));
     case 'summarize':
       return database.run(({ spend }) => spend.summarize(question.args));
+    case 'totals':
+      return database.run(({ spend }) => spend.totals(question.args));
     case 'findByUpstreamId':
       return database.run(({ spend }) => spend.findByUpstreamId(question.args));
     case 'listModels':

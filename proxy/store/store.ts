@@ -61,11 +61,27 @@ export interface MadeBy {
   readonly model: string;
 }
 
+/** Sums over the calls of one session; failed calls count where they cost. */
+export interface SessionTotals {
+  readonly calls: number;
+  /** Rows of unknown cost count as 0. */
+  readonly spendPico: bigint;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly reasoningTokens: number;
+  /** Of the newest call: what the client asked for, all its tokens, the upstream's id. */
+  readonly last: { readonly modelGroup: string; readonly tokens: number; readonly upstreamId: string | null };
+}
+
 /** Reads spend rows. Every call may reject with `StoreUnavailable`. */
 export interface SpendReader {
   query(filter: SpendFilter, paging: SpendPaging): Promise<SpendPage>;
   /** One entry per day that has rows, oldest first. */
   summarize(filter: SpendFilter): Promise<readonly DaySpend[]>;
+  /** In the order of the session ids (in any spelling); null for those without a call. */
+  totals(sessionIds: readonly string[]): Promise<readonly (SessionTotals | null)[]>;
   /** Who made the upstream object with this id (newest row wins), or null. */
   findByUpstreamId(upstreamId: string): Promise<MadeBy | null>;
 }

@@ -1,4 +1,5 @@
-// The header list of an upstream request. Precedence: reserved > operator's static > client's. Pure.
+// The header list of an upstream request. Precedence: reserved > operator's static > the key's > client's. Pure.
+import type { Secret } from '../../config/secret.ts';
 import type { Route } from '../../config/snapshot.ts';
 import type { HeaderRules } from './header-rules.ts';
 import type { RequestHeaders } from './request-headers.ts';
@@ -31,7 +32,10 @@ export function routeHeaders(route: Route, sessionHeader: string, userAgent: str
 }
 
 /** What the list depends on beside the route's own headers. */
-export type HeaderPolicy = Pick<Route, 'apiKey' | 'forwardClientHeaders'>;
+export interface HeaderPolicy extends Pick<Route, 'apiKey' | 'forwardClientHeaders'> {
+  /** What the caller's key brings along, lower-case names; such calls are stamped even where nothing is forwarded. */
+  readonly keyHeaders?: readonly (readonly [name: string, value: Secret])[] | null;
+}
 
 export interface HeaderDecision {
   readonly name: string;
@@ -53,21 +57,39 @@ export function upstreamHeaders(
   decide?: (decision: HeaderDecision) => void,
 ): string[] {
   const list = own.fixed.slice();
-  // Only under a wildcard: the entry does not forward, the name that was asked for does.
-  if (policy.forwardClientHeaders && own.names.has(session.name)) list.splice(list.indexOf(session.name), 2);
+  const brought = broughtBy(rules, policy, own);
+  const stamps = policy.forwardClientHeaders || brought !== null;
+  // Only under a wildcard or with a key's stamp: the entry itself does not forward.
+  if (stamps && own.names.has(session.name)) list.splice(list.indexOf(session.name), 2);
   if (client.contentType !== null && !own.names.has('content-type'))
     list.push('content-type', client.contentType);
   if (client.accept !== null && !own.names.has('accept')) list.push('accept', client.accept);
+  if (brought !== null) for (const [name, value] of brought) list.push(name, value);
   if (policy.forwardClientHeaders) {
     for (const i of client.forwardable) {
       const name = rules.classOf(client.raw[i] as string).name;
       const value = client.raw[i + 1] as string;
-      if (!own.names.has(name) && !carriesCredential(value, client.credentials)) list.push(name, value);
+      if (own.names.has(name) || brought?.has(name) === true) continue;
+      if (!carriesCredential(value, client.credentials)) list.push(name, value);
     }
-    list.push(session.name, session.id);
   }
+  if (stamps) list.push(session.name, session.id);
   if (decide !== undefined) explain(rules, client, policy, own, session, decide);
   return list;
+}
+
+/** The headers of the caller's key that may go: those of which the operator has none, and never a barred name. */
+function broughtBy(
+  rules: HeaderRules,
+  policy: HeaderPolicy,
+  own: RouteHeaders,
+): ReadonlyMap<string, string> | null {
+  if (policy.keyHeaders === undefined || policy.keyHeaders === null) return null;
+  const brought = new Map<string, string>();
+  for (const [name, value] of policy.keyHeaders) {
+    if (!own.names.has(name) && !rules.classOf(name).barred) brought.set(name, value.reveal());
+  }
+  return brought;
 }
 
 /** A key that a client copied into a header of another name is still a key. */

@@ -59,6 +59,8 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     pools,
     catalogue: new Catalogue(),
     random,
+    callers: null,
+    wing: null,
   };
 }
 

@@ -143,11 +143,12 @@ t.test('a body without a type goes upstream with one; a call by id has its id in
   const live = liveOf(t, MODELS, await houseOf(t));
   const { x } = await exchangeOf(t, live, { path: '/v1/responses/a?include=x' });
   const endpoint = ENDPOINTS.find((one) => one.path === 'responses') as Endpoint;
-  const post = shapeById(x, endpoint, pick(live, 'compat'), 'POST', 'responses/a/cancel', 's');
+  const own = { sessionId: 's', keyHeaders: null };
+  const post = shapeById(x, endpoint, pick(live, 'compat'), 'POST', 'responses/a/cancel', own);
   t.match(post, { method: 'POST', path: '/v1/responses/a/cancel?include=x' });
   t.equal(String(post.body), '{}');
   t.equal(post.headers[post.headers.indexOf('content-type') + 1], 'application/json');
-  const get = shapeById(x, endpoint, pick(live, 'compat'), 'GET', 'responses/a', 's');
+  const get = shapeById(x, endpoint, pick(live, 'compat'), 'GET', 'responses/a', own);
   t.match(get, { method: 'GET', body: null });
   t.notOk(get.headers.includes('content-type'));
 });
