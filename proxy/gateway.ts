@@ -5,6 +5,7 @@ import type { Issue } from '../config/issue.ts';
 import { loadConfig, type Environment, type RuntimeModel } from '../config/load.ts';
 import { Secret } from '../config/secret.ts';
 import type { Snapshot } from '../config/snapshot.ts';
+import type { Platform } from '../platform/wing.ts';
 import { systemClock } from './base/clock.ts';
 import { CallIds } from './base/ids.ts';
 import { Changes } from './changes.ts';
@@ -56,6 +57,7 @@ export class Gateway {
   readonly #ledger: Ledger;
   readonly #pools: Pools;
   readonly #watcher: ConfigWatcher;
+  readonly #platform: Platform | null;
   readonly #log: Log;
   #stopping: Promise<void> | null = null;
 
@@ -66,6 +68,7 @@ export class Gateway {
     ledger: Ledger;
     pools: Pools;
     watcher: ConfigWatcher;
+    platform: Platform | null;
     log: Log;
   }) {
     this.host = parts.address.host;
@@ -75,6 +78,7 @@ export class Gateway {
     this.#ledger = parts.ledger;
     this.#pools = parts.pools;
     this.#watcher = parts.watcher;
+    this.#platform = parts.platform;
     this.#log = parts.log;
   }
 
@@ -105,6 +109,9 @@ export class Gateway {
     const { snapshot } = this.changes.live;
     this.#watcher.follow(snapshot.files);
     this.#ledger.reconfigure(snapshot.journal);
+    if (this.#platform !== null) this.#platform.reconfigure(snapshot.platform);
+    else if (snapshot.platform !== null)
+      this.#log.warn('platform: was added to the configuration; it takes effect after a restart');
   }
 
   async #stop(drainMs: number): Promise<void> {
@@ -112,6 +119,7 @@ export class Gateway {
     this.#watcher.close();
     await this.#server.drain(drainMs);
     await new Promise<void>((resolve) => setImmediate(resolve)); // requests that were cut settle in this turn
+    await this.#platform?.close();
     await this.#ledger.close(RECORDS_MS);
     await this.#pools.destroy();
     this.#log.info('stopped');
@@ -134,6 +142,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }).catch((error: Error) => {
     throw new CannotStart(error.message);
   });
+  const platform = await openWing(first.snapshot, options, ledger);
   let server: ProxyServer | null = null;
   const pools = new Pools({
     httpProxy: env['HTTP_PROXY'],
@@ -156,6 +165,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     pools,
     catalogue: new Catalogue(),
     random: Math.random,
+    callers: platform?.callers ?? null,
+    wing: platform,
   };
   try {
     const { loaded, runtime } = await withStoredModels(configPath, env, first, ledger);
@@ -172,14 +183,40 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ledger,
       pools,
       watcher,
+      platform,
       log,
     });
+    platform?.serve(gateway.url);
     watcher.follow(loaded.snapshot.files);
     return gateway;
   } catch (error) {
+    await platform?.close();
     await ledger.close(0);
     await pools.destroy();
     throw error;
+  }
+}
+
+/** The platform wing, when it is configured; its code is loaded only then. */
+async function openWing(
+  snapshot: Snapshot,
+  options: GatewayOptions,
+  ledger: Ledger,
+): Promise<Platform | null> {
+  if (snapshot.platform === null) return null;
+  try {
+    const { openPlatform } = await import('../platform/wing.ts');
+    return await openPlatform({
+      settings: snapshot.platform,
+      dataDir: options.dataDir,
+      path: options.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+      spend: ledger.reader,
+      clock: systemClock,
+      log: options.log,
+    });
+  } catch (error) {
+    await ledger.close(0);
+    throw new CannotStart(`the platform interface cannot start: ${(error as Error).message}`);
   }
 }
 
