@@ -204,8 +204,10 @@ function parsed(bytes: Buffer): unknown {
   try {
     return JSON.parse(UTF8.decode(bytes)) as unknown;
   } catch (error) {
-    const at = /position (\d+)/.exec((error as Error).message)?.[1];
-    throw misfits([{ loc: ['body', Number(at ?? 0)], msg: 'JSON decode error', type: 'json_invalid' }]);
+    const { message } = error as Error;
+    const end = message.includes('end of JSON') ? bytes.length : 0;
+    const at = Number(/position (\d+)/.exec(message)?.[1] ?? end);
+    throw misfits([{ loc: ['body', at], msg: 'JSON decode error', type: 'json_invalid' }]);
   }
 }
 

@@ -28,6 +28,8 @@ export interface ProcessDriverOptions {
 /** Time to end by itself after SIGTERM. */
 const GRACE_MS = 10_000;
 const POLL_MS = 50;
+/** A process that is just replacing its program has no environment to be known by for an instant. */
+const LOOKS = 3;
 /** A process may fork while it is being stopped; its child is found in the next round. */
 const ROUNDS = 5;
 
@@ -77,9 +79,12 @@ export class ProcessDriver implements SandboxDriver {
   }
 
   async look(id: string, place: SandboxPlace): Promise<SandboxCondition> {
-    const members = (await markedProcesses(this.#options.dataDir)).filter((one) => one.sandboxId === id);
-    const leader = members.find(({ pid }) => String(pid) === place.handle);
-    if (leader !== undefined) return { state: leader.state === 'T' ? 'paused' : 'running', detail: '' };
+    for (let round = 0; round < LOOKS; round += 1) {
+      if (round > 0) await wait(POLL_MS);
+      const leader = (await this.#members(id)).find(({ pid }) => String(pid) === place.handle);
+      if (leader !== undefined) return { state: leader.state === 'T' ? 'paused' : 'running', detail: '' };
+      if (this.#ends.has(id)) break;
+    }
     const end = this.#ends.get(id);
     if (end !== undefined) return { state: 'exited', detail: `the command ${end}; see its sandbox.log` };
     return { state: 'gone', detail: 'no process of it is there any more' };
