@@ -63,7 +63,7 @@ export class Sandboxes {
       if (last === undefined || page.length < PAGE) break;
       after = last.id;
     }
-    await this.look();
+    await this.#look();
     for (const sandbox of this.#all.values()) if (sandbox.status === 'STARTING') this.#awaitHealth(sandbox);
     if (this.#specs.length === 0 && this.#all.size === 0) return; // sandboxes are off, and there were none
     const strays = await driver.reap(new Set(this.#all.keys())).catch((err: unknown) => {
@@ -73,7 +73,7 @@ export class Sandboxes {
     if (strays.length > 0) log.warn({ sandboxes: strays }, 'sandboxes that no record knew were removed');
     this.#watch = setInterval(() => {
       this.#round = this.#round
-        .then(() => this.#patrol())
+        .then(() => this.patrol())
         .catch((err: unknown) => log.error({ err }, 'sandbox watch failed'));
     }, WATCH_MS).unref();
   }
@@ -185,8 +185,7 @@ export class Sandboxes {
     await this.#turns.take(id, () => this.#remove(this.#demand(userId, id)));
   }
 
-  /** Looks at all of them once: what has ended or is lost is said so. */
-  async look(): Promise<void> {
+  async #look(): Promise<void> {
     for (const { id } of this.#all.values()) {
       await this.#turns
         .take(id, () => this.#lookAt(id))
@@ -209,8 +208,9 @@ export class Sandboxes {
     await this.#turns.quiet();
   }
 
-  async #patrol(): Promise<void> {
-    await this.look();
+  /** One round of the watch: ends and losses, health, idleness. */
+  async patrol(): Promise<void> {
+    await this.#look();
     const { idlePauseMs } = this.#settings;
     for (const sandbox of this.#all.values()) {
       if (sandbox.status !== 'RUNNING' || sandbox.place === null) continue;
