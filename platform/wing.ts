@@ -6,6 +6,7 @@ import type { PlatformSettings } from '../config/snapshot.ts';
 import type { Clock } from '../proxy/base/clock.ts';
 import { CallerDirectory } from '../proxy/callers.ts';
 import type { Log } from '../proxy/observe/logger.ts';
+import type { PlatformFigures } from '../proxy/observe/metrics.ts';
 import type { SpendReader } from '../proxy/store/store.ts';
 import type { Wing, WingAnswer, WingRequest } from '../proxy/wing.ts';
 import { description, type Description, type Schema } from './api/description.ts';
@@ -65,6 +66,12 @@ export class Platform implements Wing {
   constructor(parts: Parts) {
     this.callers = parts.callers;
     this.#parts = parts;
+  }
+
+  /** For metrics. */
+  get figures(): PlatformFigures {
+    const { router, sandboxes, callers } = this.#parts;
+    return { answers: router.answers, sandboxes: sandboxes.counts, keys: callers.size };
   }
 
   answer(request: WingRequest): Promise<WingAnswer> {

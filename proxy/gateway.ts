@@ -154,6 +154,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     () => server?.inFlight ?? 0,
     VERSION,
   );
+  if (platform !== null) metrics.platform(() => platform.figures);
   const house: House = {
     clock: systemClock,
     ids: new CallIds(),

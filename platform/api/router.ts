@@ -50,6 +50,7 @@ const DEPRECATED = ['deprecation', '@1775001600', 'link', '</api/v1/settings>; r
 export class Router {
   readonly #routes: readonly Route[];
   readonly #log: Log;
+  readonly #answers = new Map<string, number>();
   #users: ReadonlyMap<string, string> = new Map();
 
   /** @throws Error when an operation of the description has no handler */
@@ -78,8 +79,20 @@ export class Router {
     this.#users = new Map(users.map(({ key, userId }) => [key.sha256(), userId ?? '']));
   }
 
+  /** Answers so far, by their status. */
+  get answers(): ReadonlyMap<string, number> {
+    return this.#answers;
+  }
+
   /** Never rejects. @param digest SHA-256 hex of a key as it was sent */
   async answer(request: WingRequest, digest: (key: string) => string): Promise<WingAnswer> {
+    const answer = await this.#answer(request, digest);
+    const status = String(answer.status);
+    this.#answers.set(status, (this.#answers.get(status) ?? 0) + 1);
+    return answer;
+  }
+
+  async #answer(request: WingRequest, digest: (key: string) => string): Promise<WingAnswer> {
     let headers: readonly string[] = JSON_TYPE;
     try {
       const { entry, path } = this.#find(request);

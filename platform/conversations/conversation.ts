@@ -42,13 +42,16 @@ export interface Conversation {
 interface Body {
   readonly facts: ConversationFacts;
   readonly tags: Tags;
+  /** SHA-256 hex of the key: what calls are recognised by, without opening the seal. */
+  readonly keyHash: string;
+  readonly hasHeaders: boolean;
 }
 
 export function itemOf(conversation: Conversation, vault: Vault): Item {
   const { id, userId, title, sandboxId, parentId, facts, tags, createdMs, updatedMs, revision } =
     conversation;
   const headers = conversation.headers.map(([name, value]) => [name, value.reveal()]);
-  const body: Body = { facts, tags };
+  const body: Body = { facts, tags, keyHash: conversation.key.sha256(), hasHeaders: headers.length > 0 };
   return {
     kind: 'conversation',
     id,
@@ -67,10 +70,20 @@ export function itemOf(conversation: Conversation, vault: Vault): Item {
   };
 }
 
+/** What is known of a conversation without opening its seal. */
+export function outlineOf(item: Item): Pick<Body, 'tags' | 'keyHash' | 'hasHeaders'> {
+  return JSON.parse(item.body) as Body;
+}
+
+/** The headers alone. @throws PlatformStoreUnavailable when the seal is damaged */
+export function headersOf(item: Pick<Item, 'kind' | 'id' | 'sealed'>, vault: Vault): Conversation['headers'] {
+  const texts = JSON.parse(vault.open(item)['headers'] ?? '[]') as readonly (readonly [string, string])[];
+  return texts.map(([name, value]) => [name, new Secret(value)]);
+}
+
 export function conversationOf(item: Item, vault: Vault): Conversation {
   const { facts, tags } = JSON.parse(item.body) as Body;
   const secrets = vault.open(item);
-  const headers = JSON.parse(secrets['headers'] ?? '[]') as readonly (readonly [string, string])[];
   return {
     id: item.id,
     userId: item.userId,
@@ -80,7 +93,7 @@ export function conversationOf(item: Item, vault: Vault): Conversation {
     facts,
     tags,
     key: new Secret(secrets['key'] ?? ''),
-    headers: headers.map(([name, value]) => [name, new Secret(value)]),
+    headers: headersOf(item, vault),
     createdMs: item.createdMs,
     updatedMs: item.updatedMs,
     revision: item.revision,

@@ -22,7 +22,7 @@ const TIMEOUT_MS = 30_000;
 const ID_LABEL = 'throughline.sandbox.id';
 const HOME_LABEL = 'throughline.sandbox.home';
 /** The folder of a sandbox inside its container. */
-const SANDBOX_DIR = '/home/sandbox';
+const SANDBOX_DIR = '/sandbox';
 const NANO = 1e9;
 const MIB = 1024 * 1024;
 

@@ -88,6 +88,12 @@ export class Sandboxes {
     return this.#specs;
   }
 
+  /** How many there are in each state. */
+  get counts(): ReadonlyMap<SandboxStatus, number> {
+    const byStatus = Map.groupBy(this.#all.values(), ({ status }) => status);
+    return new Map([...byStatus].map(([status, all]) => [status, all.length]));
+  }
+
   find(userId: string, id: string): Sandbox | null {
     const sandbox = this.#all.get(id);
     return sandbox?.userId === userId ? sandbox : null;

@@ -26,6 +26,16 @@ export interface RouteMetrics {
 }
 
 /** All metrics of one process. */
+/** What the platform wing counts. */
+export interface PlatformFigures {
+  /** Answers by their status. */
+  readonly answers: ReadonlyMap<string, number>;
+  /** Sandboxes by their status. */
+  readonly sandboxes: ReadonlyMap<string, number>;
+  /** Keys of conversations. */
+  readonly keys: number;
+}
+
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = new Counter({
@@ -161,6 +171,39 @@ export class Metrics {
       labelNames: ['version', 'node'],
       registers: [this.#registry],
     }).set({ version, node: process.versions.node }, 1);
+  }
+
+  /** Figures of the platform wing, read at every scrape; without a wing there are no such metrics. */
+  platform(read: () => PlatformFigures): void {
+    this.#byLabel(
+      'throughline_platform_requests_total',
+      'Calls of the platform interface, by the status of the answer.',
+      () => read().answers,
+    );
+    new Gauge({
+      name: 'throughline_platform_sandboxes',
+      help: 'Sandboxes by status.',
+      labelNames: ['status'],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const [status, count] of read().sandboxes) this.set({ status }, count);
+      },
+    });
+    this.#gauge('throughline_platform_keys', 'Keys of conversations that are taken.', () => read().keys);
+  }
+
+  #byLabel(name: string, help: string, read: () => ReadonlyMap<string, number>): void {
+    new Counter({
+      name,
+      help,
+      labelNames: ['status'],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const [status, count] of read()) this.inc({ status }, count);
+      },
+    });
   }
 
   #gauge(name: string, help: string, read: () => number): void {

@@ -61,7 +61,14 @@ t.test('every sample loads in its stated environment', async (t) => {
       (match) => match[0],
     );
     const env = Object.fromEntries(
-      needs.map((key) => [key, key.endsWith('URL') ? 'https://gateway.example.com' : 'sk-sample']),
+      needs.map((key) => [
+        key,
+        key.endsWith('URL')
+          ? 'https://gateway.example.com'
+          : key === 'PLATFORM_SECRET_KEY'
+            ? Buffer.alloc(32).toString('base64')
+            : 'sk-sample',
+      ]),
     );
     const loaded = loadConfig(join(folder, name), env);
     t.ok(loaded.ok, `${name} ${texts(loaded).join('\n')}`);

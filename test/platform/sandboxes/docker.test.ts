@@ -45,7 +45,7 @@ t.test(
     t.match(container?.body, {
       Image: 'agent:1',
       Cmd: ['agent-server', '--port', '8000'],
-      WorkingDir: '/home/sandbox/work',
+      WorkingDir: '/sandbox/work',
       Labels: { 'throughline.sandbox.id': id },
       HostConfig: {
         PortBindings: { '8000/tcp': [{ HostIp: '127.0.0.1', HostPort: '' }] },
