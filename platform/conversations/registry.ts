@@ -7,7 +7,6 @@ import type { Vault } from '../store/vault.ts';
 import { headersOf, outlineOf, type Conversation, type Tags } from './conversation.ts';
 
 const PAGE = 1_000; // what a page leaves behind for the collector is what a start grows by
-const NO_HEADERS: CallerIdentity['headers'] = [];
 
 export class Registry {
   readonly #callers: CallerDirectory;
@@ -77,7 +76,7 @@ class Stamp implements CallerIdentity {
   }
 
   get headers(): CallerIdentity['headers'] {
-    return this.#headers?.open() ?? NO_HEADERS;
+    return this.#headers?.open() ?? [];
   }
 }
 

@@ -30,8 +30,8 @@ const GRACE_MS = 10_000;
 const POLL_MS = 50;
 /** A process that is just replacing its program has no environment to be known by for an instant. */
 const LOOKS = 3;
-/** A process may fork while it is being stopped; its child is found in the next round. */
-const ROUNDS = 5;
+/** A signal takes effect when the process is scheduled next, and one that forks meanwhile has a child to be found. */
+const ROUNDS = 200;
 
 export class ProcessDriver implements SandboxDriver {
   readonly #options: ProcessDriverOptions;

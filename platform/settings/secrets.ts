@@ -46,7 +46,7 @@ function twinOf(item: unknown, old: unknown): unknown {
 }
 
 /** Whether the texts of a header of this name are kept from readers. */
-export const isSecretHeader = (name: string): boolean => SECRET_HEADER.test(name);
+const isSecretHeader = (name: string): boolean => SECRET_HEADER.test(name);
 
 function walk(value: unknown, replace: (text: string, kind: 'key' | 'other') => unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => walk(item, replace));
