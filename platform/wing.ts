@@ -18,7 +18,7 @@ import { LlmChoices } from './conversations/llm-choice.ts';
 import { Registry } from './conversations/registry.ts';
 import { Starter } from './conversations/start.ts';
 import { DockerDriver } from './sandboxes/docker-driver.ts';
-import type { SandboxDriver } from './sandboxes/driver.ts';
+import { SandboxTrouble, type SandboxDriver } from './sandboxes/driver.ts';
 import { usesBubblewrap } from './sandboxes/isolation.ts';
 import { ProcessDriver } from './sandboxes/process-driver.ts';
 import { sandboxApi } from './sandboxes/sandbox-api.ts';
@@ -147,7 +147,7 @@ async function assemble(options: PlatformOptions, store: PlatformStore): Promise
   const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
   const conversations = new Conversations(store, vault, registry);
   const choices = new LlmChoices(v0, v1);
-  const starter = new Starter({ store, conversations, choices, sandboxes, clock, log, baseUrlOf });
+  const starter = new Starter({ store, vault, conversations, choices, sandboxes, clock, log, baseUrlOf });
   const document = description();
   const validation = new Validation(document);
   const handlers = {
@@ -161,7 +161,7 @@ async function assemble(options: PlatformOptions, store: PlatformStore): Promise
       checkConversation: validation.of({ $ref: '#/components/schemas/ConversationSettings' }),
     }),
     ...profiles(v1, schemaOf(document, 'StrictLLM')),
-    ...conversationApi({ conversations, store, starter, choices, sandboxes, spend, clock, baseUrlOf }),
+    ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
     ...sandboxApi(sandboxes, clock.now()),
     describe: () => ({ body: document }),
   };
@@ -173,6 +173,8 @@ async function assemble(options: PlatformOptions, store: PlatformStore): Promise
 async function driverOf({ settings, dataDir, path, log }: PlatformOptions): Promise<SandboxDriver> {
   const { driver, isolation, dockerSocket } = settings.sandbox;
   if (driver === 'docker') return new DockerDriver({ socket: dockerSocket, dataDir });
+  if (process.platform !== 'linux' && settings.sandboxSpecs.length > 0)
+    throw new SandboxTrouble('the process driver needs Linux - set platform.sandbox.driver: docker');
   const wanted = settings.sandboxSpecs.length > 0 ? isolation : 'none';
   const bubblewrap = await usesBubblewrap(wanted, path);
   if (wanted === 'auto' && !bubblewrap)

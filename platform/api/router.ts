@@ -86,9 +86,15 @@ export class Router {
 
   /** Never rejects. @param digest SHA-256 hex of a key as it was sent */
   async answer(request: WingRequest, digest: (key: string) => string): Promise<WingAnswer> {
+    const startedAt = performance.now();
     const answer = await this.#answer(request, digest);
     const status = String(answer.status);
     this.#answers.set(status, (this.#answers.get(status) ?? 0) + 1);
+    const ms = Math.round(performance.now() - startedAt);
+    this.#log.info(
+      { method: request.method, path: request.path.slice(0, 200), status: answer.status, ms },
+      'platform call',
+    );
     return answer;
   }
 

@@ -7,6 +7,7 @@ import { dashed, hexOf, instant } from '../ids.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import type { Filter, Order, PlatformStore } from '../store/store.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
+import type { Vault } from '../store/vault.ts';
 import type { Conversation, Tags } from './conversation.ts';
 import type { Conversations } from './conversations.ts';
 import type { LlmChoices } from './llm-choice.ts';
@@ -16,6 +17,7 @@ import type { Starter } from './start.ts';
 export interface ConversationApiParts {
   readonly conversations: Conversations;
   readonly store: PlatformStore;
+  readonly vault: Vault;
   readonly starter: Starter;
   readonly choices: LlmChoices;
   readonly sandboxes: Sandboxes;
@@ -108,7 +110,9 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       const cut = cutOf(query);
       const order = ORDERS[query['sort_order'] as string] ?? 'created_desc';
       const part = { order, offset: cut.offset, limit: cut.limit + 1 };
-      const found = (await store.search(taskFilter(userId, query), part)).map(taskOf);
+      const found = (await store.search(taskFilter(userId, query), part)).map((item) =>
+        taskOf(item, parts.vault),
+      );
       return {
         body: pageOf(
           found.map((task) => taskInfo(task, starter.isUnderWay(task.id))),
@@ -121,7 +125,7 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       const found = await store.get('start_task', uuids(query['ids'] as readonly string[]));
       return {
         body: found.map((item) =>
-          item?.userId === userId ? taskInfo(taskOf(item), starter.isUnderWay(item.id)) : null,
+          item?.userId === userId ? taskInfo(taskOf(item, parts.vault), starter.isUnderWay(item.id)) : null,
         ),
       };
     },

@@ -2,11 +2,10 @@
 // tags and headers. Knows which keys belong to a sandbox, so that its last call can be told.
 import type { CallerDirectory, CallerIdentity } from '../../proxy/callers.ts';
 import { dashed } from '../ids.ts';
+import { every } from '../store/every.ts';
 import type { Item, PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import { headersOf, outlineOf, type Conversation, type Tags } from './conversation.ts';
-
-const PAGE = 1_000; // what a page leaves behind for the collector is what a start grows by
 
 export class Registry {
   readonly #callers: CallerDirectory;
@@ -18,16 +17,10 @@ export class Registry {
 
   /** All conversations of the store. Their seals stay closed until a call comes: 100,000 keys in some 0.5 s. */
   async load(store: PlatformStore, vault: Vault): Promise<void> {
-    for (let after = ''; ;) {
-      const page = await store.scan('conversation', after, PAGE);
-      for (const item of page) {
-        const { tags, keyHash, hasHeaders } = outlineOf(item);
-        const headers = hasHeaders ? new SealedHeaders(item, vault) : null;
-        this.#put(keyHash, new Stamp(item.id, item.userId, tags, headers), item.link ?? '');
-      }
-      const last = page.at(-1);
-      if (last === undefined || page.length < PAGE) return;
-      after = last.id;
+    for await (const item of every(store, 'conversation')) {
+      const { tags, keyHash, hasHeaders } = outlineOf(item);
+      const headers = hasHeaders ? new SealedHeaders(item, vault) : null;
+      this.#put(keyHash, new Stamp(item.id, item.userId, tags, headers), item.link ?? '');
     }
   }
 

@@ -2,7 +2,7 @@
 // as failed: nobody works on it any more.
 import { instant } from '../ids.ts';
 import type { Item } from '../store/store.ts';
-import { isTree } from '../settings/secrets.ts';
+import type { Vault } from '../store/vault.ts';
 
 export type StartStatus = 'WORKING' | 'WAITING_FOR_SANDBOX' | 'STARTING_CONVERSATION' | 'READY' | 'ERROR';
 
@@ -23,11 +23,12 @@ export interface StartTask {
   readonly revision: number;
 }
 
-type Body = Pick<StartTask, 'status' | 'detail' | 'sandboxId' | 'agentServerUrl' | 'request'>;
+type Body = Pick<StartTask, 'status' | 'detail' | 'sandboxId' | 'agentServerUrl'>;
 
-export function itemOf(task: StartTask): Item {
-  const { id, userId, status, detail, sandboxId, agentServerUrl, request, createdMs, updatedMs } = task;
-  const body: Body = { status, detail, sandboxId, agentServerUrl, request };
+/** The request is sealed: it holds the first message of a conversation. */
+export function itemOf(task: StartTask, vault: Vault): Item {
+  const { id, userId, status, detail, sandboxId, agentServerUrl, createdMs, updatedMs } = task;
+  const body: Body = { status, detail, sandboxId, agentServerUrl };
   return {
     kind: 'start_task',
     id,
@@ -38,38 +39,28 @@ export function itemOf(task: StartTask): Item {
     link: task.conversationId,
     parent: null,
     body: JSON.stringify(body),
-    sealed: null,
+    sealed: vault.seal('start_task', id, { request: JSON.stringify(task.request) }),
     revision: task.revision,
   };
 }
 
-export function taskOf(item: Item): StartTask {
+export function taskOf(item: Item, vault: Vault): StartTask {
   const { id, userId, createdMs, updatedMs, revision } = item;
-  return {
-    id,
-    userId,
-    createdMs,
-    updatedMs,
-    revision,
-    conversationId: item.link ?? '',
-    ...(JSON.parse(item.body) as Body),
-  };
+  const request = JSON.parse(vault.open(item)['request'] ?? '{}') as StartTask['request'];
+  const body = JSON.parse(item.body) as Body;
+  return { id, userId, createdMs, updatedMs, revision, conversationId: item.link ?? '', ...body, request };
 }
 
 /** A start request as it may be kept and shown. */
 export function withoutSecrets(request: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { secrets, ...rest } = request;
-  return {
-    ...rest,
-    secrets: isTree(secrets) ? Object.fromEntries(Object.keys(secrets).map((name) => [name, null])) : null,
-  };
+  const { secrets: _secrets, ...rest } = request;
+  return rest;
 }
 
 /** @param underWay whether this very process works on it */
 export function taskInfo(task: StartTask, underWay: boolean): Record<string, unknown> {
   const over = task.status === 'READY' || task.status === 'ERROR';
   const lost = !over && !underWay;
-  const { secrets: _secrets, ...request } = task.request;
   return {
     id: task.id,
     created_by_user_id: task.userId === '' ? null : task.userId,
@@ -78,7 +69,7 @@ export function taskInfo(task: StartTask, underWay: boolean): Record<string, unk
     app_conversation_id: task.conversationId,
     sandbox_id: task.sandboxId,
     agent_server_url: task.agentServerUrl,
-    request,
+    request: task.request,
     created_at: instant(task.createdMs),
     updated_at: instant(task.updatedMs),
   };

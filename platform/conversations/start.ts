@@ -8,6 +8,7 @@ import { hexOf, newHexId, newKey } from '../ids.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import type { PlatformStore } from '../store/store.ts';
+import type { Vault } from '../store/vault.ts';
 import type { Conversation, Tags } from './conversation.ts';
 import type { Conversations } from './conversations.ts';
 import { handOver } from './hand-over.ts';
@@ -16,6 +17,7 @@ import { itemOf, withoutSecrets, type StartTask } from './start-task.ts';
 
 export interface StarterParts {
   readonly store: PlatformStore;
+  readonly vault: Vault;
   readonly conversations: Conversations;
   readonly choices: LlmChoices;
   readonly sandboxes: Sandboxes;
@@ -86,7 +88,7 @@ export class Starter {
       updatedMs: nowMs,
       revision: 0,
     };
-    await conversations.add(conversation, itemOf(task));
+    await conversations.add(conversation, itemOf(task, this.#parts.vault));
     const stored = { ...task, revision: 1 };
     if (needsSandbox) this.#follow(stored, conversation, llm, request);
     return stored;
@@ -185,7 +187,7 @@ export class Starter {
 
   async #write(task: StartTask): Promise<StartTask> {
     const next = { ...task, updatedMs: this.#parts.clock.now() };
-    await this.#parts.store.apply([{ put: itemOf(next) }]);
+    await this.#parts.store.apply([{ put: itemOf(next, this.#parts.vault) }]);
     return { ...next, revision: task.revision + 1 };
   }
 }

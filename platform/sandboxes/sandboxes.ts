@@ -7,6 +7,7 @@ import type { Log } from '../../proxy/observe/logger.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { refuse } from '../api/refusal.ts';
 import { base62, newKey } from '../ids.ts';
+import { every } from '../store/every.ts';
 import type { PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import { Turns } from '../turns.ts';
@@ -33,7 +34,6 @@ const FIRST_HEALTH_MS = 1_000;
 const START_POLL_MS = 100;
 /** Bad health checks in a row before a running sandbox is called an error: a busy runtime may miss one. */
 const PATIENCE = 3;
-const PAGE = 1_000;
 
 export class Sandboxes {
   readonly #options: SandboxesOptions;
@@ -56,21 +56,18 @@ export class Sandboxes {
   /** Takes over what a former server left, removes what no row knows, and begins to watch. */
   async open(): Promise<void> {
     const { store, vault, driver, log } = this.#options;
-    for (let after = ''; ;) {
-      const page = await store.scan('sandbox', after, PAGE);
-      for (const item of page) this.#all.set(item.id, sandboxOf(item, vault));
-      const last = page.at(-1);
-      if (last === undefined || page.length < PAGE) break;
-      after = last.id;
-    }
+    for await (const item of every(store, 'sandbox')) this.#all.set(item.id, sandboxOf(item, vault));
+    for (const { id } of this.#all.values()) await this.#turns.take(id, () => this.#adopt(id));
     await this.#look();
     for (const sandbox of this.#all.values()) if (sandbox.status === 'STARTING') this.#awaitHealth(sandbox);
-    if (this.#specs.length === 0 && this.#all.size === 0) return; // sandboxes are off, and there were none
-    const strays = await driver.reap(new Set(this.#all.keys())).catch((err: unknown) => {
-      log.warn({ err }, 'stray sandboxes could not be looked for');
-      return [];
-    });
-    if (strays.length > 0) log.warn({ sandboxes: strays }, 'sandboxes that no record knew were removed');
+    // Where sandboxes are off and there were none, a driver that cannot work is nobody's trouble.
+    if (this.#specs.length > 0 || this.#all.size > 0) {
+      const strays = await driver.reap(new Set(this.#all.keys())).catch((err: unknown) => {
+        log.warn({ err }, 'stray sandboxes could not be looked for');
+        return [];
+      });
+      if (strays.length > 0) log.warn({ sandboxes: strays }, 'sandboxes that no record knew were removed');
+    }
     this.#watch = setInterval(() => {
       this.#round = this.#round
         .then(() => this.patrol())
@@ -225,19 +222,20 @@ export class Sandboxes {
     }
   }
 
+  /** A former server may have ended between the row and the start: what it began has no place yet. */
+  async #adopt(id: string): Promise<void> {
+    const sandbox = this.#all.get(id);
+    if (sandbox?.status !== 'STARTING' || sandbox.place !== null) return;
+    const { driver, log } = this.#options;
+    await driver.remove(id, null).catch((err: unknown) => log.warn({ sandbox: id, err }, 'not removed'));
+    const detail = 'the server ended while it was being started';
+    await this.#write({ ...sandbox, status: 'ERROR', detail });
+  }
+
   async #lookAt(id: string): Promise<void> {
     const sandbox = this.#all.get(id);
     if (sandbox === undefined || sandbox.status === 'ERROR' || sandbox.status === 'MISSING') return;
-    if (sandbox.place === null) {
-      // A former server ended between the row and the start.
-      await this.#options.driver.remove(id, null);
-      await this.#write({
-        ...sandbox,
-        status: 'ERROR',
-        detail: 'the server ended while it was being started',
-      });
-      return;
-    }
+    if (sandbox.place === null) return; // is being started by another turn
     const { state, detail } = await this.#options.driver.look(id, sandbox.place);
     const next = seenAs(state, sandbox.status);
     if (next === sandbox.status) return;

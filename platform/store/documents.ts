@@ -14,6 +14,9 @@ export interface Changed<D, R> {
 /** Another process may write to the same store; more turns than this lost in a row is a hot loop, not bad luck. */
 const ATTEMPTS = 5;
 
+/** Merges add up over calls; the platform's own settings stay below some ten KiB. */
+const MAX_CHARS = 4 * 1024 * 1024;
+
 /** Documents of one interface (`v0`, `v1`). */
 export class Documents<D extends object> {
   readonly #name: string;
@@ -43,6 +46,9 @@ export class Documents<D extends object> {
       const { document, revision, createdMs } = await this.#load(userId);
       const { next, result } = change(document);
       if (next === null) return result;
+      const text = JSON.stringify(next);
+      if (text.length > MAX_CHARS)
+        throw refuse(413, `The settings would be larger than ${MAX_CHARS} characters`);
       const nowMs = this.#clock.now();
       const id = this.#idOf(userId);
       const item = {
@@ -55,7 +61,7 @@ export class Documents<D extends object> {
         link: null,
         parent: null,
         body: '{}',
-        sealed: this.#vault.seal('settings', id, { document: JSON.stringify(next) }),
+        sealed: this.#vault.seal('settings', id, { document: text }),
         revision,
       } as const;
       if ((await this.#store.apply([{ put: item }])) === 'applied') return result;

@@ -2,13 +2,13 @@
 // The only place that opens them; what comes out is of type Secret wherever it is kept.
 import { sealerWith, type Sealer } from '../../proxy/store/seal.ts';
 import type { Secret } from '../../config/secret.ts';
+import { every } from './every.ts';
 import { PlatformStoreUnavailable, type Change, type Item, type Kind, type PlatformStore } from './store.ts';
 
 /** Names and texts of an item's secrets. */
 export type SecretTexts = Readonly<Record<string, string>>;
 
 const CHECK = 'secret-key-check';
-const PAGE = 5_000;
 
 /** The data was sealed under another key. */
 export class WrongSecretKey extends Error {
@@ -65,15 +65,9 @@ export async function rotate(store: PlatformStore, from: Vault, to: Vault, nowMs
   await from.check(store, nowMs);
   const changes: Change[] = [];
   for (const kind of ['meta', 'settings', 'conversation', 'sandbox', 'start_task'] as const) {
-    for (let after = ''; ;) {
-      const page = await store.scan(kind, after, PAGE);
-      for (const item of page) {
-        if (item.sealed !== null)
-          changes.push({ put: { ...item, sealed: to.seal(kind, item.id, from.open(item)) } });
-      }
-      const last = page.at(-1);
-      if (last === undefined || page.length < PAGE) break;
-      after = last.id;
+    for await (const item of every(store, kind)) {
+      if (item.sealed === null) continue;
+      changes.push({ put: { ...item, sealed: to.seal(kind, item.id, from.open(item)) } });
     }
   }
   if ((await store.apply(changes)) === 'conflict')

@@ -134,7 +134,7 @@ t.test('the key is exchanged by the command, and only the new one opens the data
   t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: 'short' }), { code: 2, err: /openssl rand -base64 32/ });
   t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: next }), {
     code: 0,
-    out: /^3 items are sealed under the new key/,
+    out: /^4 items are sealed under the new key/,
   });
   t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: next }), {
     code: 1,
