@@ -63,7 +63,8 @@ export function upstreamHeaders(
   if (stamps && own.names.has(session.name)) list.splice(list.indexOf(session.name), 2);
   if (client.contentType !== null && !own.names.has('content-type'))
     list.push('content-type', client.contentType);
-  if (client.accept !== null && !own.names.has('accept')) list.push('accept', client.accept);
+  if (client.accept !== null && !own.names.has('accept') && brought?.has('accept') !== true)
+    list.push('accept', client.accept);
   if (brought !== null) for (const [name, value] of brought) list.push(name, value);
   if (policy.forwardClientHeaders) {
     for (const i of client.forwardable) {

@@ -1,8 +1,8 @@
 // Conversations without sandboxes: their keys, what calls with them are stamped with, their reports, pages and limits.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { headerOf, KEY, lastSeen, rowOf, send, type Answer } from '../../support/rig.ts';
-import { at, startPlatform, type PlatformRig } from '../fixture/rig.ts';
+import { headerOf, KEY, lastSeen, rowOf, send, startRig, type Answer } from '../../support/rig.ts';
+import { at, SECRET_KEY, startPlatform, type PlatformRig } from '../fixture/rig.ts';
 
 const PATH = '/api/v1/app-conversations';
 
@@ -329,3 +329,26 @@ t.test(
     t.match(await rowOf(rig, await chat(conversation)), { end_user: 'alice' });
   },
 );
+
+t.test('a reload changes who may call, and says what waits for a restart', async (t) => {
+  const rig = await startPlatform(t);
+  const sections = (platform: string): string =>
+    `model_list: []\ngeneral_settings: { master_key: ${KEY} }\n${platform}`;
+  const section = `session_api_key: [{ key: new-key, user_id: carol }], secret_key: "${SECRET_KEY}"`;
+  await rig.reconfigure(sections(`platform: { ${section}, public_base_url: "https://llm.example.com/" }`));
+  t.equal((await rig.api('GET', `${PATH}/count`)).status, 401, 'the old key is none any more');
+  const { llm_base_url: base } = await start(rig, {}, 'new-key');
+  t.match(base, /^https:\/\/llm\.example\.com\/c\/[0-9a-f]{32}\/v1$/);
+  await rig.reconfigure(sections(''));
+  t.equal((await rig.api('GET', `${PATH}/count`, undefined, 'new-key')).status, 200);
+  const said = rig.log.map(({ msg }) => String(msg));
+  t.ok(said.some((msg) => /was removed .* until a restart/.test(msg)));
+  t.notOk(
+    said.some((msg) => /take effect after a restart/.test(msg)),
+    'the same key is no change',
+  );
+  const off = await startRig(t, { config: () => sections('') });
+  t.equal((await send(off.url, 'GET', '/api/v1/settings')).status, 404, 'off: there is no such route');
+  await off.reconfigure(sections(`platform: { ${section} }`));
+  t.ok(off.log.some(({ msg }) => /was added .* after a restart/.test(String(msg))));
+});

@@ -18,6 +18,7 @@ import type { SpendRecord } from '../../../proxy/record/record.ts';
 import { segmentPath } from '../../../proxy/store/segments.ts';
 import { SqliteStore } from '../../../proxy/store/sqlite-store.ts';
 import type { SpendFilter, StoreEvent } from '../../../proxy/store/store.ts';
+import { NO_TOKENS } from '../../../proxy/wire/usage.ts';
 import { beginOf, settleOf } from '../record/fixture/records.ts';
 import { tempDir } from './fixture/temp-dir.ts';
 
@@ -241,6 +242,48 @@ t.test('the maker of an upstream object is found by its id, the newest first', a
   });
   t.equal(await store.findByUpstreamId('resp_2'), null);
 });
+
+t.test(
+  'sessions are summed in the order that was asked for, whatever the spelling of their ids',
+  async (t) => {
+    const bench = benchOf(t);
+    const store = bench.open();
+    const one = '0f8fad5b-d9cb-469f-a165-70867728950e';
+    await store.ship(
+      bench.append(
+        settleOf(beginOf('1', { startMs: 2000, modelGroup: 'newer' }), {
+          upstreamId: 'u-1',
+          spendPico: 9_007_199_254_740_991,
+        }),
+        settleOf(beginOf('2', { startMs: 1000, modelGroup: 'older' }), {
+          upstreamId: 'u-2',
+          spendPico: 9_007_199_254_740_991,
+        }),
+        settleOf(beginOf('3', { startMs: 1500 }), { spendPico: null, tokens: NO_TOKENS }),
+        settleOf(beginOf('4', { sessionId: 'two' })),
+      ),
+    );
+    const sums = {
+      calls: 3,
+      spendPico: 2n * 9_007_199_254_740_991n,
+      promptTokens: 200,
+      completionTokens: 40,
+      cacheReadTokens: 60,
+      cacheWriteTokens: 0,
+      reasoningTokens: 0,
+      last: { modelGroup: 'newer', tokens: 120, upstreamId: 'u-1' },
+    };
+    const [none, first, second] = await store.totals([
+      'nobody',
+      one.replaceAll('-', '').toUpperCase(),
+      'two',
+    ]);
+    t.equal(none, null);
+    t.strictSame(first, sums);
+    t.match(second, { calls: 1, promptTokens: 100 });
+    t.same(await store.totals([]), []);
+  },
+);
 
 t.test('runtime models survive, keep their order, and never stand in a file as text', async (t) => {
   const bench = benchOf(t);
