@@ -11,6 +11,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['start', async () => (await import('./cli/start.ts')).start],
   ['check', async () => (await import('./cli/check.ts')).check],
   ['explain', async () => (await import('./cli/explain.ts')).explain],
+  ['rotate-platform-key', async () => (await import('./cli/rotate-platform-key.ts')).rotatePlatformKey],
   ['demo-gateway', async () => (await import('./cli/demo-gateway.ts')).demoGateway],
 ]);
 
@@ -18,7 +19,7 @@ async function overview(): Promise<string> {
   const commands = await Promise.all([...COMMANDS.values()].map((load) => load()));
   return `throughline ${VERSION} - an LLM proxy that chains an agent platform to an external gateway
 
-${commands.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}`).join('\n')}
+${commands.map(({ name, summary }) => `  ${name.padEnd(21)}${summary}`).join('\n')}
 
   throughline COMMAND --help tells more.
 `;

@@ -129,6 +129,7 @@ export class Connection implements Seated, Carrier, Wire {
     if (this.#closed) return;
     this.#since = this.#host.mono();
     if (this.#incoming?.complete === true || this.#closing) this.#next();
+    else if (!this.#consuming) this.#unhold(); // a body that came and was never asked for
   }
 
   wantBody(waits: boolean): void {

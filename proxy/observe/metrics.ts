@@ -2,6 +2,7 @@
 // cardinality is bounded; children are looked up once per route and kept.
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../record/record.ts';
+import { addPlatformMetrics, type PlatformFigures } from './platform-metrics.ts';
 import { ModelHistogram, Tally } from './tally.ts';
 import type { Figures } from './worker-figures.ts';
 
@@ -217,6 +218,11 @@ export class Metrics {
       labelNames: ['version', 'node'],
       registers: [this.#registry],
     }).set({ version, node: process.versions.node }, 1);
+  }
+
+  /** Figures of the platform wing, read at every scrape; without a wing there are no such metrics. */
+  platform(read: () => PlatformFigures): void {
+    addPlatformMetrics(this.#registry, read);
   }
 
   /** @param aggregator how the gauges of several workers become one */

@@ -12,6 +12,7 @@ import { daysOf } from './day-spend.ts';
 import { activityOf, activitySql, countSql, madeBy, madeBySql, pageSql, summarySql } from './spend-sql.ts';
 import type { Spelling, Sql } from './spend-sql.ts';
 import { addingDaily } from './sqlite-migrations.ts';
+import { totalsOf, totalsSql } from './session-totals.ts';
 import type {
   Activity,
   ActivityFilter,
@@ -19,6 +20,7 @@ import type {
   Facet,
   MadeBy,
   Pruned,
+  SessionTotals,
   Shipped,
   SpendFilter,
   SpendPage,
@@ -110,6 +112,10 @@ export class SqliteSpend {
     const statement = this.#db.prepare(text);
     statement.setReadBigInts(true);
     return statement.iterate(...values);
+  }
+
+  totals(sessionIds: readonly string[]): (SessionTotals | null)[] {
+    return totalsOf(sessionIds, this.#sums(totalsSql(sessionIds, SPELLING)));
   }
 
   findByUpstreamId(upstreamId: string): MadeBy | null {
