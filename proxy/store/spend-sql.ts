@@ -41,7 +41,7 @@ const FACET_COLUMNS: Readonly<Record<Facet | 'day', string>> = {
 };
 
 /** Numbers the values of one statement. */
-class Binds {
+export class Binds {
   readonly values: Value[] = [];
   readonly #mark: string;
 
