@@ -57,7 +57,6 @@ export async function spendReconcile(args: readonly string[], terminal: Terminal
     const apiBase = values['api-base']?.replace(/\/+$/, '') ?? null;
     for await (const record of archive.rows(wider)) here.push(...entriesOf(record, apiBase));
     const result = reconcile(here, theirs.entries, period, tolerance);
-    const percent = values.tolerance.endsWith('%');
     const shown = {
       here: archive.shown,
       there: theirs.shown,

@@ -132,7 +132,7 @@ export function oneOf<W extends string>(flag: string, word: string, words: reado
 
 /** Where a text goes. */
 export interface Output {
-  write(text: string): void;
+  readonly write: (text: string) => void;
 }
 
 /**

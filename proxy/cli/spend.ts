@@ -49,7 +49,7 @@ export const spend: Command = {
   name: 'spend',
   summary: 'report, export, verify and reconcile spend',
   usage: USAGE,
-  run: (args: readonly string[], terminal: Terminal) => {
+  run: async (args: readonly string[], terminal: Terminal) => {
     const [part = '', ...rest] = args;
     const run = Object.hasOwn(PARTS, part) ? PARTS[part] : undefined;
     if (run === undefined) {

@@ -7,6 +7,7 @@ import { check } from '../../proxy/cli/check.ts';
 import { demoGateway } from '../../proxy/cli/demo-gateway.ts';
 import { explain } from '../../proxy/cli/explain.ts';
 import { serve } from '../../proxy/cli/serve.ts';
+import { spend } from '../../proxy/cli/spend.ts';
 import { start } from '../../proxy/cli/start.ts';
 import { UsageError, type Command } from '../../proxy/cli/terminal.ts';
 import { folder, ROOT, runCli, startCli } from '../support/cli.ts';
@@ -40,7 +41,7 @@ writeFileSync(file, '');
 /** One sentence on stderr, none on stdout, and no stack. */
 const SENTENCE = /^throughline: [^\n]+\n$/;
 
-const COMMANDS: readonly Command[] = [serve, start, check, explain, demoGateway];
+const COMMANDS: readonly Command[] = [serve, start, check, explain, spend, demoGateway];
 
 /** Runs a command within this process: 0.3 s less for each of many. main.ts turns UsageError into exit code 2. */
 async function within(args: readonly string[]): Promise<unknown> {
@@ -82,6 +83,16 @@ t.test('--help tells of every command, and each command of its flags', async (t)
     start: ['--config', '--port'],
     check: ['--config'],
     explain: ['--config', '--model', '--header', '--body'],
+    spend: [
+      'report',
+      'export',
+      'verify',
+      'reconcile',
+      '--data-dir',
+      '--database-url',
+      '--config',
+      '--tolerance',
+    ],
     'demo-gateway': ['--port', '--host', 'demo-echo', 'demo-429'],
   };
   t.same(
@@ -113,6 +124,8 @@ t.test('a wrong command line is answered with one sentence', async (t) => {
       /^there is no endpoint x - one of chat\/completions/,
     ],
     [['explain', '--config', good, '--model', 'demo', '--body', '/no/such/file'], /\/no\/such\/file/],
+    [['spend'], /^nothing is asked for - one of report, export, verify, reconcile/],
+    [['spend', 'report'], /^the report is by nothing/],
     [['demo-gateway', '--port', 'x'], /^x is not a port/],
   ];
   for (const [args, says] of cases) {

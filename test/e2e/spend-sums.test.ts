@@ -11,12 +11,13 @@ import { send, startRig, type Rig } from '../support/rig.ts';
 
 const KEY_A = 'a'.repeat(64);
 const KEY_B = 'b'.repeat(64);
+const NOBODY = { teamId: null, userId: null, endUser: null } as const;
 const RANGE = 'start_date=2025-10-01&end_date=2025-10-31';
 
 /** Day of October 2025, who, and what it cost in pico-dollars. */
 function row(n: number, day: number, more: Partial<SpendRecord>): SpendRecord {
   const startMs = Date.parse(`2025-10-${String(day).padStart(2, '0')}T12:00:00Z`) + n;
-  const begin = beginOf(`row-${n}`, { startMs, tags: [], endUser: null, sessionId: `s-${n}` });
+  const begin = beginOf(`row-${n}`, { ...NOBODY, startMs, tags: [], sessionId: `s-${n}` });
   const tokens = { ...NO_TOKENS, prompt: 10, completion: 5, total: 15, cacheRead: 4, cacheWrite: 2 };
   return { ...settleOf(begin, { tokens, endMs: startMs + 100 }), ...more };
 }

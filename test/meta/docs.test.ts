@@ -7,6 +7,7 @@ import { check } from '../../proxy/cli/check.ts';
 import { demoGateway } from '../../proxy/cli/demo-gateway.ts';
 import { explain } from '../../proxy/cli/explain.ts';
 import { serve } from '../../proxy/cli/serve.ts';
+import { spend } from '../../proxy/cli/spend.ts';
 import { start } from '../../proxy/cli/start.ts';
 import { BY_ID, ENDPOINTS } from '../../proxy/request/endpoints.ts';
 import { send, startRig } from '../support/rig.ts';
@@ -155,7 +156,9 @@ t.test('every end of a request is in the table of ends', (t) => {
 
 t.test('every npm script and subcommand that a page names is there', (t) => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
-  const usages = new Map([serve, start, check, explain, demoGateway].map(({ name, usage }) => [name, usage]));
+  const usages = new Map(
+    [serve, start, check, explain, spend, demoGateway].map(({ name, usage }) => [name, usage]),
+  );
   const unknown: string[] = [];
   for (const [page, text] of [...PROSE, ['.ci/run', read('.ci/run')] as const]) {
     for (const [, script = ''] of text.matchAll(/\bnpm run ([\w:-]+)/g)) {
@@ -163,7 +166,7 @@ t.test('every npm script and subcommand that a page names is there', (t) => {
     }
     for (const [line, command = ''] of text
       .replaceAll('\\\n', ' ')
-      .matchAll(/\bthroughline (serve|start|check|explain|demo-gateway)\b[^\n`]*/g)) {
+      .matchAll(/\bthroughline (serve|start|check|explain|spend|demo-gateway)\b[^\n`]*/g)) {
       const flags = line.match(/(?<![\w-])--[a-z-]+/g) ?? [];
       const known = `${usages.get(command)} --help`;
       unknown.push(

@@ -92,7 +92,7 @@ t.test('a table is aligned, and odd texts stay in their cell', (t) => {
 t.test('rows as Parquet are the rows, exact, whoever reads the file', async (t) => {
   const path = join(folder(t), 'rows.parquet');
   const full = settleOf(beginOf('id-1', { teamId: 'blue' }), { spendPico: 9_007_199_254_740_991 });
-  const bare = settleOf(beginOf('id-2', { endUser: null, spendLogsMetadata: null, tags: [] }), {
+  const bare = settleOf(beginOf('id-2', { teamId: null, endUser: null, spendLogsMetadata: null, tags: [] }), {
     usage: null,
     spendPico: null,
     firstByteMs: null,
