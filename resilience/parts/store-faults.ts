@@ -2,101 +2,20 @@
 // well again every call that the gateway saw has exactly one row. What this machine cannot stage is said, not skipped.
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
-import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { MAIN, runCli, workersOf, type CliOptions } from '../../test/support/cli.ts';
 import { dice } from '../../test/support/dice.ts';
-import { fire, type FireEnd } from '../../test/support/fire.ts';
 import { ownPostgres } from '../../test/support/postgres.ts';
 import { send } from '../../test/support/rig.ts';
 import { noSmallDisk, smallDisk } from '../../test/support/small-disk.ts';
-import { compareBooks, rowsOf } from '../harness/books.ts';
-import { openHouse, type House, type Served } from '../harness/house.ts';
+import { rowsOf } from '../harness/books.ts';
+import { openHouse, type Served } from '../harness/house.ts';
 import type { Part, Stage } from '../harness/stage.ts';
 import { Tally } from '../harness/tally.ts';
+import { Trial } from '../harness/trial.ts';
 
-const MODELS = ['demo', 'demo-interval', 'demo-slow', 'compat', 'demo-500'];
 const CLOCKS = pathToFileURL(join(import.meta.dirname, '../harness/clock-steps.ts')).href;
-
-/** A house under load whose books are compared at the end. */
-class Trial {
-  readonly house: House;
-  readonly tally: Tally;
-  readonly dataDir: string;
-  readonly #calls: number;
-  readonly #whole = new Set<string>();
-  readonly #random: () => number;
-  #sent = 0;
-
-  constructor(house: House, tally: Tally, dataDir: string, calls: number, random: () => number) {
-    [this.house, this.tally, this.dataDir] = [house, tally, dataDir];
-    this.#calls = calls;
-    this.#random = random;
-  }
-
-  /** One load; each call must end as allowed. Gives how many ended how. */
-  async load(
-    proxy: Served,
-    allowed: readonly FireEnd[] = ['whole', 'refused'],
-  ): Promise<Map<FireEnd, number>> {
-    const agent = new Agent({ keepAlive: true, maxSockets: 40 });
-    const ends = new Map<FireEnd, number>();
-    await Promise.all(
-      Array.from({ length: this.#calls }, async () => {
-        this.#sent += 1;
-        const session = `call-${this.#sent}`;
-        const model = MODELS[Math.floor(this.#random() * MODELS.length)] as string;
-        const stream = this.#random() < 0.5;
-        const end = await fire({ agent, port: proxy.port, session, model, stream });
-        if (end === 'whole') this.#whole.add(session);
-        ends.set(end, (ends.get(end) ?? 0) + 1);
-        this.tally.check(allowed.includes(end), () => `${session} to ${model} was ${end}`);
-      }),
-    );
-    agent.destroy();
-    return ends;
-  }
-
-  /** A demand on the program beside its answers. */
-  demand(holds: boolean, problem: string): void {
-    this.tally.check(holds, () => problem);
-  }
-
-  async refuses(proxy: Served, when: string): Promise<void> {
-    for (let n = 0; n < 500; n += 1) {
-      const { status, text } = await send(proxy.url, 'POST', '/v1/chat/completions', {
-        model: 'demo',
-        messages: [],
-      });
-      if (status === 200) continue; // what is left of the last page
-      return this.demand(status === 503 && text.includes('journal_unwritable'), `${when}: ${status} ${text}`);
-    }
-    this.demand(false, `${when}: calls were served without a record`);
-  }
-
-  /** Waits until `path` answers with `status`; a probe of an orchestrator would do the same. */
-  async until(proxy: Served, path: string, status: number): Promise<void> {
-    const endsAt = performance.now() + 30_000;
-    while (performance.now() < endsAt) if ((await send(proxy.url, 'GET', path)).status === status) return;
-    this.demand(false, `${path} did not come to ${status} in 30 s`);
-  }
-
-  /** Compares the books, from the call `since` on. */
-  async close(proxy: Served, since = 0): Promise<void> {
-    const named = this.house.seen.filter((session) => session.startsWith('call-'));
-    const seen = named.filter((session) => Number(session.slice(5)) > since);
-    const whole = new Set([...this.#whole].filter((session) => Number(session.slice(5)) > since));
-    await this.until(proxy, '/health/readiness', 200); // rows that waited in memory are written by then
-    await this.until(proxy, '/spend/logs', 200);
-    const rows = (await rowsOf(proxy.url)).filter((row) => String(row['session_id']).startsWith('call-'));
-    compareBooks(this.tally, rows, { seen, whole });
-  }
-
-  get sent(): number {
-    return this.#sent;
-  }
-}
 
 interface Case {
   readonly what: string;
@@ -188,7 +107,7 @@ const CASES: readonly Case[] = [
     run: async (trial, stage) => {
       const disk = smallDisk(stage, trial.dataDir, '8m');
       const proxy = await loaded(trial);
-      const running = trial.load(proxy);
+      const running = trial.load(proxy, ['refused']);
       disk.fill();
       await running;
       await trial.refuses(proxy, 'while the disk is full');
@@ -206,7 +125,7 @@ const CASES: readonly Case[] = [
     run: async (trial, stage) => {
       const disk = smallDisk(stage, trial.dataDir, '8m');
       const proxy = await loaded(trial);
-      const running = trial.load(proxy, ['whole', 'refused', 'broken']);
+      const running = trial.load(proxy, ['refused', 'broken']);
       disk.fill();
       await trial.refuses(proxy, 'while the disk is full');
       proxy.kill('SIGKILL');
@@ -261,10 +180,10 @@ const CASES: readonly Case[] = [
     lacks: noStrace,
     run: async (trial) => {
       const proxy = await trial.house.serve(trial.dataDir, [], faulty(trial.dataDir, inject));
-      await trial.load(proxy);
+      await trial.load(proxy, ['refused']);
       await proxy.said(/journal_unwritable/);
       await trial.until(proxy, '/health/readiness', 200);
-      await trial.load(proxy);
+      await trial.load(proxy, ['refused']);
       await trial.close(proxy);
       await endTraced(proxy);
     },
