@@ -131,6 +131,14 @@ export interface EntryParams {
    */
   input_cost_per_request?: number | string;
   /**
+   * When a client leaves before its answer is complete: `abort` the call, or `drain` it, that is read on for its usage. What a gateway bills for an aborted call is often not known; a call that is read on costs what it costs.
+   */
+  on_disconnect?: 'abort' | 'drain';
+  /**
+   * Longest time that an answer without its client is read on, seconds.
+   */
+  on_disconnect_seconds?: number | string;
+  /**
    * Longest wait for the first token of a streamed answer, counted from sending, seconds; 0 switches the clock off. Up to then nothing is sent to the client, so another upstream can take over. Else `router_settings.ttft_timeout`.
    */
   ttft_timeout?: number | string;
@@ -507,7 +515,15 @@ export interface GeneralSettings {
   journal: Journal;
   cors?: Cors;
   /**
-   * How long running requests may go on after a stop signal, seconds.
+   * Answers that are read on at the same time after their clients left (`on_disconnect: drain`), per process; further ones are aborted.
+   */
+  max_disconnected_answers: number | string;
+  /**
+   * How long new connections are still served after SIGTERM, seconds: for load balancers that learn of the end late. Readiness is 503 at once. SIGINT skips it. Counts into `drain_seconds`.
+   */
+  min_drain_seconds: number | string;
+  /**
+   * How long running requests may go on after a stop signal, seconds; then each one is ended with an error.
    */
   drain_seconds: number | string;
   /**
@@ -787,6 +803,14 @@ export interface DefaultParams {
    * Longest time from sending the request to the last byte of the answer, seconds; 0 switches the clock off. Where it is not stated it is never shorter than the other clocks.
    */
   total_timeout: number | string;
+  /**
+   * When a client leaves before its answer is complete: `abort` the call, or `drain` it, that is read on for its usage. What a gateway bills for an aborted call is often not known; a call that is read on costs what it costs.
+   */
+  on_disconnect: 'abort' | 'drain';
+  /**
+   * Longest time that an answer without its client is read on, seconds.
+   */
+  on_disconnect_seconds: number | string;
   /**
    * Longest wait for the first token of a streamed answer, counted from sending, seconds; 0 switches the clock off. Up to then nothing is sent to the client, so another upstream can take over.
    */

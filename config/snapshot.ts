@@ -62,6 +62,14 @@ export interface Attribution {
   readonly tags: readonly string[];
 }
 
+/** An answer whose client has left is read on for its usage. */
+export interface ReadOn {
+  /** So long, ms. */
+  readonly ms: number;
+  /** Unless so many are read on already, in this process. */
+  readonly most: number;
+}
+
 export type KindName = 'proxy' | 'compat';
 
 /** One model entry, resolved: where a request for it goes and under which rules. */
@@ -93,6 +101,8 @@ export interface Route {
   /** Compat-type upstreams never see the dialect's control members. */
   readonly stripsControlMembers: boolean;
   readonly clocks: Clocks;
+  /** null: a call whose client leaves is aborted. */
+  readonly readOn: ReadOn | null;
   /** The entry's own prices (litellm_params or model_info), or null. */
   readonly prices: Prices | null;
   /** The catalogue's prices for the upstream model, or null. For wildcards look up per model. */
@@ -257,6 +267,9 @@ export interface Snapshot {
   readonly tagHeaders: readonly string[];
   /** Header that names the end user (`general_settings.user_header_name`), lower-case. */
   readonly userHeader: string | null;
+  /** New connections are still served so long after SIGTERM; at most `drainMs`. */
+  readonly minDrainMs: number;
+  /** Running requests may go on so long after a stop signal. */
   readonly drainMs: number;
   /** Processes that share the port; read at the start only. */
   readonly workers: number | 'auto';

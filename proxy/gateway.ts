@@ -16,11 +16,12 @@ import { VERSION, type House, type Live } from './live.ts';
 import type { Log } from './observe/logger.ts';
 import { Metrics, type EntryFigure } from './observe/metrics.ts';
 import type { BreakerState } from './routing/breaker.ts';
-import { ProxyServer } from './server.ts';
+import { ProxyServer, type Drain } from './server.ts';
 import { noSiblings } from './siblings.ts';
 import { EntryStates } from './routing/entry-state.ts';
 import { RetryBudget } from './routing/retry-budget.ts';
 import { Deadlines } from './upstream/deadlines.ts';
+import { Departures } from './upstream/departures.ts';
 import { Pools } from './upstream/pools.ts';
 import { ConfigWatcher } from './watch.ts';
 import type { Membership } from './workers/membership.ts';
@@ -97,10 +98,14 @@ export class Gateway {
     }
   }
 
-  /** Ends in order: readiness, running requests, records, store. A second call cuts the running requests. */
-  stop(drainMs = this.changes.live.snapshot.drainMs): Promise<void> {
-    if (this.#stopping === null) this.#stopping = this.#stop(drainMs);
-    else this.#server.cut();
+  /**
+   * Ends in order: readiness, running requests, records, store. At a second call running requests are told so at once.
+   * @param drain what differs from the configuration
+   */
+  stop(drain: Partial<Drain> = {}): Promise<void> {
+    const { minDrainMs, drainMs } = this.changes.live.snapshot;
+    if (this.#stopping === null) this.#stopping = this.#stop({ minMs: minDrainMs, maxMs: drainMs, ...drain });
+    else this.#server.hurry();
     return this.#stopping;
   }
 
@@ -111,12 +116,12 @@ export class Gateway {
     this.#checks.follow();
   }
 
-  async #stop(drainMs: number): Promise<void> {
-    this.#log.info({ in_flight: this.#server.inFlight, drain_ms: drainMs }, 'stopping');
+  async #stop(drain: Drain): Promise<void> {
+    const { minMs: min_drain_ms, maxMs: drain_ms } = drain;
+    this.#log.info({ in_flight: this.#server.inFlight, drain_ms, min_drain_ms }, 'stopping');
     this.#watcher?.close();
     this.#checks.close();
-    await this.#server.drain(drainMs);
-    await new Promise<void>((resolve) => setImmediate(resolve)); // requests that were cut settle in this turn
+    await this.#server.drain(drain);
     await this.changes.live.house.estimator.close();
     await this.#ledger.close(RECORDS_MS);
     this.#pools.destroy();
@@ -163,6 +168,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     siblings: membership ?? noSiblings(ledger, metrics),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
+    departures: new Departures(),
     entries: new EntryStates(),
     budget: new RetryBudget(),
     pools,

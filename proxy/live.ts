@@ -10,6 +10,7 @@ import type { Ledger } from './ledger/ledger.ts';
 import type { Log } from './observe/logger.ts';
 import type { Metrics, RouteMetrics } from './observe/metrics.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
+import type { Departures } from './upstream/departures.ts';
 import type { Candidate } from './routing/candidate.ts';
 import type { EntryStates } from './routing/entry-state.ts';
 import type { RetryBudget } from './routing/retry-budget.ts';
@@ -35,6 +36,8 @@ export interface House {
   /** Handles for requests that ended before a model entry was found. */
   readonly unrouted: RouteMetrics;
   readonly deadlines: Deadlines;
+  /** Answers that are read on without their clients. */
+  readonly departures: Departures;
   readonly pools: Pools;
   /** What is known of the entries, over all configurations. */
   readonly entries: EntryStates;

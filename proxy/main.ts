@@ -25,14 +25,13 @@ ${commands.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}`).join('\n
 `;
 }
 
+const SIGNALS = { stop: 'SIGTERM', interrupt: 'SIGINT', reload: 'SIGHUP' } as const;
+
 const terminal: Terminal = {
   env: process.env,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
-  onSignal: (kind, act) => {
-    if (kind === 'reload') process.on('SIGHUP', act);
-    else for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, act);
-  },
+  onSignal: (kind, act) => void process.on(SIGNALS[kind], act),
   cwd: process.cwd(),
   home: join(import.meta.dirname, ...(import.meta.filename.endsWith('.ts') ? ['..'] : ['..', '..'])),
 };

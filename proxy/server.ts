@@ -19,8 +19,18 @@ const UNTRUSTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
   'bad_request_target',
   'malformed_request',
 ]);
+/** For last words to clients that read slowly, or not at all. */
+const LAST_WORDS_MS = 2_000;
 /** Closing a socket takes the system no time; this is for what nobody thought of. */
 const CUT_MS = 1_000;
+
+/** How long a server that ends goes on, ms from the first word of it. */
+export interface Drain {
+  /** New connections are served so long, whether or not there are any. */
+  readonly minMs: number;
+  /** Running requests may go on so long; then they are told that they end. */
+  readonly maxMs: number;
+}
 
 const NOBODY = { keyHash: '' };
 
@@ -30,7 +40,12 @@ export class ProxyServer {
   readonly #routes: RouteTable;
   readonly #state = { draining: false };
   #inFlight = 0;
-  #idle: (() => void) | null = null;
+  /** Requests whose steps have not all been taken; one whose client has left still writes its record. */
+  #running = 0;
+  #hurried = false;
+  #over: Fault | null = null;
+  /** Asked whenever something has ended, while a drain waits. */
+  #look: (() => void) | null = null;
 
   constructor(changes: Changes) {
     this.#changes = changes;
@@ -57,46 +72,75 @@ export class ProxyServer {
   }
 
   /**
-   * Stops taking connections and lets running requests end, for at most `drainMs`; then cuts them (their records are
-   * written all the same). On connections that are open readiness is 503 from now on, liveness stays 200.
+   * Ends in order. Readiness is 503 from now on and liveness stays 200; every answer closes its connection. Connections
+   * are taken for `minMs`; requests run on until `maxMs`, then each one ends with a fault, its record written.
    */
-  async drain(drainMs: number): Promise<void> {
+  async drain({ minMs, maxMs }: Drain): Promise<void> {
+    const { mono } = this.#changes.live.house.clock;
+    const startedAt = mono();
     this.#state.draining = true;
-    this.#listener.drain();
-    await this.#quiet(drainMs);
+    this.#listener.retire();
+    if (minMs > 0) {
+      await whatHasArrived();
+      this.#listener.closeIdle(false);
+      await this.#until(minMs, () => this.#hurried);
+    }
+    this.#listener.shut();
+    await whatHasArrived();
+    this.#listener.closeIdle(true);
+    await this.#until(startedAt + maxMs - mono(), () => this.#hurried || this.#isQuiet);
+    this.#interrupt();
+    await this.#until(LAST_WORDS_MS, () => this.#isQuiet);
     this.#listener.close();
-    await this.#quiet(CUT_MS);
+    await this.#until(CUT_MS, () => this.#isQuiet);
   }
 
-  /** Cuts what still runs: the second signal. */
-  cut(): void {
-    this.#listener.cut();
+  /** The second signal: what still runs is told so now. */
+  hurry(): void {
+    this.#hurried = true;
+    this.#look?.();
   }
 
-  /** Settles when nothing runs any more, or after `withinMs`. */
-  async #quiet(withinMs: number): Promise<void> {
-    if (this.#inFlight === 0) return;
+  get #isQuiet(): boolean {
+    return this.#inFlight === 0 && this.#running === 0;
+  }
+
+  #interrupt(): void {
+    if (this.#isQuiet) return;
+    const text = 'The proxy is stopping, and the answer is not complete. Send the request again.';
+    this.#over = new Fault('shutting_down', text, { headers: [['retry-after', '1']] });
+    this.#listener.interrupt(this.#over);
+    this.#changes.live.house.departures.giveUp();
+  }
+
+  /** Settles when `isOver`, or after `withinMs`. */
+  async #until(withinMs: number, isOver: () => boolean): Promise<void> {
+    if (isOver()) return;
     await new Promise<void>((resolve) => {
       const cap = setTimeout(resolve, withinMs);
-      this.#idle = () => {
+      this.#look = () => {
+        if (!isOver()) return;
         clearTimeout(cap);
         resolve();
       };
     });
+    this.#look = null;
   }
 
   #serve(incoming: Incoming, reply: Reply): void {
     this.#inFlight += 1;
+    if (this.#over !== null) reply.interrupt(this.#over);
     void this.#handle(openExchange(incoming, reply, this.#changes.live));
   }
 
   #settled(): void {
     this.#inFlight -= 1;
-    if (this.#inFlight === 0) this.#idle?.();
+    this.#look?.();
   }
 
   async #handle(x: Exchange): Promise<void> {
     x.live.enter();
+    this.#running += 1;
     try {
       if (x.req.expectsOther) throw oddExpectation();
       if (x.req.method === 'CONNECT') throw notATunnel();
@@ -115,6 +159,8 @@ export class ProxyServer {
       answerFault(x, fault, 'other');
     } finally {
       x.live.leave();
+      this.#running -= 1;
+      this.#look?.();
     }
   }
 
@@ -126,6 +172,11 @@ export class ProxyServer {
     live.house.log.info({ error: fault.code, why: why === 'timeout' ? why : why.message }, 'rejected');
     return rawAnswer(live.snapshot.dialect, fault);
   }
+}
+
+/** Two turns of the event loop: requests that the system held when the first began have been taken by then. */
+async function whatHasArrived(): Promise<void> {
+  for (let n = 0; n < 2; n += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
 const oddExpectation = (): Fault =>

@@ -16,6 +16,7 @@ import { forwarding, warnUnmatched } from './forwarding.ts';
 import { exactGroups, wildcardGroups } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
 import { computedId } from './ids.ts';
+import { readingOn } from './read-on.ts';
 import { inspect, keyAt, routeOf } from './route.ts';
 import type { Surroundings } from './route.ts';
 import { attemptDefaults, routingOf, type Names } from './routing.ts';
@@ -78,9 +79,22 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
     cors: general.cors === undefined ? null : { allowOrigins: general.cors.allow_origins },
     tagHeaders: litellm.extra_spend_tag_headers.map((name) => name.toLowerCase()),
     userHeader: general.user_header_name?.toLowerCase() ?? null,
-    drainMs: Math.round(Number(general.drain_seconds) * 1000),
+    ...drainOf(general, material.findings),
     workers: String(general.workers).trim() === 'auto' ? 'auto' : Number(general.workers),
   };
+}
+
+/** Seconds in, milliseconds out. */
+function drainOf(
+  general: GatewayFile['general_settings'],
+  findings: Findings,
+): Pick<Snapshot, 'minDrainMs' | 'drainMs'> {
+  const [min, max] = [Number(general.min_drain_seconds), Number(general.drain_seconds)];
+  if (min > max) {
+    const message = `is longer than drain_seconds (${max}), which counts from the same signal`;
+    findings.error(['general_settings', 'min_drain_seconds'], message, 'lower it, or raise drain_seconds');
+  }
+  return { minDrainMs: Math.round(min * 1000), drainMs: Math.round(max * 1000) };
 }
 
 /** The file's key, else one from the environment; an empty variable counts as none. */
@@ -159,6 +173,7 @@ function surroundingsOf(material: Material, dialect: Dialect): Surroundings {
   return {
     dialect,
     clocks: clockDefaults(file.router_settings, file.litellm_settings, totalStated),
+    readOn: readingOn(file),
     attempts: attemptDefaults(file),
     headers,
     forwards: forwarding(file.general_settings, file.litellm_settings),

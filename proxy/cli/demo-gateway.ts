@@ -31,7 +31,9 @@ export const demoGateway: Command = {
     terminal.out(
       `demo gateway: proxy-type api_base ${demo.url}, compat-type api_base ${demo.url}/compat/v1\n`,
     );
-    await new Promise<void>((stop) => terminal.onSignal('stop', stop));
+    await new Promise<void>((stop) => {
+      for (const kind of ['stop', 'interrupt'] as const) terminal.onSignal(kind, stop);
+    });
     await demo.close();
     return 0;
   },

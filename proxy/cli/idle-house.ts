@@ -11,6 +11,7 @@ import { noSiblings } from '../siblings.ts';
 import { EntryStates } from '../routing/entry-state.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
 import { Deadlines } from '../upstream/deadlines.ts';
+import { Departures } from '../upstream/departures.ts';
 import { Pools } from '../upstream/pools.ts';
 import { VERSION } from '../live.ts';
 
@@ -46,6 +47,7 @@ export function idleHouse(): House {
     siblings: noSiblings(ledger, metrics),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
+    departures: new Departures(),
     entries: new EntryStates(),
     budget: new RetryBudget(),
     pools: new Pools(systemClock.mono),

@@ -21,8 +21,9 @@ Serves the models of a YAML configuration on an OpenAI-compatible base URL.
   --log-level L     debug, info, warn, error, silent; default info   (or THROUGHLINE_LOG_LEVEL)
 
 The master key comes from general_settings.master_key, PROXY_MASTER_KEY or LITELLM_MASTER_KEY.
-SIGHUP reads the configuration again (so does a change of the file); SIGTERM lets running requests end, a second one
-cuts them. Spend records are written in either case.
+SIGHUP reads the configuration again (so does a change of the file). SIGTERM lets running requests end, and SIGINT does,
+without general_settings.min_drain_seconds; after a second one they end with an error. Spend records are written in
+either case.
 `;
 
 const OPTIONS = {
@@ -135,6 +136,7 @@ export async function untilStopped({ gateway, handle }: Running, terminal: Termi
   await new Promise<void>((stopped) => {
     terminal.onSignal('reload', () => void gateway.reload());
     terminal.onSignal('stop', () => void gateway.stop().then(stopped));
+    terminal.onSignal('interrupt', () => void gateway.stop({ minMs: 0 }).then(stopped));
   });
   handle.flush();
   return 0;

@@ -37,7 +37,7 @@ export async function supervise(
   try {
     const supervisor = new Supervisor({ count, log, clock: systemClock });
     terminal.onSignal('reload', () => supervisor.reload());
-    terminal.onSignal('stop', () => supervisor.stop());
+    for (const kind of ['stop', 'interrupt'] as const) terminal.onSignal(kind, () => supervisor.stop(kind));
     return await supervisor.run(({ url, models }) => {
       terminal.err(`throughline serves ${models} models on ${url}\n`);
     });

@@ -5,8 +5,8 @@ export interface Terminal {
   readonly env: Environment;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Calls back at each SIGTERM or SIGINT (`stop`) and SIGHUP (`reload`). */
-  readonly onSignal: (kind: 'stop' | 'reload', act: () => void) => void;
+  /** Calls back at each SIGTERM (`stop`), SIGINT (`interrupt`) and SIGHUP (`reload`). */
+  readonly onSignal: (kind: 'stop' | 'interrupt' | 'reload', act: () => void) => void;
   /** Where paths on the command line are relative to. */
   readonly cwd: string;
   /** The package's own folder: samples are below it. */

@@ -15,7 +15,7 @@ export async function work(
   terminal: Terminal,
 ): Promise<number> {
   // Ctrl-C and service managers signal every process of a group; the supervisor hears it and tells the workers.
-  for (const kind of ['stop', 'reload'] as const) terminal.onSignal(kind, () => undefined);
+  for (const kind of ['stop', 'interrupt', 'reload'] as const) terminal.onSignal(kind, () => undefined);
   const membership = await Membership.join();
   const { number, served } = membership.welcome;
   const { log, flush } = openLog(level, undefined, number);
@@ -28,6 +28,7 @@ export async function work(
   await new Promise<void>((stopped) => {
     membership.onSignal('reload', () => void gateway.reload());
     membership.onSignal('stop', () => void gateway.stop().then(stopped));
+    membership.onSignal('interrupt', () => void gateway.stop({ minMs: 0 }).then(stopped));
   });
   flush();
   return 0;

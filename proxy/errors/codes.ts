@@ -184,6 +184,11 @@ export const FAULTS = {
     'Report the call id; the log of the proxy has the stack.',
     'internal_server_error',
   ),
+  shutting_down: proxy(
+    503,
+    'The proxy was told to stop, and the answer was not complete when its time was over.',
+    'Send the request again; let answers take longer with general_settings.drain_seconds.',
+  ),
   interrupted: proxy(
     500,
     'The process ended before the answer was complete.',

@@ -70,6 +70,7 @@ export class Connection implements Seated, Carrier, Wire {
   #paused = false;
   #consuming = false;
   #closed = false;
+  #used = false;
   /** No further request is taken. */
   #closing = false;
   /** All is said; what still comes is thrown away. */
@@ -152,12 +153,18 @@ export class Connection implements Seated, Carrier, Wire {
     this.#gone();
   }
 
-  /** Closes what has nothing under way; what has closes after its answer. */
-  drain(): void {
-    this.#closing = true;
+  /** Closes it when nothing is under way, after `closeAfterAnswer`. @param fresh also when it has never carried a request */
+  closeIdle(fresh: boolean): void {
     if (this.#reply?.ended === true)
       this.#next(); // the rest of its body is not waited for
-    else if (this.idle && !this.#lingering) this.#linger();
+    else if (this.idle && !this.#lingering && (fresh || this.#used)) this.#linger();
+  }
+
+  /** The proxy ends: the exchange under way is to end with `fault`, as far as it can still be said. */
+  interrupt(fault: Fault): void {
+    this.#closing = true;
+    this.#incoming?.fail(fault);
+    this.#reply?.interrupt(fault);
   }
 
   /** The clocks; called about once a second. */
@@ -246,6 +253,7 @@ export class Connection implements Seated, Carrier, Wire {
     this.#incoming = new Incoming(head, this);
     this.#reply = new Reply(this, head.method, head.version);
     this.#discarded = 0;
+    this.#used = true;
     if (!persists(head.version, head.connection)) this.#closing = true;
     this.#host.request(this.#incoming, this.#reply);
   }

@@ -1,6 +1,7 @@
 // The port: takes connections, keeps their clocks on one timer, and ends them in order. Knows nothing of what is served.
 import { createServer, type AddressInfo, type ListenOptions, type Server } from 'node:net';
 import { Roster } from '../base/roster.ts';
+import type { Fault } from '../errors/fault.ts';
 import type { BadMessage } from '../wire/head.ts';
 import { BodyMemory } from '../wire/headroom.ts';
 import { Connection, type Host } from './connection.ts';
@@ -60,22 +61,31 @@ export class Listener {
     });
   }
 
-  /** Takes no further connections; those that are idle close, the others after their answer. */
-  drain(): void {
+  /** Still takes connections; each of them, and of those there are, ends with the answer to its present request. */
+  retire(): void {
     this.#draining = true;
+    this.#connections.forEach((connection) => connection.closeAfterAnswer());
+  }
+
+  /** Takes no further connections. */
+  shut(): void {
     this.#server.close();
-    this.#connections.forEach((connection) => connection.drain());
   }
 
-  /** Cuts every connection. */
-  cut(): void {
-    this.#connections.forEach((connection) => connection.destroy());
+  /** Closes connections without an exchange. @param fresh also those that have not had one yet */
+  closeIdle(fresh: boolean): void {
+    this.#connections.forEach((connection) => connection.closeIdle(fresh));
   }
 
-  /** After the last exchange. */
+  /** Has every exchange end with `fault`. */
+  interrupt(fault: Fault): void {
+    this.#connections.forEach((connection) => connection.interrupt(fault));
+  }
+
+  /** Cuts what is left. */
   close(): void {
     clearInterval(this.#timer);
-    this.cut();
+    this.#connections.forEach((connection) => connection.destroy());
   }
 
   #check(now: number): void {

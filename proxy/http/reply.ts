@@ -2,6 +2,7 @@
 // the framing (RFC 9112 section 6) is the answer's own: a body that ends early is never shown as whole. Header values
 // are checked here, at the last place before the wire, whoever made them.
 import { Buffer } from 'node:buffer';
+import type { Fault } from '../errors/fault.ts';
 import { phraseOf } from './phrases.ts';
 
 /** Up to this many bytes a string costs the system less than a buffer; above, one copy is made. */
@@ -34,6 +35,8 @@ export interface ReplyWatcher {
   onClose(): void;
   /** A client that was slow takes bytes again. */
   onDrain(): void;
+  /** The proxy ends and cannot wait for the rest: say so, and end. */
+  onInterrupt(fault: Fault): void;
 }
 
 type Framing = 'none' | 'length' | 'chunked' | 'close';
@@ -51,6 +54,8 @@ export class Reply {
   #left = 0;
   /** Who is told; null = nobody. */
   watcher: ReplyWatcher | null = null;
+  /** Why this answer must end at once; for those who begin to watch when it has been said. */
+  interrupted: Fault | null = null;
 
   constructor(wire: Wire, method: string, version: string) {
     this.#wire = wire;
@@ -75,6 +80,13 @@ export class Reply {
   /** The connection is gone. */
   get destroyed(): boolean {
     return this.#wire.closed;
+  }
+
+  /** The proxy ends: whoever makes this answer ends it now. */
+  interrupt(fault: Fault): void {
+    if (this.#ended) return;
+    this.interrupted = fault;
+    this.watcher?.onInterrupt(fault);
   }
 
   /** The connection ends with this answer. */

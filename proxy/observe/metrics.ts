@@ -34,6 +34,8 @@ export interface RouteMetrics {
   readonly denied: () => void;
   /** An entry rests from now on. */
   readonly rested: () => void;
+  /** An answer was read on after its client had left; how that ended. */
+  readonly readOn: (end: string) => void;
 }
 
 /** An entry as the scrape shows it. */
@@ -121,6 +123,11 @@ export class Metrics {
   readonly #cooldowns = this.#tallied('throughline_cooldowns_total', 'How often an entry began to rest.', [
     'model',
   ]);
+  readonly #readOn = this.#tallied(
+    'throughline_read_on_total',
+    'Answers that were read on for their usage after their clients had left, by how that ended.',
+    ['model', 'end'],
+  );
   readonly #reloads = new Counter({
     name: 'throughline_config_reloads_total',
     help: 'Configuration changes tried, by result (applied, unchanged, refused).',
@@ -294,6 +301,7 @@ export class Metrics {
       retried: (failure) => this.#retries(model, failure).add(1),
       denied: () => this.#denied(model).add(1),
       rested: () => this.#cooldowns(model).add(1),
+      readOn: (end) => this.#readOn(model, end).add(1),
       observe: (record, overheadMs) => {
         const key = `${record.callType} ${record.endReason}`;
         let ended = requests.get(key);

@@ -4,6 +4,7 @@
 import { halfUp, scaledDecimal } from '../../config/decimal.ts';
 import type { Prices, Rate, TokenKind, UnitKind } from '../../config/snapshot.ts';
 import { bucketsOf, type Buckets, type Tokens, type Units } from '../wire/usage.ts';
+import { dollarText } from './dollars.ts';
 import type { CostSource, KnownCosts } from './record.ts';
 
 export interface Cost {
@@ -52,10 +53,7 @@ export function dollarsOf(pico: number | bigint): number {
 
 /** Pico-dollars as a plain decimal of US dollars: `0.00125`, exact, never an exponent. */
 export function usd(pico: number): string {
-  const digits = String(Math.max(0, pico)).padStart(PICO_DIGITS + 1, '0');
-  const fraction = digits.slice(-PICO_DIGITS).replace(/0+$/, '');
-  const whole = digits.slice(0, -PICO_DIGITS);
-  return fraction === '' ? whole : `${whole}.${fraction}`;
+  return dollarText(BigInt(Math.max(0, pico)));
 }
 
 /**

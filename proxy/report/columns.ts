@@ -68,6 +68,13 @@ export function reportColumns(by: string, spendPico: (row: ReportRow) => bigint)
   ];
 }
 
+/** What each source says, exact. */
+function costsBySource({ costs }: SpendRecord): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(costs).map(([source, pico]) => [source, dollarText(BigInt(pico))]),
+  );
+}
+
 /** Columns of exported rows, in the names of the spend API. */
 export const ROW_COLUMNS: readonly Column<SpendRecord>[] = [
   text('request_id', (r) => r.requestId),
@@ -84,6 +91,8 @@ export const ROW_COLUMNS: readonly Column<SpendRecord>[] = [
   text('team_id', (r) => r.teamId),
   text('user', (r) => r.userId),
   text('end_user', (r) => r.endUser),
+  text('profile', (r) => r.profile),
+  text('client', (r) => r.client),
   text('session_id', (r) => r.sessionId),
   text('session_source', (r) => r.sessionSource),
   { name: 'request_tags', kind: 'json', value: (r) => r.tags },
@@ -99,11 +108,16 @@ export const ROW_COLUMNS: readonly Column<SpendRecord>[] = [
   count('cache_read_tokens', (r) => r.tokens.cacheRead),
   count('cache_creation_tokens', (r) => r.tokens.cacheWrite),
   count('reasoning_tokens', (r) => r.tokens.reasoning),
+  { name: 'units', kind: 'json', value: (r) => r.units },
+  text('service_tier', (r) => r.serviceTier),
   text('usage_source', (r) => r.usageSource),
+  text('estimated_by', (r) => r.estimatedBy),
   { name: 'usage', kind: 'json', value: (r) => r.usage },
   { name: 'spend', kind: 'usd', value: (r) => (r.spendPico === null ? null : BigInt(r.spendPico)) },
   text('cost_source', (r) => r.costSource),
   text('cost_reason', (r) => r.costReason),
+  { name: 'cost_by_source', kind: 'json', value: costsBySource },
+  text('price_version', (r) => r.priceVersion),
   text('upstream_id', (r) => r.upstreamId),
   text('upstream_call_id', (r) => r.upstreamCallId),
   text('client_call_id', (r) => r.clientCallId),

@@ -39,7 +39,7 @@ export async function fetchLiteLlm(door: GatewayDoor, { startMs, endMs }: Period
 }
 
 // Pages are cut by number, and its order leaves rows of one moment where they fall: a row that arrives meanwhile shifts
-// the others. What does not add up to its own total is asked for again in halves.
+// the others. Large totals are capped by newer versions. What does not add up is asked for again in halves.
 async function fetchWindow(
   door: GatewayDoor,
   fromMs: number,
@@ -50,14 +50,14 @@ async function fetchWindow(
   let total = 0;
   for (let page = 1, pages = 1; page <= pages; page += 1) {
     const answer = await fetchPage(door, fromMs, toMs, page);
-    total = answer.total;
-    pages = answer.pages;
+    total = answer.isCapped ? Infinity : answer.total;
+    pages = answer.isCapped ? 0 : answer.pages;
     for (const row of answer.rows) found.set(String(row['request_id']), row);
   }
   if (found.size < total) {
     if (toMs - fromMs <= 1000) {
       throw new LedgerError(
-        `the gateway counts ${total} rows at ${secondText(fromMs)} and lists ${found.size} - export its table as CSV and use --csv`,
+        `the gateway has more rows at ${secondText(fromMs)} than it lists (${found.size}) - export its table as CSV and use --csv`,
       );
     }
     const middle = fromMs + Math.ceil((toMs - fromMs) / 2000) * 1000;
@@ -72,6 +72,8 @@ interface Page {
   readonly rows: readonly Row[];
   readonly total: number;
   readonly pages: number;
+  /** There are more than `total`. */
+  readonly isCapped: boolean;
 }
 
 async function fetchPage(door: GatewayDoor, fromMs: number, toMs: number, page: number): Promise<Page> {
@@ -121,12 +123,13 @@ function pageOf(text: string): Page {
       'the gateway answers /spend/logs/v2 with something that is no page of rows - see --url',
     );
   }
-  const {
-    data,
+  const { data, total, total_pages: pages } = answer;
+  return {
+    rows: data.filter(isObject),
     total,
-    total_pages: pages,
-  } = answer as { data: unknown[]; total: number; total_pages?: number };
-  return { rows: data.filter(isObject), total, pages: pages ?? 1 };
+    pages: typeof pages === 'number' ? pages : 1,
+    isCapped: answer['total_is_capped'] === true,
+  };
 }
 
 /**
@@ -155,7 +158,7 @@ function entriesIn(rows: readonly Row[]): LedgerEntry[] {
         `the row ${id.slice(0, 100)} of the gateway has no readable startTime: ${text(row['startTime']).slice(0, 60)}`,
       );
     }
-    const callId = text(row['litellm_call_id']);
+    const callId = text(row['litellm_call_id']) || text(objectOf(row['metadata'])?.['litellm_call_id']);
     return {
       id,
       callIds: callId === '' ? [] : [callId],
@@ -184,6 +187,12 @@ function countOf(value: unknown): number | null {
 function spendOf(value: unknown): bigint | null {
   const pico = picoDollars(text(value));
   return pico === null ? null : BigInt(pico);
+}
+
+/** An object, or its JSON in a CSV. */
+function objectOf(value: unknown): Row | null {
+  const object = typeof value === 'string' ? parsed(value) : value;
+  return isObject(object) ? object : null;
 }
 
 function tagsOf(value: unknown): readonly string[] {

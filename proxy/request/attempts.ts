@@ -3,7 +3,8 @@
 import { Fault } from '../errors/fault.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Visit } from '../routing/entry-state.ts';
-import { relay, type Call, type Outcome } from '../upstream/relay.ts';
+import type { Call } from '../upstream/call.ts';
+import { relay, type Outcome } from '../upstream/relay.ts';
 import type { Ask } from './ask.ts';
 import type { Draft } from './draft.ts';
 import type { Exchange } from './exchange.ts';
@@ -74,6 +75,7 @@ function report(
 ): void {
   const { clock, log } = x.live.house;
   const now = clock.mono();
+  if (outcome !== undefined && outcome.readOn !== null) trip.entry.metrics.readOn(outcome.readOn);
   if (upstream === 'unknown') visit.abandoned();
   else if (upstream === 'served') {
     const at = outcome?.firstByteAt ?? null;
@@ -100,7 +102,7 @@ function isLate(trip: Trip, elapsedMs: number): boolean {
   return totalMs > 0 && elapsedMs >= totalMs;
 }
 
-/** Waits, but not for a client that has gone. */
+/** Waits, but neither for a client that has gone nor for a proxy that ends; the relay says which. */
 function pause(reply: Reply, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -109,7 +111,7 @@ function pause(reply: Reply, ms: number): Promise<void> {
       resolve();
     };
     const timer = setTimeout(done, ms);
-    reply.watcher = { onClose: done, onDrain: () => undefined };
-    if (reply.destroyed) done();
+    reply.watcher = { onClose: done, onDrain: () => undefined, onInterrupt: done };
+    if (reply.destroyed || reply.interrupted !== null) done();
   });
 }

@@ -4,7 +4,7 @@ import type { Estimate } from '../estimate/estimator.ts';
 import type { Cost } from '../record/cost.ts';
 import type { Attempt, EndReason, SpendBegin, SpendRecord } from '../record/record.ts';
 import { FREE, priceOf, wholeCost } from '../record/reprice.ts';
-import type { Outcome } from '../upstream/relay.ts';
+import type { Outcome, ReadOnEnd } from '../upstream/relay.ts';
 import { cleanText } from '../wire/text.ts';
 import { NO_TOKENS } from '../wire/usage.ts';
 import type { Caller } from './authenticate.ts';
@@ -119,16 +119,36 @@ export function settleOf(x: Exchange, begin: SpendBegin, answered: Answered): Sp
     endReason: outcome.end,
     httpStatus: outcome.status,
     errorCode: outcome.fault?.code ?? (outcome.end === 'client_gone' ? 'client_gone' : null),
-    errorSource: outcome.end === 'complete' ? null : outcome.end === 'client_gone' ? 'client' : 'upstream',
+    errorSource:
+      outcome.end === 'complete'
+        ? null
+        : outcome.end === 'client_gone'
+          ? 'client'
+          : (outcome.fault?.source ?? 'upstream'),
     attempts: 1,
     attemptLog: [],
     responseBytes: outcome.responseBytes,
     upstreamId: clip(outcome.reading.id),
     upstreamCallId: clip(outcome.upstreamCallId),
     ...used,
-    warnings: used.warnings.length === 0 ? begin.warnings : [...begin.warnings, ...used.warnings],
+    warnings: withWarnings(begin, used.warnings, outcome.readOn),
     ...cost,
   };
+}
+
+const READ_ON: Readonly<Record<ReadOnEnd, string>> = {
+  whole: 'the client left; the answer was read on to its end',
+  broken: 'the client left; the answer was read on until it broke off',
+  given_up: 'the client left; the answer was read on for as long as allowed, and had not ended',
+};
+
+function withWarnings(
+  begin: SpendBegin,
+  used: readonly string[],
+  readOn: ReadOnEnd | null,
+): readonly string[] {
+  if (used.length === 0 && readOn === null) return begin.warnings;
+  return [...begin.warnings, ...used, ...(readOn === null ? [] : [READ_ON[readOn]])];
 }
 
 /** The settle entry of an exchange that ended with a fault before an answer was sent. */
@@ -190,6 +210,7 @@ export function withReplaced(
 function endOf(fault: Fault): EndReason {
   if (fault.code === 'client_gone') return 'client_gone';
   if (fault.code === 'internal_error') return 'proxy_error';
+  if (fault.code === 'shutting_down') return 'stopped';
   if (fault.source !== 'upstream') return 'refused';
   return fault.type === 'timeout_error' ? 'timeout' : 'upstream_broken';
 }

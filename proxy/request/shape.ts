@@ -1,6 +1,6 @@
 // Ask + target -> the upstream call: path, headers, and the body with exactly the members changed that must be.
 import { CONTROL_MEMBERS } from '../live.ts';
-import type { Call } from '../upstream/relay.ts';
+import type { Call } from '../upstream/call.ts';
 import type { Observation } from '../upstream/tap.ts';
 import { headroomOf } from '../wire/headroom.ts';
 import { identityHeaders, type Telling } from '../wire/identity-headers.ts';
@@ -132,6 +132,7 @@ function callFor(
     body: more.body,
     undo: more.undo,
     clocks: route.clocks,
+    readOn: route.readOn,
     firstByteMs: firstByteMs(x, more.stream ? route.clocks.streamFirstByteMs : route.clocks.firstByteMs),
     firstTokenMs: more.stream ? route.clocks.firstTokenMs : 0,
     holdsHead: more.stream && (more.replaceable || route.clocks.firstTokenMs > 0),

@@ -12,7 +12,7 @@ export type Ended =
   | { readonly fault: Fault; readonly outcome?: undefined };
 
 export interface Verdict {
-  /** `failed` counts against the entry; `unknown`: the client left. */
+  /** `failed` counts against the entry; `unknown`: the client left, or the proxy was stopped. */
   readonly upstream: 'served' | 'failed' | 'unknown';
   /** Set when another attempt may mend it, and nothing was sent to the client. */
   readonly failure: Failure | null;
@@ -29,7 +29,7 @@ function verdict(upstream: Verdict['upstream'], kind: FailureKind, wishMs: numbe
 /** @param nowMs epoch milliseconds, for a `Retry-After` that is a date */
 export function verdictOf({ outcome, fault }: Ended, nowMs: number): Verdict {
   if (outcome === undefined) return ofFault(fault);
-  if (outcome.end === 'client_gone') return UNKNOWN;
+  if (outcome.end === 'client_gone' || outcome.end === 'stopped') return UNKNOWN;
   const found = ofAnswer(outcome, nowMs);
   return outcome.unsent === null ? { ...found, failure: null } : found;
 }

@@ -6,7 +6,7 @@ import { Fault } from '../errors/fault.ts';
 import { modelInfoItem } from '../model-list.ts';
 import { answerJson } from '../request/answer.ts';
 import type { Exchange } from '../request/exchange.ts';
-import { readBody } from '../request/read-body.ts';
+import { readObject } from './json-body.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -70,22 +70,4 @@ async function stored(change: Promise<ModelChange>): Promise<ModelChange> {
       cause,
     });
   }
-}
-
-async function readObject(x: Exchange): Promise<Entry> {
-  const media = x.headers.contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  // A browser sends any other type across origins without asking first.
-  if (!media.endsWith('json'))
-    throw new Fault('unsupported_media_type', 'Send `content-type: application/json`.');
-  const body = await readBody(x);
-  let value: unknown;
-  try {
-    value = JSON.parse(body.toString('utf8'));
-  } catch (cause) {
-    throw new Fault('body_not_json', 'The request body is not JSON.', { cause });
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Fault('body_not_object', 'The request body must be one JSON object.');
-  }
-  return value as Entry;
 }

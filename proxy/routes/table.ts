@@ -13,6 +13,7 @@ import { deleteModel, newModel, updateModel } from './model-admin.ts';
 import { listModels, modelInfo, oneModel } from './models.ts';
 import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
+import { spendCalculate } from './spend-calculate.ts';
 import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spend-sums.ts';
 
 type Handler = (x: Exchange, caller: Caller, param: string) => void | Promise<void>;
@@ -86,6 +87,7 @@ export class RouteTable {
     this.#get('/spend/tags', keyed(spendTags));
     this.#get('/spend/keys', keyed(spendKeys));
     this.#get('/spend/users', keyed(spendUsers));
+    this.#exact.set('/spend/calculate', { POST: keyed(spendCalculate) });
     this.#get('/spend/report', keyed(ownReport));
     this.#get('/global/spend/report', keyed(globalReport));
     this.#get('/user/daily/activity', keyed(dailyActivity('user')));

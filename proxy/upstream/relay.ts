@@ -8,52 +8,28 @@
 // The promise resolves when the last byte is at hand but not yet handed over: the caller settles the spend record
 // first and then calls `finish`. It rejects with a Fault while nothing has been sent, so that the caller can answer.
 import { Buffer } from 'node:buffer';
-import type { Clocks } from '../../config/snapshot.ts';
+import type { ReadOn } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
-import { errorEvent, type Family } from '../errors/body.ts';
+import { errorEvent } from '../errors/body.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Reply, ReplyWatcher } from '../http/reply.ts';
 import type { AnswerHead } from '../wire/head.ts';
 import { holdsToken } from '../wire/first-token.ts';
-import {
-  readResponseHead,
-  setHeader,
-  type AnswerNames,
-  type ResponseHead,
-} from '../wire/response-headers.ts';
+import { readResponseHead, setHeader, type ResponseHead } from '../wire/response-headers.ts';
+import type { Call } from './call.ts';
 import { overdue, type Phase } from './clocks.ts';
 import type { Deadlines, Watched } from './deadlines.ts';
+import type { Departed, Departures } from './departures.ts';
 import { failureOf } from './failures.ts';
-import type { AnswerReader, UpstreamRequest } from './connection.ts';
-import type { Pool, Sending } from './pool.ts';
-import { NOTHING_READ, tapFor, type Observation, type Reading, type Tap } from './tap.ts';
-
-/** One upstream request, ready to send. */
-export interface Call extends UpstreamRequest {
-  readonly pool: Pool;
-  readonly origin: string;
-  /** Shown in texts; holds no credential. */
-  readonly apiBase: string;
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  readonly clocks: Clocks;
-  /** The first-byte clock of this call, ms (streamed calls have their own). */
-  readonly firstByteMs: number;
-  /** The first-token clock of this call, ms; 0 = off, as for all that is not streamed. */
-  readonly firstTokenMs: number;
-  /** Nothing of a stream goes to the client before its first token, so that another upstream can take over. */
-  readonly holdsHead: boolean;
-  readonly family: Family;
-  /** What is wanted of the answer beside its bytes. */
-  readonly observation: Observation;
-  /** Where the gateway states its cost and call id. */
-  readonly answerNames: AnswerNames;
-  /** Lower-case names of the response headers that the proxy sets itself. */
-  readonly ownNames: ReadonlySet<string>;
-}
+import type { AnswerReader } from './connection.ts';
+import { handOver, lastWords } from './hand-over.ts';
+import type { Sending } from './pool.ts';
+import { NOTHING_READ, tapFor, type Reading, type Tap } from './tap.ts';
 
 /** What the relay needs of its surroundings. */
 export interface Surroundings {
   readonly deadlines: Deadlines;
+  readonly departures: Departures;
   readonly clock: Clock;
 }
 
@@ -62,7 +38,10 @@ export interface HeadWriter {
   ownHeaders(upstreamStatus: number, upstreamMs: number): string[];
 }
 
-export type RelayEnd = 'complete' | 'upstream_error' | 'truncated' | 'timeout' | 'client_gone';
+export type RelayEnd = 'complete' | 'upstream_error' | 'truncated' | 'timeout' | 'client_gone' | 'stopped';
+
+/** An answer that was read after its client had left: to its end, until it broke, until nobody waited any longer. */
+export type ReadOnEnd = 'whole' | 'broken' | 'given_up';
 
 /** How an exchange ended. Times are monotonic milliseconds. */
 export interface Outcome {
@@ -76,6 +55,8 @@ export interface Outcome {
   readonly upstreamMs: number;
   /** Bytes of the answer's body as the upstream sent them. */
   readonly responseBytes: number;
+  /** Set when the client left and the answer was read on; `end` is `client_gone` then. */
+  readonly readOn: ReadOnEnd | null;
   readonly reading: Reading;
   readonly upstreamCallId: string | null;
   /** Nobody needs the memory of the request's body any more. */
@@ -93,18 +74,17 @@ export interface Outcome {
 
 /** Answers up to this size are gathered: head and body leave in one write, and the cost header can be exact. */
 const GATHER_BYTES = 262_144;
-/** A client that does not read its error event is cut all the same. */
-const LAST_WORDS_MS = 5_000;
 
 /** Sends `call` and relays the answer to `res`. @throws Fault while nothing has been sent to the client. */
 export function relay(call: Call, reply: Reply, around: Surroundings, own: HeadWriter): Promise<Outcome> {
   return new Promise((resolve, reject) => new Relay(call, reply, around, own, resolve, reject).start());
 }
 
-class Relay implements AnswerReader, ReplyWatcher, Watched {
+class Relay implements AnswerReader, ReplyWatcher, Watched, Departed {
   readonly #call: Call;
   readonly #reply: Reply;
   readonly #deadlines: Deadlines;
+  readonly #departures: Departures;
   readonly #mono: () => number;
   readonly #own: HeadWriter;
   readonly #resolve: (outcome: Outcome) => void;
@@ -128,6 +108,9 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
   #lastByteAt = 0;
   #paused = false;
   #written = false;
+  /** When the client left, if the answer is read on. */
+  #leftAt: number | null = null;
+  #readOn: ReadOnEnd | null = null;
 
   constructor(
     call: Call,
@@ -140,6 +123,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     this.#call = call;
     this.#reply = reply;
     this.#deadlines = around.deadlines;
+    this.#departures = around.departures;
     this.#mono = around.clock.mono;
     this.#own = own;
     this.#resolve = resolve;
@@ -153,6 +137,10 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     this.#deadlines.add(this);
     if (this.#reply.destroyed) {
       this.onClose();
+      return;
+    }
+    if (this.#reply.interrupted !== null) {
+      this.onInterrupt(this.#reply.interrupted);
       return;
     }
     try {
@@ -205,9 +193,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     if (piece !== null) this.#gathered.push(piece);
     if (this.#phase === 'holding') {
       if (tap.failed) {
-        const sending = this.#sending;
-        this.#end('upstream_error', null);
-        sending?.destroy(); // nothing of worth follows an error event
+        this.#break('upstream_error', null); // nothing of worth follows an error event
         return;
       }
       // What is compressed cannot be told from a token.
@@ -245,7 +231,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     } else if (tap.streams) {
       const text = 'The stream of the upstream ended without its terminal event; the answer is not complete.';
       const fault = new Fault('stream_truncated', text);
-      if (this.#phase === 'holding') this.#refuse(fault);
+      if (this.#phase === 'holding' && this.#leftAt === null) this.#refuse(fault);
       else this.#end('truncated', fault);
     } else this.#end('truncated', null); // handed on as it came: the client's parser will refuse it
   }
@@ -265,6 +251,10 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
 
   check(now: number): void {
     const silentSince = this.#head === null || this.#paused ? Infinity : this.#lastByteAt;
+    if (this.#leftAt !== null && now - this.#leftAt > (this.#call.readOn as ReadOn).ms) {
+      this.giveUp();
+      return;
+    }
     const fault = overdue(this.#call, this.#phase, now, this.#startedAt, this.#sentAt, silentSince);
     if (fault !== null) this.#fail(fault, 'timeout');
   }
@@ -276,6 +266,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
 
   #writeHead(extra: readonly string[]): void {
     const head = this.#head as ResponseHead;
+    if (this.#leftAt !== null) return; // nobody is there to read it
     const list = head.pass;
     const streams = (this.#tap as Tap).streams;
     if (streams) setHeader(list, 'cache-control', 'no-cache');
@@ -291,6 +282,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
   }
 
   #write(chunk: Buffer): void {
+    if (this.#leftAt !== null) return;
     let out: Buffer | null = chunk;
     if ((this.#head as ResponseHead).contentLength !== null && !(this.#tap as Tap).streams) {
       out = this.#held;
@@ -310,16 +302,43 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
   }
 
   onClose(): void {
+    if (this.#phase === 'ended' || this.#readsOn()) return;
+    this.#break('client_gone', null);
+  }
+
+  /** What was asked for is paid for, read or not: go on for the usage, if the entry says so. */
+  #readsOn(): boolean {
+    const { readOn } = this.#call;
+    if (readOn === null || this.#phase === 'connecting' || !this.#departures.enter(this, readOn.most))
+      return false;
+    this.#leftAt = this.#mono();
+    this.onDrain(); // no client is waited for
+    return true;
+  }
+
+  giveUp(): void {
+    this.#readOn = 'given_up';
+    this.#break('client_gone', null);
+  }
+
+  onInterrupt(fault: Fault): void {
     if (this.#phase === 'ended') return;
+    if (this.#tap?.finished === true) this.#break(this.#tap.failed ? 'upstream_error' : 'complete', null);
+    else this.#fail(fault, 'stopped');
+  }
+
+  /** Ends an exchange of which the upstream may have more to say. */
+  #break(end: RelayEnd, fault: Fault | null): void {
     const sending = this.#sending;
-    this.#end('client_gone', null);
+    this.#end(end, fault);
     sending?.destroy();
   }
 
   /** Ends with a fault: thrown while nothing has been sent, else part of the outcome. */
-  #fail(fault: Fault, end: 'truncated' | 'timeout' | 'upstream_error'): void {
+  #fail(fault: Fault, end: 'truncated' | 'timeout' | 'upstream_error' | 'stopped'): void {
     const sending = this.#sending;
-    if (this.#phase === 'flowing') this.#end(end === 'upstream_error' ? 'truncated' : end, fault);
+    if (this.#phase === 'flowing' || this.#leftAt !== null)
+      this.#end(end === 'upstream_error' ? 'truncated' : end, fault);
     else this.#refuse(fault);
     sending?.destroy();
   }
@@ -332,6 +351,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
   #leave(): void {
     this.#phase = 'ended';
     this.#deadlines.delete(this);
+    if (this.#leftAt !== null) this.#departures.leave(this);
     this.#sending = null;
     this.#reply.watcher = null;
   }
@@ -340,6 +360,10 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     const flowing = this.#phase === 'flowing';
     this.#leave();
     const tap = this.#tap;
+    if (this.#leftAt !== null) {
+      this.#readOn ??= end === 'complete' ? 'whole' : 'broken';
+      [end, fault] = ['client_gone', null]; // that is what the client saw
+    }
     const outcome = (reading: Reading): Outcome => ({
       end,
       status: this.#head === null ? null : this.#status,
@@ -347,6 +371,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
       firstByteAt: this.#firstByteAt,
       upstreamMs: this.#upstreamMs(flowing),
       responseBytes: this.#bytes,
+      readOn: this.#readOn,
       reading,
       upstreamCallId: this.#head?.callId ?? null,
       written: this.#written,
@@ -364,23 +389,11 @@ class Relay implements AnswerReader, ReplyWatcher, Watched {
     const reply = this.#reply;
     const streams = this.#tap?.streams === true;
     if (end === 'client_gone' || reply.destroyed) return;
-    if (!flowing && streams && this.#status < 400) {
-      this.#writeHead(extra);
-      for (const piece of this.#gathered) reply.write(piece);
-      reply.end();
-    } else if (!flowing) {
-      const body =
-        this.#gathered.length === 1 ? (this.#gathered[0] as Buffer) : Buffer.concat(this.#gathered);
-      const bodiless = this.#status === 204 || this.#status === 304;
-      this.#writeHead(bodiless ? extra : ['content-length', String(body.length), ...extra]);
-      reply.end(body);
+    if (!flowing) {
+      const pieces = this.#gathered;
+      handOver(reply, this.#status, streams, pieces, (more) => this.#writeHead([...more, ...extra]));
     } else if (fault === null) reply.end(this.#held);
-    else if (streams && this.#tap?.opaque === false) {
-      const cut = setTimeout(() => reply.destroy(), LAST_WORDS_MS).unref();
-      reply.write(errorEvent(fault, this.#call.family), () => {
-        clearTimeout(cut);
-        reply.destroy();
-      });
-    } else reply.destroy();
+    else if (streams && this.#tap?.opaque === false) lastWords(reply, errorEvent(fault, this.#call.family));
+    else reply.destroy();
   }
 }

@@ -7,7 +7,7 @@ import type { SharedConfig, Siblings, WholeStatus } from '../siblings.ts';
 import { Channel } from './channel.ts';
 import type { OfSupervisor, OfWorker, Serving, Welcome } from './protocol.ts';
 
-type Word = 'stop' | 'reload';
+type Word = 'stop' | 'interrupt' | 'reload';
 
 /** What the rest of the proxy answers to the supervisor. */
 export interface Duties {
@@ -68,6 +68,7 @@ export class Membership implements Siblings {
       figures: () => duties.figures(),
       flush: async () => settled(await duties.flush()),
       stop: () => settled(this.#tell('stop')),
+      interrupt: () => settled(this.#tell('interrupt')),
       reload: () => settled(this.#tell('reload')),
     });
   }
@@ -106,8 +107,8 @@ export class Membership implements Siblings {
   /** Nobody brings connections any more, and the next supervisor must find the journals free: the quick end. */
   async #endAfter(orphaned: Promise<void>): Promise<void> {
     await orphaned;
-    this.#tell('stop');
-    this.#tell('stop');
+    this.#tell('interrupt');
+    this.#tell('interrupt');
   }
 
   #tell(word: Word): void {

@@ -44,8 +44,10 @@ export type OfWorker = {
   status: { readonly args: null; readonly value: LedgerStatus };
   figures: { readonly args: null; readonly value: Figures };
   flush: { readonly args: null; readonly value: null };
-  /** The first one drains, the second one cuts. */
+  /** The first one drains, the second one has running requests end at once. */
   stop: { readonly args: null; readonly value: null };
+  /** The same without the time for new connections. */
+  interrupt: { readonly args: null; readonly value: null };
   /** Reads the files again. */
   reload: { readonly args: null; readonly value: null };
 };

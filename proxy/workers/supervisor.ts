@@ -21,9 +21,9 @@ const LOOK_MS = 500;
 const SOUND_MS = 10_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
-/** A worker that is not stuck takes a connection within some milliseconds. */
+/** A worker that is not stuck takes a connection within some milliseconds; one that is older than this is not taken. */
 const SWEEP_MS = 500;
-/** After the second signal: cut requests settle and their records are shipped for 10 s at most. */
+/** After the second signal: 3 s for last words, and records are shipped for 10 s at most. */
 const CUT_MS = 15_000;
 
 /** What a supervisor is made with. */
@@ -86,16 +86,16 @@ export class Supervisor {
     }
   }
 
-  /** The first call has running requests end; the second one cuts them. */
-  stop(): void {
+  /** The first call lets running requests end; at the second one they are told to. */
+  stop(how: 'stop' | 'interrupt' = 'stop'): void {
     this.#stops += 1;
     const workers = this.#processes.size;
-    if (workers > 0) this.#options.log.info({ workers }, this.#stops === 1 ? 'stopping' : 'cutting');
+    if (workers > 0) this.#options.log.info({ workers }, this.#stops === 1 ? 'stopping' : 'stopping at once');
     for (const timer of this.#restarts.values()) clearTimeout(timer);
     this.#restarts.clear();
-    for (const worker of this.#processes.values()) this.#send(worker, 'stop');
+    for (const worker of this.#processes.values()) this.#send(worker, how);
     this.#sweep ??= setInterval(() => {
-      for (const worker of this.#processes.values()) worker.dropUntaken();
+      for (const worker of this.#processes.values()) worker.dropStale();
     }, SWEEP_MS);
     if (this.#stops === 2) setTimeout(() => this.#kill(), CUT_MS).unref();
     if (this.#processes.size === 0) this.#over.resolve(this.#exitCode);
@@ -261,7 +261,7 @@ export class Supervisor {
     return [...this.#processes.values()].filter(({ servingSince, gone }) => servingSince !== null && !gone);
   }
 
-  #send(worker: WorkerProcess, word: keyof OfWorker & ('stop' | 'reload')): void {
+  #send(worker: WorkerProcess, word: keyof OfWorker & ('stop' | 'interrupt' | 'reload')): void {
     worker.channel.ask(word, null).catch(() => undefined); // a worker that is gone needs neither
   }
 

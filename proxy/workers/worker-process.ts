@@ -30,6 +30,7 @@ export class WorkerProcess {
   gone = false;
   readonly #worker: ReturnType<typeof cluster.fork>;
   readonly #handed = new Set<Connection>();
+  #stale: ReadonlySet<Connection> = new Set();
 
   /** Starts it with the arguments of `cluster.setupPrimary`. */
   constructor(number: number) {
@@ -67,6 +68,16 @@ export class WorkerProcess {
   dropUntaken(): void {
     for (const connection of this.#handed) connection.close(); // what was taken is closed here already; the worker has it
     this.#handed.clear();
+  }
+
+  /** Ends those that were there at the last call, too: a worker that stops may still take new ones. */
+  dropStale(): void {
+    for (const connection of this.#handed) {
+      if (!this.#stale.has(connection)) continue;
+      connection.close();
+      this.#handed.delete(connection);
+    }
+    this.#stale = new Set(this.#handed);
   }
 
   #watchConnections(): void {

@@ -162,7 +162,7 @@ t.test('SIGTERM lets a running stream end, refuses newcomers, writes the rows an
   t.match(await allRows(next.url), [{ session_id: 'drained', status: 'success', end_reason: 'complete' }]);
 });
 
-t.test('a second SIGTERM cuts what still runs; its row is written', async (t) => {
+t.test('a second SIGTERM ends what still runs with an error event; its row is written', async (t) => {
   const { demo, config, dataDir } = await house(t);
   const proxy = await serveCli(t, config, dataDir);
   const call = openCall(proxy.url, '/v1/chat/completions', chatOf('demo-stall', true), {
@@ -172,10 +172,13 @@ t.test('a second SIGTERM cuts what still runs; its row is written', async (t) =>
   proxy.kill('SIGTERM');
   await proxy.said(/"msg":"stopping"/);
   proxy.kill('SIGTERM');
+  t.match(await call.received('shutting_down'), /data: \{"error":\{[^}]*"code":"shutting_down"\}\}\n\n$/);
   t.equal((await proxy.ended).code, 0);
   t.equal(await demo.seen[0]?.finished, 'aborted', 'the upstream call was cut, too');
   const next = await serveCli(t, config, dataDir);
-  t.match(await allRows(next.url), [{ session_id: 'cut', status: 'failure', end_reason: 'client_gone' }]);
+  t.match(await allRows(next.url), [
+    { session_id: 'cut', status: 'failure', end_reason: 'stopped', error_source: 'proxy' },
+  ]);
 });
 
 t.test(

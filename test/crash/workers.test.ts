@@ -137,34 +137,60 @@ t.test(
   },
 );
 
-t.test('SIGTERM lets running streams of both workers end; a second one cuts them', async (t) => {
-  const { demo, config, dataDir } = await house(t);
-  for (const patient of [true, false]) {
-    const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
-    const seen = demo.seen.length;
-    const calls = Array.from({ length: 4 }, () =>
-      openCall(proxy.url, '/v1/chat/completions', { ...BODY, model: 'demo-hold', stream: true }),
-    );
-    await demo.waitFor(seen + 4);
-    const ends = Promise.allSettled(calls.map(({ received }) => received('[DONE]')));
-    // The whole group is signalled, as by Ctrl-C or a service manager: the workers must not take it for a second one.
-    for (const pid of [proxy.pid, ...workersOf(proxy.pid)]) process.kill(pid, 'SIGTERM');
-    await proxy.said(/"msg":"stopping"/);
-    await t.rejects(refusedSoon(proxy.url), { code: 'ECONNREFUSED' }, 'newcomers are refused');
-    if (patient) demo.release();
-    else proxy.kill('SIGTERM');
-    t.same(
-      (await ends).map(({ status }) => status),
-      calls.map(() => (patient ? 'fulfilled' : 'rejected')),
-    );
-    t.equal((await proxy.ended).code, 0);
-    demo.release();
-  }
-  const single = await serveCli(t, config, dataDir);
-  const ended = (await rowsOf(single.url)).map((row) => row['end_reason']);
-  t.equal(ended.length, 8);
-  t.equal(ended.filter((end) => end === 'complete').length, 4);
-  t.notOk(ended.includes('interrupted'), 'those that were cut were settled');
+t.test(
+  'SIGTERM lets running streams of both workers end; a second one tells them that they end',
+  async (t) => {
+    const { demo, config, dataDir } = await house(t);
+    for (const patient of [true, false]) {
+      const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+      const seen = demo.seen.length;
+      const calls = Array.from({ length: 4 }, () =>
+        openCall(proxy.url, '/v1/chat/completions', {
+          ...BODY,
+          model: patient ? 'demo-hold' : 'demo-stall',
+          stream: true,
+        }),
+      );
+      await demo.waitFor(seen + 4);
+      const ends = Promise.all(
+        calls.map(async ({ received }) => {
+          if (!patient) await received('data:');
+          return received(patient ? '[DONE]' : '"code":"shutting_down"');
+        }),
+      );
+      // The whole group is signalled, as by Ctrl-C or a service manager: the workers must not take it for a second one.
+      for (const pid of [proxy.pid, ...workersOf(proxy.pid)]) process.kill(pid, 'SIGTERM');
+      await proxy.said(/"msg":"stopping"/);
+      await t.rejects(refusedSoon(proxy.url), { code: 'ECONNREFUSED' }, 'newcomers are refused');
+      if (patient) demo.release();
+      else proxy.kill('SIGTERM');
+      t.equal((await ends).length, 4);
+      t.equal((await proxy.ended).code, 0);
+      demo.release();
+    }
+    const single = await serveCli(t, config, dataDir);
+    const ended = (await rowsOf(single.url)).map((row) => row['end_reason']);
+    t.equal(ended.length, 8);
+    t.equal(ended.filter((end) => end === 'complete').length, 4);
+    t.equal(ended.filter((end) => end === 'stopped').length, 4);
+  },
+);
+
+t.test('workers serve newcomers for min_drain_seconds, each on a connection that closes', async (t) => {
+  const { config, dataDir, demo } = await house(t);
+  writeFileSync(config, defaultConfig(demo, '  min_drain_seconds: 300\n'));
+  const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+  proxy.kill('SIGTERM');
+  await proxy.said(/(?:"min_drain_ms":300000[^]*){2}/);
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => send(proxy.url, 'POST', '/v1/chat/completions', BODY)),
+  );
+  for (const { status, headers } of answers)
+    t.match({ status, headers }, { status: 200, headers: { connection: 'close' } });
+  t.equal((await send(proxy.url, 'GET', '/health/readiness')).status, 503);
+  t.equal((await send(proxy.url, 'GET', '/health/liveness')).status, 200);
+  proxy.kill('SIGINT');
+  t.equal((await proxy.ended).code, 0);
 });
 
 /** Asks until the listening socket is closed: the supervisor closes it when each worker has done so. */

@@ -54,7 +54,7 @@ t.test(
     const running = chat(rig, 'demo-hold');
     await rig.demo.waitFor(before + 1);
     const kept = await keepAlive(rig);
-    const stopped = rig.gateway.stop(60_000);
+    const stopped = rig.gateway.stop({ maxMs: 60_000 });
     await rig.logged((line) => line['msg'] === 'stopping');
     const ready = await kept.get('/health/readiness');
     t.match(ready, /^HTTP\/1\.1 503 /);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import type { SpendRecord } from '../../proxy/record/record.ts';
+import { NO_TOKENS } from '../../proxy/wire/usage.ts';
 import { beginOf, settleOf } from '../proxy/record/fixture/records.ts';
 import { folder } from '../support/cli.ts';
 import { leaveJournal } from '../support/journal.ts';
@@ -16,7 +17,7 @@ const RANGE = 'start_date=2025-10-01&end_date=2025-10-31';
 function row(n: number, day: number, more: Partial<SpendRecord>): SpendRecord {
   const startMs = Date.parse(`2025-10-${String(day).padStart(2, '0')}T12:00:00Z`) + n;
   const begin = beginOf(`row-${n}`, { startMs, tags: [], endUser: null, sessionId: `s-${n}` });
-  const tokens = { prompt: 10, completion: 5, total: 15, cacheRead: 4, cacheWrite: 2, reasoning: null };
+  const tokens = { ...NO_TOKENS, prompt: 10, completion: 5, total: 15, cacheRead: 4, cacheWrite: 2 };
   return { ...settleOf(begin, { tokens, endMs: startMs + 100 }), ...more };
 }
 
@@ -277,4 +278,64 @@ t.test('sums', async (t) => {
       t.equal((await send(rig.url, 'GET', encodeURI(path), undefined, stranger)).status, 401, path);
     }
   });
+});
+
+t.test('/spend/calculate prices a call as its row would be, before and after', async (t) => {
+  const rig = await startRig(t, {
+    config: ({ url }) => `
+model_list:
+  - model_name: priced
+    litellm_params:
+      model: litellm_proxy/priced
+      api_base: ${url}
+      input_cost_per_token: 0.000003
+      output_cost_per_token: 0.000015
+      cache_read_input_token_cost: 0.0000003
+  - model_name: unpriced
+    litellm_params: { model: litellm_proxy/nobody-sells-this, api_base: "${url}" }
+general_settings: { master_key: sk-test-master-key }
+`,
+  });
+  const calculate = async (body: unknown): Promise<{ status: number; json: Record<string, unknown> }> => {
+    const answer = await send(rig.url, 'POST', '/spend/calculate', body);
+    return { status: answer.status, json: JSON.parse(answer.text) as Record<string, unknown> };
+  };
+  const usage = {
+    prompt_tokens: 1000,
+    completion_tokens: 200,
+    total_tokens: 1200,
+    prompt_tokens_details: { cached_tokens: 600 },
+  };
+  t.match(await calculate({ completion_response: { model: 'priced', usage } }), {
+    status: 200,
+    json: { cost: 0.00438, cost_source: 'entry', usage_source: 'upstream', prompt_tokens: 1000 },
+  });
+  t.match(await calculate({ model: 'priced', completion_response: { model: 'dated-name', usage } }), {
+    json: { cost: 0.00438 },
+  });
+  const messages = [{ role: 'user', content: 'one two three' }];
+  const before = await calculate({ model: 'priced', messages });
+  t.match(before, {
+    status: 200,
+    json: { usage_source: 'estimate', completion_tokens: 0, cost_source: 'entry' },
+  });
+  t.equal(before.json['cost'], Number((Number(before.json['prompt_tokens']) * 0.000003).toFixed(12)));
+  t.match(await calculate({ completion_response: { model: 'gpt-4o', usage } }), {
+    json: { cost_source: 'catalogue' },
+  });
+  t.same(await rig.rows(), [], 'no row is left');
+  const cases: readonly (readonly [body: unknown, param: string, message: RegExp])[] = [
+    [{}, 'model', /Either `model` with `messages`, or `completion_response`/],
+    [{ model: 5, messages }, 'model', /must be a text/],
+    [{ model: 'priced' }, 'messages', /must be given with `model`/],
+    [{ completion_response: [] }, 'completion_response', /must be an object/],
+    [{ completion_response: { usage } }, 'completion_response', /names no `model`/],
+    [{ completion_response: { model: 'priced' } }, 'completion_response', /has no `usage`/],
+    [{ model: 'unpriced', messages }, 'model', /not known: no price is known for model nobody-sells-this/],
+    [{ model: 'no-such-model', messages }, 'model', /no price is known for model no-such-model/],
+  ];
+  for (const [body, param, message] of cases) {
+    t.match(await calculate(body), { status: 400, json: { error: { param, message } } });
+  }
+  t.equal((await send(rig.url, 'GET', '/spend/calculate')).status, 405);
 });

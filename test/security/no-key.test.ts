@@ -44,7 +44,7 @@ async function start(
     env,
     log: openLog('info', { write: (line) => void log.push(line) }).log,
   });
-  t.teardown(() => gateway.stop(0));
+  t.teardown(() => gateway.stop({ minMs: 0, maxMs: 0 }));
   return {
     gateway,
     log,

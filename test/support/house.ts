@@ -23,6 +23,7 @@ import { EntryStates } from '../../proxy/routing/entry-state.ts';
 import { RetryBudget } from '../../proxy/routing/retry-budget.ts';
 import { groupOf, type Picked } from '../../proxy/request/pick.ts';
 import { Deadlines } from '../../proxy/upstream/deadlines.ts';
+import { Departures } from '../../proxy/upstream/departures.ts';
 import { Pools } from '../../proxy/upstream/pools.ts';
 import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
 
@@ -65,6 +66,7 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     siblings: noSiblings(ledger, metrics),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(systemClock.mono),
+    departures: new Departures(),
     entries: new EntryStates(),
     budget: new RetryBudget(),
     pools,
@@ -115,7 +117,7 @@ export async function exchangeOf(
   }
   t.teardown(() => {
     client.destroy();
-    listener.drain();
+    listener.shut();
     listener.close();
   });
   return { x: await promise, leave: () => client.destroy() };

@@ -94,7 +94,7 @@ export async function startRig(t: Teardown, options: RigOptions = {}): Promise<R
   });
   const stop = async (): Promise<void> => {
     demo.release();
-    await gateway.stop(0);
+    await gateway.stop({ minMs: 0, maxMs: 0 });
     await demo.close();
   };
   t.teardown(async () => {

@@ -182,7 +182,11 @@ t.test('a client that leaves is noticed at every stage, and every exchange settl
   const at = (stage: string): Promise<void> => new Promise((resolve) => stages.set(stage, resolve));
   const faults: string[] = [];
   const port = await startPort(t, async (incoming, reply) => {
-    reply.watcher = { onClose: () => stages.get('closed')?.(), onDrain: () => undefined };
+    reply.watcher = {
+      onClose: () => stages.get('closed')?.(),
+      onDrain: () => undefined,
+      onInterrupt: () => undefined,
+    };
     stages.get('begun')?.();
     try {
       await incoming.read(1_000);
@@ -228,7 +232,11 @@ t.test('a client that leaves is noticed at every stage, and every exchange settl
 t.test('a client that ends its side is gone: no answer is made for it', async (t) => {
   const closed = Promise.withResolvers<void>();
   const port = await startPort(t, (incoming, reply) => {
-    reply.watcher = { onClose: () => closed.resolve(), onDrain: () => undefined };
+    reply.watcher = {
+      onClose: () => closed.resolve(),
+      onDrain: () => undefined,
+      onInterrupt: () => undefined,
+    };
     if (incoming.target === '/now') answer(reply, 'x'.repeat(30 * MIB));
   });
   const waits = new Client(t, port).send(get('/wait'));

@@ -103,7 +103,7 @@ t.test('a drain closes what is idle, lets what runs end, and cuts no answer shor
   const large = new Client(t, port).send(get('/large'));
   await large.until('\r\n\r\n');
   large.socket.pause();
-  port.listener.drain();
+  port.drain();
   t.equal(await idle.closed, 'ended');
   t.equal(await refused.closed, 'ended');
   gate.resolve();
@@ -121,7 +121,7 @@ t.test('a request that is half here when the drain begins is served, and is the 
   const port = await startPort(t, (_, reply) => answer(reply));
   const client = new Client(t, port).send('GET / HTTP/1.1\r\nHo');
   await new Client(t, port).send(get()).until('ok');
-  port.listener.drain();
+  port.drain();
   client.send('st: a\r\n\r\n');
   t.equal(await client.closed, 'ended');
   t.match(client.text, /connection: close\r\n\r\nok$/);
@@ -131,7 +131,7 @@ t.test('a request that is half here when the drain begins is served, and is the 
 t.test('a cut ends everything, and every exchange still settles', async (t) => {
   let left = 0;
   const port = await startPort(t, (incoming, reply) => {
-    reply.watcher = { onClose: () => (left += 1), onDrain: () => undefined };
+    reply.watcher = { onClose: () => (left += 1), onDrain: () => undefined, onInterrupt: () => undefined };
     if (incoming.target === '/begun') {
       reply.writeHead(200, []);
       reply.write(Buffer.from('begun'));
@@ -144,7 +144,7 @@ t.test('a cut ends everything, and every exchange still settles', async (t) => {
     const look = (): void => (port.requests.length === 3 ? resolve() : void setImmediate(look));
     look();
   });
-  port.listener.cut();
+  port.listener.close();
   await Promise.all(clients.map(({ closed }) => closed));
   await port.quiet();
   t.equal(left, 3);

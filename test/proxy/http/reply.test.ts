@@ -145,6 +145,7 @@ t.test(
       };
       reply.watcher = {
         onClose: () => undefined,
+        onInterrupt: () => undefined,
         onDrain: () => {
           drains += 1;
           flow();
@@ -186,7 +187,7 @@ t.test('a watcher is told once that the client left, and not after the end', asy
   const begun = Promise.withResolvers<void>();
   const port = await startPort(t, (_, reply) => {
     replies.push(reply);
-    reply.watcher = { onClose: () => (left += 1), onDrain: () => undefined };
+    reply.watcher = { onClose: () => (left += 1), onDrain: () => undefined, onInterrupt: () => undefined };
     reply.writeHead(200, ['content-length', '2']);
     if (replies.length === 1) reply.end(Buffer.from('ok'));
     else begun.resolve();

@@ -385,6 +385,7 @@ function outcomeOf(one: Case, size: number): Outcome {
     firstByteAt: null,
     upstreamMs: 1,
     responseBytes: bytes.length,
+    readOn: null,
     reading: tap.reading(),
     upstreamCallId: null,
     written: true,

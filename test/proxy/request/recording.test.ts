@@ -28,6 +28,7 @@ const OUTCOME: Outcome = {
   firstByteAt: null,
   upstreamMs: 1,
   responseBytes: 10,
+  readOn: null,
   reading: { ...NOTHING_READ, usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } },
   upstreamCallId: null,
   written: true,

@@ -4,7 +4,7 @@ import { readAsk } from '../../../proxy/request/ask.ts';
 import { ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoints.ts';
 import { unidentified } from '../../../proxy/request/identity.ts';
 import { shape, shapeById, type BodyChange } from '../../../proxy/request/shape.ts';
-import type { Call } from '../../../proxy/upstream/relay.ts';
+import type { Call } from '../../../proxy/upstream/call.ts';
 import { exchangeOf, firstOf, houseOf, liveOf } from '../../support/house.ts';
 
 const BASE = 'http://127.0.0.1:1';

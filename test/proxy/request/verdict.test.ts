@@ -14,6 +14,7 @@ const outcome = (more: Partial<Outcome>): { outcome: Outcome } => ({
     firstByteAt: 1,
     upstreamMs: 1,
     responseBytes: 1,
+    readOn: null,
     reading: NOTHING_READ,
     upstreamCallId: null,
     written: true,

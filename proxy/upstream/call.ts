@@ -1,0 +1,32 @@
+// One upstream request as the relay takes it: all that was decided before the first byte. Values only.
+import type { Clocks, ReadOn } from '../../config/snapshot.ts';
+import type { Family } from '../errors/body.ts';
+import type { AnswerNames } from '../wire/response-headers.ts';
+import type { UpstreamRequest } from './connection.ts';
+import type { Pool } from './pool.ts';
+import type { Observation } from './tap.ts';
+
+/** One upstream request, ready to send. */
+export interface Call extends UpstreamRequest {
+  readonly pool: Pool;
+  readonly origin: string;
+  /** Shown in texts; holds no credential. */
+  readonly apiBase: string;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly clocks: Clocks;
+  /** The first-byte clock of this call, ms (streamed calls have their own). */
+  readonly firstByteMs: number;
+  /** The first-token clock of this call, ms; 0 = off, as for all that is not streamed. */
+  readonly firstTokenMs: number;
+  /** Nothing of a stream goes to the client before its first token, so that another upstream can take over. */
+  readonly holdsHead: boolean;
+  /** What becomes of it when the client leaves; null: it is aborted. */
+  readonly readOn: ReadOn | null;
+  readonly family: Family;
+  /** What is wanted of the answer beside its bytes. */
+  readonly observation: Observation;
+  /** Where the gateway states its cost and call id. */
+  readonly answerNames: AnswerNames;
+  /** Lower-case names of the response headers that the proxy sets itself. */
+  readonly ownNames: ReadonlySet<string>;
+}

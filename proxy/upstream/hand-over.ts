@@ -1,0 +1,36 @@
+// How an answer is ended towards the client: in one piece when it was gathered, with last words when it broke. Decides
+// nothing; relay.ts does.
+import { Buffer } from 'node:buffer';
+import type { Reply } from '../http/reply.ts';
+
+/** A client that does not read its error event is cut all the same. */
+const LAST_WORDS_MS = 5_000;
+
+/** Sends an answer of which nothing has been sent. @param writeHead makes its head, with these headers more (flat) */
+export function handOver(
+  reply: Reply,
+  status: number,
+  streams: boolean,
+  pieces: readonly Buffer[],
+  writeHead: (more: readonly string[]) => void,
+): void {
+  if (streams && status < 400) {
+    writeHead([]);
+    for (const piece of pieces) reply.write(piece);
+    reply.end();
+    return;
+  }
+  const body = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+  const bodiless = status === 204 || status === 304;
+  writeHead(bodiless ? [] : ['content-length', String(body.length)]);
+  reply.end(body);
+}
+
+/** Sends what is left to say of a broken stream, then breaks the connection: a broken answer has no clean end. */
+export function lastWords(reply: Reply, event: Buffer): void {
+  const cut = setTimeout(() => reply.destroy(), LAST_WORDS_MS).unref();
+  reply.write(event, () => {
+    clearTimeout(cut);
+    reply.destroy();
+  });
+}
