@@ -30,7 +30,10 @@ export const NEVER: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Visible characters, blanks and Latin-1: what Node puts on a wire. */
+/**
+ * What may be the value of a header: visible characters, blanks and Latin-1. A character above 255 would be cut to its
+ * low byte on the wire, which may be a line end.
+ */
 export const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Headers of one place (`extra_headers`, or its other name `headers`), checked; bad ones become issues. */

@@ -2,14 +2,13 @@
 // the framing (RFC 9112 section 6) is the answer's own: a body that ends early is never shown as whole. Header values
 // are checked here, at the last place before the wire, whoever made them.
 import { Buffer } from 'node:buffer';
+import { FIELD_VALUE } from '../../config/resolve/headers.ts';
 import type { Fault } from '../errors/fault.ts';
 import { phraseOf } from './phrases.ts';
 
 /** Up to this many bytes a string costs the system less than a buffer; above, one copy is made. */
 const STRING_BYTES = 16_384;
 const LAST_CHUNK = '0\r\n\r\n';
-/** A character above 255 would be cut to its low byte on the wire, which may be a line end. */
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** What an answer needs of the connection it goes out on. */
 export interface Wire {
@@ -47,7 +46,6 @@ export class Reply {
   readonly #isHead: boolean;
   #head = '';
   #headMade = false;
-  #begun = false;
   #ended = false;
   #framing: Framing = 'none';
   /** Bytes of the announced length that have not come. */
@@ -66,11 +64,6 @@ export class Reply {
   /** The head is made: another answer is no longer possible. */
   get headersSent(): boolean {
     return this.#headMade;
-  }
-
-  /** Some of it has left. */
-  get begun(): boolean {
-    return this.#begun;
   }
 
   get ended(): boolean {
@@ -107,7 +100,7 @@ export class Reply {
     for (let i = 0; i < headers.length; i += 2) {
       const name = headers[i] as string;
       const value = headers[i + 1] as string;
-      if (!VALUE.test(value)) throw new TypeError(`the value of the header ${name} cannot be sent`);
+      if (!FIELD_VALUE.test(value)) throw new TypeError(`the value of the header ${name} cannot be sent`);
       if (name === 'content-length') length = Number(value);
       if (name === 'date') date = ''; // of the upstream: when the answer was made (RFC 9110 section 6.6.1)
       lines += `${name}: ${value}\r\n`;
@@ -181,7 +174,6 @@ export class Reply {
   }
 
   #send(piece: string | Buffer, done: (() => void) | undefined): boolean {
-    this.#begun = true;
     if (typeof piece === 'string' && this.#head !== '') {
       piece = this.#head + piece;
       this.#head = '';

@@ -3,6 +3,7 @@
 // must not be taken for another's.
 import { Buffer } from 'node:buffer';
 import type { Socket } from 'node:net';
+import { FIELD_VALUE } from '../../config/resolve/headers.ts';
 import type { Seated } from '../base/roster.ts';
 import { ChunkedDecoder } from '../wire/chunked.ts';
 import {
@@ -11,6 +12,7 @@ import {
   HeadCutter,
   persists,
   readAnswerHead,
+  TOKEN,
   type AnswerHead,
 } from '../wire/head.ts';
 import { headroomOf } from '../wire/headroom.ts';
@@ -53,9 +55,6 @@ const KEEP_ALIVE_MAX_MS = 25_000;
 /** Of an upstream that does not say how long it keeps one: the shortest time of common servers (Node) is 5 s. */
 const KEEP_ALIVE_MS = 4_000;
 const SAFETY_MS = 1_000;
-/** A character above 255 would be cut to its low byte on the wire, which may be a line end. */
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const PATH = /^[\x21-\x7e]+$/;
 /** Up to here a body is cheaper copied behind its head than written by itself. */
 const COPY_BYTES = 16_384;
@@ -64,8 +63,8 @@ const COPY_BYTES = 16_384;
 export function checkRequest({ path, headers }: UpstreamRequest): void {
   if (!PATH.test(path)) throw new TypeError('the path of a request cannot be sent');
   for (let i = 0; i < headers.length; i += 2) {
-    if (!NAME.test(headers[i] as string)) throw new TypeError('the name of a header cannot be sent');
-    if (!VALUE.test(headers[i + 1] as string))
+    if (!TOKEN.test(headers[i] as string)) throw new TypeError('the name of a header cannot be sent');
+    if (!FIELD_VALUE.test(headers[i + 1] as string))
       throw new TypeError(`the value of the header ${headers[i]} cannot be sent`);
   }
 }

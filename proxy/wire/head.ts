@@ -53,7 +53,8 @@ const SPACE = 32;
 /** Controls other than tab, CR and LF; CR and LF where they are no line end. */
 // eslint-disable-next-line no-control-regex
 const NO_TEXT = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** What may be the name of a header (RFC 9110 section 5.6.2). */
+export const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** RFC 9110 section 9 and PATCH; which of them a route takes is the route's to say. */
 const METHODS: ReadonlySet<string> = new Set([
   'GET',

@@ -19,16 +19,13 @@ export interface ResponseHead {
 /** Which headers state cost and call id; lower-case names, best first. */
 export type AnswerNames = Pick<Gateway, 'cost' | 'callId'>;
 
-const text = (value: Buffer | string): string =>
-  typeof value === 'string' ? value : value.toString('latin1');
-
 /**
- * Reads a flat raw header list (name, value, ...) as undici hands it out.
+ * Reads a flat header list (name, value, ...) as it came.
  * @param names where this gateway states its cost and its call id.
  * @param ours lower-case names that the proxy sets on every answer; they come back as `llm_provider-<name>`.
  */
 export function readResponseHead(
-  raw: readonly (Buffer | string)[],
+  raw: readonly string[],
   names: AnswerNames,
   ours: ReadonlySet<string>,
 ): ResponseHead {
@@ -43,8 +40,8 @@ export function readResponseHead(
   let retryAfter: string | null = null;
   let listed: string | null = null;
   for (let i = 0; i < raw.length; i += 2) {
-    const name = text(raw[i] as Buffer).toLowerCase();
-    const value = text(raw[i + 1] as Buffer);
+    const name = (raw[i] as string).toLowerCase();
+    const value = raw[i + 1] as string;
     switch (name) {
       case 'connection':
         listed = listed === null ? value : `${listed},${value}`;

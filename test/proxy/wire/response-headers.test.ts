@@ -6,7 +6,7 @@ import { readResponseHead } from '../../../proxy/wire/response-headers.ts';
 const OURS = new Set(['x-litellm-call-id', 'x-litellm-response-cost', 'x-litellm-model-id']);
 const read = (...raw: string[]): ReturnType<typeof readResponseHead> =>
   readResponseHead(
-    raw.map((text) => Buffer.from(text, 'latin1')),
+    raw,
     { cost: ['x-litellm-response-cost'], callId: ['x-litellm-call-id', 'x-request-id'] },
     OURS,
   );
