@@ -9,6 +9,7 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY schemas schemas
 COPY config config
 COPY proxy proxy
+COPY platform platform
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 FROM node:26-slim

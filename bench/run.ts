@@ -15,6 +15,7 @@ import { agentCode, agentProse } from './scenarios/agent.ts';
 import { hostile } from './scenarios/hostile.ts';
 import { latency } from './scenarios/latency.ts';
 import { manyModels } from './scenarios/many-models.ts';
+import { platform } from './scenarios/platform.ts';
 import { scan } from './scenarios/scan.ts';
 import { slowStreams } from './scenarios/slow-streams.ts';
 import { smallJson } from './scenarios/small-json.ts';
@@ -36,6 +37,7 @@ const SCENARIOS: readonly Scenario[] = [
   store,
   hostile,
   workers,
+  platform,
 ];
 
 const USAGE = `npm run bench -- [--scenario NAME]... [--peer NAME]... [--quick] [--write] [--compare REV]...

@@ -26,6 +26,7 @@ export interface GatewayFile {
    * Named credentials that entries share.
    */
   credential_list: Credential[];
+  platform?: PlatformSection;
 }
 /**
  * One model entry: what clients ask for, and the upstream that serves it. Several entries with one `model_name` share its requests.
@@ -532,7 +533,7 @@ export interface GeneralSettings {
    */
   drain_seconds: number | string;
   /**
-   * Processes that share the port, or `auto`: one per core that the process may use. The flag `--workers` and the environment come first. A change needs a restart.
+   * Processes that share the port, or `auto`: one per core that the process may use. The flag `--workers` and the environment come first. A change needs a restart. With `platform:` there can be 1 only.
    */
   workers: number | string;
   dialect: DialectSettings;
@@ -964,4 +965,139 @@ export interface CredentialValues {
   headers?: {
     [k: string]: string | number | boolean;
   };
+}
+/**
+ * The agent platform's own interface under `/api`: settings, profiles, conversations, sandboxes. Left out: there is no such interface. See docs/platform.md.
+ */
+export interface PlatformSection {
+  /**
+   * What callers of `/api` present as `X-Session-API-Key`. One key, or for several users a list of `{key, user_id}`; each user sees what is their own.
+   *
+   * @minItems 1
+   */
+  session_api_key: string | [PlatformUser, ...PlatformUser[]];
+  /**
+   * Base64 of 32 bytes; seals the platform's secrets at rest (AES-256-GCM). Made by `openssl rand -base64 32`, exchanged by `throughline rotate-platform-key`.
+   */
+  secret_key: string;
+  /**
+   * Where runtimes reach this proxy: what conversations are told. Left out: the address that is listened on.
+   */
+  public_base_url?: string;
+  sandbox: SandboxSection;
+  /**
+   * What sandboxes may run. A request chooses one by its id and can state no command of its own. The first is the default; none: no sandboxes.
+   */
+  sandbox_specs: SandboxSpecEntry[];
+}
+/**
+ * One user of the platform interface.
+ */
+export interface PlatformUser {
+  /**
+   * What this user presents as `X-Session-API-Key`.
+   */
+  key: string;
+  /**
+   * Owner of what is made with this key; the end user in the spend rows of their conversations.
+   */
+  user_id: string;
+}
+/**
+ * How sandboxes run.
+ */
+export interface SandboxSection {
+  /**
+   * `process`: a process group on this machine. `docker`: a container of a Docker Engine.
+   */
+  driver: 'process' | 'docker';
+  /**
+   * Most sandboxes that run at once. One more pauses the caller's own that was longest without a call, or is refused with 409.
+   */
+  max_running: number;
+  /**
+   * A sandbox without calls for this long is paused; 0 switches it off.
+   */
+  idle_pause_seconds: number;
+  /**
+   * Longest wait for the first good answer on `health_path`; after that the sandbox is in ERROR and removed.
+   */
+  start_timeout_seconds: number;
+  /**
+   * For `process`: `auto` uses bubblewrap where it works, `bubblewrap` refuses to start without it, `none` runs the command as this user sees the machine.
+   */
+  isolation: 'auto' | 'bubblewrap' | 'none';
+  /**
+   * Remove all sandboxes when the server stops. Off: they run on and are taken over by the next start.
+   */
+  stop_with_server: boolean;
+  /**
+   * Where the Docker Engine listens.
+   */
+  docker_socket: string;
+}
+/**
+ * One kind of sandbox.
+ */
+export interface SandboxSpecEntry {
+  /**
+   * What a request names.
+   */
+  id: string;
+  /**
+   * Program and arguments. `{port}`, `{sandbox_dir}`, `{sandbox_id}` stand for the sandbox's own; no shell reads it. Needed by `process`; the image's own when left out with `docker`.
+   */
+  command?: string[];
+  /**
+   * For `docker`: the image.
+   */
+  image?: string;
+  /**
+   * For `docker`: the port inside the container on which the runtime listens.
+   */
+  port: number;
+  /**
+   * Where the command runs; `{sandbox_dir}` is a folder of the sandbox's own.
+   */
+  working_dir: string;
+  /**
+   * Environment of the command beside PATH, HOME, SESSION_API_KEY and the conversation's LLM_BASE_URL, LLM_API_KEY and LLM_MODEL. Nothing of the server's own environment is inherited.
+   */
+  initial_env: {
+    [k: string]: string | number | boolean;
+  };
+  /**
+   * Answers 200 once the runtime is ready.
+   */
+  health_path: string;
+  /**
+   * Where the runtime takes conversations, as an agent server does: each is handed over there with its LLM, agent settings, tags and first message. Left out: a runtime reads LLM_BASE_URL, LLM_API_KEY and LLM_MODEL from its environment.
+   */
+  conversations_path?: string;
+  limits: SandboxLimits;
+}
+/**
+ * Bounds of what a sandbox may use; left out = the system's own.
+ */
+export interface SandboxLimits {
+  /**
+   * Memory: address space of each process with `process`, of the container with `docker`.
+   */
+  memory_mb?: number;
+  /**
+   * For `process`: CPU time of each process.
+   */
+  cpu_seconds?: number;
+  /**
+   * For `docker`: processors, fractions allowed.
+   */
+  cpus?: number;
+  /**
+   * Open files of each process.
+   */
+  open_files?: number;
+  /**
+   * For `docker`: processes in the container.
+   */
+  processes?: number;
 }

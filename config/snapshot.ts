@@ -255,6 +255,52 @@ export interface CorsSettings {
   readonly allowOrigins: readonly string[];
 }
 
+/** What a sandbox of one kind runs. Strings may hold `{port}`, `{sandbox_dir}`, `{sandbox_id}`. */
+export interface SandboxSpec {
+  readonly id: string;
+  readonly command: readonly string[];
+  readonly image: string | null;
+  /** Inside a container. */
+  readonly port: number;
+  readonly workingDir: string;
+  readonly initialEnv: readonly (readonly [name: string, value: Secret])[];
+  readonly healthPath: string;
+  /** Where conversations are handed over; null = the runtime asks for none. */
+  readonly conversationsPath: string | null;
+  /** null = not bounded by us. */
+  readonly limits: {
+    readonly memoryMb: number | null;
+    readonly cpuSeconds: number | null;
+    readonly cpus: number | null;
+    readonly openFiles: number | null;
+    readonly processes: number | null;
+  };
+}
+
+export interface SandboxSettings {
+  readonly driver: 'process' | 'docker';
+  readonly maxRunning: number;
+  /** 0 = never. */
+  readonly idlePauseMs: number;
+  readonly startTimeoutMs: number;
+  readonly isolation: 'auto' | 'bubblewrap' | 'none';
+  readonly stopWithServer: boolean;
+  readonly dockerSocket: string;
+}
+
+/** The platform wing (`platform/`). */
+export interface PlatformSettings {
+  /** Who may call `/api`; the one user of a plain key has no id. */
+  readonly users: readonly { readonly key: Secret; readonly userId: string | null }[];
+  /** Base64 of 32 bytes. */
+  readonly secretKey: Secret;
+  /** Without a trailing slash; null = the address that is listened on. */
+  readonly publicBaseUrl: string | null;
+  readonly sandbox: SandboxSettings;
+  /** The first is the default. */
+  readonly sandboxSpecs: readonly SandboxSpec[];
+}
+
 export interface Snapshot {
   /** SHA-256 (first 12 hex) over all that was read; names the configuration in logs and `/health/readiness`. */
   readonly version: string;
@@ -301,6 +347,8 @@ export interface Snapshot {
   readonly drainMs: number;
   /** Processes that share the port; read at the start only. */
   readonly workers: number | 'auto';
+  /** null: there is no platform interface. */
+  readonly platform: PlatformSettings | null;
   /** Accepted but doubtful things; also keys of the dialect that have no effect here. */
   readonly warnings: readonly Issue[];
 }

@@ -4,6 +4,7 @@ import { Catalogue } from '../config/catalogue.ts';
 import { loadConfig, overlay, type Environment, type Loaded, type RuntimeModel } from '../config/load.ts';
 import { Secret } from '../config/secret.ts';
 import type { Snapshot } from '../config/snapshot.ts';
+import type { Platform } from '../platform/wing.ts';
 import { systemClock } from './base/clock.ts';
 import { CallIds } from './base/ids.ts';
 import { Changes } from './changes.ts';
@@ -61,6 +62,7 @@ export class Gateway {
   /** null in a worker: its supervisor watches. */
   readonly #watcher: ConfigWatcher | null;
   readonly #checks: HealthChecks;
+  readonly #platform: Platform | null;
   readonly #log: Log;
   #stopping: Promise<void> | null = null;
 
@@ -72,6 +74,7 @@ export class Gateway {
     pools: Pools;
     watcher: ConfigWatcher | null;
     checks: HealthChecks;
+    platform: Platform | null;
     log: Log;
   }) {
     this.host = parts.address.host;
@@ -82,6 +85,7 @@ export class Gateway {
     this.#pools = parts.pools;
     this.#watcher = parts.watcher;
     this.#checks = parts.checks;
+    this.#platform = parts.platform;
     this.#log = parts.log;
   }
 
@@ -117,6 +121,9 @@ export class Gateway {
     this.#watcher?.follow(snapshot.files);
     this.#ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
     this.#checks.follow();
+    if (this.#platform !== null) this.#platform.reconfigure(snapshot.platform);
+    else if (snapshot.platform !== null)
+      this.#log.warn('platform: was added to the configuration; it takes effect after a restart');
   }
 
   async #stop(drain: Drain): Promise<void> {
@@ -127,6 +134,7 @@ export class Gateway {
     this.changes.live.house.lag.stop();
     await this.#server.drain(drain);
     await this.changes.live.house.estimator.close();
+    await this.#platform?.close();
     await this.#ledger.close(RECORDS_MS);
     this.#pools.destroy();
     this.#log.info('stopped');
@@ -152,6 +160,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }).catch((error: Error) => {
     throw new CannotStart(error.message);
   });
+  const platform = await openWing(first.snapshot, options, ledger);
   let server: ProxyServer | null = null;
   const pools = new Pools(systemClock.mono, {
     httpProxy: env['HTTP_PROXY'],
@@ -163,6 +172,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     () => server?.inFlight ?? 0,
     VERSION,
   );
+  if (platform !== null) metrics.platform(() => platform.figures);
   const house: House = {
     clock: systemClock,
     ids: new CallIds(),
@@ -182,6 +192,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     estimator: new Estimator(),
     catalogue: new Catalogue(),
     random: Math.random,
+    callers: platform?.callers ?? null,
+    wing: platform,
   };
   try {
     const served = membership?.welcome.served ?? null;
@@ -219,12 +231,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       pools,
       watcher,
       checks,
+      platform,
       log,
     });
     checks.follow();
+    platform?.serve(gateway.url);
     watcher?.follow(loaded.snapshot.files);
     return gateway;
   } catch (error) {
+    await platform?.close();
     await ledger.close(0);
     pools.destroy();
     throw error;
@@ -245,6 +260,35 @@ export function readConfig(path: string, env: Environment): Applied {
   const loaded = loadConfig(path, env);
   if (!loaded.ok) throw new ConfigRefused(loaded.issues);
   return loaded;
+}
+
+/** The platform wing, when it is configured; its code is loaded only then. */
+async function openWing(
+  snapshot: Snapshot,
+  options: GatewayOptions,
+  ledger: Ledger,
+): Promise<Platform | null> {
+  if (snapshot.platform === null) return null;
+  if (options.membership !== undefined) {
+    // A worker that comes later must serve what the others serve; the section came by a reload, which told.
+    if (options.membership.welcome.served !== null) return null;
+    await ledger.close(0);
+    throw new CannotStart('the platform interface needs one process - give --workers 1');
+  }
+  try {
+    const { openPlatform } = await import('../platform/wing.ts');
+    return await openPlatform({
+      settings: snapshot.platform,
+      dataDir: options.dataDir,
+      path: options.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+      spend: ledger.reader,
+      clock: systemClock,
+      log: options.log,
+    });
+  } catch (error) {
+    await ledger.close(0);
+    throw new CannotStart(`the platform interface cannot start: ${(error as Error).message}`);
+  }
 }
 
 async function withStoredModels(

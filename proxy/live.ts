@@ -3,6 +3,8 @@
 // one configuration from its first byte to its last.
 import type { Catalogue } from '../config/catalogue.ts';
 import type { Route, Snapshot } from '../config/snapshot.ts';
+import type { CallerDirectory } from './callers.ts';
+import type { Wing } from './wing.ts';
 import type { Clock } from './base/clock.ts';
 import type { CallIds } from './base/ids.ts';
 import type { Estimator } from './estimate/estimator.ts';
@@ -56,6 +58,9 @@ export interface House {
   readonly catalogue: Catalogue;
   /** Uniform in [0, 1): shares a group's requests out. */
   readonly random: () => number;
+  /** Keys that the wing has issued; null without a wing. */
+  readonly callers: CallerDirectory | null;
+  readonly wing: Wing | null;
 }
 
 /** A route with all that can be made before a request comes. */

@@ -12,6 +12,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['check', async () => (await import('./cli/check.ts')).check],
   ['explain', async () => (await import('./cli/explain.ts')).explain],
   ['spend', async () => (await import('./cli/spend.ts')).spend],
+  ['rotate-platform-key', async () => (await import('./cli/rotate-platform-key.ts')).rotatePlatformKey],
   ['demo-gateway', async () => (await import('./cli/demo-gateway.ts')).demoGateway],
 ]);
 
@@ -19,7 +20,7 @@ async function overview(): Promise<string> {
   const commands = await Promise.all([...COMMANDS.values()].map((load) => load()));
   return `throughline ${VERSION} - an LLM proxy that chains an agent platform to an external gateway
 
-${commands.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}`).join('\n')}
+${commands.map(({ name, summary }) => `  ${name.padEnd(21)}${summary}`).join('\n')}
 
   throughline COMMAND --help tells more.
 `;

@@ -11,7 +11,7 @@ export type StaticHeaders = ReadonlyMap<string, Secret>;
 type Written = Readonly<Record<string, string | number | boolean>>;
 
 /** Framing, hop-by-hop (RFC 9110 section 7.6.1) and what the proxy itself decides per call. */
-const NEVER: ReadonlySet<string> = new Set([
+export const NEVER: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
   'content-encoding',
@@ -31,7 +31,7 @@ const NEVER: ReadonlySet<string> = new Set([
 ]);
 
 /** Visible characters, blanks and Latin-1: what Node puts on a wire. */
-const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+export const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Headers of one place (`extra_headers`, or its other name `headers`), checked; bad ones become issues. */
 export function headersAt(

@@ -18,6 +18,7 @@ import { headersAt, joinHeaders } from './headers.ts';
 import { computedId } from './ids.ts';
 import { overloadOf, parallelLimits } from './overload.ts';
 import { readingOn } from './read-on.ts';
+import { platformOf } from './platform.ts';
 import { inspect, keyAt, routeOf } from './route.ts';
 import type { Surroundings } from './route.ts';
 import { attemptDefaults, routingOf, type Names } from './routing.ts';
@@ -46,6 +47,7 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
   const routes = routesOf(material, dialect);
   const compressed = general.accept_compressed_requests;
   const [groups, wildcards] = [exactGroups(routes), wildcardGroups(routes)];
+  const workers = String(general.workers).trim() === 'auto' ? 'auto' : Number(general.workers);
   return {
     dialect,
     routes,
@@ -83,7 +85,8 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
     tagHeaders: litellm.extra_spend_tag_headers.map((name) => name.toLowerCase()),
     userHeader: general.user_header_name?.toLowerCase() ?? null,
     ...drainOf(general, material.findings),
-    workers: String(general.workers).trim() === 'auto' ? 'auto' : Number(general.workers),
+    workers,
+    platform: platformOf(material.file.platform, workers, material.findings),
   };
 }
 

@@ -33,7 +33,7 @@ export function idleHouse(): House {
     get status() {
       return refuse();
     },
-    reader: { query: refuse, summarize: refuse, activity: refuse, findByUpstreamId: refuse },
+    reader: { query: refuse, summarize: refuse, activity: refuse, totals: refuse, findByUpstreamId: refuse },
     models: { listModels: refuse, putModel: refuse, deleteModel: refuse },
   };
   const metrics = new Metrics(
@@ -60,5 +60,7 @@ export function idleHouse(): House {
     estimator: new Estimator(),
     catalogue: new Catalogue(),
     random: () => 0,
+    callers: null,
+    wing: null,
   };
 }

@@ -29,6 +29,15 @@ export function dataDirOf(flags: StoreFlags, { env, cwd }: Terminal): string {
   return resolve(cwd, flags['data-dir'] ?? env['THROUGHLINE_DATA_DIR'] ?? 'data');
 }
 
+/** Where the store is that the flags name. @throws UsageError, ConfigRefused */
+export function placeOf(
+  flags: StoreFlags,
+  terminal: Terminal,
+): { readonly file: string } | { readonly database: DatabaseSettings } {
+  const database = databaseFor(flags, terminal);
+  return database === null ? { file: join(dataDirOf(flags, terminal), 'throughline.db') } : { database };
+}
+
 /**
  * Runs `task` on the store that the flags name: a database by URL or configuration, else the file in the data directory.
  * @throws CannotStart when it cannot be read
@@ -38,9 +47,7 @@ export async function withArchive<T>(
   terminal: Terminal,
   task: (archive: SpendArchive) => Promise<T>,
 ): Promise<T> {
-  const database = databaseFor(flags, terminal);
-  const file = join(dataDirOf(flags, terminal), 'throughline.db');
-  const archive = openArchive(database === null ? { file } : { database });
+  const archive = openArchive(placeOf(flags, terminal));
   try {
     return await task(archive);
   } catch (error) {

@@ -1,7 +1,8 @@
-// `throughline spend`: reports, rows, checks and comparisons of spend, read from a store or from a running proxy. Which
+// `throughline spend`: reports, rows, checks, comparisons and new prices of spend, read from a store or from a running proxy. Which
 // of them is asked for; each has a file of its own.
 import { spendExport } from './spend-export.ts';
 import { spendReconcile } from './spend-reconcile.ts';
+import { spendReprice } from './spend-reprice.ts';
 import { spendReportCommand } from './spend-report.ts';
 import { spendVerify } from './spend-verify.ts';
 import { UsageError, type Command, type Terminal } from './terminal.ts';
@@ -10,6 +11,7 @@ const USAGE = `throughline spend report --by WORD [--since DAY] [--until DAY] [-
 throughline spend export [--since DAY] [--until DAY] [--format csv|jsonl|parquet]
 throughline spend verify [--since DAY] [--until DAY]
 throughline spend reconcile (--url U --key K | --csv FILE) [--since DAY] [--until DAY] [--tolerance T]
+throughline spend reprice --config FILE [--since DAY] [--until DAY] [--apply]
 
   report            sums by session, user, team, tag, model, key, day, end-user, model-group or provider
   export            the rows themselves, oldest first
@@ -17,6 +19,7 @@ throughline spend reconcile (--url U --key K | --csv FILE) [--since DAY] [--unti
                     exit code 1 when not
   reconcile         compares with the ledger of a LiteLLM gateway: differences in tokens and cost, rows only here, rows
                     only there, by model, day, tag and session; exit code 1 when a call differs by more than the tolerance
+  reprice           what rows cost by the prices that the configuration states now; --apply changes them and their sums
 
 What is read, at the moment of asking; a running proxy does not mind. Rows of the last second may not be there yet.
   --data-dir DIR    the SQLite file of this data directory; default ./data (or THROUGHLINE_DATA_DIR)
@@ -43,11 +46,12 @@ const PARTS: Readonly<Record<string, Command['run']>> = {
   export: spendExport,
   verify: spendVerify,
   reconcile: spendReconcile,
+  reprice: spendReprice,
 };
 
 export const spend: Command = {
   name: 'spend',
-  summary: 'report, export, verify and reconcile spend',
+  summary: 'report, export, verify, reconcile and reprice spend',
   usage: USAGE,
   run: async (args: readonly string[], terminal: Terminal) => {
     const [part = '', ...rest] = args;

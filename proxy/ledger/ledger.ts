@@ -340,6 +340,7 @@ class JournalLedger implements Ledger {
       query: (filter, paging) => after(() => store.query(filter, paging)),
       summarize: (filter) => after(() => store.summarize(filter)),
       activity: (...args) => after(() => store.activity(...args)),
+      totals: (sessionIds) => after(() => store.totals(sessionIds)),
       findByUpstreamId: (upstreamId) => after(() => store.findByUpstreamId(upstreamId)),
     };
   }

@@ -3,6 +3,7 @@
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../record/record.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
+import { addPlatformMetrics, type PlatformFigures } from './platform-metrics.ts';
 import { ModelHistogram, Tally } from './tally.ts';
 import type { Figures } from './worker-figures.ts';
 
@@ -178,6 +179,11 @@ export class Metrics {
       labelNames: ['version', 'node'],
       registers: [this.#registry],
     }).set({ version, node: process.versions.node }, 1);
+  }
+
+  /** Figures of the platform wing, read at every scrape; without a wing there are no such metrics. */
+  platform(read: () => PlatformFigures): void {
+    addPlatformMetrics(this.#registry, read);
   }
 
   /** @param aggregator how the gauges of several workers become one */

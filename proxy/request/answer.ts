@@ -27,6 +27,15 @@ export function answerBytes(x: Exchange, type: string, body: Buffer, status = 20
   send(x, status, type, body, []);
 }
 
+/** Sends a whole answer with a header list of its own, flat. */
+export function answerWhole(x: Exchange, status: number, headers: readonly string[], body: Buffer): void {
+  if (x.res.headersSent || x.res.destroyed) return;
+  const list = [...headers, 'content-length', String(body.length)];
+  list.push(`${x.live.snapshot.dialect.headerPrefix}call-id`, x.id, ...corsHeaders(x));
+  x.res.writeHead(status, list);
+  x.res.end(x.req.method === 'HEAD' ? null : body);
+}
+
 function send(x: Exchange, status: number, type: string, body: Buffer, extra: readonly string[]): void {
   const list = ['content-type', type, 'content-length', String(body.length)];
   list.push(`${x.live.snapshot.dialect.headerPrefix}call-id`, x.id, ...corsHeaders(x), ...extra);

@@ -1,25 +1,37 @@
 // Who calls. The result is a closed type: there is no path on which a failed check leaves an identity behind.
 // Runs before the body is read, and asks nobody: a database in trouble can never turn into a 401.
+import { scopeOf, type CallerIdentity } from '../callers.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 
 export interface Caller {
   /** SHA-256 hex of the key; '' when no key is configured and everybody may call. */
   readonly keyHash: string;
+  /** What the key stands for, when it is not the configured one: such a caller may make LLM calls, nothing else. */
+  readonly identity?: CallerIdentity;
 }
 
 const ANYBODY: Caller = { keyHash: '' };
 
 /** @throws Fault missing_api_key, invalid_api_key. */
 export function authenticate(x: Exchange): Caller {
-  const key = x.live.snapshot.masterKey;
-  if (key === null) return ANYBODY;
+  const { house, snapshot } = x.live;
   const { credential } = x.headers;
+  const key = snapshot.masterKey;
+  const scope = house.callers === null ? null : scopeOf(x.path);
+  if (scope === null && credential !== null && key?.equals(credential) === true) {
+    return { keyHash: key.sha256() };
+  }
+  const known = credential === null ? null : (house.callers?.find(credential, x.startMs) ?? null);
+  if (known !== null && (scope === null || known.identity.sessionId.replaceAll('-', '') === scope.id)) {
+    return known;
+  }
+  if (scope !== null) {
+    throw new Fault('invalid_api_key', 'This base URL takes the key of its own conversation only.');
+  }
+  if (key === null) return ANYBODY;
   if (credential === null) {
     throw new Fault('missing_api_key', 'No API key was sent. Send it as `Authorization: Bearer <key>`.');
   }
-  if (!key.equals(credential)) {
-    throw new Fault('invalid_api_key', 'The API key is not valid for this proxy.');
-  }
-  return { keyHash: key.sha256() };
+  throw new Fault('invalid_api_key', 'The API key is not valid for this proxy.');
 }

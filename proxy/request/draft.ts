@@ -13,7 +13,7 @@ import type { Ask } from './ask.ts';
 import type { Caller } from './authenticate.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Exchange } from './exchange.ts';
-import { unidentified, type Identity } from './identity.ts';
+import { stamped, unidentified, type Identity } from './identity.ts';
 import { NO_MEASURES, type Measures } from './measures.ts';
 import type { Picked } from './pick.ts';
 import {
@@ -54,7 +54,7 @@ export class Draft {
 
   /** Whose call it is, as far as is known: before the body was read, by the headers alone. */
   get identity(): Identity {
-    return (this.#identity ??= unidentified(this.#x.headers, this.#x.live.snapshot.dialect.brand));
+    return (this.#identity ??= this.#own(unidentified(this.#x.headers, this.#x.live.snapshot.dialect.brand)));
   }
 
   /** Notes the size of the body that was read. */
@@ -63,12 +63,12 @@ export class Draft {
     return body;
   }
 
-  /** Notes what the client asks for. */
+  /** Notes what the client asks for. @returns the same, with the identity that counts */
   asked(ask: Ask): Ask {
     this.#found = { ...this.#found, model: ask.model, stream: ask.stream };
-    this.#identity = ask.identity;
+    this.#identity = this.#own(ask.identity);
     this.#measures = ask.measures;
-    return ask;
+    return this.#identity === ask.identity ? ask : { ...ask, identity: this.#identity };
   }
 
   /** Notes where the request goes; `model` when the request itself did not name one. */
@@ -205,6 +205,11 @@ export class Draft {
     if (status === null || status >= 300) return null;
     if (counted === 'prompt') return end === 'complete' ? { family, request: body, answer: null } : null;
     return reading.delivered === null ? null : { family, request: body, answer: reading.delivered };
+  }
+
+  #own(identity: Identity): Identity {
+    const { caller } = this.#found;
+    return caller.identity === undefined ? identity : stamped(identity, caller.identity);
   }
 
   #overheadSince(upstreamMs: number): number {

@@ -1,6 +1,7 @@
 // Whose call it is: session, end user, tags, spend metadata. One function, one order, documented in
 // docs/identity.md; what it decides is recorded, returned in a header and stamped upstream. Pure.
 import { randomUUID } from 'node:crypto';
+import type { CallerIdentity } from '../callers.ts';
 import type { RequestHeaders } from '../wire/request-headers.ts';
 import { cleanObject, cleanText } from '../wire/text.ts';
 
@@ -13,6 +14,8 @@ export interface Identity {
   readonly spendLogsMetadata: Readonly<Record<string, unknown>> | null;
   /** Sentences on what could not be used; they go into the record, the call goes on. */
   readonly warnings: readonly string[];
+  /** Headers that the caller's key brings along; null when the key stands for no session. */
+  readonly keyHeaders: CallerIdentity['headers'] | null;
 }
 
 /** The members of a body that say something about identity; `undefined` = absent. */
@@ -57,12 +60,25 @@ export function identify(headers: RequestHeaders, body: IdentityMembers, brand: 
     tags: tagsOf(headers, [metadata?.['tags'], brandMetadata?.['tags'], body.tags], warnings),
     spendLogsMetadata: spendMetadata(headers, [metadata, brandMetadata], brand, warnings),
     warnings,
+    keyHeaders: null,
   };
 }
 
 /** The identity as far as the headers tell: for requests whose body was never read. */
 export function unidentified(headers: RequestHeaders, brand: string): Identity {
   return identify(headers, NO_MEMBERS, brand);
+}
+
+/** The identity of a call whose key stands for a session: the key's word comes before the request's. */
+export function stamped(identity: Identity, own: CallerIdentity): Identity {
+  return {
+    ...identity,
+    sessionId: own.sessionId,
+    sessionSource: 'key',
+    endUser: identity.endUser ?? own.endUser,
+    tags: mergedTags(own.tags, identity.tags),
+    keyHeaders: own.headers,
+  };
 }
 
 const NO_MEMBERS: IdentityMembers = {
@@ -125,9 +141,9 @@ function tagsOf(headers: RequestHeaders, lists: readonly unknown[], warnings: st
   return [...tags];
 }
 
-/** The entry's tags, then the request's, none twice, at most 100. */
-export function mergedTags(entry: readonly string[], request: readonly string[]): readonly string[] {
-  return entry.length === 0 ? request : [...new Set([...entry, ...request])].slice(0, MAX_TAGS);
+/** The tags of an entry or a key, then the request's, none twice, at most 100. */
+export function mergedTags(first: readonly string[], request: readonly string[]): readonly string[] {
+  return first.length === 0 ? request : [...new Set([...first, ...request])].slice(0, MAX_TAGS);
 }
 
 function spendMetadata(

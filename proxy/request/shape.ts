@@ -116,9 +116,11 @@ function callFor(
   };
   const tellings: Telling[] = [];
   const tell = explainer === undefined ? undefined : (telling: Telling): void => void tellings.push(telling);
-  const headersTold = picked.forwards ? identityHeaders(gateway, told, tell) : [];
+  const { keyHeaders } = identity;
+  const isTold = picked.forwards || keyHeaders !== null;
+  const headersTold = isTold ? identityHeaders(gateway, told, tell) : [];
   const stamp = { session: gateway.session, headers: headersTold, tellings };
-  const policy = { apiKey: route.apiKey, forwardClientHeaders: picked.forwards };
+  const policy = { apiKey: route.apiKey, forwardClientHeaders: picked.forwards, keyHeaders };
   const list = upstreamHeaders(x.live.rules, x.headers, policy, headers, stamp, explainer?.header);
   if (more.body !== null && x.headers.contentType === null) list.push('content-type', 'application/json');
   const query = x.query === '' ? '' : `?${x.query}`;

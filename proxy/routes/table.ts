@@ -2,6 +2,7 @@
 // path is (OpenAI clients send `anthropic%2Fclaude`). Every LLM path is also there without `/v1` and tolerates the
 // bases that people configure: `//v1` and `/v1/v1`.
 import type { Changes } from '../changes.ts';
+import { scopeOf } from '../callers.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Caller } from '../request/authenticate.ts';
 import { BY_ID, ENDPOINTS } from '../request/endpoints.ts';
@@ -15,6 +16,7 @@ import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
 import { spendCalculate } from './spend-calculate.ts';
 import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spend-sums.ts';
+import { answerByWing } from './wing.ts';
 
 type Handler = (x: Exchange, caller: Caller, param: string) => void | Promise<void>;
 
@@ -39,20 +41,32 @@ interface Pattern {
 }
 
 const VERSIONED = ['', '/v1', '//v1', '/v1/v1'];
-const keyed = (handle: Handler): RouteEntry => ({ handle, open: false });
+/** For the configured key alone. */
+const keyed = (handle: Handler): RouteEntry => ({
+  handle: (x, caller, param) => {
+    if (caller.identity === undefined) return handle(x, caller, param);
+    throw new Fault('invalid_api_key', 'This key makes LLM calls only; use the master key of this proxy.');
+  },
+  open: false,
+});
+/** Also for keys that stand for a session. */
+const callable = (handle: Handler): RouteEntry => ({ handle, open: false });
 const open = (handle: Handler): RouteEntry => ({ handle, open: true });
 
 /** All routes of one server. */
 export class RouteTable {
   readonly #exact = new Map<string, Methods>();
   readonly #patterns: Pattern[] = [];
+  readonly #wing: { readonly prefix: string; readonly entry: RouteEntry } | null;
 
   constructor(changes: Changes, state: ServerState) {
+    const { wing } = changes.live.house;
+    this.#wing = wing === null ? null : { prefix: wing.prefix, entry: open((x) => answerByWing(x, wing)) };
     for (const endpoint of ENDPOINTS) {
-      const call = keyed((x, caller) => forward(x, caller, endpoint, null));
+      const call = callable((x, caller) => forward(x, caller, endpoint, null));
       for (const base of [...VERSIONED, '/openai/v1'])
         this.#exact.set(`${base}/${endpoint.path}`, { POST: call });
-      const named = keyed((x, caller, model) => forward(x, caller, endpoint, model));
+      const named = callable((x, caller, model) => forward(x, caller, endpoint, model));
       for (const prefix of ['/openai/deployments/', '/engines/', '/v1/engines/']) {
         this.#patterns.push({ prefix, suffix: `/${endpoint.path}`, methods: { POST: named } });
       }
@@ -62,14 +76,14 @@ export class RouteTable {
     this.#patterns.sort((a, b) => b.suffix.length - a.suffix.length);
     for (const base of [...VERSIONED, '/openai/v1']) {
       for (const row of [...BY_ID].reverse()) {
-        const entry = keyed((x, caller, id) => forwardById(x, caller, row, id));
+        const entry = callable((x, caller, id) => forwardById(x, caller, row, id));
         this.#pattern(`${base}/responses/`, row.suffix, { [row.method]: entry });
       }
     }
     for (const base of VERSIONED) {
-      this.#get(`${base}/models`, keyed(listModels));
-      this.#pattern(`${base}/models/`, '', readable(keyed((x, _, id) => oneModel(x, id))));
-      this.#get(`${base}/model/info`, keyed(modelInfo));
+      this.#get(`${base}/models`, callable(listModels));
+      this.#pattern(`${base}/models/`, '', readable(callable((x, _, id) => oneModel(x, id))));
+      this.#get(`${base}/model/info`, callable(modelInfo));
     }
     this.#exact.set('/model/new', { POST: keyed((x) => newModel(x, changes)) });
     this.#exact.set('/model/update', { POST: keyed((x) => updateModel(x, changes)) });
@@ -98,6 +112,10 @@ export class RouteTable {
 
   /** @throws Fault route_not_found, method_not_allowed. */
   find(method: string, path: string): FoundRoute {
+    if (this.#wing !== null) {
+      if (path.startsWith(this.#wing.prefix)) return { entry: this.#wing.entry, param: '' };
+      path = scopeOf(path)?.rest ?? path;
+    }
     const exact = this.#exact.get(path);
     if (exact !== undefined) return { entry: choose(exact, method), param: '' };
     let allowed: string[] = [];

@@ -3,7 +3,8 @@ import type { SpendRecord } from '../record/record.ts';
 import type { KeptSum } from './archive.ts';
 import { SUM_COLUMNS } from './rollup.ts';
 import { recordOf } from './spend-columns.ts';
-import { nextRowsSql, wholeOf, type After, type Spelling, type Sql } from './spend-sql.ts';
+import { nextRowsSql, type After } from './archive-sql.ts';
+import { wholeOf, type Spelling, type Sql } from './spend-sql.ts';
 import type { SpendFilter } from './store.ts';
 
 type Row = Readonly<Record<string, unknown>>;

@@ -11,6 +11,7 @@ import { serveStore } from './serve-store.ts';
 import type { Position } from './segments.ts';
 import { recordOf } from './spend-columns.ts';
 import { daysOf } from './day-spend.ts';
+import { totalsOf, totalsSql } from './session-totals.ts';
 import { activityOf, activitySql, countSql, madeBy, madeBySql, pageSql, summarySql } from './spend-sql.ts';
 import type { Spelling, Sql } from './spend-sql.ts';
 import { postgresSpelling } from './spellings.ts';
@@ -21,6 +22,7 @@ import type {
   Facet,
   MadeBy,
   Pruned,
+  SessionTotals,
   Shipped,
   SpendFilter,
   SpendPage,
@@ -100,6 +102,12 @@ class PostgresStore implements Store {
       const rows = await rowsOf(client, activitySql(filter, groupBy, limit, this.#spelling));
       return rows.map((row) => activityOf(row, groupBy));
     });
+  }
+
+  totals(sessionIds: readonly string[]): Promise<readonly (SessionTotals | null)[]> {
+    return this.#reading.use(async (client) =>
+      totalsOf(sessionIds, await rowsOf(client, totalsSql(sessionIds, this.#spelling))),
+    );
   }
 
   findByUpstreamId(upstreamId: string): Promise<MadeBy | null> {

@@ -54,8 +54,8 @@ const DAY_MS = 86_400_000;
  * 9.2 million dollars, and gateways may state any cost.
  */
 export const PICO_PER_USD = 1_000_000_000_000;
-// An upstream may state any number. 2^40 tokens a call leave room for 8 million calls in a 64-bit sum.
-const MOST_TOKENS = 2 ** 40;
+/** An upstream may state any number. 2^40 tokens a call leave room for 8 million calls in a 64-bit sum. */
+export const MOST_TOKENS = 2 ** 40;
 const ID_CHARS = 22; // 132 bits: two sets of facets never share one
 
 interface Sums {

@@ -22,7 +22,11 @@ export interface Sealer {
 
 /** Derives the key; costs about 60 ms, so make one per process. */
 export function sealerOf(saltKey: Secret, salt: Uint8Array): Sealer {
-  const key = scryptSync(saltKey.reveal(), salt, KEY_BYTES, SCRYPT);
+  return sealerWith(scryptSync(saltKey.reveal(), salt, KEY_BYTES, SCRYPT));
+}
+
+/** Seals under a key of 32 random bytes as it is. */
+export function sealerWith(key: Uint8Array): Sealer {
   return {
     seal(text, place) {
       const nonce = randomBytes(NONCE_BYTES);

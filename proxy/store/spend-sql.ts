@@ -41,7 +41,7 @@ const FACET_COLUMNS: Readonly<Record<Facet | 'day', string>> = {
 };
 
 /** Numbers the values of one statement. */
-class Binds {
+export class Binds {
   readonly values: Value[] = [];
   readonly #mark: string;
 
@@ -57,11 +57,13 @@ class Binds {
   }
 }
 
-function whereOf(conditions: readonly string[]): string {
+/** ` WHERE ...`, or nothing when there is no condition. */
+export function whereOf(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
 }
 
-function rowConditions(filter: SpendFilter, spelling: Spelling, binds: Binds): string[] {
+/** What a filter demands of rows. */
+export function rowConditions(filter: SpendFilter, spelling: Spelling, binds: Binds): string[] {
   const { sessionId, endUser } = filter;
   const all: readonly (readonly [sql: (mark: string) => string, value: Value | undefined])[] = [
     [(mark) => `request_id = ${mark}`, filter.requestId],
@@ -105,74 +107,6 @@ export function pageSql(
     text:
       `SELECT * FROM ${spelling.spend}${where} ` +
       `ORDER BY start_ms ${direction}, request_id ${direction} LIMIT ${limit} OFFSET ${offset}`,
-    values: binds.values,
-  };
-}
-
-/** A place between two rows in the order of time. */
-export interface After {
-  readonly startMs: number;
-  readonly requestId: string;
-}
-
-/** The next rows in the order of time, oldest first: as cheap after a million of them as at the beginning. */
-export function nextRowsSql(
-  filter: SpendFilter,
-  after: After | null,
-  limit: number,
-  spelling: Spelling,
-): Sql {
-  const binds = new Binds(spelling);
-  const conditions = rowConditions(filter, spelling, binds);
-  if (after !== null) {
-    const since = `start_ms >= ${binds.add(after.startMs)}`;
-    const beyond = `start_ms > ${binds.add(after.startMs)} OR request_id > ${binds.add(after.requestId)}`;
-    conditions.push(`${since} AND (${beyond})`);
-  }
-  return {
-    text:
-      `SELECT * FROM ${spelling.spend}${whereOf(conditions)} ` +
-      `ORDER BY start_ms, request_id LIMIT ${binds.add(limit)}`,
-    values: binds.values,
-  };
-}
-
-/** Which of these ids are rows: `request_id` of each. */
-export function knownSql(requestIds: readonly string[], spelling: Spelling): Sql {
-  const binds = new Binds(spelling);
-  const marks = requestIds.map((id) => binds.add(id)).join(', ');
-  return {
-    text: `SELECT request_id FROM ${spelling.spend} WHERE request_id IN (${marks})`,
-    values: binds.values,
-  };
-}
-
-/** Ids that more than one row has, some of them. */
-export function doublesSql(limit: number, spelling: Spelling): Sql {
-  const binds = new Binds(spelling);
-  return {
-    text:
-      `SELECT request_id FROM ${spelling.spend} GROUP BY request_id HAVING COUNT(*) > 1 ` +
-      `ORDER BY request_id LIMIT ${binds.add(limit)}`,
-    values: binds.values,
-  };
-}
-
-/** Days that have sums, in their order. */
-export function daysSql(filter: Pick<ActivityFilter, 'startDay' | 'endDay'>, spelling: Spelling): Sql {
-  const binds = new Binds(spelling);
-  const where = whereOf(dailyConditions(filter, '', binds));
-  return {
-    text: `SELECT DISTINCT day FROM ${spelling.daily}${where} ORDER BY day`,
-    values: binds.values,
-  };
-}
-
-/** All sums of one day as they are kept. */
-export function dailySumsSql(day: string, spelling: Spelling): Sql {
-  const binds = new Binds(spelling);
-  return {
-    text: `SELECT ${DAILY_LIST} FROM ${spelling.daily} WHERE day = ${binds.add(day)} AND axis IN ('', 'tag', 'session')`,
     values: binds.values,
   };
 }
@@ -270,7 +204,8 @@ export function axisOf(filter: ActivityFilter, groupBy: readonly (Facet | 'day')
   return asks('tag') ? 'tag' : asks('session') ? 'session' : '';
 }
 
-function dailyConditions(filter: ActivityFilter, axis: Axis, binds: Binds): string[] {
+/** What a filter demands of daily sums. */
+export function dailyConditions(filter: ActivityFilter, axis: Axis, binds: Binds): string[] {
   const { startDay, endDay, ...facets } = filter;
   const conditions = [`axis = ${binds.add(axis)}`];
   if (startDay !== undefined) conditions.push(`day >= ${binds.add(startDay)}`);

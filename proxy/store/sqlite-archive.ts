@@ -7,15 +7,8 @@ import type { KeptSum, SpendArchive } from './archive.ts';
 import { IDS_AT_ONCE, keptSumOf, pagedRows } from './archive-rows.ts';
 import type { Position } from './segments.ts';
 import { SQLITE_SPELLING } from './spellings.ts';
-import {
-  activityOf,
-  activitySql,
-  dailySumsSql,
-  daysSql,
-  doublesSql,
-  knownSql,
-  type Sql,
-} from './spend-sql.ts';
+import { dailySumsSql, daysSql, doublesSql, knownSql } from './archive-sql.ts';
+import { activityOf, activitySql, type Sql } from './spend-sql.ts';
 import { SQLITE_SCHEMA } from './sqlite-migrations.ts';
 import { StoreUnavailable } from './store.ts';
 import type { Activity, ActivityFilter, Facet, SpendFilter } from './store.ts';

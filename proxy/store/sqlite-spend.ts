@@ -13,6 +13,7 @@ import { activityOf, activitySql, countSql, madeBy, madeBySql, pageSql, summaryS
 import type { Sql } from './spend-sql.ts';
 import { SQLITE_SPELLING } from './spellings.ts';
 import { addingDaily } from './sqlite-migrations.ts';
+import { totalsOf, totalsSql } from './session-totals.ts';
 import type {
   Activity,
   ActivityFilter,
@@ -20,6 +21,7 @@ import type {
   Facet,
   MadeBy,
   Pruned,
+  SessionTotals,
   Shipped,
   SpendFilter,
   SpendPage,
@@ -103,6 +105,10 @@ export class SqliteSpend {
     const statement = this.#db.prepare(text);
     statement.setReadBigInts(true);
     return statement.iterate(...values);
+  }
+
+  totals(sessionIds: readonly string[]): (SessionTotals | null)[] {
+    return totalsOf(sessionIds, this.#sums(totalsSql(sessionIds, SQLITE_SPELLING)));
   }
 
   findByUpstreamId(upstreamId: string): MadeBy | null {

@@ -17,6 +17,7 @@ import type {
   Facet,
   MadeBy,
   Pruned,
+  SessionTotals,
   Shipped,
   SpendFilter,
   SpendPage,
@@ -186,6 +187,10 @@ class SqliteStore implements Store {
     limit: number,
   ): Promise<readonly Activity[]> {
     return this.#database.run(({ spend }) => spend.activity(filter, groupBy, limit));
+  }
+
+  async totals(sessionIds: readonly string[]): Promise<readonly (SessionTotals | null)[]> {
+    return this.#database.run(({ spend }) => spend.totals(sessionIds));
   }
 
   async findByUpstreamId(upstreamId: string): Promise<MadeBy | null> {

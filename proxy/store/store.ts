@@ -96,6 +96,20 @@ export interface MadeBy {
   readonly model: string;
 }
 
+/** Sums over the calls of one session; failed calls count where they cost. */
+export interface SessionTotals {
+  readonly calls: number;
+  /** Rows of unknown cost count as 0. */
+  readonly spendPico: bigint;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly reasoningTokens: number;
+  /** Of the newest call: what the client asked for, all its tokens, the upstream's id. */
+  readonly last: { readonly modelGroup: string; readonly tokens: number; readonly upstreamId: string | null };
+}
+
 /** Reads spend rows. Every call may reject with `StoreUnavailable`. */
 export interface SpendReader {
   query(filter: SpendFilter, paging: SpendPaging): Promise<SpendPage>;
@@ -111,6 +125,11 @@ export interface SpendReader {
     groupBy: readonly (Facet | 'day')[],
     limit: number,
   ): Promise<readonly Activity[]>;
+  /**
+   * Sums over the rows that are there, in the order of the session ids (in any spelling, at most some thousands); null
+   * for those without a row. Costs some microseconds a row of these sessions.
+   */
+  totals(sessionIds: readonly string[]): Promise<readonly (SessionTotals | null)[]>;
   /** Who made the response with this upstream id (newest row wins), or null. Other objects are not looked up. */
   findByUpstreamId(upstreamId: string): Promise<MadeBy | null>;
 }

@@ -76,6 +76,10 @@ export class WorkerStore implements Store {
     return this.#ask('activity', args);
   }
 
+  totals(...args: Parameters<Store['totals']>): ReturnType<Store['totals']> {
+    return args[0].length === 0 ? Promise.resolve([]) : this.#ask('totals', args);
+  }
+
   findByUpstreamId(...args: Parameters<Store['findByUpstreamId']>): ReturnType<Store['findByUpstreamId']> {
     return this.#ask('findByUpstreamId', args);
   }

@@ -31,6 +31,8 @@ export interface HeaderClass {
   readonly role: HeaderRole;
   /** May go upstream when forwarding is on. */
   readonly forward: boolean;
+  /** Never goes upstream in the name of a caller, whatever the prefixes say. */
+  readonly barred: boolean;
   /** The rule, as `explain` prints it. */
   readonly rule: string;
   /** Position in the order in which credentials are looked for; lower wins. -1 for others. */
@@ -106,6 +108,7 @@ export class HeaderRules {
       name,
       role: rank >= 0 ? 'credential' : role,
       forward,
+      barred: barred !== null,
       rule,
       credentialRank: rank,
     });

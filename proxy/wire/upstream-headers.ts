@@ -1,4 +1,5 @@
-// The header list of an upstream request. Precedence: reserved > operator's static > client's. Pure.
+// The header list of an upstream request. Precedence: reserved > operator's static > the key's > client's. Pure.
+import type { Secret } from '../../config/secret.ts';
 import type { Route } from '../../config/snapshot.ts';
 import type { HeaderRules } from './header-rules.ts';
 import type { Telling } from './identity-headers.ts';
@@ -43,7 +44,10 @@ export interface Stamp {
 }
 
 /** What the list depends on beside the route's own headers. */
-export type HeaderPolicy = Pick<Route, 'apiKey' | 'forwardClientHeaders'>;
+export interface HeaderPolicy extends Pick<Route, 'apiKey' | 'forwardClientHeaders'> {
+  /** What the caller's key brings along, lower-case names; such calls are stamped even where nothing is forwarded. */
+  readonly keyHeaders?: readonly (readonly [name: string, value: Secret])[] | null;
+}
 
 export interface HeaderDecision {
   readonly name: string;
@@ -65,19 +69,25 @@ export function upstreamHeaders(
   decide?: (decision: HeaderDecision) => void,
 ): string[] {
   const list = own.fixed.slice();
-  // Only under a wildcard: the entry does not forward, the name that was asked for does.
-  if (policy.forwardClientHeaders && stamp.session !== null && own.names.has(stamp.session))
+  const brought = broughtBy(rules, policy, own, stamp);
+  const isTold = policy.forwardClientHeaders || brought !== null;
+  // Only under a wildcard or with a key's stamp: the entry itself does not forward.
+  if (isTold && stamp.session !== null && own.names.has(stamp.session))
     list.splice(list.indexOf(stamp.session), 2);
   if (client.contentType !== null && !own.names.has('content-type'))
     list.push('content-type', client.contentType);
-  if (client.accept !== null && !own.names.has('accept')) list.push('accept', client.accept);
+  if (client.accept !== null && !own.names.has('accept') && brought?.has('accept') !== true)
+    list.push('accept', client.accept);
+  if (brought !== null) for (const [name, value] of brought) list.push(name, value);
   if (policy.forwardClientHeaders) {
     for (const i of client.forwardable) {
       const name = rules.classOf(client.raw[i] as string).name;
       const value = client.raw[i + 1] as string;
-      if (!own.names.has(name) && !stamps(stamp, name) && !carriesCredential(value, client.credentials))
-        list.push(name, value);
+      if (own.names.has(name) || brought?.has(name) === true || stamps(stamp, name)) continue;
+      if (!carriesCredential(value, client.credentials)) list.push(name, value);
     }
+  }
+  if (isTold) {
     for (let i = 0; i < stamp.headers.length; i += 2) {
       const name = stamp.headers[i] as string;
       if (name === stamp.session || !own.names.has(name)) list.push(name, stamp.headers[i + 1] as string);
@@ -90,6 +100,22 @@ export function upstreamHeaders(
 function stamps(stamp: Stamp, name: string): boolean {
   for (let i = 0; i < stamp.headers.length; i += 2) if (stamp.headers[i] === name) return true;
   return false;
+}
+
+/** The headers of the caller's key that may go: those of which neither we nor the operator have one; never a barred name. */
+function broughtBy(
+  rules: HeaderRules,
+  policy: HeaderPolicy,
+  own: RouteHeaders,
+  stamp: Stamp,
+): ReadonlyMap<string, string> | null {
+  if (policy.keyHeaders === undefined || policy.keyHeaders === null) return null;
+  const brought = new Map<string, string>();
+  for (const [name, value] of policy.keyHeaders) {
+    const isOurs = own.names.has(name) || stamps(stamp, name) || rules.classOf(name).barred;
+    if (!isOurs) brought.set(name, value.reveal());
+  }
+  return brought;
 }
 
 /** A key that a client copied into a header of another name is still a key. */

@@ -9,7 +9,7 @@ import { CHART, helm, NO_HELM } from '../support/helm.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 
 t.test('every sample configuration is a valid proxy_config', { skip: NO_HELM }, (t) => {
-  for (const sample of ['quickstart', 'per-team-keys', 'wildcard', 'full', 'plain-litellm']) {
+  for (const sample of ['quickstart', 'per-team-keys', 'wildcard', 'full', 'plain-litellm', 'platform']) {
     const folder = t.testdir();
     const config: unknown = parse(readFileSync(join(ROOT, 'config/samples', `${sample}.yaml`), 'utf8'));
     writeFileSync(join(folder, 'values.yaml'), JSON.stringify({ proxy_config: config }));

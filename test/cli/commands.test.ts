@@ -124,7 +124,7 @@ t.test('a wrong command line is answered with one sentence', async (t) => {
       /^there is no endpoint x - one of chat\/completions/,
     ],
     [['explain', '--config', good, '--model', 'demo', '--body', '/no/such/file'], /\/no\/such\/file/],
-    [['spend'], /^nothing is asked for - one of report, export, verify, reconcile/],
+    [['spend'], /^nothing is asked for - one of report, export, verify, reconcile, reprice/],
     [['spend', 'report'], /^the report is by nothing/],
     [['demo-gateway', '--port', 'x'], /^x is not a port/],
   ];

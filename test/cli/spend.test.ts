@@ -224,10 +224,51 @@ t.test('spend', async (t) => {
     t.match({ code, out }, { code: 0, out: new RegExp(`LiteLLM at ${url}`) });
   });
 
+  t.test('reprice shows what new prices would change, and changes it when told to', async (t) => {
+    const priced = (input: string): string => `
+model_list:
+  - model_name: demo
+    litellm_params: { model: litellm_proxy/demo, api_base: "http://127.0.0.1:1", input_cost_per_token: ${input}, output_cost_per_token: 0.000002 }
+    model_info: { id: deployment-1 }
+`;
+    writeFileSync(join(dir, 'prices.yaml'), priced('0.000001'));
+    const tokens = LEDGER.reduce(
+      (sum, row) => sum + Number(row['prompt_tokens']) + 2 * Number(row['completion_tokens']),
+      0,
+    );
+    const reprice = ['reprice', '--config', 'prices.yaml', ...NOVEMBER];
+    const shown = await run(...reprice);
+    t.equal(shown.code, 0);
+    t.match(
+      shown.out,
+      new RegExp(`^all +${LEDGER.length} +${LEDGER.length} .* ${(tokens / 1e6).toFixed(6)} `, 'm'),
+    );
+    t.match(shown.out, /nothing was changed; --apply changes the rows and their daily sums\n$/);
+    t.match(await run('report', '--by', 'day', ...NOVEMBER), { out: new RegExp((total / 1e12).toFixed(6)) });
+
+    t.match((await run(...reprice, '--apply')).out, /^demo .* changed|^all +\d+ +\d+ /m);
+    const report = await run('report', '--by', 'day', '--format', 'json', ...NOVEMBER);
+    t.match(JSON.parse(report.out), { total: { spend: String(tokens / 1e6) } });
+    t.match(await run('verify'), { code: 0 });
+    const rows = await rig.rows();
+    t.ok(rows.every((row) => row['cost_source'] === 'entry' && row['price_version'] !== null));
+    t.match(
+      (await run(...reprice)).out,
+      new RegExp(`^all +${LEDGER.length} +0 `, 'm'),
+      'a second time changes nothing',
+    );
+
+    writeFileSync(join(dir, 'others.yaml'), priced('0.000001').replace('deployment-1', 'another'));
+    t.match(
+      (await run('reprice', '--config', 'others.yaml', ...NOVEMBER)).out,
+      /rows stay as they are: their model entry is not in/,
+    );
+  });
+
   t.test('a wrong command line is answered with one sentence', async (t) => {
     const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
       [[], /^(nothing is asked for|there is no spend --data-dir)/],
-      [['frobnicate'], /^there is no spend frobnicate - one of report, export, verify, reconcile/],
+      [['frobnicate'], /^there is no spend frobnicate - one of report, export, verify, reconcile, reprice/],
       [['report'], /^the report is by nothing - one of session, user, team, tag, model, key, day/],
       [['report', '--by', 'month'], /^--by month is not known - one of/],
       [
@@ -251,6 +292,7 @@ t.test('spend', async (t) => {
         /^--database-url: the URL does not lead to a PostgreSQL/,
       ],
       [['export', '--format', 'table'], /^--format table is not known - one of csv, jsonl, parquet/],
+      [['reprice'], /^no configuration is named/],
       [['reconcile'], /^name the ledger of the gateway: either --url U --key K, or --csv FILE/],
       [
         ['reconcile', '--upstream', 'bifrost', '--csv', CSV],

@@ -55,6 +55,7 @@ const entry = (more: readonly string[] = [], rest: readonly string[] = []): stri
 const SAMPLE_VALUES: Readonly<Record<string, string>> = {
   GATEWAY_URL: 'https://gateway.example.com',
   DATABASE_URL: 'postgresql://name:sk-sample@db.example.com/throughline',
+  PLATFORM_SECRET_KEY: Buffer.alloc(32).toString('base64'),
 };
 
 t.test('every sample loads in its stated environment', async (t) => {

@@ -30,6 +30,12 @@ function valueFor(path: string, value: unknown): unknown {
       return { litellm_params: { model: 'litellm_proxy/a', ...(inner as object) } };
     if (key === 'credential_list')
       return { credential_list: [{ credential_name: 'a', credential_values: {}, ...(inner as object) }] };
+    if (key === 'session_api_key' && path !== 'platform.session_api_key')
+      return { session_api_key: [{ key: 'a', user_id: 'a', ...(inner as object) }] };
+    if (key === 'sandbox_specs' && path !== 'platform.sandbox_specs')
+      return { sandbox_specs: [{ id: 'a', ...(inner as object) }] };
+    if (key === 'platform')
+      return { platform: { session_api_key: 'a', secret_key: 'a', ...(inner as object) } };
     return { [key]: inner };
   }, value);
 }

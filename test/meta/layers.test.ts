@@ -20,6 +20,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ['proxy/ledger'],
   ['proxy/report'],
   ['proxy/http'],
+  ['proxy/callers.ts', 'proxy/wing.ts'],
   ['proxy/upstream'],
   ['proxy/model-list.ts'],
   ['proxy/siblings.ts'],
@@ -29,6 +30,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ['proxy/routes'],
   ['proxy/server.ts', 'proxy/watch.ts', 'proxy/health-checks.ts'],
   ['proxy/workers'],
+  ['platform'],
   ['proxy/gateway.ts'],
   ['proxy/cli'],
   ['proxy/main.ts'],
@@ -36,16 +38,29 @@ const ROOMS: readonly (readonly string[])[] = [
 /** The demo gateway stands beside the proxy: only the command line may know it, and it knows nobody. */
 const DEMO = 'proxy/demo';
 
+/** The platform wing stands beside the proxy's request path: these are the doors it may use. */
+const WING = 'platform';
+const WING_DOORS = [
+  'schemas',
+  'config',
+  'proxy/base',
+  'proxy/errors',
+  'proxy/observe',
+  'proxy/store',
+  'proxy/callers.ts',
+  'proxy/wing.ts',
+];
+
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config'],
   'js-yaml': ['config'],
-  ajv: ['config'],
+  ajv: ['config', 'platform/api/validation.ts'],
   '@pydantic/genai-prices': ['config'],
   'json-schema-to-typescript': ['config/generate.ts'],
   prettier: ['config/generate.ts'],
   pino: ['proxy/observe'],
   'prom-client': ['proxy/observe'],
-  'node:sqlite': ['proxy/store'],
+  'node:sqlite': ['proxy/store', 'platform/store'],
   pg: ['proxy/store'],
   'gpt-tokenizer': ['proxy/estimate'],
   'hyparquet-writer': ['proxy/report'],
@@ -60,7 +75,7 @@ function filesBelow(folder: string): string[] {
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
 }
 
-const FILES = [...filesBelow('config'), ...filesBelow('proxy')];
+const FILES = [...filesBelow('config'), ...filesBelow('proxy'), ...filesBelow(WING)];
 const TEXT = new Map(FILES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
 
 interface Import {
@@ -108,6 +123,27 @@ t.test('imports point one way, type imports too', (t) => {
   });
   t.same(
     upward.map(({ from, to }) => `${from} -> ${to}`),
+    [],
+  );
+  t.end();
+});
+
+t.test('the platform wing reaches the proxy through its doors alone', (t) => {
+  const other = IMPORTS.filter(
+    ({ from, to }) =>
+      within(from, WING) &&
+      (TEXT.has(to) || to.startsWith('schemas/')) &&
+      ![WING, ...WING_DOORS].some((door) => within(to, door)),
+  );
+  t.same(
+    other.map(({ from, to }) => `${from} -> ${to}`),
+    [],
+  );
+  const strangers = IMPORTS.filter(
+    ({ from, to }) => within(to, WING) && !within(from, WING) && !/^proxy\/(gateway\.ts$|cli\/)/.test(from),
+  );
+  t.same(
+    strangers.map(({ from, to }) => `${from} -> ${to}`),
     [],
   );
   t.end();

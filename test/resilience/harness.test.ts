@@ -1,4 +1,4 @@
-// What the battery counts with, and the command itself. Its parts are played in life.test.ts and strangers.test.ts.
+// What the battery counts with, and the command itself. Its parts are played in the files beside this one.
 import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';

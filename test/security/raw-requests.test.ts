@@ -147,6 +147,20 @@ t.test('nonsense behind a stream waits for its end: no second answer stands with
   t.equal(await rig.demo.seen[0]?.finished, 'complete');
 });
 
+t.test('a body that an answer out of the store did not want keeps no later request waiting', async (t) => {
+  const { answers, hung } = await converse(
+    rig.port,
+    `DELETE /v1/responses/none HTTP/1.1\r\nhost: h\r\nauthorization: Bearer ${KEY}\r\ncontent-length: 2\r\n\r\n{}` +
+      'GET /health/liveliness HTTP/1.1\r\nhost: h\r\n\r\n',
+    { answers: 2 },
+  );
+  t.equal(hung, false);
+  t.same(
+    answers.map(({ status }) => status),
+    [404, 200],
+  );
+});
+
 t.test('the corpus is as large as it is said to be, and no two cases share a name', (t) => {
   const smuggled = [...CODINGS, ...LENGTHS, ...CHUNK_LINES, ...HIDDEN_REQUESTS, ...BYTES];
   const all = [...FRAMING, ...LINES, ...TARGETS, ...BODIES, ...UPLOADS, ...COMPRESSED, ...smuggled];

@@ -79,6 +79,8 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     estimator,
     catalogue: new Catalogue(),
     random,
+    callers: null,
+    wing: null,
   };
 }
 

@@ -9,6 +9,7 @@ import { verify } from '../../../proxy/report/verify.ts';
 import { settleLine } from '../../../proxy/record/line.ts';
 import type { SpendRecord } from '../../../proxy/record/record.ts';
 import type { SpendArchive } from '../../../proxy/store/archive.ts';
+import { openCostWriter } from '../../../proxy/store/recost.ts';
 import { openArchive } from '../../../proxy/store/open-archive.ts';
 import { segmentPath } from '../../../proxy/store/segments.ts';
 import { leaveJournal } from '../../support/journal.ts';
@@ -179,6 +180,54 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
     t.match(findings[2], /has 1 damaged lines/);
     t.match(findings[3], /damaged\.log holds damaged lines that are no rows/);
   });
+
+  suite.test(
+    'new costs change rows and their sums alike, once, whatever a proxy ships meanwhile',
+    async (t) => {
+      const site = siteOf(t);
+      const big = 9_000_000_000_000_000; // 9,000 USD
+      const rows = [
+        row(1, { tags: ['a', 'b'], spendPico: big, costs: { entry: big } }),
+        row(2, { tags: ['a'], spendPico: null, costSource: 'none', costReason: 'no price' }),
+        row(3, { startMs: START_MS + DAY_MS, spendPico: 999_999_999_999 }),
+      ];
+      await ship(site, rows);
+      const writer = openCostWriter(site.place);
+      t.teardown(() => writer.close());
+      const to =
+        (spendPico: number | null, priceVersion = 'new') =>
+        (before: SpendRecord) => ({
+          before,
+          after: {
+            ...before,
+            spendPico,
+            costSource: 'entry' as const,
+            costReason: '',
+            costs: spendPico === null ? {} : { entry: spendPico },
+            priceVersion,
+          },
+        });
+      const read = (): Promise<SpendRecord[]> => collect(site.archive().rows({}));
+      const [one, two, three] = (await read()) as [SpendRecord, SpendRecord, SpendRecord];
+      const batch = [to(1)(one), to(2_000_000_000_001)(two), to(null)(three)];
+      t.equal(await writer.write(batch), 3);
+      t.same(
+        await read(),
+        batch.map(({ after }) => after),
+        'nothing but the cost is another',
+      );
+      t.same((await verify(site.dataDir, site.archive(), {})).findings, []);
+      const [sums] = await site.archive().activity({}, [], 1);
+      t.match(sums?.sums, { spendPico: 2_000_000_000_002n, unpriced: 1, requests: 3 });
+
+      t.equal(await writer.write(batch), 0, 'rows that were priced anew since they were read stay');
+      await ship(site, [row(4, { tags: ['a'] })]);
+      t.equal(await writer.write([to(big, 'back')(batch[0]?.after ?? one)]), 1);
+      const after = await verify(site.dataDir, site.archive(), {});
+      t.match(after, { rows: 4, findings: [] });
+      t.equal(await writer.write([]), 0);
+    },
+  );
 
   suite.test('days that retention has emptied are no disagreement', async (t) => {
     const site = siteOf(t);

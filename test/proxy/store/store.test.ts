@@ -214,6 +214,51 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
     ]);
   });
 
+  suite.test(
+    'sessions are summed in the order that was asked for, whatever the spelling of their ids',
+    async (t) => {
+      const bench = benchOf(t);
+      const store = bench.open();
+      const one = '0f8fad5b-d9cb-469f-a165-70867728950e';
+      await store.ship(
+        bench.append(
+          settleOf(beginOf('1', { startMs: 2000, modelGroup: 'newer' }), {
+            upstreamId: 'u-1',
+            spendPico: 9_007_199_254_740_991,
+          }),
+          settleOf(beginOf('2', { startMs: 1000, modelGroup: 'older' }), {
+            upstreamId: 'u-2',
+            spendPico: 9_007_199_254_740_991,
+          }),
+          settleOf(beginOf('3', { startMs: 1500 }), {
+            spendPico: null,
+            tokens: { ...NO_TOKENS, prompt: 2 ** 50 },
+          }),
+          settleOf(beginOf('4', { sessionId: 'two' })),
+        ),
+      );
+      const sums = {
+        calls: 3,
+        spendPico: 2n * 9_007_199_254_740_991n,
+        promptTokens: 200 + 2 ** 40, // no stated number makes the sum overflow
+        completionTokens: 40,
+        cacheReadTokens: 60,
+        cacheWriteTokens: 0,
+        reasoningTokens: 0,
+        last: { modelGroup: 'newer', tokens: 120, upstreamId: 'u-1' },
+      };
+      const [none, first, second] = await store.totals([
+        'nobody',
+        one.replaceAll('-', '').toUpperCase(),
+        'two',
+      ]);
+      t.equal(none, null);
+      t.strictSame(first, sums);
+      t.match(second, { calls: 1, promptTokens: 100 });
+      t.same(await store.totals([]), []);
+    },
+  );
+
   suite.test('the maker of an upstream object is found by its id, the newest first', async (t) => {
     const bench = benchOf(t);
     const store = bench.open();

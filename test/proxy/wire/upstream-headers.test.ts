@@ -4,7 +4,13 @@ import type { Test } from 'tap';
 import type { Route } from '../../../config/snapshot.ts';
 import { HeaderRules } from '../../../proxy/wire/header-rules.ts';
 import { readHeaders } from '../../../proxy/wire/request-headers.ts';
-import { routeHeaders, upstreamHeaders, type HeaderDecision } from '../../../proxy/wire/upstream-headers.ts';
+import { Secret } from '../../../config/secret.ts';
+import {
+  routeHeaders,
+  upstreamHeaders,
+  type HeaderDecision,
+  type HeaderPolicy,
+} from '../../../proxy/wire/upstream-headers.ts';
 import { snapshotOf } from '../../support/house.ts';
 
 const SESSION = { name: 'x-litellm-session-id', id: 'the-session' };
@@ -19,7 +25,13 @@ interface Case {
   readonly decisions: HeaderDecision[];
 }
 
-function caseOf(t: Test, extra: string, client: readonly string[], forward = true): Case {
+function caseOf(
+  t: Test,
+  extra: string,
+  client: readonly string[],
+  forward = true,
+  keyHeaders: HeaderPolicy['keyHeaders'] = null,
+): Case {
   const snapshot = snapshotOf(
     t,
     `
@@ -33,8 +45,13 @@ general_settings: { forward_client_headers_to_llm_api: ${forward} }
   const rules = new HeaderRules(snapshot.dialect, snapshot.headers);
   const own = routeHeaders(route, 'throughline/test');
   const decisions: HeaderDecision[] = [];
-  const headers = upstreamHeaders(rules, readHeaders(rules, client), route, own, STAMP, (one) =>
-    decisions.push(one),
+  const headers = upstreamHeaders(
+    rules,
+    readHeaders(rules, client),
+    { ...route, keyHeaders },
+    own,
+    STAMP,
+    (one) => decisions.push(one),
   );
   return { headers, decisions };
 }
@@ -57,6 +74,43 @@ t.test('precedence is reserved, then the operator, then the client; nothing stan
     ...['x-other', 'client', 'x-litellm-session-id', 'the-session'],
   ]);
 });
+
+t.test(
+  'headers of the key stand below the operator, above the client, and bring the stamp along',
+  async (t) => {
+    const brought = Object.entries({
+      'x-team': 'key',
+      'x-project': 'key',
+      accept: 'key',
+      'x-litellm-session-id': 'forged',
+      authorization: 'forged',
+      connection: 'x-team',
+    }).map(([name, value]) => [name, new Secret(value)] as const);
+    const client = [
+      'Host',
+      'h',
+      'X-Team',
+      'client',
+      'X-Project',
+      'client',
+      'X-Other',
+      'client',
+      'Accept',
+      'client',
+    ];
+    const extra = 'api_key: up, extra_headers: { X-Team: operator }';
+    const fixed = ['authorization', 'Bearer up', 'x-team', 'operator', 'user-agent', 'throughline/test'];
+    const own = [...fixed, 'x-project', 'key', 'accept', 'key'];
+    const stamp = ['x-litellm-session-id', 'the-session'];
+    t.same(caseOf(t, extra, client, true, brought).headers, [...own, 'x-other', 'client', ...stamp]);
+    t.same(caseOf(t, extra, client, false, brought).headers, [...own, ...stamp]);
+    t.same(
+      caseOf(t, extra, client, false, []).headers,
+      [...fixed, 'accept', 'client', ...stamp],
+      'a key without headers is stamped too',
+    );
+  },
+);
 
 t.test('without forwarding nothing of the client goes on and nothing is stamped', async (t) => {
   const client = [

@@ -1,0 +1,163 @@
+// The platform interface with many conversations: what a start adds, what a read takes, and what an LLM call pays for a
+// key among that many. The conversations are written by the wing's own store before the server starts.
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { Secret } from '../../config/secret.ts';
+import { itemOf } from '../../platform/conversations/conversation.ts';
+import { newHexId, newKey } from '../../platform/ids.ts';
+import { SqlitePlatform } from '../../platform/store/sqlite-platform.ts';
+import { Vault } from '../../platform/store/vault.ts';
+import { fixed } from '../harness/measure.ts';
+import { folderFor, ROOT } from '../harness/peers.ts';
+import { cpuSeconds, freePort, Program, residentMb } from '../harness/processes.ts';
+import { quantile } from '../harness/quantiles.ts';
+import type { Scenario } from '../harness/scenario.ts';
+
+const BATCH = 5_000;
+const WARM = 20;
+const SESSION_KEY = 'sk-bench-session';
+
+interface Seeded {
+  readonly ids: readonly string[];
+  readonly secretKey: string;
+}
+
+async function seed(dataDir: string, count: number): Promise<Seeded> {
+  mkdirSync(dataDir, { recursive: true });
+  const secretKey = randomBytes(32).toString('base64');
+  const vault = new Vault(new Secret(secretKey));
+  const store = new SqlitePlatform(join(dataDir, 'platform.db'));
+  await vault.check(store, 0);
+  const ids = Array.from({ length: count }, newHexId);
+  for (let from = 0; from < count; from += BATCH) {
+    const changes = ids.slice(from, from + BATCH).map((id, index) => ({
+      put: itemOf(
+        {
+          id,
+          userId: '',
+          title: `Conversation about topic ${from + index}`,
+          sandboxId: '',
+          parentId: null,
+          facts: {
+            selected_repository: 'example/repository',
+            selected_branch: null,
+            git_provider: null,
+            trigger: 'gui',
+            pr_number: [],
+            public: null,
+            llm_model: 'small',
+            llm_profile: 'Default',
+          },
+          tags: { costcenter: String(index % 100), project: 'bench' },
+          key: newKey('sk-conv-'),
+          headers: [['x-project', new Secret('bench')]],
+          createdMs: Date.now() - (count - from - index) * 1000,
+          updatedMs: Date.now(),
+          revision: 0,
+        },
+        vault,
+      ),
+    }));
+    await store.apply(changes);
+  }
+  await store.close();
+  return { ids, secretKey };
+}
+
+export const platform: Scenario = {
+  name: 'platform',
+  about: 'the platform interface with 100,000 conversations: start, settings, searches',
+  run: async (bench) => {
+    const count = bench.wanted.quick ? 10_000 : 100_000;
+    const folder = folderFor(bench.folder, 'platform');
+    const { ids, secretKey } = await seed(join(folder, 'data'), count);
+    const port = await freePort();
+    const config = join(folder, 'gateway.yaml');
+    writeFileSync(
+      config,
+      `model_list: []\ngeneral_settings: { master_key: sk-bench }\nplatform: { session_api_key: ${SESSION_KEY}, secret_key: "${secretKey}" }\n`,
+    );
+    const startedAt = performance.now();
+    const args = ['serve', '--config', config, '--host', '127.0.0.1', '--port', String(port)];
+    const flags = ['--data-dir', join(folder, 'data'), '--log-level', 'warn'];
+    const program = new Program(process.execPath, [join(ROOT, 'proxy/main.ts'), ...args, ...flags]);
+    try {
+      await program.listens(port);
+      const readyMs = performance.now() - startedAt;
+      const readyCpu = cpuSeconds(program.pid);
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const call = (method: string, path: string, body?: unknown): Promise<number> =>
+        ask(agent, port, method, path, body);
+      await call('POST', '/api/settings', { llm_model: 'small', llm_api_key: 'sk-x' });
+      await call('POST', '/api/v1/settings', { language: 'en' });
+      const some = ids
+        .slice(0, 99)
+        .map((id) => `ids=${id}`)
+        .join('&');
+      const list = '/api/v1/app-conversations';
+      const cases: readonly (readonly [what: string, method: string, path: string, body?: unknown])[] = [
+        ['GET settings, V0', 'GET', '/api/settings'],
+        ['POST settings, V0 (on the disk)', 'POST', '/api/settings', { language: 'de' }],
+        ['GET settings, V1', 'GET', '/api/v1/settings'],
+        ['search, first 20', 'GET', `${list}/search?limit=20`],
+        ['search, first 100', 'GET', `${list}/search`],
+        ['search, last page', 'GET', `${list}/search?limit=20&page_id=${count - 20}`],
+        ['search by title, no match', 'GET', `${list}/search?limit=20&title__contains=zebra`],
+        ['search by title, one match', 'GET', `${list}/search?limit=20&title__contains=topic%20${count - 1}`],
+        ['count', 'GET', `${list}/count`],
+        ['count by title', 'GET', `${list}/count?title__contains=topic%2099`],
+        ['99 by id', 'GET', `${list}?${some}`],
+        ['PATCH tags (on the disk)', 'PATCH', `${list}/${ids[0]}`, { tags: { a: 'b' } }],
+      ];
+      const rounds = bench.count(300, 50);
+      const rows: string[][] = [];
+      for (const [what, method, path, body] of cases) {
+        const times: number[] = [];
+        for (let round = 0; round < WARM; round += 1) await call(method, path, body);
+        const before = cpuSeconds(program.pid);
+        for (let round = 0; round < rounds; round += 1) times.push(await call(method, path, body));
+        const cpuMs = ((cpuSeconds(program.pid) - before) * 1000) / rounds;
+        rows.push([what, fixed(cpuMs, 2), fixed(quantile(times, 0.5), 2), fixed(quantile(times, 0.99), 2)]);
+      }
+      agent.destroy();
+      return [
+        {
+          title: `Platform interface: ${count} conversations, ${rounds} calls each, one at a time`,
+          columns: ['call', 'CPU ms', 'p50 ms', 'p99 ms'],
+          rows,
+          notes: [
+            'CPU is of all threads, per call: what stands when the machine is shared.',
+            `ready ${fixed(readyMs, 0)} ms after the start (${fixed(readyCpu, 1)} s of CPU), with all keys in memory; RSS ${fixed(residentMb(program.pid), 0)} MB.`,
+          ],
+        },
+      ];
+    } finally {
+      program.stop();
+    }
+  },
+};
+
+/** @returns milliseconds until the last byte. @throws Error when the answer is no 200 */
+function ask(agent: Agent, port: number, method: string, path: string, body: unknown): Promise<number> {
+  const startedAt = performance.now();
+  const payload = body === undefined ? undefined : JSON.stringify(body);
+  const headers = {
+    'x-session-api-key': SESSION_KEY,
+    ...(payload === undefined
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(payload)) }),
+  };
+  return new Promise((resolve, reject) => {
+    const req = request({ host: '127.0.0.1', port, method, path, headers, agent }, (res) => {
+      res.resume();
+      res.on('end', () => {
+        if (res.statusCode === 200) resolve(performance.now() - startedAt);
+        else reject(new Error(`${method} ${path} was answered with ${String(res.statusCode)}`));
+      });
+    });
+    req.on('error', reject);
+    req.end(payload);
+  });
+}

@@ -1,0 +1,126 @@
+// The `platform` section -> PlatformSettings: keys as secrets, seconds as milliseconds, specs that can really run.
+// Pure; reports through the findings.
+import type { Findings } from '../findings.ts';
+import type { PlatformSection, SandboxSpecEntry } from '../gateway-file.ts';
+import { Secret } from '../secret.ts';
+import type { PlatformSettings, SandboxSpec, Snapshot } from '../snapshot.ts';
+import type { Path } from '../tree.ts';
+import { keyAt } from './route.ts';
+
+const SECRET_KEY_BYTES = 32;
+const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+
+/** The platform wing's settings, or null when it is off or broken; what is broken has become an issue. */
+export function platformOf(
+  section: PlatformSection | undefined,
+  workers: Snapshot['workers'],
+  findings: Findings,
+): PlatformSettings | null {
+  if (section === undefined || !findings.soundAt(['platform'])) return null;
+  const counted = ['general_settings', 'workers'];
+  if (workers !== 1 && findings.soundAt(counted))
+    findings.error(
+      counted,
+      'the platform interface needs one process: its sandboxes and keys are known to one alone',
+      'set workers: 1, or take the platform section out',
+    );
+  const secretKey = sealingKey(section.secret_key, findings);
+  const { sandbox } = section;
+  return {
+    users: usersOf(section.session_api_key, findings),
+    secretKey,
+    publicBaseUrl: publicBase(section.public_base_url, findings),
+    sandbox: {
+      driver: sandbox.driver,
+      maxRunning: sandbox.max_running,
+      idlePauseMs: sandbox.idle_pause_seconds * 1000,
+      startTimeoutMs: sandbox.start_timeout_seconds * 1000,
+      isolation: sandbox.isolation,
+      stopWithServer: sandbox.stop_with_server,
+      dockerSocket: sandbox.docker_socket,
+    },
+    sandboxSpecs: specsOf(section, findings),
+  };
+}
+
+function usersOf(keys: PlatformSection['session_api_key'], findings: Findings): PlatformSettings['users'] {
+  const path = ['platform', 'session_api_key'];
+  const listed = typeof keys === 'string' ? [{ key: keys, user_id: null }] : keys;
+  const taken = new Set<string>();
+  return listed.flatMap(({ key, user_id: userId }, index) => {
+    const at: Path = typeof keys === 'string' ? path : [...path, index, 'key'];
+    const secret = keyAt(key, at, findings);
+    if (secret === null) return [];
+    if (taken.has(secret.sha256())) {
+      findings.error(at, 'another user has this key; they could not be told apart', 'give each user a key');
+    }
+    taken.add(secret.sha256());
+    return [{ key: secret, userId }];
+  });
+}
+
+function sealingKey(text: string, findings: Findings): Secret {
+  const bytes = BASE64.test(text) ? Buffer.from(text, 'base64').length : 0;
+  if (bytes !== SECRET_KEY_BYTES) {
+    const got = bytes === 0 ? 'is not base64' : `is base64 of ${bytes} bytes`;
+    findings.error(
+      ['platform', 'secret_key'],
+      `must be base64 of ${SECRET_KEY_BYTES} bytes; it ${got}`,
+      'make one with: openssl rand -base64 32',
+    );
+  }
+  return new Secret(text);
+}
+
+function publicBase(text: string | undefined, findings: Findings): string | null {
+  if (text === undefined) return null;
+  const url = URL.parse(text);
+  const plain = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
+  if (plain && url.username === '' && url.password === '')
+    return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  findings.error(
+    ['platform', 'public_base_url'],
+    'must be a URL that begins with http:// or https://, without credentials, query and fragment',
+    'for example public_base_url: http://throughline:4000',
+  );
+  return null;
+}
+
+function specsOf({ sandbox, sandbox_specs: specs }: PlatformSection, findings: Findings): SandboxSpec[] {
+  const taken = new Set<string>();
+  return specs.map((spec, index) => {
+    const path = ['platform', 'sandbox_specs', index];
+    if (!ID.test(spec.id)) {
+      const mend = 'use letters, digits, dots, dashes and underscores, at most 64';
+      findings.error([...path, 'id'], 'is no id for a URL', mend);
+    } else if (taken.has(spec.id)) findings.error([...path, 'id'], 'stands twice', 'choose another id');
+    taken.add(spec.id);
+    if (sandbox.driver === 'process' && (spec.command ?? []).length === 0)
+      findings.error([...path, 'command'], 'is missing', 'the process driver needs a command to run');
+    if (sandbox.driver === 'docker' && spec.image === undefined)
+      findings.error([...path, 'image'], 'is missing', 'the docker driver needs an image to run');
+    return specOf(spec);
+  });
+}
+
+function specOf(spec: SandboxSpecEntry): SandboxSpec {
+  const { limits } = spec;
+  return {
+    id: spec.id,
+    command: spec.command ?? [],
+    image: spec.image ?? null,
+    port: spec.port,
+    workingDir: spec.working_dir,
+    initialEnv: Object.entries(spec.initial_env).map(([name, value]) => [name, new Secret(String(value))]),
+    healthPath: spec.health_path,
+    conversationsPath: spec.conversations_path ?? null,
+    limits: {
+      memoryMb: limits.memory_mb ?? null,
+      cpuSeconds: limits.cpu_seconds ?? null,
+      cpus: limits.cpus ?? null,
+      openFiles: limits.open_files ?? null,
+      processes: limits.processes ?? null,
+    },
+  };
+}

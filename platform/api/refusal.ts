@@ -1,0 +1,41 @@
+// What the platform interface answers when it cannot do what was asked: a status and a body in the platform's own
+// shapes. Thrown by steps, caught once by the router.
+
+/** One entry of an HTTPValidationError. It never repeats the input: that may be a secret. */
+export interface Misfit {
+  /** Begins with `body`, `query` or `path`. */
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  /** A word of the original framework, e.g. `string_type`. */
+  readonly type: string;
+}
+
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  readonly body: unknown;
+  /** Flat. */
+  readonly headers: readonly string[];
+
+  constructor(status: number, body: unknown, headers: readonly string[] = []) {
+    super(`refused with ${status}`);
+    this.status = status;
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
+/** `{"detail": text}`. */
+export function refuse(status: number, text: string, headers: readonly string[] = []): Refusal {
+  return new Refusal(status, { detail: text }, headers);
+}
+
+/** 422 with an HTTPValidationError. */
+export function misfits(detail: readonly Misfit[]): Refusal {
+  return new Refusal(422, { detail });
+}
+
+/** 422 for one value that broke a rule which no schema states. */
+export function broken(loc: Misfit['loc'], why: string): Refusal {
+  return misfits([{ loc, msg: `Value error, ${why}`, type: 'value_error' }]);
+}

@@ -1,0 +1,101 @@
+// A conversation as a value, and its row. Its key and the headers of its profile are sealed; tags, title and the rest
+// are plain, because searches and reports read them.
+import { Secret } from '../../config/secret.ts';
+import type { Item } from '../store/store.ts';
+import type { Vault } from '../store/vault.ts';
+
+export type Tags = Readonly<Record<string, string>>;
+
+/** What a start request says about a conversation and an answer repeats. */
+export interface ConversationFacts {
+  readonly selected_repository: string | null;
+  readonly selected_branch: string | null;
+  readonly git_provider: string | null;
+  readonly trigger: string | null;
+  readonly pr_number: readonly number[];
+  readonly public: boolean | null;
+  readonly llm_model: string | null;
+  readonly llm_profile: string | null;
+}
+
+export interface Conversation {
+  /** 32 hex digits. */
+  readonly id: string;
+  /** '' = the one user of a plain key. */
+  readonly userId: string;
+  readonly title: string | null;
+  /** '' = it has none. */
+  readonly sandboxId: string;
+  /** 32 hex digits. */
+  readonly parentId: string | null;
+  readonly facts: ConversationFacts;
+  readonly tags: Tags;
+  /** Of its own: what its runtime calls the proxy with. */
+  readonly key: Secret;
+  /** Lower-case names: what each call brings along. */
+  readonly headers: readonly (readonly [name: string, value: Secret])[];
+  readonly createdMs: number;
+  readonly updatedMs: number;
+  readonly revision: number;
+}
+
+interface Body {
+  readonly facts: ConversationFacts;
+  readonly tags: Tags;
+  /** SHA-256 hex of the key: what calls are recognised by, without opening the seal. */
+  readonly keyHash: string;
+  readonly hasHeaders: boolean;
+}
+
+export function itemOf(conversation: Conversation, vault: Vault): Item {
+  const { id, userId, title, sandboxId, parentId, facts, tags, createdMs, updatedMs, revision } =
+    conversation;
+  const headers = conversation.headers.map(([name, value]) => [name, value.reveal()]);
+  const body: Body = { facts, tags, keyHash: conversation.key.sha256(), hasHeaders: headers.length > 0 };
+  return {
+    kind: 'conversation',
+    id,
+    userId,
+    createdMs,
+    updatedMs,
+    title,
+    link: sandboxId === '' ? null : sandboxId,
+    parent: parentId,
+    body: JSON.stringify(body),
+    sealed: vault.seal('conversation', id, {
+      key: conversation.key.reveal(),
+      ...(headers.length === 0 ? {} : { headers: JSON.stringify(headers) }),
+    }),
+    revision,
+  };
+}
+
+/** What is known of a conversation without opening its seal. */
+export function outlineOf(item: Item): Pick<Body, 'tags' | 'keyHash' | 'hasHeaders'> {
+  return JSON.parse(item.body) as Body;
+}
+
+/** The headers alone. @throws PlatformStoreUnavailable when the seal is damaged */
+export function headersOf(item: Pick<Item, 'kind' | 'id' | 'sealed'>, vault: Vault): Conversation['headers'] {
+  const texts = JSON.parse(vault.open(item)['headers'] ?? '[]') as readonly (readonly [string, string])[];
+  return texts.map(([name, value]) => [name, new Secret(value)]);
+}
+
+export function conversationOf(item: Item, vault: Vault): Conversation {
+  const { facts, tags } = JSON.parse(item.body) as Body;
+  const secrets = vault.open(item);
+  return {
+    id: item.id,
+    userId: item.userId,
+    title: item.title,
+    sandboxId: item.link ?? '',
+    parentId: item.parent,
+    facts,
+    tags,
+    key: new Secret(secrets['key'] ?? ''),
+    headers: headersOf(item, vault),
+    createdMs: item.createdMs,
+    updatedMs: item.updatedMs,
+    revision: item.revision,
+  };
+}

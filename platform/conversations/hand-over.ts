@@ -1,0 +1,81 @@
+// Hands a conversation to the runtime of its sandbox, in the words of an agent server: its LLM is this proxy, by the
+// conversation's own base URL and key.
+import { refuse } from '../api/refusal.ts';
+import { dashed } from '../ids.ts';
+import { ask } from '../sandboxes/ask.ts';
+import type { SandboxPlace } from '../sandboxes/driver.ts';
+import type { Secret } from '../../config/secret.ts';
+import { isTree } from '../settings/secrets.ts';
+import type { Conversation } from './conversation.ts';
+import type { LlmChoice } from './llm-choice.ts';
+
+const TIMEOUT_MS = 60_000;
+/** Members of a start request that an agent server knows by the same name. */
+const SAME = [
+  'initial_message',
+  'observability_metadata',
+  'observability_tags',
+  'observability_span_name',
+  'plugins',
+  'parent_conversation_id',
+] as const;
+
+export interface HandOver {
+  readonly place: SandboxPlace;
+  readonly sandboxKey: Secret;
+  /** Where the runtime takes conversations. */
+  readonly path: string;
+  readonly conversation: Conversation;
+  readonly llm: LlmChoice;
+  readonly baseUrl: string;
+  /** The start request as it was sent, its secrets included. */
+  readonly request: Readonly<Record<string, unknown>>;
+}
+
+/** @throws Refusal 502 when the runtime does not take it */
+export async function handOver(over: HandOver): Promise<void> {
+  const { place, sandboxKey, path, conversation, llm, request } = over;
+  const { extra_headers: _carriedByTheProxy, ...config } = llm.config;
+  const secrets = isTree(request['secrets']) ? Object.entries(request['secrets']) : [];
+  const same = SAME.filter((name) => request[name] !== undefined && request[name] !== null);
+  const body = {
+    ...Object.fromEntries(same.map((name) => [name, request[name]])),
+    conversation_id: dashed(conversation.id),
+    user_id: conversation.userId === '' ? null : conversation.userId,
+    tags: conversation.tags,
+    workspace: { kind: 'LocalWorkspace', working_dir: place.workingDir },
+    agent_settings: {
+      agent_kind: 'openhands',
+      ...llm.settings.agent,
+      llm: {
+        ...config,
+        ...(llm.model === null ? {} : { model: llm.model }),
+        base_url: over.baseUrl,
+        api_key: conversation.key.reveal(),
+      },
+    },
+    ...(typeof llm.settings.conversation['max_iterations'] === 'number'
+      ? { max_iterations: llm.settings.conversation['max_iterations'] }
+      : {}),
+    ...(secrets.length === 0
+      ? {}
+      : {
+          secrets: Object.fromEntries(
+            secrets.map(([name, value]) => [name, { kind: 'StaticSecret', value }]),
+          ),
+        }),
+  };
+  const headers = { 'x-session-api-key': sandboxKey.reveal() };
+  const answered = await ask({
+    to: place.url,
+    method: 'POST',
+    path,
+    body,
+    headers,
+    timeoutMs: TIMEOUT_MS,
+  }).catch(() => null);
+  if (answered === null)
+    throw refuse(502, 'the runtime did not answer when the conversation was handed over');
+  if (answered.status < 200 || answered.status > 299)
+    throw refuse(502, `the runtime refused the conversation with ${answered.status}`);
+}

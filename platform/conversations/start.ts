@@ -1,0 +1,203 @@
+// Starting a conversation: the conversation and its task are written in one transaction, its key works from then on,
+// and what takes time (a sandbox, the hand-over) goes on behind the answer, told by the task.
+import { Secret } from '../../config/secret.ts';
+import type { Clock } from '../../proxy/base/clock.ts';
+import type { Log } from '../../proxy/observe/logger.ts';
+import { refuse, Refusal } from '../api/refusal.ts';
+import { hexOf, newHexId, newKey } from '../ids.ts';
+import type { Sandbox } from '../sandboxes/sandbox.ts';
+import type { Sandboxes } from '../sandboxes/sandboxes.ts';
+import type { PlatformStore } from '../store/store.ts';
+import type { Vault } from '../store/vault.ts';
+import type { Conversation, Tags } from './conversation.ts';
+import type { Conversations } from './conversations.ts';
+import { handOver } from './hand-over.ts';
+import type { LlmChoice, LlmChoices } from './llm-choice.ts';
+import { itemOf, withoutSecrets, type StartTask } from './start-task.ts';
+
+export interface StarterParts {
+  readonly store: PlatformStore;
+  readonly vault: Vault;
+  readonly conversations: Conversations;
+  readonly choices: LlmChoices;
+  readonly sandboxes: Sandboxes;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Base URL of a conversation, with `/v1`. */
+  readonly baseUrlOf: (conversationId: string) => string;
+}
+
+type Request = Readonly<Record<string, unknown>>;
+
+export class Starter {
+  readonly #parts: StarterParts;
+  readonly #underWay = new Map<string, Promise<void>>();
+
+  constructor(parts: StarterParts) {
+    this.#parts = parts;
+  }
+
+  isUnderWay(taskId: string): boolean {
+    return this.#underWay.has(taskId);
+  }
+
+  /** @throws Refusal 404 (profile, parent, sandbox), 409 (the id is taken) */
+  async start(userId: string, request: Request): Promise<StartTask> {
+    const { conversations, choices, clock, sandboxes } = this.#parts;
+    const llm = await choices.choose(userId, textOf(request, 'llm_profile'), textOf(request, 'llm_model'));
+    const parentId = hexOf(textOf(request, 'parent_conversation_id') ?? '');
+    if (parentId !== null) await this.#demandOwn(userId, parentId);
+    const wanted = textOf(request, 'sandbox_id');
+    if (wanted !== null && sandboxes.find(userId, wanted) === null) throw refuse(404, 'Sandbox not found');
+    const nowMs = clock.now();
+    const id = hexOf(textOf(request, 'conversation_id') ?? '') ?? newHexId();
+    const conversation: Conversation = {
+      id,
+      userId,
+      title: textOf(request, 'title'),
+      sandboxId: wanted ?? '',
+      parentId,
+      facts: {
+        selected_repository: textOf(request, 'selected_repository'),
+        selected_branch: textOf(request, 'selected_branch'),
+        git_provider: textOf(request, 'git_provider'),
+        trigger: textOf(request, 'trigger'),
+        pr_number: (request['pr_number'] as readonly number[] | undefined) ?? [],
+        public: (request['public'] as boolean | null | undefined) ?? null,
+        llm_model: llm.model,
+        llm_profile: llm.profile,
+      },
+      tags: (request['tags'] as Tags | undefined) ?? {},
+      key: newKey('sk-conv-'),
+      headers: llm.headers,
+      createdMs: nowMs,
+      updatedMs: nowMs,
+      revision: 0,
+    };
+    const needsSandbox = wanted !== null || sandboxes.specs.length > 0;
+    const task: StartTask = {
+      id: newHexId(),
+      userId,
+      status: needsSandbox ? 'WORKING' : 'READY',
+      detail: null,
+      conversationId: id,
+      sandboxId: wanted,
+      agentServerUrl: null,
+      request: withoutSecrets(request),
+      createdMs: nowMs,
+      updatedMs: nowMs,
+      revision: 0,
+    };
+    await conversations.add(conversation, itemOf(task, this.#parts.vault));
+    const stored = { ...task, revision: 1 };
+    if (needsSandbox) this.#follow(stored, conversation, llm, request);
+    return stored;
+  }
+
+  /** Settles when no start is under way any more. */
+  async quiet(): Promise<void> {
+    await Promise.all(this.#underWay.values());
+  }
+
+  async #demandOwn(userId: string, conversationId: string): Promise<void> {
+    const [parent = null] = await this.#parts.conversations.get(userId, [conversationId]);
+    if (parent === null) throw refuse(404, 'parent_conversation_id names no conversation');
+  }
+
+  #follow(task: StartTask, conversation: Conversation, llm: LlmChoice, request: Request): void {
+    const { log } = this.#parts;
+    const run = this.#run(task, conversation, llm, request)
+      .catch((err: unknown) => log.error({ task: task.id, err }, 'a conversation start was not written down'))
+      .finally(() => this.#underWay.delete(task.id));
+    this.#underWay.set(task.id, run);
+  }
+
+  async #run(first: StartTask, conversation: Conversation, llm: LlmChoice, request: Request): Promise<void> {
+    let task = first;
+    const step = async (next: Partial<StartTask>): Promise<void> => {
+      task = await this.#write({ ...task, ...next });
+    };
+    try {
+      await step({ status: 'WAITING_FOR_SANDBOX' });
+      const sandbox = await this.#sandboxFor(conversation, llm);
+      await step({ sandboxId: sandbox.id, agentServerUrl: sandbox.place?.url ?? null });
+      const ready = await this.#untilRunning(sandbox);
+      await step({ status: 'STARTING_CONVERSATION', agentServerUrl: ready.place?.url ?? null });
+      const path =
+        this.#parts.sandboxes.specs.find((spec) => spec.id === ready.specId)?.conversationsPath ?? null;
+      if (path !== null && ready.place !== null) {
+        const baseUrl = this.#parts.baseUrlOf(conversation.id);
+        await handOver({
+          place: ready.place,
+          sandboxKey: ready.key,
+          path,
+          conversation,
+          llm,
+          baseUrl,
+          request,
+        });
+      }
+      await step({ status: 'READY' });
+    } catch (thrown) {
+      const detail =
+        thrown instanceof Refusal
+          ? detailOf(thrown)
+          : 'the conversation could not be started; see the log of the server';
+      this.#parts.log.warn(
+        { task: task.id, conversation: conversation.id, err: thrown },
+        'conversation not started',
+      );
+      await step({ status: 'ERROR', detail });
+    }
+  }
+
+  /** The sandbox that was asked for, resumed if need be; else a new one with the conversation in its environment. */
+  async #sandboxFor(conversation: Conversation, llm: LlmChoice): Promise<Sandbox> {
+    const { sandboxes, conversations, baseUrlOf } = this.#parts;
+    const { userId } = conversation;
+    if (conversation.sandboxId !== '') {
+      await sandboxes.resume(userId, conversation.sandboxId);
+      const found = sandboxes.find(userId, conversation.sandboxId);
+      if (found === null) throw refuse(404, 'Sandbox not found');
+      return found;
+    }
+    const preferred = llm.settings.top['default_sandbox_spec_id'];
+    const spec = sandboxes.spec(typeof preferred === 'string' && preferred !== '' ? preferred : null);
+    const env: readonly (readonly [string, Secret])[] = [
+      ['LLM_BASE_URL', new Secret(baseUrlOf(conversation.id))],
+      ['LLM_API_KEY', conversation.key],
+      ['LLM_MODEL', new Secret(llm.model ?? '')],
+      ['CONVERSATION_ID', new Secret(conversation.id)],
+    ];
+    const sandbox = await sandboxes.start(userId, spec, env);
+    try {
+      await conversations.change(userId, conversation.id, (old) => ({ ...old, sandboxId: sandbox.id }));
+    } catch (error) {
+      await sandboxes.remove(userId, sandbox.id); // it was deleted while it was being started: nobody else knows of it
+      throw error;
+    }
+    return sandbox;
+  }
+
+  async #untilRunning(sandbox: Sandbox): Promise<Sandbox> {
+    const settled = await this.#parts.sandboxes.settled(sandbox.id);
+    if (settled?.status === 'RUNNING') return settled;
+    throw refuse(502, settled?.detail ?? `the sandbox is ${settled?.status ?? 'gone'}`);
+  }
+
+  async #write(task: StartTask): Promise<StartTask> {
+    const next = { ...task, updatedMs: this.#parts.clock.now() };
+    await this.#parts.store.apply([{ put: itemOf(next, this.#parts.vault) }]);
+    return { ...next, revision: task.revision + 1 };
+  }
+}
+
+function detailOf(refusal: Refusal): string {
+  const { detail } = refusal.body as { readonly detail?: unknown };
+  return typeof detail === 'string' ? detail : 'the conversation could not be started';
+}
+
+function textOf(request: Request, name: string): string | null {
+  const value = request[name];
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,67 @@
+// One small HTTP request to a runtime or to the Docker Engine: bounded in time and bytes, no pool, no redirects.
+import { request, type RequestOptions } from 'node:http';
+
+export interface Question {
+  /** `http://host:port`, or the path of a socket. */
+  readonly to: string;
+  readonly method: string;
+  readonly path: string;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly text: string;
+}
+
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** @throws Error when there is no whole answer in time */
+export function ask({ to, method, path, body, headers, timeoutMs }: Question): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const payload = body === undefined ? null : Buffer.from(JSON.stringify(body));
+    const all = {
+      ...(payload === null
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(payload.length) }),
+      ...headers,
+    };
+    const target: RequestOptions = to.startsWith('/')
+      ? { socketPath: to, path, headers: { host: 'localhost', ...all } }
+      : { ...partsOf(to), path, headers: all };
+    const options = { ...target, method, agent: false, signal: AbortSignal.timeout(timeoutMs) };
+    const req = request(options, (res) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      res.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > MAX_BYTES) res.destroy(new Error(`the answer is larger than ${MAX_BYTES} bytes`));
+        else chunks.push(chunk);
+      });
+      res.on('end', () =>
+        resolve({ status: res.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
+      );
+      res.on('error', reject);
+    });
+    req.on('error', reject);
+    req.end(payload ?? undefined);
+  });
+}
+
+function partsOf(base: string): { hostname: string; port: string } {
+  const { hostname, port } = new URL(base);
+  return { hostname, port };
+}
+
+/** Whether a runtime answers 2xx there. Never rejects. */
+export async function isHealthy(base: string, path: string, timeoutMs: number): Promise<boolean> {
+  try {
+    const { status } = await ask({ to: base, method: 'GET', path, timeoutMs });
+    return status >= 200 && status < 300;
+  } catch {
+    return false;
+  }
+}

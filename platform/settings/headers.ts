@@ -1,0 +1,41 @@
+// A profile's `extra_headers`: names and values that can stand on a wire and may go upstream. Pure.
+import { FIELD_VALUE, NEVER } from '../../config/resolve/headers.ts';
+import { Secret } from '../../config/secret.ts';
+import { broken } from '../api/refusal.ts';
+import { isTree, MASK } from './secrets.ts';
+
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** The proxy sends the gateway's own key; a second credential would be another identity. */
+const CREDENTIALS =
+  /^(authorization|cookie|api-key|x-api-key|x-goog-api-key|x-session-api-key|x-litellm-api-key)$/;
+const MAX_HEADERS = 100;
+const MAX_VALUE = 8_192;
+
+/** @throws Refusal with 422 at the first header that cannot be sent */
+export function checkHeaders(headers: unknown, loc: readonly (string | number)[]): void {
+  if (!isTree(headers)) return;
+  const names = Object.keys(headers);
+  if (names.length > MAX_HEADERS) throw broken(loc, `more than ${MAX_HEADERS} headers`);
+  const seen = new Set<string>();
+  for (const [raw, value] of Object.entries(headers)) {
+    const name = raw.toLowerCase();
+    const at = [...loc, raw.slice(0, 200)];
+    const plain = name.replaceAll('_', '-');
+    if (!NAME.test(raw)) throw broken(at, 'this is no header name; use letters, digits and dashes');
+    if (seen.has(name)) throw broken(at, 'it stands twice; header names do not differ by case');
+    if (NEVER.has(plain)) throw broken(at, 'this header is set by the proxy itself; remove it');
+    if (CREDENTIALS.test(plain))
+      throw broken(at, 'credentials of the gateway are configured at the proxy; remove it');
+    if (typeof value !== 'string' || !FIELD_VALUE.test(value) || value.length > MAX_VALUE)
+      throw broken(at, `a header value is one line of at most ${MAX_VALUE} Latin-1 characters`);
+    seen.add(name);
+  }
+}
+
+/** The headers as they go with each call, lower-case. */
+export function carried(headers: unknown): (readonly [name: string, value: Secret])[] {
+  if (!isTree(headers)) return [];
+  return Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === 'string' && value !== MASK ? [[name.toLowerCase(), new Secret(value)] as const] : [],
+  );
+}

@@ -1,0 +1,77 @@
+// Which members of a settings document are secrets, and what of them may be shown. A mask that comes back stands for
+// the value that is stored, so that a client which reads, changes and writes loses nothing.
+
+/** What stands in place of a secret. */
+export const MASK = '**********';
+
+const KEYS: ReadonlySet<string> = new Set([
+  'api_key',
+  'llm_api_key',
+  'search_api_key',
+  'sandbox_api_key',
+  'aws_access_key_id',
+  'aws_secret_access_key',
+  'aws_session_token',
+]);
+/** Maps of which every text is a secret. */
+const MAPS: ReadonlySet<string> = new Set(['env', 'provider_tokens', 'custom_secrets', 'secrets']);
+const HEADERS: ReadonlySet<string> = new Set(['extra_headers', 'headers']);
+const SECRET_HEADER = /auth|key|token|secret|password|cookie|credential|signature/i;
+
+type Tree = Readonly<Record<string, unknown>>;
+
+/** A copy to be shown: keys become null, other secrets the mask. */
+export function shown<T>(value: T): T {
+  return walk(value, (text, kind) => (kind === 'key' ? null : text === '' ? '' : MASK)) as T;
+}
+
+/** `next` with every mask replaced by what `old` has at that place; a mask without an original is null. */
+export function unmasked<T>(next: T, old: unknown): T {
+  if (next === MASK) return (typeof old === 'string' ? old : null) as T;
+  if (Array.isArray(next)) return next.map((item: unknown) => unmasked(item, twinOf(item, old))) as T;
+  if (!isTree(next)) return next;
+  const before: Tree = isTree(old) ? old : {};
+  return Object.fromEntries(
+    Object.entries(next).map(([key, inner]) => [key, unmasked(inner, own(before, key))]),
+  ) as T;
+}
+
+/** The element of a list that is the same server: by its url, else by its name. */
+function twinOf(item: unknown, old: unknown): unknown {
+  if (!Array.isArray(old) || !isTree(item)) return undefined;
+  return old.find(
+    (one: unknown) =>
+      isTree(one) && (item['url'] === undefined ? one['name'] === item['name'] : one['url'] === item['url']),
+  );
+}
+
+/** Whether the texts of a header of this name are kept from readers. */
+const isSecretHeader = (name: string): boolean => SECRET_HEADER.test(name);
+
+function walk(value: unknown, replace: (text: string, kind: 'key' | 'other') => unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => walk(item, replace));
+  if (!isTree(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      if (typeof inner === 'string' && KEYS.has(key)) return [key, replace(inner, 'key')];
+      if (isTree(inner) && (MAPS.has(key) || HEADERS.has(key))) {
+        const texts = Object.entries(inner).map(([name, text]) => [
+          name,
+          typeof text === 'string' && (MAPS.has(key) || isSecretHeader(name)) ? replace(text, 'other') : text,
+        ]);
+        return [key, Object.fromEntries(texts)];
+      }
+      return [key, walk(inner, replace)];
+    }),
+  );
+}
+
+/** A JSON object: neither null nor a list. */
+export function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A member of the object itself, never one of its prototype. */
+export function own(tree: Tree, key: string): unknown {
+  return Object.hasOwn(tree, key) ? tree[key] : undefined;
+}

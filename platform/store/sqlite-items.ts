@@ -1,0 +1,162 @@
+// Items in SQLite: schema and statements. Runs in the worker only. Every value is bound; no text of a caller ever
+// becomes part of a statement.
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
+import type { Change, Filter, Item, Kind, Order, Part } from './store.ts';
+
+/** Forward-only: step N brings `PRAGMA user_version` from N to N+1. A released step is never edited. */
+const STEPS: readonly string[] = [
+  `CREATE TABLE items (
+     kind TEXT NOT NULL, id TEXT NOT NULL, user_id TEXT NOT NULL, created_ms INTEGER NOT NULL,
+     updated_ms INTEGER NOT NULL, title TEXT, link TEXT, parent TEXT, body TEXT NOT NULL, sealed BLOB,
+     revision INTEGER NOT NULL, PRIMARY KEY (kind, id)
+   ) STRICT;
+   -- Covers every filter, so that counting and skipping 100,000 items never touches their bodies.
+   CREATE INDEX items_created ON items (kind, user_id, created_ms, id, parent, title, link, updated_ms);
+   CREATE INDEX items_updated ON items (kind, user_id, updated_ms, id);
+   CREATE INDEX items_link ON items (kind, link) WHERE link IS NOT NULL;
+   CREATE INDEX items_parent ON items (kind, parent) WHERE parent IS NOT NULL;`,
+];
+
+const COLUMNS =
+  'kind, id, user_id, created_ms, updated_ms, title, link, parent, body, sealed, revision' as const;
+
+const ORDERS: Readonly<Record<Order, string>> = {
+  created: 'created_ms, id',
+  created_desc: 'created_ms DESC, id DESC',
+  updated: 'updated_ms, id',
+  updated_desc: 'updated_ms DESC, id DESC',
+};
+
+/** Items over one open database. */
+export class SqliteItems {
+  readonly #db: DatabaseSync;
+
+  /** Brings the database to the newest schema. @throws Error when a newer version made it */
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
+    if (version > STEPS.length) {
+      throw new Error(
+        `platform.db has schema ${version}, this version of Throughline knows ${STEPS.length} - ` +
+          `run the version that made it, or a newer one`,
+      );
+    }
+    for (let step = version; step < STEPS.length; step += 1) {
+      db.exec(`BEGIN IMMEDIATE; ${STEPS[step] ?? ''} PRAGMA user_version = ${step + 1}; COMMIT;`);
+    }
+  }
+
+  get(kind: Kind, ids: readonly string[]): (Item | null)[] {
+    const one = this.#db.prepare(`SELECT ${COLUMNS} FROM items WHERE kind = ? AND id = ?`);
+    return ids.map((id) => {
+      const row = one.get(kind, id);
+      return row === undefined ? null : itemOf(row);
+    });
+  }
+
+  search(filter: Filter, part: Part): Item[] {
+    const { from, values } = conditions(filter);
+    // The inner query walks the covering index alone: only the rows of the page are read.
+    return this.#db
+      .prepare(
+        `SELECT ${COLUMNS} FROM items WHERE kind = ? AND id IN
+           (SELECT id FROM ${from} ORDER BY ${ORDERS[part.order]} LIMIT ? OFFSET ?)
+         ORDER BY ${ORDERS[part.order]}`,
+      )
+      .all(filter.kind, ...values, part.limit, part.offset)
+      .map(itemOf);
+  }
+
+  count(filter: Filter): number {
+    const { from, values } = conditions(filter);
+    return Number(this.#db.prepare(`SELECT COUNT(*) AS n FROM ${from}`).get(...values)?.['n']);
+  }
+
+  scan(kind: Kind, after: string, limit: number): Item[] {
+    return this.#db
+      .prepare(`SELECT ${COLUMNS} FROM items WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`)
+      .all(kind, after, limit)
+      .map(itemOf);
+  }
+
+  apply(changes: readonly Change[]): 'applied' | 'conflict' {
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      const whole = changes.every((change) => this.#change(change));
+      this.#db.exec(whole ? 'COMMIT' : 'ROLLBACK');
+      return whole ? 'applied' : 'conflict';
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  #change(change: Change): boolean {
+    if ('remove' in change) {
+      this.#db
+        .prepare('DELETE FROM items WHERE kind = ? AND id = ?')
+        .run(change.remove.kind, change.remove.id);
+      return true;
+    }
+    const { put } = change;
+    const cells = [put.userId, put.createdMs, put.updatedMs, put.title, put.link, put.parent, put.body];
+    const next = put.revision + 1;
+    const statement =
+      put.revision === 0
+        ? this.#db.prepare(
+            `INSERT OR IGNORE INTO items (user_id, created_ms, updated_ms, title, link, parent, body, sealed,
+               revision, kind, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          )
+        : this.#db.prepare(
+            `UPDATE items SET user_id = ?, created_ms = ?, updated_ms = ?, title = ?, link = ?, parent = ?,
+               body = ?, sealed = ?, revision = ? WHERE kind = ? AND id = ? AND revision = ?`,
+          );
+    const known = put.revision === 0 ? [] : [put.revision];
+    return statement.run(...cells, put.sealed, next, put.kind, put.id, ...known).changes === 1;
+  }
+}
+
+/** Of what is linked there is little, of a user's there is much; the planner knows neither and reads all. */
+function indexFor(filter: Filter): string {
+  if (filter.parents !== undefined) return 'INDEXED BY items_parent';
+  return filter.link === undefined ? '' : 'INDEXED BY items_link';
+}
+
+function conditions(filter: Filter): { readonly from: string; readonly values: SQLInputValue[] } {
+  const like = filter.titleContains?.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`);
+  const all: readonly (readonly [sql: string, value: SQLInputValue | undefined])[] = [
+    ['kind = ?', filter.kind],
+    ['user_id = ?', filter.userId],
+    ["title LIKE ? ESCAPE '\\'", like === undefined ? undefined : `%${like}%`],
+    ['created_ms >= ?', filter.createdFromMs],
+    ['created_ms < ?', filter.createdBeforeMs],
+    ['updated_ms >= ?', filter.updatedFromMs],
+    ['updated_ms < ?', filter.updatedBeforeMs],
+    ['link = ?', filter.link],
+  ];
+  const asked = all.filter(([, value]) => value !== undefined);
+  const sql = asked.map(([condition]) => condition);
+  const values = asked.map(([, value]) => value as SQLInputValue);
+  if (filter.topLevel === true) sql.push('parent IS NULL');
+  if (filter.parents !== undefined) {
+    sql.push(`parent IN (${filter.parents.map(() => '?').join(', ')})`);
+    values.push(...filter.parents);
+  }
+  return { from: `items ${indexFor(filter)} WHERE ${sql.join(' AND ')}`, values };
+}
+
+function itemOf(row: Readonly<Record<string, SQLOutputValue>>): Item {
+  return {
+    kind: row['kind'] as Kind,
+    id: row['id'] as string,
+    userId: row['user_id'] as string,
+    createdMs: row['created_ms'] as number,
+    updatedMs: row['updated_ms'] as number,
+    title: row['title'] as string | null,
+    link: row['link'] as string | null,
+    parent: row['parent'] as string | null,
+    body: row['body'] as string,
+    sealed: row['sealed'] as Uint8Array | null,
+    revision: row['revision'] as number,
+  };
+}

@@ -1,0 +1,189 @@
+// The platform wing: puts its parts together and is the one thing that the composition root knows of it. It reaches the
+// proxy through two doors only: the callers' directory (keys of conversations) and the reader of spend rows.
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import type { PlatformSettings } from '../config/snapshot.ts';
+import type { Clock } from '../proxy/base/clock.ts';
+import { CallerDirectory } from '../proxy/callers.ts';
+import type { Log } from '../proxy/observe/logger.ts';
+import type { PlatformFigures } from '../proxy/observe/platform-metrics.ts';
+import type { SpendReader } from '../proxy/store/store.ts';
+import type { Wing, WingAnswer, WingRequest } from '../proxy/wing.ts';
+import { description, type Description, type Schema } from './api/description.ts';
+import { Router } from './api/router.ts';
+import { Validation } from './api/validation.ts';
+import { conversationApi } from './conversations/conversation-api.ts';
+import { Conversations } from './conversations/conversations.ts';
+import { LlmChoices } from './conversations/llm-choice.ts';
+import { Registry } from './conversations/registry.ts';
+import { Starter } from './conversations/start.ts';
+import { DockerDriver } from './sandboxes/docker-driver.ts';
+import { SandboxTrouble, type SandboxDriver } from './sandboxes/driver.ts';
+import { usesBubblewrap } from './sandboxes/isolation.ts';
+import { ProcessDriver } from './sandboxes/process-driver.ts';
+import { sandboxApi } from './sandboxes/sandbox-api.ts';
+import { Sandboxes } from './sandboxes/sandboxes.ts';
+import { profiles } from './settings/profiles.ts';
+import { settingsV0, type SettingsV0 } from './settings/v0.ts';
+import { settingsV1 } from './settings/v1.ts';
+import type { SettingsV1 } from './settings/v1-document.ts';
+import { Documents } from './store/documents.ts';
+import { SqlitePlatform } from './store/sqlite-platform.ts';
+import type { PlatformStore } from './store/store.ts';
+import { Vault } from './store/vault.ts';
+
+export interface PlatformOptions {
+  readonly settings: PlatformSettings;
+  /** Must exist. */
+  readonly dataDir: string;
+  /** PATH for the commands of sandboxes. */
+  readonly path: string;
+  readonly spend: SpendReader;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Parts {
+  readonly callers: CallerDirectory;
+  readonly router: Router;
+  readonly store: PlatformStore;
+  readonly sandboxes: Sandboxes;
+  readonly starter: Starter;
+  readonly address: { base: string };
+  readonly settings: PlatformSettings;
+  readonly log: Log;
+}
+
+/** File name of the wing's database in the data directory. */
+export const PLATFORM_DB = 'platform.db';
+
+/** A running wing. */
+export class Platform implements Wing {
+  readonly prefix = '/api/';
+  readonly callers: CallerDirectory;
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.callers = parts.callers;
+    this.#parts = parts;
+  }
+
+  /** For metrics. */
+  get figures(): PlatformFigures {
+    const { router, sandboxes, callers } = this.#parts;
+    return { answers: router.answers, sandboxes: sandboxes.counts, keys: callers.size };
+  }
+
+  answer(request: WingRequest): Promise<WingAnswer> {
+    return this.#parts.router.answer(request, (key) => hash('sha256', key, 'hex'));
+  }
+
+  /** The address that is listened on: what conversations are told when the configuration names none. */
+  serve(url: string): void {
+    this.#parts.address.base = this.#parts.settings.publicBaseUrl ?? url;
+  }
+
+  /** Users, limits and specs of a new configuration. What needs a restart is said in the log. */
+  reconfigure(next: PlatformSettings | null): void {
+    const { settings, router, sandboxes, log, address } = this.#parts;
+    if (next === null) {
+      log.warn('platform: was removed from the configuration; it is served until a restart');
+      return;
+    }
+    const fixed =
+      next.secretKey.sha256() !== settings.secretKey.sha256() ||
+      next.sandbox.driver !== settings.sandbox.driver ||
+      next.sandbox.isolation !== settings.sandbox.isolation ||
+      next.sandbox.dockerSocket !== settings.sandbox.dockerSocket;
+    if (fixed)
+      log.warn(
+        'platform.secret_key, sandbox.driver, isolation and docker_socket take effect after a restart',
+      );
+    router.admit(next.users);
+    sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
+    if (next.publicBaseUrl !== null) address.base = next.publicBaseUrl;
+  }
+
+  /** Sandboxes run on unless the operator wants otherwise. */
+  async close(): Promise<void> {
+    await this.#parts.sandboxes.close();
+    await this.#parts.starter.quiet();
+    await this.#parts.store.close();
+  }
+}
+
+/** Opens the wing on its data. @throws WrongSecretKey, PlatformStoreUnavailable, SandboxTrouble */
+export async function openPlatform(options: PlatformOptions): Promise<Platform> {
+  const store = new SqlitePlatform(join(options.dataDir, PLATFORM_DB));
+  try {
+    return new Platform(await assemble(options, store));
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function assemble(options: PlatformOptions, store: PlatformStore): Promise<Parts> {
+  const { settings, clock, log, spend } = options;
+  const vault = new Vault(settings.secretKey);
+  await vault.check(store, clock.now());
+  const callers = new CallerDirectory();
+  const registry = new Registry(callers);
+  await registry.load(store, vault);
+  const sandboxes = new Sandboxes({
+    settings: settings.sandbox,
+    specs: settings.sandboxSpecs,
+    driver: await driverOf(options),
+    store,
+    vault,
+    clock,
+    log,
+    lastCallMs: (id) => registry.lastCallMs(id),
+  });
+  await sandboxes.open();
+  const v0 = new Documents<SettingsV0>('v0', store, vault, clock);
+  const v1 = new Documents<SettingsV1>('v1', store, vault, clock);
+  const address = { base: '' };
+  const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
+  const conversations = new Conversations(store, vault, registry);
+  const choices = new LlmChoices(v0, v1);
+  const starter = new Starter({ store, vault, conversations, choices, sandboxes, clock, log, baseUrlOf });
+  const document = description();
+  const validation = new Validation(document);
+  const handlers = {
+    ...settingsV0(v0, schemaOf(document, 'Settings')),
+    ...settingsV1(v1, {
+      shown: schemaOf(document, 'GETSettingsModel'),
+      update: schemaOf(document, 'SettingsUpdate'),
+      conversation: schemaOf(document, 'ConversationSettings'),
+      llm: schemaOf(document, 'StrictLLM'),
+      fallback: schemaOf(document, 'FallbackStrategy'),
+      checkConversation: validation.of({ $ref: '#/components/schemas/ConversationSettings' }),
+    }),
+    ...profiles(v1, schemaOf(document, 'StrictLLM')),
+    ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
+    ...sandboxApi(sandboxes, clock.now()),
+    describe: () => ({ body: document }),
+  };
+  const router = new Router(document, validation, handlers, log);
+  router.admit(settings.users);
+  return { callers, router, store, sandboxes, starter, address, settings, log };
+}
+
+async function driverOf({ settings, dataDir, path, log }: PlatformOptions): Promise<SandboxDriver> {
+  const { driver, isolation, dockerSocket } = settings.sandbox;
+  if (driver === 'docker') return new DockerDriver({ socket: dockerSocket, dataDir });
+  if (process.platform !== 'linux' && settings.sandboxSpecs.length > 0)
+    throw new SandboxTrouble('the process driver needs Linux - set platform.sandbox.driver: docker');
+  const wanted = settings.sandboxSpecs.length > 0 ? isolation : 'none';
+  const bubblewrap = await usesBubblewrap(wanted, path);
+  if (wanted === 'auto' && !bubblewrap)
+    log.warn('bubblewrap does not work here: sandboxes run without isolation, as the user of this server');
+  return new ProcessDriver({ dataDir, path, bubblewrap });
+}
+
+function schemaOf(document: Description, name: string): Schema {
+  const schema = document.components.schemas[name];
+  if (schema === undefined) throw new Error(`the description has no schema ${name}`);
+  return schema;
+}

@@ -1,0 +1,157 @@
+// `throughline spend reprice`: what rows cost by the prices of a configuration as it stands now. Shows the difference;
+// changes rows only when told to.
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Catalogue } from '../../config/catalogue.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { Route, Snapshot } from '../../config/snapshot.ts';
+import { ConfigRefused } from '../errors/cannot-start.ts';
+import type { PriceSources } from '../record/cost.ts';
+import { roundedDollars } from '../record/dollars.ts';
+import type { SpendRecord } from '../record/record.ts';
+import { reprice } from '../record/reprice.ts';
+import { grouped, textTable } from '../report/text-table.ts';
+import { openCostWriter, RECOST_ROWS, type CostWriter, type Recosted } from '../store/recost.ts';
+import { daysBetween, periodOf, placeOf, STORE_OPTIONS, withArchive } from './spend-source.ts';
+import { configPathOf, type Terminal } from './terminal.ts';
+
+const PLACES = 6;
+
+const OPTIONS = {
+  ...STORE_OPTIONS,
+  since: { type: 'string' },
+  until: { type: 'string' },
+  apply: { type: 'boolean', default: false },
+} as const;
+
+/** Runs the command; the exit code. */
+export async function spendReprice(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  const config = configPathOf(values.config, terminal);
+  const loaded = loadConfig(resolve(terminal.cwd, config), terminal.env);
+  if (!loaded.ok) throw new ConfigRefused(loaded.issues);
+  const days = daysBetween(values.since, values.until, Date.now());
+  const flags = { ...values, config: values['database-url'] === undefined ? config : undefined };
+  const prices = new PriceTables(loaded.snapshot);
+  const sums = new Map<string, ModelSum>();
+  await withArchive(flags, terminal, async (archive) => {
+    const writer = values.apply ? openCostWriter(placeOf(flags, terminal)) : null;
+    try {
+      await repriceAll(archive.rows(periodOf(days)), prices, sums, writer);
+    } finally {
+      await writer?.close();
+    }
+    terminal.out(`Costs of ${days.startDay} to ${days.endDay} (UTC) in ${archive.shown} by ${config}\n\n`);
+  });
+  terminal.out(textOf(sums, values.apply));
+  if (prices.unknown > 0)
+    terminal.out(
+      `${grouped(prices.unknown)} rows stay as they are: their model entry is not in this configuration\n`,
+    );
+  return 0;
+}
+
+interface ModelSum {
+  rows: number;
+  /** Rows that were or would be changed. */
+  changed: number;
+  beforePico: bigint;
+  afterPico: bigint;
+}
+
+async function repriceAll(
+  rows: AsyncIterable<SpendRecord>,
+  prices: PriceTables,
+  sums: Map<string, ModelSum>,
+  writer: CostWriter | null,
+): Promise<void> {
+  let batch: Recosted[] = [];
+  const write = async (): Promise<void> => {
+    await writer?.write(batch);
+    batch = [];
+  };
+  for await (const before of rows) {
+    const sources = prices.of(before);
+    const after = sources === null ? before : reprice(before, sources);
+    const isSame = costText(before) === costText(after);
+    count(sums, before, after, !isSame);
+    if (isSame) continue;
+    batch.push({ before, after });
+    if (batch.length === RECOST_ROWS) await write();
+  }
+  await write();
+}
+
+function count(
+  sums: Map<string, ModelSum>,
+  before: SpendRecord,
+  after: SpendRecord,
+  isChanged: boolean,
+): void {
+  const sum = sums.get(before.model) ?? { rows: 0, changed: 0, beforePico: 0n, afterPico: 0n };
+  sums.set(before.model, sum);
+  sum.rows += 1;
+  sum.changed += isChanged ? 1 : 0;
+  sum.beforePico += BigInt(before.spendPico ?? 0);
+  sum.afterPico += BigInt(after.spendPico ?? 0);
+}
+
+function costText({ spendPico, costSource, costReason, costs, priceVersion }: SpendRecord): string {
+  const known = Object.entries(costs).sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([spendPico, costSource, costReason, known, priceVersion]);
+}
+
+/** Prices of the entry that served a row, as the configuration has them now. */
+class PriceTables {
+  readonly #routes: ReadonlyMap<string, Route>;
+  readonly #catalogue = new Catalogue();
+  /** Rows of entries that are not there. */
+  unknown = 0;
+
+  constructor(snapshot: Snapshot) {
+    this.#routes = new Map(snapshot.routes.map((route) => [route.id, route]));
+  }
+
+  of({ modelId, model }: SpendRecord): PriceSources | null {
+    if (modelId === null) return null; // refused: it was sent nowhere
+    const route = this.#routes.get(modelId);
+    if (route === undefined) {
+      this.unknown += 1;
+      return null;
+    }
+    const catalogue = route.group.includes('*')
+      ? (this.#catalogue.lookUp(model)?.prices ?? null)
+      : route.cataloguePrices;
+    return { entry: route.prices, catalogue };
+  }
+}
+
+function textOf(sums: ReadonlyMap<string, ModelSum>, isApplied: boolean): string {
+  const header = ['model', 'rows', isApplied ? 'changed' : 'would change', 'before', 'after', 'difference'];
+  const cells = (name: string, { rows, changed, beforePico, afterPico }: ModelSum): string[] => [
+    name,
+    grouped(rows),
+    grouped(changed),
+    roundedDollars(beforePico, PLACES),
+    roundedDollars(afterPico, PLACES),
+    roundedDollars(afterPico - beforePico, PLACES),
+  ];
+  const whole = { rows: 0, changed: 0, beforePico: 0n, afterPico: 0n };
+  for (const sum of sums.values()) {
+    whole.rows += sum.rows;
+    whole.changed += sum.changed;
+    whole.beforePico += sum.beforePico;
+    whole.afterPico += sum.afterPico;
+  }
+  const lines = [...sums]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, sum]) => cells(name || '(none)', sum));
+  const table = textTable(
+    [header, ...lines, cells('all', whole)],
+    header.map((_, i) => i > 0),
+    true,
+  );
+  return isApplied || whole.changed === 0
+    ? table
+    : `${table}\nnothing was changed; --apply changes the rows and their daily sums\n`;
+}

@@ -1,0 +1,170 @@
+// The interface's own description, held against the platform's: what differs is listed here and argued in
+// docs/platform.md, so that a difference can neither creep in nor be forgotten.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import t from 'tap';
+import { description } from '../../../platform/api/description.ts';
+import { startPlatform } from '../fixture/rig.ts';
+
+type Tree = Readonly<Record<string, unknown>>;
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Tree>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Tree>>; readonly securitySchemes: Tree };
+}
+
+const read = (name: string): Document =>
+  JSON.parse(readFileSync(join(import.meta.dirname, '../fixture', name), 'utf8')) as Document;
+const V0 = read('openapi-v0.json');
+const V1 = read('openapi-v1.json');
+const DOCS = readFileSync(join(import.meta.dirname, '../../../docs/platform.md'), 'utf8');
+const OURS = description() as unknown as Document;
+
+/** The platform's names of schemas, as they read here. */
+const NAMES: Readonly<Record<string, string>> = {
+  'AppConversationStartRequest-Input': 'AppConversationStartRequest',
+  'AppConversationStartRequest-Output': 'AppConversationStartRequest',
+  'UserSecrets-Input': 'UserSecrets',
+  'UserSecrets-Output': 'UserSecretsOutput',
+};
+const V0_NAMES: Readonly<Record<string, string>> = {
+  ...NAMES,
+  GETSettingsModel: 'GETSettingsModelV0',
+  ProviderType: 'ProviderTypeV0',
+};
+
+function nameIn(names: Readonly<Record<string, string>>, ref: string): string {
+  const name =
+    ref
+      .split('/')
+      .at(-1)
+      ?.replace(/^openhands__app_server__settings__settings_\w+?__/, '') ?? '';
+  return names[name] ?? name;
+}
+
+/** A schema as one line: what is compared of it. Titles, descriptions and examples are no part of a contract. */
+function line(schema: unknown, names: Readonly<Record<string, string>>): string {
+  if (typeof schema !== 'object' || schema === null) return JSON.stringify(schema);
+  if (Array.isArray(schema)) return `[${schema.map((one) => line(one, names)).join(',')}]`;
+  const tree = schema as Tree;
+  if (typeof tree['$ref'] === 'string') return `@${nameIn(names, tree['$ref'])}`;
+  const skipped = new Set(['title', 'description', 'examples', 'example', 'deprecated', 'discriminator']);
+  const parts = Object.entries(tree)
+    .filter(([key, value]) => !(skipped.has(key) && typeof value !== 'object'))
+    .filter(([key]) => key !== 'examples' && key !== 'discriminator')
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key}:${line(value, names)}`);
+  return `{${parts.join(',')}}`;
+}
+
+/** One line per difference of two descriptions, theirs first. */
+function differences(theirs: Document, names: Readonly<Record<string, string>>): string[] {
+  const found: string[] = [];
+  const compare = (what: string, a: unknown, b: unknown): void => {
+    if (line(a, names) !== line(b, names)) found.push(what);
+  };
+  const schemas = new Set<string>();
+  const collect = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const ref = (value as Tree)['$ref'];
+    if (typeof ref === 'string') {
+      const name = ref.split('/').at(-1) ?? '';
+      if (schemas.has(name)) return;
+      schemas.add(name);
+      collect(theirs.components.schemas[name]);
+    }
+    for (const inner of Object.values(value)) collect(inner);
+  };
+  for (const [path, operations] of Object.entries(theirs.paths)) {
+    for (const [method, theirsOp] of Object.entries(operations)) {
+      const at = `${method.toUpperCase()} ${path}`;
+      const ours = OURS.paths[path]?.[method];
+      if (ours === undefined) {
+        found.push(`${at} is not served`);
+        continue;
+      }
+      collect(theirsOp);
+      const byName = (list: unknown): Tree =>
+        Object.fromEntries(
+          ((list ?? []) as Tree[]).map((one) => [`${String(one['in'])} ${String(one['name'])}`, one]),
+        );
+      const [a, b] = [byName(theirsOp['parameters']), byName(ours['parameters'])];
+      for (const name of new Set([...Object.keys(a), ...Object.keys(b)]))
+        compare(`${at} parameter ${name}`, a[name], b[name]);
+      compare(`${at} body`, theirsOp['requestBody'], ours['requestBody']);
+      for (const [status, response] of Object.entries(theirsOp['responses'] as Tree))
+        compare(
+          `${at} answer ${status}`,
+          (response as Tree)['content'],
+          ((ours['responses'] as Tree)[status] as Tree | undefined)?.['content'],
+        );
+    }
+  }
+  for (const name of schemas) {
+    const [a, b] = [theirs.components.schemas[name], OURS.components.schemas[nameIn(names, name)]];
+    if (b === undefined) {
+      found.push(`schema ${name} is not there`);
+      continue;
+    }
+    const [mine, other] = [b['properties'] as Tree | undefined, a?.['properties'] as Tree | undefined];
+    for (const member of new Set([...Object.keys(other ?? {}), ...Object.keys(mine ?? {})]))
+      compare(`schema ${nameIn(names, name)}.${member}`, other?.[member], mine?.[member]);
+    compare(`schema ${nameIn(names, name)} required`, a?.['required'], b['required']);
+    compare(`schema ${nameIn(names, name)} enum`, a?.['enum'], b['enum']);
+  }
+  return [...new Set(found)].sort();
+}
+
+t.test('the legacy interface is described as the platform describes it', async (t) => {
+  const newer = ['schema ValidationError.ctx', 'schema ValidationError.input']; // optional members that V1 added
+  t.same(differences(V0, V0_NAMES), newer);
+});
+
+t.test('every difference to the platform is known, and argued in docs/platform.md', async (t) => {
+  const found = differences(V1, NAMES);
+  const listed = [...DOCS.matchAll(/^- `([^`]+)`: \S/gm)].map(([, what = '']) => what);
+  t.same(found, listed.sort());
+});
+
+t.test('the description is a valid one, and every schema in it can be compiled', async (t) => {
+  const ajv = new Ajv2020({
+    strict: false,
+    formats: { uuid: true, 'date-time': true, password: true, path: true },
+  });
+  ajv.addSchema({ $id: 'platform', components: OURS.components });
+  for (const name of Object.keys(OURS.components.schemas))
+    t.doesNotThrow(() => ajv.compile({ $ref: `platform#/components/schemas/${name}` }), name);
+  const ids = Object.values(OURS.paths).flatMap((one) =>
+    Object.values(one).map(({ operationId }) => operationId),
+  );
+  t.equal(new Set(ids).size, ids.length, 'each operation has a name of its own');
+  t.same(OURS.components.securitySchemes['APIKeyHeader'], {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Session-API-Key',
+  });
+});
+
+t.test('it is served to who has a key, and nothing below /api is served to others', async (t) => {
+  const rig = await startPlatform(t);
+  t.same((await rig.api('GET', '/api/openapi.json')).json, JSON.parse(JSON.stringify(OURS)));
+  for (const [path, operations] of Object.entries(OURS.paths)) {
+    for (const method of Object.keys(operations)) {
+      const url = path.replaceAll(/\{\w+\}/g, 'a');
+      for (const key of [null, 'another-key']) {
+        const answer = await rig.api(
+          method.toUpperCase(),
+          url,
+          method === 'get' || method === 'delete' ? undefined : {},
+          key,
+        );
+        t.equal(answer.status, 401, `${method} ${path}`);
+        t.same(answer.json, { detail: 'Unauthorized' });
+      }
+    }
+  }
+  t.same((await rig.api('GET', '/api/nothing')).json, { detail: 'Not Found' });
+  const wrong = await rig.api('DELETE', '/api/settings');
+  t.equal(wrong.status, 405);
+  t.equal(wrong.headers['allow'], 'GET, POST');
+});

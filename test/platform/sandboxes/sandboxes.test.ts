@@ -1,0 +1,113 @@
+// What the watch over sandboxes sees and does, with a clock that is turned by hand.
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { Secret } from '../../../config/secret.ts';
+import type { SandboxSpec } from '../../../config/snapshot.ts';
+import { ProcessDriver } from '../../../platform/sandboxes/process-driver.ts';
+import { markedProcesses } from '../../../platform/sandboxes/process-table.ts';
+import { Sandboxes } from '../../../platform/sandboxes/sandboxes.ts';
+import { SqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
+import { Vault } from '../../../platform/store/vault.ts';
+import { openLog } from '../../../proxy/observe/logger.ts';
+import { RUNTIME, SECRET_KEY } from '../fixture/rig.ts';
+
+const IDLE_MS = 60_000;
+
+const SPEC: SandboxSpec = {
+  id: 'default',
+  command: [process.execPath, RUNTIME, '--port', '{port}'],
+  image: null,
+  port: 8000,
+  workingDir: '{sandbox_dir}',
+  initialEnv: [],
+  healthPath: '/alive',
+  conversationsPath: null,
+  limits: { memoryMb: null, cpuSeconds: null, cpus: null, openFiles: null, processes: null },
+};
+
+async function open(t: Test) {
+  const dataDir = t.testdir();
+  const time = { now: Date.now(), lastCall: 0 };
+  const store = new SqlitePlatform(join(dataDir, 'platform.db'));
+  const sandboxes = new Sandboxes({
+    settings: {
+      driver: 'process',
+      maxRunning: 3,
+      idlePauseMs: IDLE_MS,
+      startTimeoutMs: 20_000,
+      isolation: 'none',
+      stopWithServer: true,
+      dockerSocket: '',
+    },
+    specs: [SPEC],
+    driver: new ProcessDriver({ dataDir, path: process.env['PATH'] ?? '', bubblewrap: false }),
+    store,
+    vault: new Vault(new Secret(SECRET_KEY)),
+    clock: { now: () => time.now, mono: () => performance.now() },
+    log: openLog('silent').log,
+    lastCallMs: () => time.lastCall,
+  });
+  t.teardown(async () => {
+    await sandboxes.close();
+    await store.close();
+    if ((await markedProcesses(dataDir)).length > 0) throw new Error('a sandbox was left behind');
+  });
+  await sandboxes.open();
+  const { id } = await sandboxes.start('', SPEC, []);
+  const sandbox = await sandboxes.settled(id);
+  const tell = (path: string): Promise<Response> =>
+    fetch(`${sandbox?.place?.url}${path}`, { headers: { 'x-session-api-key': sandbox?.key.reveal() ?? '' } });
+  return { sandboxes, time, id, tell, status: () => sandboxes.find('', id)?.status };
+}
+
+t.test(
+  'a sandbox without a call for long enough is paused, unless its runtime says that it works',
+  async (t) => {
+    const { sandboxes, time, tell, status } = await open(t);
+    t.equal(status(), 'RUNNING');
+    await tell('/idle?seconds=5');
+    time.now += IDLE_MS + 1;
+    await sandboxes.patrol();
+    t.equal(status(), 'RUNNING', 'it worked 5 s ago, without a call');
+    await tell('/idle?seconds=1000');
+    time.lastCall = time.now;
+    time.now += IDLE_MS - 1;
+    await sandboxes.patrol();
+    t.equal(status(), 'RUNNING', 'it made a call');
+    time.now += IDLE_MS;
+    await sandboxes.patrol();
+    t.equal(status(), 'PAUSED');
+    await sandboxes.patrol();
+    t.equal(status(), 'PAUSED', 'a paused one is not asked for its health');
+  },
+);
+
+t.test('one bad health check is forgiven, three in a row are an error', async (t) => {
+  const { sandboxes, id, tell, status } = await open(t);
+  await tell('/sick');
+  await sandboxes.patrol();
+  await sandboxes.patrol();
+  t.equal(status(), 'RUNNING');
+  await sandboxes.patrol();
+  t.equal(status(), 'ERROR');
+  t.equal(sandboxes.find('', id)?.detail, 'its runtime does not answer its health check');
+});
+
+t.test('a command that ends while it runs is an error with its code', async (t) => {
+  const { sandboxes, id, tell, status } = await open(t);
+  await t.rejects(tell('/end?code=9'));
+  await sandboxes.patrol();
+  t.equal(status(), 'ERROR');
+  t.match(sandboxes.find('', id)?.detail, /ended with code 9/);
+});
+
+t.test('somebody who stops or continues it by hand is believed', async (t) => {
+  const { sandboxes, id, status } = await open(t);
+  const pid = Number(sandboxes.find('', id)?.place?.handle);
+  process.kill(pid, 'SIGSTOP');
+  await sandboxes.patrol();
+  t.equal(status(), 'PAUSED');
+  process.kill(pid, 'SIGCONT');
+  await sandboxes.patrol();
+  t.equal(status(), 'RUNNING');
+});
