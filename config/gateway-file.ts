@@ -518,6 +518,7 @@ export interface GeneralSettings {
   max_json_depth: number;
   accept_compressed_requests?: CompressedRequests;
   journal: Journal;
+  idempotency?: Idempotency;
   cors?: Cors;
   /**
    * Answers that are read on at the same time after their clients left (`on_disconnect: drain`), per process; further ones are aborted.
@@ -598,6 +599,23 @@ export interface Journal {
    * What new requests get while the journal cannot be written: `block` answers 503, `serve` serves and counts the records at risk.
    */
   when_unwritable: 'block' | 'serve';
+}
+/**
+ * Calls with an `Idempotency-Key` are not paid twice: sent again, a call joins the one that runs or gets its answer again. Left out: the header has no effect. Kept in the memory of each process.
+ */
+export interface Idempotency {
+  /**
+   * How long a call is known after its end, seconds.
+   */
+  window_seconds: number | string;
+  /**
+   * Most calls that are known, running ones included; the oldest is forgotten first.
+   */
+  max_entries: number | string;
+  /**
+   * Memory for calls that are known and their answers, bytes. Answers up to 256 KiB that are no streams are kept.
+   */
+  max_bytes: number | string;
 }
 /**
  * Browser access. Left out: none.

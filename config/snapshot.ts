@@ -101,8 +101,10 @@ export interface Route {
   /** Compat-type upstreams never see the dialect's control members. */
   readonly stripsControlMembers: boolean;
   readonly clocks: Clocks;
-  /** null: a call whose client leaves is aborted. */
-  readonly readOn: ReadOn | null;
+  /** How an answer is read on whose client has left ... */
+  readonly readOn: ReadOn;
+  /** ... and whether it is, where nothing else asks for it; else the call is aborted. */
+  readonly readsOn: boolean;
   /** The entry's own prices (litellm_params or model_info), or null. */
   readonly prices: Prices | null;
   /** The catalogue's prices for the upstream model, or null. For wildcards look up per model. */
@@ -242,6 +244,13 @@ export interface DatabaseSettings {
   readonly shown: string;
 }
 
+/** How long and how many calls are known by their `Idempotency-Key`. */
+export interface IdempotencySettings {
+  readonly windowMs: number;
+  readonly maxEntries: number;
+  readonly maxBytes: number;
+}
+
 export interface CorsSettings {
   readonly allowOrigins: readonly string[];
 }
@@ -326,6 +335,8 @@ export interface Snapshot {
   /** How long spend rows are kept, milliseconds; null: for ever. */
   readonly retentionMs: number | null;
   readonly cors: CorsSettings | null;
+  /** null: keys are not looked at. */
+  readonly idempotency: IdempotencySettings | null;
   /** Header names whose values become tags `name: value` (`litellm_settings.extra_spend_tag_headers`). */
   readonly tagHeaders: readonly string[];
   /** Header that names the end user (`general_settings.user_header_name`), lower-case. */

@@ -15,6 +15,7 @@ import type { LedgerEvent } from './ledger/ledger-event.ts';
 import { HealthChecks } from './health-checks.ts';
 import { VERSION, type House, type Live } from './live.ts';
 import type { Log } from './observe/logger.ts';
+import { Replays } from './http/replays.ts';
 import { LoopLag } from './observe/loop-lag.ts';
 import { Metrics, type EntryFigure } from './observe/metrics.ts';
 import { Admission } from './routing/admission.ts';
@@ -186,6 +187,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     budget: new RetryBudget(),
     admission: new Admission(),
     lag: new LoopLag(systemClock.mono),
+    replays: new Replays(systemClock.mono),
     pools,
     estimator: new Estimator(),
     catalogue: new Catalogue(),
@@ -219,7 +221,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const watcher = membership === undefined ? new ConfigWatcher((): void => void gateway.reload()) : null;
     const checks = new HealthChecks(() => changes.live);
     metrics.watchEntries(() => troubled(changes.live));
-    metrics.watchLoad(house.admission, house.lag);
+    metrics.watchLoad(house);
     house.lag.start();
     const gateway: Gateway = new Gateway({
       address: { host, port: address.port },

@@ -8,6 +8,7 @@ import type { Wing } from './wing.ts';
 import type { Clock } from './base/clock.ts';
 import type { CallIds } from './base/ids.ts';
 import type { Estimator } from './estimate/estimator.ts';
+import type { Replays } from './http/replays.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { Log } from './observe/logger.ts';
 import type { LoopLag } from './observe/loop-lag.ts';
@@ -49,6 +50,8 @@ export interface House {
   /** Who goes upstream and who waits, where limits are set. */
   readonly admission: Admission;
   readonly lag: LoopLag;
+  /** Calls that are known by an idempotency key. */
+  readonly replays: Replays;
   /** Counts tokens that an upstream did not. */
   readonly estimator: Estimator;
   /** Prices of models that come in by wildcards. */
@@ -149,6 +152,7 @@ const OWN_RESPONSE_HEADERS = [
   'session-id',
   'error-source',
   'version',
+  'original-call-id',
 ] as const;
 
 /** One configuration in service. */

@@ -6,7 +6,7 @@ import type { Findings } from '../findings.ts';
 import type { EntryParams, ModelEntry } from '../gateway-file.ts';
 import { Secret } from '../secret.ts';
 import { shownName } from '../shown.ts';
-import type { Attribution, ReadOn, Route } from '../snapshot.ts';
+import type { Attribution, Route } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Path, Tree } from '../tree.ts';
 import { baseOf } from './api-base.ts';
@@ -30,7 +30,7 @@ export interface Surroundings {
   readonly dialect: Dialect;
   readonly clocks: ClockDefaults;
   readonly maxParallel: (params: EntryParams) => number;
-  readonly readOn: (params: EntryParams) => ReadOn | null;
+  readonly readOn: (params: EntryParams) => Pick<Route, 'readOn' | 'readsOn'>;
   readonly attempts: AttemptDefaults;
   readonly headers: StaticHeaders;
   readonly forwards: Forwards;
@@ -86,7 +86,7 @@ export function routeOf(placed: PlacedEntry, around: Surroundings): Route | null
     forwardClientHeaders: around.forwards(entry.model_name),
     stripsControlMembers: name.kind.stripsControlMembers,
     clocks: clocksOf(params, around.clocks),
-    readOn: around.readOn(params),
+    ...around.readOn(params),
     maxParallel: around.maxParallel(params),
     prices: pricesOf(params, entry.model_info),
     cataloguePrices: known?.prices ?? null,

@@ -7,7 +7,7 @@ import type { Findings } from '../findings.ts';
 import type { GatewayFile, ModelEntry } from '../gateway-file.ts';
 import type { Environment } from '../references.ts';
 import type { Secret } from '../secret.ts';
-import type { Route, Snapshot } from '../snapshot.ts';
+import type { IdempotencySettings, Route, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { clockDefaults } from './clocks.ts';
@@ -80,12 +80,30 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
     },
     database: databaseOf(general.database_url, material.env, material.findings),
     retentionMs: periodMs(general.maximum_spend_logs_retention_period),
+    idempotency: idempotencyOf(general, material.findings),
     cors: general.cors === undefined ? null : { allowOrigins: general.cors.allow_origins },
     tagHeaders: litellm.extra_spend_tag_headers.map((name) => name.toLowerCase()),
     userHeader: general.user_header_name?.toLowerCase() ?? null,
     ...drainOf(general, material.findings),
     workers,
     platform: platformOf(material.file.platform, workers, material.findings),
+  };
+}
+
+function idempotencyOf(
+  { idempotency, workers }: GatewayFile['general_settings'],
+  findings: Findings,
+): IdempotencySettings | null {
+  if (idempotency === undefined) return null;
+  if (String(workers).trim() !== '1') {
+    const message =
+      'is kept by each worker for itself, so a call that another worker gets again is paid again';
+    findings.warn(['general_settings', 'idempotency'], message, 'serve with one worker', 'key');
+  }
+  return {
+    windowMs: Math.round(Number(idempotency.window_seconds) * 1000),
+    maxEntries: Number(idempotency.max_entries),
+    maxBytes: Number(idempotency.max_bytes),
   };
 }
 

@@ -6,6 +6,7 @@ import { Estimator } from '../estimate/estimator.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { House } from '../live.ts';
 import { openLog } from '../observe/logger.ts';
+import { Replays } from '../http/replays.ts';
 import { LoopLag } from '../observe/loop-lag.ts';
 import { Metrics } from '../observe/metrics.ts';
 import { Admission } from '../routing/admission.ts';
@@ -54,6 +55,7 @@ export function idleHouse(): House {
     budget: new RetryBudget(),
     admission: new Admission(),
     lag: new LoopLag(systemClock.mono),
+    replays: new Replays(systemClock.mono),
     pools: new Pools(systemClock.mono),
     estimator: new Estimator(),
     catalogue: new Catalogue(),

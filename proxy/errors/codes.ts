@@ -161,6 +161,18 @@ export const FAULTS = {
     'The entry is in the configuration file, which the API cannot edit.',
     'Edit the file; it is reloaded at once.',
   ),
+  idempotency_mismatch: client(
+    422,
+    'The Idempotency-Key was used for another request.',
+    'Use a new key for each request, and the same one only to send a request again unchanged.',
+    'idempotency_error',
+  ),
+  idempotency_conflict: client(
+    409,
+    'The call with this Idempotency-Key was made, and its answer cannot be given again: a stream, one that was too large, or one that nobody got.',
+    'The message names the call and how it ended; its row has the cost. Use a new key to make, and pay, it again.',
+    'idempotency_error',
+  ),
   client_gone: client(
     499,
     'The client left before the answer was complete.',

@@ -4,6 +4,7 @@
 import { Buffer } from 'node:buffer';
 import { FIELD_VALUE } from '../../config/resolve/headers.ts';
 import type { Fault } from '../errors/fault.ts';
+import { wholeAnswer, type WholeAnswer } from './replays.ts';
 import { phraseOf } from './phrases.ts';
 
 /** Up to this many bytes a string costs the system less than a buffer; above, one copy is made. */
@@ -54,6 +55,10 @@ export class Reply {
   watcher: ReplyWatcher | null = null;
   /** Why this answer must end at once; for those who begin to watch when it has been said. */
   interrupted: Fault | null = null;
+  /** An answer that ends in one piece is kept, also when nobody is there to read it any more. */
+  keeps = false;
+  #kept: WholeAnswer | null = null;
+  #whole: { readonly status: number; readonly headers: readonly string[] } | null = null;
 
   constructor(wire: Wire, method: string, version: string) {
     this.#wire = wire;
@@ -73,6 +78,11 @@ export class Reply {
   /** The connection is gone. */
   get destroyed(): boolean {
     return this.#wire.closed;
+  }
+
+  /** The answer, if it was to be kept and ended in one piece. */
+  get kept(): WholeAnswer | null {
+    return this.#kept;
   }
 
   /** The proxy ends: whoever makes this answer ends it now. */
@@ -106,6 +116,7 @@ export class Reply {
       lines += `${name}: ${value}\r\n`;
     }
     this.#headMade = true;
+    if (this.keeps) this.#whole = { status, headers };
     const bodiless = this.#isHead || status === 204 || status === 304;
     this.#framing = bodiless
       ? 'none'
@@ -152,6 +163,8 @@ export class Reply {
   /** Ends the answer properly, with a last piece if there is one; one that is shorter than announced is broken off. */
   end(piece: Buffer | null = null): void {
     if (this.#ended) return;
+    if (this.#whole !== null && !this.#begun)
+      this.#kept = wholeAnswer(this.#whole.status, this.#whole.headers, piece);
     const chunked = this.#framing === 'chunked';
     if (chunked && piece !== null && piece.length > 0 && piece.length <= STRING_BYTES) {
       this.#send(`${piece.length.toString(16)}\r\n${piece.toString('latin1')}\r\n${LAST_CHUNK}`, undefined);

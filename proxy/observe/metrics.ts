@@ -37,6 +37,13 @@ export interface EntryFigure {
   readonly state: number;
 }
 
+/** How near the process is to its limits; read when metrics are scraped. */
+export interface LoadFigures {
+  readonly admission: { readonly waiting: number };
+  readonly lag: { readonly worstMs: number };
+  readonly replays: { readonly size: number; readonly bytes: number };
+}
+
 /** All metrics of one process. */
 export class Metrics {
   readonly #registry = new Registry();
@@ -315,7 +322,9 @@ export class Metrics {
   }
 
   /** Shows how near the process is to its limits. Call it once. */
-  watchLoad(admission: { readonly waiting: number }, lag: { readonly worstMs: number }): void {
+  watchLoad({ admission, lag, replays }: LoadFigures): void {
+    this.#gauge('throughline_idempotency_calls', 'Calls known by an idempotency key.', () => replays.size);
+    this.#gauge('throughline_idempotency_bytes', 'Memory that they take.', () => replays.bytes);
     this.#gauge('throughline_queued', 'Calls that wait for others to end.', () => admission.waiting);
     this.#gauge(
       'throughline_event_loop_lag_seconds',

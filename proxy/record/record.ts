@@ -10,6 +10,7 @@ export type EndReason =
   | 'truncated' // the stream ended without its terminal event
   | 'timeout' // one of the clocks
   | 'client_gone' // the client left before the answer was complete
+  | 'replayed' // the answer of an earlier call with the same idempotency key was given again; cost nothing
   | 'stopped' // the proxy was told to stop, and the answer was not complete when its time was over
   | 'refused' // the proxy answered with a fault of its own before anything went upstream
   | 'proxy_error' // a bug of ours

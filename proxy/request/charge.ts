@@ -5,7 +5,7 @@ import type { Estimate } from '../estimate/estimator.ts';
 import { picoDollars, usd, type PriceSources } from '../record/cost.ts';
 import type { SpendRecord } from '../record/record.ts';
 import { priceOf } from '../record/reprice.ts';
-import type { Outcome } from '../upstream/relay.ts';
+import type { Outcome } from '../upstream/outcome.ts';
 import { asObject, identifierIn } from '../wire/edges.ts';
 import type { PriceUsage } from '../wire/sse.ts';
 import { cleanObject } from '../wire/text.ts';

@@ -1,12 +1,13 @@
 // The spend record in the making. It follows one request from authentication to its end and guarantees that the end
 // is written exactly once, aborts and bugs included; log line and metrics come with it.
 import { Fault, toFault } from '../errors/fault.ts';
+import type { WholeAnswer } from '../http/replays.ts';
 import { JournalUnwritable } from '../ledger/journal.ts';
 import type { Uncounted } from '../estimate/estimator.ts';
 import { usd } from '../record/cost.ts';
 import type { Attempt, SpendBegin, SpendRecord } from '../record/record.ts';
 import type { Call } from '../upstream/call.ts';
-import type { Outcome } from '../upstream/relay.ts';
+import type { Outcome } from '../upstream/outcome.ts';
 import { corsHeaders } from './answer.ts';
 import type { Ask } from './ask.ts';
 import type { Caller } from './authenticate.ts';
@@ -22,6 +23,7 @@ import {
   placeOf,
   settleFault,
   settleOf,
+  settleRepeated,
   withReplaced,
   type Found,
 } from './recording.ts';
@@ -36,6 +38,7 @@ export class Draft {
   #settled = false;
   #overheadMs = -1;
   #waitedMs = 0;
+  #record: SpendRecord | null = null;
   /** Attempts that were replaced, and where the last one stands: monotonic and epoch ms. */
   #replaced: Attempt[] | null = null;
   #firstSentAt = 0;
@@ -172,6 +175,16 @@ export class Draft {
     return [`${this.#x.live.snapshot.dialect.headerPrefix}response-cost`, usd(record.spendPico)];
   }
 
+  /** Writes the end of a call that gets the answer of an earlier one. */
+  async repeated(id: string, answer: WholeAnswer): Promise<void> {
+    await this.#write(settleRepeated(this.#x, this.#opening(), id, answer), null);
+  }
+
+  /** The row, once it was handed over. */
+  get record(): SpendRecord | null {
+    return this.#record;
+  }
+
   /** Writes the end of a request that came to nothing; whatever was thrown becomes a fault. */
   async fail(thrown: unknown): Promise<Fault> {
     const fault = toFault(thrown);
@@ -221,6 +234,7 @@ export class Draft {
   async #write(last: SpendRecord, fault: Fault | null): Promise<SpendRecord> {
     this.#settled = true;
     const record = this.#replaced === null ? last : this.#withReplaced(last, this.#replaced);
+    this.#record = record;
     const { house } = this.#x.live;
     await house.ledger.settle(record);
     (this.#found.picked?.target.metrics ?? house.unrouted).observe(record, this.#overheadMs);

@@ -1,10 +1,11 @@
 // From the values of the steps to the begin and settle entries of the spend journal. Pure.
 import type { Fault } from '../errors/fault.ts';
 import type { Estimate } from '../estimate/estimator.ts';
+import type { WholeAnswer } from '../http/replays.ts';
 import type { Cost } from '../record/cost.ts';
 import type { Attempt, EndReason, SpendBegin, SpendRecord } from '../record/record.ts';
 import { FREE, priceOf, wholeCost } from '../record/reprice.ts';
-import type { Outcome, ReadOnEnd } from '../upstream/relay.ts';
+import type { Outcome, ReadOnEnd } from '../upstream/outcome.ts';
 import { cleanText } from '../wire/text.ts';
 import { NO_TOKENS } from '../wire/usage.ts';
 import type { Caller } from './authenticate.ts';
@@ -152,31 +153,53 @@ function withWarnings(
   return [...begin.warnings, ...used, ...(readOn === null ? [] : [READ_ON[readOn]])];
 }
 
+/** What a record says that no upstream had a part in. */
+const NO_ANSWER = {
+  firstByteMs: null,
+  attemptLog: [],
+  upstreamId: null,
+  upstreamCallId: null,
+  usage: null,
+  usageSource: 'none',
+  tokens: NO_TOKENS,
+  estimatedBy: null,
+  units: null,
+  serviceTier: null,
+  ...FREE,
+} as const;
+
+/** The settle entry of a call that got the answer of an earlier one. */
+export function settleRepeated(x: Exchange, begin: SpendBegin, id: string, answer: WholeAnswer): SpendRecord {
+  return {
+    ...begin,
+    ...NO_ANSWER,
+    endMs: x.live.house.clock.now(),
+    status: answer.status < 400 ? 'success' : 'failure',
+    endReason: 'replayed',
+    httpStatus: answer.status,
+    errorCode: null,
+    errorSource: null,
+    attempts: 0,
+    responseBytes: answer.body.length,
+    warnings: [...begin.warnings, `the answer of call ${id} was given again`],
+  };
+}
+
 /** The settle entry of an exchange that ended with a fault before an answer was sent. */
 export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reached: boolean): SpendRecord {
   const end = endOf(fault);
   const cost = reached ? faultPico(fault) : 0;
   return {
     ...begin,
+    ...NO_ANSWER,
     endMs: x.live.house.clock.now(),
-    firstByteMs: null,
     status: 'failure',
     endReason: end,
     httpStatus: end === 'client_gone' ? null : fault.status,
     errorCode: fault.code,
     errorSource: fault.source,
     attempts: reached ? 1 : 0,
-    attemptLog: [],
     responseBytes: 0,
-    upstreamId: null,
-    upstreamCallId: null,
-    usage: null,
-    usageSource: 'none',
-    tokens: NO_TOKENS,
-    estimatedBy: null,
-    units: null,
-    serviceTier: null,
-    ...FREE,
     spendPico: cost,
     costReason: cost === null ? 'the upstream gave no answer' : '',
   };

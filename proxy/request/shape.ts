@@ -134,7 +134,7 @@ function callFor(
     body: more.body,
     undo: more.undo,
     clocks: route.clocks,
-    readOn: route.readOn,
+    readOn: route.readsOn || x.res.keeps ? route.readOn : null,
     firstByteMs: firstByteMs(x, more.stream ? route.clocks.streamFirstByteMs : route.clocks.firstByteMs),
     firstTokenMs: more.stream ? route.clocks.firstTokenMs : 0,
     holdsHead: more.stream && (more.replaceable || route.clocks.firstTokenMs > 0),

@@ -6,6 +6,7 @@ import type { Caller } from '../request/authenticate.ts';
 import { Draft } from '../request/draft.ts';
 import type { Endpoint } from '../request/endpoints.ts';
 import type { Exchange } from '../request/exchange.ts';
+import { claimKey, repeat, type Claim } from '../request/idempotency.ts';
 import { plan } from '../request/plan.ts';
 import { readBody } from '../request/read-body.ts';
 import { checkLag, Seat } from '../request/seat.ts';
@@ -20,10 +21,14 @@ export async function forward(
 ): Promise<void> {
   const draft = new Draft(x, caller, endpoint, pathModel ?? '');
   const seat = new Seat(x);
+  let claim: Claim | null = null;
   try {
     checkLag(x);
     const body = draft.read(await readBody(x));
     const ask = draft.asked(readAsk(x, endpoint, body, pathModel));
+    const known = await claimKey(x, caller, ask); // of a call that was made before, under the same key
+    if (known !== null && 'answer' in known) return await repeat(x, draft, known);
+    claim = known;
     const trip = plan(x.live, ask); // which entry gets it, and which next when that fails
     await seat.take(trip); // waits for its turn, where limits are set
     draft.waited(seat.waitedMs);
@@ -35,6 +40,7 @@ export async function forward(
   } catch (thrown) {
     answerFault(x, await draft.fail(thrown), endpoint.family, draft.identityHeaders());
   } finally {
+    claim?.settle(draft.record);
     seat.leave();
   }
 }

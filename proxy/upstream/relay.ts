@@ -23,6 +23,7 @@ import type { Departed, Departures } from './departures.ts';
 import { failureOf } from './failures.ts';
 import type { AnswerReader } from './connection.ts';
 import { handOver, lastWords } from './hand-over.ts';
+import type { Outcome, ReadOnEnd, RelayEnd } from './outcome.ts';
 import type { Sending } from './pool.ts';
 import { NOTHING_READ, tapFor, type Reading, type Tap } from './tap.ts';
 
@@ -36,40 +37,6 @@ export interface Surroundings {
 /** Makes the proxy's own response headers, flat; asked once, when the head is written. */
 export interface HeadWriter {
   ownHeaders(upstreamStatus: number, upstreamMs: number): string[];
-}
-
-export type RelayEnd = 'complete' | 'upstream_error' | 'truncated' | 'timeout' | 'client_gone' | 'stopped';
-
-/** An answer that was read after its client had left: to its end, until it broke, until nobody waited any longer. */
-export type ReadOnEnd = 'whole' | 'broken' | 'given_up';
-
-/** How an exchange ended. Times are monotonic milliseconds. */
-export interface Outcome {
-  readonly end: RelayEnd;
-  /** The upstream's status; null when the client left before there was one. */
-  readonly status: number | null;
-  /** Set when the answer broke after its head was sent. */
-  readonly fault: Fault | null;
-  readonly firstByteAt: number | null;
-  /** From the start of the relay to the upstream's head (streams and large answers) or last byte, ms. */
-  readonly upstreamMs: number;
-  /** Bytes of the answer's body as the upstream sent them. */
-  readonly responseBytes: number;
-  /** Set when the client left and the answer was read on; `end` is `client_gone` then. */
-  readonly readOn: ReadOnEnd | null;
-  readonly reading: Reading;
-  readonly upstreamCallId: string | null;
-  /** Nobody needs the memory of the request's body any more. */
-  readonly written: boolean;
-  /** The gateway's cost header as sent. */
-  readonly upstreamCost: string | null;
-  /** The upstream's `Retry-After` as sent. */
-  readonly retryAfter: string | null;
-  /** The body, when nothing has been sent to the client: this answer may still be replaced. Null once something was. */
-  readonly unsent: readonly Buffer[] | null;
-  /** Hands over the last byte, or breaks the connection when the answer is broken. `extra`: more headers, if the
-   * head is still to be written. Call it once. */
-  readonly finish: (extra: readonly string[]) => void;
 }
 
 /** Answers up to this size are gathered: head and body leave in one write, and the cost header can be exact. */
@@ -135,8 +102,8 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed {
     const { pool } = this.#call;
     this.#reply.watcher = this;
     this.#deadlines.add(this);
-    if (this.#reply.destroyed) {
-      this.onClose();
+    if (this.#reply.destroyed && !this.#readsOn()) {
+      this.#break('client_gone', null);
       return;
     }
     if (this.#reply.interrupted !== null) {
@@ -261,12 +228,11 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed {
 
   #flow(): void {
     this.#phase = 'flowing';
-    this.#writeHead([]);
+    if (this.#leftAt === null) this.#writeHead([]);
   }
 
   #writeHead(extra: readonly string[]): void {
     const head = this.#head as ResponseHead;
-    if (this.#leftAt !== null) return; // nobody is there to read it
     const list = head.pass;
     const streams = (this.#tap as Tap).streams;
     if (streams) setHeader(list, 'cache-control', 'no-cache');
@@ -309,8 +275,9 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed {
   /** What was asked for is paid for, read or not: go on for the usage, if the entry says so. */
   #readsOn(): boolean {
     const { readOn } = this.#call;
-    if (readOn === null || this.#phase === 'connecting' || !this.#departures.enter(this, readOn.most))
-      return false;
+    // Before the request is out nothing is owed; but an answer that is kept will be asked for again.
+    if (readOn === null || (this.#phase === 'connecting' && !this.#reply.keeps)) return false;
+    if (!this.#departures.enter(this, readOn.most)) return false;
     this.#leftAt = this.#mono();
     this.onDrain(); // no client is waited for
     return true;
@@ -388,7 +355,8 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed {
   #finish(end: RelayEnd, flowing: boolean, fault: Fault | null, extra: readonly string[]): void {
     const reply = this.#reply;
     const streams = this.#tap?.streams === true;
-    if (end === 'client_gone' || reply.destroyed) return;
+    const isKept = reply.keeps && !flowing && (end !== 'client_gone' || this.#readOn === 'whole');
+    if ((end === 'client_gone' || reply.destroyed) && !isKept) return;
     if (!flowing) {
       const pieces = this.#gathered;
       handOver(reply, this.#status, streams, pieces, (more) => this.#writeHead([...more, ...extra]));

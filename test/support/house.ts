@@ -16,6 +16,7 @@ import type { Reply } from '../../proxy/http/reply.ts';
 import { openLedger } from '../../proxy/ledger/ledger.ts';
 import { Live, VERSION, type House, type Target } from '../../proxy/live.ts';
 import { openLog } from '../../proxy/observe/logger.ts';
+import { Replays } from '../../proxy/http/replays.ts';
 import { LoopLag } from '../../proxy/observe/loop-lag.ts';
 import { Metrics } from '../../proxy/observe/metrics.ts';
 import { Admission } from '../../proxy/routing/admission.ts';
@@ -73,6 +74,7 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     budget: new RetryBudget(),
     admission: new Admission(),
     lag: new LoopLag(systemClock.mono),
+    replays: new Replays(systemClock.mono),
     pools,
     estimator,
     catalogue: new Catalogue(),

@@ -9,7 +9,7 @@ import { priceOf } from '../../../proxy/record/reprice.ts';
 import { statedPico, usedBy } from '../../../proxy/request/charge.ts';
 import { ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoints.ts';
 import { NO_MEASURES, type Measures } from '../../../proxy/request/measures.ts';
-import type { Outcome } from '../../../proxy/upstream/relay.ts';
+import type { Outcome } from '../../../proxy/upstream/outcome.ts';
 import { tapFor } from '../../../proxy/upstream/tap.ts';
 import { bucketsOf, type Buckets } from '../../../proxy/wire/usage.ts';
 

@@ -7,7 +7,7 @@ import { BY_ID, ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoint
 import { unidentified } from '../../../proxy/request/identity.ts';
 import { NO_MEASURES } from '../../../proxy/request/measures.ts';
 import { beginOf, settleFault, settleOf } from '../../../proxy/request/recording.ts';
-import type { Outcome } from '../../../proxy/upstream/relay.ts';
+import type { Outcome } from '../../../proxy/upstream/outcome.ts';
 import { NOTHING_READ } from '../../../proxy/upstream/tap.ts';
 import { exchangeOf, firstOf, houseOf, liveOf } from '../../support/house.ts';
 

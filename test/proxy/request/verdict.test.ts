@@ -3,7 +3,7 @@ import t from 'tap';
 import type { FaultCode } from '../../../proxy/errors/codes.ts';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import { verdictOf } from '../../../proxy/request/verdict.ts';
-import type { Outcome } from '../../../proxy/upstream/relay.ts';
+import type { Outcome } from '../../../proxy/upstream/outcome.ts';
 import { NOTHING_READ } from '../../../proxy/upstream/tap.ts';
 
 const outcome = (more: Partial<Outcome>): { outcome: Outcome } => ({
