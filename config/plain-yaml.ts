@@ -16,8 +16,8 @@ import {
 import type { Event, MappingEvent, ScalarEvent, SequenceEvent } from 'js-yaml';
 import type { MapTree, Member, ScalarTree, TextFile, Tree } from './tree.ts';
 
-/** Where parsers go different ways: lone carriage returns, tabs, byte order marks, the mark of a document's end. */
-const DISPUTED = /\r(?!\n)|[\t\ufeff]|^\.\.\./m;
+/** Where parsers go different ways: lone carriage returns, tabs, byte order marks, the marks of a document's ends. */
+const DISPUTED = /\r(?!\n)|[\t\ufeff]|^\.\.\.|^ +---/m;
 /** How a plain scalar begins that may be no text (YAML 1.2 core schema). */
 const NO_TEXT = /^[-+.~0-9tTfFnN]/;
 const CORE_TAGS = Object.freeze([nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag]);
@@ -110,7 +110,10 @@ class Reading {
     const { style, valueStart } = event;
     if (valueStart === -1 || isMarked(event)) return null;
     const text = getScalarValue(this.#text, event);
-    if (style === SCALAR_STYLE.PLAIN) return this.#leaf(valueOf(text), valueStart);
+    if (style === SCALAR_STYLE.PLAIN) {
+      const value = valueOf(text);
+      return value === undefined ? null : this.#leaf(value, valueStart);
+    }
     const isQuoted = style === SCALAR_STYLE.SINGLE_QUOTED || style === SCALAR_STYLE.DOUBLE_QUOTED;
     return isQuoted ? this.#leaf(text, valueStart - 1) : null;
   }
@@ -124,12 +127,12 @@ function isMarked(event: ScalarEvent | SequenceEvent | MappingEvent): boolean {
   return event.anchorStart !== -1 || event.tagStart !== -1;
 }
 
-function valueOf(text: string): ScalarTree['value'] {
+/** What a plain scalar means; undefined for a number beyond a double, which parsers take for text or infinity. */
+function valueOf(text: string): ScalarTree['value'] | undefined {
   if (!NO_TEXT.test(text)) return text;
   for (const tag of CORE_TAGS) {
     const value = tag.resolve(text, false, tag.tagName);
     if (value !== NOT_RESOLVED) return value;
   }
-  const number = Number(text); // 1e400 is a number, though beyond a double; the tags take it for text
-  return Math.abs(number) === Infinity && !text.includes('I') ? number : text;
+  return Math.abs(Number(text)) === Infinity ? undefined : text;
 }

@@ -97,6 +97,8 @@ t.test('what is wrong or rare is left to the thorough reader', async (t) => {
     'a tab': 'a:\t1',
     'a bracket that PyYAML reads at any column': 'a: [\n  b\n]',
     'an open quote': 'a: "b',
+    'a number beyond a double': 'a: 1e400',
+    'a document mark that is indented': '  ---\nb: a',
     nothing: '',
   };
   for (const [what, text] of Object.entries(others))
