@@ -15,6 +15,8 @@ const JSON_AT = 11; // "B", space, 8 hex digits, space
 // Our builders put the id first; then it is found without parsing the line (recovery reads gigabytes of them).
 const ID_PREFIX = Buffer.from('{"requestId":"');
 const ID_AT = JSON_AT + ID_PREFIX.length;
+const ZERO = 0x30;
+const LOWER_A = 0x61;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -43,9 +45,19 @@ function lineOf(kind: LineKind, json: string): string {
 export function checkLine(bytes: Buffer): LineKind | null {
   const kind = KINDS[bytes[0] ?? 0];
   if (kind === undefined || bytes[1] !== SPACE || bytes[JSON_AT - 1] !== SPACE) return null;
-  const stated = bytes.toString('latin1', CRC_AT, JSON_AT - 1);
-  const actual = crc32(bytes.subarray(JSON_AT)).toString(16).padStart(8, '0');
-  return stated === actual ? kind : null;
+  return hexAt(bytes) === crc32(bytes.subarray(JSON_AT)) ? kind : null;
+}
+
+/** The eight lower-case hex digits of the checksum as a number; NaN for anything else. Every line passes here. */
+function hexAt(bytes: Buffer): number {
+  let value = 0;
+  for (let i = CRC_AT; i < JSON_AT - 1; i += 1) {
+    const byte = bytes[i] as number;
+    if (byte >= ZERO && byte <= ZERO + 9) value = value * 16 + byte - ZERO;
+    else if (byte >= LOWER_A && byte < LOWER_A + 6) value = value * 16 + byte - LOWER_A + 10;
+    else return NaN;
+  }
+  return value;
 }
 
 /** The whole line in `bytes` (newline excluded), or null when it is damaged. */

@@ -80,6 +80,7 @@ export function readAsk(x: Exchange, endpoint: Endpoint, bytes: Buffer, pathMode
       tags: members.get('tags'),
     },
     brand,
+    x.id,
   );
   return {
     endpoint,

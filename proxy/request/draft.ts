@@ -54,7 +54,9 @@ export class Draft {
 
   /** Whose call it is, as far as is known: before the body was read, by the headers alone. */
   get identity(): Identity {
-    return (this.#identity ??= this.#own(unidentified(this.#x.headers, this.#x.live.snapshot.dialect.brand)));
+    return (this.#identity ??= this.#own(
+      unidentified(this.#x.headers, this.#x.live.snapshot.dialect.brand, this.#x.id),
+    ));
   }
 
   /** Notes the size of the body that was read. */

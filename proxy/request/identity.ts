@@ -1,6 +1,5 @@
 // Whose call it is: session, end user, tags, spend metadata. One function, one order, documented in
 // docs/identity.md; what it decides is recorded, returned in a header and stamped upstream. Pure.
-import { randomUUID } from 'node:crypto';
 import type { CallerIdentity } from '../callers.ts';
 import type { RequestHeaders } from '../wire/request-headers.ts';
 import { cleanObject, cleanText } from '../wire/text.ts';
@@ -37,12 +36,24 @@ const MAX_METADATA = 16_384;
 /** What may stand in a header: the id is stamped on the upstream request. */
 const SESSION = /^[\x21-\x7e]{1,256}$/;
 
-/** Resolves the identity of one request. `brand` spells the sources in `sessionSource`. */
-export function identify(headers: RequestHeaders, body: IdentityMembers, brand: string): Identity {
+/**
+ * Resolves the identity of one request.
+ * @param brand spells the sources in `sessionSource`
+ * @param callId the session of a call that names none
+ */
+export function identify(
+  headers: RequestHeaders,
+  body: IdentityMembers,
+  brand: string,
+  callId: string,
+): Identity {
   const warnings: string[] = [];
   const metadata = objectOf(body.metadata, 'metadata', warnings);
   const brandMetadata = objectOf(body.brandMetadata, `${brand}_metadata`, warnings);
-  const session = sessionOf(headers, body, metadata, brandMetadata, brand, warnings);
+  const session = sessionOf(headers, body, metadata, brandMetadata, brand, warnings) ?? {
+    id: callId, // in the order of time, as the call: a random id would cost the store's index a page per row
+    source: 'generated',
+  };
   const named = firstText([
     headers.endUser,
     body.user,
@@ -65,8 +76,8 @@ export function identify(headers: RequestHeaders, body: IdentityMembers, brand: 
 }
 
 /** The identity as far as the headers tell: for requests whose body was never read. */
-export function unidentified(headers: RequestHeaders, brand: string): Identity {
-  return identify(headers, NO_MEMBERS, brand);
+export function unidentified(headers: RequestHeaders, brand: string, callId: string): Identity {
+  return identify(headers, NO_MEMBERS, brand, callId);
 }
 
 /** The identity of a call whose key stands for a session: the key's word comes before the request's. */
@@ -98,7 +109,7 @@ function sessionOf(
   brandMetadata: Readonly<Record<string, unknown>> | null,
   brand: string,
   warnings: string[],
-): { id: string; source: string } {
+): { id: string; source: string } | null {
   const candidates: readonly (readonly [source: string, value: unknown])[] = [
     [`x-${brand}-session-id`, headers.session],
     [`body.${brand}_session_id`, body.brandSession],
@@ -115,7 +126,7 @@ function sessionOf(
       `the session id of ${source} is not 1 to 256 printable ASCII characters; it was passed over`,
     );
   }
-  return { id: randomUUID(), source: 'generated' };
+  return null;
 }
 
 function tagsOf(headers: RequestHeaders, lists: readonly unknown[], warnings: string[]): readonly string[] {

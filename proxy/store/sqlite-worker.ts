@@ -90,7 +90,7 @@ class Database {
       // FULL: a position that is durable must mean that its rows are, because segments are deleted by it.
       db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;');
       // The pages that a few seconds of rows touch stay in memory and are checkpointed together.
-      db.exec('PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000;');
+      db.exec('PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 4000;');
       migrate(db);
       const models = new SqliteModels(db, saltKey === null ? null : new Secret(saltKey));
       return { db, inode: inodeOf(file), spend: new SqliteSpend(db, journal), models };

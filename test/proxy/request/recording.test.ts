@@ -52,7 +52,7 @@ async function recorder(t: Test): Promise<Recorder> {
       caller: { keyHash: 'hash' },
       endpoint: CHAT,
       model,
-      identity: unidentified(x.headers, 'litellm'),
+      identity: unidentified(x.headers, 'litellm', x.id),
       stream: false,
       requestBytes: 3,
       picked: model === '' ? null : firstOf(live, model),

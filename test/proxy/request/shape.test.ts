@@ -152,7 +152,7 @@ t.test('a body without a type goes upstream with one; a call by id has its id in
   const live = liveOf(t, MODELS, await houseOf(t));
   const { x } = await exchangeOf(t, live, { path: '/v1/responses/a?include=x' });
   const endpoint = ENDPOINTS.find((one) => one.path === 'responses') as Endpoint;
-  const nobody = unidentified(x.headers, 'litellm');
+  const nobody = unidentified(x.headers, 'litellm', x.id);
   const post = shapeById(x, endpoint, firstOf(live, 'compat'), 'POST', 'responses/a/cancel', nobody);
   t.match(post, { method: 'POST', path: '/v1/responses/a/cancel?include=x' });
   t.equal(String(post.body), '{}');
