@@ -27,7 +27,7 @@ export async function forwardById(
     const path = `responses/${encodeURIComponent(id)}${row.suffix}`;
     const call = shapeById(x, row.endpoint, picked, row.method, path, draft.identity);
     await draft.admit();
-    const outcome = await relay(call, x.res, house, draft);
+    const outcome = await relay(call, x.res, house, draft).ended;
     outcome.finish(await draft.settle(outcome, call));
   } catch (thrown) {
     answerFault(x, await draft.fail(thrown), row.endpoint.family, draft.identityHeaders());
