@@ -84,6 +84,8 @@ export interface Attempt {
   readonly spendPico: number | null;
   /** The next attempt went on with the stream that this one had begun. */
   readonly continued?: true;
+  /** `id` of its answer, which is what the client of a continued stream saw. */
+  readonly upstreamId?: string;
   /** Of attempts that wrote one answer together: its part of the row's tokens, and how they were counted if they were. */
   readonly tokens?: Tokens;
   readonly estimatedBy?: string;

@@ -53,7 +53,7 @@ export interface SpendRow {
   /**
    * Each of them, when there was more than one: `model_id`, `model`, `api_base`, `start`, `duration_ms`, `status`, `error`,
    * `usage`, `spend`. Of those that wrote one answer together also `total_tokens`, `estimated_by` if they were counted
-   * here, and `continued: true` where the next one went on.
+   * here, and `continued: true` with `upstream_id` where the next one went on.
    */
   readonly attempt_log: readonly Json[];
   readonly end_reason: SpendRecord['endReason'];
@@ -176,6 +176,7 @@ function attemptOf(attempt: Attempt): Json {
     usage: attempt.usage,
     spend: attempt.spendPico === null ? null : dollarsOf(attempt.spendPico),
     ...(attempt.continued === true ? { continued: true } : {}),
+    ...(attempt.upstreamId === undefined ? {} : { upstream_id: attempt.upstreamId }),
     ...(attempt.tokens === undefined ? {} : { total_tokens: attempt.tokens.total }),
     ...(attempt.estimatedBy === undefined ? {} : { estimated_by: attempt.estimatedBy }),
   };

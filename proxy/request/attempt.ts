@@ -93,8 +93,8 @@ export function judge({ x, trip, seat }: Journey, { entry, visit, mark }: Attemp
 }
 
 /** Somebody else of the name could go on with this stream; otherwise nothing of it is kept. */
-function isContinuable({ endpoint, stream }: Ask, { leg, entry }: Trip): boolean {
-  if (!stream || leg.entries.length < 2 || endpoint.callType !== 'acompletion') return false;
+function isContinuable({ endpoint, stream, isSingle }: Ask, { leg, entry }: Trip): boolean {
+  if (!stream || !isSingle || leg.entries.length < 2 || endpoint.callType !== 'acompletion') return false;
   return leg.entries.some((other) => other !== entry && other.route.assistantPrefill);
 }
 

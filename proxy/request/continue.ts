@@ -109,14 +109,12 @@ function joiningOf({ x, trip }: Journey, from: Target, to: Target): Joining {
 
 /** The whole answer: it began with the first attempt and ended with the last. */
 function joinedOf(before: Outcome, last: Outcome): Outcome {
-  const { usage, usageIsPartial, serviceTier, model, delivered } = last.reading;
   return {
     ...last,
     status: before.status,
     firstByteAt: before.firstByteAt,
     upstreamMs: before.upstreamMs,
     responseBytes: before.responseBytes + last.responseBytes,
-    reading: { usage, usageIsPartial, serviceTier, model, delivered, id: before.reading.id },
     written: false,
   };
 }

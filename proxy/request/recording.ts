@@ -226,6 +226,7 @@ export function attemptAt(
 export function partOf(x: Exchange, mark: Mark, answered: Answered): Attempt {
   const { outcome } = answered;
   const { used, cost } = chargeOf(x, answered);
+  const upstreamId = clip(outcome.reading.id);
   return {
     ...attemptAt(mark, x.live.house.clock.now()),
     status: outcome.status,
@@ -233,6 +234,7 @@ export function partOf(x: Exchange, mark: Mark, answered: Answered): Attempt {
     usage: used.usage,
     spendPico: cost.spendPico,
     continued: true,
+    ...(upstreamId === null ? {} : { upstreamId }),
     tokens: used.tokens,
     ...(used.estimatedBy === null ? {} : { estimatedBy: used.estimatedBy }),
   };

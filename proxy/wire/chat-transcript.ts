@@ -8,6 +8,8 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** UTF-16 units of kept text; some 250,000 tokens, more than a model writes at once. */
 const MOST_CHARS = 1_000_000;
+/** A string for each token takes 30 bytes beside its characters; so many are made into one. */
+const MOST_PIECES = 256;
 /** Members of a delta that can be joined; of the others only empty ones. */
 const PLAIN_MEMBERS: ReadonlySet<string> = new Set(['role', 'content']);
 /** A text that goes on may end in tool calls. */
@@ -33,6 +35,8 @@ interface Event {
 export class ChatTranscript {
   readonly #mostChars: number;
   #texts: string[] = [];
+  /** The last of it, piece by piece. */
+  #recent: string[] = [];
   #chars = 0;
   #identity: Json | null = null;
   #isPlain = true;
@@ -51,15 +55,20 @@ export class ChatTranscript {
    */
   get prefix(): string | null {
     if (!this.#isPlain || this.#isOver || this.#identity === null) return null;
-    const text = this.#texts.join('');
+    const text = this.#text;
     const trimmed = text.trimEnd();
     return trimmed === '' || !trimmed.isWellFormed() ? null : trimmed;
+  }
+
+  get #text(): string {
+    return [...this.#texts, ...this.#recent].join('');
   }
 
   /** The stream cannot be read: nothing of it is kept. */
   close(): void {
     this.#isPlain = false;
     this.#texts = [];
+    this.#recent = [];
   }
 
   /** Notes events that are about to be told as they are. Up to the first that is no event of a chat. */
@@ -78,8 +87,7 @@ export class ChatTranscript {
 
   /** From here on another upstream tells, beginning after `prefix`. */
   goOn(): void {
-    const text = this.#texts.join('');
-    this.#texts = [text];
+    const text = this.#text;
     this.#owed = text.slice(text.trimEnd().length);
   }
 
@@ -153,8 +161,10 @@ export class ChatTranscript {
     if (!isPlain || Number(choice['index'] ?? 0) !== 0 || typeof content !== 'string') this.close();
     else if (this.#chars + content.length > this.#mostChars) this.close();
     else if (this.#isPlain && content !== '') {
-      this.#texts.push(content);
       this.#chars += content.length;
+      if (this.#recent.push(content) < MOST_PIECES) return;
+      this.#texts.push(this.#recent.join(''));
+      this.#recent = [];
     }
   }
 }

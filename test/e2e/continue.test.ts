@@ -120,13 +120,20 @@ for (const [how, [error, act]] of Object.entries(BREAKS)) {
       end_reason: 'complete',
       attempts: 2,
       model: 'b',
-      upstream_id: 'id-a',
+      upstream_id: 'id-b',
       usage_source: 'estimate',
       usage: { total_tokens: 12 },
       metadata: { warnings: [`the stream of id-a broke off (${error}); id-b went on with it`] },
     });
     const [first, last] = logOf(row) as [Row, Row];
-    t.match(first, { model: 'a', status: 200, error, continued: true, estimated_by: /./ });
+    t.match(first, {
+      model: 'a',
+      status: 200,
+      error,
+      continued: true,
+      upstream_id: 'id-a',
+      estimated_by: /./,
+    });
     t.match(last, { model: 'b', status: 200, error: null, total_tokens: 12, spend: 12e-6 });
     t.ok(Number(first['total_tokens']) > 4, 'what the first one read and wrote was counted');
     t.equal(row['total_tokens'], Number(first['total_tokens']) + 12);
@@ -266,6 +273,12 @@ t.test('nothing but text goes on, and nothing that has ended', async (t) => {
     t.match(text, /"code":"stream_broken"/);
     t.notMatch(text, /DONE/);
   }
+  const body = { model: 'm', messages: MESSAGES, stream: true, n: 2 };
+  const answer = send(rig.url, 'POST', '/v1/chat/completions', body);
+  const a = await upstream.next('a');
+  a.say({ role: 'assistant', content: 'one' });
+  cut(a);
+  t.match((await answer).text, /"code":"stream_broken"/, 'two choices were asked for');
   t.notOk(upstream.models.includes('b'));
 });
 
@@ -300,33 +313,49 @@ t.test('not without a declaration, a budget or a free place', async (t) => {
   t.same((await Promise.all(broken)).map(({ text }) => text).toSorted(), ['one', 'one two']);
 });
 
-t.test('a client that leaves, and a stop, end the one that goes on', async (t) => {
-  for (const how of ['leaves', 'stop'] as const) {
+t.test('a client that leaves ends the one that goes on, and both parts are recorded', async (t) => {
+  const { rig, upstream } = await start(t);
+  const call = openCall(rig.url, '/v1/chat/completions', { model: 'm', messages: MESSAGES, stream: true });
+  const a = await upstream.next('a');
+  a.say({ role: 'assistant', content: 'one' });
+  cut(a);
+  const b = await upstream.next('b');
+  b.say({ content: ' two' });
+  await call.received('two');
+  call.leave();
+  await b.closed;
+  await rig.logged((line) => line['end'] === 'client_gone');
+  const [row] = (await rig.rows()) as [Row];
+  t.match(row, { end_reason: 'client_gone', attempts: 2, usage_source: 'estimate', model: 'b' });
+  t.match(logOf(row), [
+    { model: 'a', continued: true },
+    { model: 'b', error: 'client_gone' },
+  ]);
+});
+
+t.test('a stop ends the one that goes on, before its first token and after', async (t) => {
+  for (const says of [false, true]) {
     const { rig, upstream } = await start(t);
-    const call = openCall(rig.url, '/v1/chat/completions', { model: 'm', messages: MESSAGES, stream: true });
+    const body = { model: 'm', messages: MESSAGES, stream: true };
+    const answer = send(rig.url, 'POST', '/v1/chat/completions', body);
     const a = await upstream.next('a');
     a.say({ role: 'assistant', content: 'one' });
     cut(a);
     const b = await upstream.next('b');
-    b.say({ content: ' two' });
-    await call.received('two');
-    if (how === 'leaves') {
-      call.leave();
-      await b.closed;
-      await rig.logged((line) => line['end'] === 'client_gone');
-      const [row] = (await rig.rows()) as [Row];
-      t.match(row, { end_reason: 'client_gone', attempts: 2, usage_source: 'estimate', model: 'b' });
-      t.match(logOf(row), [
-        { model: 'a', continued: true },
-        { model: 'b', error: 'client_gone' },
-      ]);
-    } else {
-      const told = call.received('shutting_down');
-      await rig.gateway.stop({ minMs: 0, maxMs: 0 });
-      t.match(await told, /"code":"shutting_down"/);
-      await b.closed;
-      t.match(await rig.logged((line) => line['end'] === 'stopped'), { attempts: 2 });
+    if (says) {
+      b.say({ content: ' two' });
+      await rig.logged((line) => line['msg'] === 'stream continued');
     }
+    await rig.gateway.stop({ minMs: 0, maxMs: 0 });
+    await b.closed;
+    const { text, broken } = await answer;
+    t.ok(broken);
+    t.match(text, says ? /two[^]*"code":"shutting_down"/ : /one[^]*"code":"stream_broken"/);
+    t.notMatch(text, /DONE/);
+    t.match(
+      rig.log.filter((line) => line['msg'] === 'request'),
+      [{ end: says ? 'stopped' : 'truncated', attempts: 2 }],
+    );
   }
 });
 
