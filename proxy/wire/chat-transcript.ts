@@ -95,7 +95,7 @@ export class ChatTranscript {
   joined(piece: Buffer): Passed {
     let passed = '';
     for (const { text, data } of eventsIn(piece.toString('utf8'))) {
-      const made = data === null ? text : this.#made(data);
+      const made = data === null ? text : this.#made(data, text);
       if (made === null)
         return { bytes: bytesOf(passed), broken: 'something that does not go on with the text' };
       passed += made;
@@ -103,16 +103,11 @@ export class ChatTranscript {
     return { bytes: bytesOf(passed), broken: null };
   }
 
-  /** @returns the event in the stream that was begun, '' when it says nothing there, null when it cannot stand there */
-  #made(data: string): string | null {
-    if (data.trim() === '[DONE]') {
-      this.#isOver = true;
-      return `data: [DONE]\n\n`;
-    }
+  /** @returns the event as one of the stream that was begun, '' when it says nothing there, null when it cannot stand there */
+  #made(data: string, asSent: string): string | null {
     const event = parsed(data);
-    if (event === null) return null;
-    const choices = event['choices'];
-    if (!Array.isArray(choices)) return this.#note(data) ? `data: ${data}\n\n` : null; // an error
+    const choices = event?.['choices'];
+    if (!Array.isArray(choices)) return this.#note(data) ? asSent : null; // `[DONE]`, or an error
     const told = choices.map((choice: unknown) => this.#joinedChoice(asObject(choice)));
     if (told.some((choice) => choice === null)) return null;
     const made = { ...event, ...this.#identity, choices: told };
