@@ -140,6 +140,14 @@ export interface EntryParams {
    */
   on_disconnect_seconds?: number | string;
   /**
+   * How long a call waits for the first token of a stream, or the head of an answer that is not streamed, before a second attempt starts on another entry of the name, seconds; 0 = never. The first valid answer wins, the other attempt is cancelled and recorded; it counts against `retry_budget`. Else `router_settings.hedge_after`.
+   */
+  hedge_after?: number | string;
+  /**
+   * This upstream goes on with a text: a last message `{role: assistant, content, prefix: true}` is continued, not repeated and not answered. Streams of chat completions that break off on another entry of the name are then continued here.
+   */
+  assistant_prefill?: boolean;
+  /**
    * Longest wait for the first token of a streamed answer, counted from sending, seconds; 0 switches the clock off. Up to then nothing is sent to the client, so another upstream can take over. Else `router_settings.ttft_timeout`.
    */
   ttft_timeout?: number | string;
@@ -718,6 +726,10 @@ export interface RouterSettings {
   stream_timeout?: number | string;
   default_litellm_params: DefaultParams;
   /**
+   * How long a call waits for the first token of a stream, or the head of an answer that is not streamed, before a second attempt starts on another entry of the name, seconds; 0 = never. The first valid answer wins, the other attempt is cancelled and recorded; it counts against `retry_budget`.
+   */
+  hedge_after?: number | string;
+  /**
    * Longest wait for the first token of a streamed answer, counted from sending, seconds; 0 switches the clock off. Up to then nothing is sent to the client, so another upstream can take over.
    */
   ttft_timeout?: number | string;
@@ -858,6 +870,10 @@ export interface DefaultParams {
    * Longest time that an answer without its client is read on, seconds.
    */
   on_disconnect_seconds: number | string;
+  /**
+   * How long a call waits for the first token of a stream, or the head of an answer that is not streamed, before a second attempt starts on another entry of the name, seconds; 0 = never. The first valid answer wins, the other attempt is cancelled and recorded; it counts against `retry_budget`.
+   */
+  hedge_after?: number | string;
   /**
    * Longest wait for the first token of a streamed answer, counted from sending, seconds; 0 switches the clock off. Up to then nothing is sent to the client, so another upstream can take over.
    */

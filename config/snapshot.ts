@@ -17,6 +17,8 @@ export interface Clocks {
   readonly idleMs: number;
   /** From sending to the first token of a streamed answer; nothing goes to the client before it. */
   readonly firstTokenMs: number;
+  /** From the start of an attempt without a valid answer until a second one starts beside it. */
+  readonly hedgeAfterMs: number;
   /** From the first attempt to the last byte. */
   readonly totalMs: number;
 }
@@ -105,6 +107,8 @@ export interface Route {
   readonly readOn: ReadOn;
   /** ... and whether it is, where nothing else asks for it; else the call is aborted. */
   readonly readsOn: boolean;
+  /** It goes on with the text of a last assistant message: streams that broke off elsewhere are continued here. */
+  readonly assistantPrefill: boolean;
   /** The entry's own prices (litellm_params or model_info), or null. */
   readonly prices: Prices | null;
   /** The catalogue's prices for the upstream model, or null. For wildcards look up per model. */

@@ -10,6 +10,7 @@ export interface ClockDefaults {
   readonly firstByte: Seconds;
   readonly streamFirstByte: Seconds;
   readonly firstToken: Seconds;
+  readonly hedgeAfter: Seconds;
   readonly params: DefaultParams;
   readonly totalStated: boolean;
 }
@@ -25,6 +26,7 @@ export function clockDefaults(
     firstByte: params.timeout ?? router.timeout ?? litellm.request_timeout,
     streamFirstByte: params.stream_timeout ?? router.stream_timeout,
     firstToken: params.ttft_timeout ?? router.ttft_timeout,
+    hedgeAfter: params.hedge_after ?? router.hedge_after,
     params,
     totalStated,
   };
@@ -45,6 +47,7 @@ export function clocksOf(entry: EntryParams, dflt: ClockDefaults): Clocks {
     streamFirstByteMs,
     idleMs,
     firstTokenMs: ms(entry.ttft_timeout ?? dflt.firstToken ?? 0),
+    hedgeAfterMs: ms(entry.hedge_after ?? dflt.hedgeAfter ?? 0),
     totalMs: stated || totalMs === 0 ? totalMs : Math.max(totalMs, firstByteMs, streamFirstByteMs, idleMs),
   };
 }

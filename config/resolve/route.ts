@@ -87,6 +87,7 @@ export function routeOf(placed: PlacedEntry, around: Surroundings): Route | null
     stripsControlMembers: name.kind.stripsControlMembers,
     clocks: clocksOf(params, around.clocks),
     ...around.readOn(params),
+    assistantPrefill: params.assistant_prefill === true,
     maxParallel: around.maxParallel(params),
     prices: pricesOf(params, entry.model_info),
     cataloguePrices: known?.prices ?? null,

@@ -25,6 +25,10 @@ export interface RouteMetrics {
   readonly queued: () => void;
   /** A call was turned away, and why. */
   readonly refused: (why: string) => void;
+  /** A second attempt was made beside a slow one (`hedge_after`); who answered. */
+  readonly hedged: (end: 'won' | 'lost' | 'failed') => void;
+  /** A stream that broke off was to be continued elsewhere; what came of it. */
+  readonly continued: (end: 'joined' | 'failed') => void;
   /** An answer was read on after its client had left; how that ended. */
   readonly readOn: (end: string) => void;
 }
@@ -134,6 +138,16 @@ export class Metrics {
   readonly #readOn = this.#tallied(
     'throughline_read_on_total',
     'Answers that were read on for their usage after their clients had left, by how that ended.',
+    ['model', 'end'],
+  );
+  readonly #hedges = this.#tallied(
+    'throughline_hedges_total',
+    'Second attempts beside a slow one (hedge_after), by who answered: won = the second, lost = the first.',
+    ['model', 'end'],
+  );
+  readonly #continued = this.#tallied(
+    'throughline_continued_streams_total',
+    'Attempts to continue a stream that broke off (assistant_prefill), by what came of them.',
     ['model', 'end'],
   );
   readonly #reloads = new Counter({
@@ -263,6 +277,8 @@ export class Metrics {
       rested: () => this.#cooldowns(model).add(1),
       queued: () => this.#queued(model).add(1),
       refused: (why) => this.#refused(model, why).add(1),
+      hedged: (end) => this.#hedges(model, end).add(1),
+      continued: (end) => this.#continued(model, end).add(1),
       readOn: (end) => this.#readOn(model, end).add(1),
       observe: (record, overheadMs) => {
         const key = `${record.callType} ${record.endReason}`;

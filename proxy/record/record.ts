@@ -74,11 +74,21 @@ export interface Attempt {
   readonly durationMs: number;
   /** The upstream's status; null when it gave none. */
   readonly status: number | null;
-  /** Why the attempt did not serve: `timeout`, `rate_limit`, `server`, ..., a fault's code; null when it did. */
+  /**
+   * Why the attempt did not serve: `timeout`, `rate_limit`, `server`, ..., a fault's code; `cancelled`: another one was
+   * faster. null when it did serve.
+   */
   readonly error: string | null;
   readonly usage: Readonly<Record<string, unknown>> | null;
   /** Pico-dollars; null = unknown. */
   readonly spendPico: number | null;
+  /** The next attempt went on with the stream that this one had begun. */
+  readonly continued?: true;
+  /** `id` of its answer, which is what the client of a continued stream saw. */
+  readonly upstreamId?: string;
+  /** Of attempts that wrote one answer together: its part of the row's tokens, and how they were counted if they were. */
+  readonly tokens?: Tokens;
+  readonly estimatedBy?: string;
 }
 
 /** The journal's settle entry: the whole row, so that it does not need its begin any more. */
@@ -94,7 +104,7 @@ export interface SpendRecord extends SpendBegin {
   readonly errorCode: string | null;
   readonly errorSource: 'client' | 'proxy' | 'upstream' | null;
   readonly attempts: number;
-  /** All of them, oldest first, when there was more than one; else empty. */
+  /** All of them when there was more than one, else empty: oldest first, but the one that gave the answer or its end last. */
   readonly attemptLog: readonly Attempt[];
   readonly responseBytes: number;
   /** `id` of the upstream's answer. */

@@ -61,7 +61,9 @@ export function reprice(record: SpendRecord, prices: PriceSources): SpendRecord 
   const statedPico = record.costs.upstream_header ?? null;
   if (record.spendPico === 0 && record.costSource === 'none') return record;
   if (record.status === 'failure' && record.usageSource === 'none' && statedPico === null) return record;
-  const cost = priceOf(record, statedPico, prices);
+  // A row of several attempts that wrote one answer has the tokens of all of them.
+  const { tokens = record.tokens } = record.attemptLog.at(-1) ?? {};
+  const cost = priceOf({ ...record, tokens }, statedPico, prices);
   const before = record.attemptLog.slice(0, -1);
   const last = record.attemptLog.slice(-1).map((one) => ({ ...one, spendPico: cost.spendPico }));
   return { ...record, ...cost, ...wholeCost(cost, before), attemptLog: [...before, ...last] };

@@ -50,7 +50,11 @@ export interface SpendRow {
   readonly request_bytes: number;
   readonly response_bytes: number;
   readonly attempts: number;
-  /** Each of them, when there was more than one: `model_id`, `model`, `api_base`, `start`, `duration_ms`, `status`, `error`, `usage`, `spend`. */
+  /**
+   * Each of them, when there was more than one: `model_id`, `model`, `api_base`, `start`, `duration_ms`, `status`, `error`,
+   * `usage`, `spend`. Of those that wrote one answer together also `total_tokens`, `estimated_by` if they were counted
+   * here, and `continued: true` with `upstream_id` where the next one went on.
+   */
   readonly attempt_log: readonly Json[];
   readonly end_reason: SpendRecord['endReason'];
   readonly http_status: number | null;
@@ -171,6 +175,10 @@ function attemptOf(attempt: Attempt): Json {
     error: attempt.error,
     usage: attempt.usage,
     spend: attempt.spendPico === null ? null : dollarsOf(attempt.spendPico),
+    ...(attempt.continued === true ? { continued: true } : {}),
+    ...(attempt.upstreamId === undefined ? {} : { upstream_id: attempt.upstreamId }),
+    ...(attempt.tokens === undefined ? {} : { total_tokens: attempt.tokens.total }),
+    ...(attempt.estimatedBy === undefined ? {} : { estimated_by: attempt.estimatedBy }),
   };
 }
 

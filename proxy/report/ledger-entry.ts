@@ -37,6 +37,7 @@ export function entriesOf(record: SpendRecord, apiBase: string | null): LedgerEn
   const { attemptLog, spendPico } = record;
   const replaced = attemptLog.slice(0, -1);
   const known = replaced.reduce((sum, one) => sum + (one.spendPico ?? 0), 0);
+  const { tokens = record.tokens } = attemptLog.at(-1) ?? {}; // the row has those of all that wrote the answer
   const last: LedgerEntry = {
     id: record.requestId,
     callIds: [record.upstreamCallId, record.requestId].filter((id) => id !== null),
@@ -45,8 +46,8 @@ export function entriesOf(record: SpendRecord, apiBase: string | null): LedgerEn
     startMs: attemptLog.at(-1)?.startMs ?? record.startMs,
     model: record.model,
     tags: record.tags,
-    promptTokens: record.tokens.prompt,
-    completionTokens: record.tokens.completion,
+    promptTokens: tokens.prompt,
+    completionTokens: tokens.completion,
     spendPico: spendPico === null ? null : BigInt(spendPico - known),
   };
   const sentTo = (base: string | null): boolean => apiBase === null || base === apiBase;
@@ -58,16 +59,16 @@ export function entriesOf(record: SpendRecord, apiBase: string | null): LedgerEn
 
 /** Attempts have no ids of their own, so they are found by session and time. */
 function attemptEntry(attempt: Attempt, i: number, last: LedgerEntry): LedgerEntry {
-  const { usage, spendPico } = attempt;
+  const { usage, spendPico, tokens, upstreamId } = attempt;
   return {
     ...last,
     id: `${last.id} attempt ${i + 1}`,
     callIds: [],
-    answerIds: [],
+    answerIds: upstreamId === undefined ? [] : [upstreamId],
     startMs: attempt.startMs,
     model: attempt.model,
-    promptTokens: countOf(usage, 'prompt_tokens', 'input_tokens'),
-    completionTokens: countOf(usage, 'completion_tokens', 'output_tokens'),
+    promptTokens: tokens?.prompt ?? countOf(usage, 'prompt_tokens', 'input_tokens'),
+    completionTokens: tokens?.completion ?? countOf(usage, 'completion_tokens', 'output_tokens'),
     spendPico: spendPico === null ? null : BigInt(spendPico),
   };
 }

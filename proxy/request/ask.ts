@@ -30,6 +30,8 @@ export interface Ask {
   /** The body's own `model`; null when only the path names one. */
   readonly bodyModel: string | null;
   readonly stream: boolean;
+  /** One answer is asked for (`n`). */
+  readonly isSingle: boolean;
   /** `stream_options` as parsed; null when absent. */
   readonly streamOptions: Readonly<Record<string, unknown>> | null;
   readonly identity: Identity;
@@ -87,6 +89,7 @@ export function readAsk(x: Exchange, endpoint: Endpoint, bytes: Buffer, pathMode
     model,
     bodyModel,
     stream: streamOf(members.get('stream'), body.kind),
+    isSingle: (members.get('n') ?? 1) === 1,
     streamOptions: isObject(options) ? options : null,
     identity,
     measures: measuresOf(endpoint, members, body.kind === 'json' ? bytes : null),

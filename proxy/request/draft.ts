@@ -3,7 +3,7 @@
 import { Fault, toFault } from '../errors/fault.ts';
 import type { WholeAnswer } from '../http/replays.ts';
 import { JournalUnwritable } from '../ledger/journal.ts';
-import type { Uncounted } from '../estimate/estimator.ts';
+import type { Estimate } from '../estimate/estimator.ts';
 import { usd } from '../record/cost.ts';
 import type { Attempt, SpendBegin, SpendRecord } from '../record/record.ts';
 import type { Call } from '../upstream/call.ts';
@@ -17,15 +17,18 @@ import { stamped, unidentified, type Identity } from './identity.ts';
 import { NO_MEASURES, type Measures } from './measures.ts';
 import type { Picked } from './pick.ts';
 import {
+  attemptAt,
   beginOf,
   chargeOf,
   faultPico,
+  partOf,
   placeOf,
   settleFault,
   settleOf,
   settleRepeated,
   withReplaced,
   type Found,
+  type Mark,
 } from './recording.ts';
 import type { Ended } from './verdict.ts';
 
@@ -39,11 +42,10 @@ export class Draft {
   #overheadMs = -1;
   #waitedMs = 0;
   #record: SpendRecord | null = null;
-  /** Attempts that were replaced, and where the last one stands: monotonic and epoch ms. */
-  #replaced: Attempt[] | null = null;
-  #firstSentAt = 0;
-  #sentAt = 0;
-  #sentMs = 0;
+  /** Attempts beside the one that is the answer, and that one. */
+  #replaced: Promise<Attempt>[] | null = null;
+  #firstSentAt: number | null = null;
+  #mark: Mark | null = null;
   #retries = 0;
   #fallbacks = 0;
 
@@ -97,38 +99,48 @@ export class Draft {
     this.#begin = begin;
   }
 
-  /** An attempt begins; the answer's headers and the row tell of the last one. */
+  /** An attempt begins; the answer's headers and the row tell of the last one that began, or was resumed. */
   attempt(
     picked: Picked,
     { retries, fallbacks }: { readonly retries: number; readonly fallbacks: number },
-  ): void {
+  ): Mark {
     const { clock } = this.#x.live.house;
-    this.routed(picked);
     this.#retries = retries;
     this.#fallbacks = fallbacks;
-    this.#sentAt = clock.mono();
-    this.#sentMs = clock.now();
-    if (this.#replaced === null) this.#firstSentAt = this.#sentAt;
+    const mark = { picked, sentAt: clock.mono(), sentMs: clock.now() };
+    this.#firstSentAt ??= mark.sentAt;
+    this.resume(mark);
+    return mark;
   }
 
-  /** The attempt that began last came to nothing, and another one follows. `error`: in one word why. */
-  replaced({ outcome, fault }: Ended, error: string): void {
-    const { endpoint, picked } = this.#found;
-    const { target, upstreamModel } = picked as Picked;
-    const answered = { endpoint, picked: picked as Picked, measures: this.#measures, estimate: null };
+  /** That attempt is the one to tell of, although another one has begun since. */
+  resume(mark: Mark): void {
+    this.#mark = mark;
+    this.routed(mark.picked);
+  }
+
+  /** An attempt came to nothing, and another one is the answer. `error`: in one word why. */
+  replaced(mark: Mark, { outcome, fault }: Ended, error: string): void {
+    const { endpoint } = this.#found;
+    const answered = { endpoint, picked: mark.picked, measures: this.#measures, estimate: null };
     const charge = outcome === undefined ? null : chargeOf(this.#x, { ...answered, outcome });
-    this.#replaced ??= [];
-    this.#replaced.push({
-      modelId: target.route.id,
-      model: upstreamModel,
-      apiBase: target.route.apiBase,
-      startMs: this.#sentMs,
-      durationMs: this.#x.live.house.clock.now() - this.#sentMs,
+    const attempt = {
+      ...attemptAt(mark, this.#x.live.house.clock.now()),
       status: outcome?.status ?? null,
       error: fault?.code ?? error,
       usage: charge?.used.usage ?? null,
       spendPico: charge === null ? faultPico(fault as Fault) : charge.cost.spendPico,
-    });
+    };
+    (this.#replaced ??= []).push(Promise.resolve(attempt));
+  }
+
+  /** The stream of an attempt broke off, and another one went on with it: both have written the answer. */
+  continued(mark: Mark, outcome: Outcome, call: Call): void {
+    const { endpoint } = this.#found;
+    const answered = { endpoint, picked: mark.picked, outcome, measures: this.#measures };
+    const part = async (): Promise<Attempt> =>
+      partOf(this.#x, mark, { ...answered, estimate: await this.#estimateOf(outcome, call) });
+    (this.#replaced ??= []).push(part());
   }
 
   /** Our response headers, flat. Called once, when the head of an upstream's answer goes to the client. */
@@ -155,13 +167,13 @@ export class Draft {
 
   /**
    * Writes the end of an answered request.
-   * @param call that of the first attempt: what is counted of its body is the same in all of them
+   * @param call that of the attempt that answered: its body is counted where the upstream states no usage
    * @returns headers that are known only now: the cost
    */
   async settle(outcome: Outcome, call: Call): Promise<string[]> {
     const { endpoint, picked } = this.#found;
-    const uncounted = this.#uncounted(outcome, call);
-    const estimate = uncounted === null ? null : await this.#x.live.house.estimator.estimate(uncounted);
+    const counting = this.#estimateOf(outcome, call);
+    const estimate = counting === null ? null : await counting;
     const settled = settleOf(this.#x, this.#begin as SpendBegin, {
       endpoint,
       picked: picked as Picked,
@@ -198,15 +210,16 @@ export class Draft {
   }
 
   /** What must be counted here, since the upstream began to answer and did not state its usage; mostly nothing. */
-  #uncounted({ reading, end, status }: Outcome, { body }: Call): Uncounted | null {
+  #estimateOf({ reading, end, status }: Outcome, { body }: Call): Promise<Estimate> | null {
     if (reading.usage !== null && !reading.usageIsPartial) return null;
     const { counted, family } = this.#found.endpoint;
     const { estimateMissingUsage } = this.#x.live.snapshot;
     if (counted === 'nothing' || !estimateMissingUsage || body === null || end === 'upstream_error')
       return null;
     if (status === null || status >= 300) return null;
-    if (counted === 'prompt') return end === 'complete' ? { family, request: body, answer: null } : null;
-    return reading.delivered === null ? null : { family, request: body, answer: reading.delivered };
+    const answer = counted === 'prompt' ? null : reading.delivered;
+    if (counted === 'prompt' ? end !== 'complete' : answer === null) return null;
+    return this.#x.live.house.estimator.estimate({ family, request: body, answer });
   }
 
   #own(identity: Identity): Identity {
@@ -215,7 +228,7 @@ export class Draft {
   }
 
   #overheadSince(upstreamMs: number): number {
-    const replacedMs = this.#sentAt - this.#firstSentAt; // attempts before, and the pauses between them
+    const replacedMs = (this.#mark?.sentAt ?? 0) - (this.#firstSentAt ?? 0); // attempts before, and the pauses between
     const notOurs = this.#waitedMs + replacedMs + upstreamMs;
     return Math.max(0, this.#x.live.house.clock.mono() - this.#x.startedAt - notOurs);
   }
@@ -225,17 +238,15 @@ export class Draft {
   }
 
   #withReplaced(last: SpendRecord, replaced: readonly Attempt[]): SpendRecord {
-    const picked = this.#found.picked as Picked;
-    return withReplaced({ ...last, ...placeOf(picked, this.identity) }, replaced, {
-      picked,
-      startMs: this.#sentMs,
-    });
+    const mark = this.#mark as Mark;
+    return withReplaced({ ...last, ...placeOf(mark.picked, this.identity) }, replaced, mark);
   }
 
   /** @returns the record as written: with all attempts */
   async #write(last: SpendRecord, fault: Fault | null): Promise<SpendRecord> {
     this.#settled = true;
-    const record = this.#replaced === null ? last : this.#withReplaced(last, this.#replaced);
+    const others = this.#replaced === null ? null : await Promise.all(this.#replaced);
+    const record = others === null ? last : this.#withReplaced(last, others);
     this.#record = record;
     const { house } = this.#x.live;
     await house.ledger.settle(record);

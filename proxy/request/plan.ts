@@ -6,7 +6,7 @@ import type { Live, Target } from '../live.ts';
 import { Itinerary, type FailureKind, type TravelRules } from '../routing/itinerary.ts';
 import { rank } from '../routing/rank.ts';
 import type { Ask } from './ask.ts';
-import { findGroup, groupOf, type Group } from './pick.ts';
+import { findGroup, groupOf, type Group, type Picked } from './pick.ts';
 
 export type Trip = Itinerary<Target, Group>;
 
@@ -19,6 +19,23 @@ export function plan(live: Live, ask: Pick<Ask, 'model' | 'identity'>): Trip {
   const session = sessionSource === 'generated' ? null : sessionId; // a fresh id binds a call to nothing
   const rules = new Rules(live, groupOf(live, ask.model), session);
   return new Itinerary(rules.first, rules, live.house.clock.mono());
+}
+
+/** A call that one entry alone can serve: it is asked once. */
+export function planFor(live: Live, picked: Picked): Trip {
+  const { target } = picked;
+  const { clock, random } = live.house;
+  const group: Group = { name: target.route.group, entries: [target], picked: () => picked };
+  const rules: TravelRules<Group> = {
+    retries: () => ({ count: 0, again: false }),
+    hasFallbacks: false,
+    fallbacks: () => [],
+    maxFallbacks: 0,
+    spend: () => false,
+    floorMs: 0,
+    random,
+  };
+  return new Itinerary(group, rules, clock.mono());
 }
 
 class Rules implements TravelRules<Group> {

@@ -7,7 +7,7 @@ import type { Attempt, EndReason, SpendBegin, SpendRecord } from '../record/reco
 import { FREE, priceOf, wholeCost } from '../record/reprice.ts';
 import type { Outcome, ReadOnEnd } from '../upstream/outcome.ts';
 import { cleanText } from '../wire/text.ts';
-import { NO_TOKENS } from '../wire/usage.ts';
+import { NO_TOKENS, sumOfTokens } from '../wire/usage.ts';
 import type { Caller } from './authenticate.ts';
 import { pricesFor, statedPico, usedBy, type Used } from './charge.ts';
 import type { Endpoint } from './endpoints.ts';
@@ -205,29 +205,81 @@ export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reache
   };
 }
 
-/** The record with the attempts that were replaced: what is known of their cost is part of what the request cost. */
-export function withReplaced(
-  record: SpendRecord,
-  replaced: readonly Attempt[],
-  last: { readonly picked: Picked; readonly startMs: number },
-): SpendRecord {
+/** When and where an attempt began. */
+export interface Mark {
+  readonly picked: Picked;
+  /** Monotonic and epoch ms. */
+  readonly sentAt: number;
+  readonly sentMs: number;
+}
+
+/** The columns of an attempt that its mark tells. */
+export function attemptAt(
+  { picked, sentMs }: Mark,
+  endMs: number,
+): Omit<Attempt, 'status' | 'error' | 'usage' | 'spendPico'> {
+  const { id, apiBase } = picked.target.route;
+  return { modelId: id, model: picked.upstreamModel, apiBase, startMs: sentMs, durationMs: endMs - sentMs };
+}
+
+/** An attempt that began an answer which the next one went on with. */
+export function partOf(x: Exchange, mark: Mark, answered: Answered): Attempt {
+  const { outcome } = answered;
+  const { used, cost } = chargeOf(x, answered);
+  const upstreamId = clip(outcome.reading.id);
+  return {
+    ...attemptAt(mark, x.live.house.clock.now()),
+    status: outcome.status,
+    error: outcome.fault?.code ?? outcome.end,
+    usage: used.usage,
+    spendPico: cost.spendPico,
+    continued: true,
+    ...(upstreamId === null ? {} : { upstreamId }),
+    tokens: used.tokens,
+    ...(used.estimatedBy === null ? {} : { estimatedBy: used.estimatedBy }),
+  };
+}
+
+/** The record with the attempts beside the last one: what is known of their cost is part of what the request cost. */
+export function withReplaced(record: SpendRecord, others: readonly Attempt[], last: Mark): SpendRecord {
+  const replaced = others.toSorted((a, b) => a.startMs - b.startMs);
   const failed = record.status === 'failure';
   const attempt: Attempt = {
-    modelId: last.picked.target.route.id,
-    model: last.picked.upstreamModel,
-    apiBase: last.picked.target.route.apiBase,
-    startMs: last.startMs,
-    durationMs: record.endMs - last.startMs,
+    ...attemptAt(last, record.endMs),
     status: record.errorCode === null ? record.httpStatus : null,
     error: failed ? (record.errorCode ?? record.endReason) : null,
     usage: record.usage,
     spendPico: record.spendPico,
   };
-  return {
+  const whole = {
     ...record,
     ...wholeCost(record, replaced),
     attempts: replaced.length + 1,
     attemptLog: [...replaced, attempt],
+  };
+  const parts = replaced.filter(({ continued }) => continued === true);
+  return parts.length === 0 ? whole : withParts(whole, parts, attempt);
+}
+
+/** The record of an answer that several attempts wrote: the tokens of all, and by whom each part was written. */
+function withParts(record: SpendRecord, parts: readonly Attempt[], last: Attempt): SpendRecord {
+  const estimatedBy =
+    record.estimatedBy ?? parts.find((part) => part.estimatedBy !== undefined)?.estimatedBy ?? null;
+  const ends = parts.map(
+    ({ modelId, error }, i) =>
+      `the stream of ${modelId} broke off (${error}); ${(parts[i + 1] ?? last).modelId} went on with it`,
+  );
+  const own = {
+    tokens: record.tokens,
+    ...(record.estimatedBy === null ? {} : { estimatedBy: record.estimatedBy }),
+  };
+  return {
+    ...record,
+    tokens: [...parts.map(({ tokens }) => tokens ?? NO_TOKENS), record.tokens].reduce(sumOfTokens),
+    usageSource: estimatedBy === null ? record.usageSource : 'estimate',
+    estimatedBy,
+    warnings: [...record.warnings, ...ends],
+    attemptLog: [...record.attemptLog.slice(0, -1), { ...last, ...own }],
   };
 }
 

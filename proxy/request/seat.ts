@@ -47,6 +47,15 @@ export class Seat {
     throw overloaded(this.#x, 'The model is busy, and so many calls wait for it already.');
   }
 
+  /** Takes a place at the first of `entries` that has room, or none: nobody waits. @returns the entry */
+  takeFree(name: string, entries: readonly Target[]): Target | null {
+    const { house, snapshot } = this.#x.live;
+    if (!snapshot.overload.isLimited) return entries[0] ?? null;
+    this.#held = house.admission.take(name, entries, snapshot.overload, this.#isCounted);
+    if (this.#held !== null) this.#isCounted = true;
+    return this.#held;
+  }
+
   /** How long the call has waited so far. */
   get waitedMs(): number {
     return this.#waitedMs;

@@ -36,6 +36,7 @@ export interface Shaped extends Call {
 /**
  * Shapes a call that names a model. The bytes of `ask` may be changed in place: `unshaped` gives them back.
  * @param replaceable another upstream may take over as long as nothing was sent to the client
+ * @param more further changes to the body
  */
 export function shape(
   x: Exchange,
@@ -43,6 +44,7 @@ export function shape(
   picked: Picked,
   replaceable = false,
   explainer?: Explainer,
+  more: readonly Cut[] = [],
 ): Shaped {
   const asksUsage = wantsUsageEvent(x, ask);
   const changes = bodyChanges(x, ask, picked, asksUsage);
@@ -53,12 +55,12 @@ export function shape(
     keepText: estimateMissingUsage && ask.endpoint.counted === 'prompt and answer',
     priceUsage: costInStreamingUsage && ask.stream ? usagePricer(x, picked, ask.measures) : null,
   };
-  const cuts = bodyCuts(ask, changes, picked);
+  const cuts = [...bodyCuts(ask, changes, picked), ...more];
   const mustUndo = replaceable && cuts.length > 0 && headroomOf(ask.body.bytes) > 0;
   const undo = mustUndo ? undoing(ask.body.bytes, cuts) : null;
   const body = cuts.length === 0 ? ask.body.bytes : applyCuts(ask.body.bytes, cuts);
-  const more = { body, undo, observation, stream: ask.stream, replaceable };
-  return callFor(x, ask.endpoint, picked, ask.endpoint.path, ask.identity, more, explainer);
+  const parts = { body, undo, observation, stream: ask.stream, replaceable };
+  return callFor(x, ask.endpoint, picked, ask.endpoint.path, ask.identity, parts, explainer);
 }
 
 /**

@@ -7,7 +7,9 @@ import { Draft } from '../request/draft.ts';
 import type { BY_ID } from '../request/endpoints.ts';
 import type { Exchange } from '../request/exchange.ts';
 import type { Picked } from '../request/pick.ts';
+import { planFor } from '../request/plan.ts';
 import { readBody } from '../request/read-body.ts';
+import { checkLag, Seat } from '../request/seat.ts';
 import { shapeById } from '../request/shape.ts';
 import { relay } from '../upstream/relay.ts';
 
@@ -20,17 +22,27 @@ export async function forwardById(
 ): Promise<void> {
   const { house } = x.live;
   const draft = new Draft(x, caller, row.endpoint);
+  const seat = new Seat(x);
   try {
+    checkLag(x);
     if (row.method === 'POST') draft.read(await readBody(x));
     const { picked, model } = await makerOf(x, id);
     draft.routed(picked, model);
+    await seat.take(planFor(x.live, picked)); // like a call that names the model of that response
+    draft.waited(seat.waitedMs);
     const path = `responses/${encodeURIComponent(id)}${row.suffix}`;
     const call = shapeById(x, row.endpoint, picked, row.method, path, draft.identity);
     await draft.admit();
-    const outcome = await relay(call, x.res, house, draft);
+    const visit = seat.visit(picked.target, house.clock.mono());
+    const outcome = await relay(call, x.res, house, draft).ended.finally(() => {
+      visit.abandoned(); // what it says of a response says little of how models are served
+      seat.left();
+    });
     outcome.finish(await draft.settle(outcome, call));
   } catch (thrown) {
     answerFault(x, await draft.fail(thrown), row.endpoint.family, draft.identityHeaders());
+  } finally {
+    seat.leave();
   }
 }
 

@@ -34,8 +34,8 @@ export async function forward(
     draft.waited(seat.waitedMs);
     const call = shape(x, ask, draft.routed(trip.leg.picked(trip.entry)), trip.hasMore);
     await draft.admit(); // the begin entry is in the operating system before the first byte goes upstream
-    const outcome = await attempts(x, ask, trip, call, draft, seat);
-    outcome.finish(await draft.settle(outcome, call)); // the record is written before the last byte goes to the client
+    const { outcome, call: last } = await attempts(x, ask, trip, call, draft, seat);
+    outcome.finish(await draft.settle(outcome, last)); // the record is written before the last byte goes to the client
     if (outcome.written) x.req.release();
   } catch (thrown) {
     answerFault(x, await draft.fail(thrown), endpoint.family, draft.identityHeaders());

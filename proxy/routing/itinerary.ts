@@ -105,9 +105,9 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
     });
   }
 
-  /** Whether somebody else could have had this call: only then may the entry rest. */
-  othersServe(nowMs: number): boolean {
-    const other = (entry: T): boolean => entry !== this.entry && entry.state.serves(nowMs);
+  /** Whether somebody else could have had the call of an entry: only then may it rest. */
+  othersServe(nowMs: number, than: T = this.entry): boolean {
+    const other = (entry: T): boolean => entry !== than && entry.state.serves(nowMs);
     return (
       this.#leg.entries.some(other) ||
       this.#rules.fallbacks('server').some(({ entries }) => entries.some(other))
@@ -126,6 +126,29 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
     if (entry === this.entry) return;
     const others = this.#leg.entries.filter((one) => one !== entry);
     this.#leg = { ...this.#leg, entries: others.toSpliced(this.#at, 0, entry) };
+  }
+
+  /** Entries of this leg that were not asked yet and can take a call at once, best first, for an attempt beside the plan. */
+  beside(kind: FailureKind, nowMs: number): readonly T[] {
+    if (this.#retries >= this.#rules.retries(kind).count) return [];
+    return this.#leg.entries.slice(this.#at + 1).filter((entry) => isOpen(entry, nowMs));
+  }
+
+  /** One of `beside` gets a further attempt and is the present entry. @returns false when the budget refuses */
+  branch(entry: T): boolean {
+    if (!this.#rules.spend()) return false;
+    this.#retries += 1;
+    this.#at += 1;
+    this.moveTo(entry);
+    return true;
+  }
+
+  /** Of the last two entries `entry` is the present one after all; the other may be asked again unless it failed. */
+  keepTo(entry: T, otherFailed: boolean): void {
+    this.moveTo(entry);
+    if (otherFailed) return;
+    this.#at -= 1;
+    this.moveTo(entry);
   }
 
   /** All of this leg is full: goes on to the first fallback that has room. @returns false when there is none */

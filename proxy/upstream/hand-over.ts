@@ -1,14 +1,14 @@
 // How an answer is ended towards the client: in one piece when it was gathered, with last words when it broke. Decides
 // nothing; relay.ts does.
 import { Buffer } from 'node:buffer';
-import type { Reply } from '../http/reply.ts';
+import type { Outlet } from './outlet.ts';
 
 /** A client that does not read its error event is cut all the same. */
 const LAST_WORDS_MS = 5_000;
 
 /** Sends an answer of which nothing has been sent. @param writeHead makes its head, with these headers more (flat) */
 export function handOver(
-  reply: Reply,
+  reply: Outlet,
   status: number,
   streams: boolean,
   pieces: readonly Buffer[],
@@ -27,7 +27,7 @@ export function handOver(
 }
 
 /** Sends what is left to say of a broken stream, then breaks the connection: a broken answer has no clean end. */
-export function lastWords(reply: Reply, event: Buffer): void {
+export function lastWords(reply: Outlet, event: Buffer): void {
   const cut = setTimeout(() => reply.destroy(), LAST_WORDS_MS).unref();
   reply.write(event, () => {
     clearTimeout(cut);

@@ -12,7 +12,7 @@ import type { ReadOn } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
 import { errorEvent } from '../errors/body.ts';
 import { Fault } from '../errors/fault.ts';
-import type { Reply, ReplyWatcher } from '../http/reply.ts';
+import type { ReplyWatcher } from '../http/reply.ts';
 import type { AnswerHead } from '../wire/head.ts';
 import { holdsToken } from '../wire/first-token.ts';
 import { readResponseHead, setHeader, type ResponseHead } from '../wire/response-headers.ts';
@@ -24,6 +24,7 @@ import { failureOf } from './failures.ts';
 import type { AnswerReader } from './connection.ts';
 import { handOver, lastWords } from './hand-over.ts';
 import type { Outcome, ReadOnEnd, RelayEnd } from './outcome.ts';
+import type { Outlet } from './outlet.ts';
 import type { Sending } from './pool.ts';
 import { NOTHING_READ, tapFor, type Reading, type Tap } from './tap.ts';
 
@@ -37,25 +38,40 @@ export interface Surroundings {
 /** Makes the proxy's own response headers, flat; asked once, when the head is written. */
 export interface HeadWriter {
   ownHeaders(upstreamStatus: number, upstreamMs: number): string[];
+  /** Told before anything is sent: the first token of a stream is there, or the head of another answer below 400. */
+  readonly begins?: () => void;
+}
+
+/** An exchange under way. */
+export interface Running {
+  /** @throws Fault while nothing has been sent to the client. */
+  readonly ended: Promise<Outcome>;
+  /** Nobody wants the answer any more: ends at once, also an answer that was to be read on. */
+  cancel(): void;
+  /** What came is no answer, whatever its framing says. */
+  breakOff(fault: Fault): void;
 }
 
 /** Answers up to this size are gathered: head and body leave in one write, and the cost header can be exact. */
 const GATHER_BYTES = 262_144;
 
-/** Sends `call` and relays the answer to `res`. @throws Fault while nothing has been sent to the client. */
-export function relay(call: Call, reply: Reply, around: Surroundings, own: HeadWriter): Promise<Outcome> {
-  return new Promise((resolve, reject) => new Relay(call, reply, around, own, resolve, reject).start());
+/** Sends `call` and relays the answer to `reply`. */
+export function relay(call: Call, reply: Outlet, around: Surroundings, own: HeadWriter): Running {
+  const running = new Relay(call, reply, around, own);
+  running.start();
+  return running;
 }
 
-class Relay implements AnswerReader, ReplyWatcher, Watched, Departed {
+class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
+  readonly ended: Promise<Outcome>;
   readonly #call: Call;
-  readonly #reply: Reply;
+  readonly #reply: Outlet;
   readonly #deadlines: Deadlines;
   readonly #departures: Departures;
   readonly #mono: () => number;
   readonly #own: HeadWriter;
   readonly #resolve: (outcome: Outcome) => void;
-  readonly #reject: (fault: Fault) => void;
+  readonly #reject: (reason: unknown) => void;
   readonly #startedAt: number;
 
   seat = -1; // on the roster of deadlines
@@ -79,14 +95,9 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed {
   #leftAt: number | null = null;
   #readOn: ReadOnEnd | null = null;
 
-  constructor(
-    call: Call,
-    reply: Reply,
-    around: Surroundings,
-    own: HeadWriter,
-    resolve: (outcome: Outcome) => void,
-    reject: (fault: Fault) => void,
-  ) {
+  constructor(call: Call, reply: Outlet, around: Surroundings, own: HeadWriter) {
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+    this.ended = promise;
     this.#call = call;
     this.#reply = reply;
     this.#deadlines = around.deadlines;
@@ -115,7 +126,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed {
       if (this.#phase !== 'ended') this.#sending = sending;
     } catch (error) {
       this.#leave();
-      throw error; // a header that cannot be sent: a bug, since all of them were checked where they came in
+      this.#reject(error); // a header that cannot be sent: a bug, since all of them were checked where they came in
     }
   }
 
@@ -140,7 +151,10 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed {
       setImmediate(() => {
         if (this.#firstByteAt === null && this.#phase === 'flowing') this.#reply.flushHeaders();
       });
-    } else this.#phase = 'gathering';
+    } else {
+      this.#phase = 'gathering';
+      if (status < 400) this.#own.begins?.();
+    }
   }
 
   onData(bytes: Buffer): void {
@@ -228,6 +242,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed {
 
   #flow(): void {
     this.#phase = 'flowing';
+    this.#own.begins?.();
     if (this.#leftAt === null) this.#writeHead([]);
   }
 
@@ -286,6 +301,14 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed {
   giveUp(): void {
     this.#readOn = 'given_up';
     this.#break('client_gone', null);
+  }
+
+  cancel(): void {
+    if (this.#phase !== 'ended') this.#break('client_gone', null);
+  }
+
+  breakOff(fault: Fault): void {
+    if (this.#phase !== 'ended') this.#fail(fault, 'truncated');
   }
 
   onInterrupt(fault: Fault): void {

@@ -36,6 +36,25 @@ export const NO_TOKENS: Tokens = Object.freeze({
   outputImage: null,
 });
 
+/** The counts of two parts of one answer; what only one of them states is known of that one alone. */
+export function sumOfTokens(a: Tokens, b: Tokens): Tokens {
+  const sum = (one: number | null, other: number | null): number | null =>
+    one === null ? other : one + (other ?? 0);
+  return {
+    prompt: sum(a.prompt, b.prompt),
+    completion: sum(a.completion, b.completion),
+    total: sum(a.total, b.total),
+    cacheRead: sum(a.cacheRead, b.cacheRead),
+    cacheWrite: sum(a.cacheWrite, b.cacheWrite),
+    cacheWrite1h: sum(a.cacheWrite1h, b.cacheWrite1h),
+    reasoning: sum(a.reasoning, b.reasoning),
+    inputAudio: sum(a.inputAudio, b.inputAudio),
+    outputAudio: sum(a.outputAudio, b.outputAudio),
+    inputImage: sum(a.inputImage, b.inputImage),
+    outputImage: sum(a.outputImage, b.outputImage),
+  };
+}
+
 /** Every token of a request in exactly one place: the sum is `Tokens.total`. */
 export interface Buckets {
   readonly input: number;

@@ -167,6 +167,7 @@ t.test('each clock is the entry’s, else the default of all entries', async (t)
     streamFirstByteMs: 600_000,
     idleMs: 600_000,
     firstTokenMs: 0,
+    hedgeAfterMs: 0,
     totalMs: 3_600_000,
   };
   t.strictSame(only(load(t, entry())).clocks, dflt);
@@ -186,6 +187,7 @@ t.test('each clock is the entry’s, else the default of all entries', async (t)
     '  timeout: 40',
     '  stream_timeout: 50',
     '  ttft_timeout: 30',
+    '  hedge_after: 2.5',
     '  default_litellm_params: {idle_timeout: 60, total_timeout: 70}',
   ];
   t.strictSame(only(load(t, entry([], router))).clocks, {
@@ -194,8 +196,11 @@ t.test('each clock is the entry’s, else the default of all entries', async (t)
     streamFirstByteMs: 50_000,
     idleMs: 60_000,
     firstTokenMs: 30_000,
+    hedgeAfterMs: 2_500,
     totalMs: 70_000,
   });
+  const own = only(load(t, entry(['hedge_after: 0', 'assistant_prefill: true'], router)));
+  t.match(own, { clocks: { hedgeAfterMs: 0 }, assistantPrefill: true });
   t.match(only(load(t, entry(['stream_timeout: 5'], router))).clocks, {
     firstByteMs: 40_000,
     streamFirstByteMs: 5000,

@@ -185,6 +185,29 @@ t.test('a client that leaves its place in the queue is gone, and a stop tells th
   for (const answer of [await first, await waits]) t.match(answer.text, /"code":"shutting_down"/);
 });
 
+t.test(
+  'a call on a response that exists takes a place at its entry too, waits, and gives it back',
+  async (t) => {
+    const rig = await start(t, {
+      general: ', max_queue_seconds: 0.2',
+      models: [['"demo-*"', 'demo-*', ', max_parallel_requests: 1']],
+    });
+    const made = await send(rig.url, 'POST', '/v1/responses', { model: 'demo-x', input: 'one two' });
+    const path = `/v1/responses/${(JSON.parse(made.text) as { id: string }).id}`;
+    const holds = chat(rig, 'demo-hold');
+    await rig.demo.waitFor(2);
+    const beyond = await send(rig.url, 'GET', path);
+    refusal(t, beyond);
+    t.match(await rowOf(rig, beyond), { end_reason: 'refused', call_type: 'aget_responses', attempts: 0 });
+    const waits = send(rig.url, 'GET', path);
+    await queued(rig, 1);
+    t.equal(rig.demo.seen.length, 2, 'nothing went upstream');
+    rig.demo.release();
+    t.same([(await holds).status, (await waits).status], [200, 200]);
+    t.equal((await send(rig.url, 'GET', path)).status, 200, 'its place was given back');
+  },
+);
+
 t.test('the SDK sends a call that was turned away again by itself', async (t) => {
   const general = ', max_queued_requests: 0';
   const rig = await start(t, { general, models: [['m', 'demo-hold', ', max_parallel_requests: 1']] });

@@ -116,3 +116,33 @@ function pickCost({
 }: ReturnType<typeof settleOf>): object {
   return { spendPico, costSource, costReason, costs, priceVersion };
 }
+
+t.test(
+  'a row of several attempts that wrote one answer is priced by the last one’s own tokens',
+  async (t) => {
+    const own = { ...NO_TOKENS, prompt: 5, completion: 1, total: 6 };
+    const attempt = {
+      modelId: 'a',
+      model: 'm',
+      apiBase: 'http://a',
+      startMs: 1,
+      durationMs: 1,
+      status: 200,
+      error: null,
+      usage: null,
+    };
+    const record = settleOf(beginOf('id'), {
+      tokens: { ...NO_TOKENS, prompt: 100, completion: 11, total: 111 },
+      units: null,
+      serviceTier: null,
+      spendPico: 1,
+      attemptLog: [
+        { ...attempt, error: 'stream_broken', spendPico: 1_000, continued: true, tokens: own },
+        { ...attempt, spendPico: 1, tokens: own },
+      ],
+    });
+    const again = reprice(record, DEARER);
+    t.equal(again.spendPico, 1_000 + 5 * 1e6 + 1e7);
+    t.match(again, { tokens: record.tokens, attemptLog: [{ spendPico: 1_000 }, { spendPico: 15_000_000 }] });
+  },
+);

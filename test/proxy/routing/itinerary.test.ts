@@ -166,3 +166,43 @@ t.test('whether there is more is known before anything fails', async (t) => {
   trip.next(failure(), 0);
   t.notOk(trip.hasMore);
 });
+
+t.test(
+  'beside the present entry: those not asked yet that can take a call, within retries and budget',
+  async (t) => {
+    const group = leg('g', 'a', 'b', 'c', 'd');
+    const ids = (trip: Itinerary<Named>): string[] => trip.beside('timeout', 1).map(({ id }) => id);
+    const trip = new Itinerary<Named>(group, rules(), 0);
+    rest(group, 1);
+    t.same(ids(trip), ['c', 'd']);
+    t.ok(trip.branch(trip.beside('timeout', 1)[0] as Named));
+    t.same([trip.entry.id, trip.retries, ids(trip)], ['c', 1, ['d']]);
+    trip.next(failure(), 1);
+    t.same([trip.retries, ids(trip)], [2, []], 'no retry is left');
+    t.same(ids(new Itinerary<Named>(group, rules({ retries: () => ({ count: 0, again: false }) }), 0)), []);
+    const poor = new Itinerary<Named>(group, rules({ spend: () => false }), 0);
+    t.notOk(poor.branch(poor.beside('timeout', 1)[0] as Named));
+    t.same([poor.entry.id, poor.retries, poor.denied], ['a', 0, false], 'nothing has changed');
+  },
+);
+
+t.test(
+  'of two that ran side by side the one that failed is behind, the one that was outrun is next',
+  async (t) => {
+    const after = (winner: 0 | 1, otherFailed: boolean): string[] => {
+      const trip = new Itinerary<Named>(
+        leg('g', 'a', 'b', 'c'),
+        rules({ retries: () => ({ count: 9, again: false }) }),
+        0,
+      );
+      const both = [trip.entry, trip.beside('timeout', 1)[0] as Named] as const;
+      trip.branch(both[1]);
+      trip.keepTo(both[winner], otherFailed);
+      return [trip.entry.id, ...trip.beside('timeout', 1).map(({ id }) => id)];
+    };
+    t.same(after(0, true), ['a', 'c']);
+    t.same(after(0, false), ['a', 'b', 'c']);
+    t.same(after(1, true), ['b', 'c']);
+    t.same(after(1, false), ['b', 'a', 'c']);
+  },
+);
