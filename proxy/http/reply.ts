@@ -163,7 +163,7 @@ export class Reply {
   /** Ends the answer properly, with a last piece if there is one; one that is shorter than announced is broken off. */
   end(piece: Buffer | null = null): void {
     if (this.#ended) return;
-    if (this.#whole !== null && !this.#begun)
+    if (this.#whole !== null && this.#head !== '')
       this.#kept = wholeAnswer(this.#whole.status, this.#whole.headers, piece);
     const chunked = this.#framing === 'chunked';
     if (chunked && piece !== null && piece.length > 0 && piece.length <= STRING_BYTES) {
