@@ -984,6 +984,14 @@ export interface PlatformSection {
    * Where runtimes reach this proxy: what conversations are told. Left out: the address that is listened on.
    */
   public_base_url?: string;
+  /**
+   * Serves `/api` on this port alone, and nothing else there: callers of the platform interface and of the models can be kept apart. Left out: on the port of the proxy. A change needs a restart.
+   */
+  port?: number;
+  /**
+   * Address that `port` is bound on. Left out: the one of the proxy (`--host`). A change needs a restart.
+   */
+  host?: string;
   sandbox: SandboxSection;
   /**
    * What sandboxes may run. A request chooses one by its id and can state no command of its own. The first is the default; none: no sandboxes.

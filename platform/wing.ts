@@ -92,12 +92,14 @@ export class Platform implements Wing {
     }
     const fixed =
       next.secretKey.sha256() !== settings.secretKey.sha256() ||
+      next.port !== settings.port ||
+      next.host !== settings.host ||
       next.sandbox.driver !== settings.sandbox.driver ||
       next.sandbox.isolation !== settings.sandbox.isolation ||
       next.sandbox.dockerSocket !== settings.sandbox.dockerSocket;
     if (fixed)
       log.warn(
-        'platform.secret_key, sandbox.driver, isolation and docker_socket take effect after a restart',
+        'platform.secret_key, port, host, sandbox.driver, isolation and docker_socket take effect after a restart',
       );
     router.admit(next.users);
     sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
