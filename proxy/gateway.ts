@@ -3,7 +3,7 @@ import { Catalogue } from '../config/catalogue.ts';
 import { loadConfig, overlay, type Environment, type Loaded, type RuntimeModel } from '../config/load.ts';
 import { Secret } from '../config/secret.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { Platform } from '../platform/wing.ts';
+import type { Platform, PlatformOptions } from '../platform/wing.ts';
 import { systemClock } from './base/clock.ts';
 import { CallIds } from './base/ids.ts';
 import { Changes } from './changes.ts';
@@ -299,6 +299,7 @@ async function openWing(
       dataDir: options.dataDir,
       path: options.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
       spend: ledger.reader,
+      shared: sharedTables(snapshot, ledger),
       clock: systemClock,
       log: options.log,
     });
@@ -306,6 +307,10 @@ async function openWing(
     await ledger.close(0);
     throw new CannotStart(`the platform interface cannot start: ${(error as Error).message}`);
   }
+}
+
+function sharedTables({ database }: Snapshot, { guests }: Ledger): PlatformOptions['shared'] {
+  return guests === null || database === null ? null : { guests, schema: database.schema };
 }
 
 async function withStoredModels(

@@ -175,7 +175,8 @@ export class ProxyServer {
       checkFraming(x);
       if (x.req.method === 'OPTIONS' && preflight(x)) return;
       const { entry, param }: FoundRoute = routes.find(x.req.method, x.path);
-      await entry.handle(x, entry.open ? NOBODY : authenticate(x), param);
+      const caller = entry.open ? NOBODY : authenticate(x);
+      await entry.handle(x, caller instanceof Promise ? await caller : caller, param);
     } catch (thrown) {
       const fault = toFault(thrown);
       const { log, metrics } = x.live.house;
