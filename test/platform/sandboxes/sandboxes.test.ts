@@ -10,6 +10,7 @@ import { Sandboxes } from '../../../platform/sandboxes/sandboxes.ts';
 import { SqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
 import { Vault } from '../../../platform/store/vault.ts';
 import { openLog } from '../../../proxy/observe/logger.ts';
+import { RUN, RUN_MARK } from '../fixture/reaper.ts';
 import { RUNTIME, SECRET_KEY } from '../fixture/rig.ts';
 
 const IDLE_MS = 60_000;
@@ -20,7 +21,7 @@ const SPEC: SandboxSpec = {
   image: null,
   port: 8000,
   workingDir: '{sandbox_dir}',
-  initialEnv: [],
+  initialEnv: [[RUN_MARK, new Secret(RUN)]],
   healthPath: '/alive',
   conversationsPath: null,
   limits: { memoryMb: null, cpuSeconds: null, cpus: null, openFiles: null, processes: null },
