@@ -8,7 +8,7 @@ export interface GuestStatement {
   /** With `$1`, `$2`, ... for the values; names of tables with their schema. */
   readonly text: string;
   readonly values: readonly GuestValue[];
-  /** It must change exactly one row, else nothing of its transaction is changed. */
+  /** It names one row by its key, and must change it: else nothing of its transaction is changed. */
   readonly changesOne?: boolean;
 }
 
