@@ -546,7 +546,7 @@ export interface GeneralSettings {
    */
   health_check_interval: number | string;
   /**
-   * PostgreSQL database for spend records and stored models, shared by all replicas; tables go into a schema of their own, `throughline`, unless `schema=` names another. Honoured are `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `schema`, `host`, `connect_timeout` (seconds) and `options`. Else the environment variable DATABASE_URL; neither: an SQLite file in the data directory. A change needs a restart.
+   * PostgreSQL database for spend records, stored models and the data of `platform:`, shared by all replicas; tables go into a schema of their own, `throughline`, unless `schema=` names another. Honoured are `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `schema`, `host`, `connect_timeout` (seconds) and `options`. Else the environment variable DATABASE_URL; neither: an SQLite file in the data directory. A change needs a restart.
    */
   database_url?: string;
   /**

@@ -36,6 +36,8 @@ const BEAT_MS = 10_000;
 const SILENT_MS = 30_000;
 /** An LLM call with an unknown key waits no longer for the store. */
 const PATIENCE_MS = 5_000;
+/** A server that ends does not wait longer for a database that is away; the others notice its silence. */
+const LAST_WORD_MS = 2_000;
 /** Clocks of two machines may differ by seconds. */
 const FRESH_MS = 60_000;
 const FILE = 'replica-id';
@@ -137,9 +139,10 @@ export class Replicas {
     for (const timer of this.#timers) clearInterval(timer);
     if (this.alone) return;
     await this.#looking?.catch(() => undefined);
-    await this.#options.store
+    const said = this.#options.store
       .apply([{ remove: { kind: 'replica', id: this.own } }])
       .catch((err: unknown) => this.#complain(err));
+    await Promise.race([said, wait(LAST_WORD_MS, undefined, { ref: false })]);
   }
 
   #again(): Promise<void> {

@@ -67,8 +67,8 @@ const ORDERS: Readonly<Record<Order, string>> = {
   updated_desc: 'updated_ms DESC, id DESC',
 };
 
-/** Shorter parts of a title have no trigram. */
-const GRAM = 3;
+/** Parts of less than three signs have no trigram. */
+const SHORT = /^.{0,2}$/su;
 
 /** What servers remember, and so must hear of. */
 const SHARED: readonly Kind[] = ['conversation', 'sandbox', 'replica'];
@@ -224,7 +224,7 @@ export class PostgresPlatform implements PlatformStore {
 function conditions(filter: Filter): { readonly where: string; readonly values: readonly GuestValue[] } {
   const like = filter.titleContains?.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`);
   // Without a trigram the index would be read whole, and every title after it; in order, the first page is found soon.
-  const title = [...(filter.titleContains ?? '')].length < GRAM ? "(title || '') ILIKE" : 'title ILIKE';
+  const title = SHORT.test(filter.titleContains ?? '') ? "(title || '') ILIKE" : 'title ILIKE';
   const all: readonly (readonly [left: string, value: GuestValue | undefined])[] = [
     ['kind =', filter.kind], // $1, see `search`
     ['user_id =', filter.userId],

@@ -45,8 +45,8 @@ const STEPS: readonly string[] = [
    END;`,
 ];
 
-/** Shorter parts have no trigram. */
-const GRAM = 3;
+/** Parts of less than three signs have no trigram. */
+const SHORT = /^.{0,2}$/su;
 /** What more titles hold is found soon by walking through all of them in order; the look-up would cost more. */
 const FEW = 2_000;
 
@@ -138,7 +138,7 @@ export class SqliteItems {
 
   /** Numbers of the items whose title may hold the part, when they are few; null = look at all titles. */
   #titled({ titleContains: part = '' }: Filter): readonly number[] | null {
-    if ([...part].length < GRAM) return null;
+    if (SHORT.test(part)) return null;
     const rows = this.#db
       .prepare(`SELECT rowid AS number FROM titles WHERE titles MATCH ? LIMIT ${FEW}`)
       .all(`"${part.replaceAll('"', '""')}"`);

@@ -13,7 +13,7 @@ import type { SpendBegin, SpendRecord } from '../record/record.ts';
 import { DirectoryLocked, lockDirectory } from '../store/lock.ts';
 import type { DirectoryLock } from '../store/lock.ts';
 import type { GuestTables } from '../store/guests.ts';
-import type { ModelStore, SpendReader, Store } from '../store/store.ts';
+import type { ModelStore, SpendReader } from '../store/store.ts';
 import { WorkerStore } from '../store/worker-store.ts';
 import { journalDirectory, leftJournals, type WorkerSeat } from './journal-directories.ts';
 import { Journal } from './journal.ts';
