@@ -116,10 +116,11 @@ export class Replicas {
 
   /** `sync` for those who do not wait long. @throws PlatformStoreUnavailable */
   hear(): Promise<void> {
-    const late = wait(PATIENCE_MS, undefined, { ref: false }).then(() => {
+    const over = new AbortController();
+    const late = wait(PATIENCE_MS, undefined, { ref: false, signal: over.signal }).then(() => {
       throw new PlatformStoreUnavailable(`the store did not answer within ${PATIENCE_MS} ms`);
     });
-    return Promise.race([this.sync(), late]);
+    return Promise.race([this.sync().finally(() => over.abort()), late]);
   }
 
   /** Whether the server that this belongs to has been heard of lately. */
@@ -127,6 +128,11 @@ export class Replicas {
     if (owner === this.own) return true;
     const seenMs = this.#others.get(owner)?.seenMs ?? -Infinity;
     return this.#options.clock.mono() - seenMs < SILENT_MS;
+  }
+
+  /** Servers that are there, this one included. */
+  get count(): number {
+    return 1 + [...this.#others.keys()].filter((id) => this.isThere(id)).length;
   }
 
   /** Its host's name, for people. */

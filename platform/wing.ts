@@ -81,8 +81,13 @@ export class Platform implements Wing {
 
   /** For metrics. */
   get figures(): PlatformFigures {
-    const { router, sandboxes, callers } = this.#parts;
-    return { answers: router.answers, sandboxes: sandboxes.roster.counts, keys: callers.size };
+    const { router, sandboxes, callers, replicas } = this.#parts;
+    return {
+      answers: router.answers,
+      sandboxes: sandboxes.roster.counts,
+      keys: callers.size,
+      servers: replicas.count,
+    };
   }
 
   answer(request: WingRequest): Promise<WingAnswer> {

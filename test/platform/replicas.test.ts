@@ -75,6 +75,8 @@ t.test('a user may be answered by any of the servers', async (t) => {
   t.equal((await call(two, key)).status, 401);
   t.equal((await call(one, 'sk-conv-unknown')).status, 401);
 
+  t.match((await send(one.url, 'GET', '/metrics')).text, /^throughline_platform_servers 2$/m);
+
   const settings = settingsOf(env.DATABASE_URL);
   const guests = openGuests(settings);
   t.teardown(() => guests.close());
