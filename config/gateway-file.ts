@@ -554,7 +554,7 @@ export interface GeneralSettings {
    */
   health_check_interval: number | string;
   /**
-   * PostgreSQL database for spend records and stored models, shared by all replicas; tables go into a schema of their own, `throughline`, unless `schema=` names another. Honoured are `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `schema`, `host`, `connect_timeout` (seconds) and `options`. Else the environment variable DATABASE_URL; neither: an SQLite file in the data directory. A change needs a restart.
+   * PostgreSQL database for spend records, stored models and the data of `platform:`, shared by all replicas; tables go into a schema of their own, `throughline`, unless `schema=` names another. Honoured are `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `schema`, `host`, `connect_timeout` (seconds) and `options`. Else the environment variable DATABASE_URL; neither: an SQLite file in the data directory. A change needs a restart.
    */
   database_url?: string;
   /**
@@ -1000,6 +1000,14 @@ export interface PlatformSection {
    * Where runtimes reach this proxy: what conversations are told. Left out: the address that is listened on.
    */
   public_base_url?: string;
+  /**
+   * Serves `/api` on this port alone, and nothing else there: callers of the platform interface and of the models can be kept apart. Left out: on the port of the proxy. A change needs a restart.
+   */
+  port?: number;
+  /**
+   * Address that `port` is bound on. Left out: the one of the proxy (`--host`). A change needs a restart.
+   */
+  host?: string;
   sandbox: SandboxSection;
   /**
    * What sandboxes may run. A request chooses one by its id and can state no command of its own. The first is the default; none: no sandboxes.

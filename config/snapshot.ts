@@ -300,6 +300,10 @@ export interface PlatformSettings {
   readonly secretKey: Secret;
   /** Without a trailing slash; null = the address that is listened on. */
   readonly publicBaseUrl: string | null;
+  /** Of its own listener, 0 = any free port; null = the proxy's. */
+  readonly port: number | null;
+  /** null = the proxy's. */
+  readonly host: string | null;
   readonly sandbox: SandboxSettings;
   /** The first is the default. */
   readonly sandboxSpecs: readonly SandboxSpec[];

@@ -1,27 +1,71 @@
 // Exchanging the key under which the wing's data is sealed: the whole of `throughline rotate-platform-key` but its
-// command line. Works on the database of a server that is stopped.
+// command line. Works on the data of servers that are stopped, and refuses while one of them is not.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Secret } from '../config/secret.ts';
+import type { DatabaseSettings } from '../config/snapshot.ts';
 import { lockDirectory } from '../proxy/store/lock.ts';
+import { openGuests } from '../proxy/store/postgres-guests.ts';
+import { runningOn } from './replicas.ts';
+import { PostgresPlatform } from './store/postgres-platform.ts';
 import { SqlitePlatform } from './store/sqlite-platform.ts';
+import { PlatformStoreUnavailable, type PlatformStore } from './store/store.ts';
 import { rotate, Vault } from './store/vault.ts';
 import { PLATFORM_DB } from './wing.ts';
 
+/** Where the data is. */
+export interface PlatformPlace {
+  readonly dataDir: string;
+  /** null = in a file in the data directory. */
+  readonly database: DatabaseSettings | null;
+}
+
 /**
  * Seals everything anew, all or nothing.
- * @returns how many items; null when there is no platform data in the directory
- * @throws DirectoryLocked while a server runs on the directory, WrongSecretKey, PlatformStoreUnavailable
+ * @returns how many items; null when there is no platform data
+ * @throws DirectoryLocked or PlatformStoreUnavailable while a server runs on it, WrongSecretKey
  */
-export async function rotateKey(dataDir: string, from: Secret, to: Secret): Promise<number | null> {
+export function rotateKey(
+  { dataDir, database }: PlatformPlace,
+  from: Secret,
+  to: Secret,
+): Promise<number | null> {
+  const act = (store: PlatformStore): Promise<number> =>
+    rotate(store, new Vault(from), new Vault(to), Date.now());
+  return database === null ? inFile(dataDir, act) : inDatabase(database, act);
+}
+
+async function inFile(
+  dataDir: string,
+  act: (store: PlatformStore) => Promise<number>,
+): Promise<number | null> {
   const file = join(dataDir, PLATFORM_DB);
   if (!existsSync(file)) return null;
   const lock = lockDirectory(dataDir);
   const store = new SqlitePlatform(file);
   try {
-    return await rotate(store, new Vault(from), new Vault(to), Date.now());
+    return await act(store);
   } finally {
     await store.close();
     lock.release();
+  }
+}
+
+async function inDatabase(
+  database: DatabaseSettings,
+  act: (store: PlatformStore) => Promise<number>,
+): Promise<number | null> {
+  const guests = openGuests(database);
+  const store = new PostgresPlatform(guests, database.schema);
+  try {
+    if ((await store.count({ kind: 'meta' })) === 0) return null;
+    const names = await runningOn(store, Date.now());
+    if (names.length > 0)
+      throw new PlatformStoreUnavailable(
+        `servers run on this database (on ${names.join(', ')}) - stop them; one that was killed counts for a minute`,
+      );
+    return await act(store);
+  } finally {
+    await guests.close();
   }
 }

@@ -7,16 +7,20 @@ import type { Clock } from '../proxy/base/clock.ts';
 import { CallerDirectory } from '../proxy/callers.ts';
 import type { Log } from '../proxy/observe/logger.ts';
 import type { PlatformFigures } from '../proxy/observe/platform-metrics.ts';
+import type { GuestTables } from '../proxy/store/guests.ts';
 import type { SpendReader } from '../proxy/store/store.ts';
 import type { Wing, WingAnswer, WingRequest } from '../proxy/wing.ts';
 import { description, type Description, type Schema } from './api/description.ts';
 import { Router } from './api/router.ts';
 import { Validation } from './api/validation.ts';
+import { KEY_PREFIX } from './conversations/conversation.ts';
 import { conversationApi } from './conversations/conversation-api.ts';
 import { Conversations } from './conversations/conversations.ts';
 import { LlmChoices } from './conversations/llm-choice.ts';
 import { Registry } from './conversations/registry.ts';
+import { dashed } from './ids.ts';
 import { Starter } from './conversations/start.ts';
+import { Replicas } from './replicas.ts';
 import { DockerDriver } from './sandboxes/docker-driver.ts';
 import { SandboxTrouble, type SandboxDriver } from './sandboxes/driver.ts';
 import { usesBubblewrap } from './sandboxes/isolation.ts';
@@ -28,6 +32,7 @@ import { settingsV0, type SettingsV0 } from './settings/v0.ts';
 import { settingsV1 } from './settings/v1.ts';
 import type { SettingsV1 } from './settings/v1-document.ts';
 import { Documents } from './store/documents.ts';
+import { PostgresPlatform } from './store/postgres-platform.ts';
 import { SqlitePlatform } from './store/sqlite-platform.ts';
 import type { PlatformStore } from './store/store.ts';
 import { Vault } from './store/vault.ts';
@@ -39,6 +44,8 @@ export interface PlatformOptions {
   /** PATH for the commands of sandboxes. */
   readonly path: string;
   readonly spend: SpendReader;
+  /** Where its tables are, when the spend records are in PostgreSQL; null = in a file of their own. */
+  readonly shared: { readonly guests: GuestTables; readonly schema: string } | null;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -47,12 +54,16 @@ interface Parts {
   readonly callers: CallerDirectory;
   readonly router: Router;
   readonly store: PlatformStore;
+  readonly replicas: Replicas;
   readonly sandboxes: Sandboxes;
   readonly starter: Starter;
   readonly address: { base: string };
   readonly settings: PlatformSettings;
   readonly log: Log;
 }
+
+/** Of one sandbox; more are not looked at before it is called idle. */
+const CONVERSATIONS = 100;
 
 /** File name of the wing's database in the data directory. */
 export const PLATFORM_DB = 'platform.db';
@@ -70,8 +81,13 @@ export class Platform implements Wing {
 
   /** For metrics. */
   get figures(): PlatformFigures {
-    const { router, sandboxes, callers } = this.#parts;
-    return { answers: router.answers, sandboxes: sandboxes.counts, keys: callers.size };
+    const { router, sandboxes, callers, replicas } = this.#parts;
+    return {
+      answers: router.answers,
+      sandboxes: sandboxes.roster.counts,
+      keys: callers.size,
+      servers: replicas.count,
+    };
   }
 
   answer(request: WingRequest): Promise<WingAnswer> {
@@ -92,12 +108,14 @@ export class Platform implements Wing {
     }
     const fixed =
       next.secretKey.sha256() !== settings.secretKey.sha256() ||
+      next.port !== settings.port ||
+      next.host !== settings.host ||
       next.sandbox.driver !== settings.sandbox.driver ||
       next.sandbox.isolation !== settings.sandbox.isolation ||
       next.sandbox.dockerSocket !== settings.sandbox.dockerSocket;
     if (fixed)
       log.warn(
-        'platform.secret_key, sandbox.driver, isolation and docker_socket take effect after a restart',
+        'platform.secret_key, port, host, sandbox.driver, isolation and docker_socket take effect after a restart',
       );
     router.admit(next.users);
     sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
@@ -108,13 +126,18 @@ export class Platform implements Wing {
   async close(): Promise<void> {
     await this.#parts.sandboxes.close();
     await this.#parts.starter.quiet();
+    await this.#parts.replicas.close();
     await this.#parts.store.close();
   }
 }
 
 /** Opens the wing on its data. @throws WrongSecretKey, PlatformStoreUnavailable, SandboxTrouble */
 export async function openPlatform(options: PlatformOptions): Promise<Platform> {
-  const store = new SqlitePlatform(join(options.dataDir, PLATFORM_DB));
+  const { shared, dataDir } = options;
+  const store =
+    shared === null
+      ? new SqlitePlatform(join(dataDir, PLATFORM_DB))
+      : new PostgresPlatform(shared.guests, shared.schema);
   try {
     return new Platform(await assemble(options, store));
   } catch (error) {
@@ -127,7 +150,10 @@ async function assemble(options: PlatformOptions, store: PlatformStore): Promise
   const { settings, clock, log, spend } = options;
   const vault = new Vault(settings.secretKey);
   await vault.check(store, clock.now());
-  const callers = new CallerDirectory();
+  const replicas = await Replicas.open({ store, dataDir: options.dataDir, clock, log });
+  const callers = new CallerDirectory((credential) =>
+    !replicas.alone && credential.startsWith(KEY_PREFIX) ? replicas.hear() : null,
+  );
   const registry = new Registry(callers);
   await registry.load(store, vault);
   const sandboxes = new Sandboxes({
@@ -136,18 +162,33 @@ async function assemble(options: PlatformOptions, store: PlatformStore): Promise
     driver: await driverOf(options),
     store,
     vault,
+    replicas,
     clock,
     log,
     lastCallMs: (id) => registry.lastCallMs(id),
+    hasCalledSince: (id, sinceMs) => hasCalledSince(options, replicas, store, id, sinceMs),
   });
   await sandboxes.open();
+  replicas.follow('conversation', registry.follower(vault));
+  replicas.follow('sandbox', sandboxes.follower);
+  replicas.start();
   const v0 = new Documents<SettingsV0>('v0', store, vault, clock);
   const v1 = new Documents<SettingsV1>('v1', store, vault, clock);
   const address = { base: '' };
   const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
   const conversations = new Conversations(store, vault, registry);
   const choices = new LlmChoices(v0, v1);
-  const starter = new Starter({ store, vault, conversations, choices, sandboxes, clock, log, baseUrlOf });
+  const starter = new Starter({
+    store,
+    vault,
+    conversations,
+    choices,
+    sandboxes,
+    replicas,
+    clock,
+    log,
+    baseUrlOf,
+  });
   const document = description();
   const validation = new Validation(document);
   const handlers = {
@@ -165,9 +206,26 @@ async function assemble(options: PlatformOptions, store: PlatformStore): Promise
     ...sandboxApi(sandboxes, clock.now()),
     describe: () => ({ body: document }),
   };
-  const router = new Router(document, validation, handlers, log);
+  const router = new Router(document, validation, handlers, () => replicas.sync(), log);
   router.admit(settings.users);
-  return { callers, router, store, sandboxes, starter, address, settings, log };
+  return { callers, router, store, replicas, sandboxes, starter, address, settings, log };
+}
+
+/** Calls of a sandbox's conversations may have come to any server: their rows tell. */
+async function hasCalledSince(
+  { spend }: PlatformOptions,
+  replicas: Replicas,
+  store: PlatformStore,
+  sandboxId: string,
+  sinceMs: number,
+): Promise<boolean> {
+  if (replicas.alone) return false; // what came to this server is known without
+  const part = { order: 'updated_desc', offset: 0, limit: CONVERSATIONS } as const;
+  for (const { id } of await store.search({ kind: 'conversation', link: sandboxId }, part)) {
+    const paging = { page: 1, pageSize: 1, order: 'newest' } as const;
+    if ((await spend.query({ sessionId: dashed(id), startMs: sinceMs }, paging)).total > 0) return true;
+  }
+  return false;
 }
 
 async function driverOf({ settings, dataDir, path, log }: PlatformOptions): Promise<SandboxDriver> {

@@ -40,6 +40,12 @@ export function scopeOf(path: string): { readonly id: string; readonly rest: str
 /** Keys by their SHA-256; some 400 bytes each. */
 export class CallerDirectory {
   readonly #byHash = new Map<string, Entry>();
+  readonly #news: (credential: string) => Promise<void> | null;
+
+  /** @param news what `news` answers; default: nobody else issues keys */
+  constructor(news: (credential: string) => Promise<void> | null = () => null) {
+    this.#news = news;
+  }
 
   get size(): number {
     return this.#byHash.size;
@@ -62,6 +68,14 @@ export class CallerDirectory {
     if (entry === undefined) return null;
     entry.lastCallMs = nowMs;
     return { keyHash, identity: entry.identity };
+  }
+
+  /**
+   * For a key that was not found: settles when it would be, had another server issued it before this call. Rejects when
+   * that cannot be told. null = nobody else can have issued such a key.
+   */
+  news(credential: string): Promise<void> | null {
+    return this.#news(credential);
   }
 
   /** Epoch milliseconds of the last call with a key; 0 = none since the start. */

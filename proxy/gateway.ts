@@ -1,10 +1,9 @@
 // The composition root: puts the house together, once, and takes it apart in the right order.
-import { isIP } from 'node:net';
 import { Catalogue } from '../config/catalogue.ts';
 import { loadConfig, overlay, type Environment, type Loaded, type RuntimeModel } from '../config/load.ts';
 import { Secret } from '../config/secret.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { Platform } from '../platform/wing.ts';
+import type { Platform, PlatformOptions } from '../platform/wing.ts';
 import { systemClock } from './base/clock.ts';
 import { CallIds } from './base/ids.ts';
 import { Changes } from './changes.ts';
@@ -15,6 +14,16 @@ import type { LedgerEvent } from './ledger/ledger-event.ts';
 import { HealthChecks } from './health-checks.ts';
 import { VERSION, type House, type Live } from './live.ts';
 import type { Log } from './observe/logger.ts';
+import {
+  apartOf,
+  BY_FLAGS,
+  BY_KEYS,
+  hostFor,
+  isLoopback,
+  listenProblem,
+  urlOf,
+  type Address,
+} from './http/addresses.ts';
 import { Replays } from './http/replays.ts';
 import { LoopLag } from './observe/loop-lag.ts';
 import { Metrics, type EntryFigure } from './observe/metrics.ts';
@@ -56,6 +65,8 @@ export class Gateway {
   readonly host: string;
   readonly port: number;
   readonly changes: Changes;
+  /** Where `/api` is served, when it has a port of its own. */
+  readonly platformUrl: string | null;
   readonly #server: ProxyServer;
   readonly #ledger: Ledger;
   readonly #pools: Pools;
@@ -67,7 +78,8 @@ export class Gateway {
   #stopping: Promise<void> | null = null;
 
   constructor(parts: {
-    address: { host: string; port: number };
+    address: Address;
+    platformAddress: Address | null;
     changes: Changes;
     server: ProxyServer;
     ledger: Ledger;
@@ -79,6 +91,7 @@ export class Gateway {
   }) {
     this.host = parts.address.host;
     this.port = parts.address.port;
+    this.platformUrl = parts.platformAddress === null ? null : urlOf(parts.platformAddress);
     this.changes = parts.changes;
     this.#server = parts.server;
     this.#ledger = parts.ledger;
@@ -91,8 +104,7 @@ export class Gateway {
 
   /** `http://host:port`, with a host that a client can use. */
   get url(): string {
-    const shown = this.host === '0.0.0.0' || this.host === '::' ? '127.0.0.1' : this.host;
-    return `http://${isIP(shown) === 6 ? `[${shown}]` : shown}:${this.port}`;
+    return urlOf(this);
   }
 
   /** Reads the configuration again. */
@@ -214,9 +226,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       figures: () => metrics.figures(),
       flush: () => ledger.flush(),
     });
-    server = new ProxyServer(changes);
+    const apart = platform === null ? null : apartOf(first.snapshot, { host, port: options.port });
+    server = new ProxyServer(changes, apart !== null);
+    // First: who finds the proxy ready finds all of it.
+    const platformAddress = apart === null ? null : await listenApart(server, apart);
     const address = await server.listen(host, options.port).catch((error: NodeJS.ErrnoException) => {
-      throw new CannotStart(listenProblem(error, host, options.port));
+      throw new CannotStart(listenProblem(error, { host, port: options.port }, BY_FLAGS));
     });
     const watcher = membership === undefined ? new ConfigWatcher((): void => void gateway.reload()) : null;
     const checks = new HealthChecks(() => changes.live);
@@ -225,6 +240,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     house.lag.start();
     const gateway: Gateway = new Gateway({
       address: { host, port: address.port },
+      platformAddress,
       changes,
       server,
       ledger,
@@ -239,6 +255,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     watcher?.follow(loaded.snapshot.files);
     return gateway;
   } catch (error) {
+    server?.close();
     await platform?.close();
     await ledger.close(0);
     pools.destroy();
@@ -282,6 +299,7 @@ async function openWing(
       dataDir: options.dataDir,
       path: options.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
       spend: ledger.reader,
+      shared: sharedTables(snapshot, ledger),
       clock: systemClock,
       log: options.log,
     });
@@ -289,6 +307,10 @@ async function openWing(
     await ledger.close(0);
     throw new CannotStart(`the platform interface cannot start: ${(error as Error).message}`);
   }
+}
+
+function sharedTables({ database }: Snapshot, { guests }: Ledger): PlatformOptions['shared'] {
+  return guests === null || database === null ? null : { guests, schema: database.schema };
 }
 
 async function withStoredModels(
@@ -306,27 +328,12 @@ async function withStoredModels(
   return { loaded, runtime };
 }
 
-/** `127.example.com` is a name like any other. */
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-
-/** Without a key only this machine may call, unless the operator says otherwise. */
-function hostFor(snapshot: Snapshot, wanted: string | undefined): string {
-  const guarded = snapshot.masterKey !== null || snapshot.allowUnauthenticated;
-  if (wanted === undefined) return guarded ? '0.0.0.0' : '127.0.0.1';
-  if (guarded || isLoopback(wanted)) return wanted;
-  throw new CannotStart(
-    `no master key is configured, so ${wanted} would be open to everybody - set general_settings.master_key ` +
-      `(or PROXY_MASTER_KEY), or general_settings.allow_unauthenticated: true, or --host 127.0.0.1`,
-  );
-}
-
-function listenProblem(error: NodeJS.ErrnoException, host: string, port: number): string {
-  if (error.code === 'EADDRINUSE')
-    return `port ${port} of ${host} is in use - stop what listens there, or use --port`;
-  if (error.code === 'EACCES')
-    return `port ${port} needs privileges that this process lacks - use --port 4000`;
-  return `cannot listen on ${host}:${port} (${error.code ?? error.message}) - check --host and --port`;
+async function listenApart(server: ProxyServer, wanted: Address): Promise<Address> {
+  const { host, port } = wanted;
+  const bound = await server.listenWing(host, port).catch((error: NodeJS.ErrnoException) => {
+    throw new CannotStart(listenProblem(error, wanted, BY_KEYS));
+  });
+  return { host, port: bound?.port ?? port };
 }
 
 function logEvent(log: Log, event: LedgerEvent): void {

@@ -10,7 +10,7 @@ import { answerFault, corsHeaders, rawAnswer } from './request/answer.ts';
 import { authenticate } from './request/authenticate.ts';
 import { openExchange, type Exchange } from './request/exchange.ts';
 import { checkFraming } from './request/framing.ts';
-import { RouteTable, type FoundRoute } from './routes/table.ts';
+import { RouteTable, WingRoutes, type FoundRoute, type Routes } from './routes/table.ts';
 import { HeadTooLong, type BadMessage } from './wire/head.ts';
 
 /** Where one request ends and the next begins is in doubt after these (RFC 9112 section 6.3): the connection closes. */
@@ -37,7 +37,8 @@ const NOBODY = { keyHash: '' };
 export class ProxyServer {
   readonly #changes: Changes;
   readonly #listener: Listener;
-  readonly #routes: RouteTable;
+  /** Where the wing is served alone; null = on the same port, if there is one. */
+  readonly #wingListener: Listener | null;
   readonly #state = { draining: false };
   #inFlight = 0;
   /** Requests whose steps have not all been taken; one whose client has left still writes its record. */
@@ -47,18 +48,13 @@ export class ProxyServer {
   /** Asked whenever something has ended, while a drain waits. */
   #look: (() => void) | null = null;
 
-  constructor(changes: Changes) {
+  /** @param wingApart whether the wing is served on a port of its own */
+  constructor(changes: Changes, wingApart: boolean) {
     this.#changes = changes;
-    this.#routes = new RouteTable(changes, this.#state);
-    this.#listener = new Listener(
-      {
-        request: (incoming, reply) => this.#serve(incoming, reply),
-        refusal: (why) => this.#refusal(why),
-        settled: () => this.#settled(),
-        failed: (err) => changes.live.house.log.error({ err }, 'a connection failed'),
-      },
-      changes.live.house.clock.mono,
-    );
+    const { wing } = changes.live.house;
+    const wingRoutes = wing === null ? null : new WingRoutes(wing);
+    this.#listener = this.#opened(new RouteTable(changes, this.#state, wingApart ? null : wingRoutes));
+    this.#wingListener = wingApart && wingRoutes !== null ? this.#opened(wingRoutes) : null;
   }
 
   /** Requests that have not been answered to the end. */
@@ -71,6 +67,19 @@ export class ProxyServer {
     return this.#listener.listen({ host, port });
   }
 
+  /** The same for the wing's own port; null when it has none. */
+  async listenWing(host: string, port: number): Promise<AddressInfo | null> {
+    return this.#wingListener === null ? null : this.#wingListener.listen({ host, port });
+  }
+
+  /** Ends at once, with nothing served yet. */
+  close(): void {
+    this.#each((listener) => {
+      listener.shut();
+      listener.close();
+    });
+  }
+
   /**
    * Ends in order. Readiness is 503 from now on and liveness stays 200; every answer closes its connection. Connections
    * are taken for `minMs`; requests run on until `maxMs`, then each one ends with a fault, its record written.
@@ -79,19 +88,19 @@ export class ProxyServer {
     const { mono } = this.#changes.live.house.clock;
     const startedAt = mono();
     this.#state.draining = true;
-    this.#listener.retire();
+    this.#each((listener) => listener.retire());
     if (minMs > 0) {
       await whatHasArrived();
-      this.#listener.closeIdle(false);
+      this.#each((listener) => listener.closeIdle(false));
       await this.#until(minMs, () => this.#hurried);
     }
-    this.#listener.shut();
+    this.#each((listener) => listener.shut());
     await whatHasArrived();
-    this.#listener.closeIdle(true);
+    this.#each((listener) => listener.closeIdle(true));
     await this.#until(startedAt + maxMs - mono(), () => this.#hurried || this.#isQuiet);
     this.#interrupt();
     await this.#until(LAST_WORDS_MS, () => this.#isQuiet);
-    this.#listener.close();
+    this.#each((listener) => listener.close());
     await this.#until(CUT_MS, () => this.#isQuiet);
   }
 
@@ -108,8 +117,9 @@ export class ProxyServer {
   #interrupt(): void {
     if (this.#isQuiet) return;
     const text = 'The proxy is stopping, and the answer is not complete. Send the request again.';
-    this.#over = new Fault('shutting_down', text, { headers: [['retry-after', '1']] });
-    this.#listener.interrupt(this.#over);
+    const over = new Fault('shutting_down', text, { headers: [['retry-after', '1']] });
+    this.#over = over;
+    this.#each((listener) => listener.interrupt(over));
     this.#changes.live.house.departures.giveUp();
   }
 
@@ -127,10 +137,28 @@ export class ProxyServer {
     this.#look = null;
   }
 
-  #serve(incoming: Incoming, reply: Reply): void {
+  #opened(routes: Routes): Listener {
+    const { log, clock } = this.#changes.live.house;
+    return new Listener(
+      {
+        request: (incoming, reply) => this.#serve(incoming, reply, routes),
+        refusal: (why) => this.#refusal(why),
+        settled: () => this.#settled(),
+        failed: (err) => log.error({ err }, 'a connection failed'),
+      },
+      clock.mono,
+    );
+  }
+
+  #each(act: (listener: Listener) => void): void {
+    act(this.#listener);
+    if (this.#wingListener !== null) act(this.#wingListener);
+  }
+
+  #serve(incoming: Incoming, reply: Reply, routes: Routes): void {
     this.#inFlight += 1;
     if (this.#over !== null) reply.interrupt(this.#over);
-    void this.#handle(openExchange(incoming, reply, this.#changes.live));
+    void this.#handle(openExchange(incoming, reply, this.#changes.live), routes);
   }
 
   #settled(): void {
@@ -138,7 +166,7 @@ export class ProxyServer {
     this.#look?.();
   }
 
-  async #handle(x: Exchange): Promise<void> {
+  async #handle(x: Exchange, routes: Routes): Promise<void> {
     x.live.enter();
     this.#running += 1;
     try {
@@ -146,8 +174,9 @@ export class ProxyServer {
       if (x.req.method === 'CONNECT') throw notATunnel();
       checkFraming(x);
       if (x.req.method === 'OPTIONS' && preflight(x)) return;
-      const { entry, param }: FoundRoute = this.#routes.find(x.req.method, x.path);
-      await entry.handle(x, entry.open ? NOBODY : authenticate(x), param);
+      const { entry, param }: FoundRoute = routes.find(x.req.method, x.path);
+      const caller = entry.open ? NOBODY : authenticate(x);
+      await entry.handle(x, caller instanceof Promise ? await caller : caller, param);
     } catch (thrown) {
       const fault = toFault(thrown);
       const { log, metrics } = x.live.house;

@@ -25,12 +25,20 @@ export function platformOf(
       'the platform interface needs one process: its sandboxes and keys are known to one alone',
       'set workers: 1, or take the platform section out',
     );
+  if (section.host !== undefined && section.port === undefined)
+    findings.error(
+      ['platform', 'host'],
+      'is of no use without a port',
+      'add port, for example 4001, or take host out',
+    );
   const secretKey = sealingKey(section.secret_key, findings);
   const { sandbox } = section;
   return {
     users: usersOf(section.session_api_key, findings),
     secretKey,
     publicBaseUrl: publicBase(section.public_base_url, findings),
+    port: section.port ?? null,
+    host: section.host ?? null,
     sandbox: {
       driver: sandbox.driver,
       maxRunning: sandbox.max_running,

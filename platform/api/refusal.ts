@@ -39,3 +39,11 @@ export function misfits(detail: readonly Misfit[]): Refusal {
 export function broken(loc: Misfit['loc'], why: string): Refusal {
   return misfits([{ loc, msg: `Value error, ${why}`, type: 'value_error' }]);
 }
+
+/** PostgreSQL takes no NUL in a text. @throws Refusal 422 for a text with one among the members of `values` */
+export function refuseNul(values: Readonly<Record<string, unknown>>, where: 'query' | 'body'): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (typeof value === 'string' && value.includes('\0'))
+      throw broken([where, name], 'the input must not hold a NUL character');
+  }
+}

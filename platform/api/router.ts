@@ -7,7 +7,7 @@ import type { WingAnswer, WingRequest } from '../../proxy/wing.ts';
 import { PlatformStoreUnavailable } from '../store/store.ts';
 import type { Description, Operation } from './description.ts';
 import { queryOf, querySchema } from './query.ts';
-import { misfits, refuse, Refusal } from './refusal.ts';
+import { misfits, refuse, refuseNul, Refusal } from './refusal.ts';
 import type { Check, Validation } from './validation.ts';
 
 /** An operation's input, checked against the description. */
@@ -49,6 +49,8 @@ const DEPRECATED = ['deprecation', '@1775001600', 'link', '</api/v1/settings>; r
 
 export class Router {
   readonly #routes: readonly Route[];
+  /** Settles when what was done before, through whatever server, is known to this one. */
+  readonly #catchUp: () => Promise<void>;
   readonly #log: Log;
   readonly #answers = new Map<string, number>();
   #users: ReadonlyMap<string, string> = new Map();
@@ -58,8 +60,10 @@ export class Router {
     description: Description,
     validation: Validation,
     handlers: Readonly<Record<string, Handler>>,
+    catchUp: () => Promise<void>,
     log: Log,
   ) {
+    this.#catchUp = catchUp;
     this.#log = log;
     // Fixed paths before those with a name in them: `/search` is no id.
     const paths = Object.entries(description.paths).toSorted(([a], [b]) => holes(a) - holes(b));
@@ -107,7 +111,9 @@ export class Router {
       const query = queryOf(entry.operation, request.query);
       entry.checkPath(path, 'path');
       entry.checkQuery(query, 'query');
+      refuseNul(query, 'query');
       const body = entry.checkBody === null ? undefined : await bodyOf(request, entry);
+      if (isRemembered(request.path)) await this.#catchUp();
       const reply = await entry.handle({ userId, path, query, body });
       return { status: reply.status ?? 200, headers, body: bytesOf(reply.body) };
     } catch (thrown) {
@@ -156,6 +162,9 @@ export class Router {
     return refuse(500, 'Internal Server Error');
   }
 }
+
+/** Sandboxes, and what conversations tell of theirs, are answered from memory. */
+const isRemembered = (path: string): boolean => /^\/api\/v1\/(sandboxes|app-conversations)\b/.test(path);
 
 /** The settings say it in words of their own. */
 function storeDown(request: WingRequest): Refusal {

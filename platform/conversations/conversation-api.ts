@@ -1,7 +1,7 @@
 // The operations on conversations and their start tasks, in the platform's shapes.
 import type { SessionTotals, SpendReader } from '../../proxy/store/store.ts';
 import { cutOf, pageOf } from '../api/pages.ts';
-import { broken, misfits, refuse } from '../api/refusal.ts';
+import { broken, misfits, refuse, refuseNul } from '../api/refusal.ts';
 import type { Handler } from '../api/router.ts';
 import { dashed, hexOf, instant } from '../ids.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
@@ -77,10 +77,12 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       return { body: found.map((one) => (one === null ? null : (infos.get(one) ?? null))) };
     },
     startConversation: async ({ userId, body }) => {
+      refuseNul({ title: (body as Query)['title'] }, 'body');
       const task = await starter.start(userId, body as Query);
       return { body: taskInfo(task, true) };
     },
     updateConversation: async ({ userId, path, body }) => {
+      refuseNul({ title: (body as Query)['title'] }, 'body');
       const changed = await conversations.change(userId, idIn(path), (old) =>
         updated(old, body as Query, clock.now()),
       );
@@ -91,7 +93,7 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       const { sandboxId } = await conversations.remove(userId, idIn(path));
       const others =
         sandboxId === '' ? 0 : await conversations.count({ kind: 'conversation', link: sandboxId });
-      if (sandboxId !== '' && others === 0 && sandboxes.find(userId, sandboxId) !== null)
+      if (sandboxId !== '' && others === 0 && sandboxes.roster.find(userId, sandboxId) !== null)
         await sandboxes.remove(userId, sandboxId);
       return { body: { success: true } };
     },
@@ -115,7 +117,7 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       );
       return {
         body: pageOf(
-          found.map((task) => taskInfo(task, starter.isUnderWay(task.id))),
+          found.map((task) => taskInfo(task, starter.isUnderWay(task))),
           cut,
         ),
       };
@@ -124,9 +126,11 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
     getStartTasks: async ({ userId, query }) => {
       const found = await store.get('start_task', uuids(query['ids'] as readonly string[]));
       return {
-        body: found.map((item) =>
-          item?.userId === userId ? taskInfo(taskOf(item, parts.vault), starter.isUnderWay(item.id)) : null,
-        ),
+        body: found.map((item) => {
+          if (item?.userId !== userId) return null;
+          const task = taskOf(item, parts.vault);
+          return taskInfo(task, starter.isUnderWay(task));
+        }),
       };
     },
   };
@@ -140,7 +144,7 @@ function conversationInfo(
   withKey: boolean,
 ): Record<string, unknown> {
   const { id, userId, sandboxId, facts } = conversation;
-  const sandbox = sandboxId === '' ? null : parts.sandboxes.find(userId, sandboxId);
+  const sandbox = sandboxId === '' ? null : parts.sandboxes.roster.find(userId, sandboxId);
   const runtime = sandbox?.status === 'RUNNING' ? sandbox : null;
   const url = runtime?.place?.url ?? null;
   return {

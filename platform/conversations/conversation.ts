@@ -18,6 +18,9 @@ export interface ConversationFacts {
   readonly llm_profile: string | null;
 }
 
+/** Keys of conversations begin so. */
+export const KEY_PREFIX = 'sk-conv-';
+
 export interface Conversation {
   /** 32 hex digits. */
   readonly id: string;
@@ -71,7 +74,7 @@ export function itemOf(conversation: Conversation, vault: Vault): Item {
 }
 
 /** What is known of a conversation without opening its seal. */
-export function outlineOf(item: Item): Pick<Body, 'tags' | 'keyHash' | 'hasHeaders'> {
+export function outlineOf(item: Pick<Item, 'body'>): Pick<Body, 'tags' | 'keyHash' | 'hasHeaders'> {
   return JSON.parse(item.body) as Body;
 }
 

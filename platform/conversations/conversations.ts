@@ -81,6 +81,7 @@ export class Conversations {
         this.#registry.put(conversation);
         throw error;
       }
+      this.#registry.remove(conversation); // again: news of other servers may have brought it back meanwhile
       return conversation;
     });
   }

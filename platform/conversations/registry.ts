@@ -2,6 +2,7 @@
 // tags and headers. Knows which keys belong to a sandbox, so that its last call can be told.
 import type { CallerDirectory, CallerIdentity } from '../../proxy/callers.ts';
 import { dashed } from '../ids.ts';
+import type { Follower } from '../replicas.ts';
 import { every } from '../store/every.ts';
 import type { Item, PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
@@ -17,11 +18,15 @@ export class Registry {
 
   /** All conversations of the store. Their seals stay closed until a call comes: 100,000 keys in some 0.5 s. */
   async load(store: PlatformStore, vault: Vault): Promise<void> {
-    for await (const item of every(store, 'conversation')) {
-      const { tags, keyHash, hasHeaders } = outlineOf(item);
-      const headers = hasHeaders ? new SealedHeaders(item, vault) : null;
-      this.#put(keyHash, new Stamp(item.id, item.userId, tags, headers), item.link ?? '');
-    }
+    for await (const item of every(store, 'conversation')) this.#take(item, vault);
+  }
+
+  /** What other servers do with conversations. */
+  follower(vault: Vault): Follower {
+    return {
+      stored: (item) => this.#take(item, vault),
+      removed: (gone) => this.#forget(outlineOf(gone).keyHash, gone.link ?? ''),
+    };
   }
 
   /** From now on calls with its key are its calls. */
@@ -31,11 +36,7 @@ export class Registry {
 
   /** Its key is no key any more. */
   remove({ key, sandboxId }: Conversation): void {
-    const hash = key.sha256();
-    this.#callers.remove(hash);
-    const keys = this.#keysOf.get(sandboxId);
-    keys?.delete(hash);
-    if (keys?.size === 0) this.#keysOf.delete(sandboxId);
+    this.#forget(key.sha256(), sandboxId);
   }
 
   /** Epoch milliseconds of the last LLM call of a sandbox's conversations; 0 = none since the start. */
@@ -44,6 +45,19 @@ export class Registry {
     for (const hash of this.#keysOf.get(sandboxId) ?? [])
       last = Math.max(last, this.#callers.lastCallMs(hash));
     return last;
+  }
+
+  #take(item: Item, vault: Vault): void {
+    const { tags, keyHash, hasHeaders } = outlineOf(item);
+    const headers = hasHeaders ? new SealedHeaders(item, vault) : null;
+    this.#put(keyHash, new Stamp(item.id, item.userId, tags, headers), item.link ?? '');
+  }
+
+  #forget(keyHash: string, sandboxId: string): void {
+    this.#callers.remove(keyHash);
+    const keys = this.#keysOf.get(sandboxId);
+    keys?.delete(keyHash);
+    if (keys?.size === 0) this.#keysOf.delete(sandboxId);
   }
 
   #put(keyHash: string, stamp: Stamp, sandboxId: string): void {

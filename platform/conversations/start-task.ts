@@ -10,6 +10,8 @@ export interface StartTask {
   /** 32 hex digits. */
   readonly id: string;
   readonly userId: string;
+  /** The server that works on it, see replicas.ts; '' = the only one. */
+  readonly owner: string;
   readonly status: StartStatus;
   readonly detail: string | null;
   /** 32 hex digits. */
@@ -23,12 +25,12 @@ export interface StartTask {
   readonly revision: number;
 }
 
-type Body = Pick<StartTask, 'status' | 'detail' | 'sandboxId' | 'agentServerUrl'>;
+type Body = Pick<StartTask, 'owner' | 'status' | 'detail' | 'sandboxId' | 'agentServerUrl'>;
 
 /** The request is sealed: it holds the first message of a conversation. */
 export function itemOf(task: StartTask, vault: Vault): Item {
-  const { id, userId, status, detail, sandboxId, agentServerUrl, createdMs, updatedMs } = task;
-  const body: Body = { status, detail, sandboxId, agentServerUrl };
+  const { id, userId, owner, status, detail, sandboxId, agentServerUrl, createdMs, updatedMs } = task;
+  const body: Body = { owner, status, detail, sandboxId, agentServerUrl };
   return {
     kind: 'start_task',
     id,
@@ -47,7 +49,7 @@ export function itemOf(task: StartTask, vault: Vault): Item {
 export function taskOf(item: Item, vault: Vault): StartTask {
   const { id, userId, createdMs, updatedMs, revision } = item;
   const request = JSON.parse(vault.open(item)['request'] ?? '{}') as StartTask['request'];
-  const body = JSON.parse(item.body) as Body;
+  const body: Body = { owner: '', ...(JSON.parse(item.body) as Omit<Body, 'owner'>) };
   return { id, userId, createdMs, updatedMs, revision, conversationId: item.link ?? '', ...body, request };
 }
 
@@ -57,7 +59,7 @@ export function withoutSecrets(request: Readonly<Record<string, unknown>>): Reco
   return rest;
 }
 
-/** @param underWay whether this very process works on it */
+/** @param underWay whether a server works on it */
 export function taskInfo(task: StartTask, underWay: boolean): Record<string, unknown> {
   const over = task.status === 'READY' || task.status === 'ERROR';
   const lost = !over && !underWay;

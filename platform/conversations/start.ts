@@ -5,11 +5,12 @@ import type { Clock } from '../../proxy/base/clock.ts';
 import type { Log } from '../../proxy/observe/logger.ts';
 import { refuse, Refusal } from '../api/refusal.ts';
 import { hexOf, newHexId, newKey } from '../ids.ts';
+import type { Replicas } from '../replicas.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import type { PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
-import type { Conversation, Tags } from './conversation.ts';
+import { KEY_PREFIX, type Conversation, type Tags } from './conversation.ts';
 import type { Conversations } from './conversations.ts';
 import { handOver } from './hand-over.ts';
 import type { LlmChoice, LlmChoices } from './llm-choice.ts';
@@ -21,6 +22,7 @@ export interface StarterParts {
   readonly conversations: Conversations;
   readonly choices: LlmChoices;
   readonly sandboxes: Sandboxes;
+  readonly replicas: Replicas;
   readonly clock: Clock;
   readonly log: Log;
   /** Base URL of a conversation, with `/v1`. */
@@ -37,8 +39,10 @@ export class Starter {
     this.#parts = parts;
   }
 
-  isUnderWay(taskId: string): boolean {
-    return this.#underWay.has(taskId);
+  /** Whether somebody works on it. */
+  isUnderWay({ id, owner }: Pick<StartTask, 'id' | 'owner'>): boolean {
+    const { replicas } = this.#parts;
+    return owner === replicas.own ? this.#underWay.has(id) : replicas.isThere(owner);
   }
 
   /** @throws Refusal 404 (profile, parent, sandbox), 409 (the id is taken) */
@@ -48,7 +52,8 @@ export class Starter {
     const parentId = hexOf(textOf(request, 'parent_conversation_id') ?? '');
     if (parentId !== null) await this.#demandOwn(userId, parentId);
     const wanted = textOf(request, 'sandbox_id');
-    if (wanted !== null && sandboxes.find(userId, wanted) === null) throw refuse(404, 'Sandbox not found');
+    if (wanted !== null && sandboxes.roster.find(userId, wanted) === null)
+      throw refuse(404, 'Sandbox not found');
     const nowMs = clock.now();
     const id = hexOf(textOf(request, 'conversation_id') ?? '') ?? newHexId();
     const conversation: Conversation = {
@@ -68,7 +73,7 @@ export class Starter {
         llm_profile: llm.profile,
       },
       tags: (request['tags'] as Tags | undefined) ?? {},
-      key: newKey('sk-conv-'),
+      key: newKey(KEY_PREFIX),
       headers: llm.headers,
       createdMs: nowMs,
       updatedMs: nowMs,
@@ -78,6 +83,7 @@ export class Starter {
     const task: StartTask = {
       id: newHexId(),
       userId,
+      owner: this.#parts.replicas.own,
       status: needsSandbox ? 'WORKING' : 'READY',
       detail: null,
       conversationId: id,
@@ -157,7 +163,7 @@ export class Starter {
     const { userId } = conversation;
     if (conversation.sandboxId !== '') {
       await sandboxes.resume(userId, conversation.sandboxId);
-      const found = sandboxes.find(userId, conversation.sandboxId);
+      const found = sandboxes.roster.find(userId, conversation.sandboxId);
       if (found === null) throw refuse(404, 'Sandbox not found');
       return found;
     }

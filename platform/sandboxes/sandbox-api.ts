@@ -21,7 +21,7 @@ export function sandboxApi(sandboxes: Sandboxes, startedMs: number): Record<stri
   return {
     searchSandboxes: ({ userId, query }) => {
       const cut = cutOf(query);
-      const found = sandboxes.list(userId).slice(cut.offset, cut.offset + cut.limit + 1);
+      const found = sandboxes.roster.list(userId).slice(cut.offset, cut.offset + cut.limit + 1);
       return { body: pageOf(found.map(sandboxInfo), cut) };
     },
     getSandboxes: ({ userId, query }) => {
@@ -30,7 +30,7 @@ export function sandboxApi(sandboxes: Sandboxes, startedMs: number): Record<stri
         throw refuse(400, `Cannot request more than ${MAX_IDS} sandboxes at once, got ${ids.length}`);
       return {
         body: ids.map((id) => {
-          const sandbox = sandboxes.find(userId, id);
+          const sandbox = sandboxes.roster.find(userId, id);
           return sandbox === null ? null : sandboxInfo(sandbox);
         }),
       };

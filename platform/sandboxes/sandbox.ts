@@ -12,6 +12,8 @@ export interface Sandbox {
   readonly id: string;
   /** '' = the one user of a plain key. */
   readonly userId: string;
+  /** The server that runs it, see replicas.ts; '' = the only one. */
+  readonly owner: string;
   readonly specId: string;
   readonly status: SandboxStatus;
   /** For people; null = nothing to say. */
@@ -26,14 +28,14 @@ export interface Sandbox {
   readonly revision: number;
 }
 
-type Body = Pick<Sandbox, 'specId' | 'status' | 'detail' | 'place' | 'activeMs'>;
+type Body = Pick<Sandbox, 'owner' | 'specId' | 'status' | 'detail' | 'place' | 'activeMs'>;
 
 /** Whether it uses up one of the places that `max_running` grants. */
 export const isUp = ({ status }: Sandbox): boolean => status === 'STARTING' || status === 'RUNNING';
 
 export function itemOf(sandbox: Sandbox, nowMs: number, vault: Vault): Item {
-  const { id, userId, specId, status, detail, place, activeMs, createdMs, revision } = sandbox;
-  const body: Body = { specId, status, detail, place, activeMs };
+  const { id, userId, owner, specId, status, detail, place, activeMs, createdMs, revision } = sandbox;
+  const body: Body = { owner, specId, status, detail, place, activeMs };
   return {
     kind: 'sandbox',
     id,
@@ -51,6 +53,7 @@ export function itemOf(sandbox: Sandbox, nowMs: number, vault: Vault): Item {
 
 export function sandboxOf(item: Item, vault: Vault): Sandbox {
   const { id, userId, createdMs, revision } = item;
-  const body = JSON.parse(item.body) as Body;
+  // Rows of the first version have no owner.
+  const body: Body = { owner: '', ...(JSON.parse(item.body) as Omit<Body, 'owner'>) };
   return { id, userId, createdMs, revision, ...body, key: new Secret(vault.open(item)['key'] ?? '') };
 }

@@ -4,15 +4,18 @@ import type { SandboxSettings, SandboxSpec } from '../../config/snapshot.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import type { Log } from '../../proxy/observe/logger.ts';
-import { setTimeout as wait } from 'node:timers/promises';
 import { refuse } from '../api/refusal.ts';
 import { base62, newKey } from '../ids.ts';
+import type { Follower, Replicas } from '../replicas.ts';
 import { every } from '../store/every.ts';
 import type { PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import { Turns } from '../turns.ts';
 import { isHealthy } from './ask.ts';
 import { SandboxTrouble, type SandboxDriver, type SandboxPlace } from './driver.ts';
+import { firstHealth } from './first-health.ts';
+import { Roster } from './roster.ts';
+import { chosenSpec } from './spec-choice.ts';
 import { isUp, itemOf, sandboxOf, type Sandbox, type SandboxStatus } from './sandbox.ts';
 import { idleTime, seenAs } from './vital-signs.ts';
 
@@ -22,16 +25,17 @@ export interface SandboxesOptions {
   readonly driver: SandboxDriver;
   readonly store: PlatformStore;
   readonly vault: Vault;
+  readonly replicas: Replicas;
   readonly clock: Clock;
   readonly log: Log;
-  /** Epoch milliseconds of the last LLM call of its conversations; 0 = none. */
+  /** Epoch milliseconds of the last LLM call of its conversations that came to this server; 0 = none. */
   readonly lastCallMs: (sandboxId: string) => number;
+  /** Whether its conversations have made a call since then, through any server. */
+  readonly hasCalledSince: (sandboxId: string, sinceMs: number) => Promise<boolean>;
 }
 
 const WATCH_MS = 5_000;
 const HEALTH_MS = 5_000;
-const FIRST_HEALTH_MS = 1_000;
-const START_POLL_MS = 100;
 /** Bad health checks in a row before a running sandbox is called an error: a busy runtime may miss one. */
 const PATIENCE = 3;
 
@@ -39,7 +43,7 @@ export class Sandboxes {
   readonly #options: SandboxesOptions;
   #settings: SandboxSettings;
   #specs: readonly SandboxSpec[];
-  readonly #all = new Map<string, Sandbox>();
+  readonly roster: Roster;
   readonly #turns = new Turns();
   readonly #starting = new Map<string, Promise<Sandbox | null>>();
   readonly #strikes = new Map<string, number>();
@@ -51,18 +55,20 @@ export class Sandboxes {
     this.#options = options;
     this.#settings = options.settings;
     this.#specs = options.specs;
+    this.roster = new Roster(options.replicas);
   }
 
   /** Takes over what a former server left, removes what no row knows, and begins to watch. */
   async open(): Promise<void> {
     const { store, vault, driver, log } = this.#options;
-    for await (const item of every(store, 'sandbox')) this.#all.set(item.id, sandboxOf(item, vault));
-    for (const { id } of this.#all.values()) await this.#turns.take(id, () => this.#adopt(id));
+    for await (const item of every(store, 'sandbox')) this.roster.put(sandboxOf(item, vault));
+    for (const { id } of this.roster.mine) await this.#turns.take(id, () => this.#adopt(id));
     await this.#look();
-    for (const sandbox of this.#all.values()) if (sandbox.status === 'STARTING') this.#awaitHealth(sandbox);
+    for (const sandbox of this.roster.mine) if (sandbox.status === 'STARTING') this.#awaitHealth(sandbox);
     // Where sandboxes are off and there were none, a driver that cannot work is nobody's trouble.
-    if (this.#specs.length > 0 || this.#all.size > 0) {
-      const strays = await driver.reap(new Set(this.#all.keys())).catch((err: unknown) => {
+    const known = new Set(this.roster.mine.map(({ id }) => id));
+    if (this.#specs.length > 0 || known.size > 0) {
+      const strays = await driver.reap(known).catch((err: unknown) => {
         log.warn({ err }, 'stray sandboxes could not be looked for');
         return [];
       });
@@ -85,30 +91,17 @@ export class Sandboxes {
     return this.#specs;
   }
 
-  /** How many there are in each state. */
-  get counts(): ReadonlyMap<SandboxStatus, number> {
-    const byStatus = Map.groupBy(this.#all.values(), ({ status }) => status);
-    return new Map([...byStatus].map(([status, all]) => [status, all.length]));
+  /** What other servers do with theirs, and with ours. */
+  get follower(): Follower {
+    return {
+      stored: (item) => this.roster.hear(sandboxOf(item, this.#options.vault)),
+      removed: ({ id }) => void this.#turns.take(id, () => this.#endForgotten(id)),
+    };
   }
 
-  find(userId: string, id: string): Sandbox | null {
-    const sandbox = this.#all.get(id);
-    return sandbox?.userId === userId ? sandbox : null;
-  }
-
-  /** Newest first. */
-  list(userId: string): readonly Sandbox[] {
-    const own = [...this.#all.values()].filter((sandbox) => sandbox.userId === userId);
-    return own.sort((a, b) => b.createdMs - a.createdMs || (a.id < b.id ? 1 : -1));
-  }
-
-  /** @throws Refusal 409 when the id names no spec. @param id null = the default */
+  /** @throws as `chosenSpec` */
   spec(id: string | null): SandboxSpec {
-    const spec = id === null ? this.#specs[0] : this.#specs.find((one) => one.id === id);
-    if (spec !== undefined) return spec;
-    throw this.#specs.length === 0
-      ? refuse(409, 'Sandboxes are off: the configuration has no platform.sandbox_specs')
-      : refuse(404, 'Sandbox Spec not found');
+    return chosenSpec(this.#specs, id);
   }
 
   /** Starts one; RUNNING comes later, see `settled`. @throws Refusal 409 at the limit, 500 when it cannot be started */
@@ -124,6 +117,7 @@ export class Sandboxes {
       return this.#write({
         id: base62(16),
         userId,
+        owner: this.#options.replicas.own,
         specId: spec.id,
         status: 'STARTING',
         detail: null,
@@ -154,14 +148,14 @@ export class Sandboxes {
   /** The sandbox once it is no longer STARTING; null when it was removed meanwhile. */
   async settled(id: string): Promise<Sandbox | null> {
     await this.#starting.get(id);
-    return this.#all.get(id) ?? null;
+    return this.roster.own(id) ?? null;
   }
 
   /** RUNNING -> PAUSED; nothing to do for one that is paused. @throws Refusal 404, 409 */
   async pause(userId: string, id: string): Promise<void> {
-    this.#demand(userId, id);
+    this.roster.demand(userId, id);
     await this.#turns.take(id, async () => {
-      const sandbox = this.#demand(userId, id);
+      const sandbox = this.roster.demand(userId, id);
       if (sandbox.status === 'PAUSED') return;
       if (sandbox.status !== 'RUNNING')
         throw refuse(409, `Sandbox is ${sandbox.status}; only a running one can be paused`);
@@ -171,25 +165,26 @@ export class Sandboxes {
 
   /** PAUSED -> RUNNING; nothing to do for one that runs. @throws Refusal 404, 409, 502 */
   async resume(userId: string, id: string): Promise<void> {
-    this.#demand(userId, id);
+    this.roster.demand(userId, id);
     await this.#turns.take('places', async () => {
-      const sandbox = this.#demand(userId, id);
+      const sandbox = this.roster.demand(userId, id);
       if (isUp(sandbox)) return;
       if (sandbox.status !== 'PAUSED')
         throw refuse(409, `Sandbox is ${sandbox.status}; only a paused one can be resumed`);
       await this.#makeRoom(userId);
-      await this.#turns.take(id, () => this.#resume(this.#demand(userId, id)));
+      await this.#turns.take(id, () => this.#resume(this.roster.demand(userId, id)));
     });
   }
 
-  /** Ends it and forgets it. @throws Refusal 404 */
+  /** Ends it and forgets it; one of another server ends when that one hears of it. @throws Refusal 404 */
   async remove(userId: string, id: string): Promise<void> {
-    this.#demand(userId, id);
-    await this.#turns.take(id, () => this.#remove(this.#demand(userId, id)));
+    if (this.roster.find(userId, id) === null) throw refuse(404, 'Sandbox not found');
+    if (this.roster.own(id) === undefined) await this.#removeRow(id);
+    else await this.#turns.take(id, () => this.#remove(this.roster.demand(userId, id)));
   }
 
   async #look(): Promise<void> {
-    for (const { id } of this.#all.values()) {
+    for (const { id } of this.roster.mine) {
       await this.#turns
         .take(id, () => this.#lookAt(id))
         .catch((err: unknown) =>
@@ -205,7 +200,7 @@ export class Sandboxes {
     await this.#round;
     await Promise.all(this.#starting.values());
     if (this.#settings.stopWithServer) {
-      const removed = [...this.#all.values()].map((one) => this.#turns.take(one.id, () => this.#remove(one)));
+      const removed = this.roster.mine.map((one) => this.#turns.take(one.id, () => this.#remove(one)));
       await Promise.allSettled(removed);
     }
     await this.#turns.quiet();
@@ -215,7 +210,7 @@ export class Sandboxes {
   async patrol(): Promise<void> {
     await this.#look();
     const { idlePauseMs } = this.#settings;
-    for (const sandbox of this.#all.values()) {
+    for (const sandbox of this.roster.mine) {
       if (sandbox.status !== 'RUNNING' || sandbox.place === null) continue;
       await this.#turns.take(sandbox.id, () => this.#checkHealth(sandbox.id));
       if (idlePauseMs > 0) await this.#turns.take(sandbox.id, () => this.#pauseIdle(sandbox.id, idlePauseMs));
@@ -224,7 +219,7 @@ export class Sandboxes {
 
   /** A former server may have ended between the row and the start: what it began has no place yet. */
   async #adopt(id: string): Promise<void> {
-    const sandbox = this.#all.get(id);
+    const sandbox = this.roster.own(id);
     if (sandbox?.status !== 'STARTING' || sandbox.place !== null) return;
     const { driver, log } = this.#options;
     await driver.remove(id, null).catch((err: unknown) => log.warn({ sandbox: id, err }, 'not removed'));
@@ -233,7 +228,7 @@ export class Sandboxes {
   }
 
   async #lookAt(id: string): Promise<void> {
-    const sandbox = this.#all.get(id);
+    const sandbox = this.roster.own(id);
     if (sandbox === undefined || sandbox.status === 'ERROR' || sandbox.status === 'MISSING') return;
     if (sandbox.place === null) return; // is being started by another turn
     const { state, detail } = await this.#options.driver.look(id, sandbox.place);
@@ -247,7 +242,7 @@ export class Sandboxes {
   }
 
   async #checkHealth(id: string): Promise<void> {
-    const sandbox = this.#all.get(id);
+    const sandbox = this.roster.own(id);
     if (sandbox?.status !== 'RUNNING' || sandbox.place === null) return;
     if (await isHealthy(sandbox.place.url, this.#healthPath(sandbox), HEALTH_MS)) {
       this.#strikes.delete(id);
@@ -266,10 +261,11 @@ export class Sandboxes {
   }
 
   async #pauseIdle(id: string, idlePauseMs: number): Promise<void> {
-    const sandbox = this.#all.get(id);
-    const { clock, log } = this.#options;
+    const sandbox = this.roster.own(id);
+    const { clock, log, hasCalledSince } = this.#options;
     if (sandbox?.status !== 'RUNNING' || sandbox.place === null) return;
     if (clock.now() - this.#activeMs(sandbox) < idlePauseMs) return;
+    if (await hasCalledSince(id, clock.now() - idlePauseMs)) return;
     const idleMs = await idleTime(sandbox.place, sandbox.key);
     if (idleMs !== null && idleMs < idlePauseMs) {
       await this.#write({ ...sandbox, activeMs: clock.now() - idleMs });
@@ -281,7 +277,7 @@ export class Sandboxes {
 
   /** Room for one more: the caller's own that was idle longest is paused, never somebody else's. */
   async #makeRoom(userId: string): Promise<void> {
-    const up = [...this.#all.values()].filter(isUp);
+    const up = this.roster.mine.filter(isUp);
     if (up.length < this.#settings.maxRunning) return;
     const own = up.filter((sandbox) => sandbox.userId === userId && sandbox.status === 'RUNNING');
     const [idlest] = own.sort((a, b) => this.#activeMs(a) - this.#activeMs(b));
@@ -291,7 +287,7 @@ export class Sandboxes {
         `${up.length} sandboxes run already, which is the limit; pause or delete one, or wait`,
       );
     }
-    await this.#turns.take(idlest.id, () => this.#pause(this.#all.get(idlest.id) ?? idlest));
+    await this.#turns.take(idlest.id, () => this.#pause(this.roster.own(idlest.id) ?? idlest));
     this.#options.log.info({ sandbox: idlest.id }, 'sandbox paused to make room');
   }
 
@@ -310,9 +306,13 @@ export class Sandboxes {
 
   async #remove(sandbox: Sandbox): Promise<void> {
     await this.#drive(() => this.#options.driver.remove(sandbox.id, sandbox.place));
-    await this.#options.store.apply([{ remove: { kind: 'sandbox', id: sandbox.id } }]);
-    this.#all.delete(sandbox.id);
-    this.#strikes.delete(sandbox.id);
+    await this.#removeRow(sandbox.id);
+  }
+
+  async #removeRow(id: string): Promise<void> {
+    await this.#options.store.apply([{ remove: { kind: 'sandbox', id } }]);
+    this.roster.forget(id);
+    this.#strikes.delete(id);
   }
 
   /** @throws Refusal 502 in the words of the driver */
@@ -331,41 +331,37 @@ export class Sandboxes {
       .catch((err: unknown) => log.error({ sandbox: sandbox.id, err }, 'sandbox start was not followed'))
       .then(() => {
         this.#starting.delete(sandbox.id);
-        return this.#all.get(sandbox.id) ?? null;
+        return this.roster.own(sandbox.id) ?? null;
       });
     this.#starting.set(sandbox.id, started);
   }
 
-  async #untilHealthy({ id, place }: Sandbox): Promise<void> {
+  async #untilHealthy(sandbox: Sandbox): Promise<void> {
+    const { id, place } = sandbox;
     if (place === null) return;
     const { clock, driver } = this.#options;
-    const endsAt = clock.mono() + this.#settings.startTimeoutMs;
-    while (!this.#closing.signal.aborted) {
-      const sandbox = this.#all.get(id);
-      if (sandbox?.status !== 'STARTING') return;
-      if (await isHealthy(place.url, this.#healthPath(sandbox), FIRST_HEALTH_MS)) {
-        await this.#turns.take(id, () => this.#become(id, 'RUNNING', null));
-        return;
-      }
-      const { state, detail } = await driver.look(id, place);
-      if (state === 'exited' || state === 'gone') {
-        await this.#turns.take(id, () => this.#become(id, 'ERROR', detail));
-        return;
-      }
-      if (clock.mono() > endsAt) {
-        const seconds = this.#settings.startTimeoutMs / 1000;
-        await this.#turns.take(id, async () => {
-          await driver.remove(id, place);
-          await this.#become(id, 'ERROR', `its runtime was not ready within ${seconds} s`);
-        });
-        return;
-      }
-      await wait(START_POLL_MS, undefined, { signal: this.#closing.signal }).catch(() => undefined);
-    }
+    const timeoutMs = this.#settings.startTimeoutMs;
+    const end = await firstHealth({
+      id,
+      place,
+      healthPath: this.#healthPath(sandbox),
+      driver,
+      clock,
+      timeoutMs,
+      signal: this.#closing.signal,
+      isWanted: () => this.roster.own(id)?.status === 'STARTING',
+    });
+    if (end === null) return;
+    await this.#turns.take(id, async () => {
+      if (end === 'healthy') return this.#become(id, 'RUNNING', null);
+      if (end !== 'late') return this.#become(id, 'ERROR', end.ended);
+      await driver.remove(id, place);
+      return this.#become(id, 'ERROR', `its runtime was not ready within ${timeoutMs / 1000} s`);
+    });
   }
 
   async #become(id: string, status: SandboxStatus, detail: string | null): Promise<void> {
-    const sandbox = this.#all.get(id);
+    const sandbox = this.roster.own(id);
     if (sandbox?.status === 'STARTING')
       await this.#write({ ...sandbox, status, detail, activeMs: this.#options.clock.now() });
   }
@@ -376,14 +372,19 @@ export class Sandboxes {
     if (applied === 'conflict')
       throw refuse(409, 'The sandbox was changed by another server at the same time');
     const written = { ...sandbox, revision: sandbox.revision + 1 };
-    this.#all.set(sandbox.id, written);
+    this.roster.put(written);
     return written;
   }
 
-  #demand(userId: string, id: string): Sandbox {
-    const sandbox = this.find(userId, id);
-    if (sandbox === null) throw refuse(404, 'Sandbox not found');
-    return sandbox;
+  /** Its row is gone: another server was asked to remove it. Nothing to do for what this one removed. */
+  async #endForgotten(id: string): Promise<void> {
+    const sandbox = this.roster.own(id);
+    this.roster.forget(id);
+    if (sandbox === undefined) return;
+    const { driver, log } = this.#options;
+    await driver
+      .remove(id, sandbox.place)
+      .catch((err: unknown) => log.error({ sandbox: id, err }, 'not ended; the next start will'));
   }
 
   #activeMs(sandbox: Sandbox): number {

@@ -15,7 +15,40 @@ const STEPS: readonly string[] = [
    CREATE INDEX items_updated ON items (kind, user_id, updated_ms, id);
    CREATE INDEX items_link ON items (kind, link) WHERE link IS NOT NULL;
    CREATE INDEX items_parent ON items (kind, parent) WHERE parent IS NOT NULL;`,
+
+  // Parts of titles are looked up by trigrams: 0.5 ms in place of 9 for a rare one among 100,000. Rows get a number of
+  // their own for it, because VACUUM gives new ones to rows without.
+  `CREATE TABLE numbered (
+     number INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, user_id TEXT NOT NULL,
+     created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL, title TEXT, link TEXT, parent TEXT,
+     body TEXT NOT NULL, sealed BLOB, revision INTEGER NOT NULL, UNIQUE (kind, id)
+   ) STRICT;
+   INSERT INTO numbered (kind, id, user_id, created_ms, updated_ms, title, link, parent, body, sealed, revision)
+     SELECT kind, id, user_id, created_ms, updated_ms, title, link, parent, body, sealed, revision FROM items;
+   DROP TABLE items;
+   ALTER TABLE numbered RENAME TO items;
+   CREATE INDEX items_created ON items (kind, user_id, created_ms, id, parent, title, link, updated_ms);
+   CREATE INDEX items_updated ON items (kind, user_id, updated_ms, id);
+   CREATE INDEX items_link ON items (kind, link) WHERE link IS NOT NULL;
+   CREATE INDEX items_parent ON items (kind, parent) WHERE parent IS NOT NULL;
+   CREATE VIRTUAL TABLE titles USING fts5 (title, content = '', contentless_delete = 1, tokenize = 'trigram');
+   INSERT INTO titles (rowid, title) SELECT number, title FROM items WHERE title IS NOT NULL;
+   CREATE TRIGGER titles_made AFTER INSERT ON items WHEN new.title IS NOT NULL BEGIN
+     INSERT INTO titles (rowid, title) VALUES (new.number, new.title);
+   END;
+   CREATE TRIGGER titles_changed AFTER UPDATE OF title ON items WHEN new.title IS NOT old.title BEGIN
+     DELETE FROM titles WHERE rowid = old.number;
+     INSERT INTO titles (rowid, title) SELECT new.number, new.title WHERE new.title IS NOT NULL;
+   END;
+   CREATE TRIGGER titles_removed AFTER DELETE ON items WHEN old.title IS NOT NULL BEGIN
+     DELETE FROM titles WHERE rowid = old.number;
+   END;`,
 ];
+
+/** Parts of less than three signs have no trigram. */
+const SHORT = /^.{0,2}$/su;
+/** What more titles hold is found soon by walking through all of them in order; the look-up would cost more. */
+const FEW = 2_000;
 
 const COLUMNS =
   'kind, id, user_id, created_ms, updated_ms, title, link, parent, body, sealed, revision' as const;
@@ -55,7 +88,7 @@ export class SqliteItems {
   }
 
   search(filter: Filter, part: Part): Item[] {
-    const { from, values } = conditions(filter);
+    const { from, values } = this.#conditions(filter);
     // The inner query walks the covering index alone: only the rows of the page are read.
     return this.#db
       .prepare(
@@ -68,7 +101,7 @@ export class SqliteItems {
   }
 
   count(filter: Filter): number {
-    const { from, values } = conditions(filter);
+    const { from, values } = this.#conditions(filter);
     return Number(this.#db.prepare(`SELECT COUNT(*) AS n FROM ${from}`).get(...values)?.['n']);
   }
 
@@ -89,6 +122,27 @@ export class SqliteItems {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
     }
+  }
+
+  #conditions(filter: Filter): { readonly from: string; readonly values: SQLInputValue[] } {
+    const { where, values } = conditions(filter);
+    const numbers = this.#titled(filter);
+    if (numbers === null) return { from: `items ${indexFor(filter)} WHERE ${where}`, values };
+    // CROSS JOIN keeps the order of the two: the few numbers first.
+    const few = '(SELECT value AS few FROM json_each(?))';
+    return {
+      from: `${few} CROSS JOIN items ON number = few WHERE ${where}`,
+      values: [JSON.stringify(numbers), ...values],
+    };
+  }
+
+  /** Numbers of the items whose title may hold the part, when they are few; null = look at all titles. */
+  #titled({ titleContains: part = '' }: Filter): readonly number[] | null {
+    if (SHORT.test(part)) return null;
+    const rows = this.#db
+      .prepare(`SELECT rowid AS number FROM titles WHERE titles MATCH ? LIMIT ${FEW}`)
+      .all(`"${part.replaceAll('"', '""')}"`);
+    return rows.length < FEW ? rows.map(({ number }) => number as number) : null;
   }
 
   #change(change: Change): boolean {
@@ -122,7 +176,7 @@ function indexFor(filter: Filter): string {
   return filter.link === undefined ? '' : 'INDEXED BY items_link';
 }
 
-function conditions(filter: Filter): { readonly from: string; readonly values: SQLInputValue[] } {
+function conditions(filter: Filter): { readonly where: string; readonly values: SQLInputValue[] } {
   const like = filter.titleContains?.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`);
   const all: readonly (readonly [sql: string, value: SQLInputValue | undefined])[] = [
     ['kind = ?', filter.kind],
@@ -142,7 +196,7 @@ function conditions(filter: Filter): { readonly from: string; readonly values: S
     sql.push(`parent IN (${filter.parents.map(() => '?').join(', ')})`);
     values.push(...filter.parents);
   }
-  return { from: `items ${indexFor(filter)} WHERE ${sql.join(' AND ')}`, values };
+  return { where: sql.join(' AND '), values };
 }
 
 function itemOf(row: Readonly<Record<string, SQLOutputValue>>): Item {

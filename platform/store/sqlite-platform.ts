@@ -57,6 +57,11 @@ export class SqlitePlatform implements PlatformStore {
     return this.#ask('apply', changes);
   }
 
+  /** Nobody else writes to the file. */
+  news(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     const worker = this.#worker;

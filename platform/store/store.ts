@@ -1,7 +1,7 @@
 // The wing's durable state behind one interface: items of a few kinds with the columns that searches need, a JSON body
 // and a sealed part that no store can read. Whoever speaks to it must not know which database stands behind.
 
-export type Kind = 'meta' | 'settings' | 'conversation' | 'start_task' | 'sandbox';
+export type Kind = 'meta' | 'settings' | 'conversation' | 'start_task' | 'sandbox' | 'replica';
 
 /** One thing of one user. */
 export interface Item {
@@ -57,6 +57,18 @@ export interface Part {
 export type Change =
   { readonly put: Item } | { readonly remove: { readonly kind: Kind; readonly id: string } };
 
+/** What is left to know of an item that is no more. */
+export type Removed = Pick<Item, 'kind' | 'id' | 'link' | 'body'>;
+
+/** What replicas must know of each other's changes: conversations, sandboxes, and the replicas themselves. */
+export interface News {
+  /** Of the last change that is told; a later one may be among them already. */
+  readonly number: number;
+  readonly stored: readonly Item[];
+  /** To be taken after `stored`. */
+  readonly removed: readonly Removed[];
+}
+
 /** Every call may reject with `PlatformStoreUnavailable`. */
 export interface PlatformStore {
   /** In the order of the ids; null for those that are not there. */
@@ -67,6 +79,11 @@ export interface PlatformStore {
   scan(kind: Kind, after: string, limit: number): Promise<readonly Item[]>;
   /** All changes or none; on the disk when it resolves. `conflict`: an item has changed since it was read. */
   apply(changes: readonly Change[]): Promise<'applied' | 'conflict'>;
+  /**
+   * What anybody has changed after the change with this number; null = nothing yet, but the number to begin with.
+   * A store that only this process writes to answers null.
+   */
+  news(after: number | null): Promise<News | null>;
   /** Idempotent; later calls reject. */
   close(): Promise<void>;
 }

@@ -35,6 +35,7 @@ export function idleHouse(): House {
     },
     reader: { query: refuse, summarize: refuse, activity: refuse, totals: refuse, findByUpstreamId: refuse },
     models: { listModels: refuse, putModel: refuse, deleteModel: refuse },
+    guests: null,
   };
   const metrics = new Metrics(
     () => ledger.status,

@@ -9,7 +9,7 @@ import { configPathOf, UsageError, type Command } from './terminal.ts';
 
 const USAGE = `throughline rotate-platform-key --config FILE [--data-dir DIR]
 
-Seals the platform interface's secrets under another key. Stop the server first; then set the new key as the value of
+Seals the platform interface's secrets under another key. Stop all servers on the data first; then set the new key as the value of
 platform.secret_key and start it again.
 
   --config FILE     YAML with platform.secret_key, still the old key   (or CONFIG_FILE_PATH)
@@ -35,14 +35,18 @@ export const rotatePlatformKey: Command = {
       throw new UsageError(`${VARIABLE} must hold base64 of ${KEY_BYTES} bytes - openssl rand -base64 32`);
     const loaded = loadConfig(resolve(cwd, configPathOf(values.config, terminal)), env);
     if (!loaded.ok) throw new ConfigRefused(loaded.issues);
-    const { platform } = loaded.snapshot;
+    const { platform, database } = loaded.snapshot;
     if (platform === null)
       throw new CannotStart('the configuration has no platform section; nothing is sealed');
     const dataDir = resolve(cwd, values['data-dir'] ?? env['THROUGHLINE_DATA_DIR'] ?? 'data');
-    const count = await rotateKey(dataDir, platform.secretKey, new Secret(next)).catch((error: Error) => {
+    const place = { dataDir, database };
+    const count = await rotateKey(place, platform.secretKey, new Secret(next)).catch((error: Error) => {
       throw new CannotStart(`${error.message}; nothing was changed`);
     });
-    if (count === null) throw new CannotStart(`there is no platform data in ${dataDir} - check --data-dir`);
+    if (count === null) {
+      const mend = database === null ? `in ${dataDir} - check --data-dir` : `in ${database.shown}`;
+      throw new CannotStart(`there is no platform data ${mend}`);
+    }
     terminal.out(`${count} items are sealed under the new key; now set it as platform.secret_key\n`);
     return 0;
   },

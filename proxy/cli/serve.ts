@@ -57,6 +57,8 @@ export const serve: Command = {
     const running = await open(config, values, terminal, loaded);
     const { snapshot } = running.gateway.changes.live;
     terminal.err(`throughline serves ${snapshot.routes.length} models on ${running.gateway.url}\n`);
+    const { platformUrl } = running.gateway;
+    if (platformUrl !== null) terminal.err(`the platform interface is served on ${platformUrl}/api\n`);
     return untilStopped(running, terminal);
   },
 };

@@ -12,7 +12,8 @@ import { interrupted } from '../record/record.ts';
 import type { SpendBegin, SpendRecord } from '../record/record.ts';
 import { DirectoryLocked, lockDirectory } from '../store/lock.ts';
 import type { DirectoryLock } from '../store/lock.ts';
-import type { ModelStore, SpendReader, Store } from '../store/store.ts';
+import type { GuestTables } from '../store/guests.ts';
+import type { ModelStore, SpendReader } from '../store/store.ts';
 import { WorkerStore } from '../store/worker-store.ts';
 import { journalDirectory, leftJournals, type WorkerSeat } from './journal-directories.ts';
 import { Journal } from './journal.ts';
@@ -90,6 +91,8 @@ export interface Ledger {
   /** Reads rows, each call behind `flush`: a client that got its answer sees its row. */
   readonly reader: SpendReader;
   readonly models: ModelStore;
+  /** Tables of others beside the rows; null: rows are in a file of their own. */
+  readonly guests: GuestTables | null;
   /** Settings of a new snapshot. */
   reconfigure(settings: JournalSettings, retentionMs: number | null): void;
   /** Writes, syncs and ships what it can within `deadlineMs`, then releases the directory. Idempotent. */
@@ -146,7 +149,7 @@ class JournalLedger implements Ledger {
   readonly #lock: DirectoryLock;
   readonly #left: LeftJournals | null;
   readonly #journal: Journal;
-  readonly #store: Store;
+  readonly #store: WorkerStore;
   readonly #shipper: Shipper;
   readonly #retention: Retention;
   readonly #onEvent: (event: LedgerEvent) => void;
@@ -160,6 +163,7 @@ class JournalLedger implements Ledger {
   #closing: Promise<void> | null = null;
   readonly reader: SpendReader;
   readonly models: ModelStore;
+  readonly guests: GuestTables | null;
 
   constructor(options: LedgerOptions, dir: string, lock: DirectoryLock, left: LeftJournals | null) {
     const { dataDir, settings, database = null, saltKey, clock, onEvent = () => undefined } = options;
@@ -194,6 +198,7 @@ class JournalLedger implements Ledger {
     this.#retention = new Retention({ store: this.#store, clock, onEvent }, options.retentionMs ?? null);
     this.reader = this.#barred(options.flushOthers ?? (() => Promise.resolve()));
     this.models = this.#store;
+    this.guests = this.#store.guests;
     this.#settleOld(clock.now());
     this.#shipper.wake();
   }

@@ -9,6 +9,8 @@ export interface PlatformFigures {
   readonly sandboxes: ReadonlyMap<string, number>;
   /** Keys of conversations. */
   readonly keys: number;
+  /** Servers on the same database, this one included. */
+  readonly servers: number;
 }
 
 /** Adds the metrics to a registry; `read` is called at every scrape. */
@@ -39,6 +41,14 @@ export function addPlatformMetrics(registry: Registry, read: () => PlatformFigur
     registers: [registry],
     collect() {
       this.set(read().keys);
+    },
+  });
+  new Gauge({
+    name: 'throughline_platform_servers',
+    help: 'Servers that share the platform data, as this one sees them, itself included.',
+    registers: [registry],
+    collect() {
+      this.set(read().servers);
     },
   });
 }

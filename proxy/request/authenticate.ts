@@ -1,6 +1,7 @@
 // Who calls. The result is a closed type: there is no path on which a failed check leaves an identity behind.
-// Runs before the body is read, and asks nobody: a database in trouble can never turn into a 401.
-import { scopeOf, type CallerIdentity } from '../callers.ts';
+// Runs before the body is read, and asks nobody: a database in trouble can never turn into a 401. The one exception is a
+// key that another server may have issued a moment ago.
+import { scopeOf, type CallerIdentity, type KnownCaller } from '../callers.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -11,10 +12,12 @@ export interface Caller {
   readonly identity?: CallerIdentity;
 }
 
+type Scope = ReturnType<typeof scopeOf>;
+
 const ANYBODY: Caller = { keyHash: '' };
 
-/** @throws Fault missing_api_key, invalid_api_key. */
-export function authenticate(x: Exchange): Caller {
+/** Who calls; a promise only where others must be asked. @throws Fault missing_api_key, invalid_api_key, store_unavailable */
+export function authenticate(x: Exchange): Caller | Promise<Caller> {
   const { house, snapshot } = x.live;
   const { credential } = x.headers;
   const key = snapshot.masterKey;
@@ -23,6 +26,31 @@ export function authenticate(x: Exchange): Caller {
     return { keyHash: key.sha256() };
   }
   const known = credential === null ? null : (house.callers?.find(credential, x.startMs) ?? null);
+  const news = known === null && credential !== null ? (house.callers?.news(credential) ?? null) : null;
+  if (news === null) return callerOf(x, scope, known);
+  return afterNews(x, scope, news);
+}
+
+async function afterNews(x: Exchange, scope: Scope, news: Promise<void>): Promise<Caller> {
+  try {
+    await news;
+  } catch (cause) {
+    throw new Fault('store_unavailable', 'The store that may know this key does not answer.', {
+      cause,
+      headers: [['retry-after', '1']],
+    });
+  }
+  const { credential } = x.headers;
+  return callerOf(
+    x,
+    scope,
+    credential === null ? null : (x.live.house.callers?.find(credential, x.startMs) ?? null),
+  );
+}
+
+function callerOf(x: Exchange, scope: Scope, known: KnownCaller | null): Caller {
+  const { credential } = x.headers;
+  const key = x.live.snapshot.masterKey;
   if (known !== null && (scope === null || known.identity.sessionId.replaceAll('-', '') === scope.id)) {
     return known;
   }

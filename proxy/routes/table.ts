@@ -16,6 +16,7 @@ import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
 import { spendCalculate } from './spend-calculate.ts';
 import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spend-sums.ts';
+import type { Wing } from '../wing.ts';
 import { answerByWing } from './wing.ts';
 
 type Handler = (x: Exchange, caller: Caller, param: string) => void | Promise<void>;
@@ -53,15 +54,44 @@ const keyed = (handle: Handler): RouteEntry => ({
 const callable = (handle: Handler): RouteEntry => ({ handle, open: false });
 const open = (handle: Handler): RouteEntry => ({ handle, open: true });
 
+/** What one port serves. */
+export interface Routes {
+  /** @throws Fault route_not_found, method_not_allowed. */
+  find(method: string, path: string): FoundRoute;
+}
+
+/** The paths of a wing, and nothing else. */
+export class WingRoutes implements Routes {
+  readonly #prefix: string;
+  readonly #found: FoundRoute;
+
+  constructor(wing: Wing) {
+    this.#prefix = wing.prefix;
+    this.#found = { entry: open((x) => answerByWing(x, wing)), param: '' };
+  }
+
+  find(_method: string, path: string): FoundRoute {
+    if (this.holds(path)) return this.#found;
+    throw new Fault('route_not_found', `There is no route ${path.slice(0, 200)} on this port.`);
+  }
+
+  holds(path: string): boolean {
+    return path.startsWith(this.#prefix);
+  }
+}
+
 /** All routes of one server. */
-export class RouteTable {
+export class RouteTable implements Routes {
   readonly #exact = new Map<string, Methods>();
   readonly #patterns: Pattern[] = [];
-  readonly #wing: { readonly prefix: string; readonly entry: RouteEntry } | null;
+  readonly #wing: WingRoutes | null;
+  /** Whether there are base paths of sessions. */
+  readonly #scoped: boolean;
 
-  constructor(changes: Changes, state: ServerState) {
-    const { wing } = changes.live.house;
-    this.#wing = wing === null ? null : { prefix: wing.prefix, entry: open((x) => answerByWing(x, wing)) };
+  /** @param wing served on the same port; null = none, or on a port of its own */
+  constructor(changes: Changes, state: ServerState, wing: WingRoutes | null) {
+    this.#wing = wing;
+    this.#scoped = changes.live.house.callers !== null;
     for (const endpoint of ENDPOINTS) {
       const call = callable((x, caller) => forward(x, caller, endpoint, null));
       for (const base of [...VERSIONED, '/openai/v1'])
@@ -110,12 +140,9 @@ export class RouteTable {
     this.#pattern('/spend/logs/ui/', '', readable(keyed((x, _, id) => spendLog(x, id))));
   }
 
-  /** @throws Fault route_not_found, method_not_allowed. */
   find(method: string, path: string): FoundRoute {
-    if (this.#wing !== null) {
-      if (path.startsWith(this.#wing.prefix)) return { entry: this.#wing.entry, param: '' };
-      path = scopeOf(path)?.rest ?? path;
-    }
+    if (this.#wing?.holds(path) === true) return this.#wing.find(method, path);
+    if (this.#scoped) path = scopeOf(path)?.rest ?? path;
     const exact = this.#exact.get(path);
     if (exact !== undefined) return { entry: choose(exact, method), param: '' };
     let allowed: string[] = [];

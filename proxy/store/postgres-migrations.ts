@@ -13,6 +13,14 @@ export const LAST_MONTH = '2099-12';
 const FIRST_MS = Date.parse('2020-01-01T00:00:00Z');
 const END_MS = Date.parse('2100-01-01T00:00:00Z');
 
+/** Steps of one owner of tables, and the table that says how many of them were taken. */
+export interface Chain {
+  readonly versionTable: string;
+  readonly steps: readonly string[];
+}
+
+const VERSIONS = 'schema_version';
+
 /** Each is given the quoted name of the schema. */
 const STEPS: readonly ((schema: string) => string)[] = [
   (s) => `
@@ -88,36 +96,43 @@ export async function takeLock(client: Client): Promise<void> {
   await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
 }
 
-/**
- * Brings the schema to the newest version in one transaction, whoever else tries the same.
- * @throws StoreUnavailable when the schema was made by a newer version
- */
-export async function migrate(client: Client, schema: string): Promise<void> {
+/** Brings the store's own tables to the newest version. @throws as `migrateChain` */
+export function migrate(client: Client, schema: string): Promise<void> {
   const name = quoted(schema);
-  if ((await versionOf(client, schema)) === STEPS.length) return;
+  return migrateChain(client, schema, { versionTable: VERSIONS, steps: STEPS.map((step) => step(name)) });
+}
+
+/**
+ * Takes the steps that are missing in one transaction, whoever else tries the same.
+ * @throws StoreUnavailable when the tables were made by a newer version
+ */
+export async function migrateChain(client: Client, schema: string, chain: Chain): Promise<void> {
+  const name = quoted(schema);
+  const { versionTable, steps } = chain;
+  if ((await versionOf(client, schema, versionTable)) === steps.length) return;
   await inTransaction(client, async () => {
     await takeLock(client);
     // Without the privilege to create one, an administrator may have made it.
     const there = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
     if (there.rowCount === 0) await client.query(`CREATE SCHEMA ${name}`);
-    await client.query(`CREATE TABLE IF NOT EXISTS ${name}.schema_version (version bigint NOT NULL)`);
-    const version = await versionOf(client, schema);
-    if (version > STEPS.length) {
+    await client.query(`CREATE TABLE IF NOT EXISTS ${name}.${versionTable} (version bigint NOT NULL)`);
+    const version = await versionOf(client, schema, versionTable);
+    if (version > steps.length) {
       throw new StoreUnavailable(
         'unavailable',
-        `the schema ${schema} has version ${version}, this version of Throughline knows ${STEPS.length} - ` +
-          `run the version that made it, or a newer one`,
+        `the schema ${schema} has version ${version} in ${versionTable}, this version of Throughline knows ` +
+          `${steps.length} - run the version that made it, or a newer one`,
       );
     }
-    for (const step of STEPS.slice(version)) await client.query(step(name));
-    await client.query(`DELETE FROM ${name}.schema_version`);
-    await client.query(`INSERT INTO ${name}.schema_version VALUES ($1)`, [STEPS.length]);
+    for (const step of steps.slice(version)) await client.query(step);
+    await client.query(`DELETE FROM ${name}.${versionTable}`);
+    await client.query(`INSERT INTO ${name}.${versionTable} VALUES ($1)`, [steps.length]);
   });
 }
 
-/** Version of the schema; 0: there is none. */
-export async function versionOf(client: Client, schema: string): Promise<number> {
-  const table = `${quoted(schema)}.schema_version`;
+/** Version of the tables; 0: there are none. */
+export async function versionOf(client: Client, schema: string, versionTable = VERSIONS): Promise<number> {
+  const table = `${quoted(schema)}.${versionTable}`;
   const there = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
     table,
   ]);

@@ -1,9 +1,11 @@
-// The PostgreSQL store's own thread: two connections at most, one that ships and removes, one that answers. The main
-// thread speaks to it through worker-store.ts.
+// The PostgreSQL store's own thread: two connections at most, one that ships, removes and serves guests, one that
+// answers. The main thread speaks to it through worker-store.ts.
 import type { Client } from 'pg';
 import { workerData } from 'node:worker_threads';
 import { Secret } from '../../config/secret.ts';
+import type { GuestSteps, GuestStatement, GuestTables } from './guests.ts';
 import { ModelSeal } from './model-seal.ts';
+import { guestsOver } from './postgres-guests.ts';
 import { Link } from './postgres-link.ts';
 import { migrate, quoted } from './postgres-migrations.ts';
 import { PostgresShip } from './postgres-ship.ts';
@@ -37,11 +39,18 @@ const READ_MS = 30_000;
 
 type Row = Readonly<Record<string, unknown>>;
 
-class PostgresStore implements Store {
+/** What the writing connection is used for. */
+interface Writing {
+  readonly client: Client;
+  readonly ship: PostgresShip;
+}
+
+class PostgresStore implements Store, GuestTables {
   readonly #schema: string;
   readonly #saltKey: Secret | null;
   readonly #spelling: Spelling;
-  readonly #writing: Link<PostgresShip>;
+  readonly #writing: Link<Writing>;
+  readonly #guests: GuestTables;
   readonly #reading: Link<Client>;
   #seal: ModelSeal | null = null;
 
@@ -55,9 +64,12 @@ class PostgresStore implements Store {
       timeoutMs: WRITE_MS,
       prepare: async (client) => {
         await migrate(client, schema);
-        return PostgresShip.begin(client, schema, journal); // anew: what was known before a break may be wrong
+        // Anew: what was known before a break may be wrong.
+        return { client, ship: await PostgresShip.begin(client, schema, journal) };
       },
     });
+    // Shipping goes in small pieces; a report on the other connection may take half a minute.
+    this.#guests = guestsOver(schema, (task) => this.#writing.use(({ client }) => task(client)));
     this.#reading = new Link({
       database,
       timeoutMs: READ_MS,
@@ -72,7 +84,7 @@ class PostgresStore implements Store {
     let rows = 0;
     let damaged = 0;
     for (;;) {
-      const chunk = await this.#writing.use((ship) => ship.shipChunk(to));
+      const chunk = await this.#writing.use(({ ship }) => ship.shipChunk(to));
       rows += chunk.rows;
       damaged += chunk.damaged;
       if (chunk.done) return { position: chunk.position, rows, damaged };
@@ -146,7 +158,15 @@ class PostgresStore implements Store {
   }
 
   prune(beforeMs: number): Promise<Pruned> {
-    return this.#writing.use((ship) => ship.prune(beforeMs));
+    return this.#writing.use(({ ship }) => ship.prune(beforeMs));
+  }
+
+  migrateGuest(guest: GuestSteps): Promise<void> {
+    return this.#guests.migrateGuest(guest);
+  }
+
+  transact(statements: readonly GuestStatement[]): ReturnType<GuestTables['transact']> {
+    return this.#guests.transact(statements);
   }
 
   async close(): Promise<void> {

@@ -2,14 +2,15 @@
 // thread speaks to it through worker-store.ts; questions and answers are structured clones.
 import { parentPort } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
+import type { GuestTables } from './guests.ts';
 import type { Store, StoreEvent, StoreTrouble } from './store.ts';
 import { StoreUnavailable } from './store.ts';
 
-/** What can be asked: every method of a store. */
-export type Method = keyof Store;
+/** What can be asked: every method of a store, and of guests where it takes them. */
+export type Method = keyof (Store & GuestTables);
 
 /** What each of them answers. */
-export type Answers = { [K in Method]: Awaited<ReturnType<Store[K]>> };
+export type Answers = { [K in Method]: Awaited<ReturnType<(Store & GuestTables)[K]>> };
 
 /** `args` are the parameters of the method. */
 export interface Question {
@@ -25,7 +26,7 @@ export type Reply =
   | { readonly event: StoreEvent };
 
 /** Serves a store on this thread's port until it is asked to close. */
-export function serveStore(open: (tell: (event: StoreEvent) => void) => Store): void {
+export function serveStore(open: (tell: (event: StoreEvent) => void) => Store & Partial<GuestTables>): void {
   const port = parentPort;
   if (port === null) throw new Error('a store is served by a worker thread only');
   const store = open((event) => port.postMessage({ event } satisfies Reply));
@@ -34,12 +35,16 @@ export function serveStore(open: (tell: (event: StoreEvent) => void) => Store): 
   });
 }
 
-async function respond(store: Store, question: Question, port: MessagePort): Promise<void> {
+async function respond(
+  store: Store & Partial<GuestTables>,
+  question: Question,
+  port: MessagePort,
+): Promise<void> {
   port.postMessage(await answer(store, question));
   if (question.name === 'close') port.close();
 }
 
-async function answer(store: Store, { id, name, args }: Question): Promise<Reply> {
+async function answer(store: Store & Partial<GuestTables>, { id, name, args }: Question): Promise<Reply> {
   try {
     const method = store[name] as (...given: readonly unknown[]) => Promise<unknown>;
     return { id, value: await method.apply(store, [...args]) };

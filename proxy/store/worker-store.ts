@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { DatabaseSettings } from '../../config/snapshot.ts';
 import type { Secret } from '../../config/secret.ts';
+import type { GuestTables } from './guests.ts';
 import type { JournalPlace } from './journal-chunk.ts';
 import type { DatabaseData } from './postgres-settings.ts';
 import { databaseData } from './postgres-settings.ts';
@@ -57,9 +58,18 @@ export class WorkerStore implements Store {
   #worker: Worker | null = null;
   #lastId = 0;
   #closed = false;
+  /** Tables of others in the same database; null: it is a file of this store's own. */
+  readonly guests: GuestTables | null;
 
   constructor(options: WorkerStoreOptions) {
     this.#options = options;
+    this.guests =
+      'file' in options.place
+        ? null
+        : {
+            migrateGuest: (...args) => this.#ask('migrateGuest', args),
+            transact: (...args) => this.#ask('transact', args),
+          };
   }
 
   ship(...args: Parameters<Store['ship']>): ReturnType<Store['ship']> {
@@ -112,7 +122,7 @@ export class WorkerStore implements Store {
     await worker?.terminate();
   }
 
-  #ask<K extends Method>(name: K, args: Parameters<Store[K]>): Promise<Answers[K]> {
+  #ask<K extends Method>(name: K, args: Parameters<(Store & GuestTables)[K]>): Promise<Answers[K]> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('unavailable', 'the store is closed'));
     const worker = (this.#worker ??= this.#start());
     const id = ++this.#lastId;

@@ -321,6 +321,36 @@ t.test('what is off by default comes with its switch', { skip: NO_HELM }, (t) =>
   t.end();
 });
 
+t.test('a platform interface with a port of its own is reached by it', { skip: NO_HELM }, (t) => {
+  const ports = (...values: readonly string[]): readonly unknown[] => {
+    const needed = ['proxy_config.platform.session_api_key=a', 'proxy_config.platform.secret_key=b'];
+    const { get, container } = show(...[...needed, ...values].flatMap((value) => ['--set', value]));
+    return [at(container, 'ports', 1), at(get('Service'), 'spec', 'ports', 1)];
+  };
+  t.same(ports(), [undefined, undefined]);
+  t.match(ports('proxy_config.platform.port=4001'), [
+    { name: 'platform', containerPort: 4001 },
+    { name: 'platform', port: 4001, targetPort: 'platform' },
+  ]);
+  t.match(ports('proxy_config.platform.port=4001', 'service.platformPort=80'), [
+    { containerPort: 4001 },
+    { port: 80 },
+  ]);
+  t.match(ports('proxyConfigMap.create=false', 'proxyConfigMap.name=own', 'service.platformPort=4002'), [
+    { containerPort: 4002 },
+    { port: 4002 },
+  ]);
+  const hosts =
+    'ingress.hosts[0].host=a,ingress.hosts[0].paths[0].path=/api,ingress.hosts[0].paths[0].port=platform';
+  const { get } = show('--set', `ingress.enabled=true,${hosts}`);
+  t.match(get('Ingress'), {
+    spec: {
+      rules: [{ http: { paths: [{ path: '/api', backend: { service: { port: { name: 'platform' } } } }] } }],
+    },
+  });
+  t.end();
+});
+
 t.test('a volume has one writer and is kept', { skip: NO_HELM }, (t) => {
   const { get, pod } = show('-f', valuesFile('persistent'));
   t.same(

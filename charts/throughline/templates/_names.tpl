@@ -52,3 +52,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $level := lower .Values.logLevel -}}
 {{- get (dict "warning" "warn" "critical" "error") $level | default $level -}}
 {{- end -}}
+{{/* The container's port of the platform interface, when it has one of its own. */}}
+{{- define "throughline.platformPort" -}}
+{{- $port := toString (default "" (default dict (default dict .Values.proxy_config).platform).port) -}}
+{{- if and .Values.proxyConfigMap.create (regexMatch "^[1-9][0-9]*$" $port) -}}
+{{- $port -}}
+{{- else if .Values.service.platformPort -}}
+{{- .Values.service.platformPort -}}
+{{- end -}}
+{{- end -}}

@@ -326,6 +326,13 @@ t.test('what does not fit is 422 at its place', async (t) => {
     t.equal((await rig.api('GET', `${PATH}/search?${query}`)).status, 422, query);
   t.equal((await rig.api('GET', `${PATH}/start-tasks/search?sort_order=TITLE`)).status, 422);
   t.equal((await rig.api('PATCH', `${PATH}/not-an-id`, {})).status, 422);
+  t.equal((await rig.api('GET', `${PATH}/search?title__contains=a%00b`)).status, 422);
+  t.match(await rig.api('POST', PATH, { title: 'a\0b' }), {
+    status: 422,
+    json: {
+      detail: [{ loc: ['body', 'title'], msg: 'Value error, the input must not hold a NUL character' }],
+    },
+  });
   t.equal((await rig.api('POST', PATH, { parent_conversation_id: randomUUID() })).status, 404);
   t.equal((await rig.api('POST', PATH, { llm_profile: 'nobody' })).status, 404);
   t.equal((await rig.api('GET', `${PATH}/count`)).json, 0, 'nothing half-written');

@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Secret } from '../../../config/secret.ts';
 import type { SandboxSpec } from '../../../config/snapshot.ts';
+import { Replicas } from '../../../platform/replicas.ts';
 import { ProcessDriver } from '../../../platform/sandboxes/process-driver.ts';
 import { markedProcesses } from '../../../platform/sandboxes/process-table.ts';
 import { Sandboxes } from '../../../platform/sandboxes/sandboxes.ts';
 import { SqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
 import { Vault } from '../../../platform/store/vault.ts';
 import { openLog } from '../../../proxy/observe/logger.ts';
+import { RUN, RUN_MARK } from '../fixture/reaper.ts';
 import { RUNTIME, SECRET_KEY } from '../fixture/rig.ts';
 
 const IDLE_MS = 60_000;
@@ -19,7 +21,7 @@ const SPEC: SandboxSpec = {
   image: null,
   port: 8000,
   workingDir: '{sandbox_dir}',
-  initialEnv: [],
+  initialEnv: [[RUN_MARK, new Secret(RUN)]],
   healthPath: '/alive',
   conversationsPath: null,
   limits: { memoryMb: null, cpuSeconds: null, cpus: null, openFiles: null, processes: null },
@@ -29,6 +31,8 @@ async function open(t: Test) {
   const dataDir = t.testdir();
   const time = { now: Date.now(), lastCall: 0 };
   const store = new SqlitePlatform(join(dataDir, 'platform.db'));
+  const clock = { now: () => time.now, mono: () => performance.now() };
+  const { log } = openLog('silent');
   const sandboxes = new Sandboxes({
     settings: {
       driver: 'process',
@@ -43,9 +47,11 @@ async function open(t: Test) {
     driver: new ProcessDriver({ dataDir, path: process.env['PATH'] ?? '', bubblewrap: false }),
     store,
     vault: new Vault(new Secret(SECRET_KEY)),
-    clock: { now: () => time.now, mono: () => performance.now() },
-    log: openLog('silent').log,
+    clock,
+    log,
+    replicas: await Replicas.open({ store, dataDir, clock, log }),
     lastCallMs: () => time.lastCall,
+    hasCalledSince: () => Promise.resolve(false),
   });
   t.teardown(async () => {
     await sandboxes.close();
@@ -57,7 +63,7 @@ async function open(t: Test) {
   const sandbox = await sandboxes.settled(id);
   const tell = (path: string): Promise<Response> =>
     fetch(`${sandbox?.place?.url}${path}`, { headers: { 'x-session-api-key': sandbox?.key.reveal() ?? '' } });
-  return { sandboxes, time, id, tell, status: () => sandboxes.find('', id)?.status };
+  return { sandboxes, time, id, tell, status: () => sandboxes.roster.find('', id)?.status };
 }
 
 t.test(
@@ -90,7 +96,7 @@ t.test('one bad health check is forgiven, three in a row are an error', async (t
   t.equal(status(), 'RUNNING');
   await sandboxes.patrol();
   t.equal(status(), 'ERROR');
-  t.equal(sandboxes.find('', id)?.detail, 'its runtime does not answer its health check');
+  t.equal(sandboxes.roster.find('', id)?.detail, 'its runtime does not answer its health check');
 });
 
 t.test('a command that ends while it runs is an error with its code', async (t) => {
@@ -98,12 +104,12 @@ t.test('a command that ends while it runs is an error with its code', async (t) 
   await t.rejects(tell('/end?code=9'));
   await sandboxes.patrol();
   t.equal(status(), 'ERROR');
-  t.match(sandboxes.find('', id)?.detail, /ended with code 9/);
+  t.match(sandboxes.roster.find('', id)?.detail, /ended with code 9/);
 });
 
 t.test('somebody who stops or continues it by hand is believed', async (t) => {
   const { sandboxes, id, status } = await open(t);
-  const pid = Number(sandboxes.find('', id)?.place?.handle);
+  const pid = Number(sandboxes.roster.find('', id)?.place?.handle);
   process.kill(pid, 'SIGSTOP');
   await sandboxes.patrol();
   t.equal(status(), 'PAUSED');

@@ -1,0 +1,241 @@
+// The servers that share one store, as one of them sees the others: what they have changed, and which of them are there.
+// Alone (the embedded store), nothing of it happens. Never on the way of an LLM call whose key is known.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Clock } from '../proxy/base/clock.ts';
+import type { Log } from '../proxy/observe/logger.ts';
+import { newHexId } from './ids.ts';
+import { every } from './store/every.ts';
+import { PlatformStoreUnavailable, type Item, type PlatformStore, type Removed } from './store/store.ts';
+
+export interface ReplicasOptions {
+  readonly store: PlatformStore;
+  /** Must exist and be this process's own. */
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Is told what others have stored and removed, and again what this server has. */
+export interface Follower {
+  stored(item: Item): void;
+  removed(gone: Removed): void;
+}
+
+interface Other {
+  readonly name: string;
+  readonly seenMs: number;
+}
+
+/** How long a removed key goes on being taken by the others: one question of 0.3 ms each time. */
+const LOOK_MS = 1_000;
+const BEAT_MS = 10_000;
+/** Three beats: one may be late, two are no accident. */
+const SILENT_MS = 30_000;
+/** An LLM call with an unknown key waits no longer for the store. */
+const PATIENCE_MS = 5_000;
+/** A server that ends does not wait longer for a database that is away; the others notice its silence. */
+const LAST_WORD_MS = 2_000;
+/** Clocks of two machines may differ by seconds. */
+const FRESH_MS = 60_000;
+const FILE = 'replica-id';
+
+export class Replicas {
+  readonly #options: ReplicasOptions;
+  /** Marks what belongs to this server; '' = there are no others. */
+  readonly own: string;
+  readonly #others = new Map<string, Other>();
+  readonly #followers = new Map<Item['kind'], Follower>();
+  #number: number | null;
+  #revision = 0;
+  #looking: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
+  #troubled = false;
+  #timers: readonly NodeJS.Timeout[] = [];
+
+  private constructor(options: ReplicasOptions, own: string, number: number | null) {
+    this.#options = options;
+    this.own = own;
+    this.#number = number;
+  }
+
+  /** What is stored from now on will be told; what there is must be read after this. @throws PlatformStoreUnavailable */
+  static async open(options: ReplicasOptions): Promise<Replicas> {
+    const first = await options.store.news(null);
+    if (first === null) return new Replicas(options, '', null);
+    const replicas = new Replicas(options, identityOf(options.dataDir), first.number);
+    for await (const item of every(options.store, 'replica')) replicas.#sight(item);
+    await replicas.#beat();
+    return replicas;
+  }
+
+  get alone(): boolean {
+    return this.own === '';
+  }
+
+  follow(kind: Item['kind'], follower: Follower): void {
+    this.#followers.set(kind, follower);
+  }
+
+  /** Begins to look and to be seen. */
+  start(): void {
+    if (this.alone) return;
+    const act = (what: () => Promise<void>) => () =>
+      void what().then(
+        () => this.#recover(),
+        (err: unknown) => this.#complain(err),
+      );
+    this.#timers = [
+      setInterval(
+        act(() => this.sync()),
+        LOOK_MS,
+      ).unref(),
+      setInterval(
+        act(() => this.#beat()),
+        BEAT_MS,
+      ).unref(),
+    ];
+  }
+
+  /** Settles when what anybody had stored before this call is known here. @throws PlatformStoreUnavailable */
+  sync(): Promise<void> {
+    if (this.alone) return Promise.resolve();
+    if (this.#looking === null) {
+      this.#looking = this.#look().finally(() => (this.#looking = null));
+      return this.#looking;
+    }
+    // The look that is under way may have begun before: all who come now share the one after it.
+    this.#next ??= this.#looking.then(
+      () => this.#again(),
+      () => this.#again(),
+    );
+    return this.#next;
+  }
+
+  /** `sync` for those who do not wait long. @throws PlatformStoreUnavailable */
+  hear(): Promise<void> {
+    const over = new AbortController();
+    const late = wait(PATIENCE_MS, undefined, { ref: false, signal: over.signal }).then(() => {
+      throw new PlatformStoreUnavailable(`the store did not answer within ${PATIENCE_MS} ms`);
+    });
+    return Promise.race([this.sync().finally(() => over.abort()), late]);
+  }
+
+  /** Whether the server that this belongs to has been heard of lately. */
+  isThere(owner: string): boolean {
+    if (owner === this.own) return true;
+    const seenMs = this.#others.get(owner)?.seenMs ?? -Infinity;
+    return this.#options.clock.mono() - seenMs < SILENT_MS;
+  }
+
+  /** Servers that are there, this one included. */
+  get count(): number {
+    return 1 + [...this.#others.keys()].filter((id) => this.isThere(id)).length;
+  }
+
+  /** Its host's name, for people. */
+  nameOf(owner: string): string {
+    return this.#others.get(owner)?.name ?? 'that is gone';
+  }
+
+  /** Tells the others that this server ends. */
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    if (this.alone) return;
+    await this.#looking?.catch(() => undefined);
+    const said = this.#options.store
+      .apply([{ remove: { kind: 'replica', id: this.own } }])
+      .catch((err: unknown) => this.#complain(err));
+    await Promise.race([said, wait(LAST_WORD_MS, undefined, { ref: false })]);
+  }
+
+  #again(): Promise<void> {
+    this.#next = null;
+    return this.sync();
+  }
+
+  async #look(): Promise<void> {
+    const news = await this.#options.store.news(this.#number);
+    if (news === null) return;
+    for (const item of news.stored) {
+      if (item.kind === 'replica') this.#sight(item);
+      else this.#followers.get(item.kind)?.stored(item);
+    }
+    for (const gone of news.removed) {
+      if (gone.kind === 'replica') this.#others.delete(gone.id);
+      else this.#followers.get(gone.kind)?.removed(gone);
+    }
+    this.#number = news.number;
+  }
+
+  #sight({ id, body }: Item): void {
+    if (id === this.own) return;
+    const { name } = JSON.parse(body) as { readonly name: string };
+    this.#others.set(id, { name, seenMs: this.#options.clock.mono() });
+  }
+
+  async #beat(): Promise<void> {
+    const { store, clock } = this.#options;
+    const nowMs = clock.now();
+    const item: Item = {
+      kind: 'replica',
+      id: this.own,
+      userId: '',
+      createdMs: nowMs,
+      updatedMs: nowMs,
+      title: null,
+      link: null,
+      parent: null,
+      body: JSON.stringify({ name: hostname() }),
+      sealed: null,
+      revision: this.#revision,
+    };
+    if ((await store.apply([{ put: item }])) === 'applied') {
+      this.#revision += 1;
+      return;
+    }
+    // A former life of this server left its row.
+    const [left = null] = await store.get('replica', [this.own]);
+    this.#revision = left?.revision ?? 0;
+  }
+
+  #complain(err: unknown): void {
+    if (!this.#troubled) this.#options.log.error({ err }, 'changes of other servers are not known');
+    this.#troubled = true;
+  }
+
+  /** Nobody could be seen meanwhile, which is no sign of their end. */
+  #recover(): void {
+    if (!this.#troubled) return;
+    this.#troubled = false;
+    const seenMs = this.#options.clock.mono();
+    for (const [id, { name }] of this.#others) this.#others.set(id, { name, seenMs });
+    this.#options.log.info('changes of other servers are known again');
+  }
+}
+
+/** Host names of the servers that use this store now. @throws PlatformStoreUnavailable */
+export async function runningOn(store: PlatformStore, nowMs: number): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const { updatedMs, body } of every(store, 'replica')) {
+    if (nowMs - updatedMs < FRESH_MS) names.push((JSON.parse(body) as { readonly name: string }).name);
+  }
+  return names;
+}
+
+/** Stays with the data directory: after a restart, what belonged to this server does so again. */
+function identityOf(dataDir: string): string {
+  const file = join(dataDir, FILE);
+  let text = '';
+  try {
+    text = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  if (/^[0-9a-f]{32}$/.test(text)) return text;
+  const id = newHexId();
+  writeFileSync(file, `${id}\n`, { mode: 0o600 });
+  return id;
+}

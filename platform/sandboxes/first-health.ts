@@ -1,0 +1,36 @@
+// Waits until a sandbox that was started answers its health check, has ended, or is late. Changes nothing.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Clock } from '../../proxy/base/clock.ts';
+import { isHealthy } from './ask.ts';
+import type { SandboxDriver, SandboxPlace } from './driver.ts';
+
+export interface FirstHealthOptions {
+  readonly id: string;
+  readonly place: SandboxPlace;
+  readonly healthPath: string;
+  readonly driver: SandboxDriver;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Whether anybody still waits for it. */
+  readonly isWanted: () => boolean;
+}
+
+const HEALTH_MS = 1_000;
+const POLL_MS = 100;
+
+/** @returns null when nobody waits any more; `ended` in the words of the driver */
+export async function firstHealth(
+  options: FirstHealthOptions,
+): Promise<'healthy' | 'late' | { readonly ended: string } | null> {
+  const { id, place, healthPath, driver, clock, timeoutMs, signal, isWanted } = options;
+  const endsAt = clock.mono() + timeoutMs;
+  while (!signal.aborted && isWanted()) {
+    if (await isHealthy(place.url, healthPath, HEALTH_MS)) return 'healthy';
+    const { state, detail } = await driver.look(id, place);
+    if (state === 'exited' || state === 'gone') return { ended: detail };
+    if (clock.mono() > endsAt) return 'late';
+    await wait(POLL_MS, undefined, { signal }).catch(() => undefined);
+  }
+  return null;
+}

@@ -1,0 +1,74 @@
+// The sandboxes that are known here: this server's own, and those of other servers on the same store, which can be seen
+// and forgotten from here and nothing else, because their processes are out of reach. Decides nothing.
+import { refuse } from '../api/refusal.ts';
+import type { Replicas } from '../replicas.ts';
+import type { Sandbox, SandboxStatus } from './sandbox.ts';
+
+export class Roster {
+  readonly #replicas: Replicas;
+  readonly #own = new Map<string, Sandbox>();
+  readonly #others = new Map<string, Sandbox>();
+
+  constructor(replicas: Replicas) {
+    this.#replicas = replicas;
+  }
+
+  put(sandbox: Sandbox): void {
+    const map = sandbox.owner === this.#replicas.own ? this.#own : this.#others;
+    map.set(sandbox.id, sandbox);
+  }
+
+  /** What another server tells; of its own this one knows better. */
+  hear(sandbox: Sandbox): void {
+    if (sandbox.owner !== this.#replicas.own) this.#others.set(sandbox.id, sandbox);
+  }
+
+  forget(id: string): void {
+    this.#own.delete(id);
+    this.#others.delete(id);
+  }
+
+  /** One of this server. */
+  own(id: string): Sandbox | undefined {
+    return this.#own.get(id);
+  }
+
+  /** Those of this server. */
+  get mine(): readonly Sandbox[] {
+    return [...this.#own.values()];
+  }
+
+  /** How many of this server there are in each state. */
+  get counts(): ReadonlyMap<SandboxStatus, number> {
+    const byStatus = Map.groupBy(this.#own.values(), ({ status }) => status);
+    return new Map([...byStatus].map(([status, all]) => [status, all.length]));
+  }
+
+  /** Of any server. */
+  find(userId: string, id: string): Sandbox | null {
+    const sandbox = this.#own.get(id) ?? this.#others.get(id);
+    return sandbox?.userId === userId ? this.#seen(sandbox) : null;
+  }
+
+  /** Of all servers, newest first. */
+  list(userId: string): readonly Sandbox[] {
+    const all = [...this.#own.values(), ...this.#others.values()];
+    const sandboxes = all.filter((sandbox) => sandbox.userId === userId).map((one) => this.#seen(one));
+    return sandboxes.sort((a, b) => b.createdMs - a.createdMs || (a.id < b.id ? 1 : -1));
+  }
+
+  /** One that can be changed here. @throws Refusal 404, 409 */
+  demand(userId: string, id: string): Sandbox {
+    const found = this.find(userId, id);
+    if (found === null) throw refuse(404, 'Sandbox not found');
+    const own = this.#own.get(id);
+    if (own !== undefined) return own;
+    const name = this.#replicas.nameOf(found.owner);
+    throw refuse(409, `The sandbox belongs to the server ${name}; only that one can pause or resume it`);
+  }
+
+  #seen(sandbox: Sandbox): Sandbox {
+    if (this.#replicas.isThere(sandbox.owner)) return sandbox;
+    return { ...sandbox, status: 'MISSING', detail: 'the server that ran it is gone' };
+  }
+}

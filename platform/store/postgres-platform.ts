@@ -1,0 +1,261 @@
+// The wing's store in PostgreSQL, shared by replicas: schema and statements, sent through the connections that the spend
+// store holds anyway. Every value is bound; no text of a caller ever becomes part of a statement.
+import type { GuestRow, GuestStatement, GuestTables, GuestValue } from '../../proxy/store/guests.ts';
+import { StoreUnavailable } from '../../proxy/store/store.ts';
+import {
+  PlatformStoreUnavailable,
+  type Change,
+  type Filter,
+  type Item,
+  type Kind,
+  type News,
+  type Order,
+  type Part,
+  type PlatformStore,
+} from './store.ts';
+
+/** Forward-only; each is given the quoted name of the schema. A released step is never edited. */
+const STEPS: readonly ((schema: string) => string)[] = [
+  (s) => `
+   -- Counts the changes of all replicas. Whoever changes something holds its row until the end, so numbers are seen in
+   -- the order in which they were given: a reader that has seen one has missed none before it.
+   CREATE TABLE ${s}.platform_changes (one int PRIMARY KEY CHECK (one = 1), number bigint NOT NULL);
+   INSERT INTO ${s}.platform_changes VALUES (1, 0);
+
+   -- "C": the same order and the same letters as in the embedded store, whatever the server's locale.
+   CREATE TABLE ${s}.platform_items (
+     kind text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, user_id text COLLATE "C" NOT NULL,
+     created_ms bigint NOT NULL, updated_ms bigint NOT NULL, title text COLLATE "C", link text COLLATE "C",
+     parent text COLLATE "C", body text NOT NULL, sealed bytea, revision bigint NOT NULL, change bigint NOT NULL,
+     PRIMARY KEY (kind, id)
+   );
+   -- Counting and skipping 100,000 items never touches their bodies. Not with the title: it may be longer than an
+   -- index takes.
+   CREATE INDEX platform_items_created ON ${s}.platform_items (kind, user_id, created_ms, id)
+     INCLUDE (parent, link, updated_ms);
+   CREATE INDEX platform_items_updated ON ${s}.platform_items (kind, user_id, updated_ms, id);
+   CREATE INDEX platform_items_link ON ${s}.platform_items (kind, link) WHERE link IS NOT NULL;
+   CREATE INDEX platform_items_parent ON ${s}.platform_items (kind, parent) WHERE parent IS NOT NULL;
+   CREATE INDEX platform_items_change ON ${s}.platform_items (change);
+
+   -- What other replicas must forget.
+   CREATE TABLE ${s}.platform_removed (
+     change bigint NOT NULL, kind text NOT NULL, id text NOT NULL, link text, body text NOT NULL,
+     removed_at timestamptz NOT NULL DEFAULT now()
+   );
+   CREATE INDEX platform_removed_change ON ${s}.platform_removed (change);
+
+   -- Parts of titles by trigrams, where the server has the extension and lets us make it; else titles are read through.
+   DO $do$
+   DECLARE place text;
+   BEGIN
+     CREATE EXTENSION IF NOT EXISTS pg_trgm;
+     SELECT extnamespace::regnamespace INTO place FROM pg_extension WHERE extname = 'pg_trgm';
+     EXECUTE format('CREATE INDEX platform_items_title ON ${s}.platform_items USING gin (title %s.gin_trgm_ops)', place);
+   EXCEPTION WHEN OTHERS THEN
+     RAISE NOTICE 'titles are searched without an index: %', SQLERRM;
+   END $do$;`,
+];
+
+const COLUMNS =
+  'kind, id, user_id, created_ms, updated_ms, title, link, parent, body, sealed, revision' as const;
+
+const ORDERS: Readonly<Record<Order, string>> = {
+  created: 'created_ms, id',
+  created_desc: 'created_ms DESC, id DESC',
+  updated: 'updated_ms, id',
+  updated_desc: 'updated_ms DESC, id DESC',
+};
+
+/** Parts of less than three signs have no trigram. */
+const SHORT = /^.{0,2}$/su;
+
+/** What servers remember, and so must hear of. */
+const SHARED: readonly Kind[] = ['conversation', 'sandbox', 'replica'];
+
+/** A replica that was without the database for longer may go on taking keys of conversations that are no more. */
+const KEPT_DAYS = 30;
+
+/** PostgreSQL behind the `PlatformStore` interface. Whoever opened `guests` closes them. */
+export class PostgresPlatform implements PlatformStore {
+  readonly #guests: GuestTables;
+  /** Quoted. */
+  readonly #schema: string;
+  #migrated: Promise<void> | null = null;
+  #closed = false;
+
+  /** @param schema a plain name, as the configuration lets through */
+  constructor(guests: GuestTables, schema: string) {
+    this.#guests = guests;
+    this.#schema = `"${schema}"`;
+  }
+
+  async get(kind: Kind, ids: readonly string[]): Promise<readonly (Item | null)[]> {
+    if (ids.length === 0) return [];
+    const text = `SELECT ${COLUMNS} FROM ${this.#schema}.platform_items WHERE kind = $1 AND id = ANY ($2)`;
+    const found = new Map((await this.#rows(text, [kind, ids])).map(itemOf).map((item) => [item.id, item]));
+    return ids.map((id) => found.get(id) ?? null);
+  }
+
+  async search(filter: Filter, { order, limit, offset }: Part): Promise<readonly Item[]> {
+    const { where, values } = conditions(filter);
+    const table = `${this.#schema}.platform_items`;
+    const part = `LIMIT $${values.length + 1} OFFSET $${values.length + 2}`;
+    const text =
+      `SELECT ${COLUMNS} FROM ${table} WHERE kind = $1 AND id = ANY (ARRAY( ` +
+      `SELECT id FROM ${table} WHERE ${where} ORDER BY ${ORDERS[order]} ${part})) ORDER BY ${ORDERS[order]}`;
+    return (await this.#rows(text, [...values, limit, offset])).map(itemOf);
+  }
+
+  async count(filter: Filter): Promise<number> {
+    const { where, values } = conditions(filter);
+    const text = `SELECT count(*) AS n FROM ${this.#schema}.platform_items WHERE ${where}`;
+    const [row] = await this.#rows(text, values);
+    return Number(row?.['n']);
+  }
+
+  async scan(kind: Kind, after: string, limit: number): Promise<readonly Item[]> {
+    const text =
+      `SELECT ${COLUMNS} FROM ${this.#schema}.platform_items WHERE kind = $1 AND id > $2 ` +
+      `ORDER BY id LIMIT $3`;
+    return (await this.#rows(text, [kind, after, limit])).map(itemOf);
+  }
+
+  async apply(changes: readonly Change[]): Promise<'applied' | 'conflict'> {
+    const [only] = changes;
+    if (changes.length === 1 && only !== undefined)
+      return (await this.#transact([this.#statementOf(only, true)])) === null ? 'conflict' : 'applied';
+    const number = { text: `UPDATE ${this.#schema}.platform_changes SET number = number + 1`, values: [] };
+    const statements = changes.map((change) => this.#statementOf(change, false));
+    return (await this.#transact([number, ...statements])) === null ? 'conflict' : 'applied';
+  }
+
+  async news(after: number | null): Promise<News> {
+    const s = this.#schema;
+    const rows = await this.#rows(
+      `SELECT number, told.* FROM ${s}.platform_changes LEFT JOIN (
+         SELECT false AS gone, ${COLUMNS} FROM ${s}.platform_items WHERE change > $1 AND kind = ANY ($2)
+         UNION ALL
+         SELECT true, kind, id, '', 0, 0, NULL, link, NULL, body, NULL, 0
+           FROM ${s}.platform_removed WHERE change > $1 AND kind = ANY ($2)
+       ) AS told ON true`,
+      [after ?? Number.MAX_SAFE_INTEGER, SHARED],
+    );
+    const told = rows.filter((row) => row['id'] !== null);
+    return {
+      number: Number(rows[0]?.['number']),
+      stored: told.filter((row) => row['gone'] === false).map(itemOf),
+      removed: told.filter((row) => row['gone'] === true).map(itemOf),
+    };
+  }
+
+  /** The connections are the spend store's. */
+  close(): Promise<void> {
+    this.#closed = true;
+    return Promise.resolve();
+  }
+
+  /**
+   * @param alone whether it takes its number itself: one round trip in place of four. The number comes first in any case,
+   * so that two writers wait for each other there and nowhere else
+   */
+  #statementOf(change: Change, alone: boolean): GuestStatement {
+    const table = `${this.#schema}.platform_items`;
+    const counter = `${this.#schema}.platform_changes`;
+    const next = alone ? `next AS (UPDATE ${counter} SET number = number + 1 RETURNING number)` : '';
+    const numbers = alone ? 'next' : counter;
+    if ('remove' in change) {
+      const { kind, id } = change.remove;
+      const gone =
+        `gone AS (DELETE FROM ${table} USING ${numbers} WHERE kind = $1 AND id = $2 ` +
+        `RETURNING number, kind, id, link, body)`;
+      return {
+        text:
+          `WITH ${[next, gone].filter(Boolean).join(', ')} ` +
+          `INSERT INTO ${this.#schema}.platform_removed (change, kind, id, link, body) SELECT * FROM gone`,
+        values: [kind, id],
+      };
+    }
+    const { kind, id, userId, createdMs, updatedMs, title, link, parent, body, sealed, revision } =
+      change.put;
+    const cells = [userId, createdMs, updatedMs, title, link, parent, body, sealed, revision + 1, kind, id];
+    const isNew = revision === 0;
+    const prefix = alone ? `WITH ${next} ` : '';
+    const number = `(SELECT number FROM ${numbers})`;
+    const text = isNew
+      ? `${prefix}INSERT INTO ${table} (user_id, created_ms, updated_ms, title, link, parent, body, sealed, revision, ` +
+        `kind, id, change) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${number}) ON CONFLICT DO NOTHING`
+      : `${prefix}UPDATE ${table} SET user_id = $1, created_ms = $2, updated_ms = $3, title = $4, link = $5, ` +
+        `parent = $6, body = $7, sealed = $8, revision = $9, change = ${number} ` +
+        `WHERE kind = $10 AND id = $11 AND revision = $12`;
+    return { text, values: isNew ? cells : [...cells, revision], changesOne: true };
+  }
+
+  async #rows(text: string, values: readonly GuestValue[]): Promise<readonly GuestRow[]> {
+    const [rows = []] = (await this.#transact([{ text, values }])) ?? [];
+    return rows;
+  }
+
+  async #transact(statements: readonly GuestStatement[]): ReturnType<GuestTables['transact']> {
+    if (this.#closed) throw new PlatformStoreUnavailable('the store is closed');
+    try {
+      await (this.#migrated ??= this.#migrate());
+      return await this.#guests.transact(statements);
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw new PlatformStoreUnavailable(error.message);
+      throw error;
+    }
+  }
+
+  async #migrate(): Promise<void> {
+    const s = this.#schema;
+    try {
+      const steps = STEPS.map((step) => step(s));
+      await this.#guests.migrateGuest({ versionTable: 'platform_version', steps });
+      const text = `DELETE FROM ${s}.platform_removed WHERE removed_at < now() - make_interval(days => $1)`;
+      await this.#guests.transact([{ text, values: [KEPT_DAYS] }]);
+    } catch (error) {
+      this.#migrated = null; // the next question tries again
+      throw error;
+    }
+  }
+}
+
+function conditions(filter: Filter): { readonly where: string; readonly values: readonly GuestValue[] } {
+  const like = filter.titleContains?.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`);
+  // Without a trigram the index would be read whole, and every title after it; in order, the first page is found soon.
+  const title = SHORT.test(filter.titleContains ?? '') ? "(title || '') ILIKE" : 'title ILIKE';
+  const all: readonly (readonly [left: string, value: GuestValue | undefined])[] = [
+    ['kind =', filter.kind], // $1, see `search`
+    ['user_id =', filter.userId],
+    [title, like === undefined ? undefined : `%${like}%`],
+    ['created_ms >=', filter.createdFromMs],
+    ['created_ms <', filter.createdBeforeMs],
+    ['updated_ms >=', filter.updatedFromMs],
+    ['updated_ms <', filter.updatedBeforeMs],
+    ['link =', filter.link],
+    ['parent = ANY', filter.parents],
+  ];
+  const values: GuestValue[] = [];
+  const sql = all.flatMap(([left, value]) =>
+    value === undefined ? [] : [`${left} ($${values.push(value)})`],
+  );
+  if (filter.topLevel === true) sql.push('parent IS NULL');
+  return { where: sql.join(' AND '), values };
+}
+
+function itemOf(row: GuestRow): Item {
+  return {
+    kind: row['kind'] as Kind,
+    id: row['id'] as string,
+    userId: row['user_id'] as string,
+    createdMs: row['created_ms'] as number,
+    updatedMs: row['updated_ms'] as number,
+    title: row['title'] as string | null,
+    link: row['link'] as string | null,
+    parent: row['parent'] as string | null,
+    body: row['body'] as string,
+    sealed: row['sealed'] as Uint8Array | null,
+    revision: row['revision'] as number,
+  };
+}

@@ -1,0 +1,60 @@
+// Where the proxy listens: which address by default, which it must refuse, and what to say when the system refuses one.
+// Binds nothing.
+import { isIP } from 'node:net';
+import type { Snapshot } from '../../config/snapshot.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** How an address was stated, for those who must state another one. */
+export interface Stated {
+  readonly host: string;
+  readonly port: string;
+}
+
+export const BY_FLAGS: Stated = { host: '--host', port: '--port' };
+export const BY_KEYS: Stated = { host: 'platform.host', port: 'platform.port' };
+
+/** `127.example.com` is a name like any other. */
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+
+/** Without a key only this machine may call, unless the operator says otherwise. @throws CannotStart */
+export function hostFor(snapshot: Snapshot, wanted: string | undefined): string {
+  const guarded = snapshot.masterKey !== null || snapshot.allowUnauthenticated;
+  if (wanted === undefined) return guarded ? '0.0.0.0' : '127.0.0.1';
+  if (guarded || isLoopback(wanted)) return wanted;
+  throw new CannotStart(
+    `no master key is configured, so ${wanted} would be open to everybody - set general_settings.master_key ` +
+      `(or PROXY_MASTER_KEY), or general_settings.allow_unauthenticated: true, or --host 127.0.0.1`,
+  );
+}
+
+/** Where `/api` is to be served on its own; null = with everything else. @param own the proxy's @throws CannotStart */
+export function apartOf({ platform }: Snapshot, own: Address): Address | null {
+  if (platform === null || platform.port === null) return null;
+  if (platform.port === own.port && own.port !== 0)
+    throw new CannotStart(
+      `platform.port is ${own.port}, the port of the proxy itself - choose another one, or leave it out to have ` +
+        `/api served there`,
+    );
+  return { host: platform.host ?? own.host, port: platform.port };
+}
+
+/** `http://host:port`, with a host that a client can use. */
+export function urlOf({ host, port }: Address): string {
+  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${isIP(shown) === 6 ? `[${shown}]` : shown}:${port}`;
+}
+
+/** Why an address could not be bound, and what to do. */
+export function listenProblem(error: NodeJS.ErrnoException, { host, port }: Address, stated: Stated): string {
+  if (error.code === 'EADDRINUSE')
+    return `port ${port} of ${host} is in use - stop what listens there, or use ${stated.port}`;
+  if (error.code === 'EACCES')
+    return `port ${port} needs privileges that this process lacks - use ${stated.port} above 1023`;
+  return `cannot listen on ${host}:${port} (${error.code ?? error.message}) - check ${stated.host} and ${stated.port}`;
+}

@@ -1,0 +1,33 @@
+// A door for tables that another part of the program keeps in the same PostgreSQL database: over the connections that
+// are there anyway, because each process holds two at most. Says nothing about what is in them.
+
+/** What a statement is given; a list of texts is one value. */
+export type GuestValue = string | number | Uint8Array | null | readonly string[];
+
+export interface GuestStatement {
+  /** With `$1`, `$2`, ... for the values; names of tables with their schema. */
+  readonly text: string;
+  readonly values: readonly GuestValue[];
+  /** It names one row by its key, and must change it: else nothing of its transaction is changed. */
+  readonly changesOne?: boolean;
+}
+
+export type GuestRow = Readonly<Record<string, unknown>>;
+
+/** Tables as forward-only steps; a released step is never edited. */
+export interface GuestSteps {
+  /** Holds the number of steps that were taken; below the schema of the configuration. */
+  readonly versionTable: string;
+  readonly steps: readonly string[];
+}
+
+/** Every call may reject with `StoreUnavailable`. */
+export interface GuestTables {
+  /** Takes the steps that are missing, one process at a time however many start at once. */
+  migrateGuest(guest: GuestSteps): Promise<void>;
+  /**
+   * Runs the statements in one transaction, after what was asked before.
+   * @returns the rows of each; null = one of them did not change its one row, so nothing was changed
+   */
+  transact(statements: readonly GuestStatement[]): Promise<readonly (readonly GuestRow[])[] | null>;
+}

@@ -1,0 +1,182 @@
+// Two servers on one PostgreSQL: what is done through one holds on the other; sandboxes stay with the one that runs
+// them; a database that is away costs no known key its calls.
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Test } from 'tap';
+import { markedProcesses } from '../../platform/sandboxes/process-table.ts';
+import { openGuests } from '../../proxy/store/postgres-guests.ts';
+import { runCli } from '../support/cli.ts';
+import { anyPostgres, ownPostgres, settingsOf, type TestServer } from '../support/postgres.ts';
+import { headerOf, lastSeen, rowOf, send, type Answer } from '../support/rig.ts';
+import { at, SECRET_KEY, specs, startPlatform, until, type PlatformRig } from './fixture/rig.ts';
+
+const LIST = '/api/v1/app-conversations';
+
+interface Made {
+  readonly id: string;
+  readonly key: string;
+}
+
+async function converse(rig: PlatformRig, tags: Record<string, string>): Promise<Made> {
+  const started = await rig.api('POST', LIST, { tags });
+  const id = String(at(started, 'app_conversation_id'));
+  const [{ llm_api_key: key }] = (await rig.api('GET', `${LIST}?ids=${id}`)).json as [
+    { llm_api_key: string },
+  ];
+  return { id, key };
+}
+
+const call = (rig: PlatformRig, key: string): Promise<Answer> => {
+  const body = { model: 'demo', messages: [{ role: 'user', content: 'hello' }] };
+  return send(rig.url, 'POST', '/v1/chat/completions', body, { authorization: `Bearer ${key}` });
+};
+
+/** Any question about sandboxes waits for the news of other servers. */
+const catchUp = (rig: PlatformRig): Promise<unknown> => rig.api('GET', '/api/v1/sandboxes/search');
+
+/** null, and a word about it, where several connections are not several sessions. */
+async function replicable(t: Test): Promise<TestServer | null> {
+  const server = await anyPostgres(t);
+  if (server.real) return server;
+  t.comment('PGlite has one session for all, so no replicas');
+  return null;
+}
+
+t.test('a user may be answered by any of the servers', async (t) => {
+  const server = await replicable(t);
+  if (server === null) return;
+  const env = { DATABASE_URL: server.url() };
+  const [one, two] = await Promise.all([startPlatform(t, { env }), startPlatform(t, { env })]);
+  await one.api('POST', '/api/settings', { llm_api_key: 'sk-a', llm_model: 'demo' });
+  t.match((await two.api('GET', '/api/settings')).json, { llm_api_key_set: true, llm_model: 'demo' });
+  const profile = { llm: { model: 'demo', extra_headers: { 'X-Project': 'p42' } } };
+  t.equal((await two.api('POST', '/api/v1/settings/profiles/Default', profile)).status, 201);
+  await two.api('POST', '/api/v1/settings/profiles/Default/activate');
+
+  const { id, key } = await converse(one, { costcenter: '4711' });
+  const answer = await call(two, key);
+  t.equal(answer.status, 200, 'a key is taken by the other server at once');
+  t.equal(headerOf(lastSeen(two).rawHeaders, 'x-project'), 'p42');
+  t.match(await rowOf(two, answer), { request_tags: ['costcenter:4711'] });
+
+  t.equal((await two.api('PATCH', `${LIST}/${id}`, { tags: { a: 'b' }, title: 'New' })).status, 200);
+  await catchUp(one);
+  t.match(await rowOf(one, await call(one, key)), { request_tags: ['a:b'] });
+  t.match((await one.api('GET', `${LIST}/search?title__contains=new`)).json, { items: [{ id }] });
+  t.match((await one.api('GET', `${LIST}?ids=${id}`)).json, [{ title: 'New', tags: { a: 'b' } }]);
+
+  const changes = [one, two, one, two].map((rig, n) => rig.api('PATCH', `${LIST}/${id}`, { title: `t${n}` }));
+  for (const { status } of await Promise.all(changes)) t.match(String(status), /^(200|409)$/);
+
+  t.equal((await two.api('DELETE', `${LIST}/${id}`)).status, 200);
+  await catchUp(one);
+  t.equal((await call(one, key)).status, 401, 'and refused by both when the conversation is gone');
+  t.equal((await call(two, key)).status, 401);
+  t.equal((await call(one, 'sk-conv-unknown')).status, 401);
+
+  t.match((await send(one.url, 'GET', '/metrics')).text, /^throughline_platform_servers 2$/m);
+
+  const settings = settingsOf(env.DATABASE_URL);
+  const guests = openGuests(settings);
+  t.teardown(() => guests.close());
+  const text = `SELECT count(*) AS n FROM pg_stat_activity WHERE application_name = 'throughline' AND pid <> pg_backend_pid()`;
+  t.match(
+    await guests.transact([{ text, values: [] }]),
+    [[{ n: 4 }]],
+    'two connections each, spend records included',
+  );
+});
+
+t.test('sandboxes are seen by all, changed by their own server, and forgotten from anywhere', async (t) => {
+  const server = await replicable(t);
+  if (server === null) return;
+  const env = { DATABASE_URL: server.url(), PATH: process.env['PATH'] };
+  const platform = specs('', 'none');
+  const one = await startPlatform(t, { env, platform });
+  const two = await startPlatform(t, { env, platform });
+  const id = String(at(await one.api('POST', '/api/v1/sandboxes'), 'id'));
+  await until(two, id, 'RUNNING');
+  const refused = await two.api('POST', `/api/v1/sandboxes/${id}/pause`);
+  t.equal(refused.status, 409);
+  t.match(
+    at(refused, 'detail'),
+    /^The sandbox belongs to the server .+; only that one can pause or resume it$/,
+  );
+  t.equal((await one.api('POST', `/api/v1/sandboxes/${id}/pause`)).status, 200);
+  t.match(await until(two, id, 'PAUSED'), { id, session_api_key: null });
+  t.match((await two.api('GET', '/api/v1/sandboxes/search')).json, { items: [{ id }] });
+
+  t.equal((await two.api('DELETE', `/api/v1/sandboxes/${id}`)).status, 200);
+  await catchUp(one);
+  t.same((await one.api('GET', `/api/v1/sandboxes?id=${id}`)).json, [null]);
+  while ((await markedProcesses(join(one.folder, 'data'))).length > 0);
+  t.pass('its server has ended it');
+
+  const left = String(at(await one.api('POST', '/api/v1/sandboxes'), 'id'));
+  await until(one, left, 'RUNNING');
+  await one.stop();
+  t.match((await two.api('GET', `/api/v1/sandboxes?id=${left}`)).json, [
+    { status: 'MISSING', status_detail: 'the server that ran it is gone' },
+  ]);
+  const again = await startPlatform(t, { env, platform, folder: one.folder });
+  t.match(await until(again, left, 'RUNNING'), { id: left });
+  await until(two, left, 'RUNNING');
+  t.equal((await again.api('DELETE', `/api/v1/sandboxes/${left}`)).status, 200);
+});
+
+t.test('a database that is away is said so; keys that are known go on', async (t) => {
+  const server = await ownPostgres(t);
+  if (server === null) {
+    t.comment('no server to stop');
+    return;
+  }
+  const env = { DATABASE_URL: server.url() };
+  const rig = await startPlatform(t, { env });
+  const { key } = await converse(rig, {});
+  await server.stop();
+  t.match(await rig.api('POST', '/api/settings', { llm_model: 'x' }), {
+    status: 500,
+    json: { error: 'Something went wrong storing settings' },
+  });
+  t.match(await rig.api('GET', `${LIST}/search`), { status: 500, json: { detail: /does not answer/ } });
+  t.equal((await call(rig, key)).status, 200);
+  const unknown = await call(rig, 'sk-conv-of-another-server');
+  t.equal(unknown.status, 503, 'not 401: nobody can tell');
+  t.match(unknown.text, /store_unavailable/);
+  t.equal((await call(rig, 'sk-other')).status, 401);
+  await t.rejects(
+    startPlatform(t, { env }),
+    /the platform interface cannot start: the database .* cannot be used by/,
+  );
+  await server.start();
+  t.equal((await rig.api('POST', '/api/settings', { llm_model: 'x' })).status, 200);
+  t.match((await rig.api('GET', '/api/settings')).json, { llm_model: 'x' });
+  t.equal((await call(rig, 'sk-conv-of-another-server')).status, 401);
+  t.notMatch(JSON.stringify(rig.log), /right\/pass/);
+});
+
+t.test('the sealing key is exchanged when no server runs on the database', async (t) => {
+  const server = await replicable(t);
+  if (server === null) return;
+  const env = { DATABASE_URL: server.url() };
+  const next = randomBytes(32).toString('base64');
+  const first = await startPlatform(t, { env });
+  await first.api('POST', '/api/settings', { llm_api_key: 'sk-a' });
+  await converse(first, {});
+  const rotate = (url = env.DATABASE_URL) =>
+    runCli(t, ['rotate-platform-key', '--config', first.configPath], {
+      env: { DATABASE_URL: url, PLATFORM_SECRET_KEY_NEW: next },
+    });
+  t.match(await rotate(), {
+    code: 1,
+    err: /servers run on this database \(on .+\) - stop them; .* nothing was changed/,
+  });
+  await first.stop();
+  t.match(await rotate(server.url()), { code: 1, err: /there is no platform data in postgresql:/ });
+  t.match(await rotate(), { code: 0, out: /^4 items are sealed under the new key/ });
+  t.match(await rotate(), { code: 1, err: /not the key/ });
+  await t.rejects(startPlatform(t, { env, secretKey: SECRET_KEY }), /platform\.secret_key is not the key/);
+  const second = await startPlatform(t, { env, secretKey: next });
+  t.match((await second.api('GET', '/api/settings')).json, { llm_api_key_set: true });
+});

@@ -1,0 +1,340 @@
+// The wing's store on both databases: conflicts, all or nothing, filters; the sealing key and its exchange.
+import { randomBytes } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Test } from 'tap';
+import { Secret } from '../../../config/secret.ts';
+import { PostgresPlatform } from '../../../platform/store/postgres-platform.ts';
+import { SqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
+import type { Item, PlatformStore } from '../../../platform/store/store.ts';
+import { Vault, WrongSecretKey } from '../../../platform/store/vault.ts';
+import { openGuests } from '../../../proxy/store/postgres-guests.ts';
+import { runCli } from '../../support/cli.ts';
+import { anyPostgres, settingsOf } from '../../support/postgres.ts';
+import { defaultConfig, startRig } from '../../support/rig.ts';
+import { SECRET_KEY, startPlatform } from '../fixture/rig.ts';
+
+const item = (id: string, more: Partial<Item> = {}): Item => ({
+  kind: 'conversation',
+  id,
+  userId: 'u',
+  createdMs: 1,
+  updatedMs: 1,
+  title: null,
+  link: null,
+  parent: null,
+  body: '{}',
+  sealed: null,
+  revision: 0,
+  ...more,
+});
+
+/** Opens a store on a place of its own; further calls with its place open the same data. */
+type Open = (t: Test, place?: string) => { readonly store: PlatformStore; readonly place: string };
+
+const onSqlite: Open = (t, place = join(t.testdir(), 'platform.db')) => {
+  const store = new SqlitePlatform(place);
+  t.teardown(() => store.close());
+  return { store, place };
+};
+
+const onPostgres =
+  (url: () => string): Open =>
+  (t, place = url()) => {
+    const settings = settingsOf(place);
+    const guests = openGuests(settings);
+    t.teardown(() => guests.close());
+    return { store: new PostgresPlatform(guests, settings.schema), place };
+  };
+
+function behaves(t: Test, open: Open): void {
+  t.test('a write on an old revision changes nothing, nor do the writes beside it', async (t) => {
+    const { store } = open(t);
+    t.equal(await store.apply([{ put: item('a') }]), 'applied');
+    t.equal(await store.apply([{ put: item('a') }]), 'conflict', 'it is there already');
+    t.equal(await store.apply([{ put: item('a', { title: 'x', revision: 1 }) }]), 'applied');
+    t.equal(
+      await store.apply([{ put: item('b') }, { put: item('a', { title: 'y', revision: 1 }) }]),
+      'conflict',
+    );
+    t.match(await store.get('conversation', ['a', 'b', 'a']), [
+      { title: 'x', revision: 2 },
+      null,
+      { title: 'x' },
+    ]);
+    await store.apply([{ remove: { kind: 'conversation', id: 'a' } }, { put: item('c') }]);
+    t.match(await store.scan('conversation', '', 10), [{ id: 'c' }]);
+    t.same(await store.scan('conversation', 'c', 10), []);
+  });
+
+  t.test('filters hold together, orders are whole, deleted lines of users do not mix', async (t) => {
+    const { store } = open(t);
+    const items = Array.from({ length: 30 }, (_, n) =>
+      item(String(n).padStart(2, '0'), {
+        userId: n % 3 === 0 ? 'other' : 'u',
+        createdMs: 100 + (n >> 1),
+        updatedMs: 200 - n,
+        title: n % 2 === 0 ? `Even ${n}` : null,
+        link: n % 5 === 0 ? 'box' : null,
+        parent: n > 20 ? '01' : null,
+      }),
+    );
+    await store.apply(items.map((put) => ({ put })));
+    const mine = items.filter(({ userId }) => userId === 'u');
+    const ids = async (
+      more: object,
+      order: 'created' | 'created_desc' | 'updated' | 'updated_desc' = 'created',
+    ) =>
+      (
+        await store.search({ kind: 'conversation', userId: 'u', ...more }, { order, offset: 0, limit: 100 })
+      ).map(({ id }) => id);
+    t.same(
+      await ids({}),
+      mine.map(({ id }) => id),
+    );
+    t.same(await ids({}, 'created_desc'), mine.map(({ id }) => id).reverse());
+    t.same(
+      await ids({}, 'updated_desc'),
+      mine.map(({ id }) => id),
+    );
+    t.same(await ids({ titleContains: 'EVEN 2' }), ['02', '20', '22', '26', '28']);
+    t.same(await ids({ link: 'box', topLevel: true }), ['05', '10', '20']);
+    t.same(await ids({ parents: ['01', '02'], createdFromMs: 113, createdBeforeMs: 114 }), ['26']);
+    t.same(await ids({ updatedFromMs: 195, updatedBeforeMs: 199 }), ['02', '04', '05']);
+    t.equal(await store.count({ kind: 'conversation', userId: 'u', titleContains: 'even 2' }), 5);
+    t.equal(await store.count({ kind: 'conversation' }), 30);
+  });
+
+  t.test('parts of titles are found as they stand, whatever signs are in them', async (t) => {
+    const { store, place } = open(t);
+    const titles = [
+      'Fix the build',
+      '100% \\ "quoted" _x_',
+      'Ünïcode ÄÖÜ',
+      'ab',
+      'A'.repeat(200),
+      "it's; DROP TABLE",
+      null,
+    ];
+    await store.apply(titles.map((title, n) => ({ put: item(String(n), { title }) })));
+    const found = async (titleContains: string, of: PlatformStore = store): Promise<string> => {
+      const filter = { kind: 'conversation', userId: 'u', titleContains } as const;
+      const items = await of.search(filter, { order: 'created', offset: 0, limit: 100 });
+      t.equal(await of.count(filter), items.length, titleContains);
+      return items.map(({ id }) => id).join();
+    };
+    const expected = {
+      'the b': '0',
+      'THE B': '0',
+      '0% \\ "q': '1',
+      '"quoted"': '1',
+      _x_: '1',
+      '%': '1',
+      _: '1',
+      'code äöü': '',
+      'code ÄÖÜ': '2',
+      ï: '2',
+      a: '3,4,5',
+      ab: '3,5',
+      b: '0,3,5',
+      AAAA: '4',
+      "'s; drop": '5',
+      'x y z': '',
+      '   ': '',
+    };
+    for (const [part, ids] of Object.entries(expected)) t.equal(await found(part), ids, part);
+    await store.apply([
+      { put: item('0', { title: 'Break the build', revision: 1 }) },
+      { put: item('1', { title: null, revision: 1 }) },
+      { put: item('6', { title: 'quoted later', revision: 1 }) },
+      { remove: { kind: 'conversation', id: '5' } },
+    ]);
+    t.equal(await found('Fix'), '');
+    t.equal(await found('break the'), '0');
+    t.equal(await found('quoted'), '6');
+    t.equal(await found("'s; drop"), '');
+    const many = Array.from({ length: 2_500 }, (_, n) => ({
+      put: item(`many-${n}`, { title: `many ${n}`, createdMs: 10 + n }),
+    }));
+    await store.apply(many);
+    t.equal(await store.count({ kind: 'conversation', userId: 'u', titleContains: 'many' }), 2_500);
+    t.equal(await found('many 2499'), 'many-2499');
+    t.equal(await found('break the', open(t, place).store), '0', 'also after a restart');
+  });
+}
+
+t.test('SQLite', (t) => {
+  behaves(t, onSqlite);
+  t.test('nobody else reads the file, and nobody else writes to it', async (t) => {
+    const { store, place } = onSqlite(t);
+    t.equal(await store.news(null), null);
+    t.equal(await store.count({ kind: 'meta' }), 0);
+    t.equal(statSync(place).mode & 0o777, 0o600);
+  });
+  t.end();
+});
+
+t.test('PostgreSQL', async (t) => {
+  const server = await anyPostgres(t);
+  const open = onPostgres(() => server.url());
+  behaves(t, open);
+
+  const skip = server.real ? false : 'PGlite has one session for all';
+  t.test(
+    'replicas that start at once make the tables once, and one of two writers wins',
+    { skip },
+    async (t) => {
+      const place = server.url();
+      const stores = [1, 2, 3].map(() => open(t, place).store);
+      const made = await Promise.all(stores.map((store, n) => store.apply([{ put: item(`own-${n}`) }])));
+      t.same(made, ['applied', 'applied', 'applied']);
+      const raced = stores.map((store, n) => store.apply([{ put: item('one', { title: `of ${n}` }) }]));
+      t.same((await Promise.all(raced)).toSorted(), ['applied', 'conflict', 'conflict']);
+      t.equal(await stores[0]?.count({ kind: 'conversation' }), 4);
+    },
+  );
+
+  t.test('writers that meet wait for each other, and none is turned down', { skip }, async (t) => {
+    const place = server.url();
+    const stores = [1, 2, 3].map(() => open(t, place).store);
+    const ends = stores.flatMap((store, n) =>
+      Array.from({ length: 30 }, (_, round) => {
+        const [a, b] = [`${(n + round) % 3}`, `${(n + 2 * round) % 3}`];
+        if (round % 3 === 0) return store.apply([{ put: item(a) }, { put: item(`of-${n}-${round}`) }]);
+        if (round % 3 === 1) return store.apply([{ remove: { kind: 'conversation', id: b } }]);
+        return store.apply([{ put: item(b, { revision: 1 }) }]);
+      }),
+    );
+    const tally = Map.groupBy(await Promise.all(ends), (end) => end);
+    t.same([...tally.keys()].toSorted(), ['applied', 'conflict']);
+  });
+
+  t.test('news are what others changed since, removals included', async (t) => {
+    const { store, place } = open(t);
+    const other = open(t, place).store;
+    await store.apply([{ put: item('a') }, { put: item('b', { link: 'box', body: '{"n":1}' }) }]);
+    const begin = await other.news(null);
+    t.match(begin, { stored: [], removed: [] });
+    t.same(await other.news(begin?.number ?? -1), begin, 'nothing yet');
+    await store.apply([{ put: item('a', { title: 'x', revision: 1 }) }, { put: item('c') }]);
+    await store.apply([{ put: item('c') }]); // a conflict is no change
+    await store.apply([{ put: item('s', { kind: 'settings' }) }]); // nobody remembers these
+    await store.apply([{ remove: { kind: 'conversation', id: 'b' } }]);
+    const news = await other.news(begin?.number ?? -1);
+    t.same(news?.stored.map(({ id }) => id).toSorted(), ['a', 'c']);
+    t.match(news?.removed, [{ kind: 'conversation', id: 'b', link: 'box', body: '{"n":1}' }]);
+    t.match(await other.news(news?.number ?? -1), { stored: [], removed: [] });
+  });
+
+  t.test('a newer schema is refused, and a database that is away is said so', async (t) => {
+    const { store, place } = open(t);
+    await store.count({ kind: 'meta' });
+    const settings = settingsOf(place);
+    const guests = openGuests(settings);
+    t.teardown(() => guests.close());
+    await guests.transact([
+      { text: `UPDATE "${settings.schema}".platform_version SET version = 99`, values: [] },
+    ]);
+    await t.rejects(open(t, place).store.count({ kind: 'meta' }), {
+      name: 'PlatformStoreUnavailable',
+      message: /has version 99 in platform_version, this version of Throughline knows \d+ - run the version/,
+    });
+    const away = open(t, 'postgresql://name:canary-word@127.0.0.1:1/x').store;
+    await t.rejects(away.count({ kind: 'meta' }), {
+      name: 'PlatformStoreUnavailable',
+      message: /ECONNREFUSED/,
+    });
+  });
+});
+
+t.test('a database of the first version is brought to the newest with all it holds', async (t) => {
+  const file = join(t.testdir(), 'platform.db');
+  const db = new DatabaseSync(file);
+  db.exec(`CREATE TABLE items (
+     kind TEXT NOT NULL, id TEXT NOT NULL, user_id TEXT NOT NULL, created_ms INTEGER NOT NULL,
+     updated_ms INTEGER NOT NULL, title TEXT, link TEXT, parent TEXT, body TEXT NOT NULL, sealed BLOB,
+     revision INTEGER NOT NULL, PRIMARY KEY (kind, id)
+   ) STRICT;
+   CREATE INDEX items_created ON items (kind, user_id, created_ms, id, parent, title, link, updated_ms);
+   CREATE INDEX items_updated ON items (kind, user_id, updated_ms, id);
+   CREATE INDEX items_link ON items (kind, link) WHERE link IS NOT NULL;
+   CREATE INDEX items_parent ON items (kind, parent) WHERE parent IS NOT NULL;
+   INSERT INTO items VALUES ('conversation', 'a', 'u', 1, 2, 'An old title', 'box', NULL, '{"x":1}', x'00ff', 3);
+   PRAGMA user_version = 1;`);
+  db.close();
+  const { store } = onSqlite(t, file);
+  const whole = {
+    title: 'An old title',
+    link: 'box',
+    body: '{"x":1}',
+    sealed: new Uint8Array([0, 255]),
+    revision: 3,
+  };
+  t.match(await store.get('conversation', ['a']), [whole]);
+  t.equal(await store.count({ kind: 'conversation', titleContains: 'old t' }), 1);
+});
+
+t.test('a database that is none is said so, and mended without a restart', async (t) => {
+  const file = join(t.testdir(), 'platform.db');
+  writeFileSync(file, 'this is no database, it is a text of some length');
+  const store = new SqlitePlatform(file);
+  t.teardown(() => store.close());
+  await t.rejects(store.count({ kind: 'conversation' }), {
+    name: 'PlatformStoreUnavailable',
+    message: /not a database/,
+  });
+  writeFileSync(file, '');
+  t.equal(await store.count({ kind: 'conversation' }), 0);
+  await store.close();
+  await t.rejects(store.count({ kind: 'conversation' }), /closed/);
+});
+
+t.test('what is sealed opens at its own place under its own key only', async (t) => {
+  const key = () => new Secret(randomBytes(32).toString('base64'));
+  const vault = new Vault(key());
+  const sealed = vault.seal('sandbox', 'a', { key: 'secret' });
+  t.same(vault.open({ kind: 'sandbox', id: 'a', sealed }), { key: 'secret' });
+  t.throws(() => vault.open({ kind: 'sandbox', id: 'b', sealed }), /damaged/);
+  t.throws(() => new Vault(key()).open({ kind: 'sandbox', id: 'a', sealed }), /damaged/);
+  t.equal(vault.seal('sandbox', 'a', {}), null);
+  const store = new SqlitePlatform(join(t.testdir(), 'platform.db'));
+  t.teardown(() => store.close());
+  await vault.check(store, 0);
+  await vault.check(store, 0);
+  await t.rejects(new Vault(key()).check(store, 0), WrongSecretKey);
+});
+
+t.test('the key is exchanged by the command, and only the new one opens the data after it', async (t) => {
+  const folder = t.testdir();
+  const first = await startPlatform(t, { folder });
+  await first.api('POST', '/api/settings', { llm_api_key: 'sk-a' });
+  await first.api('POST', '/api/v1/app-conversations', {});
+  const next = randomBytes(32).toString('base64');
+  const config = ['--config', first.configPath, '--data-dir', join(folder, 'data')];
+  const rotate = (more: Record<string, string>) =>
+    runCli(t, ['rotate-platform-key', ...config], { env: more });
+  t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: next }), {
+    code: 1,
+    err: /in use by another Throughline process/,
+  });
+  await first.stop();
+  t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: 'short' }), { code: 2, err: /openssl rand -base64 32/ });
+  t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: next }), {
+    code: 0,
+    out: /^4 items are sealed under the new key/,
+  });
+  t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: next }), {
+    code: 1,
+    err: /not the key .* nothing was changed/,
+  });
+  const old = startRig(t, {
+    folder,
+    config: (demo) => defaultConfig(demo, `platform: { session_api_key: a, secret_key: "${SECRET_KEY}" }`),
+  });
+  await t.rejects(old, /platform\.secret_key is not the key under which the platform data is sealed/);
+  const second = await startPlatform(t, { folder, secretKey: next });
+  t.match((await second.api('GET', '/api/settings')).json, { llm_api_key_set: true });
+  t.equal((await second.api('GET', '/api/v1/app-conversations/count')).json, 1);
+});
