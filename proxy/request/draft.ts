@@ -39,6 +39,7 @@ export class Draft {
   #overheadMs = -1;
   #waitedMs = 0;
   #record: SpendRecord | null = null;
+  #responseModel: string | null = null;
   /** Attempts that were replaced, and where the last one stands: monotonic and epoch ms. */
   #replaced: Attempt[] | null = null;
   #firstSentAt = 0;
@@ -158,6 +159,7 @@ export class Draft {
    */
   async settle(outcome: Outcome, call: Call): Promise<string[]> {
     const { endpoint, picked } = this.#found;
+    this.#responseModel = outcome.reading.model;
     const uncounted = this.#uncounted(outcome, call);
     const estimate = uncounted === null ? null : await this.#x.live.house.estimator.estimate(uncounted);
     const settled = settleOf(this.#x, this.#begin as SpendBegin, {
@@ -238,8 +240,10 @@ export class Draft {
     const { house } = this.#x.live;
     await house.ledger.settle(record);
     (this.#found.picked?.target.metrics ?? house.unrouted).observe(record, this.#overheadMs);
+    house.spans?.ended(record, this.#responseModel);
     const line = {
       ...(record.attempts > 1 ? { attempts: record.attempts } : {}),
+      ...(record.trace === undefined ? {} : { trace_id: record.trace.traceId }),
       call_id: record.requestId,
       call_type: record.callType,
       model: record.modelGroup,
