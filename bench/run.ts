@@ -22,6 +22,7 @@ import { smallJson } from './scenarios/small-json.ts';
 import { startup } from './scenarios/startup.ts';
 import { store } from './scenarios/store.ts';
 import { stream } from './scenarios/stream.ts';
+import { traces } from './scenarios/traces.ts';
 import { workers } from './scenarios/workers.ts';
 
 const SCENARIOS: readonly Scenario[] = [
@@ -37,6 +38,7 @@ const SCENARIOS: readonly Scenario[] = [
   store,
   hostile,
   workers,
+  traces,
   platform,
 ];
 
