@@ -1,5 +1,6 @@
 // Where spans go: `general_settings.otel`, or the dialect's `callbacks: [otel]`, with OpenTelemetry's own environment
-// names for what the file leaves out (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/).
+// names for what the file leaves out (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/),
+// and the dialect's older ones behind them: OTEL_EXPORTER, OTEL_ENDPOINT, OTEL_HEADERS.
 // Pure; headers leave it as secrets. What those names say wrongly is an error here, not a line in a log later.
 import { isDeepStrictEqual } from 'node:util';
 import type { Findings } from '../findings.ts';
@@ -26,8 +27,8 @@ export function otelOf(file: GatewayFile, env: Environment, findings: Findings):
   if (isOff || given.text('OTEL_TRACES_EXPORTER')?.toLowerCase() === 'none') return null;
   const { endpoint, headers, service_name, sample_ratio } = general.otel ?? {};
   given.choice(
-    ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'],
-    ['http/protobuf', 'http/json'], // a collector takes both at one address
+    ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL', 'OTEL_EXPORTER'],
+    ['http/protobuf', 'http/json', 'otlp_http'], // a collector takes both at one address
     'write http/protobuf, and the port of OTLP over HTTP (4318): gRPC is not spoken',
   );
   const resource = new Map(given.pairs(['OTEL_RESOURCE_ATTRIBUTES']));
@@ -142,7 +143,8 @@ function decoded(text: string): string | null {
 /** The traces' own address is taken as it is, a base gets the path of traces. */
 function endpointOf(written: string | undefined, given: Given): string {
   const own = written === undefined ? given.text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') : undefined;
-  const text = own ?? written ?? given.text('OTEL_EXPORTER_OTLP_ENDPOINT') ?? COLLECTOR;
+  const [, base] = given.first(['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_ENDPOINT']) ?? ['', COLLECTOR];
+  const text = own ?? written ?? base;
   const what = written === undefined ? 'the collector that the environment names' : 'endpoint';
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol))
@@ -161,7 +163,8 @@ function headersOf(
   given: Given,
 ): OtelSettings['headers'] {
   const own = Object.entries(written ?? {}).map(([name, value]) => [name, String(value).trim()] as const);
-  const all = [...given.pairs(['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS']), ...own];
+  const names = ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_HEADERS'];
+  const all = [...given.pairs(names), ...own];
   const headers = new Map<string, Secret>();
   for (const [name, value] of all) {
     const lower = name.toLowerCase();

@@ -105,7 +105,8 @@ export class SpanExport {
     });
     await Promise.race([this.#closed.promise, deadline]);
     clearTimeout(timer);
-    if (this.#waiting > 0) this.#lost(this.#waiting, `they were not taken within ${deadlineMs} ms`, true);
+    if (this.#waiting > 0) this.#lost(this.#waiting, `they were not taken within ${deadlineMs} ms`);
+    this.#waiting = 0;
     await worker.terminate();
   }
 
@@ -146,15 +147,17 @@ export class SpanExport {
   #heard(reply: SpanReply): void {
     if (reply === 'ready') this.#opened.resolve();
     else if (reply === 'closed') this.#closed.resolve();
-    else if (reply.error !== null) {
+    else {
       this.#waiting -= reply.spans;
-      this.#lost(reply.spans, reply.error);
-    } else {
-      this.#waiting -= reply.spans;
-      this.#exported += reply.spans;
-      if (this.#isFailing) this.#log.info({ dropped: this.#dropped }, 'spans are exported again');
-      this.#isFailing = false;
+      if (reply.error === null) this.#taken(reply.spans);
+      else this.#lost(reply.spans, reply.error);
     }
+  }
+
+  #taken(spans: number): void {
+    this.#exported += spans;
+    if (this.#isFailing) this.#log.info({ dropped: this.#dropped }, 'spans are exported again');
+    this.#isFailing = false;
   }
 
   /** The next batch gets a new thread. */
@@ -164,12 +167,12 @@ export class SpanExport {
     this.#opened.reject(error);
     this.#closed.resolve();
     const lost = this.#waiting - this.#batch.reduce((sum, source) => sum + spanCount(source), 0);
-    if (lost > 0) this.#lost(lost, error.message, true);
+    this.#waiting -= lost;
+    if (lost > 0) this.#lost(lost, error.message);
   }
 
   /** Says so once, until spans are exported again: a collector may be away for days. */
-  #lost(spans: number, why: string, waited = false): void {
-    if (waited) this.#waiting -= spans;
+  #lost(spans: number, why: string): void {
     this.#dropped += spans;
     if (this.#isFailing) return;
     this.#isFailing = true;

@@ -90,6 +90,19 @@ t.test('the file wins over the environment, and the address of traces over the b
   t.equal(on(t, own).endpoint, 'http://traces:4318/of/its/own', 'taken as it is');
 });
 
+t.test("the dialect's older names do where the others are not set", async (t) => {
+  const older = {
+    OTEL_EXPORTER: 'otlp_http',
+    OTEL_ENDPOINT: 'https://api.example.com',
+    OTEL_HEADERS: 'Authorization=Bearer <key>',
+  };
+  const found = on(t, older);
+  t.equal(found.endpoint, 'https://api.example.com/v1/traces');
+  t.equal(found.headers[0]?.[1].reveal(), 'Bearer <key>');
+  t.throws(() => on(t, { ...older, OTEL_EXPORTER: 'otlp_grpc' }), { message: /gRPC is not spoken/ });
+  t.equal(on(t, { ...older, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' }).endpoint, 'http://c/v1/traces');
+});
+
 t.test('every wrong word of the environment is an error that says what to write', async (t) => {
   const cases: readonly (readonly [name: string, value: string, says: RegExp])[] = [
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', /no http or https URL - for example http:/],
