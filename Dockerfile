@@ -10,7 +10,10 @@ COPY schemas schemas
 COPY config config
 COPY proxy proxy
 COPY platform platform
-RUN npm run build && npm prune --omit=dev --ignore-scripts
+# The OpenTelemetry SDK is optional to the package and belongs to the image, in the versions of the lockfile. Its whole
+# tree is in one scope, without install scripts.
+RUN npm run build && cp -r node_modules/@opentelemetry /tmp/ && npm prune --omit=dev --ignore-scripts \
+  && cp -r /tmp/@opentelemetry node_modules/
 
 FROM node:26-slim
 WORKDIR /app

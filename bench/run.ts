@@ -20,8 +20,9 @@ import { scan } from './scenarios/scan.ts';
 import { slowStreams } from './scenarios/slow-streams.ts';
 import { smallJson } from './scenarios/small-json.ts';
 import { startup } from './scenarios/startup.ts';
-import { store } from './scenarios/store.ts';
+import { store, year } from './scenarios/store.ts';
 import { stream } from './scenarios/stream.ts';
+import { traces } from './scenarios/traces.ts';
 import { workers } from './scenarios/workers.ts';
 
 const SCENARIOS: readonly Scenario[] = [
@@ -35,8 +36,10 @@ const SCENARIOS: readonly Scenario[] = [
   manyModels,
   startup,
   store,
+  year,
   hostile,
   workers,
+  traces,
   platform,
 ];
 
@@ -75,7 +78,7 @@ const { values } = parseArgs({
 
 function countOf(flag: string, text: string | undefined): number | null {
   if (text === undefined) return null;
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw new Error(`--${flag} takes a whole number above 0, not ${text}`);
+  if (!/^[1-9]\d{0,7}$/.test(text)) throw new Error(`--${flag} takes a whole number above 0, not ${text}`);
   return Number(text);
 }
 

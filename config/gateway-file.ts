@@ -527,6 +527,7 @@ export interface GeneralSettings {
   accept_compressed_requests?: CompressedRequests;
   journal: Journal;
   idempotency?: Idempotency;
+  otel?: Otel;
   cors?: Cors;
   /**
    * Answers that are read on at the same time after their clients left (`on_disconnect: drain`), per process; further ones are aborted.
@@ -626,6 +627,29 @@ export interface Idempotency {
   max_bytes: number | string;
 }
 /**
+ * Traces: a span for each call, sent to an OpenTelemetry collector by OTLP over HTTP. Left out: none. What stands in `OTEL_*` environment variables counts where this section is silent; an empty one is written `{}`. A change needs a restart.
+ */
+export interface Otel {
+  /**
+   * Base URL of the collector; `/v1/traces` is added. Left out: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` as it is, else `OTEL_EXPORTER_OTLP_ENDPOINT`, else `http://localhost:4318`.
+   */
+  endpoint?: string;
+  /**
+   * Headers of each export, over those of `OTEL_EXPORTER_OTLP_HEADERS`.
+   */
+  headers?: {
+    [k: string]: string | number | boolean;
+  };
+  /**
+   * `service.name` of the spans. Left out: `OTEL_SERVICE_NAME`, else `throughline`.
+   */
+  service_name?: string;
+  /**
+   * Share of traces that are kept, 0 to 1, where the caller has not decided. Left out: `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG`, else all.
+   */
+  sample_ratio?: number | string;
+}
+/**
  * Browser access. Left out: none.
  */
 export interface Cors {
@@ -698,6 +722,14 @@ export interface LitellmSettings {
    * As in `router_settings`, which wins; seconds.
    */
   cooldown_time?: number | string;
+  /**
+   * `otel` among them traces calls, as `general_settings.otel` does; with that name alone OpenTelemetry's environment variables say where spans go. Other callbacks have no effect.
+   */
+  callbacks?: string[] | string;
+  /**
+   * While calls are traced: upstreams are told their place in the trace (`traceparent`, `tracestate`).
+   */
+  forward_traceparent_to_llm_provider: boolean;
   /**
    * Write `cost`, US dollars, into the last usage object of a stream, for clients that get one.
    */

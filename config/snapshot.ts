@@ -255,6 +255,27 @@ export interface IdempotencySettings {
   readonly maxBytes: number;
 }
 
+/** Where spans go, and which. */
+export interface OtelSettings {
+  /** What spans are posted to, path included; without credentials. */
+  readonly endpoint: string;
+  /** Lower-case name -> value. */
+  readonly headers: readonly (readonly [name: string, value: Secret])[];
+  /** For one export, with its retries. */
+  readonly timeoutMs: number;
+  readonly compression: 'none' | 'gzip';
+  /** Attributes of the process, `service.name` among them. */
+  readonly resource: readonly (readonly [name: string, value: string])[];
+  /** `ratio`: share of the traces that are kept; `followsCaller`: a caller's decision comes before it. */
+  readonly sampler: { readonly ratio: number; readonly followsCaller: boolean };
+  /** Upstreams are told their place in the trace. */
+  readonly propagates: boolean;
+  /** Longest wait for a batch to fill. */
+  readonly delayMs: number;
+  /** Most spans that wait; more are dropped. */
+  readonly queueSpans: number;
+}
+
 export interface CorsSettings {
   readonly allowOrigins: readonly string[];
 }
@@ -343,6 +364,8 @@ export interface Snapshot {
   /** How long spend rows are kept, milliseconds; null: for ever. */
   readonly retentionMs: number | null;
   readonly cors: CorsSettings | null;
+  /** null: nothing is traced. Read at the start only. */
+  readonly otel: OtelSettings | null;
   /** null: keys are not looked at. */
   readonly idempotency: IdempotencySettings | null;
   /** Header names whose values become tags `name: value` (`litellm_settings.extra_spend_tag_headers`). */

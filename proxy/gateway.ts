@@ -1,6 +1,7 @@
 // The composition root: puts the house together, once, and takes it apart in the right order.
 import { Catalogue } from '../config/catalogue.ts';
 import { loadConfig, overlay, type Environment, type Loaded, type RuntimeModel } from '../config/load.ts';
+import { isSameOtel } from '../config/resolve/otel.ts';
 import { Secret } from '../config/secret.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Platform, PlatformOptions } from '../platform/wing.ts';
@@ -27,6 +28,8 @@ import {
 import { Replays } from './http/replays.ts';
 import { LoopLag } from './observe/loop-lag.ts';
 import { Metrics, type EntryFigure } from './observe/metrics.ts';
+import { openSpanExport, type SpanExport } from './observe/span-export.ts';
+import { Traces } from './observe/traces.ts';
 import { Admission } from './routing/admission.ts';
 import type { BreakerState } from './routing/breaker.ts';
 import { ProxyServer, type Drain } from './server.ts';
@@ -58,6 +61,8 @@ export interface GatewayOptions {
 export type Applied = Extract<Loaded, { ok: true }>;
 
 const RECORDS_MS = 10_000;
+/** For spans at the end; a collector that is away must not hold up a restart. */
+const SPANS_MS = 3_000;
 const BREAKER_FIGURES: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
 
 /** A running proxy. */
@@ -74,7 +79,10 @@ export class Gateway {
   readonly #watcher: ConfigWatcher | null;
   readonly #checks: HealthChecks;
   readonly #platform: Platform | null;
+  readonly #spans: SpanExport | null;
   readonly #log: Log;
+  /** As it was at the start. */
+  readonly #otel: Snapshot['otel'];
   #stopping: Promise<void> | null = null;
 
   constructor(parts: {
@@ -87,6 +95,7 @@ export class Gateway {
     watcher: ConfigWatcher | null;
     checks: HealthChecks;
     platform: Platform | null;
+    spans: SpanExport | null;
     log: Log;
   }) {
     this.host = parts.address.host;
@@ -99,6 +108,8 @@ export class Gateway {
     this.#watcher = parts.watcher;
     this.#checks = parts.checks;
     this.#platform = parts.platform;
+    this.#spans = parts.spans;
+    this.#otel = parts.changes.live.snapshot.otel;
     this.#log = parts.log;
   }
 
@@ -133,6 +144,8 @@ export class Gateway {
     this.#watcher?.follow(snapshot.files);
     this.#ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
     this.#checks.follow();
+    if (!isSameOtel(snapshot.otel, this.#otel))
+      this.#log.warn('where spans go was changed in the configuration; it takes effect after a restart');
     if (this.#platform !== null) this.#platform.reconfigure(snapshot.platform);
     else if (snapshot.platform !== null)
       this.#log.warn('platform: was added to the configuration; it takes effect after a restart');
@@ -147,7 +160,7 @@ export class Gateway {
     await this.#server.drain(drain);
     await this.changes.live.house.estimator.close();
     await this.#platform?.close();
-    await this.#ledger.close(RECORDS_MS);
+    await Promise.all([this.#ledger.close(RECORDS_MS), this.#spans?.close(SPANS_MS)]);
     this.#pools.destroy();
     this.#log.info('stopped');
   }
@@ -159,6 +172,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const first = options.loaded ?? readConfig(configPath, env);
   const host = hostFor(first.snapshot, options.host);
   const saltKey = env['LITELLM_SALT_KEY'];
+  const spans = await openSpans(first.snapshot, log);
   const ledger = await openLedger({
     dataDir: options.dataDir,
     settings: first.snapshot.journal,
@@ -167,12 +181,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     saltKey: saltKey === undefined || saltKey === '' ? first.snapshot.masterKey : new Secret(saltKey),
     clock: systemClock,
     onEvent: (event) => logEvent(log, event),
+    onInterrupted: spans === null ? undefined : (record) => spans.ended(record, null),
     worker: membership?.welcome,
     flushOthers: membership && (() => membership.flushOthers()),
-  }).catch((error: Error) => {
+  }).catch(async (error: Error) => {
+    await spans?.close(0);
     throw new CannotStart(error.message);
   });
-  const platform = await openWing(first.snapshot, options, ledger);
+  const platform = await openWing(first.snapshot, options, ledger).catch(async (error: unknown) => {
+    await spans?.close(0);
+    throw error;
+  });
   let server: ProxyServer | null = null;
   const pools = new Pools(systemClock.mono, {
     httpProxy: env['HTTP_PROXY'],
@@ -185,6 +204,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     VERSION,
   );
   if (platform !== null) metrics.platform(() => platform.figures);
+  if (spans !== null) metrics.spans(() => spans.figures);
   const house: House = {
     clock: systemClock,
     ids: new CallIds(),
@@ -202,6 +222,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     replays: new Replays(systemClock.mono),
     pools,
     estimator: new Estimator(),
+    traces: first.snapshot.otel === null ? null : new Traces(first.snapshot.otel),
+    spans,
     catalogue: new Catalogue(),
     random: Math.random,
     callers: platform?.callers ?? null,
@@ -248,6 +270,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       watcher,
       checks,
       platform,
+      spans,
       log,
     });
     checks.follow();
@@ -258,6 +281,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     server?.close();
     await platform?.close();
     await ledger.close(0);
+    await spans?.close(0);
     pools.destroy();
     throw error;
   }
@@ -277,6 +301,14 @@ export function readConfig(path: string, env: Environment): Applied {
   const loaded = loadConfig(path, env);
   if (!loaded.ok) throw new ConfigRefused(loaded.issues);
   return loaded;
+}
+
+/** The way of spans to the collector, when one is configured; the SDK is loaded only then. */
+async function openSpans({ otel }: Snapshot, log: Log): Promise<SpanExport | null> {
+  if (otel === null) return null;
+  return openSpanExport(otel, log, VERSION).catch((error: Error) => {
+    throw new CannotStart(error.message);
+  });
 }
 
 /** The platform wing, when it is configured; its code is loaded only then. */

@@ -13,6 +13,8 @@ import type { Ledger } from './ledger/ledger.ts';
 import type { Log } from './observe/logger.ts';
 import type { LoopLag } from './observe/loop-lag.ts';
 import type { Metrics, RouteMetrics } from './observe/metrics.ts';
+import type { SpanExport } from './observe/span-export.ts';
+import type { Traces } from './observe/traces.ts';
 import type { Admission } from './routing/admission.ts';
 import type { Deadlines } from './upstream/deadlines.ts';
 import type { Departures } from './upstream/departures.ts';
@@ -54,6 +56,10 @@ export interface House {
   readonly replays: Replays;
   /** Counts tokens that an upstream did not. */
   readonly estimator: Estimator;
+  /** null: tracing is off. */
+  readonly traces: Traces | null;
+  /** null: there is nowhere to send spans to. */
+  readonly spans: SpanExport | null;
   /** Prices of models that come in by wildcards. */
   readonly catalogue: Catalogue;
   /** Uniform in [0, 1): shares a group's requests out. */
@@ -179,7 +185,8 @@ export class Live {
     const { dialect } = snapshot;
     this.snapshot = snapshot;
     this.house = house;
-    this.rules = new HeaderRules(dialect, snapshot.headers, snapshot.tagHeaders, snapshot.userHeader);
+    const { headers, tagHeaders, userHeader } = snapshot;
+    this.rules = new HeaderRules(dialect, headers, tagHeaders, userHeader, house.traces !== null);
     const metrics = new Map<string, RouteMetrics>();
     const metricsOf = (model: string): RouteMetrics => {
       const known = metrics.get(model) ?? house.metrics.forModel(model);

@@ -61,6 +61,7 @@ export function throughline(
   main = join(ROOT, 'proxy/main.ts'),
   nodeFlags: readonly string[] = [],
   serveFlags: readonly string[] = [],
+  general: (upstreamPort: number) => string = () => '',
 ): Peer {
   return {
     name,
@@ -75,7 +76,8 @@ export function throughline(
       writeFileSync(
         config,
         `model_list:\n${[...names, MODEL].map(entry).join('')}` +
-          'general_settings:\n  master_key: sk-bench\n  forward_client_headers_to_llm_api: true\n',
+          'general_settings:\n  master_key: sk-bench\n  forward_client_headers_to_llm_api: true\n' +
+          general(upstreamPort),
       );
       const flags = [
         '--config',

@@ -16,6 +16,7 @@ import { forwarding, warnUnmatched } from './forwarding.ts';
 import { exactGroups, wildcardGroups } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
 import { computedId } from './ids.ts';
+import { otelOf } from './otel.ts';
 import { overloadOf, parallelLimits } from './overload.ts';
 import { readingOn } from './read-on.ts';
 import { platformOf } from './platform.ts';
@@ -82,6 +83,7 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
     retentionMs: periodMs(general.maximum_spend_logs_retention_period),
     idempotency: idempotencyOf(general, material.findings),
     cors: general.cors === undefined ? null : { allowOrigins: general.cors.allow_origins },
+    otel: otelOf(material.file, material.env, material.findings),
     tagHeaders: litellm.extra_spend_tag_headers.map((name) => name.toLowerCase()),
     userHeader: general.user_header_name?.toLowerCase() ?? null,
     ...drainOf(general, material.findings),

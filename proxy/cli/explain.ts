@@ -64,7 +64,7 @@ export const explain: Command = {
     }
     const loaded = loadConfig(resolve(terminal.cwd, configPathOf(values.config, terminal)), terminal.env);
     if (!loaded.ok) throw new ConfigRefused(loaded.issues);
-    const live = new Live(loaded.snapshot, idleHouse(), registryNames());
+    const live = new Live(loaded.snapshot, idleHouse(loaded.snapshot), registryNames());
     const x = exchangeOf(live, endpoint.path, (values.header ?? []).flatMap(headerOf));
     const body = bodyOf(values.body, values.model, endpoint.path, terminal);
     try {

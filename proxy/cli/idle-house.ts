@@ -1,5 +1,6 @@
 // A house in which nothing happens: for commands that resolve and shape, but neither send nor record.
 import { Catalogue } from '../../config/catalogue.ts';
+import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../base/clock.ts';
 import { CallIds } from '../base/ids.ts';
 import { Estimator } from '../estimate/estimator.ts';
@@ -9,6 +10,7 @@ import { openLog } from '../observe/logger.ts';
 import { Replays } from '../http/replays.ts';
 import { LoopLag } from '../observe/loop-lag.ts';
 import { Metrics } from '../observe/metrics.ts';
+import { Traces } from '../observe/traces.ts';
 import { Admission } from '../routing/admission.ts';
 import { noSiblings } from '../siblings.ts';
 import { EntryStates } from '../routing/entry-state.ts';
@@ -22,8 +24,8 @@ const refuse = (): never => {
   throw new Error('this command records nothing');
 };
 
-/** Recording in it is a bug and throws. */
-export function idleHouse(): House {
+/** Recording in it is a bug and throws. @param otel calls are traced as they would be, and no span is made */
+export function idleHouse({ otel }: Pick<Snapshot, 'otel'>): House {
   const ledger: Ledger = {
     begin: refuse,
     settle: refuse,
@@ -59,6 +61,8 @@ export function idleHouse(): House {
     replays: new Replays(systemClock.mono),
     pools: new Pools(systemClock.mono),
     estimator: new Estimator(),
+    traces: otel === null ? null : new Traces(otel),
+    spans: null,
     catalogue: new Catalogue(),
     random: () => 0,
     callers: null,

@@ -71,6 +71,8 @@ export interface LedgerOptions {
   readonly saltKey: Secret | null;
   readonly clock: Clock;
   readonly onEvent?: (event: LedgerEvent) => void;
+  /** Is told of each call of a former process that had no end, once its row is in the journal. */
+  readonly onInterrupted?: ((record: SpendRecord) => void) | undefined;
   /** Which of how many workers this is. Default: the one process of its data directory. */
   readonly worker?: WorkerSeat | undefined;
   /** Has the other workers do as `flush` does; readers wait for it too. */
@@ -199,7 +201,7 @@ class JournalLedger implements Ledger {
     this.reader = this.#barred(options.flushOthers ?? (() => Promise.resolve()));
     this.models = this.#store;
     this.guests = this.#store.guests;
-    this.#settleOld(clock.now());
+    this.#settleOld(clock.now(), options.onInterrupted ?? (() => undefined));
     this.#shipper.wake();
   }
 
@@ -272,12 +274,13 @@ class JournalLedger implements Ledger {
   }
 
   // Journal rows of a former process come first in the new segment, before any request is served.
-  #settleOld(nowMs: number): void {
+  #settleOld(nowMs: number, onInterrupted: (record: SpendRecord) => void): void {
     const { open, lastWriteMs, damaged } = this.#recovered;
     for (const begin of open) {
       // The process died after its last write; the time until this start is not the request's duration.
       const record = interrupted(begin, Math.max(begin.startMs, Math.min(nowMs, lastWriteMs)));
       void this.#journal.settle(record.requestId, settleLine(record), false);
+      onInterrupted(record);
     }
     this.#journal.flush();
     if (open.length > 0) {

@@ -16,6 +16,8 @@ export interface AccessLine {
   readonly error: string | null;
   /** Only when there was more than one. */
   readonly attempts?: number;
+  /** Only while tracing is on. */
+  readonly trace_id?: string;
 }
 
 /** Characters that stand in JSON as they are. */
@@ -30,6 +32,8 @@ export function accessText(start: string, line: AccessLine): string {
     `,"model":${quoted(line.model)},"upstream":${quoted(line.upstream)},"status":${line.status}` +
     `,"end":${quoted(line.end)},"ms":${line.ms},"first_byte_ms":${line.first_byte_ms}` +
     `,"session":${quoted(line.session)},"tokens":${line.tokens},"error":${quoted(line.error)}` +
-    `${line.attempts === undefined ? '' : `,"attempts":${line.attempts}`},"msg":"request"}\n`
+    (line.attempts === undefined ? '' : `,"attempts":${line.attempts}`) +
+    (line.trace_id === undefined ? '' : `,"trace_id":"${line.trace_id}"`) +
+    ',"msg":"request"}\n'
   );
 }

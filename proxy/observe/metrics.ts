@@ -5,6 +5,7 @@ import type { SpendRecord } from '../record/record.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
 import { addPlatformMetrics, type PlatformFigures } from './platform-metrics.ts';
 import { ModelHistogram, Tally } from './tally.ts';
+import { addTraceMetrics, type TraceFigures } from './trace-metrics.ts';
 import type { Figures } from './worker-figures.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
@@ -198,6 +199,11 @@ export class Metrics {
   /** Figures of the platform wing, read at every scrape; without a wing there are no such metrics. */
   platform(read: () => PlatformFigures): void {
     addPlatformMetrics(this.#registry, read);
+  }
+
+  /** Figures of the export of spans, read at every scrape; without tracing there are no such metrics. */
+  spans(read: () => TraceFigures): void {
+    addTraceMetrics(this.#registry, read);
   }
 
   /** @param aggregator how the gauges of several workers become one */

@@ -1,5 +1,6 @@
 // The spend record: one per request that passed authentication, whatever its end. Pure types and pure builders;
 // the journal, the store and the spend API all speak this shape. Never prompt or answer text.
+import type { TraceContext } from '../wire/trace-context.ts';
 import { NO_TOKENS, type Tokens, type Units } from '../wire/usage.ts';
 
 /** Why a request ended. `complete` is the only success. */
@@ -61,6 +62,8 @@ export interface SpendBegin {
   readonly requestBytes: number;
   /** Sentences on doubtful input (e.g. unreadable metadata header); the call went on. */
   readonly warnings: readonly string[];
+  /** Where the call stands in a trace; absent while tracing is off. Kept in the journal, not in the store. */
+  readonly trace?: TraceContext;
 }
 
 /** One attempt of a request that took more than one. */

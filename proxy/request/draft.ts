@@ -42,6 +42,7 @@ export class Draft {
   #overheadMs = -1;
   #waitedMs = 0;
   #record: SpendRecord | null = null;
+  #responseModel: string | null = null;
   /** Attempts beside the one that is the answer, and that one. */
   #replaced: Promise<Attempt>[] | null = null;
   #firstSentAt: number | null = null;
@@ -172,6 +173,7 @@ export class Draft {
    */
   async settle(outcome: Outcome, call: Call): Promise<string[]> {
     const { endpoint, picked } = this.#found;
+    this.#responseModel = outcome.reading.model;
     const counting = this.#estimateOf(outcome, call);
     const estimate = counting === null ? null : await counting;
     const settled = settleOf(this.#x, this.#begin as SpendBegin, {
@@ -251,8 +253,10 @@ export class Draft {
     const { house } = this.#x.live;
     await house.ledger.settle(record);
     (this.#found.picked?.target.metrics ?? house.unrouted).observe(record, this.#overheadMs);
+    house.spans?.ended(record, this.#responseModel);
     const line = {
       ...(record.attempts > 1 ? { attempts: record.attempts } : {}),
+      ...(record.trace === undefined ? {} : { trace_id: record.trace.traceId }),
       call_id: record.requestId,
       call_type: record.callType,
       model: record.modelGroup,

@@ -4,6 +4,7 @@ import type { Incoming } from '../http/incoming.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Live } from '../live.ts';
 import { readHeaders, type RequestHeaders } from '../wire/request-headers.ts';
+import type { TraceContext } from '../wire/trace-context.ts';
 
 export interface Exchange {
   readonly req: Incoming;
@@ -16,6 +17,8 @@ export interface Exchange {
   /** Monotonic milliseconds. */
   readonly startedAt: number;
   readonly headers: RequestHeaders;
+  /** null: tracing is off. */
+  readonly trace: TraceContext | null;
   /** Path as sent, without the query. */
   readonly path: string;
   /** Query as sent, without the question mark; '' when there is none. */
@@ -24,10 +27,11 @@ export interface Exchange {
 
 /** Opens an exchange on the configuration that serves now. */
 export function openExchange(req: Incoming, res: Reply, live: Live): Exchange {
-  const { clock, ids } = live.house;
+  const { clock, ids, traces } = live.house;
   const startMs = clock.now();
   const url = req.target;
   const mark = url.indexOf('?');
+  const headers = readHeaders(live.rules, req.headers);
   return {
     req,
     res,
@@ -35,7 +39,8 @@ export function openExchange(req: Incoming, res: Reply, live: Live): Exchange {
     id: ids.next(startMs),
     startMs,
     startedAt: clock.mono(),
-    headers: readHeaders(live.rules, req.headers),
+    headers,
+    trace: traces === null ? null : traces.begin(headers.traceparent),
     path: mark < 0 ? url : url.slice(0, mark),
     query: mark < 0 ? '' : url.slice(mark + 1),
   };

@@ -57,7 +57,7 @@ export function placeOf(
 /** The begin entry: all that is known before the first byte goes upstream. */
 export function beginOf(x: Exchange, found: Found): SpendBegin {
   const { identity, picked } = found;
-  return {
+  const begin = {
     requestId: x.id,
     callType: found.endpoint.callType,
     startMs: x.startMs,
@@ -76,6 +76,7 @@ export function beginOf(x: Exchange, found: Found): SpendBegin {
     requestBytes: found.requestBytes,
     warnings: identity.warnings,
   };
+  return x.trace === null ? begin : { ...begin, trace: x.trace };
 }
 
 /** How an attempt went that got an answer. */

@@ -6,6 +6,7 @@ import { headroomOf } from '../wire/headroom.ts';
 import { identityHeaders, type Telling } from '../wire/identity-headers.ts';
 import { formCutsOf, type FormEdit } from '../wire/multipart.ts';
 import { applyCuts, cutsOf, undoing, type Cut, type Edit } from '../wire/splice.ts';
+import { traceHeaders } from '../wire/trace-context.ts';
 import { upstreamHeaders, type HeaderDecision } from '../wire/upstream-headers.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Ask } from './ask.ts';
@@ -121,7 +122,7 @@ function callFor(
   const { keyHeaders } = identity;
   const isTold = picked.forwards || keyHeaders !== null;
   const headersTold = isTold ? identityHeaders(gateway, told, tell) : [];
-  const stamp = { session: gateway.session, headers: headersTold, tellings };
+  const stamp = { session: gateway.session, headers: headersTold, tellings, trace: traceOf(x) };
   const policy = { apiKey: route.apiKey, forwardClientHeaders: picked.forwards, keyHeaders };
   const list = upstreamHeaders(x.live.rules, x.headers, policy, headers, stamp, explainer?.header);
   if (more.body !== null && x.headers.contentType === null) list.push('content-type', 'application/json');
@@ -145,6 +146,13 @@ function callFor(
     answerNames: gateway,
     ownNames: x.live.ownNames,
   };
+}
+
+const UNTRACED: readonly string[] = Object.freeze([]);
+
+function traceOf({ trace, headers, live }: Exchange): readonly string[] {
+  const isTold = trace !== null && live.house.traces?.propagates === true;
+  return isTold ? traceHeaders(trace, headers.tracestate) : UNTRACED;
 }
 
 /** `x-<brand>-timeout`: seconds, the client's own first-byte clock. @throws Fault invalid_header. */

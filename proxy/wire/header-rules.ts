@@ -23,6 +23,8 @@ export type HeaderRole =
   | 'call-id'
   | 'timeout'
   | 'end-user'
+  | 'traceparent'
+  | 'tracestate'
   | 'tag-header';
 
 export interface HeaderClass {
@@ -77,6 +79,7 @@ export class HeaderRules {
   readonly #settings: HeaderSettings;
   readonly #tagHeaders: ReadonlySet<string>;
   readonly #userHeader: string | null;
+  readonly #traced: boolean;
   readonly #cache = new Map<string, HeaderClass>();
 
   constructor(
@@ -84,11 +87,13 @@ export class HeaderRules {
     settings: HeaderSettings,
     tagHeaders: readonly string[] = [],
     userHeader: string | null = null,
+    traced = false,
   ) {
     this.#dialect = dialect;
     this.#settings = settings;
     this.#tagHeaders = new Set(tagHeaders.map((name) => name.toLowerCase()));
     this.#userHeader = userHeader;
+    this.#traced = traced;
   }
 
   /** The class of a name as it came over the wire (any case). */
@@ -128,6 +133,8 @@ export class HeaderRules {
     }
     if (twin.startsWith(this.#dialect.sdkHeaderPrefix))
       return `SDK telemetry (${this.#dialect.sdkHeaderPrefix}*)`;
+    const role = this.#roleOf(name);
+    if (role === 'traceparent' || role === 'tracestate') return 'belongs to this hop: tracing is on';
     if (name !== twin && this.#roleOf(twin) !== 'none') return `underscore twin of ${twin}`;
     const denied = this.#settings.deny.find((d) =>
       d.endsWith('*') ? twin.startsWith(d.slice(0, -1)) : twin === d,
@@ -174,6 +181,7 @@ export class HeaderRules {
         default:
       }
     }
+    if (this.#traced && (name === 'traceparent' || name === 'tracestate')) return name;
     if (name === this.#userHeader) return 'end-user';
     if (this.#tagHeaders.has(name)) return 'tag-header';
     if (/^x-.+-session-id$/.test(name)) return 'vendor-session';

@@ -26,6 +26,9 @@ export interface RequestHeaders {
   readonly callId: string | null;
   readonly timeout: string | null;
   readonly endUser: string | null;
+  /** Read while tracing is on. Two of them are joined, and then mean nothing. */
+  readonly traceparent: string | null;
+  readonly tracestate: string | null;
   /** Indexes into `raw` of the names that may be forwarded; names listed in Connection are already left out. */
   readonly forwardable: readonly number[];
 }
@@ -82,6 +85,8 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
       case 'transfer-encoding':
       case 'connection':
       case 'tags':
+      case 'traceparent':
+      case 'tracestate':
         found[header.role] = found[header.role] === undefined ? value : `${found[header.role]},${value}`;
         break;
       default:
@@ -110,6 +115,8 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
     callId: found['call-id'] ?? null,
     timeout: found.timeout ?? null,
     endUser: found['end-user'] ?? null,
+    traceparent: found.traceparent ?? null,
+    tracestate: found.tracestate ?? null,
     forwardable,
   };
 }

@@ -41,6 +41,8 @@ export interface Stamp {
   readonly headers: readonly string[];
   /** What of it is written and what is left out, for `decide`. */
   readonly tellings: readonly Telling[];
+  /** Trace context, flat: goes with every call while tracing is on, whatever is forwarded. */
+  readonly trace?: readonly string[];
 }
 
 /** What the list depends on beside the route's own headers. */
@@ -48,6 +50,8 @@ export interface HeaderPolicy extends Pick<Route, 'apiKey' | 'forwardClientHeade
   /** What the caller's key brings along, lower-case names; such calls are stamped even where nothing is forwarded. */
   readonly keyHeaders?: readonly (readonly [name: string, value: Secret])[] | null;
 }
+
+const NONE: readonly string[] = Object.freeze([]);
 
 export interface HeaderDecision {
   readonly name: string;
@@ -92,6 +96,11 @@ export function upstreamHeaders(
       const name = stamp.headers[i] as string;
       if (name === stamp.session || !own.names.has(name)) list.push(name, stamp.headers[i + 1] as string);
     }
+  }
+  const { trace = NONE } = stamp;
+  for (let i = 0; i < trace.length; i += 2) {
+    const [name, value] = [trace[i] as string, trace[i + 1] as string];
+    if (!own.names.has(name) && !carriesCredential(value, client.credentials)) list.push(name, value);
   }
   if (decide !== undefined) explain(rules, client, policy, own, stamp, decide);
   return list;
@@ -168,6 +177,12 @@ function explain(
     else if (carriesCredential(value, client.credentials))
       decide({ name, action: 'dropped', rule: 'its value holds the key of the caller' });
     else decide({ name, action: 'forwarded', rule: header.rule });
+  }
+  const { trace = NONE } = stamp;
+  for (let i = 0; i < trace.length; i += 2) {
+    const name = trace[i] as string;
+    if (!own.names.has(name) && !carriesCredential(trace[i + 1] as string, client.credentials))
+      decide({ name, action: 'stamped', rule: 'trace context of the request' });
   }
   for (const { name, sent, why } of stamp.tellings) {
     if (!sent) decide({ name, action: 'dropped', rule: why });

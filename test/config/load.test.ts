@@ -490,7 +490,13 @@ t.test('settings reach the units the server reads', async (t) => {
 t.test(
   'whatever stands at whatever place, loading answers with issues or a snapshot and shows no secret',
   async (t) => {
-    const env = { MASTER_KEY: 'sk-m', GATEWAY_KEY: 'sk-g', TENANT: 'sk-t', ...SAMPLE_VALUES };
+    const env = {
+      MASTER_KEY: 'sk-m',
+      GATEWAY_KEY: 'sk-g',
+      TENANT: 'sk-t',
+      OTEL_AUTHORIZATION: 'sk-o',
+      ...SAMPLE_VALUES,
+    };
     const loaded = loadConfig(join(import.meta.dirname, '../../config/samples/full.yaml'), env);
     if (!loaded.ok) throw new Error('must load');
     const plain = plainOf(loaded.source.tree);

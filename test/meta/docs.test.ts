@@ -131,7 +131,7 @@ t.test('the proxy serves every route that docs/endpoints.md names', async (t) =>
 
 t.test('docs/operating.md explains every metric, and none that is not there', (t) => {
   const source = new Set(
-    ['metrics', 'ledger-metrics', 'platform-metrics', 'worker-figures'].flatMap(
+    ['metrics', 'ledger-metrics', 'platform-metrics', 'trace-metrics', 'worker-figures'].flatMap(
       (name) => read(`proxy/observe/${name}.ts`).match(/(?<=')throughline_[a-z_]+(?=')/g) ?? [],
     ),
   );

@@ -77,6 +77,8 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     replays: new Replays(systemClock.mono),
     pools,
     estimator,
+    traces: null,
+    spans: null,
     catalogue: new Catalogue(),
     random,
     callers: null,

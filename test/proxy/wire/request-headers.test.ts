@@ -35,6 +35,8 @@ t.test('nothing sent, nothing found', async (t) => {
     callId: null,
     timeout: null,
     endUser: null,
+    traceparent: null,
+    tracestate: null,
     forwardable: [],
   });
 });

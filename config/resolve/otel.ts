@@ -1,0 +1,202 @@
+// Where spans go: `general_settings.otel`, or the dialect's `callbacks: [otel]`, with OpenTelemetry's own environment
+// names for what the file leaves out (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/),
+// and the dialect's older ones behind them: OTEL_EXPORTER, OTEL_ENDPOINT, OTEL_HEADERS.
+// Pure; headers leave it as secrets. What those names say wrongly is an error here, not a line in a log later.
+import { isDeepStrictEqual } from 'node:util';
+import type { Findings } from '../findings.ts';
+import type { GatewayFile } from '../gateway-file.ts';
+import type { Environment } from '../references.ts';
+import { Secret } from '../secret.ts';
+import type { OtelSettings } from '../snapshot.ts';
+import type { Path } from '../tree.ts';
+import { FIELD_VALUE, NEVER } from './headers.ts';
+
+const CALLBACK = 'otel';
+const COLLECTOR = 'http://localhost:4318';
+const TRACES_PATH = '/v1/traces';
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/; // RFC 9110 section 5.6.2
+const MOST_QUEUED = 1_000_000;
+
+/** null: tracing is off. */
+export function otelOf(file: GatewayFile, env: Environment, findings: Findings): OtelSettings | null {
+  const { general_settings: general, litellm_settings: litellm } = file;
+  const called = callsBack(litellm.callbacks, findings);
+  if (general.otel === undefined && !called) return null;
+  const given = new Given(env, findings, general.otel === undefined ? CALLBACKS : SECTION);
+  const isOff = /^true$/i.test(given.text('OTEL_SDK_DISABLED') ?? '');
+  if (isOff || given.text('OTEL_TRACES_EXPORTER')?.toLowerCase() === 'none') return null;
+  const { endpoint, headers, service_name, sample_ratio } = general.otel ?? {};
+  given.choice(
+    ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL', 'OTEL_EXPORTER'],
+    ['http/protobuf', 'http/json', 'otlp_http'], // a collector takes both at one address
+    'write http/protobuf, and the port of OTLP over HTTP (4318): gRPC is not spoken',
+  );
+  const resource = new Map(given.pairs(['OTEL_RESOURCE_ATTRIBUTES']));
+  const service = service_name ?? given.text('OTEL_SERVICE_NAME') ?? resource.get('service.name');
+  resource.set('service.name', service ?? 'throughline');
+  return {
+    endpoint: endpointOf(endpoint, given),
+    headers: headersOf(headers, given),
+    timeoutMs: given.whole(['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'], 10_000),
+    compression: given.choice(
+      ['OTEL_EXPORTER_OTLP_TRACES_COMPRESSION', 'OTEL_EXPORTER_OTLP_COMPRESSION'],
+      ['none', 'gzip'],
+    ),
+    resource: [...resource],
+    sampler:
+      sample_ratio === undefined ? samplerOf(given) : { ratio: Number(sample_ratio), followsCaller: true },
+    propagates: litellm.forward_traceparent_to_llm_provider,
+    delayMs: given.whole(['OTEL_BSP_SCHEDULE_DELAY'], 5_000),
+    queueSpans: given.whole(['OTEL_BSP_MAX_QUEUE_SIZE'], 4_096, MOST_QUEUED),
+  };
+}
+
+/** Whether two configurations send the same spans to the same place. */
+export function isSameOtel(a: OtelSettings | null, b: OtelSettings | null): boolean {
+  const shown = (otel: OtelSettings | null): unknown =>
+    otel === null ? null : { ...otel, headers: otel.headers.map(([name, value]) => [name, value.sha256()]) };
+  return isDeepStrictEqual(shown(a), shown(b));
+}
+
+const SECTION: Path = ['general_settings', 'otel'];
+const CALLBACKS: Path = ['litellm_settings', 'callbacks'];
+
+/** Whether `otel` is among the callbacks; of the others it is said that they have no effect. */
+function callsBack(written: string | readonly string[] | undefined, findings: Findings): boolean {
+  const names = typeof written === 'string' ? [written] : (written ?? []);
+  const others = names.filter((name) => name !== CALLBACK);
+  if (others.length > 0) {
+    const message = `${others.length === names.length ? 'has' : `has, but for ${CALLBACK},`} no effect here`;
+    findings.warn(CALLBACKS, message, 'remove it, or leave it for another proxy that reads this file', 'key');
+  }
+  return others.length < names.length;
+}
+
+/** What OpenTelemetry's environment names say; an empty variable counts as not set, as the specification wants it. */
+class Given {
+  readonly #env: Environment;
+  readonly #findings: Findings;
+  readonly #path: Path;
+
+  constructor(env: Environment, findings: Findings, path: Path) {
+    this.#env = env;
+    this.#findings = findings;
+    this.#path = path;
+  }
+
+  wrong(message: string, mend: string): void {
+    this.#findings.error(this.#path, message, mend);
+  }
+
+  text(name: string): string | undefined {
+    return this.#env[name]?.trim() || undefined;
+  }
+
+  /** The first name that is set, and what it says. */
+  first(names: readonly string[]): readonly [name: string, text: string] | undefined {
+    return names.map((name) => [name, this.text(name) ?? ''] as const).find(([, text]) => text !== '');
+  }
+
+  /** One of the words; the first one unless told otherwise. */
+  choice<W extends string>(
+    names: readonly string[],
+    words: readonly [W, ...W[]],
+    mend = `write one of ${words.join(', ')}`,
+  ): W {
+    const [name, text] = this.first(names) ?? ['', words[0]];
+    const known = words.find((word) => word === text);
+    if (known === undefined) this.wrong(`the environment variable ${name} is ${text}`, mend);
+    return known ?? words[0];
+  }
+
+  whole(names: readonly string[], otherwise: number, most = 3_600_000): number {
+    const [name, text] = this.first(names) ?? ['', String(otherwise)];
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+    if (number >= 1 && number <= most) return number;
+    this.wrong(`the environment variable ${name} is ${text}`, `write a whole number from 1 to ${most}`);
+    return otherwise;
+  }
+
+  /** `name=value,name=value`, values percent-encoded. Messages show no value: it may be a key. */
+  pairs(names: readonly string[]): (readonly [name: string, value: string])[] {
+    const [variable, text] = this.first(names) ?? ['', ''];
+    return text.split(',').flatMap((pair) => {
+      if (pair.trim() === '') return [];
+      const at = pair.indexOf('=');
+      const value = decoded(pair.slice(at + 1).trim());
+      if (at > 0 && value !== null) return [[pair.slice(0, at).trim(), value] as const];
+      const message = `the environment variable ${variable} is no list of name=value`;
+      this.wrong(message, 'write name=value,name=value, with special characters of a value as %XX');
+      return [];
+    });
+  }
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The traces' own address is taken as it is, a base gets the path of traces. */
+function endpointOf(written: string | undefined, given: Given): string {
+  const own = written === undefined ? given.text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') : undefined;
+  const [, base] = given.first(['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_ENDPOINT']) ?? ['', COLLECTOR];
+  const text = own ?? written ?? base;
+  const what = written === undefined ? 'the collector that the environment names' : 'endpoint';
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    given.wrong(`${what} is no http or https URL`, `for example ${COLLECTOR}`);
+  else if (url.username !== '' || url.password !== '')
+    given.wrong(`${what} holds credentials`, 'put them into headers, as authorization');
+  else if (url.search !== '' || url.hash !== '')
+    given.wrong(`${what} has a query or a fragment`, 'remove it');
+  if (own !== undefined || text.endsWith(TRACES_PATH)) return text;
+  return `${text.replace(/\/+$/, '')}${TRACES_PATH}`;
+}
+
+/** The file's headers over those of the environment, by lower-case name. */
+function headersOf(
+  written: Readonly<Record<string, string | number | boolean>> | undefined,
+  given: Given,
+): OtelSettings['headers'] {
+  const own = Object.entries(written ?? {}).map(([name, value]) => [name, String(value).trim()] as const);
+  const names = ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_HEADERS'];
+  const all = [...given.pairs(names), ...own];
+  const headers = new Map<string, Secret>();
+  for (const [name, value] of all) {
+    const lower = name.toLowerCase();
+    if (!FIELD_NAME.test(name) || NEVER.has(lower))
+      given.wrong('a header of the collector has a name that cannot be sent', 'remove it');
+    else if (!FIELD_VALUE.test(value))
+      given.wrong(`the value of ${lower} holds a character that no header carries`, 'remove it');
+    else headers.set(lower, new Secret(value));
+  }
+  return [...headers];
+}
+
+const SAMPLERS: Readonly<Record<string, { ratio: number | null; followsCaller: boolean }>> = {
+  always_on: { ratio: 1, followsCaller: false },
+  always_off: { ratio: 0, followsCaller: false },
+  traceidratio: { ratio: null, followsCaller: false },
+  parentbased_always_on: { ratio: 1, followsCaller: true },
+  parentbased_always_off: { ratio: 0, followsCaller: true },
+  parentbased_traceidratio: { ratio: null, followsCaller: true },
+};
+
+function samplerOf(given: Given): OtelSettings['sampler'] {
+  const name = given.text('OTEL_TRACES_SAMPLER') ?? 'parentbased_always_on';
+  const sampler = Object.hasOwn(SAMPLERS, name) ? SAMPLERS[name] : undefined;
+  if (sampler === undefined) {
+    const mend = `write one of ${Object.keys(SAMPLERS).join(', ')}`;
+    given.wrong(`the environment variable OTEL_TRACES_SAMPLER is ${name}`, mend);
+    return { ratio: 1, followsCaller: true };
+  }
+  const text = given.text('OTEL_TRACES_SAMPLER_ARG') ?? '1';
+  const ratio = sampler.ratio ?? (/^\d*\.?\d+$/.test(text) ? Number(text) : NaN);
+  if (!(ratio >= 0 && ratio <= 1))
+    given.wrong(`the environment variable OTEL_TRACES_SAMPLER_ARG is ${text}`, 'write a number from 0 to 1');
+  return { ratio, followsCaller: sampler.followsCaller };
+}

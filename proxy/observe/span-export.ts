@@ -1,0 +1,184 @@
+// Spans on their way to a collector, as the main thread sees it: records of sampled calls go to a thread in batches, and
+// what became of their spans comes back. The queue is bounded; what does not fit, or does not arrive, is dropped and
+// counted. A request never waits here and never fails here.
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { OtelSettings } from '../../config/snapshot.ts';
+import type { SpendRecord } from '../record/record.ts';
+import type { Log } from './logger.ts';
+import { spanCount, spanSource, type SpanSource } from './spans.ts';
+import type { SpanQuestion, SpanReply, SpanWorkerData } from './span-worker.ts';
+
+/** Read when metrics are scraped. */
+export interface SpanFigures {
+  readonly exported: number;
+  readonly dropped: number;
+  /** Handed over, and not known to be exported or lost. */
+  readonly waiting: number;
+}
+
+const WORKER = new URL(
+  import.meta.url.endsWith('.ts') ? './span-worker.ts' : './span-worker.js',
+  import.meta.url,
+);
+const BATCH = 64; // a message of its own for each record took 2.9 us, a 64th of one 1.8
+const BATCH_MS = 100;
+/** What an operator runs when the SDK is missing; the versions are those that are tested. */
+const INSTALL =
+  'npm install @opentelemetry/api@1 @opentelemetry/resources@3 @opentelemetry/sdk-trace@3 ' +
+  '@opentelemetry/exporter-trace-otlp-proto@0.301';
+
+/**
+ * Starts the exporter's thread and loads the SDK.
+ * @throws Error that says what to install when the SDK is missing
+ */
+export async function openSpanExport(settings: OtelSettings, log: Log, version: string): Promise<SpanExport> {
+  const spans = new SpanExport(settings, log, version);
+  await spans.ready();
+  return spans;
+}
+
+/** One per process, while tracing is on. */
+export class SpanExport {
+  readonly #settings: OtelSettings;
+  readonly #log: Log;
+  readonly #version: string;
+  #worker: Worker | null = null;
+  #batch: SpanSource[] = [];
+  #timer: NodeJS.Timeout | null = null;
+  #exported = 0;
+  #dropped = 0;
+  #waiting = 0;
+  #isFailing = false;
+  #isClosed = false;
+  readonly #opened = Promise.withResolvers<void>();
+  readonly #closed = Promise.withResolvers<void>();
+
+  constructor(settings: OtelSettings, log: Log, version: string) {
+    this.#settings = settings;
+    this.#log = log;
+    this.#version = version;
+  }
+
+  get figures(): SpanFigures {
+    return { exported: this.#exported, dropped: this.#dropped, waiting: this.#waiting };
+  }
+
+  /** @throws Error that says what to install */
+  async ready(): Promise<void> {
+    this.#worker = this.#start();
+    await this.#opened.promise.catch((error: NodeJS.ErrnoException) => {
+      this.#isClosed = true;
+      const missing = /Cannot find (?:package|module) '([^']+)'/.exec(error.message)?.[1];
+      if (missing === undefined) throw error;
+      throw new Error(`tracing is configured, and the package ${missing} is not installed - ${INSTALL}`);
+    });
+  }
+
+  /** Takes the record of a call that has ended, if its trace is sampled. Never throws. */
+  ended(record: SpendRecord, responseModel: string | null): void {
+    const { trace } = record;
+    if (trace === undefined || !trace.sampled || this.#isClosed) return;
+    const count = spanCount(record);
+    if (this.#waiting + count > this.#settings.queueSpans) {
+      this.#lost(count, `${this.#settings.queueSpans} spans wait already`);
+      return;
+    }
+    this.#waiting += count;
+    this.#batch.push(spanSource(record, trace, responseModel));
+    if (this.#batch.length >= BATCH) this.#hand();
+    else this.#timer ??= setTimeout(() => this.#hand(), BATCH_MS).unref();
+  }
+
+  /** Exports what it can within `deadlineMs`; the rest counts as dropped. Idempotent. */
+  async close(deadlineMs: number): Promise<void> {
+    if (this.#isClosed) return;
+    this.#hand();
+    this.#isClosed = true;
+    const worker = this.#worker;
+    if (worker === null) return;
+    worker.postMessage('close' satisfies SpanQuestion);
+    let timer: NodeJS.Timeout | undefined;
+    const deadline = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, deadlineMs);
+    });
+    await Promise.race([this.#closed.promise, deadline]);
+    clearTimeout(timer);
+    if (this.#waiting > 0) this.#lost(this.#waiting, `they were not taken within ${deadlineMs} ms`);
+    this.#waiting = 0;
+    await worker.terminate();
+  }
+
+  #hand(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#batch.length === 0) return;
+    this.#worker ??= this.#start();
+    this.#worker.postMessage(this.#batch satisfies SpanQuestion);
+    this.#batch = [];
+  }
+
+  #start(): Worker {
+    const { endpoint, headers, timeoutMs, delayMs, queueSpans, resource, compression } = this.#settings;
+    const workerData: SpanWorkerData = {
+      url: endpoint,
+      headers: Object.fromEntries(headers.map(([name, value]) => [name, value.reveal()])),
+      timeoutMs,
+      delayMs,
+      mostSpans: queueSpans,
+      resource: Object.fromEntries(resource),
+      scope: { name: 'throughline', version: this.#version },
+    };
+    // Nothing of the process's environment (secrets), but the compile cache and what the exporter takes from there alone.
+    const cache = getCompileCacheDir();
+    const env = {
+      OTEL_EXPORTER_OTLP_COMPRESSION: compression,
+      ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) }),
+    };
+    const worker = new Worker(WORKER, { workerData, env, execArgv: [], name: 'throughline-spans' });
+    worker.unref();
+    worker.on('message', (reply: SpanReply) => this.#heard(reply));
+    worker.on('error', (error: Error) => this.#end(worker, error));
+    worker.on('exit', (code) => this.#end(worker, new Error(`its thread ended with code ${code}`)));
+    return worker;
+  }
+
+  #heard(reply: SpanReply): void {
+    if (reply === 'ready') this.#opened.resolve();
+    else if (reply === 'closed') this.#closed.resolve();
+    else {
+      this.#waiting -= reply.spans;
+      if (reply.error === null) this.#taken(reply.spans);
+      else this.#lost(reply.spans, reply.error);
+    }
+  }
+
+  #taken(spans: number): void {
+    this.#exported += spans;
+    if (this.#isFailing) this.#log.info({ dropped: this.#dropped }, 'spans are exported again');
+    this.#isFailing = false;
+  }
+
+  /** The next batch gets a new thread. */
+  #end(worker: Worker, error: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    this.#opened.reject(error);
+    this.#closed.resolve();
+    const lost = this.#waiting - this.#batch.reduce((sum, source) => sum + spanCount(source), 0);
+    this.#waiting -= lost;
+    if (lost > 0) this.#lost(lost, error.message);
+  }
+
+  /** Says so once, until spans are exported again: a collector may be away for days. */
+  #lost(spans: number, why: string): void {
+    this.#dropped += spans;
+    if (this.#isFailing) return;
+    this.#isFailing = true;
+    this.#log.warn(
+      { collector: this.#settings.endpoint, why },
+      'spans are dropped: the collector does not take them; see throughline_trace_spans_dropped_total',
+    );
+  }
+}

@@ -1,0 +1,41 @@
+// Metrics of the export of spans, read at every scrape; only while tracing is on. Must not know the exporter: it hands
+// its figures over.
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+/** What the exporter counts. */
+export interface TraceFigures {
+  readonly exported: number;
+  readonly dropped: number;
+  readonly waiting: number;
+}
+
+/** Adds the metrics to a registry; `read` is called at every scrape. */
+export function addTraceMetrics(registry: Registry, read: () => TraceFigures): void {
+  const registers = [registry];
+  new Counter({
+    name: 'throughline_trace_spans_exported_total',
+    help: 'Spans that the collector has taken.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(read().exported);
+    },
+  });
+  new Counter({
+    name: 'throughline_trace_spans_dropped_total',
+    help: 'Spans given up: the collector did not take them, or too many waited.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(read().dropped);
+    },
+  });
+  new Gauge({
+    name: 'throughline_trace_spans_waiting',
+    help: 'Spans that are not exported yet.',
+    registers,
+    collect() {
+      this.set(read().waiting);
+    },
+  });
+}
