@@ -256,6 +256,15 @@ t.test('the dialect way: callbacks, the environment, a secret header, a share of
   t.notMatch(JSON.stringify(rig.log), /otel-secret/);
 });
 
+t.test('another collector in the file waits for a restart, and says so', async (t) => {
+  const collector = await startCollector(t);
+  const rig = await rigWith(t, collector);
+  await rig.reconfigure(`${defaultConfig(rig.demo)}  otel: { endpoint: "http://127.0.0.1:1" }\n`);
+  await rig.logged(({ msg }) => /where spans go was changed .* after a restart/.test(String(msg)));
+  await chat(rig, 'demo');
+  t.equal((await collector.received(1)).length, 1, 'the old one serves on');
+});
+
 t.test('without tracing nothing of it is there', async (t) => {
   const rig = await startRig(t);
   await chat(rig, 'demo', {}, { traceparent: parent('01') });
