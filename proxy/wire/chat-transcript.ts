@@ -107,7 +107,7 @@ export class ChatTranscript {
   #made(data: string, asSent: string): string | null {
     const event = parsed(data);
     const choices = event?.['choices'];
-    if (!Array.isArray(choices)) return this.#note(data) ? asSent : null; // `[DONE]`, or an error
+    if (event === null || !Array.isArray(choices)) return this.#note(data) ? asSent : null; // `[DONE]`, or an error
     const told = choices.map((choice: unknown) => this.#joinedChoice(asObject(choice)));
     if (told.some((choice) => choice === null)) return null;
     const made = { ...event, ...this.#identity, choices: told };
