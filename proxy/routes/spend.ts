@@ -27,7 +27,7 @@ export async function spendLogs(x: Exchange): Promise<void> {
     answerJson(x, days.map(daySummary));
     return;
   }
-  const paging = { page: 1, pageSize: MAX_ROWS, order: 'newest' } as const;
+  const paging = { page: 1, pageSize: MAX_ROWS, order: 'newest', counts: false } as const;
   const page = await read(x.live.house.ledger.reader.query(filter, paging));
   answerJson(x, page.rows.map(rowOf));
 }
@@ -64,7 +64,7 @@ export async function spendLogsOfSession(x: Exchange): Promise<void> {
 
 /** `GET /spend/logs/ui/{request_id}`: one row. */
 export async function spendLog(x: Exchange, requestId: string): Promise<void> {
-  const paging = { page: 1, pageSize: 1, order: 'newest' } as const;
+  const paging = { page: 1, pageSize: 1, order: 'newest', counts: false } as const;
   const { rows } = await read(x.live.house.ledger.reader.query({ requestId }, paging));
   const [row] = rows;
   if (row === undefined) throw wrong('request_id', 'names no row');

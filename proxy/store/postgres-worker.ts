@@ -14,7 +14,16 @@ import type { Position } from './segments.ts';
 import { recordOf } from './spend-columns.ts';
 import { daysOf } from './day-spend.ts';
 import { totalsOf, totalsSql } from './session-totals.ts';
-import { activityOf, activitySql, countSql, madeBy, madeBySql, pageSql, summarySql } from './spend-sql.ts';
+import {
+  activityOf,
+  activitySql,
+  countSql,
+  madeBy,
+  madeBySql,
+  pageSql,
+  summarySql,
+  totalOf,
+} from './spend-sql.ts';
 import type { Spelling, Sql } from './spend-sql.ts';
 import { postgresSpelling } from './spellings.ts';
 import type {
@@ -93,10 +102,15 @@ class PostgresStore implements Store, GuestTables {
 
   query(filter: SpendFilter, paging: SpendPaging): Promise<SpendPage> {
     return this.#reading.use(async (client) => {
-      const [count] = await rowsOf(client, countSql(filter, this.#spelling));
       const rows = await rowsOf(client, pageSql(filter, paging, this.#spelling));
-      return { rows: rows.map(recordOf), total: Number(count?.['n'] ?? 0) };
+      const total = totalOf(paging, rows.length) ?? (await this.#count(client, filter));
+      return { rows: rows.map(recordOf), total };
     });
+  }
+
+  async #count(client: Client, filter: SpendFilter): Promise<number> {
+    const [count] = await rowsOf(client, countSql(filter, this.#spelling));
+    return Number(count?.['n'] ?? 0);
   }
 
   summarize(filter: SpendFilter): Promise<readonly DaySpend[]> {

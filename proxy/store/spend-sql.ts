@@ -2,7 +2,7 @@
 // value is bound; no text of a caller ever becomes part of a statement.
 import { DAILY_COLUMNS, PICO_PER_USD, SUM_COLUMNS, type Axis } from './rollup.ts';
 import { indexed, sessionKey } from './spend-columns.ts';
-import type { Activity, ActivityFilter, Facet, MadeBy, SpendFilter } from './store.ts';
+import type { Activity, ActivityFilter, Facet, MadeBy, SpendFilter, SpendPaging } from './store.ts';
 
 type Value = string | number;
 type Row = Readonly<Record<string, unknown>>;
@@ -83,6 +83,13 @@ export function rowConditions(filter: SpendFilter, spelling: Spelling, binds: Bi
     [(mark) => `call_type = ${mark}`, filter.callType],
   ];
   return all.flatMap(([sql, value]) => (value === undefined ? [] : [sql(binds.add(value))]));
+}
+
+/** How many rows match, where a page of so many tells it or nobody asks; null: they have to be counted. */
+export function totalOf({ page, pageSize, counts }: SpendPaging, rows: number): number | null {
+  if (counts === false) return rows;
+  const isLast = rows < pageSize && (rows > 0 || page === 1);
+  return isLast ? (page - 1) * pageSize + rows : null;
 }
 
 /** How many rows match: one row with `n`. */

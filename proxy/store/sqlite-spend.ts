@@ -9,7 +9,16 @@ import { Rollup } from './rollup.ts';
 import type { Position } from './segments.ts';
 import { COLUMN_NAMES, cellsOf, recordOf } from './spend-columns.ts';
 import { daysOf } from './day-spend.ts';
-import { activityOf, activitySql, countSql, madeBy, madeBySql, pageSql, summarySql } from './spend-sql.ts';
+import {
+  activityOf,
+  activitySql,
+  countSql,
+  madeBy,
+  madeBySql,
+  pageSql,
+  summarySql,
+  totalOf,
+} from './spend-sql.ts';
 import type { Sql } from './spend-sql.ts';
 import { SQLITE_SPELLING } from './spellings.ts';
 import { addingDaily } from './sqlite-migrations.ts';
@@ -85,11 +94,14 @@ export class SqliteSpend {
   }
 
   query(filter: SpendFilter, paging: SpendPaging): SpendPage {
-    const count = countSql(filter, SQLITE_SPELLING);
     const page = pageSql(filter, paging, SQLITE_SPELLING);
-    const total = this.#db.prepare(count.text).get(...count.values)?.['n'];
     const rows = this.#db.prepare(page.text).all(...page.values);
-    return { rows: rows.map(recordOf), total: Number(total ?? 0) };
+    return { rows: rows.map(recordOf), total: totalOf(paging, rows.length) ?? this.#count(filter) };
+  }
+
+  #count(filter: SpendFilter): number {
+    const { text, values } = countSql(filter, SQLITE_SPELLING);
+    return Number(this.#db.prepare(text).get(...values)?.['n'] ?? 0);
   }
 
   summarize(filter: SpendFilter): DaySpend[] {

@@ -178,6 +178,10 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
     }
     t.same(seen, ids);
     t.equal((await store.query({}, NEWEST)).rows[0]?.requestId, 'id-24');
+    const whole = await store.query({}, { page: 1, pageSize: 25, order: 'oldest' });
+    t.equal(whole.total, 25, 'also where the last page is full');
+    const uncounted = await store.query({}, { page: 1, pageSize: 10, order: 'oldest', counts: false });
+    t.equal(uncounted.total, 10, 'where nobody asks, nothing is counted');
   });
 
   suite.test('days are summed exactly, beyond what a double counts', async (t) => {
