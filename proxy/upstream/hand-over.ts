@@ -5,6 +5,8 @@ import type { Outlet } from './outlet.ts';
 
 /** A client that does not read its error event is cut all the same. */
 const LAST_WORDS_MS = 5_000;
+/** fetch() drops what its caller has not read yet when the connection breaks; who has read the event leaves by itself. */
+const LISTENING_MS = 250;
 
 /** Sends an answer of which nothing has been sent. @param writeHead makes its head, with these headers more (flat) */
 export function handOver(
@@ -28,9 +30,10 @@ export function handOver(
 
 /** Sends what is left to say of a broken stream, then breaks the connection: a broken answer has no clean end. */
 export function lastWords(reply: Outlet, event: Buffer): void {
-  const cut = setTimeout(() => reply.destroy(), LAST_WORDS_MS).unref();
+  const cut = (): void => reply.destroy();
+  const unread = setTimeout(cut, LAST_WORDS_MS).unref();
   reply.write(event, () => {
-    clearTimeout(cut);
-    reply.destroy();
+    clearTimeout(unread);
+    setTimeout(cut, LISTENING_MS).unref();
   });
 }

@@ -1,5 +1,6 @@
 // The official OpenAI client against a real proxy: what it reads, what it raises. Retries are off: they would hide how
 // often the upstream was asked.
+import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI, {
   APIConnectionError,
   APIError,
@@ -223,6 +224,15 @@ t.test('a broken stream raises, whatever broke it', async (t) => {
     };
     t.ok((await thrown(respond())) instanceof APIError, `responses, ${model}`);
   }
+});
+
+t.test('a reader that lags behind is told of the break too', async (t) => {
+  const read = async (): Promise<void> => {
+    const stream = await client.chat.completions.create({ model: 'demo-cut', messages, stream: true });
+    for await (const _ of stream) await pause(30); // the upstream sends its events 10 ms apart
+  };
+  const error = await thrown(read());
+  t.match(error, { code: 'stream_broken' });
 });
 
 t.test('a client that aborts stops the upstream', async (t) => {
