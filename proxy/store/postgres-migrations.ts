@@ -120,7 +120,7 @@ export async function migrateChain(client: Client, schema: string, chain: Chain)
     if (version > steps.length) {
       throw new StoreUnavailable(
         'unavailable',
-        `the schema ${schema} has version ${version} in ${versionTable}, this version of Throughline knows ` +
+        `the schema ${schema} (${versionTable}) has version ${version}, this version of Throughline knows ` +
           `${steps.length} - run the version that made it, or a newer one`,
       );
     }

@@ -239,7 +239,7 @@ t.test('PostgreSQL', async (t) => {
     ]);
     await t.rejects(open(t, place).store.count({ kind: 'meta' }), {
       name: 'PlatformStoreUnavailable',
-      message: /has version 99 in platform_version, this version of Throughline knows \d+ - run the version/,
+      message: /\(platform_version\) has version 99, this version of Throughline knows \d+ - run the version/,
     });
     const away = open(t, 'postgresql://name:canary-word@127.0.0.1:1/x').store;
     await t.rejects(away.count({ kind: 'meta' }), {
