@@ -33,7 +33,7 @@ async function calls(url: string, count: number, stream: boolean): Promise<void>
 
 async function counted(cli: Cli, nth: number): Promise<Counts> {
   cli.kill('SIGUSR2');
-  const [, text = ''] = await cli.said(new RegExp(`^counts ${nth} (.*)$`, 'm'));
+  const [, text = ''] = await cli.said(new RegExp(`^counts ${nth} (.*)\\n`, 'm'));
   return JSON.parse(text) as Counts;
 }
 

@@ -15,7 +15,7 @@ import {
   type Rig,
 } from '../support/rig.ts';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const rig = await startRig(t);
 
 function upstream(of: Rig, name: string): string | undefined {

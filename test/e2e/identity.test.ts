@@ -3,7 +3,7 @@
 import t from 'tap';
 import { chat, defaultConfig, headerOf, lastSeen, rowOf, send, startRig, type Row } from '../support/rig.ts';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const rig = await startRig(t, {
   config: (demo) =>
     defaultConfig(demo, 'litellm_settings: { extra_spend_tag_headers: [x-team] }').replace(
