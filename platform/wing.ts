@@ -11,7 +11,7 @@ import type { GuestTables } from '../proxy/store/guests.ts';
 import type { SpendReader } from '../proxy/store/store.ts';
 import type { Wing, WingAnswer, WingRequest } from '../proxy/wing.ts';
 import { description, type Description, type Schema } from './api/description.ts';
-import { Router } from './api/router.ts';
+import { answerStoreDown, Router } from './api/router.ts';
 import { Validation } from './api/validation.ts';
 import { KEY_PREFIX } from './conversations/conversation.ts';
 import { conversationApi } from './conversations/conversation-api.ts';
@@ -34,7 +34,7 @@ import type { SettingsV1 } from './settings/v1-document.ts';
 import { Documents } from './store/documents.ts';
 import { PostgresPlatform } from './store/postgres-platform.ts';
 import { SqlitePlatform } from './store/sqlite-platform.ts';
-import type { PlatformStore } from './store/store.ts';
+import { PlatformStoreUnavailable, type PlatformStore } from './store/store.ts';
 import { Vault } from './store/vault.ts';
 
 export interface PlatformOptions {
@@ -51,57 +51,90 @@ export interface PlatformOptions {
 }
 
 interface Parts {
-  readonly callers: CallerDirectory;
   readonly router: Router;
-  readonly store: PlatformStore;
   readonly replicas: Replicas;
   readonly sandboxes: Sandboxes;
   readonly starter: Starter;
   readonly address: { base: string };
-  readonly settings: PlatformSettings;
-  readonly log: Log;
 }
 
 /** Of one sandbox; more are not looked at before it is called idle. */
 const CONVERSATIONS = 100;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 10_000;
 
 /** File name of the wing's database in the data directory. */
 export const PLATFORM_DB = 'platform.db';
 
-/** A running wing. */
+/** A running wing. Without a database that others share too it has its parts from the start. */
 export class Platform implements Wing {
   readonly prefix = '/api/';
-  readonly callers: CallerDirectory;
-  readonly #parts: Parts;
+  readonly callers = new CallerDirectory((credential) => this.#news(credential));
+  readonly #store: PlatformStore;
+  #options: PlatformOptions;
+  #url = '';
+  /** null: the database has not answered yet. */
+  #parts: Parts | null = null;
+  #opening: Promise<void> | null = null;
+  #retry: NodeJS.Timeout | null = null;
+  #closed = false;
 
-  constructor(parts: Parts) {
-    this.callers = parts.callers;
+  constructor(options: PlatformOptions, store: PlatformStore) {
+    this.#options = options;
+    this.#store = store;
+  }
+
+  /** @throws WrongSecretKey, PlatformStoreUnavailable, SandboxTrouble */
+  async open(): Promise<void> {
+    const { settings } = this.#options;
+    const parts = await assemble(this.#options, this.#store, this.callers);
+    parts.address.base = settings.publicBaseUrl ?? this.#url;
     this.#parts = parts;
+  }
+
+  /** Opens as soon as the database answers: LLM calls with the master key must not wait for it. */
+  openLater(cause: Error, pauseMs = FIRST_RETRY_MS): void {
+    const { log } = this.#options;
+    if (pauseMs === FIRST_RETRY_MS)
+      log.error({ err: cause }, 'the platform interface waits for its database');
+    this.#retry = setTimeout(() => {
+      this.#opening = this.open().then(
+        () => log.info('the platform interface is served'),
+        (err: Error) => {
+          if (this.#closed) return;
+          if (err instanceof PlatformStoreUnavailable)
+            this.openLater(err, Math.min(pauseMs * 2, LONGEST_RETRY_MS));
+          else log.error({ err }, 'the platform interface cannot be served; mend it and restart');
+        },
+      );
+    }, pauseMs).unref();
   }
 
   /** For metrics. */
   get figures(): PlatformFigures {
-    const { router, sandboxes, callers, replicas } = this.#parts;
+    const parts = this.#parts;
     return {
-      answers: router.answers,
-      sandboxes: sandboxes.roster.counts,
-      keys: callers.size,
-      servers: replicas.count,
+      answers: parts?.router.answers ?? new Map(),
+      sandboxes: parts?.sandboxes.roster.counts ?? new Map(),
+      keys: this.callers.size,
+      servers: parts?.replicas.count ?? 0,
     };
   }
 
-  answer(request: WingRequest): Promise<WingAnswer> {
+  async answer(request: WingRequest): Promise<WingAnswer> {
+    if (this.#parts === null) return answerStoreDown(request);
     return this.#parts.router.answer(request, (key) => hash('sha256', key, 'hex'));
   }
 
   /** The address that is listened on: what conversations are told when the configuration names none. */
   serve(url: string): void {
-    this.#parts.address.base = this.#parts.settings.publicBaseUrl ?? url;
+    this.#url = url;
+    if (this.#parts !== null) this.#parts.address.base = this.#options.settings.publicBaseUrl ?? url;
   }
 
   /** Users, limits and specs of a new configuration. What needs a restart is said in the log. */
   reconfigure(next: PlatformSettings | null): void {
-    const { settings, router, sandboxes, log, address } = this.#parts;
+    const { settings, log } = this.#options;
     if (next === null) {
       log.warn('platform: was removed from the configuration; it is served until a restart');
       return;
@@ -117,6 +150,11 @@ export class Platform implements Wing {
       log.warn(
         'platform.secret_key, port, host, sandbox.driver, isolation and docker_socket take effect after a restart',
       );
+    if (this.#parts === null) {
+      this.#options = { ...this.#options, settings: next };
+      return;
+    }
+    const { router, sandboxes, address } = this.#parts;
     router.admit(next.users);
     sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
     if (next.publicBaseUrl !== null) address.base = next.publicBaseUrl;
@@ -124,36 +162,56 @@ export class Platform implements Wing {
 
   /** Sandboxes run on unless the operator wants otherwise. */
   async close(): Promise<void> {
-    await this.#parts.sandboxes.close();
-    await this.#parts.starter.quiet();
-    await this.#parts.replicas.close();
-    await this.#parts.store.close();
+    this.#closed = true;
+    clearTimeout(this.#retry ?? undefined);
+    await this.#opening;
+    if (this.#parts !== null) {
+      const { sandboxes, starter, replicas } = this.#parts;
+      await sandboxes.close();
+      await starter.quiet();
+      await replicas.close();
+    }
+    await this.#store.close();
+  }
+
+  #news(credential: string): Promise<void> | null {
+    if (!credential.startsWith(KEY_PREFIX)) return null;
+    if (this.#parts === null) return Promise.reject(new PlatformStoreUnavailable('it has not answered yet'));
+    const { replicas } = this.#parts;
+    return replicas.alone ? null : replicas.hear();
   }
 }
 
-/** Opens the wing on its data. @throws WrongSecretKey, PlatformStoreUnavailable, SandboxTrouble */
+/** Opens the wing on its data. @throws WrongSecretKey, SandboxTrouble, PlatformStoreUnavailable of a file of its own */
 export async function openPlatform(options: PlatformOptions): Promise<Platform> {
   const { shared, dataDir } = options;
   const store =
     shared === null
       ? new SqlitePlatform(join(dataDir, PLATFORM_DB))
       : new PostgresPlatform(shared.guests, shared.schema);
+  const platform = new Platform(options, store);
   try {
-    return new Platform(await assemble(options, store));
+    await platform.open();
   } catch (error) {
-    await store.close();
-    throw error;
+    const isAway = shared !== null && error instanceof PlatformStoreUnavailable;
+    if (!isAway) {
+      await platform.close();
+      throw error;
+    }
+    platform.openLater(error);
   }
+  return platform;
 }
 
-async function assemble(options: PlatformOptions, store: PlatformStore): Promise<Parts> {
+async function assemble(
+  options: PlatformOptions,
+  store: PlatformStore,
+  callers: CallerDirectory,
+): Promise<Parts> {
   const { settings, clock, log, spend } = options;
   const vault = new Vault(settings.secretKey);
   await vault.check(store, clock.now());
   const replicas = await Replicas.open({ store, dataDir: options.dataDir, clock, log });
-  const callers = new CallerDirectory((credential) =>
-    !replicas.alone && credential.startsWith(KEY_PREFIX) ? replicas.hear() : null,
-  );
   const registry = new Registry(callers);
   await registry.load(store, vault);
   const sandboxes = new Sandboxes({
@@ -208,7 +266,7 @@ async function assemble(options: PlatformOptions, store: PlatformStore): Promise
   };
   const router = new Router(document, validation, handlers, () => replicas.sync(), log);
   router.admit(settings.users);
-  return { callers, router, store, replicas, sandboxes, starter, address, settings, log };
+  return { router, replicas, sandboxes, starter, address };
 }
 
 /** Calls of a sandbox's conversations may have come to any server: their rows tell. */
@@ -222,8 +280,8 @@ async function hasCalledSince(
   if (replicas.alone) return false; // what came to this server is known without
   const part = { order: 'updated_desc', offset: 0, limit: CONVERSATIONS } as const;
   for (const { id } of await store.search({ kind: 'conversation', link: sandboxId }, part)) {
-    const paging = { page: 1, pageSize: 1, order: 'newest' } as const;
-    if ((await spend.query({ sessionId: dashed(id), startMs: sinceMs }, paging)).total > 0) return true;
+    const paging = { page: 1, pageSize: 1, order: 'newest', counts: false } as const;
+    if ((await spend.query({ sessionId: dashed(id), startMs: sinceMs }, paging)).rows.length > 0) return true;
   }
   return false;
 }

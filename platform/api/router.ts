@@ -163,6 +163,12 @@ export class Router {
   }
 }
 
+/** What every path answers while there is no store to ask. */
+export function answerStoreDown(request: WingRequest): WingAnswer {
+  const { status, body } = storeDown(request);
+  return { status, headers: JSON_TYPE, body: bytesOf(body) };
+}
+
 /** Sandboxes, and what conversations tell of theirs, are answered from memory. */
 const isRemembered = (path: string): boolean => /^\/api\/v1\/(sandboxes|app-conversations)\b/.test(path);
 

