@@ -1,19 +1,17 @@
 // The composition root: puts the house together, once, and takes it apart in the right order.
-import { Catalogue } from '../config/catalogue.ts';
 import { loadConfig, overlay, type Environment, type Loaded, type RuntimeModel } from '../config/load.ts';
 import { isSameOtel } from '../config/resolve/otel.ts';
 import { Secret } from '../config/secret.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Platform, PlatformOptions } from '../platform/wing.ts';
 import { systemClock } from './base/clock.ts';
-import { CallIds } from './base/ids.ts';
 import { Changes } from './changes.ts';
 import { CannotStart, ConfigRefused } from './errors/cannot-start.ts';
-import { Estimator } from './estimate/estimator.ts';
 import { openLedger, type Ledger } from './ledger/ledger.ts';
 import type { LedgerEvent } from './ledger/ledger-event.ts';
 import { HealthChecks } from './health-checks.ts';
-import { VERSION, type House, type Live } from './live.ts';
+import { furnish } from './house.ts';
+import { VERSION, type Live } from './live.ts';
 import type { Log } from './observe/logger.ts';
 import {
   apartOf,
@@ -25,19 +23,11 @@ import {
   urlOf,
   type Address,
 } from './http/addresses.ts';
-import { Replays } from './http/replays.ts';
-import { LoopLag } from './observe/loop-lag.ts';
-import { Metrics, type EntryFigure } from './observe/metrics.ts';
+import type { EntryFigure } from './observe/metrics.ts';
 import { openSpanExport, type SpanExport } from './observe/span-export.ts';
 import { Traces } from './observe/traces.ts';
-import { Admission } from './routing/admission.ts';
 import type { BreakerState } from './routing/breaker.ts';
 import { ProxyServer, type Drain } from './server.ts';
-import { noSiblings } from './siblings.ts';
-import { EntryStates } from './routing/entry-state.ts';
-import { RetryBudget } from './routing/retry-budget.ts';
-import { Deadlines } from './upstream/deadlines.ts';
-import { Departures } from './upstream/departures.ts';
 import { Pools } from './upstream/pools.ts';
 import { ConfigWatcher } from './watch.ts';
 import type { Membership } from './workers/membership.ts';
@@ -198,37 +188,22 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     httpsProxy: env['HTTPS_PROXY'],
     noProxy: env['NO_PROXY'],
   });
-  const metrics = new Metrics(
-    () => ledger.status,
+  const house = furnish(
+    {
+      ledger,
+      log,
+      pools,
+      ...(membership === undefined ? {} : { siblings: membership }),
+      traces: first.snapshot.otel === null ? null : new Traces(first.snapshot.otel),
+      spans,
+      callers: platform?.callers ?? null,
+      wing: platform,
+    },
     () => server?.inFlight ?? 0,
-    VERSION,
   );
+  const { metrics } = house;
   if (platform !== null) metrics.platform(() => platform.figures);
   if (spans !== null) metrics.spans(() => spans.figures);
-  const house: House = {
-    clock: systemClock,
-    ids: new CallIds(),
-    ledger,
-    log,
-    metrics,
-    siblings: membership ?? noSiblings(ledger, metrics),
-    unrouted: metrics.forModel(''),
-    deadlines: new Deadlines(systemClock.mono),
-    departures: new Departures(),
-    entries: new EntryStates(),
-    budget: new RetryBudget(),
-    admission: new Admission(),
-    lag: new LoopLag(systemClock.mono),
-    replays: new Replays(systemClock.mono),
-    pools,
-    estimator: new Estimator(),
-    traces: first.snapshot.otel === null ? null : new Traces(first.snapshot.otel),
-    spans,
-    catalogue: new Catalogue(),
-    random: Math.random,
-    callers: platform?.callers ?? null,
-    wing: platform,
-  };
   try {
     const served = membership?.welcome.served ?? null;
     // The others begin when the first worker serves: it alone makes the store, or migrates it.

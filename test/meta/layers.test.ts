@@ -25,6 +25,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ['proxy/model-list.ts'],
   ['proxy/siblings.ts'],
   ['proxy/live.ts'],
+  ['proxy/house.ts'],
   ['proxy/changes.ts'],
   ['proxy/request'],
   ['proxy/routes'],

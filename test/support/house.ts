@@ -3,30 +3,21 @@ import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { Catalogue, registryNames } from '../../config/catalogue.ts';
+import { registryNames } from '../../config/catalogue.ts';
 import { loadConfig, type Environment } from '../../config/load.ts';
 import { formatIssue } from '../../config/issue.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../../proxy/base/clock.ts';
-import { CallIds } from '../../proxy/base/ids.ts';
 import { Estimator } from '../../proxy/estimate/estimator.ts';
 import type { Incoming } from '../../proxy/http/incoming.ts';
 import { Listener } from '../../proxy/http/listener.ts';
 import type { Reply } from '../../proxy/http/reply.ts';
+import { furnish } from '../../proxy/house.ts';
 import { openLedger } from '../../proxy/ledger/ledger.ts';
-import { Live, VERSION, type House, type Target } from '../../proxy/live.ts';
+import { Live, type House, type Target } from '../../proxy/live.ts';
 import { openLog } from '../../proxy/observe/logger.ts';
-import { Replays } from '../../proxy/http/replays.ts';
-import { LoopLag } from '../../proxy/observe/loop-lag.ts';
-import { Metrics } from '../../proxy/observe/metrics.ts';
-import { Admission } from '../../proxy/routing/admission.ts';
 import { openExchange, type Exchange } from '../../proxy/request/exchange.ts';
-import { noSiblings } from '../../proxy/siblings.ts';
-import { EntryStates } from '../../proxy/routing/entry-state.ts';
-import { RetryBudget } from '../../proxy/routing/retry-budget.ts';
 import { groupOf, type Picked } from '../../proxy/request/pick.ts';
-import { Deadlines } from '../../proxy/upstream/deadlines.ts';
-import { Departures } from '../../proxy/upstream/departures.ts';
 import { Pools } from '../../proxy/upstream/pools.ts';
 import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
 
@@ -55,35 +46,7 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     await ledger.close(1_000);
     pools.destroy();
   });
-  const metrics = new Metrics(
-    () => ledger.status,
-    () => 0,
-    VERSION,
-  );
-  return {
-    clock: systemClock,
-    ids: new CallIds(),
-    ledger,
-    log: openLog('silent').log,
-    metrics,
-    siblings: noSiblings(ledger, metrics),
-    unrouted: metrics.forModel(''),
-    deadlines: new Deadlines(systemClock.mono),
-    departures: new Departures(),
-    entries: new EntryStates(),
-    budget: new RetryBudget(),
-    admission: new Admission(),
-    lag: new LoopLag(systemClock.mono),
-    replays: new Replays(systemClock.mono),
-    pools,
-    estimator,
-    traces: null,
-    spans: null,
-    catalogue: new Catalogue(),
-    random,
-    callers: null,
-    wing: null,
-  };
+  return furnish({ ledger, log: openLog('silent').log, pools, estimator, random });
 }
 
 /** One configuration in service. */
