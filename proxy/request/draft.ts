@@ -44,7 +44,7 @@ export class Draft {
   #record: SpendRecord | null = null;
   #responseModel: string | null = null;
   /** Attempts beside the one that is the answer, and that one. */
-  #replaced: Promise<Attempt>[] | null = null;
+  #replaced: { readonly sentAt: number; readonly attempt: Attempt | Promise<Attempt> }[] | null = null;
   #firstSentAt: number | null = null;
   #mark: Mark | null = null;
   #retries = 0;
@@ -132,7 +132,7 @@ export class Draft {
       usage: charge?.used.usage ?? null,
       spendPico: charge === null ? faultPico(fault as Fault) : charge.cost.spendPico,
     };
-    (this.#replaced ??= []).push(Promise.resolve(attempt));
+    (this.#replaced ??= []).push({ sentAt: mark.sentAt, attempt });
   }
 
   /** The stream of an attempt broke off, and another one went on with it: both have written the answer. */
@@ -141,7 +141,7 @@ export class Draft {
     const answered = { endpoint, picked: mark.picked, outcome, measures: this.#measures };
     const part = async (): Promise<Attempt> =>
       partOf(this.#x, mark, { ...answered, estimate: await this.#estimateOf(outcome, call) });
-    (this.#replaced ??= []).push(part());
+    (this.#replaced ??= []).push({ sentAt: mark.sentAt, attempt: part() });
   }
 
   /** Our response headers, flat. Called once, when the head of an upstream's answer goes to the client. */
@@ -247,7 +247,9 @@ export class Draft {
   /** @returns the record as written: with all attempts */
   async #write(last: SpendRecord, fault: Fault | null): Promise<SpendRecord> {
     this.#settled = true;
-    const others = this.#replaced === null ? null : await Promise.all(this.#replaced);
+    // Two may have begun in the same millisecond, which is all that the record tells.
+    const inOrder = this.#replaced?.toSorted((a, b) => a.sentAt - b.sentAt) ?? null;
+    const others = inOrder === null ? null : await Promise.all(inOrder.map(({ attempt }) => attempt));
     const record = others === null ? last : this.#withReplaced(last, others);
     this.#record = record;
     const { house } = this.#x.live;

@@ -241,9 +241,8 @@ export function partOf(x: Exchange, mark: Mark, answered: Answered): Attempt {
   };
 }
 
-/** The record with the attempts beside the last one: what is known of their cost is part of what the request cost. */
-export function withReplaced(record: SpendRecord, others: readonly Attempt[], last: Mark): SpendRecord {
-  const replaced = others.toSorted((a, b) => a.startMs - b.startMs);
+/** The record with the attempts beside the last one, oldest first: what is known of their cost is part of what the request cost. */
+export function withReplaced(record: SpendRecord, replaced: readonly Attempt[], last: Mark): SpendRecord {
   const failed = record.status === 'failure';
   const attempt: Attempt = {
     ...attemptAt(last, record.endMs),
