@@ -44,7 +44,7 @@ export class Draft {
   #record: SpendRecord | null = null;
   #responseModel: string | null = null;
   /** Attempts beside the one that is the answer, and that one. */
-  #replaced: { readonly sentAt: number; readonly attempt: Attempt | Promise<Attempt> }[] | null = null;
+  #replaced: { readonly sentAt: number; readonly attempt: Promise<Attempt> }[] | null = null;
   #firstSentAt: number | null = null;
   #mark: Mark | null = null;
   #retries = 0;
@@ -132,7 +132,7 @@ export class Draft {
       usage: charge?.used.usage ?? null,
       spendPico: charge === null ? faultPico(fault as Fault) : charge.cost.spendPico,
     };
-    (this.#replaced ??= []).push({ sentAt: mark.sentAt, attempt });
+    (this.#replaced ??= []).push({ sentAt: mark.sentAt, attempt: Promise.resolve(attempt) });
   }
 
   /** The stream of an attempt broke off, and another one went on with it: both have written the answer. */

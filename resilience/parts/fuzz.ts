@@ -171,7 +171,7 @@ const TARGETS: readonly Target[] = [
   },
   {
     name: 'SSE scanner: however it is cut, the same bytes and the same reading',
-    cost: 2,
+    cost: 1,
     property: () =>
       fc.property(
         fc.array(event, { maxLength: 6 }),
@@ -246,7 +246,7 @@ const TARGETS: readonly Target[] = [
   },
   {
     name: 'configuration: a snapshot or issues, never a throw',
-    cost: 200,
+    cost: 10,
     property: (folder) => {
       const sample = readFileSync(SAMPLE);
       const path = join(folder, 'gateway.yaml');
@@ -259,7 +259,7 @@ const TARGETS: readonly Target[] = [
   },
   {
     name: 'journal: every undamaged line is kept, and a second recovery finds nothing to mend',
-    cost: 50,
+    cost: 10,
     property: (folder) =>
       fc.property(fc.array(fc.tuple(fc.nat(5), fc.boolean()), { maxLength: 8 }), changes(4), (lines, all) => {
         const dir = join(folder, 'journal');
