@@ -41,12 +41,10 @@ export async function measureCpu(bench: Bench, plan: Plan): Promise<Measured[]> 
     const memory = Math.max(one.residentMb, before?.residentMb ?? 0);
     best.set(one.name, { ...(isBetter ? one : before), residentMb: memory });
   };
-  for (const peer of plan.peers) {
-    const load = shareOf(plan, peer);
-    const wanted = plan.warmUpRequests ?? Math.ceil(plan.load(peer).requests / 4);
-    const requests = Math.max(load.connections, Math.ceil(wanted * (peer.share ?? 1)));
-    await job(bench, peer.name, { ...load, requests }, peer.port);
-  }
+  await warmUp(bench, plan.peers, (peer) => {
+    const load = plan.load(peer);
+    return { ...load, requests: plan.warmUpRequests ?? Math.ceil(load.requests / 4) };
+  });
   for (let round = 0; round < bench.wanted.rounds; round += 1) {
     if (plan.upstreamPort !== null) {
       const { wallMs, seen } = await job(bench, 'direct', plan.load(NO_HEADERS), plan.upstreamPort);
@@ -63,15 +61,26 @@ export async function measureCpu(bench: Bench, plan: Plan): Promise<Measured[]> 
   return names.map((name) => best.get(name) as Measured);
 }
 
+/** V8 goes on compiling for some 50,000 small calls, on threads of its own: 15 us per call that a day does not see. */
+export const WARM_CALLS = 60_000;
+
+/** Sends each peer a load of which nothing is measured. @throws Error on an answer that is not right */
+export async function warmUp(
+  bench: Bench,
+  peers: readonly Running[],
+  loadOf: (peer: Running) => Load,
+): Promise<void> {
+  for (const peer of peers) await job(bench, peer.name, shareOf(loadOf(peer), peer), peer.port);
+}
+
 /** The load, or the part of it that a slow peer gets. */
-function shareOf(plan: Plan, peer: Running): Load {
-  const load = plan.load(peer);
+function shareOf(load: Load, peer: Running): Load {
   const requests = Math.max(1, Math.round(load.requests * (peer.share ?? 1)));
   return { ...load, requests, connections: Math.min(load.connections, requests) };
 }
 
 async function measureOne(bench: Bench, peer: Running, plan: Plan): Promise<Measured> {
-  const load = shareOf(plan, peer);
+  const load = shareOf(plan.load(peer), peer);
   const { pid } = peer.program;
   await quiet(pid);
   const before = cpuSeconds(pid);

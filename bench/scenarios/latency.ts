@@ -1,6 +1,6 @@
 // What the way through adds to a call: each worker asks direct and through in turn, at half of what the machine can do.
 import { requestOf, smallBody } from '../harness/bodies.ts';
-import { fixed } from '../harness/measure.ts';
+import { fixed, warmUp, WARM_CALLS } from '../harness/measure.ts';
 import { OURS, type Running } from '../harness/peers.ts';
 import type { Bench, Scenario, Table } from '../harness/scenario.ts';
 
@@ -12,7 +12,7 @@ async function tableOf(bench: Bench, ways: readonly Way[], workers: number): Pro
   const expected = { status: 200, events: null, stamped: false };
   const paired = (rounds: number, everyMs: number) =>
     bench.client({ kind: 'paired', targets, workers, rounds, everyMs, expected });
-  // As fast as it goes first: warms up, and says what full load is.
+  // As fast as it goes first: that says what full load is.
   const warm = Math.ceil(bench.count(3_000, 500) / workers);
   const { wallMs } = await paired(warm, 0);
   const everyMs = (wallMs / warm) * 2;
@@ -43,6 +43,13 @@ export const latency: Scenario = {
   run: async (bench) => {
     const upstreamPort = await bench.upstream('json');
     const peers = await bench.start(bench.peers(['bare', 'nginx', 'haproxy']), upstreamPort);
+    const body = smallBody();
+    await warmUp(bench, peers, (peer) => ({
+      connections: 32,
+      requests: bench.count(WARM_CALLS, 3_000),
+      request: requestOf(body, peer),
+      expected: { status: 200, events: null, stamped: false },
+    }));
     const ways = [{ name: 'direct', port: upstreamPort, headers: '' }, ...peers];
     const tables: Table[] = [];
     for (const workers of bench.wanted.quick ? [1, 8] : [1, 8, 32, 128]) {

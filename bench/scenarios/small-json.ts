@@ -1,7 +1,7 @@
 // A small call: 1 KB in, 0.5 KB out, 32 connections.
 import { requestOf, smallBody } from '../harness/bodies.ts';
 import { EVERYONE } from '../harness/gateways.ts';
-import { CPU_COLUMNS, cpuRows, measureCpu } from '../harness/measure.ts';
+import { CPU_COLUMNS, cpuRows, measureCpu, WARM_CALLS } from '../harness/measure.ts';
 import type { Scenario } from '../harness/scenario.ts';
 
 export const smallJson: Scenario = {
@@ -17,8 +17,7 @@ export const smallJson: Scenario = {
       peers,
       upstreamPort,
       unitsPerRequest: 1,
-      // V8 goes on compiling for some 50,000 requests, on threads of its own: 15 us per request that a day does not see.
-      warmUpRequests: bench.count(60_000, 3_000),
+      warmUpRequests: bench.count(WARM_CALLS, 3_000),
       load: (peer) => ({
         connections,
         requests,

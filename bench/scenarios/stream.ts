@@ -2,7 +2,7 @@
 // few, when no core is busy.
 import { requestOf, smallBody } from '../harness/bodies.ts';
 import { EVERYONE } from '../harness/gateways.ts';
-import { fixed, measureCpu, CPU_COLUMNS, cpuRows } from '../harness/measure.ts';
+import { fixed, measureCpu, warmUp, CPU_COLUMNS, cpuRows } from '../harness/measure.ts';
 import { OURS, type Running } from '../harness/peers.ts';
 import { least } from '../harness/quantiles.ts';
 import type { Bench, Scenario, Table } from '../harness/scenario.ts';
@@ -13,6 +13,8 @@ const GAP_MS = 5;
 const FEW = 8;
 /** The shortest stream that the upstream sends: one word and its three last events. */
 const SHORT = 4;
+/** Of those; a first byte of code that V8 has not compiled yet takes twice as long. */
+const WARM_STREAMS = 20_000;
 
 async function perEvent(bench: Bench, peers: readonly Running[], upstreamPort: number): Promise<Table> {
   const streams = bench.count(300, 50, bench.wanted.streams);
@@ -66,6 +68,12 @@ async function delays(bench: Bench, peers: readonly Running[], upstreamPort: num
     }
   }
   const short = smallBody({ kind: 'stream', events: SHORT, gapMs: 1, stamped: false });
+  await warmUp(bench, peers, (peer) => ({
+    connections: 32,
+    requests: bench.count(WARM_STREAMS, 500),
+    request: requestOf(short, peer),
+    expected: { status: 200, events: SHORT, stamped: false },
+  }));
   const { seen: firsts } = await bench.client({
     kind: 'paired',
     targets: all.map((peer) => ({ port: peer.port, request: requestOf(short, peer) })),
