@@ -2,6 +2,7 @@
 // store holds anyway. Every value is bound; no text of a caller ever becomes part of a statement.
 import type { GuestRow, GuestStatement, GuestTables, GuestValue } from '../../proxy/store/guests.ts';
 import { StoreUnavailable } from '../../proxy/store/store.ts';
+import { itemOf } from './item-row.ts';
 import {
   PlatformStoreUnavailable,
   type Change,
@@ -242,20 +243,4 @@ function conditions(filter: Filter): { readonly where: string; readonly values: 
   );
   if (filter.topLevel === true) sql.push('parent IS NULL');
   return { where: sql.join(' AND '), values };
-}
-
-function itemOf(row: GuestRow): Item {
-  return {
-    kind: row['kind'] as Kind,
-    id: row['id'] as string,
-    userId: row['user_id'] as string,
-    createdMs: row['created_ms'] as number,
-    updatedMs: row['updated_ms'] as number,
-    title: row['title'] as string | null,
-    link: row['link'] as string | null,
-    parent: row['parent'] as string | null,
-    body: row['body'] as string,
-    sealed: row['sealed'] as Uint8Array | null,
-    revision: row['revision'] as number,
-  };
 }

@@ -1,6 +1,7 @@
 // Items in SQLite: schema and statements. Runs in the worker only. Every value is bound; no text of a caller ever
 // becomes part of a statement.
-import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { itemOf } from './item-row.ts';
 import type { Change, Filter, Item, Kind, Order, Part } from './store.ts';
 
 /** Forward-only: step N brings `PRAGMA user_version` from N to N+1. A released step is never edited. */
@@ -197,20 +198,4 @@ function conditions(filter: Filter): { readonly where: string; readonly values: 
     values.push(...filter.parents);
   }
   return { where: sql.join(' AND '), values };
-}
-
-function itemOf(row: Readonly<Record<string, SQLOutputValue>>): Item {
-  return {
-    kind: row['kind'] as Kind,
-    id: row['id'] as string,
-    userId: row['user_id'] as string,
-    createdMs: row['created_ms'] as number,
-    updatedMs: row['updated_ms'] as number,
-    title: row['title'] as string | null,
-    link: row['link'] as string | null,
-    parent: row['parent'] as string | null,
-    body: row['body'] as string,
-    sealed: row['sealed'] as Uint8Array | null,
-    revision: row['revision'] as number,
-  };
 }
