@@ -30,6 +30,9 @@ export const NEVER: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
+/** What may be the name of a header (RFC 9110 section 5.6.2). */
+export const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
 /**
  * What may be the value of a header: visible characters, blanks and Latin-1. A character above 255 would be cut to its
  * low byte on the wire, which may be a line end.

@@ -9,12 +9,11 @@ import type { Environment } from '../references.ts';
 import { Secret } from '../secret.ts';
 import type { OtelSettings } from '../snapshot.ts';
 import type { Path } from '../tree.ts';
-import { FIELD_VALUE, NEVER } from './headers.ts';
+import { FIELD_NAME, FIELD_VALUE, NEVER } from './headers.ts';
 
 const CALLBACK = 'otel';
 const COLLECTOR = 'http://localhost:4318';
 const TRACES_PATH = '/v1/traces';
-const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/; // RFC 9110 section 5.6.2
 const MOST_QUEUED = 1_000_000;
 
 /** null: tracing is off. */

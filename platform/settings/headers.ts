@@ -1,10 +1,9 @@
 // A profile's `extra_headers`: names and values that can stand on a wire and may go upstream. Pure.
-import { FIELD_VALUE, NEVER } from '../../config/resolve/headers.ts';
+import { FIELD_NAME, FIELD_VALUE, NEVER } from '../../config/resolve/headers.ts';
 import { Secret } from '../../config/secret.ts';
 import { broken } from '../api/refusal.ts';
 import { isTree, MASK } from './secrets.ts';
 
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** The proxy sends the gateway's own key; a second credential would be another identity. */
 const CREDENTIALS =
   /^(authorization|cookie|api-key|x-api-key|x-goog-api-key|x-session-api-key|x-litellm-api-key)$/;
@@ -21,7 +20,7 @@ export function checkHeaders(headers: unknown, loc: readonly (string | number)[]
     const name = raw.toLowerCase();
     const at = [...loc, raw.slice(0, 200)];
     const plain = name.replaceAll('_', '-');
-    if (!NAME.test(raw)) throw broken(at, 'this is no header name; use letters, digits and dashes');
+    if (!FIELD_NAME.test(raw)) throw broken(at, 'this is no header name; use letters, digits and dashes');
     if (seen.has(name)) throw broken(at, 'it stands twice; header names do not differ by case');
     if (NEVER.has(plain)) throw broken(at, 'this header is set by the proxy itself; remove it');
     if (CREDENTIALS.test(plain))

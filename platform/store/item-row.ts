@@ -1,5 +1,20 @@
-// A row of the wing's table as an item, whichever database it came from: the columns are the same in both.
-import type { Item, Kind } from './store.ts';
+// The wing's table, whichever database it is in: the columns are the same in both, and a row is an item.
+import type { Item, Kind, Order } from './store.ts';
+
+/** Columns of the table, for SELECT. */
+export const COLUMNS =
+  'kind, id, user_id, created_ms, updated_ms, title, link, parent, body, sealed, revision' as const;
+
+/** For ORDER BY. */
+export const ORDERS: Readonly<Record<Order, string>> = {
+  created: 'created_ms, id',
+  created_desc: 'created_ms DESC, id DESC',
+  updated: 'updated_ms, id',
+  updated_desc: 'updated_ms DESC, id DESC',
+};
+
+/** Parts of less than three signs have no trigram. */
+export const SHORT = /^.{0,2}$/su;
 
 /** The item of a row with all columns. */
 export function itemOf(row: Readonly<Record<string, unknown>>): Item {

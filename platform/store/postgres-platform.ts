@@ -2,7 +2,7 @@
 // store holds anyway. Every value is bound; no text of a caller ever becomes part of a statement.
 import type { GuestRow, GuestStatement, GuestTables, GuestValue } from '../../proxy/store/guests.ts';
 import { StoreUnavailable } from '../../proxy/store/store.ts';
-import { itemOf } from './item-row.ts';
+import { COLUMNS, itemOf, ORDERS, SHORT } from './item-row.ts';
 import {
   PlatformStoreUnavailable,
   type Change,
@@ -10,7 +10,6 @@ import {
   type Item,
   type Kind,
   type News,
-  type Order,
   type Part,
   type PlatformStore,
 } from './store.ts';
@@ -57,19 +56,6 @@ const STEPS: readonly ((schema: string) => string)[] = [
      RAISE NOTICE 'titles are searched without an index: %', SQLERRM;
    END $do$;`,
 ];
-
-const COLUMNS =
-  'kind, id, user_id, created_ms, updated_ms, title, link, parent, body, sealed, revision' as const;
-
-const ORDERS: Readonly<Record<Order, string>> = {
-  created: 'created_ms, id',
-  created_desc: 'created_ms DESC, id DESC',
-  updated: 'updated_ms, id',
-  updated_desc: 'updated_ms DESC, id DESC',
-};
-
-/** Parts of less than three signs have no trigram. */
-const SHORT = /^.{0,2}$/su;
 
 /** What servers remember, and so must hear of. */
 const SHARED: readonly Kind[] = ['conversation', 'sandbox', 'replica'];

@@ -1,8 +1,8 @@
 // Items in SQLite: schema and statements. Runs in the worker only. Every value is bound; no text of a caller ever
 // becomes part of a statement.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { itemOf } from './item-row.ts';
-import type { Change, Filter, Item, Kind, Order, Part } from './store.ts';
+import { COLUMNS, itemOf, ORDERS, SHORT } from './item-row.ts';
+import type { Change, Filter, Item, Kind, Part } from './store.ts';
 
 /** Forward-only: step N brings `PRAGMA user_version` from N to N+1. A released step is never edited. */
 const STEPS: readonly string[] = [
@@ -46,20 +46,8 @@ const STEPS: readonly string[] = [
    END;`,
 ];
 
-/** Parts of less than three signs have no trigram. */
-const SHORT = /^.{0,2}$/su;
 /** What more titles hold is found soon by walking through all of them in order; the look-up would cost more. */
 const FEW = 2_000;
-
-const COLUMNS =
-  'kind, id, user_id, created_ms, updated_ms, title, link, parent, body, sealed, revision' as const;
-
-const ORDERS: Readonly<Record<Order, string>> = {
-  created: 'created_ms, id',
-  created_desc: 'created_ms DESC, id DESC',
-  updated: 'updated_ms, id',
-  updated_desc: 'updated_ms DESC, id DESC',
-};
 
 /** Items over one open database. */
 export class SqliteItems {

@@ -135,28 +135,33 @@ export interface SpendRecord extends SpendBegin {
   readonly priceVersion: string | null;
 }
 
+/** What a record says of an answer that no upstream is known to have given. */
+export const NO_ANSWER = {
+  firstByteMs: null,
+  attemptLog: [],
+  upstreamId: null,
+  upstreamCallId: null,
+  usage: null,
+  usageSource: 'none',
+  tokens: NO_TOKENS,
+  estimatedBy: null,
+  units: null,
+  serviceTier: null,
+} as const;
+
 /** The row that recovery writes for a begin that never settled. */
 export function interrupted(begin: SpendBegin, endMs: number): SpendRecord {
   return {
     ...begin,
     endMs,
-    firstByteMs: null,
+    ...NO_ANSWER,
     status: 'failure',
     endReason: 'interrupted',
     httpStatus: null,
     errorCode: 'interrupted',
     errorSource: 'proxy',
     attempts: 1,
-    attemptLog: [],
     responseBytes: 0,
-    upstreamId: null,
-    upstreamCallId: null,
-    usage: null,
-    usageSource: 'none',
-    tokens: NO_TOKENS,
-    estimatedBy: null,
-    units: null,
-    serviceTier: null,
     spendPico: null,
     costSource: 'none',
     costReason: 'the process ended before the answer was complete',

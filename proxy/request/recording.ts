@@ -3,6 +3,7 @@ import type { Fault } from '../errors/fault.ts';
 import type { Estimate } from '../estimate/estimator.ts';
 import type { WholeAnswer } from '../http/replays.ts';
 import type { Cost } from '../record/cost.ts';
+import { NO_ANSWER } from '../record/record.ts';
 import type { Attempt, EndReason, SpendBegin, SpendRecord } from '../record/record.ts';
 import { FREE, priceOf, wholeCost } from '../record/reprice.ts';
 import type { Outcome, ReadOnEnd } from '../upstream/outcome.ts';
@@ -154,26 +155,12 @@ function withWarnings(
   return [...begin.warnings, ...used, ...(readOn === null ? [] : [READ_ON[readOn]])];
 }
 
-/** What a record says that no upstream had a part in. */
-const NO_ANSWER = {
-  firstByteMs: null,
-  attemptLog: [],
-  upstreamId: null,
-  upstreamCallId: null,
-  usage: null,
-  usageSource: 'none',
-  tokens: NO_TOKENS,
-  estimatedBy: null,
-  units: null,
-  serviceTier: null,
-  ...FREE,
-} as const;
-
 /** The settle entry of a call that got the answer of an earlier one. */
 export function settleRepeated(x: Exchange, begin: SpendBegin, id: string, answer: WholeAnswer): SpendRecord {
   return {
     ...begin,
     ...NO_ANSWER,
+    ...FREE,
     endMs: x.live.house.clock.now(),
     status: answer.status < 400 ? 'success' : 'failure',
     endReason: 'replayed',
@@ -193,6 +180,7 @@ export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reache
   return {
     ...begin,
     ...NO_ANSWER,
+    ...FREE,
     endMs: x.live.house.clock.now(),
     status: 'failure',
     endReason: end,

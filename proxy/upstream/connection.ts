@@ -3,7 +3,7 @@
 // must not be taken for another's.
 import { Buffer } from 'node:buffer';
 import type { Socket } from 'node:net';
-import { FIELD_VALUE } from '../../config/resolve/headers.ts';
+import { FIELD_NAME, FIELD_VALUE } from '../../config/resolve/headers.ts';
 import type { Seated } from '../base/roster.ts';
 import { ChunkedDecoder } from '../wire/chunked.ts';
 import {
@@ -12,7 +12,6 @@ import {
   HeadCutter,
   persists,
   readAnswerHead,
-  TOKEN,
   type AnswerHead,
 } from '../wire/head.ts';
 import { headroomOf } from '../wire/headroom.ts';
@@ -63,7 +62,7 @@ const COPY_BYTES = 16_384;
 export function checkRequest({ path, headers }: UpstreamRequest): void {
   if (!PATH.test(path)) throw new TypeError('the path of a request cannot be sent');
   for (let i = 0; i < headers.length; i += 2) {
-    if (!TOKEN.test(headers[i] as string)) throw new TypeError('the name of a header cannot be sent');
+    if (!FIELD_NAME.test(headers[i] as string)) throw new TypeError('the name of a header cannot be sent');
     if (!FIELD_VALUE.test(headers[i + 1] as string))
       throw new TypeError(`the value of the header ${headers[i]} cannot be sent`);
   }

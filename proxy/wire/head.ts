@@ -1,6 +1,7 @@
 // Heads of HTTP/1.x messages: bytes -> start line and header list (RFC 9112). Strict, because a proxy that reads a
 // request otherwise than its neighbours can be used to smuggle one: lines end in CRLF only, a name is a token followed
 // by its colon, nothing is folded, nothing is repaired. Pure.
+import { FIELD_NAME } from '../../config/resolve/headers.ts';
 import { GrowingBytes } from './growing-bytes.ts';
 
 /** The bytes are no HTTP/1.x message; the text says what is wrong with them. */
@@ -53,8 +54,6 @@ const SPACE = 32;
 /** Controls other than tab, CR and LF; CR and LF where they are no line end. */
 // eslint-disable-next-line no-control-regex
 const NO_TEXT = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
-/** What may be the name of a header (RFC 9110 section 5.6.2). */
-export const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** RFC 9110 section 9 and PATCH; which of them a route takes is the route's to say. */
 const METHODS: ReadonlySet<string> = new Set([
   'GET',
@@ -179,7 +178,7 @@ export function readFields(text: string, at: number): Fields {
     const colon = text.indexOf(':', at);
     if (colon < 0 || colon > end) throw new BadMessage('A header line has no colon.');
     const name = text.slice(at, colon);
-    if (!TOKEN.test(name)) throw new BadMessage('A header name is malformed.');
+    if (!FIELD_NAME.test(name)) throw new BadMessage('A header name is malformed.');
     let from = colon + 1;
     let to = end;
     while (from < to && isBlank(text.charCodeAt(from))) from += 1;
