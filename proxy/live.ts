@@ -25,8 +25,8 @@ import { seedOf } from './routing/session-affinity.ts';
 import type { Pool } from './upstream/pool.ts';
 import type { Siblings } from './siblings.ts';
 import type { Pools } from './upstream/pools.ts';
-import { HeaderRules } from './wire/header-rules.ts';
-import { routeHeaders, type RouteHeaders } from './wire/upstream-headers.ts';
+import { HeaderRules } from './headers/header-rules.ts';
+import { entryHeaders, type EntryHeaders } from './headers/upstream-headers.ts';
 import { modelInfoBytes, modelListBytes } from './model-list.ts';
 
 export const VERSION = '0.1.0';
@@ -73,7 +73,7 @@ export interface House {
 export interface Target extends Candidate {
   readonly route: Route;
   readonly pool: Pool;
-  readonly headers: RouteHeaders;
+  readonly headers: EntryHeaders;
   /** Response headers that depend on the route alone, flat. */
   readonly responseHeaders: readonly string[];
   readonly metrics: RouteMetrics;
@@ -239,7 +239,7 @@ export class Live {
       limit: route.maxParallel,
       state: this.house.entries.acquire(route.id),
       pool: this.house.pools.acquire(route.origin),
-      headers: routeHeaders(route, `throughline/${VERSION}`),
+      headers: entryHeaders(route, `throughline/${VERSION}`),
       responseHeaders: [
         `${dialect.headerPrefix}model-id`,
         route.id,

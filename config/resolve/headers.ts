@@ -1,7 +1,10 @@
-// The operator's static headers: checked once at load, so that a request never meets a name or value that breaks
-// HTTP framing. Pure; values leave it as secrets.
+// Headers in the configuration, checked once at load: the operator's static ones, so that a request never meets a name
+// or value that breaks HTTP framing, and lists of names, so that none promises what never happens. Pure; values leave it
+// as secrets.
 import type { Dialect } from '../dialect.ts';
 import type { Findings } from '../findings.ts';
+import type { GatewayFile } from '../gateway-file.ts';
+import { dashed, isSetByProxy, neverPassed } from '../header-names.ts';
 import { Secret } from '../secret.ts';
 import type { Path } from '../tree.ts';
 
@@ -9,26 +12,6 @@ import type { Path } from '../tree.ts';
 export type StaticHeaders = ReadonlyMap<string, Secret>;
 
 type Written = Readonly<Record<string, string | number | boolean>>;
-
-/** Framing, hop-by-hop (RFC 9110 section 7.6.1) and what the proxy itself decides per call. */
-export const NEVER: ReadonlySet<string> = new Set([
-  'accept-encoding',
-  'connection',
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 /** What may be the name of a header (RFC 9110 section 5.6.2). */
 export const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -51,7 +34,7 @@ export function headersAt(
     const name = rawName.toLowerCase();
     const at = [...path, rawName];
     const value = String(raw).trim();
-    if (NEVER.has(name) || NEVER.has(name.replaceAll('_', '-')))
+    if (isSetByProxy(name))
       findings.error(
         at,
         `'${name}' is set by the proxy itself and cannot be an extra header`,
@@ -67,7 +50,7 @@ export function headersAt(
         'key',
       );
     else {
-      if (name.replaceAll('_', '-') === dialect.sessionHeader)
+      if (dashed(name) === dialect.sessionHeader)
         findings.warn(at, 'is stamped per request; this value is overwritten', 'remove it', 'key');
       checked.set(name, new Secret(value));
     }
@@ -87,4 +70,40 @@ function offence(value: string): [message: string, mend: string] {
 /** `over` wins per name; sorted by name so that equal configurations give equal snapshots. */
 export function joinHeaders(base: StaticHeaders, over: StaticHeaders): StaticHeaders {
   return new Map([...base, ...over].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Lists of header names that ask for what no setting can have: errors, since they would silently do nothing. */
+export function checkHeaderLists(
+  general: GatewayFile['general_settings'],
+  litellm: GatewayFile['litellm_settings'],
+  dialect: Dialect,
+  findings: Findings,
+): void {
+  general.forward_header_prefixes.forEach((prefix, index) => {
+    const name = prefix.toLowerCase();
+    const path = ['general_settings', 'forward_header_prefixes', index];
+    const reason = neverPassed(name, dialect.headerPrefix);
+    if (reason !== null)
+      findings.error(path, `'${name}' is a header that is never forwarded: ${reason}`, 'remove it');
+    else if (name === dialect.sessionHeader || name.startsWith(dialect.sdkHeaderPrefix))
+      findings.warn(path, 'is a header that is never forwarded, so this line does nothing', 'remove it');
+  });
+  const recorded: [path: Path, name: string][] = litellm.extra_spend_tag_headers.map((name, index) => [
+    ['litellm_settings', 'extra_spend_tag_headers', index],
+    name,
+  ]);
+  if (general.user_header_name !== undefined)
+    recorded.push([['general_settings', 'user_header_name'], general.user_header_name]);
+  for (const [path, written] of recorded) {
+    const name = written.toLowerCase();
+    const isCredential =
+      neverPassed(name, dialect.headerPrefix) === 'a credential of the caller' ||
+      dashed(name) === 'proxy-authorization';
+    if (isCredential)
+      findings.error(
+        path,
+        `'${name}' carries a credential, which must not be recorded`,
+        'name another header',
+      );
+  }
 }

@@ -9,7 +9,8 @@ import type { Environment } from '../references.ts';
 import { Secret } from '../secret.ts';
 import type { OtelSettings } from '../snapshot.ts';
 import type { Path } from '../tree.ts';
-import { FIELD_NAME, FIELD_VALUE, NEVER } from './headers.ts';
+import { isSetByProxy } from '../header-names.ts';
+import { FIELD_NAME, FIELD_VALUE } from './headers.ts';
 
 const CALLBACK = 'otel';
 const COLLECTOR = 'http://localhost:4318';
@@ -167,7 +168,7 @@ function headersOf(
   const headers = new Map<string, Secret>();
   for (const [name, value] of all) {
     const lower = name.toLowerCase();
-    if (!FIELD_NAME.test(name) || NEVER.has(lower))
+    if (!FIELD_NAME.test(name) || isSetByProxy(lower))
       given.wrong('a header of the collector has a name that cannot be sent', 'remove it');
     else if (!FIELD_VALUE.test(value))
       given.wrong(`the value of ${lower} holds a character that no header carries`, 'remove it');

@@ -14,7 +14,7 @@ import { clockDefaults } from './clocks.ts';
 import { databaseOf, periodMs } from './database.ts';
 import { forwarding, warnUnmatched } from './forwarding.ts';
 import { exactGroups, wildcardGroups } from './groups.ts';
-import { headersAt, joinHeaders } from './headers.ts';
+import { checkHeaderLists, headersAt, joinHeaders } from './headers.ts';
 import { computedId } from './ids.ts';
 import { otelOf } from './otel.ts';
 import { overloadOf, parallelLimits } from './overload.ts';
@@ -45,6 +45,7 @@ export interface Material {
 export function resolved(material: Material): Omit<Snapshot, 'version' | 'files' | 'warnings'> {
   const { general_settings: general, litellm_settings: litellm } = material.file;
   const dialect = dialectOf(general.dialect);
+  checkHeaderLists(general, litellm, dialect, material.findings);
   const routes = routesOf(material, dialect);
   const compressed = general.accept_compressed_requests;
   const [groups, wildcards] = [exactGroups(routes), wildcardGroups(routes)];

@@ -1,12 +1,12 @@
 // A profile's `extra_headers`: names and values that can stand on a wire and may go upstream. Pure.
-import { FIELD_NAME, FIELD_VALUE, NEVER } from '../../config/resolve/headers.ts';
+import { DEFAULT_WORDS, dialectOf } from '../../config/dialect.ts';
+import { isSetByProxy, neverPassed } from '../../config/header-names.ts';
+import { FIELD_NAME, FIELD_VALUE } from '../../config/resolve/headers.ts';
 import { Secret } from '../../config/secret.ts';
 import { broken } from '../api/refusal.ts';
 import { isTree, MASK } from './secrets.ts';
 
-/** The proxy sends the gateway's own key; a second credential would be another identity. */
-const CREDENTIALS =
-  /^(authorization|cookie|api-key|x-api-key|x-goog-api-key|x-session-api-key|x-litellm-api-key)$/;
+const DEFAULT_PREFIX = dialectOf(DEFAULT_WORDS).headerPrefix;
 const MAX_HEADERS = 100;
 const MAX_VALUE = 8_192;
 
@@ -19,11 +19,11 @@ export function checkHeaders(headers: unknown, loc: readonly (string | number)[]
   for (const [raw, value] of Object.entries(headers)) {
     const name = raw.toLowerCase();
     const at = [...loc, raw.slice(0, 200)];
-    const plain = name.replaceAll('_', '-');
     if (!FIELD_NAME.test(raw)) throw broken(at, 'this is no header name; use letters, digits and dashes');
     if (seen.has(name)) throw broken(at, 'it stands twice; header names do not differ by case');
-    if (NEVER.has(plain)) throw broken(at, 'this header is set by the proxy itself; remove it');
-    if (CREDENTIALS.test(plain))
+    if (isSetByProxy(name)) throw broken(at, 'this header is set by the proxy itself; remove it');
+    // The proxy sends the gateway's own key; a second credential would be another identity.
+    if (neverPassed(name, DEFAULT_PREFIX) !== null)
       throw broken(at, 'credentials of the gateway are configured at the proxy; remove it');
     if (typeof value !== 'string' || !FIELD_VALUE.test(value) || value.length > MAX_VALUE)
       throw broken(at, `a header value is one line of at most ${MAX_VALUE} Latin-1 characters`);

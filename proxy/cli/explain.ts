@@ -16,7 +16,7 @@ import { openExchange, type Exchange } from '../request/exchange.ts';
 import { readAsk, type Ask } from '../request/ask.ts';
 import { chainOf, plan, type Trip } from '../request/plan.ts';
 import { shape, type BodyChange } from '../request/shape.ts';
-import type { HeaderDecision } from '../wire/upstream-headers.ts';
+import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import { idleHouse } from './idle-house.ts';
 import { configPathOf, UsageError, type Command, type Terminal } from './terminal.ts';
 

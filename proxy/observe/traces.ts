@@ -2,7 +2,7 @@
 // request stands here. Must never fail a request, and sends nothing: spans are made of the finished record.
 import type { OtelSettings } from '../../config/snapshot.ts';
 import { RandomHex } from '../base/random-hex.ts';
-import { readTraceparent, type TraceContext } from '../wire/trace-context.ts';
+import { readTraceparent, type TraceContext } from '../headers/trace-context.ts';
 
 const RANDOM_DIGITS = 13; // 52 bits, an exact double; the last digits are the random ones (trace-context-2 section 3.2.2.3)
 

@@ -1,6 +1,6 @@
 // The spend record: one per request that passed authentication, whatever its end. Pure types and pure builders;
 // the journal, the store and the spend API all speak this shape. Never prompt or answer text.
-import type { TraceContext } from '../wire/trace-context.ts';
+import type { TraceContext } from '../headers/trace-context.ts';
 import { NO_TOKENS, type Tokens, type Units } from '../wire/usage.ts';
 
 /** Why a request ended. `complete` is the only success. */

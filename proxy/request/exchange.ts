@@ -3,8 +3,8 @@
 import type { Incoming } from '../http/incoming.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Live } from '../live.ts';
-import { readHeaders, type RequestHeaders } from '../wire/request-headers.ts';
-import type { TraceContext } from '../wire/trace-context.ts';
+import { readHeaders, type RequestHeaders } from '../headers/request-headers.ts';
+import type { TraceContext } from '../headers/trace-context.ts';
 
 export interface Exchange {
   readonly req: Incoming;

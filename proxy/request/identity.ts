@@ -1,7 +1,7 @@
 // Whose call it is: session, end user, tags, spend metadata. One function, one order, documented in
 // docs/identity.md; what it decides is recorded, returned in a header and stamped upstream. Pure.
 import type { CallerIdentity } from '../callers.ts';
-import type { RequestHeaders } from '../wire/request-headers.ts';
+import type { RequestHeaders } from '../headers/request-headers.ts';
 import { cleanObject, cleanText } from '../wire/text.ts';
 
 export interface Identity {

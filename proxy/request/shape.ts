@@ -3,11 +3,10 @@ import { CONTROL_MEMBERS } from '../live.ts';
 import type { Call } from '../upstream/call.ts';
 import type { Observation } from '../upstream/tap.ts';
 import { headroomOf } from '../wire/headroom.ts';
-import { identityHeaders, type Telling } from '../wire/identity-headers.ts';
 import { formCutsOf, type FormEdit } from '../wire/multipart.ts';
 import { applyCuts, cutsOf, undoing, type Cut, type Edit } from '../wire/splice.ts';
-import { traceHeaders } from '../wire/trace-context.ts';
-import { upstreamHeaders, type HeaderDecision } from '../wire/upstream-headers.ts';
+import { traceHeaders } from '../headers/trace-context.ts';
+import { upstreamHeaders, type HeaderDecision } from '../headers/upstream-headers.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Ask } from './ask.ts';
 import { usagePricer } from './charge.ts';
@@ -111,21 +110,20 @@ function callFor(
 ): Shaped {
   const { route, pool, headers } = picked.target;
   const { gateway } = route;
-  const told = {
-    sessionId: identity.sessionId,
-    endUser: identity.endUser,
-    tags: mergedTags(route.attribution.tags, identity.tags),
-    metadata: identity.spendLogsMetadata,
-  };
-  const tellings: Telling[] = [];
-  const tell = explainer === undefined ? undefined : (telling: Telling): void => void tellings.push(telling);
   const { keyHeaders } = identity;
-  const isTold = picked.forwards || keyHeaders !== null;
-  const headersTold = isTold ? identityHeaders(gateway, told, tell) : [];
-  const stamp = { session: gateway.session, headers: headersTold, tellings, trace: traceOf(x) };
-  const policy = { apiKey: route.apiKey, forwardClientHeaders: picked.forwards, keyHeaders };
-  const list = upstreamHeaders(x.live.rules, x.headers, policy, headers, stamp, explainer?.header);
-  if (more.body !== null && x.headers.contentType === null) list.push('content-type', 'application/json');
+  const call = {
+    forwards: picked.forwards,
+    keyHeaders,
+    identity: {
+      sessionId: identity.sessionId,
+      endUser: identity.endUser,
+      tags: mergedTags(route.attribution.tags, identity.tags),
+      metadata: identity.spendLogsMetadata,
+    },
+    trace: traceOf(x),
+    hasBody: more.body !== null,
+  };
+  const list = upstreamHeaders(x.live.rules, x.headers, headers, call, explainer?.header);
   const query = x.query === '' ? '' : `?${x.query}`;
   return {
     pool,

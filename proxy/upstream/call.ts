@@ -1,7 +1,7 @@
 // One upstream request as the relay takes it: all that was decided before the first byte. Values only.
 import type { Clocks, ReadOn } from '../../config/snapshot.ts';
 import type { Family } from '../errors/body.ts';
-import type { AnswerNames } from '../wire/response-headers.ts';
+import type { AnswerNames } from '../headers/response-headers.ts';
 import type { UpstreamRequest } from './connection.ts';
 import type { Pool } from './pool.ts';
 import type { Observation } from './tap.ts';

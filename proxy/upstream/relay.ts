@@ -15,7 +15,7 @@ import { Fault } from '../errors/fault.ts';
 import type { ReplyWatcher } from '../http/reply.ts';
 import type { AnswerHead } from '../wire/head.ts';
 import { holdsToken } from '../wire/first-token.ts';
-import { readResponseHead, setHeader, type ResponseHead } from '../wire/response-headers.ts';
+import { readResponseHead, setHeader, type ResponseHead } from '../headers/response-headers.ts';
 import type { Call } from './call.ts';
 import { overdue, type Phase } from './clocks.ts';
 import type { Deadlines, Watched } from './deadlines.ts';

@@ -3,7 +3,7 @@
 import type { Family } from '../errors/body.ts';
 import { DecodedTap } from '../wire/decoded-tap.ts';
 import { JsonTap } from '../wire/json-tap.ts';
-import type { ResponseHead } from '../wire/response-headers.ts';
+import type { ResponseHead } from '../headers/response-headers.ts';
 import type { Delivered } from '../wire/sample.ts';
 import { SseTap, type PriceUsage } from '../wire/sse.ts';
 

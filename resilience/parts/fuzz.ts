@@ -5,15 +5,16 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { DEFAULT_WORDS, dialectOf } from '../../config/dialect.ts';
+import { HOP_BY_HOP } from '../../config/header-names.ts';
 import { loadConfig } from '../../config/load.ts';
 import { recoverJournal } from '../../proxy/ledger/recover.ts';
 import { beginLine, checkLine, eachLine, settleLine } from '../../proxy/record/line.ts';
 import { segmentPath } from '../../proxy/store/segments.ts';
 import { ChunkedDecoder } from '../../proxy/wire/chunked.ts';
 import { BadMessage, readAnswerHead, readRequestHead } from '../../proxy/wire/head.ts';
-import { HeaderRules, HOP_BY_HOP } from '../../proxy/wire/header-rules.ts';
+import { HeaderRules } from '../../proxy/headers/header-rules.ts';
 import { peek, type Member } from '../../proxy/wire/peek.ts';
-import { readHeaders } from '../../proxy/wire/request-headers.ts';
+import { readHeaders } from '../../proxy/headers/request-headers.ts';
 import { splice, type Edit } from '../../proxy/wire/splice.ts';
 import { beginOf, settleOf } from '../../test/proxy/record/fixture/records.ts';
 import {
@@ -204,8 +205,10 @@ const TARGETS: readonly Target[] = [
             how === 0 ? name : how === 1 ? name.toUpperCase() : name.replaceAll('-', '_'),
             value,
           ]);
-          const { forwardable } = readHeaders(rules, raw);
-          return forwardable.every((at) => !NEVER.includes(folded(raw[at] as string)));
+          const { rules: found } = readHeaders(rules, raw);
+          return found.every(
+            ({ name, verdict }) => verdict.action === 'dropped' || !NEVER.includes(folded(name)),
+          );
         },
       ),
   },

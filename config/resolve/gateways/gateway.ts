@@ -7,6 +7,8 @@ export interface Gateway {
   readonly name: string;
   readonly session: string | null;
   readonly user: string | null;
+  /** Other headers in which this gateway would read an end user. */
+  readonly userSynonyms?: readonly string[];
   readonly tags: Written | null;
   readonly metadata: Written | null;
   /** Response headers that state the cost in US dollars, best first. */

@@ -5,6 +5,7 @@ export const litellm: GatewayMaker = ({ headerPrefix, sessionHeader }) => ({
   name: 'litellm',
   session: sessionHeader,
   user: `${headerPrefix}end-user-id`,
+  userSynonyms: [`${headerPrefix}customer-id`],
   tags: { as: 'list', name: `${headerPrefix}tags` },
   metadata: { as: 'json', name: `${headerPrefix}spend-logs-metadata` },
   cost: [`${headerPrefix}response-cost`],

@@ -7,8 +7,8 @@ import {
   type Identity,
   type IdentityMembers,
 } from '../../../proxy/request/identity.ts';
-import { HeaderRules } from '../../../proxy/wire/header-rules.ts';
-import { readHeaders, type RequestHeaders } from '../../../proxy/wire/request-headers.ts';
+import { HeaderRules } from '../../../proxy/headers/header-rules.ts';
+import { readHeaders, type RequestHeaders } from '../../../proxy/headers/request-headers.ts';
 
 const RULES = new HeaderRules(
   dialectOf(DEFAULT_WORDS),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { HOP_BY_HOP } from '../../../proxy/wire/header-rules.ts';
-import { readResponseHead } from '../../../proxy/wire/response-headers.ts';
+import { HOP_BY_HOP } from '../../../config/header-names.ts';
+import { readResponseHead, setHeader } from '../../../proxy/headers/response-headers.ts';
 
 const OURS = new Set(['x-litellm-call-id', 'x-litellm-response-cost', 'x-litellm-model-id']);
 const read = (...raw: string[]): ReturnType<typeof readResponseHead> =>
@@ -10,6 +10,16 @@ const read = (...raw: string[]): ReturnType<typeof readResponseHead> =>
     { cost: ['x-litellm-response-cost'], callId: ['x-litellm-call-id', 'x-request-id'] },
     OURS,
   );
+
+t.test('a header that is set replaces each of its name', async (t) => {
+  const list = ['cache-control', 'max-age=60', 'x-a', '1', 'cache-control', 'public'];
+  setHeader(list, 'cache-control', 'no-cache');
+  t.same(list, ['x-a', '1', 'cache-control', 'no-cache']);
+});
+
+t.test('codings of two lines are one list', async (t) => {
+  t.equal(read('Content-Encoding', 'gzip', 'content-encoding', 'br').contentEncoding, 'gzip,br');
+});
 
 t.test("the upstream's headers pass in their order, names in lower case, values as they are", async (t) => {
   const { pass } = read(

@@ -1,6 +1,7 @@
 // Upstream's response headers -> the client's: all of them, minus hop-by-hop; a name of ours is handed on renamed.
 import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
-import { HOP_BY_HOP } from './header-rules.ts';
+import { HOP_BY_HOP } from '../../config/header-names.ts';
+import { nominatedBy } from './request-headers.ts';
 
 /** What the relay reads of an upstream's response head, and the flat list that goes on to the client. */
 export interface ResponseHead {
@@ -53,7 +54,7 @@ export function readResponseHead(
         contentType = value;
         break;
       case 'content-encoding':
-        contentEncoding = value;
+        contentEncoding = contentEncoding === null ? value : `${contentEncoding},${value}`;
         break;
       case 'retry-after':
         retryAfter = value;
@@ -69,24 +70,19 @@ export function readResponseHead(
     if (ours.has(name)) pass.push(`llm_provider-${name}`, value);
     else pass.push(name, value);
   }
-  if (listed !== null && !/^(keep-alive|close)$/i.test(listed)) dropListed(pass, listed);
+  dropListed(pass, nominatedBy(listed));
   return { pass, contentType, contentLength, contentEncoding, cost, callId, retryAfter };
 }
 
-function dropListed(pass: string[], connection: string): void {
-  const names = new Set(connection.split(',').map((token) => token.trim().toLowerCase()));
+function dropListed(pass: string[], names: ReadonlySet<string> | null): void {
+  if (names === null) return;
   for (let i = pass.length - 2; i >= 0; i -= 2) {
     if (names.has(pass[i] as string)) pass.splice(i, 2);
   }
 }
 
-/** Sets one header of a flat list, in place. `name` is lower-case. */
+/** Sets one header of a flat list, in place; whatever had that name before is gone. `name` is lower-case. */
 export function setHeader(list: string[], name: string, value: string): void {
-  for (let i = 0; i < list.length; i += 2) {
-    if (list[i] === name) {
-      list[i + 1] = value;
-      return;
-    }
-  }
+  for (let i = list.length - 2; i >= 0; i -= 2) if (list[i] === name) list.splice(i, 2);
   list.push(name, value);
 }

@@ -1,0 +1,82 @@
+// The one list of headers that never pass from a client to an upstream, each with the reason. Requests are filtered by
+// it; a configuration that names one of them where it cannot have an effect is refused by it. Pure.
+
+/** The text is printed by `explain`. */
+export type NeverPassed =
+  | 'hop-by-hop'
+  | 'belongs to this hop'
+  | 'the body goes uncompressed and may be changed'
+  | 'a credential of the caller';
+
+/** RFC 9110 section 7.6.1 and the names that RFC 2616 listed; `keep-alive` and `proxy-connection` are still met. */
+export const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'trailers',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+]);
+
+/** Where a caller's key may stand, in the order in which it is looked for. `x-<brand>-api-key` comes before all. */
+export const KEY_HEADERS: readonly string[] = [
+  'authorization',
+  'api-key',
+  'x-api-key',
+  'x-goog-api-key',
+  'ocp-apim-subscription-key',
+];
+
+/** Credentials for other systems, which agents and browsers carry along. */
+const FOREIGN_CREDENTIALS = [
+  'cookie',
+  'cookie2',
+  'set-cookie',
+  'x-session-api-key',
+  'x-access-token',
+  'x-mcp-auth',
+];
+
+/** What is said about the bytes of a body: coding and checksums (RFC 9110 section 8.4, RFC 9530, RFC 3230, RFC 1864). */
+const OF_THE_BYTES = ['content-encoding', 'content-digest', 'repr-digest', 'digest', 'content-md5'];
+
+const NEVER_PASSED: ReadonlyMap<string, NeverPassed> = new Map([
+  ...[...HOP_BY_HOP].map((name) => [name, 'hop-by-hop'] as const),
+  ...['host', 'content-length', 'expect', 'accept-encoding'].map(
+    (name) => [name, 'belongs to this hop'] as const,
+  ),
+  ...OF_THE_BYTES.map((name) => [name, 'the body goes uncompressed and may be changed'] as const),
+  ...[...KEY_HEADERS, ...FOREIGN_CREDENTIALS].map((name) => [name, 'a credential of the caller'] as const),
+]);
+
+/** A name as a CGI-style server reads it, for which `x_team` and `x-team` are one. Lower-case in, lower-case out. */
+export function dashed(name: string): string {
+  return name.includes('_') ? name.replaceAll('_', '-') : name;
+}
+
+/**
+ * Why a client's header is never passed on; null = it may be. Underscores count as dashes.
+ * @param name lower-case
+ * @param headerPrefix `x-<brand>-`, for the brand's own key header
+ */
+export function neverPassed(name: string, headerPrefix: string): NeverPassed | null {
+  const plain = dashed(name);
+  if (plain === `${headerPrefix}api-key`) return 'a credential of the caller';
+  return NEVER_PASSED.get(plain) ?? null;
+}
+
+/**
+ * Whether the proxy alone decides a header of its own requests, so that no setting may: framing, hop-by-hop and what
+ * describes the body. Credentials an operator may set.
+ * @param name lower-case
+ */
+export function isSetByProxy(name: string): boolean {
+  const plain = dashed(name);
+  const reason = NEVER_PASSED.get(plain) ?? 'a credential of the caller';
+  return plain === 'content-type' || reason !== 'a credential of the caller';
+}

@@ -1,0 +1,230 @@
+// The header list of an upstream request. Precedence: the proxy's own > the operator's > the key's > the client's. One
+// pass decides and, when somebody listens, says why: what `explain` prints is what was decided. Pure.
+import { dashed } from '../../config/header-names.ts';
+import type { Secret } from '../../config/secret.ts';
+import type { Route } from '../../config/snapshot.ts';
+import type { HeaderRule, HeaderRules, HeaderVerdict } from './header-rules.ts';
+import { identityNames, writeIdentity, type GatewayIdentity } from './identity-headers.ts';
+import { carriesCredential, type RequestHeaders } from './request-headers.ts';
+
+/** The part of the list that depends on the entry alone, made when the configuration is loaded. */
+export interface EntryHeaders {
+  readonly gateway: Route['gateway'];
+  /** Flat name, value list: credential, agent, operator's headers. A session header that is stamped is not among them. */
+  readonly fixed: readonly string[];
+  /** Names in `fixed`, dashes for underscores: a client's header of that name is replaced. */
+  readonly names: ReadonlySet<string>;
+  /** Why each header of `fixed` is there, in that order. */
+  readonly rules: readonly string[];
+  /** Names in which this gateway is told whose call it is: nobody else writes them. */
+  readonly identityNames: ReadonlySet<string>;
+  /** Further identity headers have names that depend on the call. */
+  readonly writesEach: boolean;
+}
+
+/** Builds the fixed part. The bearer wins over an `authorization` of the operator when the entry has a key. */
+export function entryHeaders(
+  route: Pick<Route, 'gateway' | 'apiKey' | 'staticHeaders' | 'forwardClientHeaders'>,
+  userAgent: string,
+): EntryHeaders {
+  const sessionHeader = route.gateway.session;
+  const fixed: string[] = [];
+  const rules: string[] = [];
+  const exact = new Set<string>();
+  const put = (name: string, value: string, rule: string): void => {
+    if (exact.has(name)) return;
+    exact.add(name);
+    fixed.push(name, value);
+    rules.push(rule);
+  };
+  if (route.apiKey !== null) put('authorization', `Bearer ${route.apiKey.reveal()}`, "the entry's api_key");
+  for (const [name, value] of route.staticHeaders) {
+    // Without forwarding nothing is stamped, and then an operator's fixed session id is the only one there is.
+    const isTwin = name !== sessionHeader && dashed(name) === sessionHeader; // CGI readers see no difference
+    if (!isTwin && (name !== sessionHeader || !route.forwardClientHeaders))
+      put(name, value.reveal(), 'extra_headers of the operator');
+  }
+  put('user-agent', userAgent, 'names this proxy');
+  const names = new Set([...exact].map(dashed));
+  const { gateway } = route;
+  const writesEach = gateway.tags?.as === 'each' || gateway.metadata?.as === 'each';
+  return { gateway, fixed, names, rules, identityNames: identityNames(gateway), writesEach };
+}
+
+/** What one call brings along, beside the headers of its client. */
+export interface CallHeaders {
+  /** Client headers go upstream. */
+  readonly forwards: boolean;
+  /** Headers of the caller's key, lower-case names; such calls carry identity even where nothing is forwarded. */
+  readonly keyHeaders: readonly (readonly [name: string, value: Secret])[] | null;
+  readonly identity: GatewayIdentity;
+  /** Trace context, flat: goes with every call while tracing is on, whatever is forwarded. */
+  readonly trace: readonly string[];
+  readonly hasBody: boolean;
+}
+
+/** What happened to one header. Never holds a value. */
+export interface HeaderDecision extends HeaderVerdict {
+  readonly name: string;
+}
+
+const verdict = (action: HeaderVerdict['action'], rule: string): HeaderVerdict => ({ action, rule });
+const NOMINATED = verdict('dropped', 'listed in Connection');
+const OFF = verdict('dropped', 'forwarding is off');
+const REPEATED = verdict('dropped', 'may stand once only: the last one counts');
+const HOLDS_KEY = verdict('dropped', 'its value holds the key of the caller');
+const OPERATOR_WINS = verdict('replaced', 'extra_headers of the operator win');
+const KEY_WINS = verdict('replaced', 'the headers of the key win');
+const OF_THE_BODY = verdict('dropped', 'describes the body');
+const KEY_HEADER = verdict('set', 'a header of the key');
+const WRITTEN_ANEW = verdict('replaced', 'written anew for the gateway');
+const SESSION_STAMPED = verdict('replaced', 'reserved: stamped below');
+const NOT_OURS = verdict('dropped', 'only the proxy tells the gateway whose call it is');
+const JSON_BODY = verdict('set', 'the client sent none that can go');
+const TRACE = verdict('stamped', 'trace context of the request');
+
+/**
+ * The flat header list of one upstream request.
+ * @param note is told what happened to each header and why
+ */
+export function upstreamHeaders(
+  rules: HeaderRules,
+  client: RequestHeaders,
+  entry: EntryHeaders,
+  call: CallHeaders,
+  note?: (decision: HeaderDecision) => void,
+): string[] {
+  const { session } = entry.gateway;
+  const isTold = call.forwards || call.keyHeaders !== null;
+  const list = entry.fixed.slice();
+  // Only under a wildcard or with the identity of a key: the entry itself does not forward.
+  const hidden = isTold && session !== null && entry.names.has(session) ? session : null;
+  if (hidden !== null) list.splice(list.indexOf(hidden), 2);
+  if (note !== undefined) noteFixed(entry, hidden, note);
+
+  const identity: string[] = [];
+  const left: HeaderDecision[] = [];
+  if (isTold) {
+    const { credentials } = client;
+    writeIdentity(
+      entry.gateway,
+      call.identity,
+      (name, value, rule) => {
+        if (name !== session && entry.names.has(name)) return;
+        const holdsKey = carriesCredential(value, credentials);
+        if (!holdsKey) identity.push(name, value);
+        if (note !== undefined) left.push({ name, ...(holdsKey ? HOLDS_KEY : verdict('stamped', rule)) });
+      },
+      (name, rule) => left.push({ name, ...verdict('dropped', rule) }),
+    );
+  }
+  const { keyHeaders } = call;
+  const keyNames = keyHeaders === null ? null : addKeyHeaders(list, rules, entry, identity, keyHeaders, note);
+
+  let hasType = false;
+  for (let n = 0; n < client.rules.length; n += 1) {
+    const rule = client.rules[n] as HeaderRule;
+    const decided = verdictOn(n, client, entry, call.forwards, identity, keyNames);
+    if (decided.action === 'forwarded') {
+      list.push(rule.name, client.raw[2 * n + 1] as string);
+      hasType ||= rule.role === 'content-type';
+    }
+    note?.({ name: rule.name, ...decided });
+  }
+
+  if (call.hasBody && !hasType) {
+    list.push('content-type', 'application/json');
+    note?.({ name: 'content-type', ...JSON_BODY });
+  }
+  for (let i = 0; i < call.trace.length; i += 2) {
+    const [name, value] = [call.trace[i] as string, call.trace[i + 1] as string];
+    if (entry.names.has(name)) continue;
+    const holdsKey = carriesCredential(value, client.credentials);
+    if (!holdsKey) list.push(name, value);
+    note?.({ name, ...(holdsKey ? HOLDS_KEY : TRACE) });
+  }
+  for (let i = 0; i < identity.length; i += 1) list.push(identity[i] as string);
+  if (note !== undefined) for (const decision of left) note(decision);
+  return list;
+}
+
+/** What becomes of header `n` of the client. */
+function verdictOn(
+  n: number,
+  client: RequestHeaders,
+  entry: EntryHeaders,
+  forwards: boolean,
+  identity: readonly string[],
+  keyNames: ReadonlySet<string> | null,
+): HeaderVerdict {
+  const rule = client.rules[n] as HeaderRule;
+  const { name, plainName } = rule;
+  if (name === entry.gateway.session) return forwards ? SESSION_STAMPED : OFF;
+  if (rule.verdict.action !== 'forwarded') return rule.verdict;
+  if (!forwards && !rule.always) return OFF;
+  if (rule.role !== 'content-type' && client.nominated?.has(name) === true) return NOMINATED;
+  if (entry.names.has(plainName)) return OPERATOR_WINS;
+  if (isIdentity(plainName, entry, identity)) return nameIn(identity, plainName) ? WRITTEN_ANEW : NOT_OURS;
+  if (keyNames?.has(plainName) === true) return KEY_WINS;
+  if (rule.once && isRepeated(client.rules, n)) return REPEATED;
+  return carriesCredential(client.raw[2 * n + 1] as string, client.credentials) ? HOLDS_KEY : rule.verdict;
+}
+
+/** Another header of that name follows. */
+function isRepeated(rules: readonly HeaderRule[], n: number): boolean {
+  const name = rules[n]?.name;
+  for (let later = n + 1; later < rules.length; later += 1) if (rules[later]?.name === name) return true;
+  return false;
+}
+
+/** The gateway reads in this header whose call it is. */
+function isIdentity(plainName: string, entry: EntryHeaders, identity: readonly string[]): boolean {
+  return entry.identityNames.has(plainName) || (entry.writesEach && nameIn(identity, plainName));
+}
+
+function nameIn(list: readonly string[], name: string): boolean {
+  for (let i = 0; i < list.length; i += 2) if (list[i] === name) return true;
+  return false;
+}
+
+/** Adds the headers of the caller's key that may go. @returns their names, dashes for underscores */
+function addKeyHeaders(
+  list: string[],
+  rules: HeaderRules,
+  entry: EntryHeaders,
+  identity: readonly string[],
+  keyHeaders: NonNullable<CallHeaders['keyHeaders']>,
+  note?: (decision: HeaderDecision) => void,
+): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [name, value] of keyHeaders) {
+    const decided = verdictOnKeyHeader(rules.ruleOf(name), entry, identity);
+    note?.({ name, ...decided });
+    if (decided !== KEY_HEADER) continue;
+    names.add(dashed(name));
+    list.push(name, value.reveal());
+  }
+  return names;
+}
+
+function verdictOnKeyHeader(
+  rule: HeaderRule,
+  entry: EntryHeaders,
+  identity: readonly string[],
+): HeaderVerdict {
+  if (rule.barred) return rule.verdict;
+  if (rule.role === 'content-type') return OF_THE_BODY;
+  if (entry.names.has(rule.plainName)) return OPERATOR_WINS;
+  return isIdentity(rule.plainName, entry, identity) ? NOT_OURS : KEY_HEADER;
+}
+
+function noteFixed(
+  entry: EntryHeaders,
+  hidden: string | null,
+  note: (decision: HeaderDecision) => void,
+): void {
+  entry.rules.forEach((rule, n) => {
+    const name = entry.fixed[2 * n] as string;
+    if (name !== hidden) note({ name, action: 'set', rule });
+  });
+}

@@ -1,0 +1,243 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { DEFAULT_WORDS, dialectOf } from '../../../config/dialect.ts';
+import { HOP_BY_HOP } from '../../../config/header-names.ts';
+import { HeaderRules } from '../../../proxy/headers/header-rules.ts';
+
+const PREFIXES = ['x-', 'anthropic-', 'openai-beta'];
+const rulesOf = (
+  deny: readonly string[] = [],
+  tagHeaders: readonly string[] = [],
+  user: string | null = null,
+) =>
+  new HeaderRules(
+    dialectOf(DEFAULT_WORDS),
+    { forwardAll: true, forwardPrefixes: PREFIXES, deny },
+    tagHeaders,
+    user,
+  );
+
+const forwards = (rules: HeaderRules, name: string): boolean =>
+  rules.ruleOf(name).verdict.action === 'forwarded';
+
+/** What an upstream never gets from a client, in any setting. */
+const NEVER = [
+  'authorization',
+  'api-key',
+  'x-api-key',
+  'x-goog-api-key',
+  'x-litellm-api-key',
+  'ocp-apim-subscription-key',
+  'cookie',
+  'set-cookie',
+  'x-session-api-key',
+  'x-mcp-auth',
+  'host',
+  'content-length',
+  'expect',
+  'accept-encoding',
+  'x-litellm-session-id',
+  'x-stainless-lang',
+  'x-stainless',
+  'x-stainlessly',
+  'content-encoding',
+  'content-digest',
+  'repr-digest',
+  'digest',
+  'content-md5',
+  ...HOP_BY_HOP,
+];
+
+/** A name in any case, each dash maybe an underscore. */
+const disguised = (name: string): fc.Arbitrary<string> =>
+  fc
+    .array(fc.tuple(fc.boolean(), fc.boolean()), { minLength: name.length, maxLength: name.length })
+    .map((dice) =>
+      [...name]
+        .map((char, i) => {
+          const [upper = false, under = false] = dice[i] ?? [];
+          if (char === '-') return under ? '_' : '-';
+          return upper ? char.toUpperCase() : char;
+        })
+        .join(''),
+    );
+
+t.test('no credential, hop-by-hop or reserved name is forwarded, whatever its case and dashes', async (t) => {
+  // Every prefix is forwarded here: the bars must hold against the widest configuration.
+  const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), {
+    forwardAll: true,
+    forwardPrefixes: [''],
+    deny: [],
+  });
+  fc.assert(
+    fc.property(fc.constantFrom(...NEVER).chain(disguised), (name) => {
+      const { verdict, barred } = rules.ruleOf(name);
+      return verdict.action === 'dropped' && barred && verdict.rule !== '';
+    }),
+    { numRuns: 2_000 },
+  );
+  t.pass('2,000 names');
+});
+
+t.test('any other name is forwarded exactly when it begins with a forwarded prefix', async (t) => {
+  const rules = rulesOf();
+  const plain = fc.stringMatching(/^[a-z][a-z0-9]{0,12}$/);
+  fc.assert(
+    fc.property(
+      fc.constantFrom('x-', 'anthropic-', 'openai-beta', 'openai-', 'other-', ''),
+      plain,
+      (prefix, rest) => {
+        const name = `${prefix}${rest}`;
+        fc.pre(!NEVER.includes(name) && name !== 'accept' && !name.startsWith('x-stainless'));
+        return forwards(rules, name.toUpperCase()) === PREFIXES.some((one) => name.startsWith(one));
+      },
+    ),
+  );
+  t.match(rules.ruleOf('X-Request-Id'), {
+    name: 'x-request-id',
+    verdict: { action: 'forwarded', rule: 'prefix x-' },
+  });
+  t.match(rules.ruleOf('openai-organization'), {
+    verdict: { action: 'dropped', rule: 'matches no forwarded prefix' },
+    barred: false,
+  });
+  t.notOk(forwards(rules, 'traceparent'));
+});
+
+t.test('the rule says why a name is kept back', async (t) => {
+  const rules = rulesOf(['x-internal-*', 'x-team']);
+  const why = (name: string): string => rules.ruleOf(name).verdict.rule;
+  t.equal(why('Te'), 'hop-by-hop');
+  t.equal(why('Host'), 'belongs to this hop');
+  t.equal(why('X-Api-Key'), 'a credential of the caller');
+  t.equal(why('X_Api_Key'), 'a credential of the caller');
+  t.equal(why('x-litellm-session-id'), 'reserved: stamped by the proxy');
+  t.equal(why('x_litellm_session-id'), 'underscore twin of the reserved x-litellm-session-id');
+  t.equal(why('x-litellm_tags'), 'underscore twin of x-litellm-tags');
+  t.equal(why('X-Stainless-OS'), 'SDK telemetry (x-stainless*)');
+  t.equal(why('X-Internal-Name'), 'general_settings.deny_headers: x-internal-*');
+  t.equal(why('X_Team'), 'general_settings.deny_headers: x-team');
+  t.ok(forwards(rules, 'x-teams'));
+});
+
+t.test('names that the proxy acts on have their role, in any case', async (t) => {
+  const rules = rulesOf([], ['X-Team'], 'x-user-id');
+  const roles: Readonly<Record<string, string>> = {
+    'X-LiteLLM-Session-Id': 'session',
+    'x-litellm-trace-id': 'trace',
+    'x-litellm-tags': 'tags',
+    'x-litellm-spend-logs-metadata': 'spend-metadata',
+    'x-litellm-call-id': 'call-id',
+    'x-litellm-timeout': 'timeout',
+    'x-litellm-customer-id': 'end-user',
+    'x-litellm-end-user-id': 'end-user',
+    'X-User-Id': 'end-user',
+    'x-team': 'none',
+    'X-OpenHands-Session-ID': 'vendor-session',
+    'x--session-id': 'none',
+    'Content-Type': 'content-type',
+    'X-Goog-Api-Key': 'credential',
+    'x-litellm-other': 'none',
+  };
+  for (const [name, role] of Object.entries(roles)) t.equal(rules.ruleOf(name).role, role, name);
+});
+
+t.test('keys are looked for in the order of the dialect', async (t) => {
+  const rules = rulesOf();
+  const inOrder = [
+    'x-litellm-api-key',
+    'authorization',
+    'api-key',
+    'x-api-key',
+    'x-goog-api-key',
+    'ocp-apim-subscription-key',
+  ];
+  t.same(
+    inOrder.map((name) => rules.ruleOf(name).credentialRank),
+    [0, 1, 2, 3, 4, 5],
+  );
+  t.equal(rules.ruleOf('x_api_key').credentialRank, -1, 'an underscore twin opens no door');
+});
+
+t.test('another brand renames every reserved word at once', async (t) => {
+  const rules = new HeaderRules(dialectOf({ brand: 'acme', compat: 'openai', sdk: 'speakeasy' }), {
+    forwardAll: true,
+    forwardPrefixes: PREFIXES,
+    deny: [],
+  });
+  t.equal(rules.ruleOf('x-acme-session-id').role, 'session');
+  t.equal(rules.ruleOf('x-litellm-session-id').role, 'vendor-session');
+  t.equal(rules.ruleOf('x-acme-api-key').credentialRank, 0);
+  t.notOk(forwards(rules, 'x-speakeasy-lang'));
+  t.ok(forwards(rules, 'x-stainless-lang'));
+});
+
+t.test('a flood of names changes no answer and is not kept for ever', async (t) => {
+  const rules = rulesOf();
+  for (let n = 0; n < 5_000; n++) rules.ruleOf(`x-flood-${n}`);
+  t.not(rules.ruleOf('x-late'), rules.ruleOf('x-late'), 'made anew: the cache is full');
+  t.match(rules.ruleOf('x-late'), { verdict: { action: 'forwarded' } });
+  t.equal(rules.ruleOf('x-flood-1'), rules.ruleOf('x-flood-1'), 'kept');
+  t.notOk(forwards(rules, 'authorization'));
+});
+
+t.test(
+  'a header that the operator lists as a tag is one beside any other role, unless it is a key',
+  async (t) => {
+    const rules = rulesOf(
+      [],
+      ['X-Team', 'user-agent', 'x-litellm-end-user-id', 'x-api-key', 'x-under_score'],
+    );
+    t.match(rules.ruleOf('x-team'), { isTag: true, role: 'none' });
+    t.match(rules.ruleOf('User-Agent'), { isTag: true, role: 'user-agent' });
+    t.match(rules.ruleOf('x-litellm-end-user-id'), { isTag: true, role: 'end-user' });
+    t.match(rules.ruleOf('x-api-key'), { isTag: false, role: 'credential' });
+    t.match(rules.ruleOf('x-other'), { isTag: false });
+    t.match(rules.ruleOf('x_team'), { isTag: false, verdict: { rule: 'underscore twin of x-team' } });
+    t.match(rules.ruleOf('x-under_score'), { isTag: true, verdict: { action: 'forwarded' } });
+  },
+);
+
+t.test('a denied name is denied in both spellings, however the operator wrote it', async (t) => {
+  const rules = rulesOf(['x_team', 'x-internal_*']);
+  for (const name of ['x-team', 'x_team', 'X-Internal-A', 'x_internal_a'])
+    t.notOk(forwards(rules, name), name);
+  t.equal(rules.ruleOf('x-team').verdict.rule, 'general_settings.deny_headers: x_team');
+});
+
+t.test(
+  'what describes the body and the answer goes always; the type of a body cannot be denied',
+  async (t) => {
+    const rules = rulesOf(['content-*', 'accept']);
+    t.match(rules.ruleOf('Content-Type'), { always: true, barred: false, verdict: { action: 'forwarded' } });
+    t.match(rules.ruleOf('Accept'), { barred: true, verdict: { action: 'dropped' } });
+    t.match(rulesOf().ruleOf('Accept'), { always: true, verdict: { action: 'forwarded' } });
+    t.match(rulesOf().ruleOf('x-a'), { always: false });
+  },
+);
+
+t.test('names with one value are known', async (t) => {
+  const rules = rulesOf([], [], 'x-user');
+  const once = [
+    'Content-Type',
+    'traceparent',
+    'x-litellm-timeout',
+    'x-litellm-call-id',
+    'x-litellm-trace-id',
+  ];
+  for (const name of [...once, 'x-user', 'x-acme-session-id', 'from', 'x-litellm-spend-logs-metadata'])
+    t.ok(rules.ruleOf(name).once, name);
+  for (const name of ['x-forwarded-for', 'accept', 'x-litellm-tags', 'tracestate', 'x-a'])
+    t.notOk(rules.ruleOf(name).once, name);
+});
+
+t.test('the trace of a client stays behind while calls are traced', async (t) => {
+  const settings = { forwardAll: true, forwardPrefixes: ['t', 'x-'], deny: [] };
+  for (const traced of [true, false]) {
+    const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), settings, [], null, traced);
+    for (const name of ['traceparent', 'Tracestate']) {
+      t.equal(forwards(rules, name), !traced);
+      t.equal(rules.ruleOf(name).role, traced ? name.toLowerCase() : 'none');
+    }
+  }
+});
