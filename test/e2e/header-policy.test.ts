@@ -1,14 +1,13 @@
 // Whatever headers a client sends under whatever policy, `explain` prints exactly the list that an upstream reads off
 // the wire, and that list keeps its promises: nothing twice that may stand once, nothing that is never passed on.
 import { gzipSync } from 'node:zlib';
-import { request as httpRequest } from 'node:http';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
 import { explain } from '../../proxy/cli/explain.ts';
 import { ROOT } from '../support/cli.ts';
-import { KEY, lastSeen, startRig, type Rig } from '../support/rig.ts';
+import { KEY, lastSeen, raw, startRig, type Rig } from '../support/rig.ts';
 
 const BODY = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] };
 const UPSTREAM_KEY = 'sk-upstream-secret';
@@ -72,21 +71,15 @@ type Field = readonly [name: string, value: string];
 
 /** One call over the wire, its names as they are. @returns what the upstream read, lower-case names */
 async function sentOf(rig: Rig, fields: readonly Field[], body: Buffer): Promise<Field[]> {
-  const head = ['Host', 'localhost', 'Authorization', `Bearer ${KEY}`, 'Content-Length', String(body.length)];
-  const status = await new Promise<number | undefined>((resolve, reject) => {
-    const req = httpRequest(
-      `${rig.url}/v1/chat/completions`,
-      { method: 'POST', headers: [...head, ...fields.flat()], agent: false },
-      (res) => {
-        res.resume();
-        res.on('end', () => resolve(res.statusCode));
-        res.on('error', reject);
-      },
-    );
-    req.on('error', reject);
-    req.end(body);
-  });
-  if (status !== 200) throw new Error(`the proxy answered ${status}`);
+  const head: Field[] = [
+    ['Host', 'localhost'],
+    ['Authorization', `Bearer ${KEY}`],
+    ['Content-Length', String(body.length)],
+  ];
+  const lines = [...head, ...fields].map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const request = Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\n${lines}\r\n`);
+  const answer = await raw(rig.port, Buffer.concat([request, body]));
+  if (!answer.startsWith('HTTP/1.1 200 ')) throw new Error(`the proxy answered ${answer.slice(0, 300)}`);
   const { rawHeaders } = lastSeen(rig);
   const read: Field[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2)
@@ -134,7 +127,13 @@ const OF_THE_HOP: ReadonlySet<string> = new Set(['host', 'connection', 'content-
 const NEVER =
   /^(?:content-encoding|content-digest|content-md5|digest|te|trailer|transfer-encoding|keep-alive|upgrade|expect|accept-encoding|cookie|proxy-.*|api-key|x-api-key|x-goog-api-key|x-access-token|x-stainless.*)$/;
 const ONCE =
-  /^(?:host|content-type|content-length|authorization|user-agent|x-litellm-session-id|x-litellm-end-user-id|x-litellm-timeout|x-bf-session-id|x-bf-lh-user|x-portkey-(?:trace-id|metadata)|from|referer|max-forwards|traceparent|x-team)$/;
+  /^(?:host|content-type|content-length|authorization|user-agent|x-litellm-(?:session-id|end-user-id|timeout)|from|referer|max-forwards|traceparent)$/;
+/** What each gateway reads once. */
+const ONCE_FOR: Readonly<Record<string, RegExp>> = {
+  litellm: /^x-litellm-(?:tags|spend-logs-metadata)$/,
+  bifrost: /^x-bf-(?:session-id|lh-user|dim-run)$/,
+  portkey: /^x-portkey-(?:trace-id|metadata)$/,
+};
 
 /** Why the list is wrong; null = it is as promised. */
 function brokenPromise(sent: readonly Field[], told: Explained, { gateway, forward }: Policy): string | null {
@@ -153,7 +152,8 @@ function brokenPromise(sent: readonly Field[], told: Explained, { gateway, forwa
   for (const name of names) {
     const plain = name.replaceAll('_', '-');
     if (NEVER.test(plain)) return `${name} was passed on`;
-    if (ONCE.test(plain) && names.filter((one) => one.replaceAll('_', '-') === plain).length > 1)
+    const once = ONCE.test(plain) || ONCE_FOR[gateway]?.test(plain) === true;
+    if (once && names.filter((one) => one.replaceAll('_', '-') === plain).length > 1)
       return `${name} stands twice`;
   }
   if (sent.some(([, value]) => value.includes(KEY))) return 'the key of the caller was passed on';
@@ -234,6 +234,9 @@ const field = fc.tuple(
     .chain(anyCase),
   fc.constantFrom(...PLAIN),
 );
+/** An unfit session id would be replaced by one that is made anew for each call. */
+const settled = (fields: readonly Field[]): Field[] =>
+  fields.map(([name, value]) => [name, /^x-litellm-session-id$/i.test(name) ? 'the-session' : value]);
 const contentType = fc
   .constantFrom('Content-Type', 'content-type', 'CONTENT-TYPE')
   .map((name): Field => [name, 'application/json']);
@@ -269,7 +272,7 @@ t.test(
       sent.filter(([name]) => name.startsWith('content-') && name !== 'content-length'),
       [['content-type', 'application/json']],
     );
-    t.equal(JSON.parse(lastSeen(rig).body.toString()).model, 'demo', 'the body went uncompressed');
+    t.equal(JSON.parse(lastSeen(rig).body.toString()).model, 'acme/demo', 'the body went uncompressed');
   },
 );
 
@@ -279,13 +282,13 @@ for (const [at, policy] of POLICIES.entries()) {
   t.test(`what is explained is what is sent: ${JSON.stringify(policy)}`, async (t) => {
     const body = Buffer.from(JSON.stringify(BODY));
     await fc.assert(
-      fc.asyncProperty(fieldsOf, async (fields) => {
+      fc.asyncProperty(fieldsOf.map(settled), async (fields) => {
         const told = await explained(rig, fields);
         const broken = brokenPromise(await sentOf(rig, fields, body), told, policy);
         if (broken !== null) throw new Error(broken);
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
-    t.pass('40 header lists');
+    t.pass('15 header lists');
   });
 }

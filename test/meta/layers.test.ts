@@ -12,7 +12,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ['config'],
   ['proxy/base'],
   ['proxy/errors'],
-  ['proxy/wire'],
+  ['proxy/headers', 'proxy/wire'],
   ['proxy/record'],
   ['proxy/routing'],
   ['proxy/estimate'],

@@ -485,7 +485,7 @@ t.test(
       'stamped: session id of the request',
     ]);
     const off = caseOf(t, { ...given, entryForwards: false, call: { forwards: false } });
-    t.same(off.headers, [SESSION.name, 'fixed', 'x-a', '1', 'user-agent', 'throughline/test']);
+    t.same(off.headers, ['x-a', '1', SESSION.name, 'fixed', 'user-agent', 'throughline/test']);
     t.same(decided(off, SESSION.name), ['set: extra_headers of the operator', 'dropped: forwarding is off']);
   },
 );

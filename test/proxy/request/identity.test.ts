@@ -154,3 +154,20 @@ t.test('metadata as text, as forms carry it, is read; what is no object is a war
     'litellm_metadata is not an object; it was not read',
   ]);
 });
+
+t.test(
+  'the key of the caller is no session, no end user and no tag: it would be stored and sent on',
+  async (t) => {
+    const key = 'sk-caller-key';
+    const found = of(
+      { user: key, tags: ['a', `b:${key}`], metadata: { session_id: 'next', tags: key } },
+      ...['Authorization', `Bearer ${key}`, 'X-LiteLLM-Session-Id', key, 'X-Team', key],
+    );
+    t.match(found, { sessionId: 'next', endUser: null, tags: ['a'] });
+    t.same(found.warnings, [
+      'the session id of x-litellm-session-id holds the key of the caller; it was passed over',
+      'the end user holds the key of the caller; it was left out',
+      '3 tags hold the key of the caller; they were left out',
+    ]);
+  },
+);
