@@ -2,8 +2,8 @@
 // when it has been idle: nearly every answer states its usage. Always answers, and soon: what the thread cannot count in
 // time is counted by its bytes. It keeps no text; what waits is bounded.
 import { Worker } from 'node:worker_threads';
-import type { Family } from '../errors/body.ts';
-import type { Delivered } from '../wire/sample.ts';
+import type { Family } from '../protocols/errors.ts';
+import type { Delivered } from '../relay/sample.ts';
 import type { Answer, Question } from './worker.ts';
 
 /** What is to be counted. */

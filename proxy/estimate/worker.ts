@@ -1,9 +1,9 @@
 // The thread that counts: one question in, one answer out. It holds no text longer than a question takes, and logs none.
 import { parentPort } from 'node:worker_threads';
-import type { Family } from '../errors/body.ts';
-import type { Delivered } from '../wire/sample.ts';
+import type { Family } from '../protocols/errors.ts';
+import type { Delivered } from '../relay/sample.ts';
 import { TOKENIZER, tokensIn } from './count.ts';
-import { answerTexts, promptTexts, type Texts } from './text.ts';
+import { answerTexts, promptTexts, type Texts } from '../protocols/text.ts';
 
 export interface Question {
   readonly id: number;

@@ -1,6 +1,6 @@
 // Answers of the proxy itself: faults and small JSON documents. Nothing of an upstream passes here.
 import type { Dialect } from '../../config/dialect.ts';
-import { errorBody, type Family } from '../errors/body.ts';
+import { errorBody, type Family } from '../protocols/errors.ts';
 import type { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 

@@ -7,7 +7,7 @@ import type { Call } from '../upstream/call.ts';
 import type { Outlet } from '../upstream/outlet.ts';
 import { relay, type HeadWriter } from '../upstream/relay.ts';
 import { Scribe } from '../upstream/scribe.ts';
-import { ChatTranscript } from '../wire/chat-transcript.ts';
+import { ChatTranscript } from '../protocols/chat-transcript.ts';
 import type { Ask } from './ask.ts';
 import type { Draft } from './draft.ts';
 import type { Exchange } from './exchange.ts';

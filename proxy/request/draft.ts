@@ -11,7 +11,7 @@ import type { Outcome } from '../upstream/outcome.ts';
 import { corsHeaders } from './answer.ts';
 import type { Ask } from './ask.ts';
 import type { Caller } from './authenticate.ts';
-import type { Endpoint } from './endpoints.ts';
+import type { Endpoint } from '../protocols/table.ts';
 import type { Exchange } from './exchange.ts';
 import { stamped, unidentified, type Identity } from './identity.ts';
 import { NO_MEASURES, type Measures } from './measures.ts';

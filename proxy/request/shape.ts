@@ -1,17 +1,17 @@
 // Ask + target -> the upstream call: path, headers, and the body with exactly the members changed that must be.
 import { CONTROL_MEMBERS } from '../live.ts';
 import type { Call } from '../upstream/call.ts';
-import type { Observation } from '../upstream/tap.ts';
+import type { Observation } from '../relay/tap.ts';
 import { headroomOf } from '../wire/headroom.ts';
 import { identityHeaders, type Telling } from '../wire/identity-headers.ts';
-import { formCutsOf, type FormEdit } from '../wire/multipart.ts';
-import { applyCuts, cutsOf, undoing, type Cut, type Edit } from '../wire/splice.ts';
+import { formCutsOf, type FormEdit } from '../bodies/multipart.ts';
+import { applyCuts, cutsOf, undoing, type Cut, type Edit } from '../bodies/splice.ts';
 import { traceHeaders } from '../wire/trace-context.ts';
 import { upstreamHeaders, type HeaderDecision } from '../wire/upstream-headers.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Ask } from './ask.ts';
 import { usagePricer } from './charge.ts';
-import type { Endpoint } from './endpoints.ts';
+import type { Endpoint } from '../protocols/table.ts';
 import type { Exchange } from './exchange.ts';
 import { mergedTags, type Identity } from './identity.ts';
 import type { Picked } from './pick.ts';

@@ -4,7 +4,7 @@ import { Fault } from '../errors/fault.ts';
 import { answerFault } from '../request/answer.ts';
 import type { Caller } from '../request/authenticate.ts';
 import { Draft } from '../request/draft.ts';
-import type { BY_ID } from '../request/endpoints.ts';
+import type { BY_ID } from '../protocols/table.ts';
 import type { Exchange } from '../request/exchange.ts';
 import type { Picked } from '../request/pick.ts';
 import { planFor } from '../request/plan.ts';

@@ -4,7 +4,7 @@ import { readAsk } from '../request/ask.ts';
 import { attempts } from '../request/attempts.ts';
 import type { Caller } from '../request/authenticate.ts';
 import { Draft } from '../request/draft.ts';
-import type { Endpoint } from '../request/endpoints.ts';
+import type { Endpoint } from '../protocols/table.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { claimKey, repeat, type Claim } from '../request/idempotency.ts';
 import { plan } from '../request/plan.ts';

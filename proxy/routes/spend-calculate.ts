@@ -7,7 +7,7 @@ import { answerJson } from '../request/answer.ts';
 import { pricesFor } from '../request/charge.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { findGroup } from '../request/pick.ts';
-import { NO_TOKENS, readTokens, readUnits } from '../wire/usage.ts';
+import { NO_TOKENS, readTokens, readUnits } from '../protocols/usage.ts';
 import { readObject } from './json-body.ts';
 
 type Json = Readonly<Record<string, unknown>>;

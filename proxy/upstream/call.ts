@@ -1,10 +1,10 @@
 // One upstream request as the relay takes it: all that was decided before the first byte. Values only.
 import type { Clocks, ReadOn } from '../../config/snapshot.ts';
-import type { Family } from '../errors/body.ts';
+import type { Family } from '../protocols/errors.ts';
 import type { AnswerNames } from '../wire/response-headers.ts';
 import type { UpstreamRequest } from './connection.ts';
 import type { Pool } from './pool.ts';
-import type { Observation } from './tap.ts';
+import type { Observation } from '../relay/tap.ts';
 
 /** One upstream request, ready to send. */
 export interface Call extends UpstreamRequest {

@@ -10,11 +10,11 @@
 import { Buffer } from 'node:buffer';
 import type { ReadOn } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
-import { errorEvent } from '../errors/body.ts';
+import { errorEvent } from '../protocols/errors.ts';
 import { Fault } from '../errors/fault.ts';
 import type { ReplyWatcher } from '../http/reply.ts';
 import type { AnswerHead } from '../wire/head.ts';
-import { holdsToken } from '../wire/first-token.ts';
+import { holdsToken } from '../protocols/first-token.ts';
 import { readResponseHead, setHeader, type ResponseHead } from '../wire/response-headers.ts';
 import type { Call } from './call.ts';
 import { overdue, type Phase } from './clocks.ts';
@@ -26,7 +26,7 @@ import { handOver, lastWords } from './hand-over.ts';
 import type { Outcome, ReadOnEnd, RelayEnd } from './outcome.ts';
 import type { Outlet } from './outlet.ts';
 import type { Sending } from './pool.ts';
-import { NOTHING_READ, tapFor, type Reading, type Tap } from './tap.ts';
+import { NOTHING_READ, tapFor, type Reading, type Tap } from '../relay/tap.ts';
 
 /** What the relay needs of its surroundings. */
 export interface Surroundings {

@@ -4,7 +4,7 @@
 import { Buffer } from 'node:buffer';
 import { Fault } from '../errors/fault.ts';
 import type { ReplyWatcher } from '../http/reply.ts';
-import type { ChatTranscript } from '../wire/chat-transcript.ts';
+import type { ChatTranscript } from '../protocols/chat-transcript.ts';
 import type { Outlet } from './outlet.ts';
 
 /** How an attempt goes on with a stream. */

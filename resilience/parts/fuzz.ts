@@ -12,9 +12,9 @@ import { segmentPath } from '../../proxy/store/segments.ts';
 import { ChunkedDecoder } from '../../proxy/wire/chunked.ts';
 import { BadMessage, readAnswerHead, readRequestHead } from '../../proxy/wire/head.ts';
 import { HeaderRules, HOP_BY_HOP } from '../../proxy/wire/header-rules.ts';
-import { peek, type Member } from '../../proxy/wire/peek.ts';
+import { peek, type Member } from '../../proxy/bodies/peek.ts';
 import { readHeaders } from '../../proxy/wire/request-headers.ts';
-import { splice, type Edit } from '../../proxy/wire/splice.ts';
+import { splice, type Edit } from '../../proxy/bodies/splice.ts';
 import { beginOf, settleOf } from '../../test/proxy/record/fixture/records.ts';
 import {
   chunk,
@@ -25,7 +25,7 @@ import {
   run as tapped,
   stateOf,
   usageOnly,
-} from '../../test/proxy/wire/fixture/streams.ts';
+} from '../../test/proxy/relay/fixture/streams.ts';
 import type { Part, Stage } from '../harness/stage.ts';
 import { Tally } from '../harness/tally.ts';
 

@@ -7,11 +7,11 @@ import { DEFAULT_WORDS, dialectOf } from '../../../config/dialect.ts';
 import { pricesOf } from '../../../config/resolve/prices.ts';
 import { priceOf } from '../../../proxy/record/reprice.ts';
 import { statedPico, usedBy } from '../../../proxy/request/charge.ts';
-import { ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoints.ts';
+import { ENDPOINTS, type Endpoint } from '../../../proxy/protocols/table.ts';
 import { NO_MEASURES, type Measures } from '../../../proxy/request/measures.ts';
 import type { Outcome } from '../../../proxy/upstream/outcome.ts';
-import { tapFor } from '../../../proxy/upstream/tap.ts';
-import { bucketsOf, type Buckets } from '../../../proxy/wire/usage.ts';
+import { tapFor } from '../../../proxy/relay/tap.ts';
+import { bucketsOf, type Buckets } from '../../../proxy/protocols/usage.ts';
 
 const json = (value: unknown): string => JSON.stringify(value);
 const data = (...values: unknown[]): string => values.map((one) => `data: ${json(one)}\n\n`).join('');

@@ -1,5 +1,5 @@
 // The LLM endpoints: one row each. The dialect's call types are the ones that its spend rows carry.
-import type { Family } from '../errors/body.ts';
+import type { Family } from './errors.ts';
 
 export interface Endpoint {
   /** Path below the upstream's prefix, e.g. `chat/completions`. */

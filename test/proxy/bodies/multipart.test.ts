@@ -9,7 +9,7 @@ import {
   type Field,
   type FormEdit,
   type PeekedForm,
-} from '../../../proxy/wire/multipart.ts';
+} from '../../../proxy/bodies/multipart.ts';
 
 const WANTED = { names: new Set(['model', 'stream', 'metadata']), prefixes: ['litellm_'] };
 const B = 'XyZ-1';

@@ -1,7 +1,7 @@
 // Reads usage, id, model and the kind of error out of an answer that is one JSON object, while it is relayed. It never
 // changes or delays a byte, never throws, keeps no text, and its memory is bounded whatever the upstream sends.
 import { Buffer } from 'node:buffer';
-import type { Family } from '../errors/body.ts';
+import type { Family } from '../protocols/errors.ts';
 import {
   ANSWER_DEPTH,
   asObject,
@@ -11,8 +11,8 @@ import {
   objectIn,
   textIn,
   usageInTail,
-} from './edges.ts';
-import { peek, readJson } from './peek.ts';
+} from '../bodies/edges.ts';
+import { peek, readJson } from '../bodies/peek.ts';
 import type { Delivered } from './sample.ts';
 
 /** What an answer says about itself; null = not said, or not JSON. */

@@ -2,7 +2,7 @@
 // events made into those of the same stream. Pure text alone can be joined: once anything else was told (tool calls,
 // thoughts, log probabilities, further choices, half an event) nothing is kept any more. Bounded; no I/O.
 import { Buffer } from 'node:buffer';
-import { asObject, textIn } from './edges.ts';
+import { asObject, textIn } from '../bodies/edges.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

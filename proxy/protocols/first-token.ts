@@ -1,6 +1,6 @@
 // Tells the first token of a stream from what comes before it: comments, pings, the events that only say that an answer
 // will come. Pure. Looks at whole events while nothing has been sent to the client, and at nothing after.
-import type { Family } from '../errors/body.ts';
+import type { Family } from './errors.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
-import { peek, type Member, type PeekedBody } from '../../../proxy/wire/peek.ts';
-import { applyCuts, splice, type Edit } from '../../../proxy/wire/splice.ts';
+import { peek, type Member, type PeekedBody } from '../../../proxy/bodies/peek.ts';
+import { applyCuts, splice, type Edit } from '../../../proxy/bodies/splice.ts';
 
 const WANTED = { names: new Set(['model', 'stream_options']), prefixes: ['w'] };
 

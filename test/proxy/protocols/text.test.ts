@@ -1,6 +1,6 @@
 // What counts as text of a prompt and of an answer, in every family, and what does not.
 import t from 'tap';
-import { answerTexts, promptTexts } from '../../../proxy/estimate/text.ts';
+import { answerTexts, promptTexts } from '../../../proxy/protocols/text.ts';
 
 const prompt = (value: unknown): readonly string[] => promptTexts(JSON.stringify(value)).texts;
 

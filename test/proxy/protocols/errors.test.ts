@@ -1,5 +1,5 @@
 import t from 'tap';
-import { errorBody, errorEvent } from '../../../proxy/errors/body.ts';
+import { errorBody, errorEvent } from '../../../proxy/protocols/errors.ts';
 import { Fault } from '../../../proxy/errors/fault.ts';
 
 const FAULT = new Fault('stream_broken', 'It broke: "quoted"\nand a second line.', { param: 'p' });

@@ -1,11 +1,11 @@
 // Chooses how an answer is observed, by its head: an event stream, JSON, something compressed, or nothing.
 // The relay talks to one shape and does not care which.
-import type { Family } from '../errors/body.ts';
-import { DecodedTap } from '../wire/decoded-tap.ts';
-import { JsonTap } from '../wire/json-tap.ts';
+import type { Family } from '../protocols/errors.ts';
+import { DecodedTap } from './decoded-tap.ts';
+import { JsonTap } from './json-tap.ts';
 import type { ResponseHead } from '../wire/response-headers.ts';
-import type { Delivered } from '../wire/sample.ts';
-import { SseTap, type PriceUsage } from '../wire/sse.ts';
+import type { Delivered } from './sample.ts';
+import { SseTap, type PriceUsage } from './sse-tap.ts';
 
 /** What was read on the side. */
 export interface Reading {

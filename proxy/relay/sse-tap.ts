@@ -3,11 +3,11 @@
 // event it may leave out is the usage event that a client did not ask for. Events end as the WHATWG specification says
 // (html.spec.whatwg.org/multipage/server-sent-events.html): at a blank line, lines ending in LF, CRLF or CR.
 import { Buffer } from 'node:buffer';
-import type { Family } from '../errors/body.ts';
-import { Edges } from './edges.ts';
+import type { Family } from '../protocols/errors.ts';
+import { Edges } from '../bodies/edges.ts';
 import { Sample, type Delivered } from './sample.ts';
-import { EventReading, type StreamFailure } from './sse-event.ts';
-import { withCost } from './usage-cost.ts';
+import { EventReading, type StreamFailure } from '../protocols/event-reading.ts';
+import { withCost } from '../protocols/usage-cost.ts';
 
 export interface SseTapOptions {
   /** Leave out the event whose JSON has empty `choices` and a `usage`. */

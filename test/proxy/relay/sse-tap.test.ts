@@ -2,7 +2,7 @@
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import t from 'tap';
-import { SseTap } from '../../../proxy/wire/sse.ts';
+import { SseTap } from '../../../proxy/relay/sse-tap.ts';
 import {
   DONE,
   FAMILIES,

@@ -1,8 +1,8 @@
 // What is read out of answers that do not stream, small and large, well-formed or not.
 import fc from 'fast-check';
 import t from 'tap';
-import { JsonTap, type JsonReading } from '../../../proxy/wire/json-tap.ts';
-import type { Family } from '../../../proxy/errors/body.ts';
+import { JsonTap, type JsonReading } from '../../../proxy/relay/json-tap.ts';
+import type { Family } from '../../../proxy/protocols/errors.ts';
 
 const NOTHING: JsonReading = {
   usage: null,

@@ -2,7 +2,7 @@
 // JSON.parse.
 import fc from 'fast-check';
 import t from 'tap';
-import { peek } from '../../../proxy/wire/peek.ts';
+import { peek } from '../../../proxy/bodies/peek.ts';
 
 const WANTED = { names: new Set(['model', 'text', 'after']), prefixes: [] };
 const WINDOW = 262_144;

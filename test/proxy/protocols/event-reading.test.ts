@@ -1,6 +1,6 @@
 // What the events of each family tell: the end, an error, usage, id and model.
 import t from 'tap';
-import type { Family } from '../../../proxy/errors/body.ts';
+import type { Family } from '../../../proxy/protocols/errors.ts';
 import {
   DONE,
   FAMILIES,
@@ -12,7 +12,7 @@ import {
   run,
   stateOf,
   usageOnly,
-} from './fixture/streams.ts';
+} from '../relay/fixture/streams.ts';
 
 t.test('chat: the end is [DONE] or a finish reason; usage, id and model are read', (t) => {
   const { tap, all } = run('chat', [chunk(''), chunk('hi'), chunk('', 'stop')]);

@@ -1,8 +1,8 @@
 // The cost goes into the usage of one event; every other byte is the upstream's.
 import t from 'tap';
-import { SseTap } from '../../../proxy/wire/sse.ts';
-import { withCost } from '../../../proxy/wire/usage-cost.ts';
-import { chunk, DONE, USAGE, usageOnly } from './fixture/streams.ts';
+import { SseTap } from '../../../proxy/relay/sse-tap.ts';
+import { withCost } from '../../../proxy/protocols/usage-cost.ts';
+import { chunk, DONE, USAGE, usageOnly } from '../relay/fixture/streams.ts';
 
 const cost = (event: string, family: 'chat' | 'responses' | 'messages' = 'chat'): string | undefined =>
   withCost(Buffer.from(event), family, '0.00125')?.toString();

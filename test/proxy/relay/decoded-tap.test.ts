@@ -1,9 +1,9 @@
 // Compressed answers read on the side: every coding, damage, cuts and bombs.
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import t from 'tap';
-import { DecodedTap } from '../../../proxy/wire/decoded-tap.ts';
-import { JsonTap } from '../../../proxy/wire/json-tap.ts';
-import { SseTap } from '../../../proxy/wire/sse.ts';
+import { DecodedTap } from '../../../proxy/relay/decoded-tap.ts';
+import { JsonTap } from '../../../proxy/relay/json-tap.ts';
+import { SseTap } from '../../../proxy/relay/sse-tap.ts';
 
 const USAGE = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
 const BODY = Buffer.from(

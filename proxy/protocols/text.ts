@@ -1,8 +1,8 @@
 // What of a request and of an answer a model reads and writes: the texts that become tokens. Pure; runs in the worker.
 // It counts nothing and keeps nothing. Pictures, sound and ids are not text and are left out.
-import type { Family } from '../errors/body.ts';
-import { asObject, objectIn, parseObject, textIn } from '../wire/edges.ts';
-import type { Delivered } from '../wire/sample.ts';
+import type { Family } from './errors.ts';
+import { asObject, objectIn, parseObject, textIn } from '../bodies/edges.ts';
+import type { Delivered } from '../relay/sample.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

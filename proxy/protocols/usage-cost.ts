@@ -1,9 +1,9 @@
 // Writes the cost into the usage object of one event, for clients of the dialect's `include_cost_in_streaming_usage`. Every
 // other byte stays. Anything that is not the one plain shape (a single data line with a usage object) is left alone.
 import { Buffer } from 'node:buffer';
-import type { Family } from '../errors/body.ts';
-import { ANSWER_DEPTH } from './edges.ts';
-import { peek, type PeekedBody, type Wanted } from './peek.ts';
+import type { Family } from './errors.ts';
+import { ANSWER_DEPTH } from '../bodies/edges.ts';
+import { peek, type PeekedBody, type Wanted } from '../bodies/peek.ts';
 
 const DATA_LINE = /^data: ?(\{.*\})\r?$/gm;
 const OF_TOP: readonly string[] = ['usage'];

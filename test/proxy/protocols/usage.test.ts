@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
-import { bucketsOf, NO_TOKENS, readTokens, readUnits, type Tokens } from '../../../proxy/wire/usage.ts';
+import { bucketsOf, NO_TOKENS, readTokens, readUnits, type Tokens } from '../../../proxy/protocols/usage.ts';
 
 const tokens = (given: Partial<Tokens>): Tokens => ({ ...NO_TOKENS, ...given });
 

@@ -1,5 +1,5 @@
 // What a client reads when something went wrong: the JSON body and the last event of a broken stream.
-import type { Fault } from './fault.ts';
+import type { Fault } from '../errors/fault.ts';
 
 /** The wire family of an endpoint: decides the shape of events and of error bodies. */
 export type Family = 'chat' | 'completions' | 'responses' | 'messages' | 'other';

@@ -1,7 +1,7 @@
 // What is kept of a stream so that another upstream can go on with it, and how that one's events are fitted to it.
 import { Buffer } from 'node:buffer';
 import t from 'tap';
-import { ChatTranscript } from '../../../proxy/wire/chat-transcript.ts';
+import { ChatTranscript } from '../../../proxy/protocols/chat-transcript.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

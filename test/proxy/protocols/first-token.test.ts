@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { Family } from '../../../proxy/errors/body.ts';
-import { holdsToken } from '../../../proxy/wire/first-token.ts';
+import type { Family } from '../../../proxy/protocols/errors.ts';
+import { holdsToken } from '../../../proxy/protocols/first-token.ts';
 
 const events = (...data: readonly (object | string)[]): Buffer =>
   Buffer.from(data.map((one) => `data: ${typeof one === 'string' ? one : JSON.stringify(one)}\n\n`).join(''));

@@ -1,7 +1,7 @@
 // What one server-sent event means: is it the last, is it an error, what did it cost. Reads whole events only, parses
 // only those whose text holds a marker, and lets the parsed JSON decide, because a model may write any marker into its
 // answer. Keeps no text of an answer. The reading half of sse.ts.
-import type { Family } from '../errors/body.ts';
+import type { Family } from './errors.ts';
 import {
   asObject,
   type Edges,
@@ -11,7 +11,7 @@ import {
   parseObject,
   textIn,
   usageInTail,
-} from './edges.ts';
+} from '../bodies/edges.ts';
 
 /** An error event, without its message, which may quote a prompt. */
 export interface StreamFailure {

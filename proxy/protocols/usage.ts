@@ -1,7 +1,7 @@
 // Reads token counts out of the usage objects of every wire family into one set of counts, and splits them into buckets
 // that are billed once each. Pure; it never guesses: what is missing or is no count is null, what contradicts itself is
 // told, and the object itself is recorded as it was sent.
-import { asObject } from './edges.ts';
+import { asObject } from '../bodies/edges.ts';
 
 /** Token counts; null = not stated. `prompt` and `completion` include all kinds that stand below them. */
 export interface Tokens {
