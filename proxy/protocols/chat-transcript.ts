@@ -1,10 +1,9 @@
-// What a stream of chat completions has told so far, kept so that another upstream can go on with it, and that one's
-// events made into those of the same stream. Pure text alone can be joined: once anything else was told (tool calls,
-// thoughts, log probabilities, further choices, half an event) nothing is kept any more. Bounded; no I/O.
+// What a stream of chat completions has told the client so far, kept so that another upstream can continue it, and that
+// upstream's events made into those of the same stream. Only plain text can be joined: once anything else was told (tool
+// calls, thoughts, log probabilities, further choices, half an event) nothing is kept any more. Bounded; no I/O.
 import { Buffer } from 'node:buffer';
-import { asObject, textIn } from '../bodies/edges.ts';
-
-type Json = Readonly<Record<string, unknown>>;
+import { asObject, parseObject, textIn, type Json } from '../bodies/json.ts';
+import type { Passed, Transcript } from './protocol.ts';
 
 /** UTF-16 units of kept text; some 250,000 tokens, more than a model writes at once. */
 const MOST_CHARS = 1_000_000;
@@ -15,14 +14,7 @@ const PLAIN_MEMBERS: ReadonlySet<string> = new Set(['role', 'content']);
 /** A text that goes on may end in tool calls. */
 const JOINED_MEMBERS: ReadonlySet<string> = new Set([...PLAIN_MEMBERS, 'tool_calls']);
 const IDENTITY = ['id', 'object', 'created', 'model'] as const;
-const LINE = /([^\r\n]*)(\r\n|\n|\r|$)/y;
-
-/** What of a piece may be told. */
-export interface Passed {
-  readonly bytes: Buffer | null;
-  /** Why nothing more may be told: the stream is broken here. */
-  readonly broken: string | null;
-}
+const LINE = /([^\r\n]*)(?:\r\n|\n|\r|$)/g;
 
 /** One event: its text with the blank line, and its data; null when it has none (comments, pings). */
 interface Event {
@@ -32,7 +24,7 @@ interface Event {
   readonly isWhole: boolean;
 }
 
-export class ChatTranscript {
+export class ChatTranscript implements Transcript {
   readonly #mostChars: number;
   #texts: string[] = [];
   /** The last of it, piece by piece. */
@@ -50,8 +42,7 @@ export class ChatTranscript {
   }
 
   /**
-   * The text that was told, for another upstream to go on with; null when that would not be the same answer. Without
-   * white space at its end, which some upstreams refuse (docs.anthropic.com, prefill Claude's response).
+   * Without white space at its end, which some upstreams refuse (docs.anthropic.com, prefill Claude's response).
    */
   get prefix(): string | null {
     if (!this.#isPlain || this.#isOver || this.#identity === null) return null;
@@ -64,14 +55,13 @@ export class ChatTranscript {
     return [...this.#texts, ...this.#recent].join('');
   }
 
-  /** The stream cannot be read: nothing of it is kept. */
   close(): void {
     this.#isPlain = false;
     this.#texts = [];
     this.#recent = [];
   }
 
-  /** Notes events that are about to be told as they are. Up to the first that is no event of a chat. */
+  /** Up to the first event that is none of a chat. */
   told(piece: Buffer): Passed {
     if (!this.#isPlain || this.#isOver) return { bytes: piece, broken: null };
     let [passed, isWhole] = ['', true];
@@ -85,13 +75,11 @@ export class ChatTranscript {
     return { bytes: piece, broken: null };
   }
 
-  /** From here on another upstream tells, beginning after `prefix`. */
   goOn(): void {
     const text = this.#text;
     this.#owed = text.slice(text.trimEnd().length);
   }
 
-  /** Events of the upstream that goes on, as events of the stream that was begun. */
   joined(piece: Buffer): Passed {
     let passed = '';
     for (const { text, data } of eventsIn(piece.toString('utf8'))) {
@@ -105,7 +93,7 @@ export class ChatTranscript {
 
   /** @returns the event as one of the stream that was begun, '' when it says nothing there, null when it cannot stand there */
   #made(data: string, asSent: string): string | null {
-    const event = parsed(data);
+    const event = parseObject(data);
     const choices = event?.['choices'];
     if (event === null || !Array.isArray(choices)) return this.#note(data) ? asSent : null; // `[DONE]`, or an error
     const told = choices.map((choice: unknown) => this.#joinedChoice(asObject(choice)));
@@ -136,7 +124,7 @@ export class ChatTranscript {
       this.#isOver = true;
       return true;
     }
-    const event = parsed(data);
+    const event = parseObject(data);
     if (event === null) return false;
     const choices = event['choices'];
     if (!Array.isArray(choices)) {
@@ -165,11 +153,10 @@ export class ChatTranscript {
 }
 
 function* eventsIn(text: string): Generator<Event> {
-  const line = new RegExp(LINE);
   let [start, data, hasData] = [0, '', false];
-  while (line.lastIndex < text.length) {
-    const [, value = ''] = line.exec(text) as RegExpExecArray;
-    const end = line.lastIndex;
+  for (const { 0: whole, 1: value = '', index } of text.matchAll(LINE)) {
+    const end = index + whole.length;
+    if (index === text.length) break; // `$` matches once more behind the last line
     if (value.startsWith('data:')) {
       data += (hasData ? '\n' : '') + value.slice(value[5] === ' ' ? 6 : 5);
       hasData = true;
@@ -184,14 +171,6 @@ function* eventsIn(text: string): Generator<Event> {
 
 function identityOf(event: Json): Json {
   return Object.fromEntries(IDENTITY.filter((name) => name in event).map((name) => [name, event[name]]));
-}
-
-function parsed(data: string): Json | null {
-  try {
-    return asObject(JSON.parse(data));
-  } catch {
-    return null;
-  }
 }
 
 /** Whether the delta has nothing but these members, save for empty ones. */

@@ -1,60 +1,25 @@
-// What one server-sent event means: is it the last, is it an error, what did it cost. Reads whole events only, parses
-// only those whose text holds a marker, and lets the parsed JSON decide, because a model may write any marker into its
-// answer. Keeps no text of an answer. The reading half of sse.ts.
-import type { Family } from './errors.ts';
-import {
-  asObject,
-  type Edges,
-  identifierIn,
-  membersOfHead,
-  objectIn,
-  parseObject,
-  textIn,
-  usageInTail,
-} from '../bodies/edges.ts';
-
-/** An error event, without its message, which may quote a prompt. */
-export interface StreamFailure {
-  readonly type: string | null;
-  readonly code: string | null;
-}
-
-type Json = Readonly<Record<string, unknown>>;
-
-/** Texts without which an event of the family says nothing of interest. */
-const MARKERS: Readonly<Record<Family, RegExp>> = (() => {
-  // Ordinary chunks carry `"usage":null` and `"finish_reason":null`; these are no markers, else all would be parsed.
-  const usage = 'usage"(?!\\s*:\\s*null)';
-  const finish = 'finish_reason"(?!\\s*:\\s*(?:null|""))';
-  const error = 'error"(?!\\s*:\\s*null)|event: ?error';
-  const done = '\\[DONE\\]';
-  const chat = new RegExp([usage, finish, error, done].join('|'));
-  return {
-    chat,
-    completions: chat,
-    responses: new RegExp(['response\\.(?:completed|failed|incomplete)', error, done].join('|')),
-    messages: new RegExp([usage, 'message_stop', error, done].join('|')),
-    other: new RegExp([usage, '\\.(?:completed|done|failed)', error, done].join('|')),
-  };
-})();
+// What the events of one stream have told so far: its end, an error, usage, id and model. Takes whole events, parses only
+// those whose text holds a marker, and lets the parsed JSON decide, because a model may write any marker into its
+// answer. Keeps no text of an answer. What differs between protocols is asked of the protocol.
+import { membersOfHead, objectInTail, type Edges } from '../bodies/edges.ts';
+import { identifierIn, isStated, objectIn, parseObject, textIn, type Json } from '../bodies/json.ts';
+import type { EventRules, StreamEnd } from './protocol.ts';
 
 const DATA_LINE = /(?:^|[\r\n]|^\u00ef\u00bb\u00bf)data[:\r\n]/;
-const RESPONSE_ENDS: ReadonlySet<string> = new Set([
-  'response.completed',
-  'response.failed',
-  'response.incomplete',
-]);
 /** Id and model stand in the first event or soon after (Azure begins with one that has neither). */
 const EVENTS_WITH_IDENTITY = 8;
 const HEAD_MEMBERS = { names: new Set(['type', 'id', 'model', 'error', 'service_tier']), prefixes: [] };
 
-/** What the events so far have told. */
 export class EventReading {
-  readonly #family: Family;
+  readonly #rules: EventRules;
   events = 0;
+  /** The event that ends the answer was seen, or an error event. */
   terminal = false;
+  /** Nothing of worth can follow: `[DONE]`, `response.completed`, `message_stop`, an error event. */
   finished = false;
-  failed: StreamFailure | null = null;
+  /** An error event was seen. */
+  failed = false;
+  /** As sent; of a messages stream its parts put together. */
   usage: Json | null = null;
   /** The usage is that of the start of a messages stream: its output is still to come. */
   usageIsPartial = false;
@@ -62,8 +27,8 @@ export class EventReading {
   id: string | null = null;
   model: string | null = null;
 
-  constructor(family: Family) {
-    this.#family = family;
+  constructor(rules: EventRules) {
+    this.#rules = rules;
   }
 
   /**
@@ -76,7 +41,7 @@ export class EventReading {
     if (!DATA_LINE.test(scan)) return false;
     this.events++;
     const lacksIdentity = this.events <= EVENTS_WITH_IDENTITY && (this.id === null || this.model === null);
-    if (!lacksIdentity && !MARKERS[this.#family].test(scan)) return false;
+    if (!lacksIdentity && !this.#rules.markers.test(scan)) return false;
     const { name, data } = parseEvent(read());
     return this.#apply(name, data, parseObject(data));
   }
@@ -85,70 +50,41 @@ export class EventReading {
   takeLarge(edges: Edges): void {
     this.events++;
     const { name, data } = parseEvent(edges.head());
-    const json = membersOfHead(data, HEAD_MEMBERS);
-    const tail = edges.tail();
-    const usage = usageInTail(tail, this.#family === 'responses' ? '{"response":{' : '{');
-    this.#apply(
-      name,
-      data,
-      this.#family === 'responses' ? { ...json, response: { usage } } : { ...json, usage },
-    );
+    const [outermost, ...below] = this.#rules.usagePath;
+    const usage = objectInTail(edges.tail(), this.#rules.usagePath);
+    const holder = below.reduceRight<unknown>((inner, member) => ({ [member]: inner }), usage);
+    this.#apply(name, data, { ...membersOfHead(data, HEAD_MEMBERS), [outermost]: holder });
   }
 
   #apply(name: string, data: string, json: Json | null): boolean {
-    if (data.trim() === '[DONE]') this.#finish();
+    if (data.trim() === '[DONE]') this.#end('finished');
     const type = textIn(json, 'type') ?? name;
-    const error = objectIn(json, 'error');
-    const isError = name === 'error' || type === 'error' || error !== null || textIn(json, 'error') !== null;
-    if (isError) this.#fail(error ?? json);
+    const isError = name === 'error' || type === 'error' || hasError(json);
+    if (isError) this.#end('failed');
     if (json === null) return false;
-    const inner = objectIn(json, 'response') ?? objectIn(json, 'message') ?? json;
-    this.id ??= textIn(inner, 'id');
-    this.model ??= textIn(inner, 'model');
-    this.serviceTier = identifierIn(inner, 'service_tier') ?? this.serviceTier;
-    switch (this.#family) {
-      case 'chat':
-      case 'completions':
-        this.usage = objectIn(json, 'usage') ?? usageElsewhere(json) ?? this.usage;
-        if (hasFinishReason(json)) this.terminal = true;
-        break;
-      case 'responses':
-        if (!RESPONSE_ENDS.has(type)) break;
-        this.usage = objectIn(inner, 'usage') ?? this.usage;
-        if (type === 'response.failed') this.#fail(objectIn(inner, 'error'));
-        this.#finish();
-        break;
-      case 'messages':
-        this.#merge(objectIn(inner, 'usage'), type !== 'message_delta');
-        if (type === 'message_stop') this.#finish();
-        break;
-      case 'other':
-        this.usage = objectIn(inner, 'usage') ?? objectIn(json, 'usage') ?? this.usage;
-        if (/\.(?:completed|done|failed)$/.test(type)) this.terminal = true;
-        if (type.endsWith('.failed')) this.#fail(objectIn(inner, 'error'));
+    const answer = objectIn(json, 'response') ?? objectIn(json, 'message') ?? json;
+    this.id ??= textIn(answer, 'id');
+    this.model ??= textIn(answer, 'model');
+    this.serviceTier = identifierIn(answer, 'service_tier') ?? this.serviceTier;
+    const { usage, usageIsPartial, end } = this.#rules.read({ type, json, answer }, this.usage);
+    if (usage !== null) {
+      this.usage = usage;
+      this.usageIsPartial = usageIsPartial;
     }
-    return (
-      !isError && Array.isArray(json['choices']) && json['choices'].length === 0 && isStated(json['usage'])
-    );
+    if (end !== null) this.#end(end);
+    const choices = json['choices'];
+    return !isError && Array.isArray(choices) && choices.length === 0 && isStated(json['usage']);
   }
 
-  #finish(): void {
+  #end(end: StreamEnd): void {
     this.terminal = true;
-    this.finished = true;
+    if (end !== 'terminal') this.finished = true;
+    if (end === 'failed') this.failed = true;
   }
+}
 
-  #fail(error: Json | null): void {
-    this.failed ??= { type: identifierIn(error, 'type'), code: identifierIn(error, 'code') };
-    this.#finish();
-  }
-
-  /** message_start states the input, message_delta the output and sometimes all again: the later value counts. */
-  #merge(usage: Json | null, atStart: boolean): void {
-    if (usage === null) return;
-    this.usageIsPartial = atStart;
-    const stated = Object.entries(usage).filter(([, value]) => isStated(value));
-    this.usage = { ...(this.usage ?? usage), ...Object.fromEntries(stated) };
-  }
+function hasError(json: Json | null): boolean {
+  return objectIn(json, 'error') !== null || textIn(json, 'error') !== null;
 }
 
 /** The fields of an event by the WHATWG rules; `data` lines joined by LF. */
@@ -164,21 +100,4 @@ function parseEvent(text: string): { name: string; data: string } {
     else name = value;
   }
   return { name, data: data.join('\n') };
-}
-
-/** Groq states it in a member of its own, Moonshot in the last choice. */
-function usageElsewhere(json: Json): Json | null {
-  const choices: unknown = json['choices'];
-  const last = Array.isArray(choices) ? asObject(choices.at(-1)) : null;
-  return objectIn(objectIn(json, 'x_groq'), 'usage') ?? objectIn(last, 'usage');
-}
-
-function hasFinishReason(json: Json): boolean {
-  const choices: unknown = json['choices'];
-  if (!Array.isArray(choices)) return false;
-  return choices.some((choice: unknown) => textIn(choice as Json | null, 'finish_reason') !== null);
-}
-
-function isStated(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }

@@ -1,10 +1,17 @@
-// What of a request and of an answer a model reads and writes: the texts that become tokens. Pure; runs in the worker.
-// It counts nothing and keeps nothing. Pictures, sound and ids are not text and are left out.
-import type { Family } from './errors.ts';
-import { asObject, objectIn, parseObject, textIn } from '../bodies/edges.ts';
-import type { Delivered } from '../relay/sample.ts';
+// The texts of a request and of an answer that a model reads and writes, for a count of their tokens. Pure; runs in the
+// estimator's thread. It keeps nothing. Pictures, sound and ids are not text and are left out.
+import { Buffer } from 'node:buffer';
+import { asObject, parseObject, type Json } from '../bodies/json.ts';
+import type { TextRules } from './protocol.ts';
 
-type Json = Readonly<Record<string, unknown>>;
+/** What was relayed of an answer, and how its text stands in there. */
+export interface Delivered {
+  readonly form: 'json' | 'events';
+  /** The first bytes. */
+  readonly head: Uint8Array;
+  /** How many bytes there were; `head` stands for all of them. */
+  readonly bytes: number;
+}
 
 /** Texts, and tokens that are known without them. */
 export interface Texts {
@@ -40,56 +47,43 @@ const OPAQUE: ReadonlySet<string> = new Set([
   'type',
   'url',
 ]);
-const PROMPT = ['messages', 'input', 'instructions', 'system', 'prompt'] as const;
-const TOOLS = ['tools', 'functions'] as const;
-const ANSWER = ['choices', 'output', 'content'] as const;
 /** Role and separators of one message (github.com/openai/openai-cookbook, how to count tokens with tiktoken). */
 const TOKENS_PER_MESSAGE = 4;
 const DEEPEST = 64;
 
 /** The prompt in a request's JSON; the whole text where it is no JSON object (a cut one). */
-export function promptTexts(body: string): Texts {
+export function promptTexts(body: string, rules: TextRules): Texts {
   const json = parseObject(body);
   if (json === null) return { texts: [body], tokens: 0 };
   const found: string[] = [];
   let tokens = 0;
-  for (const name of PROMPT) {
+  for (const name of rules.prompt) {
     const value = json[name];
     if (Array.isArray(value) && value.every((one) => typeof one === 'number')) tokens += value.length;
     else collect(value, found, DEEPEST);
     if (Array.isArray(value) && value.some((one) => asObject(one) !== null))
       tokens += TOKENS_PER_MESSAGE * value.length;
   }
-  for (const name of TOOLS) if (json[name] !== undefined) found.push(JSON.stringify(json[name]));
+  for (const name of rules.tools) if (json[name] !== undefined) found.push(JSON.stringify(json[name]));
   return { texts: found, tokens };
 }
 
 /** What the model wrote, in the part of an answer that was kept. */
-export function answerTexts({ form, head }: Delivered, family: Family): Texts {
+export function answerTexts({ form, head }: Delivered, rules: TextRules): Texts {
   const text = Buffer.from(head).toString('utf8');
   const found: string[] = [];
-  if (form === 'json') {
-    const json = parseObject(text);
-    for (const name of ANSWER) collect(json?.[name], found, DEEPEST);
-  } else {
+  if (form === 'json') collectAnswer(parseObject(text), rules, found);
+  else {
     for (const line of text.split(/\r\n|\n|\r/)) {
       const event = line.startsWith('data:') ? parseObject(line.slice(5)) : null;
-      if (event !== null) collect(writtenIn(event, family), found, DEEPEST);
+      if (event !== null) collect(rules.inEvent(event), found, DEEPEST);
     }
   }
   return { texts: found, tokens: 0 };
 }
 
-/** What an event adds to the answer; events that sum up what came before add nothing. */
-function writtenIn(event: Json, family: Family): unknown {
-  switch (family) {
-    case 'responses':
-      return textIn(event, 'type')?.endsWith('.delta') === true ? event['delta'] : null;
-    case 'messages':
-      return objectIn(event, 'delta');
-    default:
-      return event['choices'];
-  }
+function collectAnswer(json: Json | null, rules: TextRules, found: string[]): void {
+  for (const name of rules.answer) collect(json?.[name], found, DEEPEST);
 }
 
 function collect(value: unknown, found: string[], levels: number): void {

@@ -1,7 +1,9 @@
 // Reads the error that an upstream answered with, and whether it is one of the two refusals that another model may not
 // share. Upstreams state them by a code or, without one, in their message; no status tells them apart. Pure.
+import { Buffer } from 'node:buffer';
+import type { Json } from '../bodies/json.ts';
 
-/** An error as upstreams of both families state it; '' where a member is missing. */
+/** An error as OpenAI and Anthropic state it; '' where a member is missing. */
 export interface UpstreamError {
   readonly code: string;
   readonly type: string;
@@ -24,8 +26,8 @@ export function errorIn(body: readonly Buffer[]): UpstreamError | null {
   const text = bytes.toString('utf8').trim();
   const json = text.startsWith('{') ? text : /^data:(.*"error".*)$/m.exec(text)?.[1];
   try {
-    const { error = null, ...rest } = JSON.parse(json ?? '') as Readonly<Record<string, unknown>>;
-    const found = (typeof error === 'object' && error !== null ? error : rest) as typeof rest;
+    const { error = null, ...rest } = JSON.parse(json ?? '') as Json;
+    const found = typeof error === 'object' && error !== null ? (error as Json) : rest;
     return { code: textOf(found['code']), type: textOf(found['type']), message: textOf(found['message']) };
   } catch {
     return null;

@@ -1,7 +1,8 @@
-// Reads token counts out of the usage objects of every wire family into one set of counts, and splits them into buckets
-// that are billed once each. Pure; it never guesses: what is missing or is no count is null, what contradicts itself is
+// Reads token counts out of the usage objects of OpenAI's and Anthropic's protocols into one set of counts, and splits them
+// into buckets that are billed once each. Gateways answer one protocol with the spelling of another, so the spelling
+// decides, not the endpoint. Pure; it never guesses: what is missing or is no count is null, what contradicts itself is
 // told, and the object itself is recorded as it was sent.
-import { asObject } from '../bodies/edges.ts';
+import { asObject, isStated, type Json } from '../bodies/json.ts';
 
 /** Token counts; null = not stated. `prompt` and `completion` include all kinds that stand below them. */
 export interface Tokens {
@@ -74,8 +75,6 @@ export interface Buckets {
 /** No request has a trillion tokens; below it every sum is exact. */
 const MOST = 2 ** 40;
 
-type Json = Readonly<Record<string, unknown>>;
-
 /** Counts, and sentences on what in them could not be used. */
 export interface TokenReading {
   readonly tokens: Tokens;
@@ -87,7 +86,7 @@ const NOTHING: TokenReading = Object.freeze({ tokens: NO_TOKENS, doubts: Object.
 /**
  * The counts of a usage object as the upstream sent it.
  *
- * Families by their spelling: `prompt_tokens` is chat completions; `input_tokens` with `input_tokens_details` is
+ * Protocols by their spelling: `prompt_tokens` is chat completions; `input_tokens` with `input_tokens_details` is
  * responses, images and audio; `input_tokens` beside `cache_read_input_tokens` or `cache_creation_input_tokens` is
  * messages, whose `input_tokens` leaves the cached ones out
  * (docs.anthropic.com/en/docs/build-with-claude/prompt-caching); with neither the two mean the same. Numbers that are
@@ -155,7 +154,7 @@ class Reader {
     if (input === null || this.#input !== null) return input;
     // Stated wrongly is not the same as not stated: the sum would be too small.
     const addends = ['cache_read_input_tokens', 'cache_creation_input_tokens'].map((name) =>
-      isAbsent(this.#usage[name]) ? 0 : countOf(this.#usage[name]),
+      isStated(this.#usage[name]) ? countOf(this.#usage[name]) : 0,
     );
     return addends.reduce((sum, one) => (sum === null || one === null ? null : sum + one), input);
   }
@@ -181,7 +180,7 @@ class Reader {
 
   #in(holder: Json | null, name: string): number | null {
     const value = holder?.[name];
-    if (isAbsent(value)) return null;
+    if (!isStated(value)) return null;
     const count = countOf(value);
     if (count === null) {
       const doubt = `usage: ${name} is no count of tokens`;
@@ -189,10 +188,6 @@ class Reader {
     }
     return count;
   }
-}
-
-function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null;
 }
 
 function countOf(value: unknown): number | null {

@@ -1,15 +1,7 @@
 // A bounded copy of the beginning of an answer, held while it runs: what its tokens are counted from if it ends without
 // usage. The bytes are never recorded. A copy, since a chunk of the socket could pin 64 KiB for a few bytes.
 import { Buffer } from 'node:buffer';
-
-/** What was relayed of an answer, and how its text stands in there. */
-export interface Delivered {
-  readonly form: 'json' | 'events';
-  /** The first bytes. */
-  readonly head: Uint8Array;
-  /** How many bytes there were; `head` stands for all of them. */
-  readonly bytes: number;
-}
+import type { Delivered } from '../protocols/text.ts';
 
 /** Enough for some 300 events; longer streams are extrapolated, and their style does not change on the way. */
 const MOST_BYTES = 65_536;

@@ -3,11 +3,13 @@
 // event it may leave out is the usage event that a client did not ask for. Events end as the WHATWG specification says
 // (html.spec.whatwg.org/multipage/server-sent-events.html): at a blank line, lines ending in LF, CRLF or CR.
 import { Buffer } from 'node:buffer';
-import type { Family } from '../protocols/errors.ts';
 import { Edges } from '../bodies/edges.ts';
-import { Sample, type Delivered } from './sample.ts';
-import { EventReading, type StreamFailure } from '../protocols/event-reading.ts';
+import type { Json } from '../bodies/json.ts';
+import { EventReading } from '../protocols/event-reading.ts';
+import type { EventRules } from '../protocols/protocol.ts';
+import type { Delivered } from '../protocols/text.ts';
 import { withCost } from '../protocols/usage-cost.ts';
+import { Sample } from './sample.ts';
 
 export interface SseTapOptions {
   /** Leave out the event whose JSON has empty `choices` and a `usage`. */
@@ -21,10 +23,7 @@ export interface SseTapOptions {
 }
 
 /** US dollars as a JSON number, or null when they are not known. */
-export type PriceUsage = (
-  usage: Readonly<Record<string, unknown>>,
-  serviceTier: string | null,
-) => string | null;
+export type PriceUsage = (usage: Json, serviceTier: string | null) => string | null;
 
 const MAX_HELD_BYTES = 262_144;
 const FIRST_HELD_BYTES = 4_096;
@@ -34,7 +33,7 @@ const CR = '\r';
 /** Observes one event stream. Time is linear in its bytes, memory bounded by `maxHeldBytes`. */
 export class SseTap {
   readonly #reading: EventReading;
-  readonly #family: Family;
+  readonly #rules: EventRules;
   readonly #stripUsage: boolean;
   readonly #priceUsage: PriceUsage | null;
   readonly #sample: Sample | null;
@@ -44,7 +43,6 @@ export class SseTap {
   #heldBytes = 0;
   /** Set while an event is passed on that outgrew the bound. */
   #large: Edges | null = null;
-  #overflowed = false;
   /** The stream ended within an event. */
   #torn = false;
   /** No byte of the current line has come yet. */
@@ -54,9 +52,9 @@ export class SseTap {
   /** The event before was left out, so that LF is left out too. */
   #afterStripped = false;
 
-  constructor(family: Family, options: SseTapOptions) {
-    this.#reading = new EventReading(family);
-    this.#family = family;
+  constructor(rules: EventRules, options: SseTapOptions) {
+    this.#reading = new EventReading(rules);
+    this.#rules = rules;
     this.#stripUsage = options.stripUsage;
     this.#priceUsage = options.priceUsage ?? null;
     this.#sample = options.keepText === true ? new Sample() : null;
@@ -94,7 +92,7 @@ export class SseTap {
     return this.#reading.events;
   }
 
-  /** The family's terminal event was seen, or an error event. */
+  /** The event that ends the answer was seen, or an error event. */
   get terminal(): boolean {
     return this.#reading.terminal;
   }
@@ -104,13 +102,13 @@ export class SseTap {
     return this.#reading.finished;
   }
 
-  /** The error event that was seen. */
-  get failed(): StreamFailure | null {
+  /** An error event was seen. */
+  get failed(): boolean {
     return this.#reading.failed;
   }
 
   /** Usage as sent; of a messages stream its parts put together. */
-  get usage(): Readonly<Record<string, unknown>> | null {
+  get usage(): Json | null {
     return this.#reading.usage;
   }
 
@@ -140,14 +138,9 @@ export class SseTap {
     return this.#heldBytes > 0 || this.#large !== null;
   }
 
-  /** The client has got the first part of an event that is not finished: nothing else can be told it on this stream. */
+  /** The client has got the first part of an unfinished event: nothing else can be sent on this stream. */
   get torn(): boolean {
     return this.#torn || this.#large !== null;
-  }
-
-  /** Some event was larger than `maxHeldBytes`. */
-  get overflowed(): boolean {
-    return this.#overflowed;
   }
 
   /** Offsets just after each blank line. Looks for line ends with the engine's own search: 10 times a byte loop. */
@@ -214,7 +207,7 @@ export class SseTap {
     const { usage, usageIsPartial, serviceTier } = this.#reading;
     if (this.#priceUsage === null || usage === null || usageIsPartial) return null;
     const usd = this.#priceUsage(usage, serviceTier);
-    return usd === null ? null : withCost(event, this.#family, usd);
+    return usd === null ? null : withCost(event, this.#rules, usd);
   }
 
   #takeEvent(source: Buffer, scan: string, start: number, end: number): boolean {
@@ -226,7 +219,6 @@ export class SseTap {
     edges.push(source.subarray(start, end));
     this.#reading.takeLarge(edges);
     this.#large = null;
-    this.#overflowed = true;
     return false;
   }
 
@@ -242,7 +234,6 @@ export class SseTap {
         this.#heldBytes === 0 ? part : Buffer.concat([this.#held.subarray(0, this.#heldBytes), part]);
       this.#large = new Edges();
       this.#large.push(outgrown);
-      this.#overflowed = true;
       this.#held = Buffer.alloc(0);
       this.#heldBytes = 0;
       return outgrown;

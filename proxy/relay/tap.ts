@@ -1,16 +1,17 @@
 // Chooses how an answer is observed, by its head: an event stream, JSON, something compressed, or nothing.
 // The relay talks to one shape and does not care which.
-import type { Family } from '../protocols/errors.ts';
+import type { Json } from '../bodies/json.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+import type { Delivered } from '../protocols/text.ts';
+import type { ResponseHead } from '../wire/response-headers.ts';
 import { DecodedTap } from './decoded-tap.ts';
 import { JsonTap } from './json-tap.ts';
-import type { ResponseHead } from '../wire/response-headers.ts';
-import type { Delivered } from './sample.ts';
 import { SseTap, type PriceUsage } from './sse-tap.ts';
 
 /** What was read on the side. */
 export interface Reading {
   /** Usage as the upstream sent it. */
-  readonly usage: Readonly<Record<string, unknown>> | null;
+  readonly usage: Json | null;
   /** The usage states the input alone; the output was still to come. */
   readonly usageIsPartial: boolean;
   readonly serviceTier: string | null;
@@ -64,17 +65,19 @@ export const NOTHING_READ: Reading = Object.freeze({
 });
 
 /** The tap for an answer with this head. */
-export function tapFor(head: ResponseHead, family: Family, wanted: Observation): Tap {
+export function tapFor(head: ResponseHead, protocol: Protocol, wanted: Observation): Tap {
   const type = head.contentType.toLowerCase();
-  const streams = type.startsWith('text/event-stream');
   const encoding = head.contentEncoding?.trim().toLowerCase() ?? 'identity';
-  const compressed = encoding !== 'identity' && encoding !== '';
-  const inner = streams
-    ? new StreamTap(family, compressed ? { ...wanted, stripUsage: false, priceUsage: null } : wanted)
-    : type.includes('json')
-      ? new WholeTap(family, wanted.keepText)
-      : new BlindTap();
-  return compressed ? new CompressedTap(inner, encoding) : inner;
+  if (encoding === 'identity' || encoding === '') return plainTap(type, protocol, wanted);
+  // The bytes that the client gets are the compressed ones: nothing of them can be changed.
+  const inner = plainTap(type, protocol, { ...wanted, stripUsage: false, priceUsage: null });
+  return new CompressedTap(inner, encoding);
+}
+
+function plainTap(type: string, { events, answers }: Protocol, wanted: Observation): Tap {
+  if (type.startsWith('text/event-stream')) return new StreamTap(new SseTap(events, wanted));
+  if (type.includes('json')) return new WholeTap(new JsonTap(answers, wanted.keepText));
+  return new BlindTap();
 }
 
 class StreamTap implements Tap {
@@ -82,8 +85,8 @@ class StreamTap implements Tap {
   readonly streams = true;
   readonly #sse: SseTap;
 
-  constructor(family: Family, wanted: Observation) {
-    this.#sse = new SseTap(family, wanted);
+  constructor(sse: SseTap) {
+    this.#sse = sse;
   }
 
   get opaque(): boolean {
@@ -99,7 +102,7 @@ class StreamTap implements Tap {
   }
 
   get failed(): boolean {
-    return this.#sse.failed !== null;
+    return this.#sse.failed;
   }
 
   push(chunk: Buffer): Buffer | null {
@@ -128,8 +131,8 @@ class WholeTap implements Tap {
   readonly #json: JsonTap;
   #read: Reading | null = null;
 
-  constructor(family: Family, keepText: boolean) {
-    this.#json = new JsonTap(family, keepText);
+  constructor(json: JsonTap) {
+    this.#json = json;
   }
 
   /** Half a document is no end, even where the transport saw one. */

@@ -13,7 +13,7 @@ import {
   type PeekedBody,
   type PeekFaultKind,
 } from '../bodies/peek.ts';
-import type { Endpoint } from '../protocols/table.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
 import { identify, isObject, type Identity } from './identity.ts';
 import { measuresOf, type Measures } from './measures.ts';

@@ -2,7 +2,7 @@
 // members that the proxy acts on, and only of the endpoints that are priced by them.
 import type { Units } from '../protocols/usage.ts';
 import { peek, readString, type Wanted } from '../bodies/peek.ts';
-import type { Endpoint } from '../protocols/table.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
 
 /** What will be charged beside the tokens of the answer. */
 export interface Measures {

@@ -11,7 +11,7 @@ import { cleanText } from '../bodies/text.ts';
 import { NO_TOKENS, sumOfTokens } from '../protocols/usage.ts';
 import type { Caller } from './authenticate.ts';
 import { pricesFor, statedPico, usedBy, type Used } from './charge.ts';
-import type { Endpoint } from '../protocols/table.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
 import { mergedTags, type Identity } from './identity.ts';
 import type { Measures } from './measures.ts';

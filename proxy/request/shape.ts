@@ -11,7 +11,7 @@ import { upstreamHeaders, type HeaderDecision } from '../wire/upstream-headers.t
 import { Fault } from '../errors/fault.ts';
 import type { Ask } from './ask.ts';
 import { usagePricer } from './charge.ts';
-import type { Endpoint } from '../protocols/table.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
 import { mergedTags, type Identity } from './identity.ts';
 import type { Picked } from './pick.ts';
@@ -54,7 +54,7 @@ export function shape(
   const observation: Observation = {
     stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
     keepText: estimateMissingUsage && ask.endpoint.counted === 'prompt and answer',
-    priceUsage: costInStreamingUsage && ask.stream ? usagePricer(x, picked, ask.measures) : null,
+    priceUsage: costInStreamingUsage && ask.stream ? usagePricer(x, ask.endpoint, picked, ask.measures) : null,
   };
   const cuts = [...bodyCuts(ask, changes, picked), ...more];
   const mustUndo = replaceable && cuts.length > 0 && headroomOf(ask.body.bytes) > 0;
@@ -141,7 +141,7 @@ function callFor(
     firstByteMs: firstByteMs(x, more.stream ? route.clocks.streamFirstByteMs : route.clocks.firstByteMs),
     firstTokenMs: more.stream ? route.clocks.firstTokenMs : 0,
     holdsHead: more.stream && (more.replaceable || route.clocks.firstTokenMs > 0),
-    family: endpoint.family,
+    protocol: endpoint.protocol,
     observation: more.observation,
     answerNames: gateway,
     ownNames: x.live.ownNames,

@@ -21,7 +21,7 @@ import {
   cutAt,
   data,
   DONE,
-  FAMILIES,
+  PROTOCOLS,
   run as tapped,
   stateOf,
   usageOnly,
@@ -177,12 +177,12 @@ const TARGETS: readonly Target[] = [
         fc.array(event, { maxLength: 6 }),
         changes(2),
         fc.array(fc.nat(), { maxLength: 6 }),
-        fc.constantFrom(...FAMILIES),
+        fc.constantFrom(...PROTOCOLS),
         fc.boolean(),
-        (events, all, cuts, family, stripUsage) => {
+        (events, all, cuts, protocol, stripUsage) => {
           const bytes = changed(Buffer.from(events.join('')), all);
-          const whole = tapped(family, [bytes], { stripUsage });
-          const pieces = tapped(family, cutAt(bytes, cuts), { stripUsage });
+          const whole = tapped(protocol, [bytes], { stripUsage });
+          const pieces = tapped(protocol, cutAt(bytes, cuts), { stripUsage });
           return (
             whole.all.equals(pieces.all) &&
             isDeepStrictEqual(stateOf(whole.tap), stateOf(pieces.tap)) &&

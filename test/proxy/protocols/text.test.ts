@@ -1,10 +1,14 @@
-// What counts as text of a prompt and of an answer, in every family, and what does not.
+// What counts as text of a prompt and of an answer, in every protocol, and what does not.
 import t from 'tap';
+import { chat } from '../../../proxy/protocols/chat.ts';
+import { messages } from '../../../proxy/protocols/messages.ts';
+import type { Protocol } from '../../../proxy/protocols/protocol.ts';
+import { responses } from '../../../proxy/protocols/responses.ts';
 import { answerTexts, promptTexts } from '../../../proxy/protocols/text.ts';
 
-const prompt = (value: unknown): readonly string[] => promptTexts(JSON.stringify(value)).texts;
+const prompt = (value: unknown): readonly string[] => promptTexts(JSON.stringify(value), chat.text).texts;
 
-t.test('the texts of a prompt, wherever a family puts them', async (t) => {
+t.test('the texts of a prompt, wherever a protocol puts them', async (t) => {
   t.same(
     prompt({
       model: 'not me',
@@ -40,20 +44,20 @@ t.test('the texts of a prompt, wherever a family puts them', async (t) => {
   );
   t.same(prompt({ prompt: ['a', 'b'], tools: [{ name: 't' }] }), ['a', 'b', '[{"name":"t"}]']);
   t.same(prompt({ messages: [{ content: 'data:image/png;base64,AAAA' }] }), []);
-  t.same(promptTexts('{"messages":[{"content":"cut').texts, ['{"messages":[{"content":"cut']);
-  t.equal(promptTexts('{"input":[1,2,3]}').tokens, 3, 'tokens are tokens');
-  t.equal(promptTexts('{"messages":[{},{}]}').tokens, 8);
+  t.same(promptTexts('{"messages":[{"content":"cut', chat.text).texts, ['{"messages":[{"content":"cut']);
+  t.equal(promptTexts('{"input":[1,2,3]}', chat.text).tokens, 3, 'tokens are tokens');
+  t.equal(promptTexts('{"messages":[{},{}]}', chat.text).tokens, 8);
 });
 
 t.test('the texts of an answer are what its events add', async (t) => {
-  const of = (family: 'chat' | 'messages' | 'responses', ...events: unknown[]): readonly string[] => {
+  const of = (protocol: Protocol, ...events: unknown[]): readonly string[] => {
     const text = events.map((one) => `event: x\ndata: ${JSON.stringify(one)}\n\n`).join('');
     const head = Buffer.from(`${text}data: [DONE]\n\ndata: {"choices":[{"delta":{"content":"cut`);
-    return answerTexts({ form: 'events', head, bytes: head.length }, family).texts;
+    return answerTexts({ form: 'events', head, bytes: head.length }, protocol.text).texts;
   };
   t.same(
     of(
-      'chat',
+      chat,
       {
         id: 'c',
         model: 'm',
@@ -69,7 +73,7 @@ t.test('the texts of an answer are what its events add', async (t) => {
   );
   t.same(
     of(
-      'messages',
+      messages,
       { type: 'message_start', message: { content: [] } },
       { type: 'content_block_delta', delta: { type: 'text_delta', text: 'a' } },
       { type: 'content_block_delta', delta: { type: 'input_json_delta', partial_json: '{' } },
@@ -80,7 +84,7 @@ t.test('the texts of an answer are what its events add', async (t) => {
   );
   t.same(
     of(
-      'responses',
+      responses,
       { type: 'response.output_text.delta', delta: 'a' },
       { type: 'response.output_text.done', text: 'a' },
       { type: 'response.function_call_arguments.delta', delta: '{' },
@@ -88,5 +92,5 @@ t.test('the texts of an answer are what its events add', async (t) => {
     ['a', '{'],
   );
   const json = Buffer.from('{"content":[{"type":"text","text":"a"}],"id":"i","model":"m"}');
-  t.same(answerTexts({ form: 'json', head: json, bytes: 1 }, 'messages').texts, ['a']);
+  t.same(answerTexts({ form: 'json', head: json, bytes: 1 }, messages.text).texts, ['a']);
 });

@@ -1,13 +1,17 @@
 // The cost goes into the usage of one event; every other byte is the upstream's.
 import t from 'tap';
+import { chat } from '../../../proxy/protocols/chat.ts';
+import { messages } from '../../../proxy/protocols/messages.ts';
+import type { Protocol } from '../../../proxy/protocols/protocol.ts';
+import { responses } from '../../../proxy/protocols/responses.ts';
 import { SseTap } from '../../../proxy/relay/sse-tap.ts';
 import { withCost } from '../../../proxy/protocols/usage-cost.ts';
 import { chunk, DONE, USAGE, usageOnly } from '../relay/fixture/streams.ts';
 
-const cost = (event: string, family: 'chat' | 'responses' | 'messages' = 'chat'): string | undefined =>
-  withCost(Buffer.from(event), family, '0.00125')?.toString();
+const cost = (event: string, protocol: Protocol = chat): string | undefined =>
+  withCost(Buffer.from(event), protocol.events, '0.00125')?.toString();
 
-t.test('the cost becomes the last member of the usage, wherever a family has it', async (t) => {
+t.test('the cost becomes the last member of the usage, wherever a protocol has it', async (t) => {
   t.equal(
     cost('data: {"choices":[], "usage" : {"prompt_tokens":1.0e0 },"x":"é"}\n\n'),
     'data: {"choices":[], "usage" : {"prompt_tokens":1.0e0,"cost":0.00125 },"x":"é"}\n\n',
@@ -15,12 +19,12 @@ t.test('the cost becomes the last member of the usage, wherever a family has it'
   t.equal(
     cost(
       'event: response.completed\ndata:{"type":"response.completed","response":{"usage":{}}}\r\n\r\n',
-      'responses',
+      responses,
     ),
     'event: response.completed\ndata:{"type":"response.completed","response":{"usage":{"cost":0.00125}}}\r\n\r\n',
   );
   t.equal(
-    cost('event: message_delta\ndata: {"type":"message_delta","usage":{"output_tokens":2}}\n\n', 'messages'),
+    cost('event: message_delta\ndata: {"type":"message_delta","usage":{"output_tokens":2}}\n\n', messages),
     'event: message_delta\ndata: {"type":"message_delta","usage":{"output_tokens":2,"cost":0.00125}}\n\n',
   );
 });
@@ -41,7 +45,7 @@ t.test('a stream gets it once its usage is known, however it was cut up', async 
   const stream = chunk('a') + chunk('b', 'stop') + usageOnly + DONE;
   const wanted = stream.replace('"total_tokens":5', '"total_tokens":5,"cost":7');
   for (const size of [1, 5, 64, 10_000]) {
-    const tap = new SseTap('chat', {
+    const tap = new SseTap(chat.events, {
       stripUsage: false,
       priceUsage: (usage) => (usage === null ? null : '7'),
     });
@@ -52,6 +56,6 @@ t.test('a stream gets it once its usage is known, however it was cut up', async 
     t.equal(Buffer.concat(out).toString(), wanted, `${size}`);
     t.same(tap.usage, USAGE, 'what is recorded is what the upstream sent');
   }
-  const stripped = new SseTap('chat', { stripUsage: true, priceUsage: () => '7' });
+  const stripped = new SseTap(chat.events, { stripUsage: true, priceUsage: () => '7' });
   t.equal(stripped.push(Buffer.from(stream))?.toString(), chunk('a') + chunk('b', 'stop') + DONE);
 });

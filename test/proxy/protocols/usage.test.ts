@@ -6,7 +6,7 @@ import { bucketsOf, NO_TOKENS, readTokens, readUnits, type Tokens } from '../../
 
 const tokens = (given: Partial<Tokens>): Tokens => ({ ...NO_TOKENS, ...given });
 
-t.test('the usage of every wire family fills the same buckets', (t) => {
+t.test('the usage of every protocol fills the same buckets', (t) => {
   const cases: [what: string, usage: Record<string, unknown>, expected: Partial<Tokens>][] = [
     [
       'chat completions',

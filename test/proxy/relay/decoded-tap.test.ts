@@ -1,6 +1,7 @@
 // Compressed answers read on the side: every coding, damage, cuts and bombs.
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import t from 'tap';
+import { chat } from '../../../proxy/protocols/chat.ts';
 import { DecodedTap } from '../../../proxy/relay/decoded-tap.ts';
 import { JsonTap } from '../../../proxy/relay/json-tap.ts';
 import { SseTap } from '../../../proxy/relay/sse-tap.ts';
@@ -23,7 +24,7 @@ async function readThrough(
   compressed: Buffer,
   chunkBytes = 10,
 ): Promise<[DecodedTap, JsonTap]> {
-  const inner = new JsonTap('chat');
+  const inner = new JsonTap(chat.answers);
   const tap = new DecodedTap(inner, encoding);
   for (let at = 0; at < compressed.length; at += chunkBytes)
     tap.push(compressed.subarray(at, at + chunkBytes));
@@ -41,7 +42,6 @@ t.test('an answer in each coding is read through', async (t) => {
       model: 'm',
       serviceTier: null,
       duration: undefined,
-      errorType: null,
     });
   }
 });
@@ -49,7 +49,7 @@ t.test('an answer in each coding is read through', async (t) => {
 t.test('a stream that is cut is read as far as it came', async (t) => {
   const text = `${'data: {"id":"i","model":"m","choices":[]}\n\n'.repeat(50)}data: {"choices":[],"usage":{"a":1}}\n\n`;
   for (const [encoding, compress] of CODINGS) {
-    const inner = new SseTap('chat', { stripUsage: false });
+    const inner = new SseTap(chat.events, { stripUsage: false });
     const tap = new DecodedTap(inner, encoding);
     const compressed = compress(Buffer.from(text));
     tap.push(compressed.subarray(0, compressed.length - 1));
@@ -74,7 +74,7 @@ t.test('damaged bytes and unknown codings end in the flag, not in an error', asy
 });
 
 t.test('nothing pushed is nothing read, and the end may be asked for twice', async (t) => {
-  const tap = new DecodedTap(new JsonTap('chat'), 'gzip');
+  const tap = new DecodedTap(new JsonTap(chat.answers), 'gzip');
   tap.push(Buffer.alloc(0));
   await tap.end();
   await tap.end();

@@ -2,7 +2,9 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { JsonTap, type JsonReading } from '../../../proxy/relay/json-tap.ts';
-import type { Family } from '../../../proxy/protocols/errors.ts';
+import type { Protocol } from '../../../proxy/protocols/protocol.ts';
+import { chat } from '../../../proxy/protocols/chat.ts';
+import { rerank } from '../../../proxy/protocols/rerank.ts';
 
 const NOTHING: JsonReading = {
   usage: null,
@@ -10,7 +12,6 @@ const NOTHING: JsonReading = {
   model: null,
   serviceTier: null,
   duration: undefined,
-  errorType: null,
 };
 const USAGE = {
   prompt_tokens: 3,
@@ -19,8 +20,8 @@ const USAGE = {
   prompt_tokens_details: { cached_tokens: 0 },
 };
 
-function read(body: string | Buffer, chunkBytes = 16_384, family: Family = 'chat'): JsonReading {
-  const tap = new JsonTap(family);
+function read(body: string | Buffer, chunkBytes = 16_384, protocol: Protocol = chat): JsonReading {
+  const tap = new JsonTap(protocol.answers);
   const bytes = Buffer.from(body);
   for (let at = 0; at < bytes.length; at += chunkBytes) tap.push(bytes.subarray(at, at + chunkBytes));
   return tap.end();
@@ -36,20 +37,11 @@ t.test('usage, id and model of an answer are read exactly', (t) => {
   t.end();
 });
 
-t.test('of an error its kind is read, never its message', (t) => {
-  const error = { message: 'about your prompt', type: 'invalid_request_error', code: 'x' };
-  t.strictSame(read(JSON.stringify({ error })), { ...NOTHING, errorType: 'invalid_request_error' });
-  t.strictSame(read('{"error":{"message":"m","type":null,"code":400}}'), { ...NOTHING, errorType: '400' });
-  t.strictSame(read('{"error":{"type":"a prompt of many words"}}'), NOTHING);
-  t.strictSame(read('{"error":"a prompt"}'), NOTHING);
-  t.end();
-});
-
 t.test('rerank answers count in meta', (t) => {
   const body =
     '{"id":"r","results":[],"meta":{"billed_units":{"search_units":1},"tokens":{"input_tokens":4}}}';
-  t.strictSame(read(body, 100, 'other').usage, { search_units: 1, input_tokens: 4 });
-  t.strictSame(read('{"meta":{"billed_units":{"search_units":1}}}', 100, 'other').usage, { search_units: 1 });
+  t.strictSame(read(body, 100, rerank).usage, { search_units: 1, input_tokens: 4 });
+  t.strictSame(read('{"meta":{"billed_units":{"search_units":1}}}', 100, rerank).usage, { search_units: 1 });
   t.equal(read(body).usage, null, 'in a chat answer meta means nothing');
   t.end();
 });
@@ -78,12 +70,12 @@ t.test('of a large answer the usage is found at either end', (t) => {
   for (const size of [1, 1_000, 65_536, 200_000, 10_000_000]) {
     t.strictSame(
       read(last, size),
-      { ...NOTHING, usage: USAGE, id: 'e', model: null, errorType: null },
+      { ...NOTHING, usage: USAGE, id: 'e', model: null },
       `at the end, ${size}`,
     );
     t.strictSame(
       read(first, size),
-      { ...NOTHING, usage: USAGE, id: 'e', model: 'emb', errorType: null },
+      { ...NOTHING, usage: USAGE, id: 'e', model: 'emb' },
       `at the start, ${size}`,
     );
   }
@@ -119,7 +111,7 @@ t.test('however an answer is cut up the same is read', (t) => {
       const body = Buffer.from(
         JSON.stringify({ id: 'é', pad: 'é'.repeat(before / 2), usage: USAGE, z: 'z'.repeat(after) }),
       );
-      const tap = new JsonTap('chat');
+      const tap = new JsonTap(chat.answers);
       for (let at = 0, i = 0; at < body.length; i++) {
         const size = parts[i % parts.length] ?? 1;
         tap.push(body.subarray(at, at + size));

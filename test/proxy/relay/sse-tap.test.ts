@@ -2,11 +2,13 @@
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import t from 'tap';
+import { chat } from '../../../proxy/protocols/chat.ts';
+import { responses } from '../../../proxy/protocols/responses.ts';
 import { SseTap } from '../../../proxy/relay/sse-tap.ts';
 import {
   DONE,
-  FAMILIES,
   KEEP,
+  PROTOCOLS,
   STRIP,
   USAGE,
   chunk,
@@ -19,7 +21,7 @@ import {
 } from './fixture/streams.ts';
 
 t.test('a chunk that ends with a whole event is passed on as the same Buffer', (t) => {
-  const tap = new SseTap('chat', STRIP);
+  const tap = new SseTap(chat.events, STRIP);
   for (const text of [
     chunk('a'),
     chunk('b') + chunk('c'),
@@ -36,7 +38,7 @@ t.test('a chunk that ends with a whole event is passed on as the same Buffer', (
 });
 
 t.test('an unfinished event is held until it is whole', (t) => {
-  const tap = new SseTap('chat', KEEP);
+  const tap = new SseTap(chat.events, KEEP);
   const push = (text: string): string | undefined => tap.push(Buffer.from(text))?.toString();
   t.equal(push('data: 1\n\ndata: 2'), 'data: 1\n\n');
   t.ok(tap.midEvent);
@@ -51,7 +53,7 @@ t.test('an unfinished event is held until it is whole', (t) => {
 });
 
 t.test('held bytes do not change when the chunk they came in is used again', (t) => {
-  const tap = new SseTap('chat', KEEP);
+  const tap = new SseTap(chat.events, KEEP);
   const shared = Buffer.from('data: 1');
   tap.push(shared);
   shared.fill('x');
@@ -72,19 +74,19 @@ t.test('chat: the usage event is left out for a client that did not ask, and onl
   ];
   for (let at = 0; at <= kept.length; at++) {
     const stream = [...kept.slice(0, at), usageOnly, ...kept.slice(at)];
-    t.equal(run('chat', stream, STRIP).all.toString(), kept.join(''), `one event each, left out at ${at}`);
+    t.equal(run(chat, stream, STRIP).all.toString(), kept.join(''), `one event each, left out at ${at}`);
     t.equal(
-      run('chat', [stream.join('')], STRIP).all.toString(),
+      run(chat, [stream.join('')], STRIP).all.toString(),
       kept.join(''),
       `one chunk, left out at ${at}`,
     );
   }
-  const { tap, passed } = run('chat', [usageOnly, DONE], STRIP);
+  const { tap, passed } = run(chat, [usageOnly, DONE], STRIP);
   t.strictSame(passed, [null, DONE, null]);
   t.strictSame(tap.usage, USAGE, 'left out, but read');
-  t.equal(run('chat', [usageOnly, DONE], KEEP).all.toString(), usageOnly + DONE);
+  t.equal(run(chat, [usageOnly, DONE], KEEP).all.toString(), usageOnly + DONE);
   const azure = data({ id: '', model: '', choices: [], prompt_filter_results: [] });
-  t.equal(run('chat', [azure, usageOnly], STRIP).all.toString(), azure, 'no usage, no usage event');
+  t.equal(run(chat, [azure, usageOnly], STRIP).all.toString(), azure, 'no usage, no usage event');
   t.end();
 });
 
@@ -94,10 +96,10 @@ t.test(
     const stream = `data: 1\r\n\r\n${usageOnly.replaceAll('\n', '\r\n')}data: 2\r\n\r\n`;
     for (let at = 0; at <= stream.length; at++) {
       const chunks = [stream.slice(0, at), stream.slice(at)];
-      if (run('chat', chunks, STRIP).all.toString() !== 'data: 1\r\n\r\ndata: 2\r\n\r\n')
+      if (run(chat, chunks, STRIP).all.toString() !== 'data: 1\r\n\r\ndata: 2\r\n\r\n')
         t.fail(`cut at ${at}`);
     }
-    const kept = run('chat', ['data: 1\r\n\r', '\n', 'data: 2\r\n\r', '\ndata: 3\n\n']);
+    const kept = run(chat, ['data: 1\r\n\r', '\n', 'data: 2\r\n\r', '\ndata: 3\n\n']);
     t.strictSame(kept.passed, ['data: 1\r\n\r', '\n', 'data: 2\r\n\r', '\ndata: 3\n\n', null]);
     t.end();
   },
@@ -105,7 +107,7 @@ t.test(
 
 t.test('an event larger than the bound is passed on as it comes, and read by its edges', (t) => {
   const big = 'y'.repeat(300_000);
-  const tap = new SseTap('responses', STRIP);
+  const tap = new SseTap(responses.events, STRIP);
   const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
   const event = named('response.completed', {
     response: { id: 'r', instructions: big, usage, user: null },
@@ -114,7 +116,7 @@ t.test('an event larger than the bound is passed on as it comes, and read by its
   const first = event.slice(0, 270_000);
   t.equal(tap.push(Buffer.from(first.slice(0, 200_000))), null);
   t.equal(tap.push(Buffer.from(first.slice(200_000)))?.toString(), first);
-  t.match(stateOf(tap), { overflowed: true, torn: true, midEvent: true, terminal: false });
+  t.match(stateOf(tap), { torn: true, midEvent: true, terminal: false });
   t.equal(tap.push(Buffer.from(event.slice(270_000)))?.toString(), event.slice(270_000));
   t.match(stateOf(tap), { torn: false, midEvent: false, terminal: true, finished: true, usage, events: 1 });
   t.equal(
@@ -123,25 +125,25 @@ t.test('an event larger than the bound is passed on as it comes, and read by its
     'the next event is held as ever',
   );
 
-  const whole = run('responses', [event], STRIP);
+  const whole = run(responses, [event], STRIP);
   t.equal(whole.all.toString(), event);
-  t.match(stateOf(whole.tap), { overflowed: true, terminal: true, usage }, 'however it is cut up');
-  const half = run('responses', [event.slice(0, -40)], STRIP);
-  t.match(stateOf(half.tap), { overflowed: true, terminal: false, torn: true }, 'half of it is no end');
-  const error = run('chat', [data({ error: { type: 'server_error', code: null, message: big } })]).tap;
-  t.equal(error.failed, null, 'an error whose object is not whole in the first part is not guessed at');
-  const fooled = run('chat', [chunk(`${big}"usage":{"prompt_tokens":1}`)]).tap;
+  t.match(stateOf(whole.tap), { terminal: true, usage }, 'however it is cut up');
+  const half = run(responses, [event.slice(0, -40)], STRIP);
+  t.match(stateOf(half.tap), { terminal: false, torn: true }, 'half of it is no end');
+  const error = run(chat, [data({ error: { type: 'server_error', code: null, message: big } })]).tap;
+  t.equal(error.failed, false, 'an error whose object is not whole in the first part is not guessed at');
+  const fooled = run(chat, [chunk(`${big}"usage":{"prompt_tokens":1}`)]).tap;
   t.equal(fooled.usage, null, 'a usage inside a text is not taken for one');
   t.end();
 });
 
 t.test('a stream of one endless event costs bounded memory and linear time, byte by byte', (t) => {
-  const tap = new SseTap('chat', { stripUsage: true, maxHeldBytes: 10_000 });
+  const tap = new SseTap(chat.events, { stripUsage: true, maxHeldBytes: 10_000 });
   const lines = Buffer.from('data: x\n'.repeat(100_000));
   let passed = 0;
   for (let i = 0; i < lines.length; i++) passed += tap.push(lines.subarray(i, i + 1))?.length ?? 0;
   t.equal(passed, lines.length);
-  t.match(stateOf(tap), { overflowed: true, torn: true, events: 0 });
+  t.match(stateOf(tap), { torn: true, events: 0 });
   t.equal(tap.end(), null);
   t.end();
 });
@@ -165,12 +167,12 @@ t.test('however a stream is cut up, the same bytes pass and the same is read', (
       named('a.done', {}),
     ),
   };
-  const { chat, odd, error, rest } = events as Record<
+  const { chat: chunks, odd, error, rest } = events as Record<
     'chat' | 'odd' | 'error' | 'rest',
     fc.Arbitrary<string>
   >;
   const event = fc.oneof(
-    { weight: 5, arbitrary: chat },
+    { weight: 5, arbitrary: chunks },
     { weight: 3, arbitrary: odd },
     { weight: 1, arbitrary: error },
     rest,
@@ -189,13 +191,13 @@ t.test('however a stream is cut up, the same bytes pass and the same is read', (
     fc.property(
       stream,
       fc.array(fc.nat(), { maxLength: 12 }),
-      fc.constantFrom(...FAMILIES),
+      fc.constantFrom(...PROTOCOLS),
       fc.boolean(),
-      (bytes, cuts, family, stripUsage) => {
-        const whole = run(family, [bytes], { stripUsage });
-        const pieces = run(family, cutAt(bytes, cuts), { stripUsage });
+      (bytes, cuts, protocol, stripUsage) => {
+        const whole = run(protocol, [bytes], { stripUsage });
+        const pieces = run(protocol, cutAt(bytes, cuts), { stripUsage });
         const single = run(
-          family,
+          protocol,
           cutAt(
             bytes,
             Array.from(bytes, (_, i) => i),
@@ -223,7 +225,7 @@ t.test('what has been passed on is whole events at any moment', (t) => {
   const stream = Buffer.from([chunk('a'), ': ping\r\n\r\n', usageOnly, 'data: x\r\r', DONE].join(''));
   fc.assert(
     fc.property(fc.array(fc.nat(), { maxLength: 12 }), (cuts) => {
-      const tap = new SseTap('chat', KEEP);
+      const tap = new SseTap(chat.events, KEEP);
       let passed = '';
       return cutAt(stream, cuts).every((piece) => {
         passed += tap.push(piece)?.toString() ?? '';
@@ -246,7 +248,7 @@ function eventsOf(text: string): number {
 
 /** The tap also reads an event that lacks its blank line at the end; by the specification it is no event. */
 function eventsInTail(bytes: Buffer): number {
-  const tap = new SseTap('chat', KEEP);
+  const tap = new SseTap(chat.events, KEEP);
   tap.push(bytes);
   const before = tap.events;
   tap.end();
