@@ -35,7 +35,7 @@ export const responses: Protocol = {
     isAnswer: (event) => !OPENINGS.has(event['type']),
   },
   errors: {
-    body: OPENAI_ERRORS.body,
+    body: (fault) => OPENAI_ERRORS.body(fault),
     // The members of an `error` event stand at its top level; `error` is there for SDKs that look for it.
     event: (fault) => {
       const { code, message, param } = fault;

@@ -54,8 +54,7 @@ export function begin(journey: Journey, call: Shaped, manner: Manner = {}): Atte
   const outlet = manner.outlet ?? x.res;
   const mark = draft.attempt(trip.leg.picked(entry), trip);
   const visit = (manner.seat ?? journey.seat).visit(entry, mark.sentAt);
-  const scribe =
-    manner.scribe ?? scribeOf(ask, trip, outlet);
+  const scribe = manner.scribe ?? scribeOf(ask, trip, outlet);
   const own = manner.own?.(mark) ?? draft;
   const running = relay(within(call, mark.sentAt - startedAt), scribe ?? outlet, x.live.house, own);
   if (scribe !== null) scribe.breakOff = (fault) => running.breakOff(fault);

@@ -54,7 +54,8 @@ export function shape(
   const observation: Observation = {
     stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
     keepText: estimateMissingUsage && ask.endpoint.counted === 'prompt and answer',
-    priceUsage: costInStreamingUsage && ask.stream ? usagePricer(x, ask.endpoint, picked, ask.measures) : null,
+    priceUsage:
+      costInStreamingUsage && ask.stream ? usagePricer(x, ask.endpoint, picked, ask.measures) : null,
   };
   const cuts = [...bodyCuts(ask, changes, picked), ...more];
   const mustUndo = replaceable && cuts.length > 0 && headroomOf(ask.body.bytes) > 0;

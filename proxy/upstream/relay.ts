@@ -383,7 +383,8 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
       const pieces = this.#gathered;
       handOver(reply, this.#status, streams, pieces, (more) => this.#writeHead([...more, ...extra]));
     } else if (fault === null) reply.end(this.#held);
-    else if (streams && this.#tap?.opaque === false) lastWords(reply, this.#call.protocol.errors.event(fault));
+    else if (streams && this.#tap?.opaque === false)
+      lastWords(reply, this.#call.protocol.errors.event(fault));
     else reply.destroy();
   }
 }

@@ -46,7 +46,11 @@ t.test('prompt and answer are counted by the vocabulary', async (t) => {
   } as const;
   t.equal((await estimator.estimate(whole)).completion, 2);
   t.match(
-    await estimator.estimate({ protocol: embeddings, request: body({ input: [[1, 2, 3], [4]] }), answer: null }),
+    await estimator.estimate({
+      protocol: embeddings,
+      request: body({ input: [[1, 2, 3], [4]] }),
+      answer: null,
+    }),
     {
       prompt: 0,
       completion: 0,

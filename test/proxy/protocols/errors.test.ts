@@ -1,46 +1,27 @@
+// The shape of an error for OpenAI's SDKs; those of responses and messages stand in their own tests.
 import t from 'tap';
-import { errorBody, errorEvent } from '../../../proxy/protocols/errors.ts';
 import { Fault } from '../../../proxy/errors/fault.ts';
+import { messages } from '../../../proxy/protocols/messages.ts';
+import { responses } from '../../../proxy/protocols/responses.ts';
+import { PROTOCOLS } from '../../../proxy/protocols/table.ts';
+import { ERROR, FAULT, dataOf } from './fixture/faults.ts';
 
-const FAULT = new Fault('stream_broken', 'It broke: "quoted"\nand a second line.', { param: 'p' });
-const ERROR = {
-  message: 'It broke: "quoted"\nand a second line.',
-  type: 'upstream_error',
-  param: 'p',
-  code: 'stream_broken',
-};
-
-t.test('a body is the error object, and the messages family wants its type on top', async (t) => {
-  for (const family of ['chat', 'completions', 'responses', 'other'] as const) {
-    t.strictSame(JSON.parse(errorBody(FAULT, family).toString()), { error: ERROR }, family);
-  }
-  t.strictSame(JSON.parse(errorBody(FAULT, 'messages').toString()), { type: 'error', error: ERROR });
-  t.equal(JSON.parse(errorBody(new Fault('client_gone', ''), 'other').toString()).error.param, null);
+t.test('a body is the error object', async (t) => {
+  for (const { name, errors } of PROTOCOLS.filter((one) => one !== messages))
+    t.strictSame(JSON.parse(errors.body(FAULT).toString()), { error: ERROR }, name);
+  for (const { errors } of PROTOCOLS)
+    t.equal(JSON.parse(errors.body(new Fault('client_gone', '')).toString()).error.param, null);
 });
 
-t.test('the last event of a broken stream is one event that the SDKs of its family raise on', async (t) => {
-  const lines = (family: Parameters<typeof errorEvent>[1]): string[] => {
-    const text = errorEvent(FAULT, family).toString();
+t.test('the last event of a broken stream is a data line that SDKs raise on', async (t) => {
+  for (const { name, errors } of PROTOCOLS.filter((one) => one !== messages && one !== responses)) {
+    const [data = '', ...rest] = errors.event(FAULT).toString().slice(0, -2).split('\n');
+    t.same(rest, []);
+    t.strictSame(dataOf(data), { error: ERROR }, name);
+  }
+  for (const { errors } of PROTOCOLS) {
+    const text = errors.event(FAULT).toString();
     t.ok(text.endsWith('\n\n'), 'it is complete');
     t.notMatch(text, /\[DONE\]/);
-    return text.slice(0, -2).split('\n');
-  };
-  for (const family of ['chat', 'completions', 'other'] as const) {
-    const [data = '', ...rest] = lines(family);
-    t.same(rest, []);
-    t.strictSame(JSON.parse(data.replace(/^data: /, '')), { error: ERROR }, family);
   }
-  const [event, data = '', ...rest] = lines('messages');
-  t.same([event, rest], ['event: error', []]);
-  t.strictSame(JSON.parse(data.replace(/^data: /, '')), { type: 'error', error: ERROR });
-  const [kind, payload = ''] = lines('responses');
-  t.equal(kind, 'event: error');
-  const { message, code, param } = ERROR;
-  t.strictSame(JSON.parse(payload.replace(/^data: /, '')), {
-    type: 'error',
-    code,
-    message,
-    param,
-    error: ERROR,
-  });
 });

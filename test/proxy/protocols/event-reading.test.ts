@@ -1,43 +1,13 @@
-// What the events of each family tell: the end, an error, usage, id and model.
+// What holds for the events of every protocol: whose marker counts, errors, and how an event is read. What each of them
+// tells stands in the test of its protocol.
 import t from 'tap';
-import type { Family } from '../../../proxy/protocols/errors.ts';
-import {
-  DONE,
-  FAMILIES,
-  STRIP,
-  USAGE,
-  chunk,
-  data,
-  named,
-  run,
-  stateOf,
-  usageOnly,
-} from '../relay/fixture/streams.ts';
-
-t.test('chat: the end is [DONE] or a finish reason; usage, id and model are read', (t) => {
-  const { tap, all } = run('chat', [chunk(''), chunk('hi'), chunk('', 'stop')]);
-  t.match(stateOf(tap), {
-    terminal: true,
-    finished: false,
-    failed: null,
-    usage: null,
-    id: 'chatcmpl-1',
-    model: 'gpt-x',
-  });
-  t.equal(all.toString(), chunk('') + chunk('hi') + chunk('', 'stop'));
-  const whole = run('chat', [chunk('hi'), usageOnly, DONE]).tap;
-  t.match(stateOf(whole), { terminal: true, finished: true, usage: USAGE, events: 3 });
-  const cut = run('chat', [chunk('hi'), chunk('there')]).tap;
-  t.match(stateOf(cut), { terminal: false, finished: false, usage: null });
-  const azure = run('chat', [
-    data({ id: '', model: '', choices: [], prompt_filter_results: [] }),
-    chunk('x'),
-  ]).tap;
-  t.match(stateOf(azure), { id: 'chatcmpl-1', model: 'gpt-x' });
-  const emptyReasons = run('chat', [data({ choices: [{ delta: {}, finish_reason: '' }] })]).tap;
-  t.notOk(emptyReasons.terminal, 'an empty finish reason is none');
-  t.end();
-});
+import { audio } from '../../../proxy/protocols/audio.ts';
+import { chat } from '../../../proxy/protocols/chat.ts';
+import { completions } from '../../../proxy/protocols/completions.ts';
+import { messages } from '../../../proxy/protocols/messages.ts';
+import type { Protocol } from '../../../proxy/protocols/protocol.ts';
+import { responses } from '../../../proxy/protocols/responses.ts';
+import { PROTOCOLS, STRIP, chunk, data, named, run, stateOf } from '../relay/fixture/streams.ts';
 
 t.test('a model may write any marker into its answer', (t) => {
   const texts = [
@@ -56,19 +26,19 @@ t.test('a model may write any marker into its answer', (t) => {
     '"choices":[],"usage":{}',
   );
   for (const text of texts) {
-    const streams: [Family, string][] = [
-      ['chat', chunk(text)],
-      ['completions', data({ choices: [{ text, finish_reason: null }] })],
-      ['responses', named('response.output_text.delta', { delta: text })],
-      ['messages', named('content_block_delta', { delta: { type: 'text_delta', text } })],
-      ['other', named('speech.audio.delta', { audio: text })],
+    const streams: [Protocol, string][] = [
+      [chat, chunk(text)],
+      [completions, data({ choices: [{ text, finish_reason: null }] })],
+      [responses, named('response.output_text.delta', { delta: text })],
+      [messages, named('content_block_delta', { delta: { type: 'text_delta', text } })],
+      [audio, named('speech.audio.delta', { audio: text })],
     ];
-    for (const [family, stream] of streams) {
-      const { tap, all } = run(family, [stream], STRIP);
+    for (const [protocol, stream] of streams) {
+      const { tap, all } = run(protocol, [stream], STRIP);
       t.match(
         stateOf(tap),
-        { terminal: false, finished: false, failed: null, usage: null },
-        `${family}: ${text}`,
+        { terminal: false, finished: false, failed: false, usage: null },
+        `${protocol.name}: ${text}`,
       );
       t.equal(all.toString(), stream);
     }
@@ -76,115 +46,27 @@ t.test('a model may write any marker into its answer', (t) => {
   t.end();
 });
 
-t.test(
-  'responses: completed, failed and incomplete are ends; usage, id and model are the response’s',
-  (t) => {
-    const response = { id: 'resp_1', model: 'gpt-r', usage: null, error: null };
-    const usage = {
-      input_tokens: 4,
-      output_tokens: 1,
-      output_tokens_details: { reasoning_tokens: 0 },
-      total_tokens: 5,
-    };
-    const open =
-      named('response.created', { response }) + named('response.output_text.delta', { delta: 'x' });
-    t.match(stateOf(run('responses', [open]).tap), {
-      terminal: false,
-      id: 'resp_1',
-      model: 'gpt-r',
-      failed: null,
-    });
-    for (const name of ['response.completed', 'response.incomplete']) {
-      const { tap } = run('responses', [open, named(name, { response: { ...response, usage } })]);
-      t.match(stateOf(tap), { terminal: true, finished: true, failed: null, usage });
-    }
-    const error = { code: 'server_error', message: 'about your prompt' };
-    const failed = run('responses', [
-      open,
-      named('response.failed', { response: { ...response, error } }),
-    ]).tap;
-    t.match(stateOf(failed), { terminal: true, failed: { type: null, code: 'server_error' } });
-    const unnamed = run('responses', [data({ type: 'response.completed', response: { usage } })]).tap;
-    t.strictSame(unnamed.usage, usage, 'the type counts where no event name is given');
-    t.end();
-  },
-);
-
-t.test(
-  'messages: usage is put together from message_start and message_delta, the later value counts',
-  (t) => {
-    const start = {
-      id: 'msg_1',
-      model: 'claude-x',
-      usage: { input_tokens: 9, cache_read_input_tokens: 5, output_tokens: 1 },
-    };
-    const stream = [
-      named('message_start', { message: start }),
-      named('ping', {}),
-      named('content_block_delta', { delta: { text: 'x' } }),
-      named('message_delta', {
-        delta: { stop_reason: 'end_turn' },
-        usage: { output_tokens: 7, cache_read_input_tokens: null, input_tokens: 10 },
-      }),
-    ];
-    const open = run('messages', stream).tap;
-    t.match(stateOf(open), { terminal: false, id: 'msg_1', model: 'claude-x' });
-    const { tap } = run('messages', [...stream, named('message_stop', {})]);
-    t.match(stateOf(tap), { terminal: true, finished: true, events: 5 });
-    t.strictSame(tap.usage, { input_tokens: 10, cache_read_input_tokens: 5, output_tokens: 7 });
-    t.end();
-  },
-);
-
-t.test('other streams end with [DONE] or with a type that says so', (t) => {
-  const usage = { input_tokens: 1, output_tokens: 2 };
-  for (const type of ['transcript.text.done', 'image_generation.completed', 'speech.audio.done']) {
-    const { tap } = run('other', [
-      named('transcript.text.delta', { delta: 'x.done' }),
-      data({ type, usage }),
-    ]);
-    t.match(stateOf(tap), { terminal: true, failed: null, usage }, type);
-  }
-  t.match(stateOf(run('other', [named('job.failed', {})]).tap), {
-    terminal: true,
-    failed: { type: null, code: null },
-  });
-  t.match(stateOf(run('other', [DONE]).tap), { terminal: true, finished: true });
-  t.notOk(run('other', [named('image_generation.partial_image', {})]).tap.terminal);
-  t.end();
-});
-
-t.test('an error event is an end, and its kind is read without its message', (t) => {
-  const cases: [string, object][] = [
-    [
-      data({ error: { message: 'prompt text', type: 'server_error', code: 500 } }),
-      { type: 'server_error', code: '500' },
-    ],
-    [
-      'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n',
-      { type: 'overloaded_error', code: null },
-    ],
-    ['event: error\ndata: it broke\n\n', { type: null, code: null }],
-    [
-      data({ type: 'error', code: 'rate_limit', message: 'prompt text' }),
-      { type: 'error', code: 'rate_limit' },
-    ],
-    [data({ error: 'prompt text' }), { type: null, code: null }],
-    [data({ error: { type: 'a sentence with prompt text', code: null } }), { type: null, code: null }],
+t.test('an error event is an end, in every protocol', (t) => {
+  const errors = [
+    data({ error: { message: 'prompt text', type: 'server_error', code: 500 } }),
+    'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n',
+    'event: error\ndata: it broke\n\n',
+    data({ type: 'error', code: 'rate_limit', message: 'prompt text' }),
+    data({ error: 'prompt text' }),
+    data({ error: { type: 'a sentence with prompt text', code: null } }),
   ];
-  for (const family of FAMILIES) {
-    for (const [text, failed] of cases) {
-      const { tap } = run(family, [chunk('x'), text]);
-      t.match(stateOf(tap), { terminal: true, finished: true }, text);
-      t.strictSame(tap.failed, failed);
+  for (const protocol of PROTOCOLS) {
+    for (const text of errors) {
+      const { tap } = run(protocol, [chunk('x'), text]);
+      t.match(stateOf(tap), { terminal: true, finished: true, failed: true }, text);
     }
-    t.equal(run(family, [data({ error: null })]).tap.failed, null);
+    t.notOk(run(protocol, [data({ error: null })]).tap.failed);
   }
   t.end();
 });
 
 t.test('the event stream is read by the WHATWG rules', (t) => {
-  const done = (text: string): boolean => run('chat', [text]).tap.terminal;
+  const done = (text: string): boolean => run(chat, [text]).tap.terminal;
   t.ok(done('\ufeffdata: [DONE]\n\n'), 'a byte order mark before the first line');
   t.ok(done('data:[DONE]\r\r'), 'CR line ends and no space after the colon');
   t.ok(

@@ -68,11 +68,7 @@ t.test('of a large answer the usage is found at either end', (t) => {
   const first = JSON.stringify({ model: 'emb', usage: USAGE, id: 'e', data });
   t.ok(last.length > 262_144);
   for (const size of [1, 1_000, 65_536, 200_000, 10_000_000]) {
-    t.strictSame(
-      read(last, size),
-      { ...NOTHING, usage: USAGE, id: 'e', model: null },
-      `at the end, ${size}`,
-    );
+    t.strictSame(read(last, size), { ...NOTHING, usage: USAGE, id: 'e', model: null }, `at the end, ${size}`);
     t.strictSame(
       read(first, size),
       { ...NOTHING, usage: USAGE, id: 'e', model: 'emb' },

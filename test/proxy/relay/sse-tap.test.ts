@@ -167,10 +167,12 @@ t.test('however a stream is cut up, the same bytes pass and the same is read', (
       named('a.done', {}),
     ),
   };
-  const { chat: chunks, odd, error, rest } = events as Record<
-    'chat' | 'odd' | 'error' | 'rest',
-    fc.Arbitrary<string>
-  >;
+  const {
+    chat: chunks,
+    odd,
+    error,
+    rest,
+  } = events as Record<'chat' | 'odd' | 'error' | 'rest', fc.Arbitrary<string>>;
   const event = fc.oneof(
     { weight: 5, arbitrary: chunks },
     { weight: 3, arbitrary: odd },
