@@ -1,11 +1,12 @@
 // Measures the body scan of the proxy in a folder (argv[2]), in a process of its own so that no other code has shaped
 // what the compiler knows. Sends what it found over IPC.
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { agentBody, smallBody } from './harness/bodies.ts';
 import { least } from './harness/quantiles.ts';
-import type { Peeked, Wanted } from '../proxy/wire/peek.ts';
-import type { Edit } from '../proxy/wire/splice.ts';
+import type { Peeked, Wanted } from '../proxy/bodies/peek.ts';
+import type { Edit } from '../proxy/bodies/splice.ts';
 
 /** Microseconds of one body. */
 export interface Scanned {
@@ -18,15 +19,17 @@ export interface Scanned {
   readonly longestUs: number;
 }
 
-interface Wire {
+interface Bodies {
   peek(body: Buffer, wanted: Wanted, maxDepth: number): Peeked;
   splice(body: Buffer, peeked: Peeked & { ok: true }, edits: readonly Edit[]): Buffer;
 }
 
 const [folder = '', batchMs = '50'] = process.argv.slice(2);
 const from = (path: string): Promise<unknown> => import(pathToFileURL(join(folder, path)).href);
-const { peek } = (await from('proxy/wire/peek.ts')) as Pick<Wire, 'peek'>;
-const { splice } = (await from('proxy/wire/splice.ts')) as Pick<Wire, 'splice'>;
+// Older revisions have these files in another folder.
+const bodies = existsSync(join(folder, 'proxy/bodies')) ? 'proxy/bodies' : 'proxy/wire';
+const { peek } = (await from(`${bodies}/peek.ts`)) as Pick<Bodies, 'peek'>;
+const { splice } = (await from(`${bodies}/splice.ts`)) as Pick<Bodies, 'splice'>;
 
 const WANTED: Wanted = {
   names: new Set([

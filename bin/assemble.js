@@ -1,14 +1,14 @@
-// Assembles proxy/wire/string-scan.wat into string-scan-bytes.ts; `--check` fails when that file is stale.
+// Assembles proxy/bodies/string-scan.wat into string-scan-bytes.ts; `--check` fails when that file is stale.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import wabt from 'wabt';
 
-const wire = join(dirname(dirname(fileURLToPath(import.meta.url))), 'proxy', 'wire');
-const target = join(wire, 'string-scan-bytes.ts');
+const bodies = join(dirname(dirname(fileURLToPath(import.meta.url))), 'proxy', 'bodies');
+const target = join(bodies, 'string-scan-bytes.ts');
 
 const tools = await wabt();
-const text = readFileSync(join(wire, 'string-scan.wat'), 'utf8');
+const text = readFileSync(join(bodies, 'string-scan.wat'), 'utf8');
 const module = tools.parseWat('string-scan.wat', text, { simd: true });
 module.validate();
 const lines =
@@ -24,6 +24,6 @@ ${lines.map((line) => `  '${line}'`).join(' +\n')};
 
 if (!process.argv.includes('--check')) writeFileSync(target, made);
 else if (readFileSync(target, 'utf8') !== made) {
-  console.error('proxy/wire/string-scan-bytes.ts is stale: run npm run generate');
+  console.error('proxy/bodies/string-scan-bytes.ts is stale: run npm run generate');
   process.exit(1);
 }

@@ -185,7 +185,7 @@ export class ProxyServer {
       if (fault.code === 'internal_error') log.error({ ...line, err: fault.cause }, 'rejected');
       else log.info(line, 'rejected');
       if (UNTRUSTED.has(fault.code)) x.res.closeAfter();
-      answerFault(x, fault, 'other');
+      answerFault(x, fault);
     } finally {
       x.live.leave();
       this.#running -= 1;

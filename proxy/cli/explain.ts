@@ -11,7 +11,7 @@ import { Reply } from '../http/reply.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
 import { Live } from '../live.ts';
 import { BodyMemory } from '../wire/headroom.ts';
-import { ENDPOINTS } from '../request/endpoints.ts';
+import { ENDPOINTS } from '../protocols/table.ts';
 import { openExchange, type Exchange } from '../request/exchange.ts';
 import { readAsk, type Ask } from '../request/ask.ts';
 import { chainOf, plan, type Trip } from '../request/plan.ts';

@@ -2,13 +2,13 @@
 // when it has been idle: nearly every answer states its usage. Always answers, and soon: what the thread cannot count in
 // time is counted by its bytes. It keeps no text; what waits is bounded.
 import { Worker } from 'node:worker_threads';
-import type { Family } from '../errors/body.ts';
-import type { Delivered } from '../wire/sample.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+import type { Delivered } from '../protocols/text.ts';
 import type { Answer, Question } from './worker.ts';
 
 /** What is to be counted. */
 export interface Uncounted {
-  readonly family: Family;
+  readonly protocol: Protocol;
   /** The body as it went upstream. */
   readonly request: Buffer;
   /** null: only the prompt is asked for. */
@@ -63,14 +63,14 @@ export class Estimator {
 
   /** Never rejects. */
   async estimate(uncounted: Uncounted): Promise<Estimate> {
-    const { family, answer } = uncounted;
+    const { protocol, answer } = uncounted;
     const request = uncounted.request.subarray(0, MOST_REQUEST_BYTES);
     const bytes = request.length + (answer?.head.length ?? 0);
     if (this.#waitingBytes + bytes > MOST_WAITING_BYTES) return byBytes(uncounted);
     const counted = await this.#ask(
       {
         id: this.#next++,
-        family,
+        protocol: protocol.name,
         // Copied at once: a slice would take its whole pool along, and the body's memory is soon another request's.
         request: new Uint8Array(request),
         requestBytes: uncounted.request.length,

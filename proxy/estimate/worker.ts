@@ -1,13 +1,14 @@
 // The thread that counts: one question in, one answer out. It holds no text longer than a question takes, and logs none.
 import { parentPort } from 'node:worker_threads';
-import type { Family } from '../errors/body.ts';
-import type { Delivered } from '../wire/sample.ts';
+import { protocolNamed } from '../protocols/table.ts';
+import type { Delivered } from '../protocols/text.ts';
 import { TOKENIZER, tokensIn } from './count.ts';
-import { answerTexts, promptTexts, type Texts } from './text.ts';
+import { answerTexts, promptTexts, type Texts } from '../protocols/text.ts';
 
 export interface Question {
   readonly id: number;
-  readonly family: Family;
+  /** Its name: an object with functions cannot be sent to a thread. */
+  readonly protocol: string;
   /** The beginning of the request's body as it went upstream. */
   readonly request: Uint8Array;
   /** How many bytes the whole body has. */
@@ -28,15 +29,13 @@ function count({ texts, tokens }: Texts): number {
   return texts.reduce((sum, text) => sum + tokensIn(text), tokens);
 }
 
-parentPort?.on('message', ({ id, family, request, requestBytes, answer }: Question) => {
+parentPort?.on('message', ({ id, protocol, request, requestBytes, answer }: Question) => {
   const scale = (tokens: number, seen: number, all: number): number =>
     seen === 0 ? 0 : Math.round((tokens * all) / seen);
-  const prompt = scale(
-    count(promptTexts(Buffer.from(request).toString('utf8'))),
-    request.length,
-    requestBytes,
-  );
-  const completion =
-    answer === null ? 0 : scale(count(answerTexts(answer, family)), answer.head.length, answer.bytes);
+  const rules = protocolNamed(protocol).text;
+  const asked = count(promptTexts(Buffer.from(request).toString('utf8'), rules));
+  const prompt = scale(asked, request.length, requestBytes);
+  const written = answer === null ? 0 : count(answerTexts(answer, rules));
+  const completion = answer === null ? 0 : scale(written, answer.head.length, answer.bytes);
   parentPort?.postMessage({ id, prompt, completion, by: TOKENIZER } satisfies Answer);
 });

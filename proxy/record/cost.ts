@@ -3,7 +3,7 @@
 // up in these and rounded once, at the end.
 import { halfUp, scaledDecimal } from '../../config/decimal.ts';
 import type { Prices, Rate, TokenKind, UnitKind } from '../../config/snapshot.ts';
-import { bucketsOf, type Buckets, type Tokens, type Units } from '../wire/usage.ts';
+import { bucketsOf, type Buckets, type Tokens, type Units } from '../protocols/usage.ts';
 import { dollarText } from './dollars.ts';
 import type { CostSource, KnownCosts } from './record.ts';
 

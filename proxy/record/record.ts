@@ -1,7 +1,7 @@
 // The spend record: one per request that passed authentication, whatever its end. Pure types and pure builders;
 // the journal, the store and the spend API all speak this shape. Never prompt or answer text.
 import type { TraceContext } from '../headers/trace-context.ts';
-import { NO_TOKENS, type Tokens, type Units } from '../wire/usage.ts';
+import { NO_TOKENS, type Tokens, type Units } from '../protocols/usage.ts';
 
 /** Why a request ended. `complete` is the only success. */
 export type EndReason =

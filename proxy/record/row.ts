@@ -1,6 +1,6 @@
 // The spend record as the API answers it: a row of the dialect's SpendLogs table, with our own columns after it.
 // Pure mapping. Never adds prompt or answer text: `messages`, `response` and `proxy_server_request` are always empty.
-import { bucketsOf, type Buckets } from '../wire/usage.ts';
+import { bucketsOf, type Buckets } from '../protocols/usage.ts';
 import { dollarsOf } from './cost.ts';
 import type { Attempt, SpendRecord } from './record.ts';
 

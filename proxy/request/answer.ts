@@ -1,11 +1,20 @@
 // Answers of the proxy itself: faults and small JSON documents. Nothing of an upstream passes here.
 import type { Dialect } from '../../config/dialect.ts';
-import { errorBody, type Family } from '../errors/body.ts';
 import type { Fault } from '../errors/fault.ts';
+import { OPENAI_ERRORS } from '../protocols/errors.ts';
+import type { ErrorShape } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Sends a fault as a JSON error, unless the client has gone or an answer has begun. */
-export function answerFault(x: Exchange, fault: Fault, family: Family, extra: readonly string[] = []): void {
+/**
+ * Sends a fault as a JSON error, unless the client has gone or an answer has begun.
+ * @param shape of the protocol that the client speaks
+ */
+export function answerFault(
+  x: Exchange,
+  fault: Fault,
+  shape: ErrorShape = OPENAI_ERRORS,
+  extra: readonly string[] = [],
+): void {
   const { res } = x;
   if (res.headersSent || res.destroyed) {
     res.destroy();
@@ -14,7 +23,7 @@ export function answerFault(x: Exchange, fault: Fault, family: Family, extra: re
   const { dialect } = x.live.snapshot;
   const list = [`${dialect.headerPrefix}error-source`, fault.source, ...extra];
   for (const [name, value] of fault.headers) list.push(name, value);
-  send(x, fault.status, 'application/json', errorBody(fault, family), list);
+  send(x, fault.status, 'application/json', shape.body(fault), list);
 }
 
 /** Sends a JSON document. */
@@ -63,7 +72,7 @@ export function corsHeaders(x: Exchange): string[] {
 
 /** An answer before there is an exchange: the bytes were not a request. */
 export function rawAnswer(dialect: Dialect, fault: Fault): string {
-  const body = errorBody(fault, 'other');
+  const body = OPENAI_ERRORS.body(fault);
   return (
     `HTTP/1.1 ${fault.status} ${fault.code}\r\ncontent-type: application/json\r\n` +
     `content-length: ${body.length}\r\n${dialect.headerPrefix}error-source: ${fault.source}\r\n` +

@@ -3,8 +3,8 @@
 import type { FaultCode } from '../errors/codes.ts';
 import { Fault } from '../errors/fault.ts';
 import { MODEL_TWINS, UPSTREAM_MEMBERS } from '../live.ts';
-import { readParameters } from '../wire/disposition.ts';
-import { boundaryOf, peekMultipart, type PeekedForm } from '../wire/multipart.ts';
+import { readParameters } from '../bodies/disposition.ts';
+import { boundaryOf, peekMultipart, type PeekedForm } from '../bodies/multipart.ts';
 import {
   peek,
   readJson,
@@ -12,8 +12,8 @@ import {
   type Member,
   type PeekedBody,
   type PeekFaultKind,
-} from '../wire/peek.ts';
-import type { Endpoint } from './endpoints.ts';
+} from '../bodies/peek.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
 import { identify, isObject, type Identity } from './identity.ts';
 import { measuresOf, type Measures } from './measures.ts';

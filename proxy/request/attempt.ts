@@ -7,7 +7,6 @@ import type { Call } from '../upstream/call.ts';
 import type { Outlet } from '../upstream/outlet.ts';
 import { relay, type HeadWriter } from '../upstream/relay.ts';
 import { Scribe } from '../upstream/scribe.ts';
-import { ChatTranscript } from '../wire/chat-transcript.ts';
 import type { Ask } from './ask.ts';
 import type { Draft } from './draft.ts';
 import type { Exchange } from './exchange.ts';
@@ -55,8 +54,7 @@ export function begin(journey: Journey, call: Shaped, manner: Manner = {}): Atte
   const outlet = manner.outlet ?? x.res;
   const mark = draft.attempt(trip.leg.picked(entry), trip);
   const visit = (manner.seat ?? journey.seat).visit(entry, mark.sentAt);
-  const scribe =
-    manner.scribe ?? (isContinuable(ask, trip) ? new Scribe(outlet, new ChatTranscript()) : null);
+  const scribe = manner.scribe ?? scribeOf(ask, trip, outlet);
   const own = manner.own?.(mark) ?? draft;
   const running = relay(within(call, mark.sentAt - startedAt), scribe ?? outlet, x.live.house, own);
   if (scribe !== null) scribe.breakOff = (fault) => running.breakOff(fault);
@@ -92,10 +90,12 @@ export function judge({ x, trip, seat }: Journey, { entry, visit, mark }: Attemp
   return verdict;
 }
 
-/** Somebody else of the name could go on with this stream; otherwise nothing of it is kept. */
-function isContinuable({ endpoint, stream, isSingle }: Ask, { leg, entry }: Trip): boolean {
-  if (!stream || !isSingle || leg.entries.length < 2 || endpoint.callType !== 'acompletion') return false;
-  return leg.entries.some((other) => other !== entry && other.route.assistantPrefill);
+/** Keeps the stream if another entry of the name could continue it; otherwise nothing of it is kept. */
+function scribeOf({ endpoint, stream, isSingle }: Ask, { leg, entry }: Trip, outlet: Outlet): Scribe | null {
+  const { continuation } = endpoint.protocol;
+  if (!stream || !isSingle || continuation === null) return null;
+  const isContinuable = leg.entries.some((other) => other !== entry && other.route.assistantPrefill);
+  return isContinuable ? new Scribe(outlet, continuation.transcript()) : null;
 }
 
 /** The total clock runs from the first attempt. */

@@ -6,11 +6,11 @@ import { picoDollars, usd, type PriceSources } from '../record/cost.ts';
 import type { SpendRecord } from '../record/record.ts';
 import { priceOf } from '../record/reprice.ts';
 import type { Outcome } from '../upstream/outcome.ts';
-import { asObject, identifierIn } from '../wire/edges.ts';
-import type { PriceUsage } from '../wire/sse.ts';
-import { cleanObject } from '../wire/text.ts';
-import { isSeconds, readTokens, readUnits, type Tokens, type Units } from '../wire/usage.ts';
-import type { Endpoint } from './endpoints.ts';
+import { asObject, identifierIn, type Json } from '../bodies/json.ts';
+import type { PriceUsage } from '../relay/sse-tap.ts';
+import { cleanObject } from '../bodies/text.ts';
+import { isSeconds, readUnits, type Tokens, type Units } from '../protocols/usage.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
 import type { Measures } from './measures.ts';
 import type { Picked } from './pick.ts';
@@ -20,8 +20,6 @@ export type Used = Pick<
   SpendRecord,
   'usage' | 'usageSource' | 'tokens' | 'estimatedBy' | 'units' | 'serviceTier' | 'warnings'
 >;
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Ten times the largest that was seen; rows stay small whatever an upstream sends. */
 const USAGE_CHARS = 8_192;
@@ -36,7 +34,7 @@ export function usedBy(
   const { reading } = outcome;
   const sent = endpoint.retells ? null : reading.usage;
   const usage = sent === null ? null : cleanObject(sent, USAGE_CHARS);
-  const { tokens: stated, doubts } = readTokens(sent);
+  const { tokens: stated, doubts } = endpoint.protocol.readTokens(sent);
   const warnings =
     sent !== null && usage === null
       ? [...doubts, `usage: longer than ${USAGE_CHARS} characters; its counts were read, it was not stored`]
@@ -44,13 +42,18 @@ export function usedBy(
   const tokens = imageTokens(endpoint, stated);
   return {
     usage,
-    usageSource: estimate !== null ? 'estimate' : sent !== null ? 'upstream' : 'none',
+    usageSource: sourceOf(sent, estimate),
     tokens: estimate === null ? tokens : withEstimate(tokens, estimate),
     estimatedBy: estimate?.by ?? null,
     units: unitsOf(measures, outcome, sent, tokens),
     serviceTier: tierOf(reading.serviceTier, sent) ?? measures.serviceTier,
     warnings,
   };
+}
+
+function sourceOf(sent: Json | null, estimate: Estimate | null): Used['usageSource'] {
+  if (estimate !== null) return 'estimate';
+  return sent === null ? 'none' : 'upstream';
 }
 
 /** What an image endpoint writes are image tokens, also where the upstream gives no details. */
@@ -99,7 +102,12 @@ export function pricesFor(x: Exchange, { target: { route }, upstreamModel }: Pic
 }
 
 /** Prices the usage of a stream while it passes. */
-export function usagePricer(x: Exchange, picked: Picked, measures: Measures): PriceUsage {
+export function usagePricer(
+  x: Exchange,
+  { protocol }: Endpoint,
+  picked: Picked,
+  measures: Measures,
+): PriceUsage {
   return (usage, serviceTier) => {
     const units = readUnits(usage);
     const used = {
@@ -107,7 +115,7 @@ export function usagePricer(x: Exchange, picked: Picked, measures: Measures): Pr
       model: picked.upstreamModel,
       usage,
       usageSource: 'upstream',
-      tokens: readTokens(usage).tokens,
+      tokens: protocol.readTokens(usage).tokens,
       units: Object.keys(units).length === 0 ? null : units,
       serviceTier: tierOf(serviceTier, usage) ?? measures.serviceTier,
     } as const;

@@ -5,8 +5,6 @@ import type { Target } from '../live.ts';
 import type { FailureKind } from '../routing/itinerary.ts';
 import type { Outcome } from '../upstream/outcome.ts';
 import { Scribe, type Joining } from '../upstream/scribe.ts';
-import { peek, type Wanted } from '../wire/peek.ts';
-import type { Cut } from '../wire/splice.ts';
 import type { Ask } from './ask.ts';
 import { begin, judge, type Attempt, type Journey } from './attempt.ts';
 import { shape, unshaped, type Shaped } from './shape.ts';
@@ -16,8 +14,6 @@ export interface Answered {
   readonly outcome: Outcome;
   readonly call: Shaped;
 }
-
-const MESSAGES: Wanted = { names: new Set(['messages']), prefixes: [] };
 
 /** The outcome of `attempt`, or of the attempt that went on with its stream. */
 export async function continued(
@@ -34,7 +30,8 @@ export async function continued(
     const text = kind === null ? null : transcript.prefix;
     if (kind === null || text === null || !hasMovedOn(journey, kind)) break;
     asked = unshaped(asked, last.attempt.call);
-    const cuts = prefixed(asked, text, x.live.snapshot.limits.jsonDepth);
+    const { continuation } = asked.endpoint.protocol;
+    const cuts = continuation?.prefill(asked.body.bytes, text, x.live.snapshot.limits.jsonDepth) ?? null;
     if (cuts === null) break;
     const call = shape(x, asked, trip.leg.picked(trip.entry), true, undefined, cuts);
     transcript.goOn();
@@ -80,14 +77,6 @@ function hasMovedOn({ x, trip, seat }: Journey, kind: FailureKind): boolean {
   const isAllowed = trip.branch(entry);
   if (!isAllowed) metrics.denied();
   return isAllowed;
-}
-
-/** A last message that is the assistant's and not finished; null when there are no messages. */
-function prefixed({ body: { bytes } }: Ask, text: string, maxDepth: number): readonly Cut[] | null {
-  const end = peek(bytes, MESSAGES, maxDepth).members[0]?.valueEnd;
-  if (end === undefined) return null;
-  const message = JSON.stringify({ role: 'assistant', content: text, prefix: true });
-  return [{ start: end - 1, end: end - 1, insert: [`,${message}`] }];
 }
 
 function joiningOf({ x, trip }: Journey, from: Target, to: Target): Joining {

@@ -11,7 +11,7 @@ import type { Outcome } from '../upstream/outcome.ts';
 import { corsHeaders } from './answer.ts';
 import type { Ask } from './ask.ts';
 import type { Caller } from './authenticate.ts';
-import type { Endpoint } from './endpoints.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
 import { stamped, unidentified, type Identity } from './identity.ts';
 import { NO_MEASURES, type Measures } from './measures.ts';
@@ -214,14 +214,14 @@ export class Draft {
   /** What must be counted here, since the upstream began to answer and did not state its usage; mostly nothing. */
   #estimateOf({ reading, end, status }: Outcome, { body }: Call): Promise<Estimate> | null {
     if (reading.usage !== null && !reading.usageIsPartial) return null;
-    const { counted, family } = this.#found.endpoint;
+    const { counted, protocol } = this.#found.endpoint;
     const { estimateMissingUsage } = this.#x.live.snapshot;
     if (counted === 'nothing' || !estimateMissingUsage || body === null || end === 'upstream_error')
       return null;
     if (status === null || status >= 300) return null;
     const answer = counted === 'prompt' ? null : reading.delivered;
     if (counted === 'prompt' ? end !== 'complete' : answer === null) return null;
-    return this.#x.live.house.estimator.estimate({ family, request: body, answer });
+    return this.#x.live.house.estimator.estimate({ protocol, request: body, answer });
   }
 
   #own(identity: Identity): Identity {

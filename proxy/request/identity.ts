@@ -2,7 +2,7 @@
 // docs/identity.md; what it decides is recorded, returned in a header and stamped upstream. Pure.
 import type { CallerIdentity } from '../callers.ts';
 import { carriesCredential, type RequestHeaders } from '../headers/request-headers.ts';
-import { cleanObject, cleanText } from '../wire/text.ts';
+import { cleanObject, cleanText } from '../bodies/text.ts';
 
 export interface Identity {
   readonly sessionId: string;

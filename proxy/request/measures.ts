@@ -1,8 +1,8 @@
 // What a request tells about its own price: how many images or characters, which service tier. Pure; read beside the
 // members that the proxy acts on, and only of the endpoints that are priced by them.
-import type { Units } from '../wire/usage.ts';
-import { peek, readString, type Wanted } from '../wire/peek.ts';
-import type { Endpoint } from './endpoints.ts';
+import type { Units } from '../protocols/usage.ts';
+import { peek, readString, type Wanted } from '../bodies/peek.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
 
 /** What will be charged beside the tokens of the answer. */
 export interface Measures {

@@ -1,16 +1,16 @@
 // Ask + target -> the upstream call: path, headers, and the body with exactly the members changed that must be.
 import { CONTROL_MEMBERS } from '../live.ts';
 import type { Call } from '../upstream/call.ts';
-import type { Observation } from '../upstream/tap.ts';
+import type { Observation } from '../relay/tap.ts';
 import { headroomOf } from '../wire/headroom.ts';
-import { formCutsOf, type FormEdit } from '../wire/multipart.ts';
-import { applyCuts, cutsOf, undoing, type Cut, type Edit } from '../wire/splice.ts';
 import { traceHeaders } from '../headers/trace-context.ts';
 import { upstreamHeaders, type HeaderDecision } from '../headers/upstream-headers.ts';
+import { formCutsOf, type FormEdit } from '../bodies/multipart.ts';
+import { applyCuts, cutsOf, undoing, type Cut, type Edit } from '../bodies/splice.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Ask } from './ask.ts';
 import { usagePricer } from './charge.ts';
-import type { Endpoint } from './endpoints.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
 import { mergedTags, type Identity } from './identity.ts';
 import type { Picked } from './pick.ts';
@@ -53,7 +53,8 @@ export function shape(
   const observation: Observation = {
     stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
     keepText: estimateMissingUsage && ask.endpoint.counted === 'prompt and answer',
-    priceUsage: costInStreamingUsage && ask.stream ? usagePricer(x, picked, ask.measures) : null,
+    priceUsage:
+      costInStreamingUsage && ask.stream ? usagePricer(x, ask.endpoint, picked, ask.measures) : null,
   };
   const cuts = [...bodyCuts(ask, changes, picked), ...more];
   const mustUndo = replaceable && cuts.length > 0 && headroomOf(ask.body.bytes) > 0;
@@ -139,7 +140,7 @@ function callFor(
     firstByteMs: firstByteMs(x, more.stream ? route.clocks.streamFirstByteMs : route.clocks.firstByteMs),
     firstTokenMs: more.stream ? route.clocks.firstTokenMs : 0,
     holdsHead: more.stream && (more.replaceable || route.clocks.firstTokenMs > 0),
-    family: endpoint.family,
+    protocol: endpoint.protocol,
     observation: more.observation,
     answerNames: gateway,
     ownNames: x.live.ownNames,

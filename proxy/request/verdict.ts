@@ -4,7 +4,7 @@ import type { Fault } from '../errors/fault.ts';
 import type { Failure, FailureKind } from '../routing/itinerary.ts';
 import { retryAfterMs } from '../routing/pause.ts';
 import type { Outcome } from '../upstream/outcome.ts';
-import { errorIn, reasonOf, type UpstreamError } from '../wire/error-body.ts';
+import { errorIn, reasonOf, type UpstreamError } from '../protocols/upstream-error.ts';
 
 /** How an attempt ended: with an answer, or before there was one. */
 export type Ended =

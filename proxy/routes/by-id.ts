@@ -4,7 +4,7 @@ import { Fault } from '../errors/fault.ts';
 import { answerFault } from '../request/answer.ts';
 import type { Caller } from '../request/authenticate.ts';
 import { Draft } from '../request/draft.ts';
-import type { BY_ID } from '../request/endpoints.ts';
+import type { StoredAnswerCall } from '../protocols/table.ts';
 import type { Exchange } from '../request/exchange.ts';
 import type { Picked } from '../request/pick.ts';
 import { planFor } from '../request/plan.ts';
@@ -17,7 +17,7 @@ import { relay } from '../upstream/relay.ts';
 export async function forwardById(
   x: Exchange,
   caller: Caller,
-  row: (typeof BY_ID)[number],
+  row: StoredAnswerCall,
   id: string,
 ): Promise<void> {
   const { house } = x.live;
@@ -40,7 +40,7 @@ export async function forwardById(
     });
     outcome.finish(await draft.settle(outcome, call));
   } catch (thrown) {
-    answerFault(x, await draft.fail(thrown), row.endpoint.family, draft.identityHeaders());
+    answerFault(x, await draft.fail(thrown), row.endpoint.protocol.errors, draft.identityHeaders());
   } finally {
     seat.leave();
   }

@@ -4,7 +4,7 @@ import { readAsk } from '../request/ask.ts';
 import { attempts } from '../request/attempts.ts';
 import type { Caller } from '../request/authenticate.ts';
 import { Draft } from '../request/draft.ts';
-import type { Endpoint } from '../request/endpoints.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { claimKey, repeat, type Claim } from '../request/idempotency.ts';
 import { plan } from '../request/plan.ts';
@@ -38,7 +38,7 @@ export async function forward(
     outcome.finish(await draft.settle(outcome, last)); // the record is written before the last byte goes to the client
     if (outcome.written) x.req.release();
   } catch (thrown) {
-    answerFault(x, await draft.fail(thrown), endpoint.family, draft.identityHeaders());
+    answerFault(x, await draft.fail(thrown), endpoint.protocol.errors, draft.identityHeaders());
   } finally {
     claim?.settle(draft.record);
     seat.leave();

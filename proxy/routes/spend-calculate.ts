@@ -7,7 +7,8 @@ import { answerJson } from '../request/answer.ts';
 import { pricesFor } from '../request/charge.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { findGroup } from '../request/pick.ts';
-import { NO_TOKENS, readTokens, readUnits } from '../wire/usage.ts';
+import { chat } from '../protocols/chat.ts';
+import { NO_TOKENS, readTokens, readUnits } from '../protocols/usage.ts';
 import { readObject } from './json-body.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -47,7 +48,7 @@ async function asked(x: Exchange, body: Json): Promise<Calculable> {
   if (!Array.isArray(messages)) throw wrong('messages', '`messages` must be given with `model`, as a list.');
   const request = Buffer.from(JSON.stringify({ model, messages }));
   const { estimator } = x.live.house;
-  const { prompt, by } = await estimator.estimate({ family: 'chat', request, answer: null });
+  const { prompt, by } = await estimator.estimate({ protocol: chat, request, answer: null });
   const tokens = { ...NO_TOKENS, prompt, completion: 0, total: prompt };
   const rest = { endReason: 'complete', usage: null, units: null, serviceTier: null } as const;
   return { used: { ...rest, tokens, usageSource: 'estimate' }, estimatedBy: by, named: model };

@@ -5,7 +5,7 @@ import type { Changes } from '../changes.ts';
 import { scopeOf } from '../callers.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Caller } from '../request/authenticate.ts';
-import { BY_ID, ENDPOINTS } from '../request/endpoints.ts';
+import { BY_ID, ENDPOINTS } from '../protocols/table.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { forwardById } from './by-id.ts';
 import { forward } from './forward.ts';

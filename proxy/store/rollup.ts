@@ -3,7 +3,7 @@
 // reads some thousand sums a month and no rows.
 import { hash } from 'node:crypto';
 import type { SpendRecord } from '../record/record.ts';
-import { NO_TOKENS } from '../wire/usage.ts';
+import { NO_TOKENS } from '../protocols/usage.ts';
 import { indexed, sessionKey, startMsOf } from './spend-columns.ts';
 
 /** Which rows a sum is of. */

@@ -1,10 +1,10 @@
 // One upstream request as the relay takes it: all that was decided before the first byte. Values only.
 import type { Clocks, ReadOn } from '../../config/snapshot.ts';
-import type { Family } from '../errors/body.ts';
 import type { AnswerNames } from '../headers/response-headers.ts';
+import type { Protocol } from '../protocols/protocol.ts';
 import type { UpstreamRequest } from './connection.ts';
 import type { Pool } from './pool.ts';
-import type { Observation } from './tap.ts';
+import type { Observation } from '../relay/tap.ts';
 
 /** One upstream request, ready to send. */
 export interface Call extends UpstreamRequest {
@@ -22,7 +22,7 @@ export interface Call extends UpstreamRequest {
   readonly holdsHead: boolean;
   /** What becomes of it when the client leaves; null: it is aborted. */
   readonly readOn: ReadOn | null;
-  readonly family: Family;
+  readonly protocol: Protocol;
   /** What is wanted of the answer beside its bytes. */
   readonly observation: Observation;
   /** Where the gateway states its cost and call id. */

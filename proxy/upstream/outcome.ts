@@ -1,7 +1,7 @@
 // How an exchange with an upstream ended: what the relay hands to those who settle it. Values only.
 import type { Buffer } from 'node:buffer';
 import type { Fault } from '../errors/fault.ts';
-import type { Reading } from './tap.ts';
+import type { Reading } from '../relay/tap.ts';
 
 export type RelayEnd = 'complete' | 'upstream_error' | 'truncated' | 'timeout' | 'client_gone' | 'stopped';
 

@@ -10,12 +10,11 @@
 import { Buffer } from 'node:buffer';
 import type { ReadOn } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
-import { errorEvent } from '../errors/body.ts';
 import { Fault } from '../errors/fault.ts';
 import type { ReplyWatcher } from '../http/reply.ts';
 import type { AnswerHead } from '../wire/head.ts';
-import { holdsToken } from '../wire/first-token.ts';
 import { readResponseHead, setHeader, type ResponseHead } from '../headers/response-headers.ts';
+import { holdsToken } from '../protocols/first-token.ts';
 import type { Call } from './call.ts';
 import { overdue, type Phase } from './clocks.ts';
 import type { Deadlines, Watched } from './deadlines.ts';
@@ -26,7 +25,7 @@ import { handOver, lastWords } from './hand-over.ts';
 import type { Outcome, ReadOnEnd, RelayEnd } from './outcome.ts';
 import type { Outlet } from './outlet.ts';
 import type { Sending } from './pool.ts';
-import { NOTHING_READ, tapFor, type Reading, type Tap } from './tap.ts';
+import { NOTHING_READ, tapFor, type Reading, type Tap } from '../relay/tap.ts';
 
 /** What the relay needs of its surroundings. */
 export interface Surroundings {
@@ -136,13 +135,13 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
   }
 
   onHead({ status, text, list }: AnswerHead): void {
-    const { family, observation, answerNames, ownNames } = this.#call;
+    const { protocol, observation, answerNames, ownNames } = this.#call;
     const head = readResponseHead(list, answerNames, ownNames);
     this.#head = head;
     this.#status = status;
     this.#statusText = text;
     this.#headAt = this.#lastByteAt = this.#mono();
-    const { streams } = (this.#tap = tapFor(head, family, observation));
+    const { streams } = (this.#tap = tapFor(head, protocol, observation));
     const isLarge = head.contentType.startsWith('audio/') || Number(head.contentLength) > GATHER_BYTES;
     if (this.#call.holdsHead && streams) this.#phase = status < 400 ? 'holding' : 'gathering';
     else if (streams || isLarge) {
@@ -178,7 +177,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
         return;
       }
       // What is compressed cannot be told from a token.
-      if (piece !== null && (tap.opaque || holdsToken(piece, this.#call.family))) this.#release();
+      if (piece !== null && (tap.opaque || holdsToken(piece, this.#call.protocol.events))) this.#release();
     }
     if (this.#bytes > GATHER_BYTES) this.#release();
   }
@@ -384,7 +383,8 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
       const pieces = this.#gathered;
       handOver(reply, this.#status, streams, pieces, (more) => this.#writeHead([...more, ...extra]));
     } else if (fault === null) reply.end(this.#held);
-    else if (streams && this.#tap?.opaque === false) lastWords(reply, errorEvent(fault, this.#call.family));
+    else if (streams && this.#tap?.opaque === false)
+      lastWords(reply, this.#call.protocol.errors.event(fault));
     else reply.destroy();
   }
 }

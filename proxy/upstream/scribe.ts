@@ -4,7 +4,7 @@
 import { Buffer } from 'node:buffer';
 import { Fault } from '../errors/fault.ts';
 import type { ReplyWatcher } from '../http/reply.ts';
-import type { ChatTranscript } from '../wire/chat-transcript.ts';
+import type { Transcript } from '../protocols/protocol.ts';
 import type { Outlet } from './outlet.ts';
 
 /** How an attempt goes on with a stream. */
@@ -16,7 +16,7 @@ export interface Joining {
 }
 
 export class Scribe implements Outlet {
-  readonly transcript: ChatTranscript;
+  readonly transcript: Transcript;
   readonly #outlet: Outlet;
   readonly #joining: Joining | null;
   #isReadable = false;
@@ -27,7 +27,7 @@ export class Scribe implements Outlet {
   breakOff: (fault: Fault) => void = () => undefined;
 
   /** @param joining null for the attempt that begins the stream */
-  constructor(outlet: Outlet, transcript: ChatTranscript, joining: Joining | null = null) {
+  constructor(outlet: Outlet, transcript: Transcript, joining: Joining | null = null) {
     this.#outlet = outlet;
     this.transcript = transcript;
     this.#joining = joining;
@@ -107,7 +107,7 @@ export class Scribe implements Outlet {
 function isPlainStream(headers: readonly string[]): boolean {
   const value = (name: string): string => {
     const at = headers.findIndex((one, i) => i % 2 === 0 && one === name);
-    return at < 0 ? '' : (headers[at + 1] as string).trim().toLowerCase();
+    return at < 0 ? '' : (headers[at + 1] ?? '').trim().toLowerCase();
   };
   return (
     value('content-type').startsWith('text/event-stream') && /^(?:identity)?$/.test(value('content-encoding'))

@@ -13,20 +13,20 @@ import { segmentPath } from '../../proxy/store/segments.ts';
 import { ChunkedDecoder } from '../../proxy/wire/chunked.ts';
 import { BadMessage, readAnswerHead, readRequestHead } from '../../proxy/wire/head.ts';
 import { HeaderRules } from '../../proxy/headers/header-rules.ts';
-import { peek, type Member } from '../../proxy/wire/peek.ts';
 import { readHeaders } from '../../proxy/headers/request-headers.ts';
-import { splice, type Edit } from '../../proxy/wire/splice.ts';
+import { peek, type Member } from '../../proxy/bodies/peek.ts';
+import { splice, type Edit } from '../../proxy/bodies/splice.ts';
 import { beginOf, settleOf } from '../../test/proxy/record/fixture/records.ts';
 import {
   chunk,
   cutAt,
   data,
   DONE,
-  FAMILIES,
+  PROTOCOLS,
   run as tapped,
   stateOf,
   usageOnly,
-} from '../../test/proxy/wire/fixture/streams.ts';
+} from '../../test/proxy/relay/fixture/streams.ts';
 import type { Part, Stage } from '../harness/stage.ts';
 import { Tally } from '../harness/tally.ts';
 
@@ -178,12 +178,12 @@ const TARGETS: readonly Target[] = [
         fc.array(event, { maxLength: 6 }),
         changes(2),
         fc.array(fc.nat(), { maxLength: 6 }),
-        fc.constantFrom(...FAMILIES),
+        fc.constantFrom(...PROTOCOLS),
         fc.boolean(),
-        (events, all, cuts, family, stripUsage) => {
+        (events, all, cuts, protocol, stripUsage) => {
           const bytes = changed(Buffer.from(events.join('')), all);
-          const whole = tapped(family, [bytes], { stripUsage });
-          const pieces = tapped(family, cutAt(bytes, cuts), { stripUsage });
+          const whole = tapped(protocol, [bytes], { stripUsage });
+          const pieces = tapped(protocol, cutAt(bytes, cuts), { stripUsage });
           return (
             whole.all.equals(pieces.all) &&
             isDeepStrictEqual(stateOf(whole.tap), stateOf(pieces.tap)) &&

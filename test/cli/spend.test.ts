@@ -7,7 +7,7 @@ import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import t from 'tap';
 import { spend } from '../../proxy/cli/spend.ts';
 import type { SpendRecord } from '../../proxy/record/record.ts';
-import { NO_TOKENS } from '../../proxy/wire/usage.ts';
+import { NO_TOKENS } from '../../proxy/protocols/usage.ts';
 import { parseCsv } from '../../proxy/report/csv.ts';
 import { beginOf, settleOf } from '../proxy/record/fixture/records.ts';
 import { folder, ROOT, runCli } from '../support/cli.ts';

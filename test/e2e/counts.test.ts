@@ -66,7 +66,7 @@ t.test('a request is scanned once; no URL, no timer, no parse of its body is mad
     const kind = stream ? 'streamed' : 'plain';
     t.equal(called['proxy/request/ask.ts readAsk'], REQUESTS, `${kind}: all came through`);
     // The usage of a plain answer is found by a scan of its own.
-    const scans = called['proxy/wire/peek.ts peek'];
+    const scans = called['proxy/bodies/peek.ts peek'];
     t.equal(scans, stream ? REQUESTS : 2 * REQUESTS, `${kind}: one scan per body`);
     t.equal(bodies, 0, `${kind}: no body is parsed or serialised`);
     t.equal(urls, 0, `${kind}: no URL is made`);

@@ -10,7 +10,7 @@ import { rotatePlatformKey } from '../../proxy/cli/rotate-platform-key.ts';
 import { serve } from '../../proxy/cli/serve.ts';
 import { spend } from '../../proxy/cli/spend.ts';
 import { start } from '../../proxy/cli/start.ts';
-import { BY_ID, ENDPOINTS } from '../../proxy/request/endpoints.ts';
+import { BY_ID, ENDPOINTS } from '../../proxy/protocols/table.ts';
 import { send, startRig } from '../support/rig.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 
 /** What one signal prints behind `counts N `, N from 1. */
 export interface Counts {
-  /** Calls by `file name`, e.g. `proxy/wire/peek.ts peek`. */
+  /** Calls by `file name`, e.g. `proxy/bodies/peek.ts peek`. */
   readonly calls: Readonly<Record<string, number>>;
   readonly urls: number;
   /** Set by the product's own files. */

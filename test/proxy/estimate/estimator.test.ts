@@ -2,6 +2,8 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { Estimator, type EstimatorOptions } from '../../../proxy/estimate/estimator.ts';
+import { chat } from '../../../proxy/protocols/chat.ts';
+import { embeddings } from '../../../proxy/protocols/embeddings.ts';
 import { tokensIn } from '../../../proxy/estimate/count.ts';
 
 function estimatorOf(t: Test, options: EstimatorOptions = {}): Estimator {
@@ -25,26 +27,30 @@ t.test('prompt and answer are counted by the vocabulary', async (t) => {
   const estimator = estimatorOf(t);
   const head = events(50);
   const found = await estimator.estimate({
-    family: 'chat',
+    protocol: chat,
     request: REQUEST,
     answer: { form: 'events', head, bytes: head.length },
   });
   t.same(found, { prompt: tokensIn(TEXT) + 4, completion: 50, by: 'o200k_base' });
   const half = await estimator.estimate({
-    family: 'chat',
+    protocol: chat,
     request: REQUEST,
     answer: { form: 'events', head, bytes: 2 * head.length },
   });
   t.equal(half.completion, 100, 'a stream that outgrew what is held is extrapolated');
   const json = body({ choices: [{ message: { role: 'assistant', content: ' dog dog' } }] });
   const whole = {
-    family: 'chat',
+    protocol: chat,
     request: REQUEST,
     answer: { form: 'json', head: json, bytes: json.length },
   } as const;
   t.equal((await estimator.estimate(whole)).completion, 2);
   t.match(
-    await estimator.estimate({ family: 'other', request: body({ input: [[1, 2, 3], [4]] }), answer: null }),
+    await estimator.estimate({
+      protocol: embeddings,
+      request: body({ input: [[1, 2, 3], [4]] }),
+      answer: null,
+    }),
     {
       prompt: 0,
       completion: 0,
@@ -59,7 +65,7 @@ t.test(
     const counts = Array.from({ length: 30 }, (_, i) => i + 1);
     const ask = async (words: number): Promise<number> => {
       const request = body({ input: ' dog'.repeat(words) });
-      return (await estimator.estimate({ family: 'other', request, answer: null })).prompt;
+      return (await estimator.estimate({ protocol: embeddings, request, answer: null })).prompt;
     };
     t.same(await Promise.all(counts.map(ask)), counts);
     t.equal(await ask(7), 7);
@@ -70,7 +76,7 @@ t.test('what the thread does not count in time, or cannot hold, is counted by it
   const late = estimatorOf(t, { waitMs: 1 });
   const head = events(10);
   const answer = { form: 'events', head, bytes: 2_000 } as const;
-  t.same(await late.estimate({ family: 'chat', request: Buffer.alloc(400, 'a'), answer }), {
+  t.same(await late.estimate({ protocol: chat, request: Buffer.alloc(400, 'a'), answer }), {
     prompt: 100,
     completion: 10,
     by: 'bytes',
@@ -78,14 +84,14 @@ t.test('what the thread does not count in time, or cannot hold, is counted by it
   const full = estimatorOf(t);
   const large = Buffer.alloc(1_048_576, 'word ');
   const all = await Promise.all(
-    Array.from({ length: 20 }, () => full.estimate({ family: 'chat', request: large, answer: null })),
+    Array.from({ length: 20 }, () => full.estimate({ protocol: chat, request: large, answer: null })),
   );
   t.ok(all.filter(({ by }) => by === 'bytes').length >= 4, 'at most 16 MiB wait');
 });
 
 t.test('after the end everything is counted by its bytes', async (t) => {
   const estimator = new Estimator();
-  const asked = estimator.estimate({ family: 'chat', request: REQUEST, answer: null });
+  const asked = estimator.estimate({ protocol: chat, request: REQUEST, answer: null });
   await estimator.close();
   t.match(await asked, { by: 'bytes' });
 });

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { LedgerFigures } from '../../../proxy/observe/ledger-metrics.ts';
 import { Metrics } from '../../../proxy/observe/metrics.ts';
 import type { SpendRecord } from '../../../proxy/record/record.ts';
-import { NO_TOKENS } from '../../../proxy/wire/usage.ts';
+import { NO_TOKENS } from '../../../proxy/protocols/usage.ts';
 import { beginOf, settleOf } from '../record/fixture/records.ts';
 
 const FIGURES: LedgerFigures = {

@@ -5,7 +5,7 @@ import type { EntryParams } from '../../../config/gateway-file.ts';
 import { pricesOf } from '../../../config/resolve/prices.ts';
 import type { Prices } from '../../../config/snapshot.ts';
 import { costOf, dollarsOf, picoDollars, usd, type Charge, type Cost } from '../../../proxy/record/cost.ts';
-import { NO_TOKENS, type Tokens } from '../../../proxy/wire/usage.ts';
+import { NO_TOKENS, type Tokens } from '../../../proxy/protocols/usage.ts';
 
 type Stated = Omit<EntryParams, 'model'>;
 const prices = (stated: Stated): Prices => pricesOf({ model: 'm', ...stated }, undefined) as Prices;

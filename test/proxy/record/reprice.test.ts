@@ -4,7 +4,7 @@ import t from 'tap';
 import { pricesOf } from '../../../config/resolve/prices.ts';
 import { interrupted } from '../../../proxy/record/record.ts';
 import { reprice } from '../../../proxy/record/reprice.ts';
-import { NO_TOKENS } from '../../../proxy/wire/usage.ts';
+import { NO_TOKENS } from '../../../proxy/protocols/usage.ts';
 import { beginOf, settleOf } from './fixture/records.ts';
 
 const DEARER = {

@@ -4,7 +4,8 @@ import type { FaultCode } from '../../../proxy/errors/codes.ts';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import { UPSTREAM_MEMBERS, type Live } from '../../../proxy/live.ts';
 import { readAsk, type Ask } from '../../../proxy/request/ask.ts';
-import { ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoints.ts';
+import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
+import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import { exchangeOf, houseOf, liveOf } from '../../support/house.ts';
 
 const endpoint = (path: string): Endpoint => ENDPOINTS.find((one) => one.path === path) as Endpoint;

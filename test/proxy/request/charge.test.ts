@@ -7,11 +7,12 @@ import { DEFAULT_WORDS, dialectOf } from '../../../config/dialect.ts';
 import { pricesOf } from '../../../config/resolve/prices.ts';
 import { priceOf } from '../../../proxy/record/reprice.ts';
 import { statedPico, usedBy } from '../../../proxy/request/charge.ts';
-import { ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoints.ts';
+import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
+import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import { NO_MEASURES, type Measures } from '../../../proxy/request/measures.ts';
 import type { Outcome } from '../../../proxy/upstream/outcome.ts';
-import { tapFor } from '../../../proxy/upstream/tap.ts';
-import { bucketsOf, type Buckets } from '../../../proxy/wire/usage.ts';
+import { tapFor } from '../../../proxy/relay/tap.ts';
+import { bucketsOf, type Buckets } from '../../../proxy/protocols/usage.ts';
 
 const json = (value: unknown): string => JSON.stringify(value);
 const data = (...values: unknown[]): string => values.map((one) => `data: ${json(one)}\n\n`).join('');
@@ -368,7 +369,7 @@ function outcomeOf(one: Case, size: number): Outcome {
   const head = { contentType: streams ? 'text/event-stream' : 'application/json', contentEncoding: null };
   const tap = tapFor(
     { ...head, pass: [], contentLength: null, cost: null, callId: null, retryAfter: null },
-    endpointOf(one.path).family,
+    endpointOf(one.path).protocol,
     {
       stripUsage: false,
       keepText: true,

@@ -3,12 +3,13 @@ import type { Test } from 'tap';
 import { FAULTS, type FaultCode } from '../../../proxy/errors/codes.ts';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import type { SpendRecord } from '../../../proxy/record/record.ts';
-import { BY_ID, ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoints.ts';
+import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
+import { BY_ID, ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import { unidentified } from '../../../proxy/request/identity.ts';
 import { NO_MEASURES } from '../../../proxy/request/measures.ts';
 import { beginOf, settleFault, settleOf } from '../../../proxy/request/recording.ts';
 import type { Outcome } from '../../../proxy/upstream/outcome.ts';
-import { NOTHING_READ } from '../../../proxy/upstream/tap.ts';
+import { NOTHING_READ } from '../../../proxy/relay/tap.ts';
 import { exchangeOf, firstOf, houseOf, liveOf } from '../../support/house.ts';
 
 const MODELS = `

@@ -1,7 +1,8 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { readAsk } from '../../../proxy/request/ask.ts';
-import { ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoints.ts';
+import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
+import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import { unidentified } from '../../../proxy/request/identity.ts';
 import { shape, shapeById, type BodyChange } from '../../../proxy/request/shape.ts';
 import type { Call } from '../../../proxy/upstream/call.ts';

@@ -4,7 +4,7 @@ import type { FaultCode } from '../../../proxy/errors/codes.ts';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import { verdictOf } from '../../../proxy/request/verdict.ts';
 import type { Outcome } from '../../../proxy/upstream/outcome.ts';
-import { NOTHING_READ } from '../../../proxy/upstream/tap.ts';
+import { NOTHING_READ } from '../../../proxy/relay/tap.ts';
 
 const outcome = (more: Partial<Outcome>): { outcome: Outcome } => ({
   outcome: {

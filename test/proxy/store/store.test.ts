@@ -8,7 +8,7 @@ import { settleLine } from '../../../proxy/record/line.ts';
 import type { SpendRecord } from '../../../proxy/record/record.ts';
 import { segmentPath } from '../../../proxy/store/segments.ts';
 import type { Activity, Facet, SpendFilter } from '../../../proxy/store/store.ts';
-import { NO_TOKENS } from '../../../proxy/wire/usage.ts';
+import { NO_TOKENS } from '../../../proxy/protocols/usage.ts';
 import { anyPostgres } from '../../support/postgres.ts';
 import { beginOf, settleOf } from '../record/fixture/records.ts';
 import { NEWEST, postgresBench, sqliteBench, type Bench } from './fixture/benches.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { BodyMemory, headroomOf, roomyBuffer } from '../../../proxy/wire/headroom.ts';
-import { applyCuts, undoing, type Cut } from '../../../proxy/wire/splice.ts';
+import { applyCuts, undoing, type Cut } from '../../../proxy/bodies/splice.ts';
 
 function roomy(bytes: Buffer): Buffer {
   const body = roomyBuffer(bytes.length);

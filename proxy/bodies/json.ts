@@ -1,0 +1,47 @@
+// Reads members of parsed JSON whose shape nobody has promised: each function gives the value if it has the wanted type,
+// else null.
+
+/** A JSON object. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Deepest answer of an upstream that is read. */
+export const ANSWER_DEPTH = 512;
+/** A `type` or `code` is an identifier; anything else could be a sentence that quotes a prompt. */
+const IDENTIFIER = /^[\w.:-]{1,64}$/;
+
+/** The object that a JSON text is. */
+export function parseObject(text: string): Json | null {
+  try {
+    return asObject(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+/** The value, if it is an object and no array. */
+export function asObject(value: unknown): Json | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : null;
+}
+
+/** The member `key`, if it is an object and no array. */
+export function objectIn(holder: Json | null, key: string): Json | null {
+  return holder === null ? null : asObject(holder[key]);
+}
+
+/** The member `key`, if it is a text that is not empty. */
+export function textIn(holder: Json | null, key: string): string | null {
+  const value = holder?.[key];
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** The member `key` as an identifier such as an error's type or code (numbers included); null for any other text. */
+export function identifierIn(holder: Json | null, key: string): string | null {
+  const value = holder?.[key];
+  const text = typeof value === 'number' ? String(value) : value;
+  return typeof text === 'string' && IDENTIFIER.test(text) ? text : null;
+}
+
+/** Neither missing nor null. */
+export function isStated(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}

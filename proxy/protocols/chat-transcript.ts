@@ -1,0 +1,193 @@
+// What a stream of chat completions has told the client so far, kept so that another upstream can continue it, and that
+// upstream's events made into those of the same stream. Only plain text can be joined: once anything else was told (tool
+// calls, thoughts, log probabilities, further choices, half an event) nothing is kept any more. Bounded; no I/O.
+import { Buffer } from 'node:buffer';
+import { asObject, parseObject, textIn, type Json } from '../bodies/json.ts';
+import type { Passed, Transcript } from './protocol.ts';
+
+/** UTF-16 units of kept text; some 250,000 tokens, more than a model writes at once. */
+const MOST_CHARS = 1_000_000;
+/** A string for each token takes 30 bytes beside its characters; so many are made into one. */
+const MOST_PIECES = 256;
+/** Members of a delta that can be joined; of the others only empty ones. */
+const PLAIN_MEMBERS: ReadonlySet<string> = new Set(['role', 'content']);
+/** A text that goes on may end in tool calls. */
+const JOINED_MEMBERS: ReadonlySet<string> = new Set([...PLAIN_MEMBERS, 'tool_calls']);
+const IDENTITY = ['id', 'object', 'created', 'model'] as const;
+const LINE = /([^\r\n]*)(?:\r\n|\n|\r|$)/g;
+
+/** One event: its text with the blank line, and its data; null when it has none (comments, pings). */
+interface Event {
+  readonly text: string;
+  readonly data: string | null;
+  /** It ends as an event does. */
+  readonly isWhole: boolean;
+}
+
+export class ChatTranscript implements Transcript {
+  readonly #mostChars: number;
+  #texts: string[] = [];
+  /** The last of it, piece by piece. */
+  #recent: string[] = [];
+  #chars = 0;
+  #identity: Json | null = null;
+  #isPlain = true;
+  /** An end was told: a finish reason, `[DONE]`, an error. */
+  #isOver = false;
+  /** White space that was told and is not in `prefix`, which ends before it. */
+  #owed = '';
+
+  constructor(mostChars = MOST_CHARS) {
+    this.#mostChars = mostChars;
+  }
+
+  /**
+   * Without white space at its end, which some upstreams refuse (docs.anthropic.com, prefill Claude's response).
+   */
+  get prefix(): string | null {
+    if (!this.#isPlain || this.#isOver || this.#identity === null) return null;
+    const text = this.#text;
+    const trimmed = text.trimEnd();
+    return trimmed === '' || !trimmed.isWellFormed() ? null : trimmed;
+  }
+
+  get #text(): string {
+    return [...this.#texts, ...this.#recent].join('');
+  }
+
+  close(): void {
+    this.#isPlain = false;
+    this.#texts = [];
+    this.#recent = [];
+  }
+
+  /** Up to the first event that is none of a chat. */
+  told(piece: Buffer): Passed {
+    if (!this.#isPlain || this.#isOver) return { bytes: piece, broken: null };
+    let [passed, isWhole] = ['', true];
+    for (const event of eventsIn(piece.toString('utf8'))) {
+      if (!event.isWhole) isWhole = false;
+      else if (event.data !== null && !this.#note(event.data))
+        return { bytes: passed === '' ? null : Buffer.from(passed), broken: 'an event that is not JSON' };
+      passed += event.text;
+    }
+    if (!isWhole) this.close(); // an event too large to be held back
+    return { bytes: piece, broken: null };
+  }
+
+  goOn(): void {
+    const text = this.#text;
+    this.#owed = text.slice(text.trimEnd().length);
+  }
+
+  joined(piece: Buffer): Passed {
+    let passed = '';
+    for (const { text, data } of eventsIn(piece.toString('utf8'))) {
+      const made = data === null ? text : this.#made(data, text);
+      if (made === null)
+        return { bytes: bytesOf(passed), broken: 'something that does not go on with the text' };
+      passed += made;
+    }
+    return { bytes: bytesOf(passed), broken: null };
+  }
+
+  /** @returns the event as one of the stream that was begun, '' when it says nothing there, null when it cannot stand there */
+  #made(data: string, asSent: string): string | null {
+    const event = parseObject(data);
+    const choices = event?.['choices'];
+    if (event === null || !Array.isArray(choices)) return this.#note(data) ? asSent : null; // `[DONE]`, or an error
+    const told = choices.map((choice: unknown) => this.#joinedChoice(asObject(choice)));
+    if (told.some((choice) => choice === null)) return null;
+    const made = { ...event, ...this.#identity, choices: told };
+    const text = JSON.stringify(made);
+    if (!this.#note(text)) return null;
+    const isSilent = told.length > 0 && told.every((choice) => !says(choice)) && !isSet(event['usage']);
+    return isSilent ? '' : `data: ${text}\n\n`;
+  }
+
+  /** A choice without its role, and without white space that was told already. */
+  #joinedChoice(choice: Json | null): Json | null {
+    if (choice === null || Number(choice['index'] ?? 0) !== 0) return null;
+    if (isSet(choice['logprobs']) || !holdsOnly(JOINED_MEMBERS, choice)) return null;
+    const { role: _, ...delta } = asObject(choice['delta']) ?? {};
+    const content = delta['content'];
+    if (this.#owed === '' || typeof content !== 'string' || content === '') return { ...choice, delta };
+    let at = 0;
+    while (at < content.length && content[at] === this.#owed[at]) at += 1;
+    this.#owed = at === content.length ? this.#owed.slice(at) : '';
+    return { ...choice, delta: { ...delta, content: content.slice(at) } };
+  }
+
+  /** @returns false when it is no event of a chat */
+  #note(data: string): boolean {
+    if (data.trim() === '[DONE]') {
+      this.#isOver = true;
+      return true;
+    }
+    const event = parseObject(data);
+    if (event === null) return false;
+    const choices = event['choices'];
+    if (!Array.isArray(choices)) {
+      this.#isOver = true; // an error event; nobody goes on after it
+      return true;
+    }
+    if (textIn(event, 'id') !== null) this.#identity ??= identityOf(event);
+    if (choices.length > 1) this.close();
+    for (const choice of choices) this.#noteChoice(asObject(choice));
+    return true;
+  }
+
+  #noteChoice(choice: Json | null): void {
+    if (isSet(choice?.['finish_reason'])) this.#isOver = true;
+    const isPlain = choice !== null && holdsOnly(PLAIN_MEMBERS, choice) && !isSet(choice['logprobs']);
+    const content = asObject(choice?.['delta'])?.['content'] ?? '';
+    if (!isPlain || Number(choice['index'] ?? 0) !== 0 || typeof content !== 'string') this.close();
+    else if (this.#chars + content.length > this.#mostChars) this.close();
+    else if (this.#isPlain && content !== '') {
+      this.#chars += content.length;
+      if (this.#recent.push(content) < MOST_PIECES) return;
+      this.#texts.push(this.#recent.join(''));
+      this.#recent = [];
+    }
+  }
+}
+
+function* eventsIn(text: string): Generator<Event> {
+  let [start, data, hasData] = [0, '', false];
+  for (const { 0: whole, 1: value = '', index } of text.matchAll(LINE)) {
+    const end = index + whole.length;
+    if (index === text.length) break; // `$` matches once more behind the last line
+    if (value.startsWith('data:')) {
+      data += (hasData ? '\n' : '') + value.slice(value[5] === ' ' ? 6 : 5);
+      hasData = true;
+    }
+    const isBlank = value === '';
+    if (!isBlank && end < text.length) continue;
+    // Half an event has bytes behind its last line end, or no blank line.
+    yield { text: text.slice(start, end), data: hasData ? data : null, isWhole: isBlank };
+    [start, data, hasData] = [end, '', false];
+  }
+}
+
+function identityOf(event: Json): Json {
+  return Object.fromEntries(IDENTITY.filter((name) => name in event).map((name) => [name, event[name]]));
+}
+
+/** Whether the delta has nothing but these members, save for empty ones. */
+function holdsOnly(members: ReadonlySet<string>, choice: Json): boolean {
+  const delta = asObject(choice['delta']) ?? {};
+  return Object.entries(delta).every(([name, value]) => members.has(name) || !isSet(value));
+}
+
+function says(choice: Json | null): boolean {
+  return isSet(choice?.['finish_reason']) || Object.values(asObject(choice?.['delta']) ?? {}).some(isSet);
+}
+
+function isSet(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return value !== null && value !== undefined && value !== '';
+}
+
+function bytesOf(text: string): Buffer | null {
+  return text === '' ? null : Buffer.from(text);
+}

@@ -1,0 +1,32 @@
+// Chat completions, `POST /v1/chat/completions` (platform.openai.com/docs/api-reference/chat).
+import type { Buffer } from 'node:buffer';
+import { peek, type Wanted } from '../bodies/peek.ts';
+import type { Cut } from '../bodies/splice.ts';
+import { ChatTranscript } from './chat-transcript.ts';
+import { CHOICE_EVENTS } from './choices.ts';
+import { OPENAI_ERRORS } from './errors.ts';
+import { ANSWERS, TEXT, textEndpoint } from './openai.ts';
+import type { Protocol } from './protocol.ts';
+import { readTokens } from './usage.ts';
+
+const MESSAGES: Wanted = { names: new Set(['messages']), prefixes: [] };
+
+export const chat: Protocol = {
+  name: 'chat',
+  endpoints: [textEndpoint('chat/completions', 'acompletion', { usageOnRequest: true })],
+  stored: [],
+  answers: ANSWERS,
+  events: CHOICE_EVENTS,
+  errors: OPENAI_ERRORS,
+  text: { ...TEXT, inEvent: (event) => event['choices'] },
+  continuation: { transcript: () => new ChatTranscript(), prefill },
+  readTokens,
+};
+
+/** A last message that is the assistant's and not finished. */
+function prefill(body: Buffer, text: string, maxDepth: number): readonly Cut[] | null {
+  const end = peek(body, MESSAGES, maxDepth).members[0]?.valueEnd;
+  if (end === undefined) return null;
+  const message = JSON.stringify({ role: 'assistant', content: text, prefix: true });
+  return [{ start: end - 1, end: end - 1, insert: [`,${message}`] }];
+}

@@ -1,0 +1,18 @@
+// Completions, `POST /v1/completions` (platform.openai.com/docs/api-reference/completions).
+import { CHOICE_EVENTS } from './choices.ts';
+import { OPENAI_ERRORS } from './errors.ts';
+import { ANSWERS, TEXT, textEndpoint } from './openai.ts';
+import type { Protocol } from './protocol.ts';
+import { readTokens } from './usage.ts';
+
+export const completions: Protocol = {
+  name: 'completions',
+  endpoints: [textEndpoint('completions', 'atext_completion', { usageOnRequest: true })],
+  stored: [],
+  answers: ANSWERS,
+  events: CHOICE_EVENTS,
+  errors: OPENAI_ERRORS,
+  text: { ...TEXT, inEvent: (event) => event['choices'] },
+  continuation: null,
+  readTokens,
+};

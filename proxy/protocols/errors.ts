@@ -1,0 +1,21 @@
+// The two shapes in which the SDKs of OpenAI and Anthropic read an error: the body of an answer, and the last event of a
+// broken stream. That event is never followed by `[DONE]`.
+import { Buffer } from 'node:buffer';
+import type { Fault } from '../errors/fault.ts';
+import type { ErrorShape } from './protocol.ts';
+
+/** `message`, `type`, `param` and `code`: what both vendors' SDKs show. */
+export function errorObject(fault: Fault): Readonly<Record<string, string | null>> {
+  return { message: fault.message, type: fault.type, param: fault.param, code: fault.code };
+}
+
+/** An event with a name. */
+export function namedError(data: object): Buffer {
+  return Buffer.from(`event: error\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
+/** OpenAI's shape, and that of every answer outside an LLM endpoint. Its SDKs raise on an event with an `error` member. */
+export const OPENAI_ERRORS: ErrorShape = {
+  body: (fault) => Buffer.from(JSON.stringify({ error: errorObject(fault) })),
+  event: (fault) => Buffer.from(`data: ${JSON.stringify({ error: errorObject(fault) })}\n\n`),
+};

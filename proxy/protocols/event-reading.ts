@@ -1,0 +1,103 @@
+// What the events of one stream have told so far: its end, an error, usage, id and model. Takes whole events, parses only
+// those whose text holds a marker, and lets the parsed JSON decide, because a model may write any marker into its
+// answer. Keeps no text of an answer. What differs between protocols is asked of the protocol.
+import { membersOfHead, objectInTail, type Edges } from '../bodies/edges.ts';
+import { identifierIn, isStated, objectIn, parseObject, textIn, type Json } from '../bodies/json.ts';
+import type { EventRules, StreamEnd } from './protocol.ts';
+
+const DATA_LINE = /(?:^|[\r\n]|^\u00ef\u00bb\u00bf)data[:\r\n]/;
+/** Id and model stand in the first event or soon after (Azure begins with one that has neither). */
+const EVENTS_WITH_IDENTITY = 8;
+const HEAD_MEMBERS = { names: new Set(['type', 'id', 'model', 'error', 'service_tier']), prefixes: [] };
+
+export class EventReading {
+  readonly #rules: EventRules;
+  events = 0;
+  /** The event that ends the answer was seen, or an error event. */
+  terminal = false;
+  /** Nothing of worth can follow: `[DONE]`, `response.completed`, `message_stop`, an error event. */
+  finished = false;
+  /** An error event was seen. */
+  failed = false;
+  /** As sent; of a messages stream its parts put together. */
+  usage: Json | null = null;
+  /** The usage is that of the start of a messages stream: its output is still to come. */
+  usageIsPartial = false;
+  serviceTier: string | null = null;
+  id: string | null = null;
+  model: string | null = null;
+
+  constructor(rules: EventRules) {
+    this.#rules = rules;
+  }
+
+  /**
+   * Reads one event.
+   * @param scan the event's bytes as latin1: cheap to make, good enough to look for markers
+   * @param read gives the event as text
+   * @returns whether it is the event that carries nothing but usage
+   */
+  take(scan: string, read: () => string): boolean {
+    if (!DATA_LINE.test(scan)) return false;
+    this.events++;
+    const lacksIdentity = this.events <= EVENTS_WITH_IDENTITY && (this.id === null || this.model === null);
+    if (!lacksIdentity && !this.#rules.markers.test(scan)) return false;
+    const { name, data } = parseEvent(read());
+    return this.#apply(name, data, parseObject(data));
+  }
+
+  /** Reads an event that is known by its edges only: its type, and its usage if it stands near the end. */
+  takeLarge(edges: Edges): void {
+    this.events++;
+    const { name, data } = parseEvent(edges.head());
+    const [outermost, ...below] = this.#rules.usagePath;
+    const usage = objectInTail(edges.tail(), this.#rules.usagePath);
+    const holder = below.reduceRight<unknown>((inner, member) => ({ [member]: inner }), usage);
+    this.#apply(name, data, { ...membersOfHead(data, HEAD_MEMBERS), [outermost]: holder });
+  }
+
+  #apply(name: string, data: string, json: Json | null): boolean {
+    if (data.trim() === '[DONE]') this.#end('finished');
+    const type = textIn(json, 'type') ?? name;
+    const isError = name === 'error' || type === 'error' || hasError(json);
+    if (isError) this.#end('failed');
+    if (json === null) return false;
+    const answer = objectIn(json, 'response') ?? objectIn(json, 'message') ?? json;
+    this.id ??= textIn(answer, 'id');
+    this.model ??= textIn(answer, 'model');
+    this.serviceTier = identifierIn(answer, 'service_tier') ?? this.serviceTier;
+    const { usage, usageIsPartial, end } = this.#rules.read({ type, json, answer }, this.usage);
+    if (usage !== null) {
+      this.usage = usage;
+      this.usageIsPartial = usageIsPartial;
+    }
+    if (end !== null) this.#end(end);
+    const choices = json['choices'];
+    return !isError && Array.isArray(choices) && choices.length === 0 && isStated(json['usage']);
+  }
+
+  #end(end: StreamEnd): void {
+    this.terminal = true;
+    if (end !== 'terminal') this.finished = true;
+    if (end === 'failed') this.failed = true;
+  }
+}
+
+function hasError(json: Json | null): boolean {
+  return objectIn(json, 'error') !== null || textIn(json, 'error') !== null;
+}
+
+/** The fields of an event by the WHATWG rules; `data` lines joined by LF. */
+function parseEvent(text: string): { name: string; data: string } {
+  let name = '';
+  const data: string[] = [];
+  for (const line of text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/)) {
+    const colon = line.indexOf(':');
+    const field = colon === -1 ? line : line.slice(0, colon);
+    if (field !== 'data' && field !== 'event') continue;
+    const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
+    if (field === 'data') data.push(value);
+    else name = value;
+  }
+  return { name, data: data.join('\n') };
+}

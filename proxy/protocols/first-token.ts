@@ -1,0 +1,28 @@
+// Tells the first token of a stream from what comes before it: comments, pings, the events that only say that an answer
+// will come. Looks at whole events while nothing has been sent to the client, and at nothing after.
+import type { Buffer } from 'node:buffer';
+import type { Json } from '../bodies/json.ts';
+import type { EventRules } from './protocol.ts';
+
+/**
+ * Whether these events hold a token, or anything else that an answer consists of. What is not understood counts as an
+ * answer: it is passed on rather than held back.
+ * @param events whole events of an event stream
+ */
+export function holdsToken(events: Buffer, rules: EventRules): boolean {
+  for (const line of events.toString('utf8').split(/\r\n|\n|\r/)) {
+    if (line.startsWith('data:') && isAnswer(line.slice(5).trim(), rules)) return true;
+  }
+  return false;
+}
+
+function isAnswer(data: string, rules: EventRules): boolean {
+  if (data === '') return false;
+  let event: unknown;
+  try {
+    event = JSON.parse(data);
+  } catch {
+    return true; // `[DONE]`, or an event over several lines
+  }
+  return typeof event !== 'object' || event === null || rules.isAnswer(event as Json);
+}

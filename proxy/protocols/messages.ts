@@ -1,0 +1,49 @@
+// Messages, `POST /v1/messages` (docs.anthropic.com/en/api/messages). Usage is told twice: `message_start` states the
+// input, `message_delta` the output and sometimes all again.
+import { Buffer } from 'node:buffer';
+import { isStated, objectIn, type Json } from '../bodies/json.ts';
+import { errorObject, namedError } from './errors.ts';
+import { ANSWERS, endpoint, markersOf, TEXT, textEndpoint, USAGE_MARKER } from './openai.ts';
+import type { EventFacts, Protocol, StreamEvent } from './protocol.ts';
+import { readTokens } from './usage.ts';
+
+/** Events before the first token. */
+const OPENINGS: ReadonlySet<unknown> = new Set(['message_start', 'content_block_start', 'ping']);
+
+export const messages: Protocol = {
+  name: 'messages',
+  endpoints: [
+    textEndpoint('messages', 'anthropic_messages'),
+    endpoint('messages/count_tokens', 'acount_tokens'),
+  ],
+  stored: [],
+  answers: ANSWERS,
+  events: {
+    markers: markersOf(USAGE_MARKER, 'message_stop'),
+    usagePath: ['usage'],
+    read,
+    isAnswer: (event) => !OPENINGS.has(event['type']),
+  },
+  errors: {
+    body: (fault) => Buffer.from(JSON.stringify({ type: 'error', error: errorObject(fault) })),
+    event: (fault) => namedError({ type: 'error', error: errorObject(fault) }),
+  },
+  text: { ...TEXT, inEvent: (event) => objectIn(event, 'delta') },
+  continuation: null,
+  readTokens,
+};
+
+function read({ type, answer }: StreamEvent, before: Json | null): EventFacts {
+  const stated = objectIn(answer, 'usage');
+  return {
+    usage: stated === null ? null : merged(before, stated),
+    usageIsPartial: type !== 'message_delta',
+    end: type === 'message_stop' ? 'finished' : null,
+  };
+}
+
+/** Counts are cumulative: the later value holds. */
+function merged(before: Json | null, usage: Json): Json {
+  const stated = Object.entries(usage).filter(([, value]) => isStated(value));
+  return { ...(before ?? usage), ...Object.fromEntries(stated) };
+}

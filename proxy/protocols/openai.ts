@@ -1,0 +1,68 @@
+// What the protocols in OpenAI's style have in common; each object says what it does otherwise.
+import { objectIn, type Json } from '../bodies/json.ts';
+import type { AnswerRules, EndpointRow, TextRules } from './protocol.ts';
+
+/** An endpoint of the usual kind: JSON in, charged by tokens. */
+export function endpoint(
+  path: string,
+  callType: string,
+  more: Partial<Omit<EndpointRow, 'path' | 'callType'>> = {},
+): EndpointRow {
+  return {
+    path,
+    callType,
+    body: 'json',
+    usageOnRequest: false,
+    pricedBy: 'tokens',
+    counted: 'nothing',
+    retells: false,
+    ...more,
+  };
+}
+
+/** An endpoint of a model that reads and writes text. */
+export function textEndpoint(path: string, callType: string, more: Partial<EndpointRow> = {}): EndpointRow {
+  return endpoint(path, callType, { counted: 'prompt and answer', ...more });
+}
+
+export const ANSWERS: AnswerRules = {
+  members: new Set(['usage', 'id', 'model', 'error', 'meta', 'service_tier', 'duration']),
+  usageMember: 'usage',
+  usageIn: (members) => objectIn(members, 'usage'),
+};
+
+/** Gateways take each other's requests, so the members of all of them are looked for. */
+export const TEXT: Omit<TextRules, 'inEvent'> = {
+  prompt: ['messages', 'input', 'instructions', 'system', 'prompt'],
+  tools: ['tools', 'functions'],
+  answer: ['choices', 'output', 'content'],
+};
+
+// Ordinary chunks carry `"usage":null` and `"finish_reason":null`; these are no markers, else all would be parsed.
+export const USAGE_MARKER = 'usage"(?!\\s*:\\s*null)';
+const ERROR_MARKER = 'error"(?!\\s*:\\s*null)|event: ?error';
+const DONE_MARKER = '\\[DONE\\]';
+
+/** Finds these texts, errors and `[DONE]`, which any upstream may send. */
+export function markersOf(...texts: readonly string[]): RegExp {
+  return new RegExp([...texts, ERROR_MARKER, DONE_MARKER].join('|'));
+}
+
+/** A choice of an event has a text, a tool call or an end: anything beside its role. Without choices all is an answer. */
+export function hasSpokenChoice(event: Json): boolean {
+  const choices = event['choices'];
+  return !Array.isArray(choices) || choices.some(isSpoken);
+}
+
+function isSpoken(choice: unknown): boolean {
+  if (choice === null || typeof choice !== 'object') return true;
+  const { finish_reason: end, text, delta } = choice as Json;
+  if (isSet(end) || isSet(text)) return true;
+  const { role: _, ...rest } = (delta ?? {}) as Json;
+  return Object.values(rest).some(isSet);
+}
+
+function isSet(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  return value !== null && value !== undefined && value !== '';
+}

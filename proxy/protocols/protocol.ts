@@ -1,0 +1,153 @@
+// What a protocol is: everything in which one API differs from another (chat completions, responses, messages ...) is a
+// member of its Protocol object. No other folder asks which protocol it has. A new one is one file beside this one
+// and one line in table.ts.
+import type { Json } from '../bodies/json.ts';
+import type { Cut } from '../bodies/splice.ts';
+import type { Fault } from '../errors/fault.ts';
+import type { TokenReading } from './usage.ts';
+
+export interface Protocol {
+  /** Unique; names it where the object itself cannot go, such as another thread. */
+  readonly name: string;
+  /** POST endpoints that name a model. */
+  readonly endpoints: readonly EndpointRow[];
+  /** Calls on an answer that the upstream has stored. */
+  readonly stored: readonly StoredAnswerRow[];
+  readonly answers: AnswerRules;
+  readonly events: EventRules;
+  readonly errors: ErrorShape;
+  readonly text: TextRules;
+  /** How a broken stream can be continued by another upstream; null: it cannot. */
+  readonly continuation: Continuation | null;
+  /** Counts of a usage object as the upstream sent it. */
+  readTokens(usage: Json | null): TokenReading;
+}
+
+/** Names of the members that lead to a value, outermost first. */
+type Path = readonly [string, ...string[]];
+
+export interface EndpointRow {
+  /** Path below the upstream's prefix, e.g. `chat/completions`. */
+  readonly path: string;
+  /** As LiteLLM's spend rows name it. */
+  readonly callType: string;
+  /** `form`: uploads, multipart or JSON. */
+  readonly body: 'json' | 'form';
+  /** Streams carry usage only when `stream_options.include_usage` asks for it. */
+  readonly usageOnRequest: boolean;
+  /** What is charged beside tokens. */
+  readonly pricedBy: 'tokens' | 'images' | 'characters';
+  /** What can be counted here where the upstream states no usage. */
+  readonly counted: 'prompt and answer' | 'prompt' | 'nothing';
+  /** Repeats an answer that exists: its usage stands in the row of the call that made it and must not count twice. */
+  readonly retells: boolean;
+}
+
+/** An endpoint with the protocol it speaks. */
+export interface Endpoint extends EndpointRow {
+  readonly protocol: Protocol;
+}
+
+/** One thing that can be done with a stored answer. */
+export interface StoredAnswerRow {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** What follows the answer's id in the path. */
+  readonly suffix: string;
+  readonly endpoint: EndpointRow;
+}
+
+/** Reads answers that are one JSON document. */
+export interface AnswerRules {
+  /** The top-level members that are read; no other is built. */
+  readonly members: ReadonlySet<string>;
+  /** The one that holds the usage: looked for at the end of an answer that is too large to be kept whole. */
+  readonly usageMember: string;
+  usageIn(members: Json): Json | null;
+}
+
+/** Reads events of a stream. */
+export interface EventRules {
+  /** Finds the events that may tell usage, an end or an error; the others are not parsed. */
+  readonly markers: RegExp;
+  /** To the usage object of an event. */
+  readonly usagePath: Path;
+  /** @param usage what earlier events stated */
+  read(event: StreamEvent, usage: Json | null): EventFacts;
+  /** The event is part of the answer; false: it only says that an answer will come. */
+  isAnswer(event: Json): boolean;
+}
+
+export interface StreamEvent {
+  /** Its `type`, else the name of the event, else ''. */
+  readonly type: string;
+  readonly json: Json;
+  /** The answer that the event describes: its `response` or `message`, else the event itself. */
+  readonly answer: Json;
+}
+
+/** What one event tells. */
+export interface EventFacts {
+  /** All usage that is known now; null when this event states none. */
+  readonly usage: Json | null;
+  /** The usage is that of the input; the output is still to come. */
+  readonly usageIsPartial: boolean;
+  /** null: the stream goes on. */
+  readonly end: StreamEnd | null;
+}
+
+/** `terminal`: the answer is whole, but usage may follow. `finished`: nothing of worth can follow. */
+export type StreamEnd = 'terminal' | 'finished' | 'failed';
+
+export const NO_FACTS: EventFacts = Object.freeze({ usage: null, usageIsPartial: false, end: null });
+
+/** How a fault is put so that the SDKs of the protocol raise on it. */
+export interface ErrorShape {
+  /** The body of an answer. */
+  body(fault: Fault): Buffer;
+  /** The last event of a broken stream. */
+  event(fault: Fault): Buffer;
+}
+
+/** Where the text that a model reads and writes stands, for a count of its tokens. */
+export interface TextRules {
+  /** Members of a request that hold the prompt. */
+  readonly prompt: readonly string[];
+  /** Members of a request whose JSON is read by the model as it stands. */
+  readonly tools: readonly string[];
+  /** Members of a JSON answer. */
+  readonly answer: readonly string[];
+  /** What an event adds to the answer; null for events that sum up what came before. */
+  inEvent(event: Json): unknown;
+}
+
+/** Continues a stream of this protocol. */
+export interface Continuation {
+  /** Keeps what the client is sent. */
+  transcript(): Transcript;
+  /**
+   * Cuts that make `text` the beginning of the answer that a request asks for; null when the request has no place for it.
+   * @param body a JSON request of the client
+   */
+  prefill(body: Buffer, text: string, maxDepth: number): readonly Cut[] | null;
+}
+
+/** What a stream has told the client so far, and events of a second upstream made into those of the same stream. */
+export interface Transcript {
+  /** The text that another upstream can continue; null when it would not be the same answer. */
+  readonly prefix: string | null;
+  /** The stream cannot be read: nothing of it is kept. */
+  close(): void;
+  /** Notes events that are about to be sent as they are. */
+  told(piece: Buffer): Passed;
+  /** From here on the events of another upstream are joined, which begin after `prefix`. */
+  goOn(): void;
+  /** Events of that upstream, as events of the stream that was begun. */
+  joined(piece: Buffer): Passed;
+}
+
+/** What of a piece may be sent. */
+export interface Passed {
+  readonly bytes: Buffer | null;
+  /** Why nothing more may be sent: the stream is broken here. */
+  readonly broken: string | null;
+}

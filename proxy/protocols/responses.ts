@@ -1,0 +1,61 @@
+// Responses, `POST /v1/responses` and calls on a response that exists
+// (platform.openai.com/docs/api-reference/responses). Usage, id and model of an event are those of its `response`.
+import { objectIn, textIn, type Json } from '../bodies/json.ts';
+import { errorObject, namedError, OPENAI_ERRORS } from './errors.ts';
+import { ANSWERS, endpoint, markersOf, TEXT, textEndpoint } from './openai.ts';
+import { NO_FACTS, type EndpointRow, type EventFacts, type Protocol, type StreamEvent } from './protocol.ts';
+import { readTokens } from './usage.ts';
+
+const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.failed', 'response.incomplete']);
+/** Events before the first token. */
+const OPENINGS: ReadonlySet<unknown> = new Set([
+  'response.created',
+  'response.in_progress',
+  'response.queued',
+  'keepalive',
+  'ping',
+]);
+
+const about = (callType: string): EndpointRow => endpoint('responses', callType, { retells: true });
+
+export const responses: Protocol = {
+  name: 'responses',
+  endpoints: [textEndpoint('responses', 'aresponses')],
+  stored: [
+    { method: 'GET', suffix: '', endpoint: about('aget_responses') },
+    { method: 'DELETE', suffix: '', endpoint: about('adelete_responses') },
+    { method: 'POST', suffix: '/cancel', endpoint: about('acancel_responses') },
+    { method: 'GET', suffix: '/input_items', endpoint: about('alist_input_items') },
+  ],
+  answers: ANSWERS,
+  events: {
+    markers: markersOf('response\\.(?:completed|failed|incomplete)'),
+    usagePath: ['response', 'usage'],
+    read,
+    isAnswer: (event) => !OPENINGS.has(event['type']),
+  },
+  errors: {
+    body: (fault) => OPENAI_ERRORS.body(fault),
+    // The members of an `error` event stand at its top level; `error` is there for SDKs that look for it.
+    event: (fault) => {
+      const { code, message, param } = fault;
+      return namedError({ type: 'error', code, message, param, error: errorObject(fault) });
+    },
+  },
+  text: { ...TEXT, inEvent: textOfEvent },
+  continuation: null,
+  readTokens,
+};
+
+function read({ type, answer }: StreamEvent): EventFacts {
+  if (!ENDS.has(type)) return NO_FACTS;
+  return {
+    usage: objectIn(answer, 'usage'),
+    usageIsPartial: false,
+    end: type === 'response.failed' ? 'failed' : 'finished',
+  };
+}
+
+function textOfEvent(event: Json): unknown {
+  return textIn(event, 'type')?.endsWith('.delta') === true ? event['delta'] : null;
+}

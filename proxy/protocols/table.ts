@@ -1,0 +1,44 @@
+// The protocols that the proxy speaks: one line each. Their order is that of the endpoints in listings.
+import { audio } from './audio.ts';
+import { chat } from './chat.ts';
+import { completions } from './completions.ts';
+import { embeddings } from './embeddings.ts';
+import { images } from './images.ts';
+import { messages } from './messages.ts';
+import { moderations } from './moderations.ts';
+import type { Endpoint, Protocol, StoredAnswerRow } from './protocol.ts';
+import { rerank } from './rerank.ts';
+import { responses } from './responses.ts';
+
+export const PROTOCOLS: readonly Protocol[] = [
+  chat,
+  completions,
+  embeddings,
+  responses,
+  messages,
+  images,
+  audio,
+  moderations,
+  rerank,
+];
+
+/** POST endpoints that name a model. */
+export const ENDPOINTS: readonly Endpoint[] = PROTOCOLS.flatMap((protocol) =>
+  protocol.endpoints.map((row): Endpoint => ({ ...row, protocol })),
+);
+
+export interface StoredAnswerCall extends StoredAnswerRow {
+  readonly endpoint: Endpoint;
+}
+
+/** What can be done with a stored answer, by method and suffix; these calls go to the upstream that made it. */
+export const BY_ID: readonly StoredAnswerCall[] = PROTOCOLS.flatMap((protocol) =>
+  protocol.stored.map((row) => ({ ...row, endpoint: { ...row.endpoint, protocol } })),
+);
+
+/** @throws Error for a name that no protocol has, which only a bug can ask for */
+export function protocolNamed(name: string): Protocol {
+  const found = PROTOCOLS.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`there is no protocol ${name}`);
+  return found;
+}

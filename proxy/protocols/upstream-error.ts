@@ -1,0 +1,46 @@
+// Reads the error that an upstream answered with, and whether it is one of the two refusals that another model may not
+// share. Upstreams state them by a code or, without one, in their message; no status tells them apart. Pure.
+import { Buffer } from 'node:buffer';
+import type { Json } from '../bodies/json.ts';
+
+/** An error as OpenAI and Anthropic state it; '' where a member is missing. */
+export interface UpstreamError {
+  readonly code: string;
+  readonly type: string;
+  readonly message: string;
+}
+
+const LARGEST_BYTES = 65_536;
+
+const CONTEXT_CODES: ReadonlySet<string> = new Set(['context_length_exceeded', 'request_too_large']);
+const CONTENT_CODES: ReadonlySet<string> = new Set(['content_policy_violation', 'content_filter']);
+// Where the message alone has it: LiteLLM writes its class, Anthropic and vLLM a sentence.
+const CONTEXT_TEXT =
+  /ContextWindowExceededError|maximum context length|prompt is too long|input is too long|exceeds? the (?:available |model's )?context/i;
+const CONTENT_TEXT = /ContentPolicyViolationError|content management policy|content policy violation/i;
+
+/** The `error` object of a JSON body, or of the first event that has one; null when there is none that can be read. */
+export function errorIn(body: readonly Buffer[]): UpstreamError | null {
+  const bytes = Buffer.concat(body);
+  if (bytes.length > LARGEST_BYTES) return null;
+  const text = bytes.toString('utf8').trim();
+  const json = text.startsWith('{') ? text : /^data:(.*"error".*)$/m.exec(text)?.[1];
+  try {
+    const { error = null, ...rest } = JSON.parse(json ?? '') as Json;
+    const found = typeof error === 'object' && error !== null ? (error as Json) : rest;
+    return { code: textOf(found['code']), type: textOf(found['type']), message: textOf(found['message']) };
+  } catch {
+    return null;
+  }
+}
+
+/** Why a request was refused, if it is a reason that fallbacks can be made for. */
+export function reasonOf({ code, type, message }: UpstreamError): 'context_window' | 'content_policy' | null {
+  const has = (codes: ReadonlySet<string>): boolean => codes.has(code) || codes.has(type);
+  if (has(CONTEXT_CODES) || CONTEXT_TEXT.test(message)) return 'context_window';
+  return has(CONTENT_CODES) || CONTENT_TEXT.test(message) ? 'content_policy' : null;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}

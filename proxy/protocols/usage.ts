@@ -1,0 +1,283 @@
+// Reads token counts out of the usage objects of OpenAI's and Anthropic's protocols into one set of counts, and splits them
+// into buckets that are billed once each. Gateways answer one protocol with the spelling of another, so the spelling
+// decides, not the endpoint. Pure; it never guesses: what is missing or is no count is null, what contradicts itself is
+// told, and the object itself is recorded as it was sent.
+import { asObject, isStated, type Json } from '../bodies/json.ts';
+
+/** Token counts; null = not stated. `prompt` and `completion` include all kinds that stand below them. */
+export interface Tokens {
+  readonly prompt: number | null;
+  readonly completion: number | null;
+  /** At least `prompt` + `completion`; more when the upstream states more. */
+  readonly total: number | null;
+  readonly cacheRead: number | null;
+  /** Written to a prompt cache, whatever its lifetime. */
+  readonly cacheWrite: number | null;
+  /** Of these, to the cache that lives for an hour. */
+  readonly cacheWrite1h: number | null;
+  readonly reasoning: number | null;
+  /** Audio and image tokens that were not read from a cache. */
+  readonly inputAudio: number | null;
+  readonly outputAudio: number | null;
+  readonly inputImage: number | null;
+  readonly outputImage: number | null;
+}
+
+export const NO_TOKENS: Tokens = Object.freeze({
+  prompt: null,
+  completion: null,
+  total: null,
+  cacheRead: null,
+  cacheWrite: null,
+  cacheWrite1h: null,
+  reasoning: null,
+  inputAudio: null,
+  outputAudio: null,
+  inputImage: null,
+  outputImage: null,
+});
+
+/** The counts of two parts of one answer; what only one of them states is known of that one alone. */
+export function sumOfTokens(a: Tokens, b: Tokens): Tokens {
+  const sum = (one: number | null, other: number | null): number | null =>
+    one === null ? other : one + (other ?? 0);
+  return {
+    prompt: sum(a.prompt, b.prompt),
+    completion: sum(a.completion, b.completion),
+    total: sum(a.total, b.total),
+    cacheRead: sum(a.cacheRead, b.cacheRead),
+    cacheWrite: sum(a.cacheWrite, b.cacheWrite),
+    cacheWrite1h: sum(a.cacheWrite1h, b.cacheWrite1h),
+    reasoning: sum(a.reasoning, b.reasoning),
+    inputAudio: sum(a.inputAudio, b.inputAudio),
+    outputAudio: sum(a.outputAudio, b.outputAudio),
+    inputImage: sum(a.inputImage, b.inputImage),
+    outputImage: sum(a.outputImage, b.outputImage),
+  };
+}
+
+/** Every token of a request in exactly one place: the sum is `Tokens.total`. */
+export interface Buckets {
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly cacheWrite1h: number;
+  readonly inputAudio: number;
+  readonly inputImage: number;
+  readonly output: number;
+  readonly reasoning: number;
+  readonly outputAudio: number;
+  readonly outputImage: number;
+  /** In the stated total and in neither part of it; nobody can say what they cost. */
+  readonly unassigned: number;
+}
+
+/** No request has a trillion tokens; below it every sum is exact. */
+const MOST = 2 ** 40;
+
+/** Counts, and sentences on what in them could not be used. */
+export interface TokenReading {
+  readonly tokens: Tokens;
+  readonly doubts: readonly string[];
+}
+
+const NOTHING: TokenReading = Object.freeze({ tokens: NO_TOKENS, doubts: Object.freeze([]) });
+
+/**
+ * The counts of a usage object as the upstream sent it.
+ *
+ * Protocols by their spelling: `prompt_tokens` is chat completions; `input_tokens` with `input_tokens_details` is
+ * responses, images and audio; `input_tokens` beside `cache_read_input_tokens` or `cache_creation_input_tokens` is
+ * messages, whose `input_tokens` leaves the cached ones out
+ * (docs.anthropic.com/en/docs/build-with-claude/prompt-caching); with neither the two mean the same. Numbers that are
+ * negative, fractional, above 2^40 or no numbers count as missing, with a doubt.
+ */
+export function readTokens(usage: Json | null): TokenReading {
+  return usage === null ? NOTHING : new Reader(usage).read();
+}
+
+class Reader {
+  readonly #usage: Json;
+  readonly #input: Json | null;
+  readonly #output: Json | null;
+  readonly #doubts: string[] = [];
+
+  constructor(usage: Json) {
+    this.#usage = usage;
+    this.#input =
+      asObject(usage['prompt_tokens_details']) ??
+      asObject(usage['input_tokens_details']) ??
+      asObject(usage['input_token_details']); // transcripts
+    this.#output = asObject(usage['completion_tokens_details']) ?? asObject(usage['output_tokens_details']);
+  }
+
+  read(): TokenReading {
+    const prompt = this.#of('prompt_tokens') ?? this.#promptOfInput();
+    let completion = this.#of('completion_tokens') ?? this.#of('output_tokens');
+    const stated = this.#of('total_tokens');
+    const reasoning = this.#in(this.#output, 'reasoning_tokens') ?? this.#in(this.#output, 'thinking_tokens');
+    // Some upstreams count the reasoning beside the completion; the total gives them away.
+    if (prompt !== null && completion !== null && reasoning !== null && reasoning > 0) {
+      if (stated === prompt + completion + reasoning) completion += reasoning;
+    }
+    const creation =
+      asObject(this.#usage['cache_creation']) ?? asObject(this.#input?.['cache_creation_token_details']);
+    const cached = asObject(this.#input?.['cached_tokens_details']);
+    return {
+      tokens: {
+        prompt,
+        completion,
+        total: this.#total(prompt, completion, stated),
+        cacheRead:
+          this.#in(this.#input, 'cached_tokens') ??
+          this.#of('cache_read_input_tokens') ??
+          this.#of('prompt_cache_hit_tokens') ??
+          this.#of('cached_tokens'),
+        cacheWrite:
+          this.#in(this.#input, 'cache_creation_tokens') ??
+          this.#in(this.#input, 'cache_write_tokens') ??
+          this.#of('cache_creation_input_tokens'),
+        cacheWrite1h: this.#in(creation, 'ephemeral_1h_input_tokens'),
+        reasoning,
+        inputAudio: this.#uncached('audio_tokens', cached),
+        outputAudio: this.#in(this.#output, 'audio_tokens'),
+        inputImage: this.#uncached('image_tokens', cached),
+        outputImage: this.#in(this.#output, 'image_tokens'),
+      },
+      doubts: this.#doubts,
+    };
+  }
+
+  /** All prompt tokens of the responses and messages spellings. */
+  #promptOfInput(): number | null {
+    const input = this.#of('input_tokens');
+    if (input === null || this.#input !== null) return input;
+    // Stated wrongly is not the same as not stated: the sum would be too small.
+    const addends = ['cache_read_input_tokens', 'cache_creation_input_tokens'].map((name) =>
+      isStated(this.#usage[name]) ? countOf(this.#usage[name]) : 0,
+    );
+    return addends.reduce((sum, one) => (sum === null || one === null ? null : sum + one), input);
+  }
+
+  #total(prompt: number | null, completion: number | null, stated: number | null): number | null {
+    const sum = prompt === null || completion === null ? null : prompt + completion;
+    if (stated === null) return sum;
+    const least = sum ?? Math.max(prompt ?? 0, completion ?? 0);
+    if (sum === null ? stated < least : stated !== sum)
+      this.#doubts.push(`usage: total_tokens is ${stated}, its parts are ${least}`);
+    return Math.max(stated, least);
+  }
+
+  #uncached(name: string, cached: Json | null): number | null {
+    const all = this.#in(this.#input, name);
+    const read = this.#in(cached, name);
+    return all === null || read === null ? all : Math.max(0, all - read);
+  }
+
+  #of(name: string): number | null {
+    return this.#in(this.#usage, name);
+  }
+
+  #in(holder: Json | null, name: string): number | null {
+    const value = holder?.[name];
+    if (!isStated(value)) return null;
+    const count = countOf(value);
+    if (count === null) {
+      const doubt = `usage: ${name} is no count of tokens`;
+      if (!this.#doubts.includes(doubt)) this.#doubts.push(doubt);
+    }
+    return count;
+  }
+}
+
+function countOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST ? value : null;
+}
+
+/**
+ * Splits counts into buckets. A part never exceeds its whole: what an upstream states of a kind beyond what is left of
+ * the prompt or completion is cut. null when neither is known, or when only one is and the total does not tell the other.
+ */
+export function bucketsOf(tokens: Tokens): Buckets | null {
+  const sides = sidesOf(tokens);
+  if (sides === null) return null;
+  const { prompt, completion } = sides;
+  const input = new Share(prompt);
+  const cacheRead = input.take(tokens.cacheRead);
+  const written = new Share(input.take(tokens.cacheWrite));
+  const cacheWrite1h = written.take(tokens.cacheWrite1h);
+  const inputAudio = input.take(tokens.inputAudio);
+  const inputImage = input.take(tokens.inputImage);
+  const output = new Share(completion);
+  const reasoning = output.take(tokens.reasoning);
+  const outputAudio = output.take(tokens.outputAudio);
+  const outputImage = output.take(tokens.outputImage);
+  return {
+    input: input.left,
+    cacheRead,
+    cacheWrite: written.left,
+    cacheWrite1h,
+    inputAudio,
+    inputImage,
+    output: output.left,
+    reasoning,
+    outputAudio,
+    outputImage,
+    unassigned: Math.max(0, (tokens.total ?? 0) - prompt - completion),
+  };
+}
+
+/** Embeddings state prompt and total only; some upstreams completion and total only. */
+function sidesOf({ prompt, completion, total }: Tokens): { prompt: number; completion: number } | null {
+  if (prompt !== null) return { prompt, completion: completion ?? Math.max(0, (total ?? prompt) - prompt) };
+  if (completion === null || total === null) return null;
+  return { prompt: Math.max(0, total - completion), completion };
+}
+
+class Share {
+  left: number;
+
+  constructor(whole: number) {
+    this.left = whole;
+  }
+
+  take(part: number | null): number {
+    const taken = Math.min(part ?? 0, this.left);
+    this.left -= taken;
+    return taken;
+  }
+}
+
+/** What was counted beside tokens; `milliseconds` of audio, all others in ones. Absent = not counted. */
+export interface Units {
+  readonly images?: number;
+  readonly milliseconds?: number;
+  readonly characters?: number;
+  /** Search units of a rerank call. */
+  readonly queries?: number;
+  /** Web searches that the model made. */
+  readonly searches?: number;
+}
+
+const MOST_SECONDS = 1e9;
+
+/** The units that a usage object states: seconds of audio, search units of a rerank, web searches. */
+export function readUnits(usage: Json | null): Units {
+  if (usage === null) return {};
+  const seconds = usage['seconds'];
+  const queries = countOf(usage['search_units']);
+  const details = asObject(usage['prompt_tokens_details']);
+  const searches = countOf(
+    asObject(usage['server_tool_use'])?.['web_search_requests'] ?? details?.['web_search_requests'],
+  );
+  return {
+    ...(isSeconds(seconds) ? { milliseconds: Math.round(seconds * 1000) } : {}),
+    ...(queries === null ? {} : { queries }),
+    ...(searches === null || searches === 0 ? {} : { searches }),
+  };
+}
+
+/** A plausible length of audio, seconds. */
+export function isSeconds(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= MOST_SECONDS;
+}

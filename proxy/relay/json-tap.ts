@@ -1,0 +1,103 @@
+// Reads usage, id and model out of an answer that is one JSON object, while it is relayed. It never changes or delays a
+// byte, never throws, keeps no text, and its memory is bounded whatever the upstream sends.
+import { Buffer } from 'node:buffer';
+import { Edges, membersOfHead, objectInTail } from '../bodies/edges.ts';
+import { ANSWER_DEPTH, identifierIn, objectIn, textIn, type Json } from '../bodies/json.ts';
+import { peek, readJson, type Wanted } from '../bodies/peek.ts';
+import type { AnswerRules } from '../protocols/protocol.ts';
+import type { Delivered } from '../protocols/text.ts';
+
+/** What an answer says about itself; null = not said, or not JSON. */
+export interface JsonReading {
+  /** As sent; of a rerank answer its `meta.billed_units` and `meta.tokens` in one. */
+  readonly usage: Json | null;
+  readonly id: string | null;
+  readonly model: string | null;
+  readonly serviceTier: string | null;
+  /** `duration` of a transcript, as sent. */
+  readonly duration: unknown;
+}
+
+const WHOLE_BYTES = 262_144;
+const MOST_CHUNKS = 256;
+
+/** Observes one answer: up to 256 KiB exactly, a larger one by its first 16 and last 64 KiB. */
+export class JsonTap {
+  readonly #rules: AnswerRules;
+  readonly #wanted: Wanted;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #edges: Edges | null = null;
+  #damaged = false;
+  readonly #keepText: boolean;
+  #delivered: Delivered | null = null;
+
+  /** @param keepText keep an answer without usage, for a count of its tokens */
+  constructor(rules: AnswerRules, keepText = false) {
+    this.#rules = rules;
+    this.#wanted = { names: rules.members, prefixes: [] };
+    this.#keepText = keepText;
+  }
+
+  push(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#edges !== null) {
+      this.#edges.push(chunk);
+      return;
+    }
+    this.#chunks.push(chunk);
+    if (this.#bytes > WHOLE_BYTES) {
+      this.#edges = new Edges();
+      for (const one of this.#chunks) this.#edges.push(one);
+      this.#chunks = [];
+    } else if (this.#chunks.length === MOST_CHUNKS) {
+      this.#chunks = [Buffer.concat(this.#chunks)]; // a body of tiny chunks would cost 100 bytes and more for each
+    }
+  }
+
+  /** After `end`: the answer is no JSON object. Answers above 256 KiB are not judged. */
+  get damaged(): boolean {
+    return this.#damaged;
+  }
+
+  /** After `end`: the whole answer, if it has no usage and `keepText` was asked for. */
+  get delivered(): Delivered | null {
+    return this.#delivered;
+  }
+
+  /** The answer is whole. */
+  end(): JsonReading {
+    if (this.#edges !== null) return this.#readingOfEdges(this.#edges);
+    const [first = Buffer.alloc(0), ...more] = this.#chunks;
+    const body = more.length === 0 ? first : Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    const members = this.#membersOf(body);
+    const reading = readingOf(members, this.#rules.usageIn(members));
+    if (this.#keepText && reading.usage === null && !this.#damaged)
+      this.#delivered = { form: 'json', head: body, bytes: body.length };
+    return reading;
+  }
+
+  #membersOf(body: Buffer): Json {
+    const peeked = peek(body, this.#wanted, ANSWER_DEPTH);
+    this.#damaged = !peeked.ok && peeked.fault === 'not_json';
+    return peeked.ok ? Object.fromEntries(peeked.members.map((one) => [one.name, readJson(body, one)])) : {};
+  }
+
+  #readingOfEdges(edges: Edges): JsonReading {
+    const members = membersOfHead(edges.head(), this.#wanted);
+    const { usageMember } = this.#rules;
+    const usage = objectIn(members, usageMember) ?? objectInTail(edges.tail(), [usageMember]);
+    return readingOf(members, this.#rules.usageIn({ ...members, [usageMember]: usage }));
+  }
+}
+
+function readingOf(members: Json, usage: Json | null): JsonReading {
+  return {
+    usage,
+    id: textIn(members, 'id'),
+    model: textIn(members, 'model'),
+    serviceTier: identifierIn(members, 'service_tier'),
+    duration: members['duration'],
+  };
+}

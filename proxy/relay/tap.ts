@@ -1,0 +1,230 @@
+// Chooses how an answer is observed, by its head: an event stream, JSON, something compressed, or nothing.
+// The relay talks to one shape and does not care which.
+import type { ResponseHead } from '../headers/response-headers.ts';
+import type { Json } from '../bodies/json.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+import type { Delivered } from '../protocols/text.ts';
+import { DecodedTap } from './decoded-tap.ts';
+import { JsonTap } from './json-tap.ts';
+import { SseTap, type PriceUsage } from './sse-tap.ts';
+
+/** What was read on the side. */
+export interface Reading {
+  /** Usage as the upstream sent it. */
+  readonly usage: Json | null;
+  /** The usage states the input alone; the output was still to come. */
+  readonly usageIsPartial: boolean;
+  readonly serviceTier: string | null;
+  /** `duration` of a transcript, as sent. */
+  readonly duration?: unknown;
+  readonly id: string | null;
+  readonly model: string | null;
+  /** What tokens can be counted from where there is no usage; null unless `keepText`. */
+  readonly delivered: Delivered | null;
+}
+
+/** What is wanted of an answer beside its bytes. */
+export interface Observation {
+  /** We asked for the usage event; the client did not. */
+  readonly stripUsage: boolean;
+  /** Hold the beginning of the answer until its end, for a count of its tokens. */
+  readonly keepText: boolean;
+  /** Writes the cost into the usage of a stream; null = do not. */
+  readonly priceUsage: PriceUsage | null;
+}
+
+export interface Tap {
+  /** It holds on to the bytes it is given: give it its own. */
+  readonly keeps: boolean;
+  /** The answer is an event stream. */
+  readonly streams: boolean;
+  /** No event of ours may be mixed in: the bytes are compressed, or half an event is out already. */
+  readonly opaque: boolean;
+  /** The terminal event was seen; of a JSON answer: its document is whole. */
+  readonly terminal: boolean;
+  /** Nothing of worth can follow: `[DONE]`, `response.completed`, `message_stop` and the like. */
+  readonly finished: boolean;
+  /** An error event was seen. */
+  readonly failed: boolean;
+  /** Takes a chunk; returns the bytes to pass on now. */
+  push(chunk: Buffer): Buffer | null;
+  /** The upstream ended cleanly; returns what was held. */
+  end(): Buffer | null;
+  /** Resolves when a decoder on the side has caught up; null when there is none. No more bytes will be pushed. */
+  decoded(): Promise<void> | null;
+  reading(): Reading;
+}
+
+export const NOTHING_READ: Reading = Object.freeze({
+  usage: null,
+  usageIsPartial: false,
+  serviceTier: null,
+  id: null,
+  model: null,
+  delivered: null,
+});
+
+/** The tap for an answer with this head. */
+export function tapFor(head: ResponseHead, protocol: Protocol, wanted: Observation): Tap {
+  const type = head.contentType.toLowerCase();
+  const encoding = head.contentEncoding?.trim().toLowerCase() ?? 'identity';
+  if (encoding === 'identity' || encoding === '') return plainTap(type, protocol, wanted);
+  // The bytes that the client gets are the compressed ones: nothing of them can be changed.
+  const inner = plainTap(type, protocol, { ...wanted, stripUsage: false, priceUsage: null });
+  return new CompressedTap(inner, encoding);
+}
+
+function plainTap(type: string, { events, answers }: Protocol, wanted: Observation): Tap {
+  if (type.startsWith('text/event-stream')) return new StreamTap(new SseTap(events, wanted));
+  if (type.includes('json')) return new WholeTap(new JsonTap(answers, wanted.keepText));
+  return new BlindTap();
+}
+
+class StreamTap implements Tap {
+  readonly keeps = false;
+  readonly streams = true;
+  readonly #sse: SseTap;
+
+  constructor(sse: SseTap) {
+    this.#sse = sse;
+  }
+
+  get opaque(): boolean {
+    return this.#sse.torn;
+  }
+
+  get terminal(): boolean {
+    return this.#sse.terminal;
+  }
+
+  get finished(): boolean {
+    return this.#sse.finished;
+  }
+
+  get failed(): boolean {
+    return this.#sse.failed;
+  }
+
+  push(chunk: Buffer): Buffer | null {
+    return this.#sse.push(chunk);
+  }
+
+  end(): Buffer | null {
+    return this.#sse.end();
+  }
+
+  decoded(): null {
+    return null;
+  }
+
+  reading(): Reading {
+    return this.#sse;
+  }
+}
+
+class WholeTap implements Tap {
+  readonly keeps = true;
+  readonly streams = false;
+  readonly opaque = true;
+  readonly finished = false;
+  readonly failed = false;
+  readonly #json: JsonTap;
+  #read: Reading | null = null;
+
+  constructor(json: JsonTap) {
+    this.#json = json;
+  }
+
+  /** Half a document is no end, even where the transport saw one. */
+  get terminal(): boolean {
+    this.reading();
+    return !this.#json.damaged;
+  }
+
+  push(chunk: Buffer): Buffer {
+    this.#json.push(chunk);
+    return chunk;
+  }
+
+  end(): null {
+    return null;
+  }
+
+  decoded(): null {
+    return null;
+  }
+
+  reading(): Reading {
+    this.#read ??= { ...this.#json.end(), usageIsPartial: false, delivered: this.#json.delivered };
+    return this.#read;
+  }
+}
+
+/** Neither JSON nor events: speech, HTML error pages. */
+class BlindTap implements Tap {
+  readonly keeps = false;
+  readonly streams = false;
+  readonly opaque = true;
+  readonly terminal = true;
+  readonly finished = false;
+  readonly failed = false;
+
+  push(chunk: Buffer): Buffer {
+    return chunk;
+  }
+
+  end(): null {
+    return null;
+  }
+
+  decoded(): null {
+    return null;
+  }
+
+  reading(): Reading {
+    return NOTHING_READ;
+  }
+}
+
+/** Passes compressed bytes on as they are; `inner` reads a copy that is inflated beside. */
+class CompressedTap implements Tap {
+  readonly keeps = true;
+  readonly opaque = true;
+  readonly finished = false; // not known in time: the decoder runs behind
+  readonly streams: boolean;
+  readonly #inner: Tap;
+  readonly #decoder: DecodedTap;
+
+  constructor(inner: Tap, encoding: string) {
+    this.streams = inner.streams;
+    this.#inner = inner;
+    this.#decoder = new DecodedTap(inner, encoding);
+  }
+
+  /** What could not be read is not called truncated. */
+  get terminal(): boolean {
+    return this.#inner.terminal || this.#decoder.failed;
+  }
+
+  get failed(): boolean {
+    return this.#inner.failed;
+  }
+
+  push(chunk: Buffer): Buffer {
+    this.#decoder.push(chunk);
+    return chunk;
+  }
+
+  end(): null {
+    return null;
+  }
+
+  async decoded(): Promise<void> {
+    await this.#decoder.end();
+    this.#inner.end();
+  }
+
+  reading(): Reading {
+    return this.#inner.reading();
+  }
+}

@@ -1,0 +1,84 @@
+// What holds for the events of every protocol: whose marker counts, errors, and how an event is read. What each of them
+// tells stands in the test of its protocol.
+import t from 'tap';
+import { audio } from '../../../proxy/protocols/audio.ts';
+import { chat } from '../../../proxy/protocols/chat.ts';
+import { completions } from '../../../proxy/protocols/completions.ts';
+import { messages } from '../../../proxy/protocols/messages.ts';
+import type { Protocol } from '../../../proxy/protocols/protocol.ts';
+import { responses } from '../../../proxy/protocols/responses.ts';
+import { PROTOCOLS, STRIP, chunk, data, named, run, stateOf } from '../relay/fixture/streams.ts';
+
+t.test('a model may write any marker into its answer', (t) => {
+  const texts = [
+    '[DONE]',
+    'data: [DONE]\n\n',
+    '"finish_reason":"stop"',
+    '"usage":{"prompt_tokens":9}',
+    '"error":{"message":"x"}',
+  ];
+  texts.push(
+    'event: error',
+    'response.completed',
+    'message_stop',
+    'x.done',
+    '\\"usage\\":{}',
+    '"choices":[],"usage":{}',
+  );
+  for (const text of texts) {
+    const streams: [Protocol, string][] = [
+      [chat, chunk(text)],
+      [completions, data({ choices: [{ text, finish_reason: null }] })],
+      [responses, named('response.output_text.delta', { delta: text })],
+      [messages, named('content_block_delta', { delta: { type: 'text_delta', text } })],
+      [audio, named('speech.audio.delta', { audio: text })],
+    ];
+    for (const [protocol, stream] of streams) {
+      const { tap, all } = run(protocol, [stream], STRIP);
+      t.match(
+        stateOf(tap),
+        { terminal: false, finished: false, failed: false, usage: null },
+        `${protocol.name}: ${text}`,
+      );
+      t.equal(all.toString(), stream);
+    }
+  }
+  t.end();
+});
+
+t.test('an error event is an end, in every protocol', (t) => {
+  const errors = [
+    data({ error: { message: 'prompt text', type: 'server_error', code: 500 } }),
+    'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n',
+    'event: error\ndata: it broke\n\n',
+    data({ type: 'error', code: 'rate_limit', message: 'prompt text' }),
+    data({ error: 'prompt text' }),
+    data({ error: { type: 'a sentence with prompt text', code: null } }),
+  ];
+  for (const protocol of PROTOCOLS) {
+    for (const text of errors) {
+      const { tap } = run(protocol, [chunk('x'), text]);
+      t.match(stateOf(tap), { terminal: true, finished: true, failed: true }, text);
+    }
+    t.notOk(run(protocol, [data({ error: null })]).tap.failed);
+  }
+  t.end();
+});
+
+t.test('the event stream is read by the WHATWG rules', (t) => {
+  const done = (text: string): boolean => run(chat, [text]).tap.terminal;
+  t.ok(done('\ufeffdata: [DONE]\n\n'), 'a byte order mark before the first line');
+  t.ok(done('data:[DONE]\r\r'), 'CR line ends and no space after the colon');
+  t.ok(
+    done(': comment\nid: 4\ndata: {"choices":\ndata: [{"finish_reason":"stop"}]}\n\n'),
+    'data over several lines',
+  );
+  t.ok(done('retry: 10\n\n\n\ndata: [DONE] \n\n'));
+  t.notOk(done(': data: [DONE]\n\n'), 'a comment');
+  t.notOk(done('x-data: [DONE]\n\n'), 'another field');
+  t.notOk(done(' data: [DONE]\n\n'), 'a space before the name makes another field');
+  t.ok(done('data: [DONE]\n'), 'the last blank line is left out by some upstreams');
+  t.ok(done('data: [DONE]'));
+  t.notOk(done('data: {"choices":[{"finish_reason":"stop"'), 'half an event says nothing');
+  t.end();
+});

@@ -1,0 +1,122 @@
+// What is read out of answers that do not stream, small and large, well-formed or not.
+import fc from 'fast-check';
+import t from 'tap';
+import { JsonTap, type JsonReading } from '../../../proxy/relay/json-tap.ts';
+import type { Protocol } from '../../../proxy/protocols/protocol.ts';
+import { chat } from '../../../proxy/protocols/chat.ts';
+import { rerank } from '../../../proxy/protocols/rerank.ts';
+
+const NOTHING: JsonReading = {
+  usage: null,
+  id: null,
+  model: null,
+  serviceTier: null,
+  duration: undefined,
+};
+const USAGE = {
+  prompt_tokens: 3,
+  completion_tokens: 0,
+  total_tokens: 3,
+  prompt_tokens_details: { cached_tokens: 0 },
+};
+
+function read(body: string | Buffer, chunkBytes = 16_384, protocol: Protocol = chat): JsonReading {
+  const tap = new JsonTap(protocol.answers);
+  const bytes = Buffer.from(body);
+  for (let at = 0; at < bytes.length; at += chunkBytes) tap.push(bytes.subarray(at, at + chunkBytes));
+  return tap.end();
+}
+
+t.test('usage, id and model of an answer are read exactly', (t) => {
+  const message = { content: '"usage":{"prompt_tokens":99}', usage: { prompt_tokens: 98 } };
+  const body = JSON.stringify({ id: 'chatcmpl-é', model: 'm', choices: [{ message }], usage: USAGE });
+  for (const size of [1, 7, 100_000]) {
+    t.strictSame(read(body, size), { ...NOTHING, usage: USAGE, id: 'chatcmpl-é', model: 'm' });
+  }
+  t.strictSame(read(JSON.stringify({ usage: null, id: 7, model: '' })), NOTHING);
+  t.end();
+});
+
+t.test('rerank answers count in meta', (t) => {
+  const body =
+    '{"id":"r","results":[],"meta":{"billed_units":{"search_units":1},"tokens":{"input_tokens":4}}}';
+  t.strictSame(read(body, 100, rerank).usage, { search_units: 1, input_tokens: 4 });
+  t.strictSame(read('{"meta":{"billed_units":{"search_units":1}}}', 100, rerank).usage, { search_units: 1 });
+  t.equal(read(body).usage, null, 'in a chat answer meta means nothing');
+  t.end();
+});
+
+t.test('what is not a JSON object says nothing', (t) => {
+  const bodies = [
+    '',
+    '{',
+    '[]',
+    '<html>',
+    '{"id":"x"',
+    '{"id":"x"} ',
+    Buffer.from([0x7b, 0xff]),
+    '['.repeat(300_000),
+  ];
+  for (const body of bodies.toSpliced(5, 1)) t.strictSame(read(body), NOTHING, body.toString('utf8', 0, 10));
+  t.equal(read('{"id":"x"} ').id, 'x');
+  t.end();
+});
+
+t.test('of a large answer the usage is found at either end', (t) => {
+  const data = Array.from({ length: 40_000 }, (_, i) => ({ i, embedding: 'AAAA' }));
+  const last = JSON.stringify({ id: 'e', object: 'list', data, model: 'emb', usage: USAGE }, null, 1);
+  const first = JSON.stringify({ model: 'emb', usage: USAGE, id: 'e', data });
+  t.ok(last.length > 262_144);
+  for (const size of [1, 1_000, 65_536, 200_000, 10_000_000]) {
+    t.strictSame(read(last, size), { ...NOTHING, usage: USAGE, id: 'e', model: null }, `at the end, ${size}`);
+    t.strictSame(
+      read(first, size),
+      { ...NOTHING, usage: USAGE, id: 'e', model: 'emb' },
+      `at the start, ${size}`,
+    );
+  }
+  t.end();
+});
+
+t.test('in a large answer only a top-level usage is taken for the usage', (t) => {
+  const filler = 'x'.repeat(300_000);
+  const without = [
+    { filler, choices: [{ usage: USAGE }] },
+    { filler, text: '"usage":{"prompt_tokens":1}}' },
+    { filler, text: '"usage"', b: { usage: USAGE } },
+    { filler, usage: null },
+    { filler, usage: [1] },
+    { usage: filler },
+  ];
+  for (const body of without)
+    t.equal(read(JSON.stringify(body)).usage, null, JSON.stringify(body).slice(-40));
+  const withOne = {
+    filler,
+    inner: { usage: { a: 1 } },
+    usage: USAGE,
+    tail: ['"usage"', { usage: { b: 1 } }],
+  };
+  t.strictSame(read(JSON.stringify(withOne)).usage, USAGE);
+  t.end();
+});
+
+t.test('however an answer is cut up the same is read', (t) => {
+  const sizes = fc.array(fc.integer({ min: 1, max: 90_000 }), { minLength: 1, maxLength: 6 });
+  fc.assert(
+    fc.property(fc.nat({ max: 400_000 }), fc.nat({ max: 80_000 }), sizes, (before, after, parts) => {
+      const body = Buffer.from(
+        JSON.stringify({ id: 'é', pad: 'é'.repeat(before / 2), usage: USAGE, z: 'z'.repeat(after) }),
+      );
+      const tap = new JsonTap(chat.answers);
+      for (let at = 0, i = 0; at < body.length; i++) {
+        const size = parts[i % parts.length] ?? 1;
+        tap.push(body.subarray(at, at + size));
+        at += size;
+      }
+      return JSON.stringify(tap.end()) === JSON.stringify(read(body, body.length));
+    }),
+    { numRuns: 150 },
+  );
+  t.pass('150 answers');
+  t.end();
+});
