@@ -2,6 +2,7 @@
 import type { Dialect } from '../../config/dialect.ts';
 import { errorBody, type Family } from '../errors/body.ts';
 import type { Fault } from '../errors/fault.ts';
+import { answerHeaderNames } from '../headers/answer-headers.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Sends a fault as a JSON error, unless the client has gone or an answer has begun. */
@@ -11,8 +12,7 @@ export function answerFault(x: Exchange, fault: Fault, family: Family, extra: re
     res.destroy();
     return;
   }
-  const { dialect } = x.live.snapshot;
-  const list = [`${dialect.headerPrefix}error-source`, fault.source, ...extra];
+  const list = [x.live.answerNames.errorSource, fault.source, ...extra];
   for (const [name, value] of fault.headers) list.push(name, value);
   send(x, fault.status, 'application/json', errorBody(fault, family), list);
 }
@@ -31,14 +31,14 @@ export function answerBytes(x: Exchange, type: string, body: Buffer, status = 20
 export function answerWhole(x: Exchange, status: number, headers: readonly string[], body: Buffer): void {
   if (x.res.headersSent || x.res.destroyed) return;
   const list = [...headers, 'content-length', String(body.length)];
-  list.push(`${x.live.snapshot.dialect.headerPrefix}call-id`, x.id, ...corsHeaders(x));
+  list.push(x.live.answerNames.callId, x.id, ...corsHeaders(x));
   x.res.writeHead(status, list);
   x.res.end(x.req.method === 'HEAD' ? null : body);
 }
 
 function send(x: Exchange, status: number, type: string, body: Buffer, extra: readonly string[]): void {
   const list = ['content-type', type, 'content-length', String(body.length)];
-  list.push(`${x.live.snapshot.dialect.headerPrefix}call-id`, x.id, ...corsHeaders(x), ...extra);
+  list.push(x.live.answerNames.callId, x.id, ...corsHeaders(x), ...extra);
   x.res.writeHead(status, list);
   x.res.end(x.req.method === 'HEAD' ? null : body);
 }
@@ -66,7 +66,7 @@ export function rawAnswer(dialect: Dialect, fault: Fault): string {
   const body = errorBody(fault, 'other');
   return (
     `HTTP/1.1 ${fault.status} ${fault.code}\r\ncontent-type: application/json\r\n` +
-    `content-length: ${body.length}\r\n${dialect.headerPrefix}error-source: ${fault.source}\r\n` +
+    `content-length: ${body.length}\r\n${answerHeaderNames(dialect).errorSource}: ${fault.source}\r\n` +
     `connection: close\r\n\r\n${body.toString()}`
   );
 }
