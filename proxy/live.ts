@@ -25,6 +25,7 @@ import { seedOf } from './routing/session-affinity.ts';
 import type { Pool } from './upstream/pool.ts';
 import type { Siblings } from './siblings.ts';
 import type { Pools } from './upstream/pools.ts';
+import { answerHeaderNames, deploymentHeaders, type AnswerHeaderNames } from './headers/answer-headers.ts';
 import { HeaderRules } from './headers/header-rules.ts';
 import { entryHeaders, type EntryHeaders } from './headers/upstream-headers.ts';
 import { modelInfoBytes, modelListBytes } from './model-list.ts';
@@ -146,21 +147,6 @@ function caseVariants(word: string): string[] {
 
 const READ_MEMBERS = ['model', 'stream', 'stream_options', 'user', 'safety_identifier', 'n', 'service_tier'];
 
-/** Response headers of ours, without the brand prefix. */
-const OWN_RESPONSE_HEADERS = [
-  'call-id',
-  'model-id',
-  'model-api-base',
-  'response-cost',
-  'overhead-duration-ms',
-  'attempted-retries',
-  'attempted-fallbacks',
-  'session-id',
-  'error-source',
-  'version',
-  'original-call-id',
-] as const;
-
 /** One configuration in service. */
 export class Live {
   readonly snapshot: Snapshot;
@@ -169,7 +155,8 @@ export class Live {
   readonly targets: ReadonlyMap<string, Target>;
   readonly groups: ReadonlyMap<string, readonly Target[]>;
   readonly wanted: WantedMembers;
-  /** Lower-case names of the response headers that the proxy sets. */
+  readonly answerNames: AnswerHeaderNames;
+  /** All of them: an upstream's header of such a name is renamed. */
   readonly ownNames: ReadonlySet<string>;
   /** Names of the catalogue, for wildcard listings. */
   readonly registry: readonly string[];
@@ -184,6 +171,7 @@ export class Live {
   constructor(snapshot: Snapshot, house: House, registry: readonly string[]) {
     const { dialect } = snapshot;
     this.snapshot = snapshot;
+    this.answerNames = answerHeaderNames(dialect);
     this.house = house;
     const { headers, tagHeaders, userHeader } = snapshot;
     this.rules = new HeaderRules(dialect, headers, tagHeaders, userHeader, house.traces !== null);
@@ -203,7 +191,7 @@ export class Live {
       names: new Set([...READ_MEMBERS, ...CONTROL_MEMBERS, ...UPSTREAM_MEMBERS, ...MODEL_TWINS]),
       prefixes: [`${dialect.brand}_`],
     };
-    this.ownNames = new Set(OWN_RESPONSE_HEADERS.map((name) => `${dialect.headerPrefix}${name}`));
+    this.ownNames = new Set(Object.values(this.answerNames));
     this.registry = registry;
     this.modelList = modelListBytes(snapshot, registry);
     this.modelInfo = modelInfoBytes(snapshot.routes);
@@ -230,7 +218,6 @@ export class Live {
   }
 
   #target(route: Route, metrics: RouteMetrics): Target {
-    const { dialect } = this.snapshot;
     return {
       route,
       seed: seedOf(route.id),
@@ -240,14 +227,7 @@ export class Live {
       state: this.house.entries.acquire(route.id),
       pool: this.house.pools.acquire(route.origin),
       headers: entryHeaders(route, `throughline/${VERSION}`),
-      responseHeaders: [
-        `${dialect.headerPrefix}model-id`,
-        route.id,
-        `${dialect.headerPrefix}model-api-base`,
-        route.apiBase,
-        `${dialect.headerPrefix}version`,
-        VERSION,
-      ],
+      responseHeaders: deploymentHeaders(this.answerNames, route, VERSION),
       metrics,
     };
   }

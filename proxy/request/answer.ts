@@ -3,6 +3,7 @@ import type { Dialect } from '../../config/dialect.ts';
 import type { Fault } from '../errors/fault.ts';
 import { OPENAI_ERRORS } from '../protocols/errors.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
+import { answerHeaderNames } from '../headers/answer-headers.ts';
 import type { Exchange } from './exchange.ts';
 
 /**
@@ -20,8 +21,7 @@ export function answerFault(
     res.destroy();
     return;
   }
-  const { dialect } = x.live.snapshot;
-  const list = [`${dialect.headerPrefix}error-source`, fault.source, ...extra];
+  const list = [x.live.answerNames.errorSource, fault.source, ...extra];
   for (const [name, value] of fault.headers) list.push(name, value);
   send(x, fault.status, 'application/json', shape.body(fault), list);
 }
@@ -40,14 +40,14 @@ export function answerBytes(x: Exchange, type: string, body: Buffer, status = 20
 export function answerWhole(x: Exchange, status: number, headers: readonly string[], body: Buffer): void {
   if (x.res.headersSent || x.res.destroyed) return;
   const list = [...headers, 'content-length', String(body.length)];
-  list.push(`${x.live.snapshot.dialect.headerPrefix}call-id`, x.id, ...corsHeaders(x));
+  list.push(x.live.answerNames.callId, x.id, ...corsHeaders(x));
   x.res.writeHead(status, list);
   x.res.end(x.req.method === 'HEAD' ? null : body);
 }
 
 function send(x: Exchange, status: number, type: string, body: Buffer, extra: readonly string[]): void {
   const list = ['content-type', type, 'content-length', String(body.length)];
-  list.push(`${x.live.snapshot.dialect.headerPrefix}call-id`, x.id, ...corsHeaders(x), ...extra);
+  list.push(x.live.answerNames.callId, x.id, ...corsHeaders(x), ...extra);
   x.res.writeHead(status, list);
   x.res.end(x.req.method === 'HEAD' ? null : body);
 }
@@ -75,7 +75,7 @@ export function rawAnswer(dialect: Dialect, fault: Fault): string {
   const body = OPENAI_ERRORS.body(fault);
   return (
     `HTTP/1.1 ${fault.status} ${fault.code}\r\ncontent-type: application/json\r\n` +
-    `content-length: ${body.length}\r\n${dialect.headerPrefix}error-source: ${fault.source}\r\n` +
+    `content-length: ${body.length}\r\n${answerHeaderNames(dialect).errorSource}: ${fault.source}\r\n` +
     `connection: close\r\n\r\n${body.toString()}`
   );
 }

@@ -76,8 +76,8 @@ export async function repeat(x: Exchange, draft: Draft, { id, answer }: Repeated
     const ofOrigin = name === 'vary' || name.startsWith('access-control-');
     if (own === null ? !ofOrigin : KEPT_OWN.includes(own)) list.push(name, value);
   }
-  list.push(`${headerPrefix}call-id`, x.id, ...corsHeaders(x), ...draft.identityHeaders());
-  list.push(`${headerPrefix}response-cost`, '0', ...originalHeaders(x, id), 'idempotent-replayed', 'true');
+  list.push(x.live.answerNames.callId, x.id, ...corsHeaders(x), ...draft.identityHeaders());
+  list.push(x.live.answerNames.cost, '0', ...originalHeaders(x, id), 'idempotent-replayed', 'true');
   x.res.writeHead(answer.status, list);
   x.res.end(answer.body);
 }
@@ -114,7 +114,7 @@ async function overOf(known: KnownCall, reply: Reply): Promise<Ending | null> {
 }
 
 const originalHeaders = (x: Exchange, id: string): [string, string] => [
-  `${x.live.snapshot.dialect.headerPrefix}original-call-id`,
+  x.live.answerNames.originalCallId,
   id,
 ];
 

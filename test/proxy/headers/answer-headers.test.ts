@@ -1,0 +1,48 @@
+// The names of our response headers and the lists made with them.
+import t from 'tap';
+import { DEFAULT_WORDS, dialectOf } from '../../../config/dialect.ts';
+import {
+  answerHeaderNames,
+  deploymentHeaders,
+  sessionHeaders,
+  upstreamAnswerHeaders,
+} from '../../../proxy/headers/answer-headers.ts';
+
+const NAMES = answerHeaderNames(dialectOf(DEFAULT_WORDS));
+
+t.test('names follow the brand, and no two are alike', async (t) => {
+  t.equal(NAMES.cost, 'x-litellm-response-cost');
+  t.equal(answerHeaderNames(dialectOf({ ...DEFAULT_WORDS, brand: 'acme' })).callId, 'x-acme-call-id');
+  const all = Object.values(NAMES);
+  t.equal(new Set(all).size, all.length);
+  t.ok(Object.isFrozen(NAMES));
+});
+
+t.test('a call without a model entry tells its session alone', async (t) => {
+  t.same(sessionHeaders(NAMES, 's', null), ['x-litellm-session-id', 's']);
+});
+
+t.test('an answered call tells who served it and after how many attempts', async (t) => {
+  const headers = deploymentHeaders(NAMES, { id: 'one', apiBase: 'http://gateway' }, '1.2.3');
+  t.same(headers, [
+    ...[
+      'x-litellm-model-id',
+      'one',
+      'x-litellm-model-api-base',
+      'http://gateway',
+      'x-litellm-version',
+      '1.2.3',
+    ],
+  ]);
+  t.same(sessionHeaders(NAMES, 's', { headers, retries: 2, fallbacks: 1 }), [
+    ...['x-litellm-session-id', 's', ...headers],
+    ...['x-litellm-attempted-retries', '2', 'x-litellm-attempted-fallbacks', '1'],
+  ]);
+});
+
+t.test('an answer of an upstream tells the time that was ours, and where an error comes from', async (t) => {
+  t.same(upstreamAnswerHeaders(NAMES, 'c', 1.23456, 399), [
+    ...['x-litellm-call-id', 'c', 'x-litellm-overhead-duration-ms', '1.235'],
+  ]);
+  t.same(upstreamAnswerHeaders(NAMES, 'c', 0, 400).slice(4), ['x-litellm-error-source', 'upstream']);
+});
