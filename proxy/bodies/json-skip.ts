@@ -194,7 +194,7 @@ export function skipValue(body: Buffer, i: number, maxDepth: number, stop: Stop)
       closers.pop();
       i++;
       if (closers.length === 0) return i;
-      closer = closers.at(-1) ?? 0;
+      closer = closers[closers.length - 1] ?? 0;
       i = skipSpace(body, i);
     }
     if (body[i] !== COMMA) return stopAt(stop, i, closer === CLOSE_BRACE ? 'a comma or }' : 'a comma or ]');
