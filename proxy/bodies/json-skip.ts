@@ -194,7 +194,7 @@ export function skipValue(body: Buffer, i: number, maxDepth: number, stop: Stop)
       closers.pop();
       i++;
       if (closers.length === 0) return i;
-      closer = closers[closers.length - 1] as number;
+      closer = closers[closers.length - 1] ?? 0;
       i = skipSpace(body, i);
     }
     if (body[i] !== COMMA) return stopAt(stop, i, closer === CLOSE_BRACE ? 'a comma or }' : 'a comma or ]');
@@ -205,14 +205,12 @@ export function skipValue(body: Buffer, i: number, maxDepth: number, stop: Stop)
 
 /** `unexpected '}' at byte 17, where a value belongs`, naming only punctuation: the rest may be part of a prompt. */
 export function describeStop(body: Buffer, stop: Stop): string {
-  const c = body[stop.at];
-  const what =
-    c === undefined
-      ? 'unexpected end of the body'
-      : c < 0x20 || c === 0x7f
-        ? `unexpected control character 0x${c.toString(16).padStart(2, '0')}`
-        : c > 0x7f || /[\w ]/.test(String.fromCharCode(c))
-          ? 'unexpected text'
-          : `unexpected ${String.fromCharCode(c)}`;
-  return `${what} at byte ${stop.at}, where ${stop.expected} belongs`;
+  return `unexpected ${describeByte(body[stop.at])} at byte ${stop.at}, where ${stop.expected} belongs`;
+}
+
+function describeByte(c: number | undefined): string {
+  if (c === undefined) return 'end of the body';
+  if (c < 0x20 || c === 0x7f) return `control character 0x${c.toString(16).padStart(2, '0')}`;
+  const char = String.fromCharCode(c);
+  return c > 0x7f || /[\w ]/.test(char) ? 'text' : char;
 }

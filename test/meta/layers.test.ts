@@ -218,6 +218,28 @@ t.test('no module keeps state: no let, and no empty collection at the top level'
   t.end();
 });
 
+t.test('only proxy/protocols asks which protocol it has', (t) => {
+  // `protocol === 'https:'` is a URL's.
+  const asks =
+    /\b(?:family|protocol\??\.name|callType) *[!=]==|\bprotocol *[!=]== *\w|switch \(.*(?:family|protocol|callType)\)/i;
+  for (const line of [
+    "if (call.protocol.name === 'chat')",
+    'if (protocol !== chat)',
+    'switch (one.family) {',
+  ])
+    t.match(line, asks, 'the pattern finds what it is for');
+  const found = [...TEXT].flatMap(([file, text]) =>
+    /^(?:proxy\/protocols|proxy\/demo|platform|config)\//.test(file)
+      ? []
+      : text
+          .split('\n')
+          .filter((line) => asks.test(line))
+          .map((line) => `${file}: ${line.trim()}`),
+  );
+  t.same(found, []);
+  t.end();
+});
+
 t.test('only main.ts touches the environment and ends the process', (t) => {
   const found = [...TEXT]
     .filter(([file]) => file !== 'proxy/main.ts')
