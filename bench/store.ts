@@ -4,11 +4,11 @@ import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Findings } from '../config/findings.ts';
 import { databaseOf } from '../config/resolve/database.ts';
-import { beginLine, settleLine } from '../proxy/record/line.ts';
-import { segmentPath } from '../proxy/store/segments.ts';
-import { REPORT_BY, spendReport, type ReportBy } from '../proxy/report/spend-report.ts';
-import { openArchive } from '../proxy/store/open-archive.ts';
-import { WorkerStore } from '../proxy/store/worker-store.ts';
+import { beginLine, settleLine } from '../proxy/spend/record/line.ts';
+import { segmentPath } from '../proxy/spend/store/segments.ts';
+import { REPORT_BY, spendReport, type ReportBy } from '../proxy/spend/report/spend-report.ts';
+import { openArchive } from '../proxy/spend/store/open-reader.ts';
+import { WorkerStore } from '../proxy/spend/store/worker-store.ts';
 import { yearOfRows } from './harness/year.ts';
 
 /** What one store did. */

@@ -11,7 +11,7 @@ import { SqlitePlatform } from '../../platform/store/sqlite-platform.ts';
 import { PostgresPlatform } from '../../platform/store/postgres-platform.ts';
 import type { PlatformStore } from '../../platform/store/store.ts';
 import { Vault } from '../../platform/store/vault.ts';
-import { openGuests } from '../../proxy/store/postgres-guests.ts';
+import { openGuests } from '../../proxy/spend/store/postgres/extension-tables.ts';
 import { ownPostgres, settingsOf } from '../../test/support/postgres.ts';
 import { fixed } from '../harness/measure.ts';
 import { folderFor, ROOT } from '../harness/peers.ts';

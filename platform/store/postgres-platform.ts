@@ -1,7 +1,12 @@
 // The wing's store in PostgreSQL, shared by replicas: schema and statements, sent through the connections that the spend
 // store holds anyway. Every value is bound; no text of a caller ever becomes part of a statement.
-import type { GuestRow, GuestStatement, GuestTables, GuestValue } from '../../proxy/store/guests.ts';
-import { StoreUnavailable } from '../../proxy/store/store.ts';
+import type {
+  GuestRow,
+  GuestStatement,
+  GuestTables,
+  GuestValue,
+} from '../../proxy/spend/store/extension-tables.ts';
+import { StoreUnavailable } from '../../proxy/spend/store/store.ts';
 import { COLUMNS, itemOf, ORDERS, SHORT } from './item-row.ts';
 import {
   PlatformStoreUnavailable,

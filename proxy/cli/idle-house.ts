@@ -2,7 +2,7 @@
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../base/clock.ts';
 import { furnish } from '../house.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../spend/ledger.ts';
 import type { House } from '../live.ts';
 import { openLog } from '../observe/logger.ts';
 import { Traces } from '../observe/traces.ts';

@@ -1,8 +1,8 @@
 // `throughline spend export`: rows, oldest first, a page at a time however many there are.
 import { parseArgs } from 'node:util';
-import { csvCell, jsonValue, ROW_COLUMNS } from '../report/columns.ts';
-import { csvLine } from '../report/csv.ts';
-import type { SpendRecord } from '../record/record.ts';
+import { csvCell, jsonValue, ROW_COLUMNS } from '../spend/report/columns.ts';
+import { csvLine } from '../spend/report/csv.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
 import {
   daysBetween,
   oneOf,
@@ -43,7 +43,7 @@ export async function spendExport(args: readonly string[], terminal: Terminal): 
       }
     };
     if (format === 'parquet') {
-      const { writeParquet } = await import('../report/parquet.ts');
+      const { writeParquet } = await import('../spend/report/parquet.ts');
       await withFile(out ?? '', terminal, (path) => writeParquet(path, ROW_COLUMNS, counted()));
     } else {
       await withOutput(out, terminal, ({ write }) => writeLines(format, counted(), write));

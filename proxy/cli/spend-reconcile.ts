@@ -3,14 +3,14 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { toleranceOf } from '../report/tolerance.ts';
+import { toleranceOf } from '../spend/report/tolerance.ts';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { CsvError } from '../report/csv.ts';
-import { entriesOf, type LedgerEntry } from '../report/ledger-entry.ts';
-import { fetchLiteLlm, LedgerError, readLiteLlmCsv } from '../report/litellm-ledger.ts';
-import { reconcile, type Period } from '../report/reconcile.ts';
-import { reconciliationText } from '../report/reconcile-text.ts';
+import { CsvError } from '../spend/report/csv.ts';
+import { entriesOf, type LedgerEntry } from '../spend/report/ledger-entry.ts';
+import { fetchLiteLlm, LedgerError, readLiteLlmCsv } from '../spend/report/litellm-ledger.ts';
+import { reconcile, type Period } from '../spend/report/reconcile.ts';
+import { reconciliationText } from '../spend/report/reconcile-text.ts';
 import { daysBetween, oneOf, periodOf, STORE_OPTIONS, withArchive, withOutput } from './spend-source.ts';
 import { UsageError, type Terminal } from './terminal.ts';
 

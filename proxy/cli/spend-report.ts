@@ -2,12 +2,12 @@
 import { parseArgs } from 'node:util';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { picoOfDollarText, roundedDollars } from '../record/dollars.ts';
-import { csvCell, reportColumns } from '../report/columns.ts';
-import { csvLine } from '../report/csv.ts';
-import { isReportBy, REPORT_BY, spendReport, type ReportBy } from '../report/spend-report.ts';
-import type { ReportRow, SpendReport } from '../report/spend-report.ts';
-import { grouped, textTable } from '../report/text-table.ts';
+import { picoOfDollarText, roundedDollars } from '../spend/record/dollars.ts';
+import { csvCell, reportColumns } from '../spend/report/columns.ts';
+import { csvLine } from '../spend/report/csv.ts';
+import { isReportBy, REPORT_BY, spendReport, type ReportBy } from '../spend/report/spend-report.ts';
+import type { ReportRow, SpendReport } from '../spend/report/spend-report.ts';
+import { grouped, textTable } from '../spend/report/text-table.ts';
 import { daysBetween, oneOf, STORE_OPTIONS, withArchive, withFile, withOutput } from './spend-source.ts';
 import type { Days } from './spend-source.ts';
 import { UsageError, type Terminal } from './terminal.ts';
@@ -106,7 +106,7 @@ async function put(
 ): Promise<void> {
   const columns = reportColumns(report.by, (row) => picoOfDollarText(row.spend));
   if (format === 'parquet') {
-    const { writeParquet } = await import('../report/parquet.ts');
+    const { writeParquet } = await import('../spend/report/parquet.ts');
     await withFile(out ?? '', terminal, (path) => writeParquet(path, columns, each(report.rows)));
   } else {
     await withOutput(out, terminal, async ({ write }) => {

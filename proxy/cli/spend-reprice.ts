@@ -6,12 +6,12 @@ import { Catalogue } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Route, Snapshot } from '../../config/snapshot.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
-import type { PriceSources } from '../record/cost.ts';
-import { roundedDollars } from '../record/dollars.ts';
-import type { SpendRecord } from '../record/record.ts';
-import { reprice } from '../record/reprice.ts';
-import { grouped, textTable } from '../report/text-table.ts';
-import { openCostWriter, RECOST_ROWS, type CostWriter, type Recosted } from '../store/recost.ts';
+import type { PriceSources } from '../spend/record/cost.ts';
+import { roundedDollars } from '../spend/record/dollars.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
+import { reprice } from '../spend/record/reprice.ts';
+import { grouped, textTable } from '../spend/report/text-table.ts';
+import { openCostWriter, RECOST_ROWS, type CostWriter, type Recosted } from '../spend/store/cost-writer.ts';
 import { daysBetween, periodOf, placeOf, STORE_OPTIONS, withArchive } from './spend-source.ts';
 import { configPathOf, type Terminal } from './terminal.ts';
 

@@ -6,9 +6,9 @@ import { loadConfig } from '../../config/load.ts';
 import { databaseOf } from '../../config/resolve/database.ts';
 import type { DatabaseSettings } from '../../config/snapshot.ts';
 import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
-import type { SpendArchive } from '../store/archive.ts';
-import { openArchive } from '../store/open-archive.ts';
-import { StoreUnavailable } from '../store/store.ts';
+import type { SpendArchive } from '../spend/store/reader.ts';
+import { openArchive } from '../spend/store/open-reader.ts';
+import { StoreUnavailable } from '../spend/store/store.ts';
 import { UsageError, type Terminal } from './terminal.ts';
 
 /** Flags that say which store is read. */

@@ -1,7 +1,7 @@
 // `throughline spend verify`: do journal and store agree? Exit code 1 when not.
 import { parseArgs } from 'node:util';
-import { grouped } from '../report/text-table.ts';
-import { verify, type Verified } from '../report/verify.ts';
+import { grouped } from '../spend/report/text-table.ts';
+import { verify, type Verified } from '../spend/report/verify.ts';
 import { dataDirOf, daysBetween, STORE_OPTIONS, withArchive } from './spend-source.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -5,7 +5,7 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { OtelSettings } from '../../config/snapshot.ts';
-import type { SpendRecord } from '../record/record.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
 import type { Log } from './logger.ts';
 import { spanCount, spanSource, type SpanSource } from './spans.ts';
 import type { SpanQuestion, SpanReply, SpanWorkerData } from './span-worker.ts';

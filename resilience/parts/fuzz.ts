@@ -6,16 +6,16 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { DEFAULT_WORDS, dialectOf } from '../../config/dialect.ts';
 import { loadConfig } from '../../config/load.ts';
-import { recoverJournal } from '../../proxy/ledger/recover.ts';
-import { beginLine, checkLine, eachLine, settleLine } from '../../proxy/record/line.ts';
-import { segmentPath } from '../../proxy/store/segments.ts';
+import { recoverJournal } from '../../proxy/spend/journal/recover.ts';
+import { beginLine, checkLine, eachLine, settleLine } from '../../proxy/spend/record/line.ts';
+import { segmentPath } from '../../proxy/spend/store/segments.ts';
 import { ChunkedDecoder } from '../../proxy/wire/chunked.ts';
 import { BadMessage, readAnswerHead, readRequestHead } from '../../proxy/wire/head.ts';
 import { HeaderRules, HOP_BY_HOP } from '../../proxy/wire/header-rules.ts';
 import { peek, type Member } from '../../proxy/wire/peek.ts';
 import { readHeaders } from '../../proxy/wire/request-headers.ts';
 import { splice, type Edit } from '../../proxy/wire/splice.ts';
-import { beginOf, settleOf } from '../../test/proxy/record/fixture/records.ts';
+import { beginOf, settleOf } from '../../test/proxy/spend/record/fixture/records.ts';
 import {
   chunk,
   cutAt,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { markedProcesses } from '../../platform/sandboxes/process-table.ts';
-import { openGuests } from '../../proxy/store/postgres-guests.ts';
+import { openGuests } from '../../proxy/spend/store/postgres/extension-tables.ts';
 import { runCli } from '../support/cli.ts';
 import { anyPostgres, ownPostgres, settingsOf, type TestServer } from '../support/postgres.ts';
 import { headerOf, KEY, lastSeen, rowOf, send, type Answer } from '../support/rig.ts';

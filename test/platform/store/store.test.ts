@@ -10,7 +10,7 @@ import { PostgresPlatform } from '../../../platform/store/postgres-platform.ts';
 import { SqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
 import type { Item, PlatformStore } from '../../../platform/store/store.ts';
 import { Vault, WrongSecretKey } from '../../../platform/store/vault.ts';
-import { openGuests } from '../../../proxy/store/postgres-guests.ts';
+import { openGuests } from '../../../proxy/spend/store/postgres/extension-tables.ts';
 import { runCli } from '../../support/cli.ts';
 import { anyPostgres, settingsOf } from '../../support/postgres.ts';
 import { defaultConfig, startRig } from '../../support/rig.ts';

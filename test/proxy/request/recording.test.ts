@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { FAULTS, type FaultCode } from '../../../proxy/errors/codes.ts';
 import { Fault } from '../../../proxy/errors/fault.ts';
-import type { SpendRecord } from '../../../proxy/record/record.ts';
+import type { SpendRecord } from '../../../proxy/spend/record/record.ts';
 import { BY_ID, ENDPOINTS, type Endpoint } from '../../../proxy/request/endpoints.ts';
 import { unidentified } from '../../../proxy/request/identity.ts';
 import { NO_MEASURES } from '../../../proxy/request/measures.ts';

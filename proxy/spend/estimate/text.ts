@@ -1,0 +1,103 @@
+// What of a request and of an answer a model reads and writes: the texts that become tokens. Pure; runs in the worker.
+// It counts nothing and keeps nothing. Pictures, sound and ids are not text and are left out.
+import type { Family } from '../../errors/body.ts';
+import { asObject, objectIn, parseObject, textIn } from '../../wire/edges.ts';
+import type { Delivered } from '../../wire/sample.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Texts, and tokens that are known without them. */
+export interface Texts {
+  readonly texts: readonly string[];
+  readonly tokens: number;
+}
+
+/** Members that hold something else than what a model reads: addresses, data, ids, switches. */
+const OPAQUE: ReadonlySet<string> = new Set([
+  'audio',
+  'cache_control',
+  'call_id',
+  'data',
+  'detail',
+  'encrypted_content',
+  'file_data',
+  'file_id',
+  'finish_reason',
+  'format',
+  'id',
+  'image_url',
+  'index',
+  'input_audio',
+  'logprobs',
+  'media_type',
+  'role',
+  'signature',
+  'source',
+  'status',
+  'stop_reason',
+  'tool_call_id',
+  'tool_use_id',
+  'type',
+  'url',
+]);
+const PROMPT = ['messages', 'input', 'instructions', 'system', 'prompt'] as const;
+const TOOLS = ['tools', 'functions'] as const;
+const ANSWER = ['choices', 'output', 'content'] as const;
+/** Role and separators of one message (github.com/openai/openai-cookbook, how to count tokens with tiktoken). */
+const TOKENS_PER_MESSAGE = 4;
+const DEEPEST = 64;
+
+/** The prompt in a request's JSON; the whole text where it is no JSON object (a cut one). */
+export function promptTexts(body: string): Texts {
+  const json = parseObject(body);
+  if (json === null) return { texts: [body], tokens: 0 };
+  const found: string[] = [];
+  let tokens = 0;
+  for (const name of PROMPT) {
+    const value = json[name];
+    if (Array.isArray(value) && value.every((one) => typeof one === 'number')) tokens += value.length;
+    else collect(value, found, DEEPEST);
+    if (Array.isArray(value) && value.some((one) => asObject(one) !== null))
+      tokens += TOKENS_PER_MESSAGE * value.length;
+  }
+  for (const name of TOOLS) if (json[name] !== undefined) found.push(JSON.stringify(json[name]));
+  return { texts: found, tokens };
+}
+
+/** What the model wrote, in the part of an answer that was kept. */
+export function answerTexts({ form, head }: Delivered, family: Family): Texts {
+  const text = Buffer.from(head).toString('utf8');
+  const found: string[] = [];
+  if (form === 'json') {
+    const json = parseObject(text);
+    for (const name of ANSWER) collect(json?.[name], found, DEEPEST);
+  } else {
+    for (const line of text.split(/\r\n|\n|\r/)) {
+      const event = line.startsWith('data:') ? parseObject(line.slice(5)) : null;
+      if (event !== null) collect(writtenIn(event, family), found, DEEPEST);
+    }
+  }
+  return { texts: found, tokens: 0 };
+}
+
+/** What an event adds to the answer; events that sum up what came before add nothing. */
+function writtenIn(event: Json, family: Family): unknown {
+  switch (family) {
+    case 'responses':
+      return textIn(event, 'type')?.endsWith('.delta') === true ? event['delta'] : null;
+    case 'messages':
+      return objectIn(event, 'delta');
+    default:
+      return event['choices'];
+  }
+}
+
+function collect(value: unknown, found: string[], levels: number): void {
+  if (typeof value === 'string') {
+    if (value !== '' && !value.startsWith('data:')) found.push(value);
+  } else if (levels > 0 && Array.isArray(value)) {
+    for (const one of value) collect(one, found, levels - 1);
+  } else if (levels > 0 && typeof value === 'object' && value !== null) {
+    for (const [name, one] of Object.entries(value)) if (!OPAQUE.has(name)) collect(one, found, levels - 1);
+  }
+}
