@@ -25,7 +25,7 @@ export function idleHouse({ otel }: Pick<Snapshot, 'otel'>): House {
     },
     reader: { query: refuse, summarize: refuse, activity: refuse, totals: refuse, findByUpstreamId: refuse },
     models: { listModels: refuse, putModel: refuse, deleteModel: refuse },
-    guests: null,
+    extensionTables: null,
   };
   return furnish({
     ledger,

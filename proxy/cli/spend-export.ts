@@ -8,7 +8,7 @@ import {
   oneOf,
   periodOf,
   STORE_OPTIONS,
-  withArchive,
+  withReader,
   withFile,
   withOutput,
 } from './spend-source.ts';
@@ -34,10 +34,10 @@ export async function spendExport(args: readonly string[], terminal: Terminal): 
   if (format === 'parquet' && out === undefined)
     throw new UsageError('parquet is no text - name a file with --out FILE');
   const days = daysBetween(values.since, values.until, Date.now());
-  await withArchive(values, terminal, async (archive) => {
+  await withReader(values, terminal, async (reader) => {
     let rows = 0;
     const counted = async function* (): AsyncGenerator<SpendRecord> {
-      for await (const record of archive.rows(periodOf(days))) {
+      for await (const record of reader.rows(periodOf(days))) {
         rows += 1;
         yield record;
       }
@@ -48,7 +48,7 @@ export async function spendExport(args: readonly string[], terminal: Terminal): 
     } else {
       await withOutput(out, terminal, ({ write }) => writeLines(format, counted(), write));
     }
-    terminal.err(`${rows} rows of ${days.startDay} to ${days.endDay} (UTC) from ${archive.shown}\n`);
+    terminal.err(`${rows} rows of ${days.startDay} to ${days.endDay} (UTC) from ${reader.shown}\n`);
   });
   return 0;
 }

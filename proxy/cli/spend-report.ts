@@ -8,7 +8,7 @@ import { csvLine } from '../spend/report/csv.ts';
 import { isReportBy, REPORT_BY, spendReport, type ReportBy } from '../spend/report/spend-report.ts';
 import type { ReportRow, SpendReport } from '../spend/report/spend-report.ts';
 import { grouped, textTable } from '../spend/report/text-table.ts';
-import { daysBetween, oneOf, STORE_OPTIONS, withArchive, withFile, withOutput } from './spend-source.ts';
+import { daysBetween, oneOf, STORE_OPTIONS, withReader, withFile, withOutput } from './spend-source.ts';
 import type { Days } from './spend-source.ts';
 import { UsageError, type Terminal } from './terminal.ts';
 
@@ -50,9 +50,9 @@ export async function spendReportCommand(args: readonly string[], terminal: Term
   const asked = { by, days, limit };
   const [report, shown] =
     url === undefined
-      ? await withArchive(values, terminal, async (archive) => [
-          await spendReport(archive, by, days, limit),
-          archive.shown,
+      ? await withReader(values, terminal, async (reader) => [
+          await spendReport(reader, by, days, limit),
+          reader.shown,
         ])
       : [await fetched(source, keyOf(values.key, terminal), asked), `the proxy at ${source}`];
   await put(report, format, values.out, shown, terminal);

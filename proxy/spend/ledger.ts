@@ -12,13 +12,13 @@ import { interrupted } from './record/record.ts';
 import type { SpendBegin, SpendRecord } from './record/record.ts';
 import { DirectoryLocked, lockDirectory } from './store/lock.ts';
 import type { DirectoryLock } from './store/lock.ts';
-import type { GuestTables } from './store/extension-tables.ts';
-import type { ModelStore, SpendReader } from './store/store.ts';
-import { WorkerStore } from './store/worker-store.ts';
+import type { ExtensionTables } from './store/extension-tables.ts';
+import type { ModelStore, SpendReader, Store } from './store/store.ts';
+import { storeBackend } from './store/backends.ts';
 import { journalDirectory, leftJournals, type WorkerSeat } from './journal/journal-directories.ts';
 import { Journal } from './journal/journal.ts';
 import { LeftJournals } from './journal/left-journals.ts';
-import type { LedgerEvent } from './journal/ledger-event.ts';
+import type { SpendEvent } from './event.ts';
 import { OldSegments } from './journal/old-segments.ts';
 import { OpenBegins } from './journal/open-begins.ts';
 import { recoverJournal } from './journal/recover.ts';
@@ -70,7 +70,7 @@ export interface LedgerOptions {
   /** Encrypts runtime models; null: they cannot be stored. */
   readonly saltKey: Secret | null;
   readonly clock: Clock;
-  readonly onEvent?: (event: LedgerEvent) => void;
+  readonly onEvent?: (event: SpendEvent) => void;
   /** Is told of each call of a former process that had no end, once its row is in the journal. */
   readonly onInterrupted?: ((record: SpendRecord) => void) | undefined;
   /** Which of how many workers this is. Default: the one process of its data directory. */
@@ -94,7 +94,7 @@ export interface Ledger {
   readonly reader: SpendReader;
   readonly models: ModelStore;
   /** Tables of others beside the rows; null: rows are in a file of their own. */
-  readonly guests: GuestTables | null;
+  readonly extensionTables: ExtensionTables | null;
   /** Settings of a new snapshot. */
   reconfigure(settings: JournalSettings, retentionMs: number | null): void;
   /** Writes, syncs and ships what it can within `deadlineMs`, then releases the directory. Idempotent. */
@@ -151,10 +151,10 @@ class JournalLedger implements Ledger {
   readonly #lock: DirectoryLock;
   readonly #left: LeftJournals | null;
   readonly #journal: Journal;
-  readonly #store: WorkerStore;
+  readonly #store: Store;
   readonly #shipper: Shipper;
   readonly #retention: Retention;
-  readonly #onEvent: (event: LedgerEvent) => void;
+  readonly #onEvent: (event: SpendEvent) => void;
   readonly #clock: Clock;
   readonly #recovered: Recovered;
   readonly #old: OldSegments;
@@ -165,7 +165,7 @@ class JournalLedger implements Ledger {
   #closing: Promise<void> | null = null;
   readonly reader: SpendReader;
   readonly models: ModelStore;
-  readonly guests: GuestTables | null;
+  readonly extensionTables: ExtensionTables | null;
 
   constructor(options: LedgerOptions, dir: string, lock: DirectoryLock, left: LeftJournals | null) {
     const { dataDir, settings, database = null, saltKey, clock, onEvent = () => undefined } = options;
@@ -185,12 +185,15 @@ class JournalLedger implements Ledger {
       onEvent,
       onWritten: () => this.#written(),
     });
-    this.#store = new WorkerStore({
-      place: database === null ? { file: join(dataDir, 'throughline.db') } : { database },
+    const backend = storeBackend(
+      database === null ? { file: join(dataDir, 'throughline.db') } : { database },
+    );
+    const { store, extensionTables } = backend.openStore({
       journal: { dir: this.#dir, id: recovered.journalId, writer: `${hostname()} ${dataDir}` },
       saltKey,
       onEvent,
     });
+    this.#store = store;
     this.#shipper = new Shipper({
       store: this.#store,
       end: () => this.#journal.end,
@@ -198,9 +201,9 @@ class JournalLedger implements Ledger {
       onEvent,
     });
     this.#retention = new Retention({ store: this.#store, clock, onEvent }, options.retentionMs ?? null);
-    this.reader = this.#barred(options.flushOthers ?? (() => Promise.resolve()));
+    this.reader = this.#flushed(options.flushOthers ?? (() => Promise.resolve()));
     this.models = this.#store;
-    this.guests = this.#store.guests;
+    this.extensionTables = extensionTables;
     this.#settleOld(clock.now(), options.onInterrupted ?? (() => undefined));
     this.#shipper.wake();
   }
@@ -338,7 +341,8 @@ class JournalLedger implements Ledger {
     }
   }
 
-  #barred(flushOthers: () => Promise<void>): SpendReader {
+  /** The store's reader, each call behind a flush. */
+  #flushed(flushOthers: () => Promise<void>): SpendReader {
     const store = this.#store;
     const after = async <T>(read: () => Promise<T>): Promise<T> => {
       await Promise.all([this.flush(), flushOthers()]);

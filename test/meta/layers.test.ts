@@ -13,7 +13,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ['proxy/base'],
   ['proxy/errors'],
   ['proxy/wire'],
-  ['proxy/spend/record'],
+  ['proxy/spend/record', 'proxy/spend/event.ts'],
   ['proxy/routing'],
   ['proxy/spend/estimate'],
   ['proxy/observe', 'proxy/spend/store'],

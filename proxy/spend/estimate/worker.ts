@@ -1,12 +1,12 @@
-// The thread that counts: one question in, one answer out. It holds no text longer than a question takes, and logs none.
-import { parentPort } from 'node:worker_threads';
+// The thread that counts tokens. It holds no text longer than a call takes, and logs none.
+import { serveCalls } from '../../base/worker-rpc.ts';
 import type { Family } from '../../errors/body.ts';
 import type { Delivered } from '../../wire/sample.ts';
 import { TOKENIZER, tokensIn } from './count.ts';
 import { answerTexts, promptTexts, type Texts } from './text.ts';
 
-export interface Question {
-  readonly id: number;
+/** What is to be counted; its buffers are moved to the thread. */
+export interface CountRequest {
   readonly family: Family;
   /** The beginning of the request's body as it went upstream. */
   readonly request: Uint8Array;
@@ -16,27 +16,33 @@ export interface Question {
   readonly answer: Delivered | null;
 }
 
-export interface Answer {
-  readonly id: number;
+export interface Estimate {
   readonly prompt: number;
   readonly completion: number;
-  /** Name of the vocabulary. */
+  /** The tokenizer's name, or `bytes`. */
   readonly by: string;
 }
 
-function count({ texts, tokens }: Texts): number {
+export interface CountCalls {
+  count(request: CountRequest): Promise<Estimate>;
+}
+
+function sum({ texts, tokens }: Texts): number {
   return texts.reduce((sum, text) => sum + tokensIn(text), tokens);
 }
 
-parentPort?.on('message', ({ id, family, request, requestBytes, answer }: Question) => {
-  const scale = (tokens: number, seen: number, all: number): number =>
-    seen === 0 ? 0 : Math.round((tokens * all) / seen);
-  const prompt = scale(
-    count(promptTexts(Buffer.from(request).toString('utf8'))),
-    request.length,
-    requestBytes,
-  );
-  const completion =
-    answer === null ? 0 : scale(count(answerTexts(answer, family)), answer.head.length, answer.bytes);
-  parentPort?.postMessage({ id, prompt, completion, by: TOKENIZER } satisfies Answer);
-});
+function scale(tokens: number, seenBytes: number, allBytes: number): number {
+  return seenBytes === 0 ? 0 : Math.round((tokens * allBytes) / seenBytes);
+}
+
+function count({ family, request, requestBytes, answer }: CountRequest): Estimate {
+  const prompt = sum(promptTexts(Buffer.from(request).toString('utf8')));
+  const completion = answer === null ? 0 : sum(answerTexts(answer, family));
+  return {
+    prompt: scale(prompt, request.length, requestBytes),
+    completion: answer === null ? 0 : scale(completion, answer.head.length, answer.bytes),
+    by: TOKENIZER,
+  };
+}
+
+serveCalls<CountCalls>({ methods: () => ({ count }) });

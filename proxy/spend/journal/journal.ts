@@ -5,7 +5,7 @@ import type { JournalSettings } from '../../../config/snapshot.ts';
 import type { Position } from '../store/segments.ts';
 import { Backlog } from './backlog.ts';
 import type { Append } from './backlog.ts';
-import type { LedgerEvent } from './ledger-event.ts';
+import type { SpendEvent } from '../event.ts';
 import { SegmentFile } from './segment-file.ts';
 
 const RETRY_MS = 500;
@@ -23,7 +23,7 @@ export interface JournalOptions {
   /** Number of the first segment to write; it must not exist. */
   readonly segment: number;
   readonly settings: JournalSettings;
-  readonly onEvent: (event: LedgerEvent) => void;
+  readonly onEvent: (event: SpendEvent) => void;
   /** Called after each successful write. */
   readonly onWritten: () => void;
 }
@@ -278,7 +278,7 @@ export class Journal {
     );
   }
 
-  #tell(level: LedgerEvent['level'], name: string, message: string): void {
+  #tell(level: SpendEvent['level'], name: string, message: string): void {
     this.#options.onEvent({ level, name, message });
   }
 

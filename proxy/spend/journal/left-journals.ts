@@ -4,7 +4,7 @@ import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { listSegments, segmentPath } from '../store/segments.ts';
-import type { LedgerEvent } from './ledger-event.ts';
+import type { SpendEvent } from '../event.ts';
 
 const RETRY_MS = 10_000;
 const CLOSE_MS = 10_000;
@@ -19,14 +19,14 @@ interface OpenJournal {
 /** Those of one data directory. */
 export class LeftJournals {
   readonly #open: (dir: string) => OpenJournal;
-  readonly #onEvent: (event: LedgerEvent) => void;
+  readonly #onEvent: (event: SpendEvent) => void;
   readonly #closing = new AbortController();
   #recovered = 0;
   #tried: Promise<unknown> = Promise.resolve();
   #done: Promise<unknown> = Promise.resolve();
 
   /** `open` locks and recovers the journal of a directory, and throws when it cannot. */
-  constructor(open: (dir: string) => OpenJournal, onEvent: (event: LedgerEvent) => void) {
+  constructor(open: (dir: string) => OpenJournal, onEvent: (event: SpendEvent) => void) {
     this.#open = open;
     this.#onEvent = onEvent;
   }

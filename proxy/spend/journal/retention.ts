@@ -2,7 +2,7 @@
 // store decides how. Never removes what nobody asked to be removed: without a period it does nothing.
 import type { Clock } from '../../base/clock.ts';
 import type { Store } from '../store/store.ts';
-import type { LedgerEvent } from './ledger-event.ts';
+import type { SpendEvent } from '../event.ts';
 
 const FIRST_MS = 30_000; // a start has better things to do
 const PAUSE_MS = 3_600_000;
@@ -12,7 +12,7 @@ const BETWEEN_PIECES_MS = 200; // shipping and questions take turns with the pie
 export interface RetentionOptions {
   readonly store: Pick<Store, 'prune'>;
   readonly clock: Clock;
-  readonly onEvent: (event: LedgerEvent) => void;
+  readonly onEvent: (event: SpendEvent) => void;
 }
 
 /** The removal of old rows, once an hour. */

@@ -3,7 +3,7 @@
 import { isBefore } from '../store/segments.ts';
 import type { Position } from '../store/segments.ts';
 import type { Store } from '../store/store.ts';
-import type { LedgerEvent } from './ledger-event.ts';
+import type { SpendEvent } from '../event.ts';
 
 // The longer the pause, the more rows share a commit, its fsync, the pages of the indexes and the daily sums they add
 // to (at 1,500 rows a second: 45 us of CPU per row with 200 ms). Nobody waits for it: a reader asks for the barrier.
@@ -18,7 +18,7 @@ export interface ShipperOptions {
   readonly end: () => Position;
   /** Called after each successful shipment. */
   readonly onShipped: () => void;
-  readonly onEvent: (event: LedgerEvent) => void;
+  readonly onEvent: (event: SpendEvent) => void;
 }
 
 /** Ships up to the journal's end, one shipment at a time. */

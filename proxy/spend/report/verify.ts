@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { checkLine, requestIdOf } from '../record/line.ts';
 import type { SpendRecord } from '../record/record.ts';
 import { dollarText } from '../record/dollars.ts';
-import type { KeptSum, SpendArchive } from '../store/reader.ts';
+import type { KeptSum, StoreReader } from '../store/reader.ts';
 import { PICO_PER_USD, Rollup, ROLLUP_ROWS, SUM_COLUMNS } from '../store/sql/rollup.ts';
 import { isBefore, listSegments, readLines, segmentPath, type Position } from '../store/segments.ts';
 import type { ActivityFilter } from '../store/store.ts';
@@ -36,27 +36,27 @@ const DAY_MS = 86_400_000;
 /** @param range UTC days whose rows and sums are compared; the journals are read whole */
 export async function verify(
   dataDir: string,
-  archive: SpendArchive,
+  reader: StoreReader,
   range: Pick<ActivityFilter, 'startDay' | 'endDay'>,
 ): Promise<Verified> {
   const findings: string[] = [];
   // Before the store is read: what is shipped and deleted afterwards cannot be missed then.
   const listed = journalsIn(dataDir).map((dir) => ({ dir, segments: listSegments(dir) }));
-  const positions = await archive.positions();
+  const positions = await reader.positions();
   const counts = { shipped: 0, waiting: 0, open: 0 };
   for (const { dir, segments } of listed) {
     const id = readFileSync(join(dir, 'id'), 'utf8').trim();
     const position = positions.get(id) ?? { segment: 0, offset: 0 };
     findings.push(...holesOf(dir, segments, position));
-    const read = await readJournal(dir, segments, position, archive);
+    const read = await readJournal(dir, segments, position, reader);
     counts.shipped += read.shipped;
     counts.waiting += read.waiting;
     counts.open += read.open;
     findings.push(...read.findings);
   }
-  const doubles = await archive.doubles(DOUBLES_SHOWN);
+  const doubles = await reader.doubles(DOUBLES_SHOWN);
   for (const id of doubles) findings.push(`the id ${id} is more than one row`);
-  const sums = await compareSums(archive, range);
+  const sums = await compareSums(reader, range);
   return { journals: listed.length, ...counts, ...sums, findings: [...findings, ...sums.findings] };
 }
 
@@ -92,14 +92,14 @@ async function readJournal(
   dir: string,
   segments: readonly number[],
   position: Position,
-  archive: SpendArchive,
+  reader: StoreReader,
 ): Promise<JournalRead> {
   const open = new Set<string>();
   const missing: string[] = [];
   let shipped: string[] = [];
   let [shippedCount, waiting, damaged] = [0, 0, 0];
   const look = async (): Promise<void> => {
-    const known = await archive.known(shipped);
+    const known = await reader.known(shipped);
     missing.push(...shipped.filter((id) => !known.has(id)));
     shippedCount += shipped.length;
     shipped = [];
@@ -144,25 +144,25 @@ type SumsCompared = Pick<Verified, 'rows' | 'days' | 'daysWithoutRows' | 'findin
 
 /** Day after day, so that a year needs no more memory than its busiest day. */
 async function compareSums(
-  archive: SpendArchive,
+  reader: StoreReader,
   range: Pick<ActivityFilter, 'startDay' | 'endDay'>,
 ): Promise<SumsCompared> {
   const findings: string[] = [];
-  const summed = new Set(await archive.days(range));
+  const summed = new Set(await reader.days(range));
   let [rows, days, first] = [0, 0, ''];
   let sums = new DaySums('');
   const finish = async (): Promise<void> => {
     if (sums.day === '') return;
     days += 1;
     summed.delete(sums.day);
-    const finding = sums.differenceTo(await archive.keptSums(sums.day));
+    const finding = sums.differenceTo(await reader.keptSums(sums.day));
     if (finding !== null) findings.push(finding);
   };
   const filter = {
     ...(range.startDay === undefined ? {} : { startMs: Date.parse(range.startDay) }),
     ...(range.endDay === undefined ? {} : { endMs: Date.parse(range.endDay) + DAY_MS }),
   };
-  for await (const record of archive.rows(filter)) {
+  for await (const record of reader.rows(filter)) {
     const day = new Date(record.startMs).toISOString().slice(0, 10);
     if (day !== sums.day) {
       await finish();

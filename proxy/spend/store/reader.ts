@@ -13,7 +13,7 @@ export interface KeptSum {
 }
 
 /** Every call may reject with `StoreUnavailable`. */
-export interface SpendArchive {
+export interface StoreReader {
   /** What is read, for people. */
   readonly shown: string;
   readonly activity: SpendReader['activity'];

@@ -1,5 +1,5 @@
-// The durable state behind one interface: spend rows, runtime models. Whoever speaks to it must not know which
-// database stands behind; worker-store.ts opens one. The request path never waits for it.
+// The durable state behind one interface: spend rows and runtime models. Callers do not know which database it is;
+// backends.ts opens one. The request path never waits for it.
 import type { SpendRecord } from '../record/record.ts';
 import type { Position } from './segments.ts';
 
@@ -128,7 +128,7 @@ export interface SpendReader {
     limit: number,
   ): Promise<readonly Activity[]>;
   /**
-   * Sums over the rows that are there, in the order of the session ids (in any spelling, at most some thousands); null
+   * Sums over the rows that are there, in the order of the session ids (in any dialect, at most some thousands); null
    * for those without a row. Costs some microseconds a row of these sessions.
    */
   totals(sessionIds: readonly string[]): Promise<readonly (SessionTotals | null)[]>;
@@ -185,24 +185,22 @@ export interface Store extends SpendReader, ModelStore {
   close(): Promise<void>;
 }
 
-/** Something worth a line in the log. */
-export interface StoreEvent {
-  readonly level: 'info' | 'warn' | 'error';
-  /** A stable word for machines. */
-  readonly name: string;
-  readonly message: string;
+const ERROR_CODES = ['unavailable', 'wrong_salt_key', 'no_salt_key'] as const;
+
+/** `unavailable` passes by itself or when the disk or server works again; the others need a change of configuration. */
+export type StoreErrorCode = (typeof ERROR_CODES)[number];
+
+export function isStoreErrorCode(code: string | null): code is StoreErrorCode {
+  return ERROR_CODES.some((known) => known === code);
 }
 
-/** `unavailable` passes by itself or by mending the disk; the other two are for the operator's configuration. */
-export type StoreTrouble = 'unavailable' | 'wrong_salt_key' | 'no_salt_key';
-
-/** The store could not answer. The message says why and how to mend; it holds no secret. */
+/** The store could not answer. The message says why and what to do about it; it holds no secret. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
-  readonly trouble: StoreTrouble;
+  readonly code: StoreErrorCode;
 
-  constructor(trouble: StoreTrouble, message: string) {
+  constructor(code: StoreErrorCode, message: string) {
     super(message);
-    this.trouble = trouble;
+    this.code = code;
   }
 }

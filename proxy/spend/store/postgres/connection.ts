@@ -5,8 +5,8 @@ import { clientConfig } from './settings.ts';
 import type { DatabaseData } from './settings.ts';
 import { StoreUnavailable } from '../store.ts';
 
-/** What a link is made with. */
-export interface LinkOptions<T> {
+/** What a connection is made with. */
+export interface PgConnectionOptions<T> {
   readonly database: DatabaseData;
   /** Longest time of one statement. */
   readonly timeoutMs: number;
@@ -22,13 +22,13 @@ interface Connected<T> {
 const INT8 = 20; // https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat
 
 /** One connection, and one task at a time on it. */
-export class Link<T> {
-  readonly #options: LinkOptions<T>;
+export class PgConnection<T> {
+  readonly #options: PgConnectionOptions<T>;
   #connected: Connected<T> | null = null;
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  constructor(options: LinkOptions<T>) {
+  constructor(options: PgConnectionOptions<T>) {
     this.#options = options;
   }
 

@@ -1,21 +1,19 @@
-// How SQLite and PostgreSQL spell what they do not share, for every question about spend.
-import type { Spelling } from './spend-sql.ts';
+// How SQL differs between the databases, for every question about spend. Each backend has one.
 
-export const SQLITE_SPELLING: Spelling = {
-  mark: '?',
-  spend: 'spend',
-  daily: 'spend_daily',
-  hasTag: (mark) => `EXISTS (SELECT 1 FROM json_each(spend.tags) WHERE value = ${mark})`,
-  day: `date(start_ms / 1000, 'unixepoch')`,
-};
-
-/** @param schema its quoted name */
-export function postgresSpelling(schema: string): Spelling {
-  return {
-    mark: '$',
-    spend: `${schema}.spend`,
-    daily: `${schema}.spend_daily`,
-    hasTag: (mark) => `tags::jsonb @> to_jsonb(${mark}::text)`,
-    day: `to_char(to_timestamp(start_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
-  };
+/** What SQLite and PostgreSQL do not share. */
+export interface SqlDialect {
+  /** Before the number of a bound value: `?` or `$`. */
+  readonly placeholder: '?' | '$';
+  readonly spend: string;
+  readonly daily: string;
+  /** A query: how far each journal was taken over, as `journal_id`, `segment`, `byte_offset`. */
+  readonly positions: string;
+  /** A condition: the JSON list in the column `tags` holds the text bound at `placeholder`. */
+  readonly hasTag: (placeholder: string) => string;
+  /** An expression: the UTC day of the column `start_ms` as `YYYY-MM-DD`. */
+  readonly day: string;
+  /** The value bound at `placeholder`, for a column of JSON. */
+  readonly json: (placeholder: string) => string;
+  /** A text as the database takes it. */
+  readonly storable: (text: string) => string;
 }

@@ -2,7 +2,8 @@
 // rows and not from the daily sums: those are not indexed by session, and do not know the last call.
 import { MOST_TOKENS, PICO_PER_USD } from './rollup.ts';
 import { sessionKey } from './spend-columns.ts';
-import { Binds, picoOf, wholeOf, type Spelling, type Sql } from './spend-sql.ts';
+import type { SqlDialect } from './dialect.ts';
+import { Binds, picoOf, wholeOf, type Sql } from './spend-sql.ts';
 import type { SessionTotals } from '../store.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -16,9 +17,10 @@ const SUMMED = [
 ] as const;
 
 /** One row for each session that has rows: its newest row's columns, and `sum_` of all its rows. */
-export function totalsSql(sessionIds: readonly string[], spelling: Spelling): Sql {
-  const binds = new Binds(spelling);
-  const marks = sessionIds.map((id) => binds.add(sessionKey(id))).join(', ');
+export function totalsSql(sessionIds: readonly string[], dialect: SqlDialect): Sql {
+  const binds = new Binds(dialect);
+  const bound = sessionIds.map((id) => binds.add(sessionKey(id)));
+  const asked = bound.length === 0 ? '1 = 0' : `session_key IN (${bound.join(', ')})`;
   const counted = (column: string): string =>
     `CASE WHEN ${column} > ${MOST_TOKENS} THEN ${MOST_TOKENS} ELSE ${column} END`;
   const sums = [
@@ -31,7 +33,7 @@ export function totalsSql(sessionIds: readonly string[], spelling: Spelling): Sq
     text:
       `SELECT * FROM (SELECT session_key, model_group, total_tokens, upstream_id, ${sums.join(', ')}, ` +
       `ROW_NUMBER() OVER (PARTITION BY session_key ORDER BY start_ms DESC, request_id DESC) AS place ` +
-      `FROM ${spelling.spend} WHERE session_key IN (${marks}) ` +
+      `FROM ${dialect.spend} WHERE ${asked} ` +
       `WINDOW one AS (PARTITION BY session_key)) AS summed WHERE place = 1`,
     values: binds.values,
   };

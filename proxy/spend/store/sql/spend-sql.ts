@@ -1,5 +1,6 @@
 // Questions about spend as SQL that SQLite and PostgreSQL both understand, and their answers as values. Pure. Every
 // value is bound; no text of a caller ever becomes part of a statement.
+import type { SqlDialect } from './dialect.ts';
 import { DAILY_COLUMNS, PICO_PER_USD, SUM_COLUMNS, type Axis } from './rollup.ts';
 import { indexed, sessionKey } from './spend-columns.ts';
 import type { Activity, ActivityFilter, Facet, MadeBy, SpendFilter, SpendPaging } from '../store.ts';
@@ -11,18 +12,6 @@ type Row = Readonly<Record<string, unknown>>;
 export interface Sql {
   readonly text: string;
   readonly values: Value[];
-}
-
-/** How a database spells what the two do not share. */
-export interface Spelling {
-  /** Before the number of a bound value: `?` or `$`. */
-  readonly mark: '?' | '$';
-  readonly spend: string;
-  readonly daily: string;
-  /** A condition: the JSON list in the column `tags` holds the text bound at `mark`. */
-  readonly hasTag: (mark: string) => string;
-  /** An expression: the UTC day of the column `start_ms` as `YYYY-MM-DD`. */
-  readonly day: string;
 }
 
 const DAY_MS = 86_400_000;
@@ -43,17 +32,15 @@ const FACET_COLUMNS: Readonly<Record<Facet | 'day', string>> = {
 /** Numbers the values of one statement. */
 export class Binds {
   readonly values: Value[] = [];
-  readonly #mark: string;
+  readonly #dialect: SqlDialect;
 
-  constructor({ mark }: Spelling) {
-    this.#mark = mark;
+  constructor(dialect: SqlDialect) {
+    this.#dialect = dialect;
   }
 
   add(value: Value): string {
-    // As `storable` does with what is written: PostgreSQL refuses NUL in any text.
-    const known = this.#mark === '$' && typeof value === 'string';
-    this.values.push(known ? value.toWellFormed().replaceAll('\0', '\ufffd') : value);
-    return `${this.#mark}${this.values.length}`;
+    this.values.push(typeof value === 'string' ? this.#dialect.storable(value) : value);
+    return `${this.#dialect.placeholder}${this.values.length}`;
   }
 }
 
@@ -63,7 +50,7 @@ export function whereOf(conditions: readonly string[]): string {
 }
 
 /** What a filter demands of rows. */
-export function rowConditions(filter: SpendFilter, spelling: Spelling, binds: Binds): string[] {
+export function rowConditions(filter: SpendFilter, dialect: SqlDialect, binds: Binds): string[] {
   const { sessionId, endUser } = filter;
   const all: readonly (readonly [sql: (mark: string) => string, value: Value | undefined])[] = [
     [(mark) => `request_id = ${mark}`, filter.requestId],
@@ -79,7 +66,7 @@ export function rowConditions(filter: SpendFilter, spelling: Spelling, binds: Bi
     [(mark) => `start_ms < ${mark}`, filter.endMs],
     [(mark) => `spend_pico >= ${mark}`, filter.minSpendPico],
     [(mark) => `spend_pico <= ${mark}`, filter.maxSpendPico],
-    [spelling.hasTag, filter.tag],
+    [dialect.hasTag, filter.tag],
     [(mark) => `call_type = ${mark}`, filter.callType],
   ];
   return all.flatMap(([sql, value]) => (value === undefined ? [] : [sql(binds.add(value))]));
@@ -93,53 +80,53 @@ export function totalOf({ page, pageSize, counts }: SpendPaging, rows: number): 
 }
 
 /** How many rows match: one row with `n`. */
-export function countSql(filter: SpendFilter, spelling: Spelling): Sql {
-  const binds = new Binds(spelling);
-  const where = whereOf(rowConditions(filter, spelling, binds));
-  return { text: `SELECT COUNT(*) AS n FROM ${spelling.spend}${where}`, values: binds.values };
+export function countSql(filter: SpendFilter, dialect: SqlDialect): Sql {
+  const binds = new Binds(dialect);
+  const where = whereOf(rowConditions(filter, dialect, binds));
+  return { text: `SELECT COUNT(*) AS n FROM ${dialect.spend}${where}`, values: binds.values };
 }
 
 /** One page of rows. */
 export function pageSql(
   filter: SpendFilter,
   paging: { readonly page: number; readonly pageSize: number; readonly order: 'newest' | 'oldest' },
-  spelling: Spelling,
+  dialect: SqlDialect,
 ): Sql {
-  const binds = new Binds(spelling);
-  const where = whereOf(rowConditions(filter, spelling, binds));
+  const binds = new Binds(dialect);
+  const where = whereOf(rowConditions(filter, dialect, binds));
   const direction = paging.order === 'newest' ? 'DESC' : 'ASC';
   const limit = binds.add(paging.pageSize);
   const offset = binds.add((paging.page - 1) * paging.pageSize);
   return {
     text:
-      `SELECT * FROM ${spelling.spend}${where} ` +
+      `SELECT * FROM ${dialect.spend}${where} ` +
       `ORDER BY start_ms ${direction}, request_id ${direction} LIMIT ${limit} OFFSET ${offset}`,
     values: binds.values,
   };
 }
 
 /** Sums by day, model, end user and key: from the daily sums where they can tell, else from the rows. */
-export function summarySql(filter: SpendFilter, spelling: Spelling): Sql {
+export function summarySql(filter: SpendFilter, dialect: SqlDialect): Sql {
   const groups = 'day, model, end_user, api_key';
   const asked = dailyFilter(filter);
   if (asked !== null) {
-    const binds = new Binds(spelling);
+    const binds = new Binds(dialect);
     const where = whereOf(dailyConditions(asked, axisOf(asked, []), binds));
     const sums = 'SUM(requests) AS requests, SUM(spend_usd) AS usd, SUM(spend_pico) AS pico';
     return {
-      text: `SELECT ${groups}, ${sums} FROM ${spelling.daily}${where} GROUP BY ${groups} ORDER BY day`,
+      text: `SELECT ${groups}, ${sums} FROM ${dialect.daily}${where} GROUP BY ${groups} ORDER BY day`,
       values: binds.values,
     };
   }
-  const binds = new Binds(spelling);
-  const where = whereOf(rowConditions(filter, spelling, binds));
+  const binds = new Binds(dialect);
+  const where = whereOf(rowConditions(filter, dialect, binds));
   const sums =
     `COUNT(*) AS requests, SUM(spend_pico / ${PICO_PER_USD}) AS usd, ` +
     `SUM(spend_pico % ${PICO_PER_USD}) AS pico`;
   return {
     text:
-      `SELECT ${spelling.day} AS day, model, end_user, api_key, ${sums} FROM ${spelling.spend}${where} ` +
-      `GROUP BY ${spelling.day}, model, end_user, api_key ORDER BY 1`,
+      `SELECT ${dialect.day} AS day, model, end_user, api_key, ${sums} FROM ${dialect.spend}${where} ` +
+      `GROUP BY ${dialect.day}, model, end_user, api_key ORDER BY 1`,
     values: binds.values,
   };
 }
@@ -179,9 +166,9 @@ export function activitySql(
   filter: ActivityFilter,
   groupBy: readonly (Facet | 'day')[],
   limit: number,
-  spelling: Spelling,
+  dialect: SqlDialect,
 ): Sql {
-  const binds = new Binds(spelling);
+  const binds = new Binds(dialect);
   const where = whereOf(dailyConditions(filter, axisOf(filter, groupBy), binds));
   const groups = [...new Set(groupBy.map((facet) => FACET_COLUMNS[facet]))];
   const sums = SUM_COLUMNS.map((column) => `SUM(${column}) AS ${column}`);
@@ -193,7 +180,7 @@ export function activitySql(
   ];
   return {
     text:
-      `SELECT ${[...groups, ...sums].join(', ')} FROM ${spelling.daily}${where}${grouped} ` +
+      `SELECT ${[...groups, ...sums].join(', ')} FROM ${dialect.daily}${where}${grouped} ` +
       `ORDER BY ${order.join(', ')} LIMIT ${binds.add(limit)}`,
     values: binds.values,
   };
@@ -203,12 +190,13 @@ export function activitySql(
  * Which of the three kinds of sums a question is about.
  * @throws RangeError for tags and sessions together
  */
-export function axisOf(filter: ActivityFilter, groupBy: readonly (Facet | 'day')[]): Axis {
+function axisOf(filter: ActivityFilter, groupBy: readonly (Facet | 'day')[]): Axis {
   const asks = (facet: 'tag' | 'session'): boolean => filter[facet] !== undefined || groupBy.includes(facet);
   if (asks('tag') && asks('session')) {
     throw new RangeError('no sums are kept by tag and session together - ask for one of the two');
   }
-  return asks('tag') ? 'tag' : asks('session') ? 'session' : '';
+  if (asks('tag')) return 'tag';
+  return asks('session') ? 'session' : '';
 }
 
 /** What a filter demands of daily sums. */
@@ -256,12 +244,12 @@ export function wholeOf(sum: unknown): bigint {
 }
 
 /** The newest response with this upstream id: at most one row. */
-export function madeBySql(upstreamId: string, spelling: Spelling): Sql {
-  const binds = new Binds(spelling);
+export function madeBySql(upstreamId: string, dialect: SqlDialect): Sql {
+  const binds = new Binds(dialect);
   const id = binds.add(indexed(upstreamId) ?? '');
   return {
     text:
-      `SELECT model_id, model_group, model FROM ${spelling.spend} ` +
+      `SELECT model_id, model_group, model FROM ${dialect.spend} ` +
       `WHERE upstream_id = ${id} AND call_type = 'aresponses' ORDER BY start_ms DESC LIMIT 1`,
     values: binds.values,
   };

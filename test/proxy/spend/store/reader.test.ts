@@ -8,46 +8,44 @@ import type { Test } from 'tap';
 import { verify } from '../../../../proxy/spend/report/verify.ts';
 import { settleLine } from '../../../../proxy/spend/record/line.ts';
 import type { SpendRecord } from '../../../../proxy/spend/record/record.ts';
-import type { SpendArchive } from '../../../../proxy/spend/store/reader.ts';
-import { openCostWriter } from '../../../../proxy/spend/store/cost-writer.ts';
-import { openArchive } from '../../../../proxy/spend/store/open-reader.ts';
+import type { StoreReader } from '../../../../proxy/spend/store/reader.ts';
+import { storeBackend, type StorePlace } from '../../../../proxy/spend/store/backends.ts';
 import { segmentPath } from '../../../../proxy/spend/store/segments.ts';
 import { leaveJournal } from '../../../support/journal.ts';
 import { anyPostgres, settingsOf } from '../../../support/postgres.ts';
 import { beginOf, settleOf } from '../record/fixture/records.ts';
 import { tempDir } from './fixture/temp-dir.ts';
-import { WorkerStore, type WorkerStoreOptions } from '../../../../proxy/spend/store/worker-store.ts';
+import type { Store } from '../../../../proxy/spend/store/store.ts';
 
 const DAY_MS = 86_400_000;
 const START_MS = Date.parse('2025-10-09T00:00:00Z');
 
 interface Site {
   readonly dataDir: string;
-  readonly store: WorkerStore;
-  readonly archive: () => SpendArchive;
+  readonly store: Store;
+  readonly reader: () => Promise<StoreReader>;
   /** Changes the database behind everybody's back. */
   readonly meddle: (sql: string) => Promise<void>;
-  readonly place: WorkerStoreOptions['place'];
+  readonly place: StorePlace;
 }
 
 /** A data directory as a proxy has it, whose journal's id is known. */
-function siteOn(t: Test, dataDir: string, place: WorkerStoreOptions['place'], meddle: Site['meddle']): Site {
+function siteOn(t: Test, dataDir: string, place: StorePlace, meddle: Site['meddle']): Site {
   leaveJournal(dataDir, []);
   const dir = join(dataDir, 'journal');
   writeFileSync(join(dir, 'id'), 'journal-1\n');
-  const store = new WorkerStore({
-    place,
+  const { store } = storeBackend(place).openStore({
     journal: { dir, id: 'journal-1', writer: 'test' },
     saltKey: null,
     onEvent: () => undefined,
   });
   t.teardown(() => store.close());
-  const archive = (): SpendArchive => {
-    const opened = openArchive(place);
+  const reader = async (): Promise<StoreReader> => {
+    const opened = await storeBackend(place).openReader();
     t.teardown(() => opened.close());
     return opened;
   };
-  return { dataDir, store, archive, meddle, place };
+  return { dataDir, store, reader, meddle, place };
 }
 
 function row(n: number, more: Partial<SpendRecord> = {}): SpendRecord {
@@ -106,7 +104,7 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
       ),
     );
     await ship(site, records);
-    const read = await collect(site.archive().rows({}));
+    const read = await collect((await site.reader()).rows({}));
     t.equal(read.length, 5_000);
     const expected = records.toSorted(
       (a, b) => a.startMs - b.startMs || (a.requestId < b.requestId ? -1 : 1),
@@ -116,19 +114,19 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
       expected.map(({ requestId }) => requestId),
     );
     t.same(read[0], expected[0]);
-    const some = await collect(site.archive().rows({ startMs: START_MS + 1, endMs: START_MS + 2 }));
+    const some = await collect((await site.reader()).rows({ startMs: START_MS + 1, endMs: START_MS + 2 }));
     t.equal(some.length, 2_048);
   });
 
-  suite.test('an archive sees the store as it was at its first question', async (t) => {
+  suite.test('an reader sees the store as it was at its first question', async (t) => {
     const site = siteOf(t);
     await ship(site, [row(1)]);
-    const before = site.archive();
+    const before = await site.reader();
     t.equal((await before.activity({}, [], 1))[0]?.sums.requests, 1);
     await ship(site, [row(2)]);
     t.equal((await collect(before.rows({}))).length, 1);
     t.same([...(await before.known(['id-00001', 'id-00002']))], ['id-00001']);
-    t.equal((await collect(site.archive().rows({}))).length, 2);
+    t.equal((await collect((await site.reader()).rows({}))).length, 2);
   });
 
   suite.test('journal and store agree, while some calls wait and some are under way', async (t) => {
@@ -140,7 +138,7 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
     ]);
     leaveJournal(site.dataDir, [row(3)]);
     writeFileSync(segmentPath(join(site.dataDir, 'journal'), 2), `${settleLine(row(4))}B 00000000 torn`);
-    t.same(await verify(site.dataDir, site.archive(), {}), {
+    t.same(await verify(site.dataDir, await site.reader(), {}), {
       journals: 1,
       shipped: 3,
       waiting: 2,
@@ -156,7 +154,7 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
     const site = siteOf(t);
     await ship(site, [row(1), row(2), row(3, { startMs: START_MS + DAY_MS })]);
     await site.meddle(`DELETE FROM spend WHERE request_id = 'id-00002'`);
-    const gone = await verify(site.dataDir, site.archive(), {});
+    const gone = await verify(site.dataDir, await site.reader(), {});
     t.equal(gone.findings.length, 2);
     t.match(gone.findings[0], /^1 settled calls of the journal .* are no rows: id-00002$/);
     t.match(
@@ -164,10 +162,10 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
       /^2025-10-09: \d sums are not those of the rows; the sums tell of 2 calls for 0\.0025 USD, the rows of 1 calls for 0\.00125 USD$/,
     );
     await site.meddle(`DELETE FROM spend WHERE start_ms >= ${START_MS + DAY_MS}`);
-    const days = await verify(site.dataDir, site.archive(), {});
+    const days = await verify(site.dataDir, await site.reader(), {});
     t.match(days.findings.at(-1), /^2025-10-10: there are sums of this day and no rows$/);
     t.same(
-      (await verify(site.dataDir, site.archive(), { startDay: '2025-10-11' })).findings.length,
+      (await verify(site.dataDir, await site.reader(), { startDay: '2025-10-11' })).findings.length,
       1,
       'journals only',
     );
@@ -175,7 +173,7 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
     const dir = join(site.dataDir, 'journal');
     writeFileSync(segmentPath(dir, 5), `S 00000000 {}\n${settleLine(row(7))}`);
     writeFileSync(join(dir, 'damaged.log'), 'x');
-    const { findings } = await verify(site.dataDir, site.archive(), { startDay: '2025-10-11' });
+    const { findings } = await verify(site.dataDir, await site.reader(), { startDay: '2025-10-11' });
     t.match(findings[0], /lacks what came before segment 5/);
     t.match(findings[2], /has 1 damaged lines/);
     t.match(findings[3], /damaged\.log holds damaged lines that are no rows/);
@@ -192,7 +190,7 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
         row(3, { startMs: START_MS + DAY_MS, spendPico: 999_999_999_999 }),
       ];
       await ship(site, rows);
-      const writer = openCostWriter(site.place);
+      const writer = await storeBackend(site.place).openCostWriter();
       t.teardown(() => writer.close());
       const to =
         (spendPico: number | null, priceVersion = 'new') =>
@@ -207,7 +205,7 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
             priceVersion,
           },
         });
-      const read = (): Promise<SpendRecord[]> => collect(site.archive().rows({}));
+      const read = async (): Promise<SpendRecord[]> => collect((await site.reader()).rows({}));
       const [one, two, three] = (await read()) as [SpendRecord, SpendRecord, SpendRecord];
       const batch = [to(1)(one), to(2_000_000_000_001)(two), to(null)(three)];
       t.equal(await writer.write(batch), 3);
@@ -216,14 +214,14 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
         batch.map(({ after }) => after),
         'nothing but the cost is another',
       );
-      t.same((await verify(site.dataDir, site.archive(), {})).findings, []);
-      const [sums] = await site.archive().activity({}, [], 1);
+      t.same((await verify(site.dataDir, await site.reader(), {})).findings, []);
+      const [sums] = await (await site.reader()).activity({}, [], 1);
       t.match(sums?.sums, { spendPico: 2_000_000_000_002n, unpriced: 1, requests: 3 });
 
       t.equal(await writer.write(batch), 0, 'rows that were priced anew since they were read stay');
       await ship(site, [row(4, { tags: ['a'] })]);
       t.equal(await writer.write([to(big, 'back')(batch[0]?.after ?? one)]), 1);
-      const after = await verify(site.dataDir, site.archive(), {});
+      const after = await verify(site.dataDir, await site.reader(), {});
       t.match(after, { rows: 4, findings: [] });
       t.equal(await writer.write([]), 0);
     },
@@ -234,7 +232,7 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
     await ship(site, [row(1), row(2, { startMs: START_MS + 40 * DAY_MS })]);
     while (!(await site.store.prune(START_MS + 30 * DAY_MS)).done);
     const dir = tempDir(t);
-    t.match(await verify(dir, site.archive(), {}), {
+    t.match(await verify(dir, await site.reader(), {}), {
       rows: 1,
       daysWithoutRows: 1,
       findings: [],
@@ -247,7 +245,7 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
     await ship(site, []);
     const sqlite = 'file' in site.place;
     await site.meddle(sqlite ? 'PRAGMA user_version = 99' : 'UPDATE schema_version SET version = 99');
-    await t.rejects(collect(site.archive().rows({})), {
+    await t.rejects(collect((await site.reader()).rows({})), {
       name: 'StoreUnavailable',
       message: /99, this version of Throughline reads \d+ - use the version that serves it/,
     });
@@ -256,11 +254,11 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
 
 t.test('a file that is not there, or no database, is said in one sentence', async (t) => {
   const dir = tempDir(t);
-  await t.rejects(openArchive({ file: join(dir, 'none.db') }).positions(), {
+  await t.rejects((await storeBackend({ file: join(dir, 'none.db') }).openReader()).positions(), {
     message: /none\.db does not exist - name the data directory of the proxy with --data-dir$/,
   });
   writeFileSync(join(dir, 'text.db'), 'x'.repeat(5_000));
-  await t.rejects(openArchive({ file: join(dir, 'text.db') }).positions(), {
+  await t.rejects((await storeBackend({ file: join(dir, 'text.db') }).openReader()).positions(), {
     message: /text\.db cannot be read/,
   });
 });

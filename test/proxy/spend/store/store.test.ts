@@ -219,7 +219,7 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
   });
 
   suite.test(
-    'sessions are summed in the order that was asked for, whatever the spelling of their ids',
+    'sessions are summed in the order that was asked for, whatever the dialect of their ids',
     async (t) => {
       const bench = benchOf(t);
       const store = bench.open();
@@ -292,7 +292,7 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
     const wrong = bench.open('wrong key');
     const refusal = {
       name: 'StoreUnavailable',
-      trouble: 'wrong_salt_key',
+      code: 'wrong_salt_key',
       message: /encrypted with another key - set LITELLM_SALT_KEY to/,
     };
     await t.rejects(wrong.listModels(), refusal);
@@ -301,7 +301,7 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
     await wrong.close();
     const none = bench.open(null);
     await t.rejects(none.listModels(), {
-      trouble: 'no_salt_key',
+      code: 'no_salt_key',
       message: /set LITELLM_SALT_KEY or a master key/,
     });
     await none.close();

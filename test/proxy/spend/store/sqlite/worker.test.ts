@@ -67,7 +67,7 @@ t.test('a file that is no database is moved aside, too', async (t) => {
   writeFileSync(bench.file, 'no database at all '.repeat(500));
   const store = bench.open();
   await t.rejects(store.ship(bench.append(settleOf(beginOf('id-1')))), {
-    trouble: 'unavailable',
+    code: 'unavailable',
     message: /cannot be used/,
   });
   t.match(await store.ship(bench.append()), { rows: 1 });

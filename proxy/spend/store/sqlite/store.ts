@@ -1,6 +1,9 @@
-// Spend rows in SQLite: taking over the journal, the questions of the spend API, the removal of old months. Runs in
-// the worker only.
+// The store over one open SQLite database: taking over the journal, the queries of the spend API, the removal of old
+// months. Runs in the worker only.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Secret } from '../../../../config/secret.ts';
+import type { Implementation } from '../../../base/worker-rpc.ts';
+import type { StoreCalls } from '../backend.ts';
 import type { SpendRecord } from '../../record/record.ts';
 import { readChunk } from '../journal-chunk.ts';
 import type { JournalPlace } from '../journal-chunk.ts';
@@ -20,7 +23,8 @@ import {
   totalOf,
 } from '../sql/spend-sql.ts';
 import type { Sql } from '../sql/spend-sql.ts';
-import { SQLITE_SPELLING } from '../sql/dialect.ts';
+import { SQLITE_DIALECT } from './dialect.ts';
+import { SqliteModels } from './models.ts';
 import { addingDaily } from './migrations.ts';
 import { totalsOf, totalsSql } from '../sql/session-totals.ts';
 import type {
@@ -35,22 +39,25 @@ import type {
   SpendFilter,
   SpendPage,
   SpendPaging,
+  StoredModel,
 } from '../store.ts';
 
 const PRUNED_ROWS = 2_000; // some 30 ms, after which shipping and questions have their turn
 
-/** Spend statements over one open database. */
-export class SqliteSpend {
+/** One open database; a call that throws may leave it unusable. */
+export class SqliteStore implements Implementation<StoreCalls> {
   readonly #db: DatabaseSync;
   readonly #journal: JournalPlace;
+  readonly #models: SqliteModels;
   readonly #insert: StatementSync;
   readonly #addDaily: StatementSync;
   readonly #moveCursor: StatementSync;
   #cursor: Position;
 
-  constructor(db: DatabaseSync, journal: JournalPlace) {
+  constructor(db: DatabaseSync, journal: JournalPlace, saltKey: Secret | null) {
     this.#db = db;
     this.#journal = journal;
+    this.#models = new SqliteModels(db, saltKey);
     const marks = COLUMN_NAMES.map(() => '?').join(', ');
     this.#insert = db.prepare(
       `INSERT OR IGNORE INTO spend (${COLUMN_NAMES.join(', ')}) VALUES (${marks})`, // a replayed line is no second row
@@ -63,8 +70,21 @@ export class SqliteSpend {
     this.#cursor = { segment: Number(row?.['segment'] ?? 0), offset: Number(row?.['offset'] ?? 0) };
   }
 
+  // In chunks with a pause after each, so that a query need not wait for the end of a long backlog.
+  async ship(to: Position): Promise<Shipped> {
+    let rows = 0;
+    let damaged = 0;
+    for (;;) {
+      const chunk = this.#shipChunk(to);
+      rows += chunk.rows;
+      damaged += chunk.damaged;
+      if (chunk.done) return { position: chunk.position, rows, damaged };
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
+
   /** Takes over one chunk of what lies before `to`: rows, their sums and the position in one transaction. */
-  shipChunk(to: Position): Shipped & { readonly done: boolean } {
+  #shipChunk(to: Position): Shipped & { readonly done: boolean } {
     const chunk = readChunk(this.#journal.dir, this.#cursor, to);
     const { position, damaged, done } = chunk;
     const moved = position.segment !== this.#cursor.segment || position.offset !== this.#cursor.offset;
@@ -94,22 +114,22 @@ export class SqliteSpend {
   }
 
   query(filter: SpendFilter, paging: SpendPaging): SpendPage {
-    const page = pageSql(filter, paging, SQLITE_SPELLING);
+    const page = pageSql(filter, paging, SQLITE_DIALECT);
     const rows = this.#db.prepare(page.text).all(...page.values);
     return { rows: rows.map(recordOf), total: totalOf(paging, rows.length) ?? this.#count(filter) };
   }
 
   #count(filter: SpendFilter): number {
-    const { text, values } = countSql(filter, SQLITE_SPELLING);
+    const { text, values } = countSql(filter, SQLITE_DIALECT);
     return Number(this.#db.prepare(text).get(...values)?.['n'] ?? 0);
   }
 
   summarize(filter: SpendFilter): DaySpend[] {
-    return daysOf(this.#sums(summarySql(filter, SQLITE_SPELLING)));
+    return daysOf(this.#sums(summarySql(filter, SQLITE_DIALECT)));
   }
 
   activity(filter: ActivityFilter, groupBy: readonly (Facet | 'day')[], limit: number): Activity[] {
-    const rows = this.#sums(activitySql(filter, groupBy, limit, SQLITE_SPELLING));
+    const rows = this.#sums(activitySql(filter, groupBy, limit, SQLITE_DIALECT));
     return Array.from(rows, (row) => activityOf(row, groupBy));
   }
 
@@ -120,13 +140,25 @@ export class SqliteSpend {
   }
 
   totals(sessionIds: readonly string[]): (SessionTotals | null)[] {
-    return totalsOf(sessionIds, this.#sums(totalsSql(sessionIds, SQLITE_SPELLING)));
+    return totalsOf(sessionIds, this.#sums(totalsSql(sessionIds, SQLITE_DIALECT)));
   }
 
   findByUpstreamId(upstreamId: string): MadeBy | null {
-    const { text, values } = madeBySql(upstreamId, SQLITE_SPELLING);
+    const { text, values } = madeBySql(upstreamId, SQLITE_DIALECT);
     const row = this.#db.prepare(text).get(...values);
     return row === undefined ? null : madeBy(row);
+  }
+
+  listModels(): StoredModel[] {
+    return this.#models.list();
+  }
+
+  putModel(id: string, entry: StoredModel['entry']): void {
+    this.#models.put(id, entry, Date.now());
+  }
+
+  deleteModel(id: string): boolean {
+    return this.#models.delete(id);
   }
 
   prune(beforeMs: number): Pruned {

@@ -1,14 +1,7 @@
 // Questions of whoever reads a store from outside, as SQL that SQLite and PostgreSQL both understand. Pure; every value
 // is bound.
-import {
-  Binds,
-  DAILY_LIST,
-  dailyConditions,
-  rowConditions,
-  whereOf,
-  type Spelling,
-  type Sql,
-} from './spend-sql.ts';
+import { Binds, DAILY_LIST, dailyConditions, rowConditions, whereOf, type Sql } from './spend-sql.ts';
+import type { SqlDialect } from './dialect.ts';
 import type { ActivityFilter, SpendFilter } from '../store.ts';
 
 /** A place between two rows in the order of time. */
@@ -22,10 +15,10 @@ export function nextRowsSql(
   filter: SpendFilter,
   after: After | null,
   limit: number,
-  spelling: Spelling,
+  dialect: SqlDialect,
 ): Sql {
-  const binds = new Binds(spelling);
-  const conditions = rowConditions(filter, spelling, binds);
+  const binds = new Binds(dialect);
+  const conditions = rowConditions(filter, dialect, binds);
   if (after !== null) {
     const since = `start_ms >= ${binds.add(after.startMs)}`;
     const beyond = `start_ms > ${binds.add(after.startMs)} OR request_id > ${binds.add(after.requestId)}`;
@@ -33,48 +26,48 @@ export function nextRowsSql(
   }
   return {
     text:
-      `SELECT * FROM ${spelling.spend}${whereOf(conditions)} ` +
+      `SELECT * FROM ${dialect.spend}${whereOf(conditions)} ` +
       `ORDER BY start_ms, request_id LIMIT ${binds.add(limit)}`,
     values: binds.values,
   };
 }
 
 /** Which of these ids are rows: `request_id` of each. */
-export function knownSql(requestIds: readonly string[], spelling: Spelling): Sql {
-  const binds = new Binds(spelling);
+export function knownSql(requestIds: readonly string[], dialect: SqlDialect): Sql {
+  const binds = new Binds(dialect);
   const marks = requestIds.map((id) => binds.add(id)).join(', ');
   return {
-    text: `SELECT request_id FROM ${spelling.spend} WHERE request_id IN (${marks})`,
+    text: `SELECT request_id FROM ${dialect.spend} WHERE request_id IN (${marks})`,
     values: binds.values,
   };
 }
 
 /** Ids that more than one row has, some of them. */
-export function doublesSql(limit: number, spelling: Spelling): Sql {
-  const binds = new Binds(spelling);
+export function doublesSql(limit: number, dialect: SqlDialect): Sql {
+  const binds = new Binds(dialect);
   return {
     text:
-      `SELECT request_id FROM ${spelling.spend} GROUP BY request_id HAVING COUNT(*) > 1 ` +
+      `SELECT request_id FROM ${dialect.spend} GROUP BY request_id HAVING COUNT(*) > 1 ` +
       `ORDER BY request_id LIMIT ${binds.add(limit)}`,
     values: binds.values,
   };
 }
 
 /** Days that have sums, in their order. */
-export function daysSql(filter: Pick<ActivityFilter, 'startDay' | 'endDay'>, spelling: Spelling): Sql {
-  const binds = new Binds(spelling);
+export function daysSql(filter: Pick<ActivityFilter, 'startDay' | 'endDay'>, dialect: SqlDialect): Sql {
+  const binds = new Binds(dialect);
   const where = whereOf(dailyConditions(filter, '', binds));
   return {
-    text: `SELECT DISTINCT day FROM ${spelling.daily}${where} ORDER BY day`,
+    text: `SELECT DISTINCT day FROM ${dialect.daily}${where} ORDER BY day`,
     values: binds.values,
   };
 }
 
 /** All sums of one day as they are kept. */
-export function dailySumsSql(day: string, spelling: Spelling): Sql {
-  const binds = new Binds(spelling);
+export function dailySumsSql(day: string, dialect: SqlDialect): Sql {
+  const binds = new Binds(dialect);
   return {
-    text: `SELECT ${DAILY_LIST} FROM ${spelling.daily} WHERE day = ${binds.add(day)} AND axis IN ('', 'tag', 'session')`,
+    text: `SELECT ${DAILY_LIST} FROM ${dialect.daily} WHERE day = ${binds.add(day)} AND axis IN ('', 'tag', 'session')`,
     values: binds.values,
   };
 }

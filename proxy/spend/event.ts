@@ -1,7 +1,7 @@
-// Events of the ledger for the log: plain values, so that the ledger needs no logger.
+// What journal and store have to say to the log: plain values, so that neither needs a logger.
 
 /** Something worth a line in the log. Never holds a secret. */
-export interface LedgerEvent {
+export interface SpendEvent {
   readonly level: 'info' | 'warn' | 'error';
   /** A stable word for machines, e.g. `journal_unwritable`. */
   readonly name: string;
