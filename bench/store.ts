@@ -4,11 +4,10 @@ import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Findings } from '../config/findings.ts';
 import { databaseOf } from '../config/resolve/database.ts';
-import { beginLine, settleLine } from '../proxy/record/line.ts';
-import { segmentPath } from '../proxy/store/segments.ts';
-import { REPORT_BY, spendReport, type ReportBy } from '../proxy/report/spend-report.ts';
-import { openArchive } from '../proxy/store/open-archive.ts';
-import { WorkerStore } from '../proxy/store/worker-store.ts';
+import { beginLine, settleLine } from '../proxy/spend/record/line.ts';
+import { segmentPath } from '../proxy/spend/store/segments.ts';
+import { REPORT_BY, spendReport, type ReportBy } from '../proxy/spend/report/spend-report.ts';
+import { storeBackend } from '../proxy/spend/store/backends.ts';
 import { yearOfRows } from './harness/year.ts';
 
 /** What one store did. */
@@ -46,8 +45,8 @@ const findings = new Findings({
 const database = databaseOf(url, {}, findings);
 const file = join(folder, 'throughline.db');
 const place = database === null ? { file } : { database };
-const store = new WorkerStore({
-  place,
+const backend = storeBackend(place);
+const { store } = backend.openStore({
   journal: { dir: folder, id: 'bench', writer: 'bench' },
   saltKey: null,
   onEvent: ({ message }) => console.error(message),
@@ -85,9 +84,9 @@ async function fill(): Promise<Pick<Filled, 'rows' | 'rowsPerSecond' | 'cpuUsPer
 async function report(by: ReportBy): Promise<Reported> {
   const cpu = process.cpuUsage();
   const startedAt = performance.now();
-  const archive = openArchive(place);
-  const { rows } = await spendReport(archive, by, MONTH, LIMIT);
-  await archive.close();
+  const reader = await backend.openReader();
+  const { rows } = await spendReport(reader, by, MONTH, LIMIT);
+  await reader.close();
   const ms = performance.now() - startedAt;
   const { user, system } = process.cpuUsage(cpu);
   return { by, groups: rows.length, ms, cpuMs: (user + system) / 1000 };

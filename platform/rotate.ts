@@ -4,11 +4,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Secret } from '../config/secret.ts';
 import type { DatabaseSettings } from '../config/snapshot.ts';
-import { lockDirectory } from '../proxy/store/lock.ts';
-import { openGuests } from '../proxy/store/postgres-guests.ts';
+import { lockDirectory } from '../proxy/spend/store/lock.ts';
+import { openExtensionTables } from '../proxy/spend/store/postgres/extension-tables.ts';
 import { runningOn } from './replicas.ts';
 import { PostgresPlatform } from './store/postgres-platform.ts';
-import { SqlitePlatform } from './store/sqlite-platform.ts';
+import { openSqlitePlatform } from './store/sqlite-platform.ts';
 import { PlatformStoreUnavailable, type PlatformStore } from './store/store.ts';
 import { rotate, Vault } from './store/vault.ts';
 import { PLATFORM_DB } from './wing.ts';
@@ -42,7 +42,7 @@ async function inFile(
   const file = join(dataDir, PLATFORM_DB);
   if (!existsSync(file)) return null;
   const lock = lockDirectory(dataDir);
-  const store = new SqlitePlatform(file);
+  const store = openSqlitePlatform(file);
   try {
     return await act(store);
   } finally {
@@ -55,8 +55,8 @@ async function inDatabase(
   database: DatabaseSettings,
   act: (store: PlatformStore) => Promise<number>,
 ): Promise<number | null> {
-  const guests = openGuests(database);
-  const store = new PostgresPlatform(guests, database.schema);
+  const extensionTables = openExtensionTables(database);
+  const store = new PostgresPlatform(extensionTables, database.schema);
   try {
     if ((await store.count({ kind: 'meta' })) === 0) return null;
     const names = await runningOn(store, Date.now());
@@ -66,6 +66,6 @@ async function inDatabase(
       );
     return await act(store);
   } finally {
-    await guests.close();
+    await extensionTables.close();
   }
 }

@@ -7,8 +7,8 @@ import type { Clock } from '../proxy/base/clock.ts';
 import { CallerDirectory } from '../proxy/callers.ts';
 import type { Log } from '../proxy/observe/logger.ts';
 import type { PlatformFigures } from '../proxy/observe/platform-metrics.ts';
-import type { GuestTables } from '../proxy/store/guests.ts';
-import type { SpendReader } from '../proxy/store/store.ts';
+import type { ExtensionTables } from '../proxy/spend/store/extension-tables.ts';
+import type { SpendReader } from '../proxy/spend/store/store.ts';
 import type { Wing, WingAnswer, WingRequest } from '../proxy/wing.ts';
 import { description, type Description, type Schema } from './api/description.ts';
 import { answerStoreDown, Router } from './api/router.ts';
@@ -33,7 +33,7 @@ import { settingsV1 } from './settings/v1.ts';
 import type { SettingsV1 } from './settings/v1-document.ts';
 import { Documents } from './store/documents.ts';
 import { PostgresPlatform } from './store/postgres-platform.ts';
-import { SqlitePlatform } from './store/sqlite-platform.ts';
+import { openSqlitePlatform } from './store/sqlite-platform.ts';
 import { PlatformStoreUnavailable, type PlatformStore } from './store/store.ts';
 import { Vault } from './store/vault.ts';
 
@@ -45,7 +45,7 @@ export interface PlatformOptions {
   readonly path: string;
   readonly spend: SpendReader;
   /** Where its tables are, when the spend records are in PostgreSQL; null = in a file of their own. */
-  readonly shared: { readonly guests: GuestTables; readonly schema: string } | null;
+  readonly shared: { readonly extensionTables: ExtensionTables; readonly schema: string } | null;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -187,8 +187,8 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
   const { shared, dataDir } = options;
   const store =
     shared === null
-      ? new SqlitePlatform(join(dataDir, PLATFORM_DB))
-      : new PostgresPlatform(shared.guests, shared.schema);
+      ? openSqlitePlatform(join(dataDir, PLATFORM_DB))
+      : new PostgresPlatform(shared.extensionTables, shared.schema);
   const platform = new Platform(options, store);
   try {
     await platform.open();

@@ -7,8 +7,8 @@ import type { Platform, PlatformOptions } from '../platform/wing.ts';
 import { systemClock } from './base/clock.ts';
 import { Changes } from './changes.ts';
 import { CannotStart, ConfigRefused } from './errors/cannot-start.ts';
-import { openLedger, type Ledger } from './ledger/ledger.ts';
-import type { LedgerEvent } from './ledger/ledger-event.ts';
+import { openLedger, type Ledger } from './spend/ledger.ts';
+import type { SpendEvent } from './spend/event.ts';
 import { HealthChecks } from './health-checks.ts';
 import { furnish } from './house.ts';
 import { VERSION, type Live } from './live.ts';
@@ -316,8 +316,8 @@ async function openWing(
   }
 }
 
-function sharedTables({ database }: Snapshot, { guests }: Ledger): PlatformOptions['shared'] {
-  return guests === null || database === null ? null : { guests, schema: database.schema };
+function sharedTables({ database }: Snapshot, { extensionTables }: Ledger): PlatformOptions['shared'] {
+  return extensionTables === null || database === null ? null : { extensionTables, schema: database.schema };
 }
 
 async function withStoredModels(
@@ -343,6 +343,6 @@ async function listenApart(server: ProxyServer, wanted: Address): Promise<Addres
   return { host, port: bound?.port ?? port };
 }
 
-function logEvent(log: Log, event: LedgerEvent): void {
+function logEvent(log: Log, event: SpendEvent): void {
   log[event.level]({ event: event.name }, event.message);
 }

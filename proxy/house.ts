@@ -3,7 +3,7 @@
 import { Catalogue } from '../config/catalogue.ts';
 import { systemClock } from './base/clock.ts';
 import { CallIds } from './base/ids.ts';
-import { Estimator } from './estimate/estimator.ts';
+import { Estimator } from './spend/estimate/estimator.ts';
 import { Replays } from './http/replays.ts';
 import { VERSION, type House } from './live.ts';
 import { LoopLag } from './observe/loop-lag.ts';

@@ -2,7 +2,7 @@
 // the whole by itself. Routes and steps ask here and never know how many there are; proxy/workers/ is the other side.
 import type { Issue } from '../config/issue.ts';
 import type { ConfigSource, RuntimeModel } from '../config/load.ts';
-import type { Ledger, LedgerStatus } from './ledger/ledger.ts';
+import type { Ledger, LedgerStatus } from './spend/ledger.ts';
 import type { Metrics } from './observe/metrics.ts';
 
 /** How the last change from the files ended; part of `/health/readiness`. */

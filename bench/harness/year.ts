@@ -1,7 +1,7 @@
 // A year of spend rows as a company of some hundred people with agents makes them, in the order of time and the same
 // at every run: keys, teams, users, sessions of some forty calls, tags, failures. Nothing of it is random twice.
 import { CallIds } from '../../proxy/base/ids.ts';
-import type { SpendRecord } from '../../proxy/record/record.ts';
+import type { SpendRecord } from '../../proxy/spend/record/record.ts';
 
 const START_MS = Date.parse('2025-11-01T00:00:00Z');
 const YEAR_MS = 365 * 86_400_000;

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { Secret } from '../../config/secret.ts';
 import { itemOf } from '../../platform/conversations/conversation.ts';
 import { newHexId, newKey } from '../../platform/ids.ts';
-import { SqlitePlatform } from '../../platform/store/sqlite-platform.ts';
+import { openSqlitePlatform } from '../../platform/store/sqlite-platform.ts';
 import { PostgresPlatform } from '../../platform/store/postgres-platform.ts';
 import type { PlatformStore } from '../../platform/store/store.ts';
 import { Vault } from '../../platform/store/vault.ts';
-import { openGuests } from '../../proxy/store/postgres-guests.ts';
+import { openExtensionTables } from '../../proxy/spend/store/postgres/extension-tables.ts';
 import { ownPostgres, settingsOf } from '../../test/support/postgres.ts';
 import { fixed } from '../harness/measure.ts';
 import { folderFor, ROOT } from '../harness/peers.ts';
@@ -37,12 +37,12 @@ interface Kind {
 
 async function seed(dataDir: string, count: number, url: string | null): Promise<Seeded> {
   mkdirSync(dataDir, { recursive: true });
-  if (url === null) return fill(new SqlitePlatform(join(dataDir, 'platform.db')), count);
+  if (url === null) return fill(openSqlitePlatform(join(dataDir, 'platform.db')), count);
   const settings = settingsOf(url);
-  const guests = openGuests(settings);
-  const seeded = await fill(new PostgresPlatform(guests, settings.schema), count);
-  await guests.transact([{ text: 'VACUUM ANALYZE', values: [] }]); // as autovacuum does within a minute
-  await guests.close();
+  const extensionTables = openExtensionTables(settings);
+  const seeded = await fill(new PostgresPlatform(extensionTables, settings.schema), count);
+  await extensionTables.transact([{ text: 'VACUUM ANALYZE', values: [] }]); // as autovacuum does within a minute
+  await extensionTables.close();
   return seeded;
 }
 

@@ -1,7 +1,12 @@
 // The wing's store in PostgreSQL, shared by replicas: schema and statements, sent through the connections that the spend
 // store holds anyway. Every value is bound; no text of a caller ever becomes part of a statement.
-import type { GuestRow, GuestStatement, GuestTables, GuestValue } from '../../proxy/store/guests.ts';
-import { StoreUnavailable } from '../../proxy/store/store.ts';
+import type {
+  ExtensionRow,
+  ExtensionStatement,
+  ExtensionTables,
+  ExtensionValue,
+} from '../../proxy/spend/store/extension-tables.ts';
+import { StoreUnavailable } from '../../proxy/spend/store/store.ts';
 import { COLUMNS, itemOf, ORDERS, SHORT } from './item-row.ts';
 import {
   PlatformStoreUnavailable,
@@ -63,17 +68,17 @@ const SHARED: readonly Kind[] = ['conversation', 'sandbox', 'replica'];
 /** A replica that was without the database for longer may go on taking keys of conversations that are no more. */
 const KEPT_DAYS = 30;
 
-/** PostgreSQL behind the `PlatformStore` interface. Whoever opened `guests` closes them. */
+/** PostgreSQL behind the `PlatformStore` interface. Whoever opened `extensionTables` closes them. */
 export class PostgresPlatform implements PlatformStore {
-  readonly #guests: GuestTables;
+  readonly #extensionTables: ExtensionTables;
   /** Quoted. */
   readonly #schema: string;
   #migrated: Promise<void> | null = null;
   #closed = false;
 
   /** @param schema a plain name, as the configuration lets through */
-  constructor(guests: GuestTables, schema: string) {
-    this.#guests = guests;
+  constructor(extensionTables: ExtensionTables, schema: string) {
+    this.#extensionTables = extensionTables;
     this.#schema = `"${schema}"`;
   }
 
@@ -146,7 +151,7 @@ export class PostgresPlatform implements PlatformStore {
    * @param alone whether it takes its number itself: one round trip in place of four. The number comes first in any case,
    * so that two writers wait for each other there and nowhere else
    */
-  #statementOf(change: Change, alone: boolean): GuestStatement {
+  #statementOf(change: Change, alone: boolean): ExtensionStatement {
     const table = `${this.#schema}.platform_items`;
     const counter = `${this.#schema}.platform_changes`;
     const next = alone ? `next AS (UPDATE ${counter} SET number = number + 1 RETURNING number)` : '';
@@ -178,16 +183,16 @@ export class PostgresPlatform implements PlatformStore {
     return { text, values: isNew ? cells : [...cells, revision], changesOne: true };
   }
 
-  async #rows(text: string, values: readonly GuestValue[]): Promise<readonly GuestRow[]> {
+  async #rows(text: string, values: readonly ExtensionValue[]): Promise<readonly ExtensionRow[]> {
     const [rows = []] = (await this.#transact([{ text, values }])) ?? [];
     return rows;
   }
 
-  async #transact(statements: readonly GuestStatement[]): ReturnType<GuestTables['transact']> {
+  async #transact(statements: readonly ExtensionStatement[]): ReturnType<ExtensionTables['transact']> {
     if (this.#closed) throw new PlatformStoreUnavailable('the store is closed');
     try {
       await (this.#migrated ??= this.#migrate());
-      return await this.#guests.transact(statements);
+      return await this.#extensionTables.transact(statements);
     } catch (error) {
       if (error instanceof StoreUnavailable) throw new PlatformStoreUnavailable(error.message);
       throw error;
@@ -198,9 +203,9 @@ export class PostgresPlatform implements PlatformStore {
     const s = this.#schema;
     try {
       const steps = STEPS.map((step) => step(s));
-      await this.#guests.migrateGuest({ versionTable: 'platform_version', steps });
+      await this.#extensionTables.migrateExtension({ versionTable: 'platform_version', steps });
       const text = `DELETE FROM ${s}.platform_removed WHERE removed_at < now() - make_interval(days => $1)`;
-      await this.#guests.transact([{ text, values: [KEPT_DAYS] }]);
+      await this.#extensionTables.transact([{ text, values: [KEPT_DAYS] }]);
     } catch (error) {
       this.#migrated = null; // the next question tries again
       throw error;
@@ -208,11 +213,11 @@ export class PostgresPlatform implements PlatformStore {
   }
 }
 
-function conditions(filter: Filter): { readonly where: string; readonly values: readonly GuestValue[] } {
+function conditions(filter: Filter): { readonly where: string; readonly values: readonly ExtensionValue[] } {
   const like = filter.titleContains?.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`);
   // Without a trigram the index would be read whole, and every title after it; in order, the first page is found soon.
   const title = SHORT.test(filter.titleContains ?? '') ? "(title || '') ILIKE" : 'title ILIKE';
-  const all: readonly (readonly [left: string, value: GuestValue | undefined])[] = [
+  const all: readonly (readonly [left: string, value: ExtensionValue | undefined])[] = [
     ['kind =', filter.kind], // $1, see `search`
     ['user_id =', filter.userId],
     [title, like === undefined ? undefined : `%${like}%`],
@@ -223,7 +228,7 @@ function conditions(filter: Filter): { readonly where: string; readonly values: 
     ['link =', filter.link],
     ['parent = ANY', filter.parents],
   ];
-  const values: GuestValue[] = [];
+  const values: ExtensionValue[] = [];
   const sql = all.flatMap(([left, value]) =>
     value === undefined ? [] : [`${left} ($${values.push(value)})`],
   );

@@ -2,6 +2,8 @@
 // becomes part of a statement.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { COLUMNS, itemOf, ORDERS, SHORT } from './item-row.ts';
+import type { Implementation } from '../../proxy/base/worker-rpc.ts';
+import type { ItemCalls } from './sqlite-platform.ts';
 import type { Change, Filter, Item, Kind, Part } from './store.ts';
 
 /** Forward-only: step N brings `PRAGMA user_version` from N to N+1. A released step is never edited. */
@@ -50,7 +52,7 @@ const STEPS: readonly string[] = [
 const FEW = 2_000;
 
 /** Items over one open database. */
-export class SqliteItems {
+export class SqliteItems implements Implementation<ItemCalls> {
   readonly #db: DatabaseSync;
 
   /** Brings the database to the newest schema. @throws Error when a newer version made it */
@@ -99,6 +101,11 @@ export class SqliteItems {
       .prepare(`SELECT ${COLUMNS} FROM items WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`)
       .all(kind, after, limit)
       .map(itemOf);
+  }
+
+  /** Nobody else writes to the file. */
+  news(): null {
+    return null;
   }
 
   apply(changes: readonly Change[]): 'applied' | 'conflict' {

@@ -2,7 +2,7 @@
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../base/clock.ts';
 import { furnish } from '../house.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../spend/ledger.ts';
 import type { House } from '../live.ts';
 import { openLog } from '../observe/logger.ts';
 import { Traces } from '../observe/traces.ts';
@@ -25,7 +25,7 @@ export function idleHouse({ otel }: Pick<Snapshot, 'otel'>): House {
     },
     reader: { query: refuse, summarize: refuse, activity: refuse, totals: refuse, findByUpstreamId: refuse },
     models: { listModels: refuse, putModel: refuse, deleteModel: refuse },
-    guests: null,
+    extensionTables: null,
   };
   return furnish({
     ledger,

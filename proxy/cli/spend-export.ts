@@ -1,14 +1,14 @@
 // `throughline spend export`: rows, oldest first, a page at a time however many there are.
 import { parseArgs } from 'node:util';
-import { csvCell, jsonValue, ROW_COLUMNS } from '../report/columns.ts';
-import { csvLine } from '../report/csv.ts';
-import type { SpendRecord } from '../record/record.ts';
+import { csvCell, jsonValue, ROW_COLUMNS } from '../spend/report/columns.ts';
+import { csvLine } from '../spend/report/csv.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
 import {
   daysBetween,
   oneOf,
   periodOf,
   STORE_OPTIONS,
-  withArchive,
+  withReader,
   withFile,
   withOutput,
 } from './spend-source.ts';
@@ -34,21 +34,21 @@ export async function spendExport(args: readonly string[], terminal: Terminal): 
   if (format === 'parquet' && out === undefined)
     throw new UsageError('parquet is no text - name a file with --out FILE');
   const days = daysBetween(values.since, values.until, Date.now());
-  await withArchive(values, terminal, async (archive) => {
+  await withReader(values, terminal, async (reader) => {
     let rows = 0;
     const counted = async function* (): AsyncGenerator<SpendRecord> {
-      for await (const record of archive.rows(periodOf(days))) {
+      for await (const record of reader.rows(periodOf(days))) {
         rows += 1;
         yield record;
       }
     };
     if (format === 'parquet') {
-      const { writeParquet } = await import('../report/parquet.ts');
+      const { writeParquet } = await import('../spend/report/parquet.ts');
       await withFile(out ?? '', terminal, (path) => writeParquet(path, ROW_COLUMNS, counted()));
     } else {
       await withOutput(out, terminal, ({ write }) => writeLines(format, counted(), write));
     }
-    terminal.err(`${rows} rows of ${days.startDay} to ${days.endDay} (UTC) from ${archive.shown}\n`);
+    terminal.err(`${rows} rows of ${days.startDay} to ${days.endDay} (UTC) from ${reader.shown}\n`);
   });
   return 0;
 }

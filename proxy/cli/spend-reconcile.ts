@@ -3,15 +3,15 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { toleranceOf } from '../report/tolerance.ts';
+import { toleranceOf } from '../spend/report/tolerance.ts';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { CsvError } from '../report/csv.ts';
-import { entriesOf, type LedgerEntry } from '../report/ledger-entry.ts';
-import { fetchLiteLlm, LedgerError, readLiteLlmCsv } from '../report/litellm-ledger.ts';
-import { reconcile, type Period } from '../report/reconcile.ts';
-import { reconciliationText } from '../report/reconcile-text.ts';
-import { daysBetween, oneOf, periodOf, STORE_OPTIONS, withArchive, withOutput } from './spend-source.ts';
+import { CsvError } from '../spend/report/csv.ts';
+import { entriesOf, type LedgerEntry } from '../spend/report/ledger-entry.ts';
+import { fetchLiteLlm, LedgerError, readLiteLlmCsv } from '../spend/report/litellm-ledger.ts';
+import { reconcile, type Period } from '../spend/report/reconcile.ts';
+import { reconciliationText } from '../spend/report/reconcile-text.ts';
+import { daysBetween, oneOf, periodOf, STORE_OPTIONS, withReader, withOutput } from './spend-source.ts';
 import { UsageError, type Terminal } from './terminal.ts';
 
 /** Read beyond both ends, because the two clocks differ and a call may wait before the gateway begins it. */
@@ -52,13 +52,13 @@ export async function spendReconcile(args: readonly string[], terminal: Terminal
   const period = periodOf(days);
   const wider = { startMs: period.startMs - MARGIN_MS, endMs: period.endMs + MARGIN_MS };
   const theirs = await ledgerOf(values, wider, terminal);
-  return withArchive(values, terminal, async (archive) => {
+  return withReader(values, terminal, async (reader) => {
     const here: LedgerEntry[] = [];
     const apiBase = values['api-base']?.replace(/\/+$/, '') ?? null;
-    for await (const record of archive.rows(wider)) here.push(...entriesOf(record, apiBase));
+    for await (const record of reader.rows(wider)) here.push(...entriesOf(record, apiBase));
     const result = reconcile(here, theirs.entries, period, tolerance);
     const shown = {
-      here: archive.shown,
+      here: reader.shown,
       there: theirs.shown,
       start_date: days.startDay,
       end_date: days.endDay,

@@ -2,13 +2,13 @@
 import { parseArgs } from 'node:util';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { picoOfDollarText, roundedDollars } from '../record/dollars.ts';
-import { csvCell, reportColumns } from '../report/columns.ts';
-import { csvLine } from '../report/csv.ts';
-import { isReportBy, REPORT_BY, spendReport, type ReportBy } from '../report/spend-report.ts';
-import type { ReportRow, SpendReport } from '../report/spend-report.ts';
-import { grouped, textTable } from '../report/text-table.ts';
-import { daysBetween, oneOf, STORE_OPTIONS, withArchive, withFile, withOutput } from './spend-source.ts';
+import { picoOfDollarText, roundedDollars } from '../spend/record/dollars.ts';
+import { csvCell, reportColumns } from '../spend/report/columns.ts';
+import { csvLine } from '../spend/report/csv.ts';
+import { isReportBy, REPORT_BY, spendReport, type ReportBy } from '../spend/report/spend-report.ts';
+import type { ReportRow, SpendReport } from '../spend/report/spend-report.ts';
+import { grouped, textTable } from '../spend/report/text-table.ts';
+import { daysBetween, oneOf, STORE_OPTIONS, withReader, withFile, withOutput } from './spend-source.ts';
 import type { Days } from './spend-source.ts';
 import { UsageError, type Terminal } from './terminal.ts';
 
@@ -50,9 +50,9 @@ export async function spendReportCommand(args: readonly string[], terminal: Term
   const asked = { by, days, limit };
   const [report, shown] =
     url === undefined
-      ? await withArchive(values, terminal, async (archive) => [
-          await spendReport(archive, by, days, limit),
-          archive.shown,
+      ? await withReader(values, terminal, async (reader) => [
+          await spendReport(reader, by, days, limit),
+          reader.shown,
         ])
       : [await fetched(source, keyOf(values.key, terminal), asked), `the proxy at ${source}`];
   await put(report, format, values.out, shown, terminal);
@@ -106,7 +106,7 @@ async function put(
 ): Promise<void> {
   const columns = reportColumns(report.by, (row) => picoOfDollarText(row.spend));
   if (format === 'parquet') {
-    const { writeParquet } = await import('../report/parquet.ts');
+    const { writeParquet } = await import('../spend/report/parquet.ts');
     await withFile(out ?? '', terminal, (path) => writeParquet(path, columns, each(report.rows)));
   } else {
     await withOutput(out, terminal, async ({ write }) => {

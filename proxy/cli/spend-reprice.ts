@@ -6,13 +6,14 @@ import { Catalogue } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Route, Snapshot } from '../../config/snapshot.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
-import type { PriceSources } from '../record/cost.ts';
-import { roundedDollars } from '../record/dollars.ts';
-import type { SpendRecord } from '../record/record.ts';
-import { reprice } from '../record/reprice.ts';
-import { grouped, textTable } from '../report/text-table.ts';
-import { openCostWriter, RECOST_ROWS, type CostWriter, type Recosted } from '../store/recost.ts';
-import { daysBetween, periodOf, placeOf, STORE_OPTIONS, withArchive } from './spend-source.ts';
+import type { PriceSources } from '../spend/record/cost.ts';
+import { roundedDollars } from '../spend/record/dollars.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
+import { reprice } from '../spend/record/reprice.ts';
+import { grouped, textTable } from '../spend/report/text-table.ts';
+import { storeBackend } from '../spend/store/backends.ts';
+import { RECOST_ROWS, type CostWriter, type Recosted } from '../spend/store/cost-writer.ts';
+import { daysBetween, periodOf, placeOf, STORE_OPTIONS, withReader } from './spend-source.ts';
 import { configPathOf, type Terminal } from './terminal.ts';
 
 const PLACES = 6;
@@ -34,14 +35,14 @@ export async function spendReprice(args: readonly string[], terminal: Terminal):
   const flags = { ...values, config: values['database-url'] === undefined ? config : undefined };
   const prices = new PriceTables(loaded.snapshot);
   const sums = new Map<string, ModelSum>();
-  await withArchive(flags, terminal, async (archive) => {
-    const writer = values.apply ? openCostWriter(placeOf(flags, terminal)) : null;
+  await withReader(flags, terminal, async (reader) => {
+    const writer = values.apply ? await storeBackend(placeOf(flags, terminal)).openCostWriter() : null;
     try {
-      await repriceAll(archive.rows(periodOf(days)), prices, sums, writer);
+      await repriceAll(reader.rows(periodOf(days)), prices, sums, writer);
     } finally {
       await writer?.close();
     }
-    terminal.out(`Costs of ${days.startDay} to ${days.endDay} (UTC) in ${archive.shown} by ${config}\n\n`);
+    terminal.out(`Costs of ${days.startDay} to ${days.endDay} (UTC) in ${reader.shown} by ${config}\n\n`);
   });
   terminal.out(textOf(sums, values.apply));
   if (prices.unknown > 0)

@@ -6,9 +6,9 @@ import { loadConfig } from '../../config/load.ts';
 import { databaseOf } from '../../config/resolve/database.ts';
 import type { DatabaseSettings } from '../../config/snapshot.ts';
 import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
-import type { SpendArchive } from '../store/archive.ts';
-import { openArchive } from '../store/open-archive.ts';
-import { StoreUnavailable } from '../store/store.ts';
+import type { StoreReader } from '../spend/store/reader.ts';
+import { storeBackend, type StorePlace } from '../spend/store/backends.ts';
+import { StoreUnavailable } from '../spend/store/store.ts';
 import { UsageError, type Terminal } from './terminal.ts';
 
 /** Flags that say which store is read. */
@@ -30,10 +30,7 @@ export function dataDirOf(flags: StoreFlags, { env, cwd }: Terminal): string {
 }
 
 /** Where the store is that the flags name. @throws UsageError, ConfigRefused */
-export function placeOf(
-  flags: StoreFlags,
-  terminal: Terminal,
-): { readonly file: string } | { readonly database: DatabaseSettings } {
+export function placeOf(flags: StoreFlags, terminal: Terminal): StorePlace {
   const database = databaseFor(flags, terminal);
   return database === null ? { file: join(dataDirOf(flags, terminal), 'throughline.db') } : { database };
 }
@@ -42,18 +39,18 @@ export function placeOf(
  * Runs `task` on the store that the flags name: a database by URL or configuration, else the file in the data directory.
  * @throws CannotStart when it cannot be read
  */
-export async function withArchive<T>(
+export async function withReader<T>(
   flags: StoreFlags,
   terminal: Terminal,
-  task: (archive: SpendArchive) => Promise<T>,
+  task: (reader: StoreReader) => Promise<T>,
 ): Promise<T> {
-  const archive = openArchive(placeOf(flags, terminal));
+  const reader = await storeBackend(placeOf(flags, terminal)).openReader();
   try {
-    return await task(archive);
+    return await task(reader);
   } catch (error) {
     throw error instanceof StoreUnavailable ? new CannotStart(error.message) : error;
   } finally {
-    await archive.close();
+    await reader.close();
   }
 }
 

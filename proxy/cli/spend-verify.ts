@@ -1,8 +1,8 @@
 // `throughline spend verify`: do journal and store agree? Exit code 1 when not.
 import { parseArgs } from 'node:util';
-import { grouped } from '../report/text-table.ts';
-import { verify, type Verified } from '../report/verify.ts';
-import { dataDirOf, daysBetween, STORE_OPTIONS, withArchive } from './spend-source.ts';
+import { grouped } from '../spend/report/text-table.ts';
+import { verify, type Verified } from '../spend/report/verify.ts';
+import { dataDirOf, daysBetween, STORE_OPTIONS, withReader } from './spend-source.ts';
 import type { Terminal } from './terminal.ts';
 
 const FINDINGS_SHOWN = 50;
@@ -16,9 +16,9 @@ export async function spendVerify(args: readonly string[], terminal: Terminal): 
   const all = since === undefined && until === undefined;
   const range = all ? {} : daysBetween(since ?? '1970-01-01', until, Date.now());
   const dataDir = dataDirOf(values, terminal);
-  return withArchive(values, terminal, async (archive) => {
-    const found = await verify(dataDir, archive, range);
-    terminal.out(textOf(found, dataDir, archive.shown));
+  return withReader(values, terminal, async (reader) => {
+    const found = await verify(dataDir, reader, range);
+    terminal.out(textOf(found, dataDir, reader.shown));
     return found.findings.length === 0 ? 0 : 1;
   });
 }

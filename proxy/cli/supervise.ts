@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { takeDirectory } from '../ledger/ledger.ts';
+import { takeDirectory } from '../spend/ledger.ts';
 import { openLog, type LogLevel } from '../observe/logger.ts';
 import { Supervisor } from '../workers/supervisor.ts';
 import { UsageError, type Terminal } from './terminal.ts';

@@ -1,7 +1,7 @@
 // Prometheus metrics. Label values come from the configuration (model_name, never a name that a client made up), so
 // cardinality is bounded; children are looked up once per route and kept.
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
-import type { SpendRecord } from '../record/record.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
 import { addPlatformMetrics, type PlatformFigures } from './platform-metrics.ts';
 import { ModelHistogram, Tally } from './tally.ts';

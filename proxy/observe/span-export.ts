@@ -1,14 +1,12 @@
 // Spans on their way to a collector, as the main thread sees it: records of sampled calls go to a thread in batches, and
 // what became of their spans comes back. The queue is bounded; what does not fit, or does not arrive, is dropped and
 // counted. A request never waits here and never fails here.
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import type { OtelSettings } from '../../config/snapshot.ts';
-import type { SpendRecord } from '../record/record.ts';
+import { workerFile, WorkerRpc } from '../base/worker-rpc.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
 import type { Log } from './logger.ts';
 import { spanCount, spanSource, type SpanSource } from './spans.ts';
-import type { SpanQuestion, SpanReply, SpanWorkerData } from './span-worker.ts';
+import type { SpanCalls, SpansSent, SpanWorkerData } from './span-worker.ts';
 
 /** Read when metrics are scraped. */
 export interface SpanFigures {
@@ -18,10 +16,6 @@ export interface SpanFigures {
   readonly waiting: number;
 }
 
-const WORKER = new URL(
-  import.meta.url.endsWith('.ts') ? './span-worker.ts' : './span-worker.js',
-  import.meta.url,
-);
 const BATCH = 64; // a message of its own for each record took 2.9 us, a 64th of one 1.8
 const BATCH_MS = 100;
 /** What an operator runs when the SDK is missing; the versions are those that are tested. */
@@ -43,8 +37,7 @@ export async function openSpanExport(settings: OtelSettings, log: Log, version: 
 export class SpanExport {
   readonly #settings: OtelSettings;
   readonly #log: Log;
-  readonly #version: string;
-  #worker: Worker | null = null;
+  readonly #worker: WorkerRpc<SpanCalls, SpansSent>;
   #batch: SpanSource[] = [];
   #timer: NodeJS.Timeout | null = null;
   #exported = 0;
@@ -52,13 +45,11 @@ export class SpanExport {
   #waiting = 0;
   #isFailing = false;
   #isClosed = false;
-  readonly #opened = Promise.withResolvers<void>();
-  readonly #closed = Promise.withResolvers<void>();
 
   constructor(settings: OtelSettings, log: Log, version: string) {
     this.#settings = settings;
     this.#log = log;
-    this.#version = version;
+    this.#worker = this.#workerOf(version);
   }
 
   get figures(): SpanFigures {
@@ -67,8 +58,7 @@ export class SpanExport {
 
   /** @throws Error that says what to install */
   async ready(): Promise<void> {
-    this.#worker = this.#start();
-    await this.#opened.promise.catch((error: NodeJS.ErrnoException) => {
+    await this.#worker.calls.ready().catch((error: Error) => {
       this.#isClosed = true;
       const missing = /Cannot find (?:package|module) '([^']+)'/.exec(error.message)?.[1];
       if (missing === undefined) throw error;
@@ -96,62 +86,51 @@ export class SpanExport {
     if (this.#isClosed) return;
     this.#hand();
     this.#isClosed = true;
-    const worker = this.#worker;
-    if (worker === null) return;
-    worker.postMessage('close' satisfies SpanQuestion);
     let timer: NodeJS.Timeout | undefined;
     const deadline = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, deadlineMs);
     });
-    await Promise.race([this.#closed.promise, deadline]);
+    await Promise.race([this.#worker.close(), deadline]);
     clearTimeout(timer);
     if (this.#waiting > 0) this.#lost(this.#waiting, `they were not taken within ${deadlineMs} ms`);
     this.#waiting = 0;
-    await worker.terminate();
+    await this.#worker.terminate();
   }
 
   #hand(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#batch.length === 0) return;
-    this.#worker ??= this.#start();
-    this.#worker.postMessage(this.#batch satisfies SpanQuestion);
+    this.#worker.calls.take(this.#batch).catch(() => undefined); // a thread that dies is told by #died
     this.#batch = [];
   }
 
-  #start(): Worker {
+  #workerOf(version: string): WorkerRpc<SpanCalls, SpansSent> {
     const { endpoint, headers, timeoutMs, delayMs, queueSpans, resource, compression } = this.#settings;
-    const workerData: SpanWorkerData = {
-      url: endpoint,
-      headers: Object.fromEntries(headers.map(([name, value]) => [name, value.reveal()])),
-      timeoutMs,
-      delayMs,
-      mostSpans: queueSpans,
-      resource: Object.fromEntries(resource),
-      scope: { name: 'throughline', version: this.#version },
-    };
-    // Nothing of the process's environment (secrets), but the compile cache and what the exporter takes from there alone.
-    const cache = getCompileCacheDir();
-    const env = {
-      OTEL_EXPORTER_OTLP_COMPRESSION: compression,
-      ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) }),
-    };
-    const worker = new Worker(WORKER, { workerData, env, execArgv: [], name: 'throughline-spans' });
-    worker.unref();
-    worker.on('message', (reply: SpanReply) => this.#heard(reply));
-    worker.on('error', (error: Error) => this.#end(worker, error));
-    worker.on('exit', (code) => this.#end(worker, new Error(`its thread ended with code ${code}`)));
-    return worker;
+    return new WorkerRpc({
+      file: workerFile('./span-worker', import.meta.url),
+      name: 'throughline-spans',
+      data: (): SpanWorkerData => ({
+        url: endpoint,
+        headers: Object.fromEntries(headers.map(([name, value]) => [name, value.reveal()])),
+        timeoutMs,
+        delayMs,
+        mostSpans: queueSpans,
+        resource: Object.fromEntries(resource),
+        scope: { name: 'throughline', version },
+      }),
+      env: { OTEL_EXPORTER_OTLP_COMPRESSION: compression }, // the exporter takes it from there alone
+      toError: ({ name, message }) =>
+        new Error(name === 'WorkerLost' ? `its thread was lost: ${message}` : message),
+      onEvent: (sent) => this.#sent(sent),
+      onLost: (error) => this.#died(error),
+    });
   }
 
-  #heard(reply: SpanReply): void {
-    if (reply === 'ready') this.#opened.resolve();
-    else if (reply === 'closed') this.#closed.resolve();
-    else {
-      this.#waiting -= reply.spans;
-      if (reply.error === null) this.#taken(reply.spans);
-      else this.#lost(reply.spans, reply.error);
-    }
+  #sent({ spans, error }: SpansSent): void {
+    this.#waiting -= spans;
+    if (error === null) this.#taken(spans);
+    else this.#lost(spans, error);
   }
 
   #taken(spans: number): void {
@@ -160,12 +139,9 @@ export class SpanExport {
     this.#isFailing = false;
   }
 
-  /** The next batch gets a new thread. */
-  #end(worker: Worker, error: Error): void {
-    if (this.#worker !== worker) return;
-    this.#worker = null;
-    this.#opened.reject(error);
-    this.#closed.resolve();
+  /** What the thread held is lost; the next batch gets a new one. */
+  #died(error: Error): void {
+    if (this.#isClosed) return; // `close` counts what is left
     const lost = this.#waiting - this.#batch.reduce((sum, source) => sum + spanCount(source), 0);
     this.#waiting -= lost;
     if (lost > 0) this.#lost(lost, error.message);

@@ -1,6 +1,6 @@
 // The thread that exports spans: records in, OTLP over HTTP out, by OpenTelemetry's SDK. It alone loads the SDK, and it
 // is started only where tracing is on. Says of every span what became of it; drops none itself, the bound is before it.
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import { SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
 import type { HrTime } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
@@ -8,6 +8,7 @@ import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor } from '@opentelemetry/sdk-trace';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import { RandomHex } from '../base/random-hex.ts';
+import { postEvent, serveCalls } from '../base/worker-rpc.ts';
 import { spansOf, type SpanData, type SpanSource } from './spans.ts';
 
 /** What the thread is started with. Secrets are revealed: they stand in the headers of the exporter. */
@@ -21,11 +22,18 @@ export interface SpanWorkerData {
   readonly scope: { readonly name: string; readonly version: string };
 }
 
-/** Records of sampled calls, or the end. */
-export type SpanQuestion = readonly SpanSource[] | 'close';
+export interface SpanCalls {
+  /** Resolves when the SDK is loaded. */
+  ready(): Promise<void>;
+  /** Takes records of sampled calls; what becomes of their spans is told by events. */
+  take(sources: readonly SpanSource[]): Promise<void>;
+}
 
-/** What became of so many spans; `error` = they are lost. `ready`: the SDK is loaded; `closed`: nothing is left. */
-export type SpanReply = 'ready' | 'closed' | { readonly spans: number; readonly error: string | null };
+/** What became of so many spans; `error` = they are lost. */
+export interface SpansSent {
+  readonly spans: number;
+  readonly error: string | null;
+}
 
 const settings = workerData as SpanWorkerData;
 const resource = resourceFromAttributes(settings.resource);
@@ -35,13 +43,13 @@ const otlp = new OTLPTraceExporter({
   headers: { ...settings.headers },
   timeoutMillis: settings.timeoutMs,
 });
-const tell = (reply: SpanReply): void => parentPort?.postMessage(reply);
 
 /** The exporter, telling how it went. */
 const told: SpanExporter = {
   export: (spans, done) => {
     otlp.export(spans, (result) => {
-      tell({ spans: spans.length, error: result.error === undefined ? null : textOf(result.error) });
+      const error = result.error === undefined ? null : textOf(result.error);
+      postEvent({ spans: spans.length, error } satisfies SpansSent);
       done(result);
     });
   },
@@ -93,15 +101,13 @@ function readable(data: SpanData, traceId: string): ReadableSpan {
 
 const hrTime = (ms: number): HrTime => [Math.trunc(ms / 1000), (ms % 1000) * 1_000_000];
 
-parentPort?.on('message', (question: SpanQuestion) => {
-  if (question === 'close') {
-    void processor
-      .shutdown()
-      .catch(() => undefined) // what failed was told by the exporter
-      .then(() => tell('closed'));
-    return;
-  }
-  for (const source of question)
-    for (const span of spansOf(source)) processor.onEnd(readable(span, source.trace.traceId));
+serveCalls<SpanCalls>({
+  methods: () => ({
+    ready: () => undefined,
+    take: (sources) => {
+      for (const source of sources)
+        for (const span of spansOf(source)) processor.onEnd(readable(span, source.trace.traceId));
+    },
+  }),
+  onClose: () => processor.shutdown(), // what failed was told by the exporter
 });
-tell('ready');

@@ -1,7 +1,7 @@
 // A finished spend record as spans: one for the call and, when it took several attempts, one below it for each. Pure;
 // runs in the exporter's thread. What a span may say is listed here: never text of a prompt or an answer, never a key,
 // an address or an end user of the client's.
-import type { SpendRecord } from '../record/record.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
 import {
   CONVERSATION_ID,
   ERROR_TYPE,

@@ -1,10 +1,10 @@
 // From what an answer says of its usage to what it is charged for: counts, units, tier, the upstream's own figure. Pure.
 // Used once when a request ends, and for the cost in a stream's usage, so the two agree.
 import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
-import type { Estimate } from '../estimate/estimator.ts';
-import { picoDollars, usd, type PriceSources } from '../record/cost.ts';
-import type { SpendRecord } from '../record/record.ts';
-import { priceOf } from '../record/reprice.ts';
+import type { Estimate } from '../spend/estimate/estimator.ts';
+import { picoDollars, usd, type PriceSources } from '../spend/record/cost.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
+import { priceOf } from '../spend/record/reprice.ts';
 import type { Outcome } from '../upstream/outcome.ts';
 import { asObject, identifierIn, type Json } from '../bodies/json.ts';
 import type { PriceUsage } from '../relay/sse-tap.ts';

@@ -2,10 +2,10 @@
 // is written exactly once, aborts and bugs included; log line and metrics come with it.
 import { Fault, toFault } from '../errors/fault.ts';
 import type { WholeAnswer } from '../http/replays.ts';
-import { JournalUnwritable } from '../ledger/journal.ts';
-import type { Estimate } from '../estimate/estimator.ts';
-import { usd } from '../record/cost.ts';
-import type { Attempt, SpendBegin, SpendRecord } from '../record/record.ts';
+import { JournalUnwritable } from '../spend/journal/journal.ts';
+import type { Estimate } from '../spend/estimate/estimator.ts';
+import { usd } from '../spend/record/cost.ts';
+import type { Attempt, SpendBegin, SpendRecord } from '../spend/record/record.ts';
 import type { Call } from '../upstream/call.ts';
 import type { Outcome } from '../upstream/outcome.ts';
 import { corsHeaders } from './answer.ts';

@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
 import { Fault } from '../errors/fault.ts';
 import type { Ending, KnownCall, WholeAnswer } from '../http/replays.ts';
 import type { Reply } from '../http/reply.ts';
-import type { SpendRecord } from '../record/record.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
 import { corsHeaders } from './answer.ts';
 import type { Ask } from './ask.ts';
 import type { Caller } from './authenticate.ts';

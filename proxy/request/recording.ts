@@ -1,11 +1,11 @@
 // From the values of the steps to the begin and settle entries of the spend journal. Pure.
 import type { Fault } from '../errors/fault.ts';
-import type { Estimate } from '../estimate/estimator.ts';
+import type { Estimate } from '../spend/estimate/estimator.ts';
 import type { WholeAnswer } from '../http/replays.ts';
-import type { Cost } from '../record/cost.ts';
-import { NO_ANSWER } from '../record/record.ts';
-import type { Attempt, EndReason, SpendBegin, SpendRecord } from '../record/record.ts';
-import { FREE, priceOf, wholeCost } from '../record/reprice.ts';
+import type { Cost } from '../spend/record/cost.ts';
+import { NO_ANSWER } from '../spend/record/record.ts';
+import type { Attempt, EndReason, SpendBegin, SpendRecord } from '../spend/record/record.ts';
+import { FREE, priceOf, wholeCost } from '../spend/record/reprice.ts';
 import type { Outcome, ReadOnEnd } from '../upstream/outcome.ts';
 import { cleanText } from '../bodies/text.ts';
 import { NO_TOKENS, sumOfTokens } from '../protocols/usage.ts';

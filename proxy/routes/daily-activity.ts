@@ -1,9 +1,9 @@
 // `/user/daily/activity`, `/team/daily/activity`, `/tag/daily/activity` in the dialect's shape: a page of UTC days, the
 // newest first, each with its sums and how they split. From the daily sums; no row is read.
-import { dollarsOf } from '../record/cost.ts';
+import { dollarsOf } from '../spend/record/cost.ts';
 import { answerJson } from '../request/answer.ts';
 import type { Exchange } from '../request/exchange.ts';
-import type { Activity, ActivityFilter, ActivitySums } from '../store/store.ts';
+import type { Activity, ActivityFilter, ActivitySums } from '../spend/store/store.ts';
 import { days, groupsOf, list, one, pages, wrong } from './spend-query.ts';
 
 type Json = Readonly<Record<string, unknown>>;

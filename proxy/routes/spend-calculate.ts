@@ -1,8 +1,8 @@
 // `POST /spend/calculate`: what a call would cost or has cost, by the prices that its row would be charged by. Asks no
 // gateway and leaves no row.
 import { Fault } from '../errors/fault.ts';
-import { dollarsOf, type PriceSources } from '../record/cost.ts';
-import { priceOf, type Priceable } from '../record/reprice.ts';
+import { dollarsOf, type PriceSources } from '../spend/record/cost.ts';
+import { priceOf, type Priceable } from '../spend/record/reprice.ts';
 import { answerJson } from '../request/answer.ts';
 import { pricesFor } from '../request/charge.ts';
 import type { Exchange } from '../request/exchange.ts';

@@ -1,9 +1,9 @@
 // Reading the query of the spend endpoints: dates, pages, amounts, each with the error that says how to write it. Knows
 // no endpoint and no shape of an answer.
 import { Fault } from '../errors/fault.ts';
-import { picoDollars } from '../record/cost.ts';
+import { picoDollars } from '../spend/record/cost.ts';
 import type { Exchange } from '../request/exchange.ts';
-import type { Activity, ActivityFilter, Facet, SpendFilter } from '../store/store.ts';
+import type { Activity, ActivityFilter, Facet, SpendFilter } from '../spend/store/store.ts';
 
 const DAY_MS = 86_400_000;
 const DEFAULT_PAGE_SIZE = 50;

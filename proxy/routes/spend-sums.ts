@@ -1,10 +1,10 @@
 // Sums of spend in the dialect's shapes: `/spend/tags`, `/spend/keys`, `/spend/users`, `/global/spend/report`; and our own
 // `/spend/report`. All from the daily sums; no row is read.
-import { REPORT_BY, isReportBy, spendReport } from '../report/spend-report.ts';
-import { dollarsOf } from '../record/cost.ts';
+import { REPORT_BY, isReportBy, spendReport } from '../spend/report/spend-report.ts';
+import { dollarsOf } from '../spend/record/cost.ts';
 import { answerJson } from '../request/answer.ts';
 import type { Exchange } from '../request/exchange.ts';
-import type { Activity, ActivityFilter, Facet } from '../store/store.ts';
+import type { Activity, ActivityFilter, Facet } from '../spend/store/store.ts';
 import { days, groupsOf, list, one, read, whole, wrong } from './spend-query.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,10 +1,10 @@
 // Reading spend rows, in the dialect's shapes: `/spend/logs`, `/spend/logs/ui` (= `/v2`), `/spend/logs/session/ui`,
 // `/spend/logs/ui/{request_id}`. Rows of requests that have been answered are there: the reader waits for the ship.
-import { dollarsOf } from '../record/cost.ts';
-import { rowOf } from '../record/row.ts';
+import { dollarsOf } from '../spend/record/cost.ts';
+import { rowOf } from '../spend/record/row.ts';
 import { answerJson } from '../request/answer.ts';
 import type { Exchange } from '../request/exchange.ts';
-import type { DaySpend, SpendFilter, SpendPage } from '../store/store.ts';
+import type { DaySpend, SpendFilter, SpendPage } from '../spend/store/store.ts';
 import { between, pages, read, status, text, usd, wrong } from './spend-query.ts';
 
 /** `/spend/logs` has no paging in the dialect; more rows than this are asked for by page. */

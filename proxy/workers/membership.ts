@@ -1,7 +1,7 @@
 // A worker's place among its siblings: everything it says to the supervisor and hears from it. Obeys the supervisor
 // alone; signals of the system go to all processes of a service at once and would be obeyed twice.
 import cluster from 'node:cluster';
-import type { LedgerStatus } from '../ledger/ledger.ts';
+import type { LedgerStatus } from '../spend/ledger.ts';
 import type { Figures } from '../observe/worker-figures.ts';
 import type { SharedConfig, Siblings, WholeStatus } from '../siblings.ts';
 import { Channel } from './channel.ts';

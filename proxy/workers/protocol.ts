@@ -1,6 +1,6 @@
 // What the supervisor and its workers ask each other, and the shapes that travel. Sent as structured clones, so plain
 // values, Maps and Sets may stand in them; never a Secret, which would lose its type on the way.
-import type { LedgerStatus } from '../ledger/ledger.ts';
+import type { LedgerStatus } from '../spend/ledger.ts';
 import type { Figures } from '../observe/worker-figures.ts';
 import type { SharedConfig, WholeStatus } from '../siblings.ts';
 

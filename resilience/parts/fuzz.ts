@@ -7,16 +7,16 @@ import fc from 'fast-check';
 import { DEFAULT_WORDS, dialectOf } from '../../config/dialect.ts';
 import { HOP_BY_HOP } from '../../config/header-names.ts';
 import { loadConfig } from '../../config/load.ts';
-import { recoverJournal } from '../../proxy/ledger/recover.ts';
-import { beginLine, checkLine, eachLine, settleLine } from '../../proxy/record/line.ts';
-import { segmentPath } from '../../proxy/store/segments.ts';
+import { recoverJournal } from '../../proxy/spend/journal/recover.ts';
+import { beginLine, checkLine, eachLine, settleLine } from '../../proxy/spend/record/line.ts';
+import { segmentPath } from '../../proxy/spend/store/segments.ts';
 import { ChunkedDecoder } from '../../proxy/wire/chunked.ts';
 import { BadMessage, readAnswerHead, readRequestHead } from '../../proxy/wire/head.ts';
 import { HeaderRules } from '../../proxy/headers/header-rules.ts';
 import { readHeaders } from '../../proxy/headers/request-headers.ts';
 import { peek, type Member } from '../../proxy/bodies/peek.ts';
 import { splice, type Edit } from '../../proxy/bodies/splice.ts';
-import { beginOf, settleOf } from '../../test/proxy/record/fixture/records.ts';
+import { beginOf, settleOf } from '../../test/proxy/spend/record/fixture/records.ts';
 import {
   chunk,
   cutAt,

@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import t from 'tap';
 import { spend } from '../../proxy/cli/spend.ts';
-import type { SpendRecord } from '../../proxy/record/record.ts';
 import { NO_TOKENS } from '../../proxy/protocols/usage.ts';
-import { parseCsv } from '../../proxy/report/csv.ts';
-import { beginOf, settleOf } from '../proxy/record/fixture/records.ts';
+import type { SpendRecord } from '../../proxy/spend/record/record.ts';
+import { parseCsv } from '../../proxy/spend/report/csv.ts';
+import { beginOf, settleOf } from '../proxy/spend/record/fixture/records.ts';
 import { folder, ROOT, runCli } from '../support/cli.ts';
 import { leaveJournal } from '../support/journal.ts';
 import { KEY, startRig } from '../support/rig.ts';
 
-const CSV = join(ROOT, 'test/proxy/report/fixture/litellm-table.csv');
+const CSV = join(ROOT, 'test/proxy/spend/report/fixture/litellm-table.csv');
 const LEDGER = parseCsv(readFileSync(CSV, 'utf8'));
 const NOVEMBER = ['--since', '2026-11', '--until', '2026-11'];
 

@@ -4,13 +4,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import { JournalUnwritable } from '../../proxy/ledger/journal.ts';
-import type { Ledger } from '../../proxy/ledger/ledger.ts';
-import { segmentPath } from '../../proxy/store/segments.ts';
-import { SETTINGS, allRows, ledgerOf } from '../proxy/ledger/fixture/ledgers.ts';
-import { beginOf, settleOf } from '../proxy/record/fixture/records.ts';
+import { JournalUnwritable } from '../../proxy/spend/journal/journal.ts';
+import type { Ledger } from '../../proxy/spend/ledger.ts';
+import { segmentPath } from '../../proxy/spend/store/segments.ts';
+import { SETTINGS, allRows, ledgerOf } from '../proxy/spend/journal/fixture/ledgers.ts';
+import { beginOf, settleOf } from '../proxy/spend/record/fixture/records.ts';
 import { noSmallDisk, smallDisk, type SmallDisk } from '../support/small-disk.ts';
-import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
+import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 
 interface JournalDisk extends SmallDisk {
   readonly dataDir: string;

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { allRows, ledgerOf } from '../proxy/ledger/fixture/ledgers.ts';
-import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
+import { allRows, ledgerOf } from '../proxy/spend/journal/fixture/ledgers.ts';
+import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 
 const WRITER = fileURLToPath(new URL('./fixture/journal-writer.ts', import.meta.url));
 const ROUNDS = 20;

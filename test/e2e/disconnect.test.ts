@@ -4,7 +4,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { openCall } from '../support/call.ts';
 import { KEY, send, startRig, type Rig, type Row } from '../support/rig.ts';
-import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
+import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 
 const CHAT = { messages: [{ role: 'user', content: 'one two three four five six' }] };
 

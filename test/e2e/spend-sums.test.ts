@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import type { SpendRecord } from '../../proxy/record/record.ts';
 import { NO_TOKENS } from '../../proxy/protocols/usage.ts';
-import { beginOf, settleOf } from '../proxy/record/fixture/records.ts';
+import type { SpendRecord } from '../../proxy/spend/record/record.ts';
+import { beginOf, settleOf } from '../proxy/spend/record/fixture/records.ts';
 import { folder } from '../support/cli.ts';
 import { leaveJournal } from '../support/journal.ts';
 import { send, startRig, type Rig } from '../support/rig.ts';

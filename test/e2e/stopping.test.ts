@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import t from 'tap';
 import { openCall, startUpstream } from '../support/call.ts';
 import { defaultConfig, KEY, send, startRig, type Rig, type Row } from '../support/rig.ts';
-import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
+import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 
 const CHAT = { messages: [{ role: 'user', content: 'one two three four' }] };
 const MORE = `

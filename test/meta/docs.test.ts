@@ -143,7 +143,7 @@ t.test('docs/operating.md explains every metric, and none that is not there', (t
 
 t.test('every end of a request is in the table of ends', (t) => {
   const union = /export type EndReason =([^;]*);/.exec(
-    read('proxy/record/record.ts').replaceAll(/ \/\/.*$/gm, ''),
+    read('proxy/spend/record/record.ts').replaceAll(/ \/\/.*$/gm, ''),
   );
   const reasons = [...(union?.[1] ?? '').matchAll(/'([a-z_]+)'/g)].map(([, reason = '']) => reason);
   t.ok(reasons.length > 5, 'reasons were really found');

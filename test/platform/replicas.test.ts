@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { markedProcesses } from '../../platform/sandboxes/process-table.ts';
-import { openGuests } from '../../proxy/store/postgres-guests.ts';
+import { openExtensionTables } from '../../proxy/spend/store/postgres/extension-tables.ts';
 import { runCli } from '../support/cli.ts';
 import { anyPostgres, ownPostgres, settingsOf, type TestServer } from '../support/postgres.ts';
 import { headerOf, KEY, lastSeen, rowOf, send, type Answer } from '../support/rig.ts';
@@ -78,11 +78,11 @@ t.test('a user may be answered by any of the servers', async (t) => {
   t.match((await send(one.url, 'GET', '/metrics')).text, /^throughline_platform_servers 2$/m);
 
   const settings = settingsOf(env.DATABASE_URL);
-  const guests = openGuests(settings);
-  t.teardown(() => guests.close());
+  const extensionTables = openExtensionTables(settings);
+  t.teardown(() => extensionTables.close());
   const text = `SELECT count(*) AS n FROM pg_stat_activity WHERE application_name = 'throughline' AND pid <> pg_backend_pid()`;
   t.match(
-    await guests.transact([{ text, values: [] }]),
+    await extensionTables.transact([{ text, values: [] }]),
     [[{ n: 4 }]],
     'two connections each, spend records included',
   );

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { ConfigWatcher } from '../../proxy/watch.ts';
-import { tempDir } from './store/fixture/temp-dir.ts';
+import { tempDir } from './spend/store/fixture/temp-dir.ts';
 
 const GIVE_UP_MS = 5_000;
 

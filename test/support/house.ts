@@ -8,18 +8,18 @@ import { loadConfig, type Environment } from '../../config/load.ts';
 import { formatIssue } from '../../config/issue.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../../proxy/base/clock.ts';
-import { Estimator } from '../../proxy/estimate/estimator.ts';
+import { Estimator } from '../../proxy/spend/estimate/estimator.ts';
 import type { Incoming } from '../../proxy/http/incoming.ts';
 import { Listener } from '../../proxy/http/listener.ts';
 import type { Reply } from '../../proxy/http/reply.ts';
 import { furnish } from '../../proxy/house.ts';
-import { openLedger } from '../../proxy/ledger/ledger.ts';
+import { openLedger } from '../../proxy/spend/ledger.ts';
 import { Live, type House, type Target } from '../../proxy/live.ts';
 import { openLog } from '../../proxy/observe/logger.ts';
 import { openExchange, type Exchange } from '../../proxy/request/exchange.ts';
 import { groupOf, type Picked } from '../../proxy/request/pick.ts';
 import { Pools } from '../../proxy/upstream/pools.ts';
-import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
+import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 
 /** The snapshot of a configuration that must be sound. */
 export function snapshotOf(t: Test, yaml: string, env: Environment = {}): Snapshot {

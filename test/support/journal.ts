@@ -2,9 +2,9 @@
 // of many days, teams and keys.
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { beginLine, settleLine } from '../../proxy/record/line.ts';
-import type { SpendRecord } from '../../proxy/record/record.ts';
-import { segmentPath } from '../../proxy/store/segments.ts';
+import { beginLine, settleLine } from '../../proxy/spend/record/line.ts';
+import type { SpendRecord } from '../../proxy/spend/record/record.ts';
+import { segmentPath } from '../../proxy/spend/store/segments.ts';
 
 /** Appends whole calls to a segment of the data directory's journal. */
 export function leaveJournal(dataDir: string, records: readonly SpendRecord[], segment = 1): void {

@@ -7,7 +7,7 @@ import { Replicas } from '../../../platform/replicas.ts';
 import { ProcessDriver } from '../../../platform/sandboxes/process-driver.ts';
 import { markedProcesses } from '../../../platform/sandboxes/process-table.ts';
 import { Sandboxes } from '../../../platform/sandboxes/sandboxes.ts';
-import { SqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
+import { openSqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
 import { Vault } from '../../../platform/store/vault.ts';
 import { openLog } from '../../../proxy/observe/logger.ts';
 import { RUN, RUN_MARK } from '../fixture/reaper.ts';
@@ -30,7 +30,7 @@ const SPEC: SandboxSpec = {
 async function open(t: Test) {
   const dataDir = t.testdir();
   const time = { now: Date.now(), lastCall: 0 };
-  const store = new SqlitePlatform(join(dataDir, 'platform.db'));
+  const store = openSqlitePlatform(join(dataDir, 'platform.db'));
   const clock = { now: () => time.now, mono: () => performance.now() };
   const { log } = openLog('silent');
   const sandboxes = new Sandboxes({

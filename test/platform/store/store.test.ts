@@ -7,10 +7,10 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { Secret } from '../../../config/secret.ts';
 import { PostgresPlatform } from '../../../platform/store/postgres-platform.ts';
-import { SqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
+import { openSqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
 import type { Item, PlatformStore } from '../../../platform/store/store.ts';
 import { Vault, WrongSecretKey } from '../../../platform/store/vault.ts';
-import { openGuests } from '../../../proxy/store/postgres-guests.ts';
+import { openExtensionTables } from '../../../proxy/spend/store/postgres/extension-tables.ts';
 import { runCli } from '../../support/cli.ts';
 import { anyPostgres, settingsOf } from '../../support/postgres.ts';
 import { defaultConfig, startRig } from '../../support/rig.ts';
@@ -35,7 +35,7 @@ const item = (id: string, more: Partial<Item> = {}): Item => ({
 type Open = (t: Test, place?: string) => { readonly store: PlatformStore; readonly place: string };
 
 const onSqlite: Open = (t, place = join(t.testdir(), 'platform.db')) => {
-  const store = new SqlitePlatform(place);
+  const store = openSqlitePlatform(place);
   t.teardown(() => store.close());
   return { store, place };
 };
@@ -44,9 +44,9 @@ const onPostgres =
   (url: () => string): Open =>
   (t, place = url()) => {
     const settings = settingsOf(place);
-    const guests = openGuests(settings);
-    t.teardown(() => guests.close());
-    return { store: new PostgresPlatform(guests, settings.schema), place };
+    const extensionTables = openExtensionTables(settings);
+    t.teardown(() => extensionTables.close());
+    return { store: new PostgresPlatform(extensionTables, settings.schema), place };
   };
 
 function behaves(t: Test, open: Open): void {
@@ -232,9 +232,9 @@ t.test('PostgreSQL', async (t) => {
     const { store, place } = open(t);
     await store.count({ kind: 'meta' });
     const settings = settingsOf(place);
-    const guests = openGuests(settings);
-    t.teardown(() => guests.close());
-    await guests.transact([
+    const extensionTables = openExtensionTables(settings);
+    t.teardown(() => extensionTables.close());
+    await extensionTables.transact([
       { text: `UPDATE "${settings.schema}".platform_version SET version = 99`, values: [] },
     ]);
     await t.rejects(open(t, place).store.count({ kind: 'meta' }), {
@@ -279,7 +279,7 @@ t.test('a database of the first version is brought to the newest with all it hol
 t.test('a database that is none is said so, and mended without a restart', async (t) => {
   const file = join(t.testdir(), 'platform.db');
   writeFileSync(file, 'this is no database, it is a text of some length');
-  const store = new SqlitePlatform(file);
+  const store = openSqlitePlatform(file);
   t.teardown(() => store.close());
   await t.rejects(store.count({ kind: 'conversation' }), {
     name: 'PlatformStoreUnavailable',
@@ -299,7 +299,7 @@ t.test('what is sealed opens at its own place under its own key only', async (t)
   t.throws(() => vault.open({ kind: 'sandbox', id: 'b', sealed }), /damaged/);
   t.throws(() => new Vault(key()).open({ kind: 'sandbox', id: 'a', sealed }), /damaged/);
   t.equal(vault.seal('sandbox', 'a', {}), null);
-  const store = new SqlitePlatform(join(t.testdir(), 'platform.db'));
+  const store = openSqlitePlatform(join(t.testdir(), 'platform.db'));
   t.teardown(() => store.close());
   await vault.check(store, 0);
   await vault.check(store, 0);

@@ -1,9 +1,9 @@
 import t from 'tap';
 import type { LedgerFigures } from '../../../proxy/observe/ledger-metrics.ts';
 import { Metrics } from '../../../proxy/observe/metrics.ts';
-import type { SpendRecord } from '../../../proxy/record/record.ts';
 import { NO_TOKENS } from '../../../proxy/protocols/usage.ts';
-import { beginOf, settleOf } from '../record/fixture/records.ts';
+import type { SpendRecord } from '../../../proxy/spend/record/record.ts';
+import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
 
 const FIGURES: LedgerFigures = {
   writable: true,

@@ -2,8 +2,8 @@
 import t from 'tap';
 import * as names from '../../../proxy/observe/gen-ai-names.ts';
 import { spanCount, spansOf, spanSource, type SpanData } from '../../../proxy/observe/spans.ts';
-import { interrupted, type SpendRecord } from '../../../proxy/record/record.ts';
-import { beginOf, settleOf } from '../record/fixture/records.ts';
+import { interrupted, type SpendRecord } from '../../../proxy/spend/record/record.ts';
+import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
 
 const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), parentId: null, sampled: true };
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { LedgerFigures } from '../../../proxy/observe/ledger-metrics.ts';
 import { Metrics } from '../../../proxy/observe/metrics.ts';
 import { WorkerFigures } from '../../../proxy/observe/worker-figures.ts';
-import { beginOf, settleOf } from '../record/fixture/records.ts';
+import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
 
 const FINE: LedgerFigures = {
   writable: true,

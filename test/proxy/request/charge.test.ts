@@ -5,7 +5,7 @@ import type { EntryParams } from '../../../config/gateway-file.ts';
 import { gatewayOf } from '../../../config/resolve/gateways/table.ts';
 import { DEFAULT_WORDS, dialectOf } from '../../../config/dialect.ts';
 import { pricesOf } from '../../../config/resolve/prices.ts';
-import { priceOf } from '../../../proxy/record/reprice.ts';
+import { priceOf } from '../../../proxy/spend/record/reprice.ts';
 import { statedPico, usedBy } from '../../../proxy/request/charge.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';

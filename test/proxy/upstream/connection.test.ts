@@ -14,7 +14,7 @@ import { proxyFor } from '../../../proxy/upstream/http-proxies.ts';
 import { ReadMemory } from '../../../proxy/http/reading.ts';
 import { roomyBuffer } from '../../../proxy/wire/headroom.ts';
 import type { AnswerHead } from '../../../proxy/wire/head.ts';
-import { tempDir } from '../store/fixture/temp-dir.ts';
+import { tempDir } from '../spend/store/fixture/temp-dir.ts';
 
 const GET: UpstreamRequest = { method: 'GET', path: '/', headers: [], body: null };
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';

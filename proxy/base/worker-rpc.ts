@@ -1,0 +1,252 @@
+// Calls to a worker thread: a typed client on this side, an object with methods on the other. Arguments and results are
+// structured clones. The thread starts with the first call; one that dies rejects what is pending, and the next call
+// starts another. Knows no method by name.
+import { getCompileCacheDir } from 'node:module';
+import { dirname, extname } from 'node:path';
+import { parentPort, Worker } from 'node:worker_threads';
+import type { MessagePort, ResourceLimits, Transferable } from 'node:worker_threads';
+
+/** The methods of `M` as callers see them: each returns a promise. */
+type RemoteMethods<M> = {
+  readonly [K in keyof M]: M[K] extends (...args: infer A) => infer R
+    ? (...args: A) => Promise<Awaited<R>>
+    : never;
+};
+
+/** What a worker implements for callers of `M`: at once or by a promise. */
+export type Implementation<M> = {
+  readonly [K in keyof M]: M[K] extends (...args: infer A) => infer R
+    ? (...args: A) => Awaited<R> | Promise<Awaited<R>>
+    : never;
+};
+
+/** What arrives of an error. */
+export interface ErrorData {
+  /** `RangeError`; `WorkerLost` when the thread died, `WorkerClosed` after `close`. */
+  readonly name: string;
+  readonly message: string;
+  /** The error's `code`, where it is a text. */
+  readonly code: string | null;
+}
+
+export interface WorkerOptions<Event> {
+  /** The worker's file, see `workerFile`. It must call `serveCalls`. */
+  readonly file: URL;
+  /** Name of the thread, for profilers and `ps -T`. */
+  readonly name: string;
+  /** Made for each thread; secrets in it are plain text. */
+  readonly data?: () => unknown;
+  /** Nothing else of the process's environment is passed on. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly limits?: ResourceLimits;
+  /** Makes what a call rejects with. */
+  readonly toError: (data: ErrorData) => Error;
+  readonly onEvent?: (event: Event) => void;
+  /** A thread died by itself, whether or not calls were pending. */
+  readonly onLost?: (error: Error) => void;
+}
+
+interface Request {
+  readonly id: number;
+  /** null: close. */
+  readonly method: string | null;
+  readonly args: readonly unknown[];
+}
+
+type Message =
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: ErrorData }
+  | { readonly event: unknown };
+
+interface Pending {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A worker beside the module at `importMetaUrl`: its name ends in `.ts` unbuilt and in `.js` built, as the module's. */
+export function workerFile(path: string, importMetaUrl: string): URL {
+  return new URL(`${path}${extname(importMetaUrl)}`, importMetaUrl);
+}
+
+/** One worker thread at a time, and the calls to it. */
+export class WorkerRpc<M extends object, Event = never> {
+  /** The methods of `M`, and `close` of this object. */
+  readonly calls: RemoteMethods<M> & { close(): Promise<void> };
+  readonly #options: WorkerOptions<Event>;
+  readonly #pending = new Map<number, Pending>();
+  #worker: Worker | null = null;
+  #lastId = 0;
+  #closed = false;
+
+  constructor(options: WorkerOptions<Event>) {
+    this.#options = options;
+    const methods = new Map<string | symbol, unknown>([
+      ['close', () => this.close()],
+      ['then', undefined], // a promise may resolve to this object
+    ]);
+    const call =
+      (name: string) =>
+      (...args: readonly unknown[]): Promise<unknown> =>
+        this.#post(name, args, []);
+    this.calls = new Proxy({} as typeof this.calls, {
+      get: (_, name) => {
+        if (typeof name === 'string' && !methods.has(name)) methods.set(name, call(name));
+        return methods.get(name);
+      },
+    });
+  }
+
+  /** Calls that wait for their answer. */
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  /** As `calls[method](...args)`, but moves these buffers to the thread in place of copying them. */
+  transfer<K extends keyof M & string>(
+    method: K,
+    args: Parameters<RemoteMethods<M>[K]>,
+    moved: readonly Transferable[],
+  ): ReturnType<RemoteMethods<M>[K]> {
+    return this.#post(method, args, moved) as ReturnType<RemoteMethods<M>[K]>;
+  }
+
+  /** Has the worker close what it holds, then ends the thread. Idempotent; later calls reject. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    const worker = this.#worker;
+    const closing = worker === null ? null : this.#post(null, [], []);
+    this.#closed = true;
+    await closing?.catch(() => undefined);
+    if (worker !== null) this.#drop(worker, 'it was closed');
+    await worker?.terminate();
+  }
+
+  /** Ends the thread as it is; what is pending rejects, and the next call starts another thread. */
+  async terminate(): Promise<void> {
+    const worker = this.#worker;
+    if (worker !== null) this.#drop(worker, 'it was ended');
+    await worker?.terminate();
+  }
+
+  #post(method: string | null, args: readonly unknown[], moved: readonly Transferable[]): Promise<unknown> {
+    if (this.#closed) {
+      const data = {
+        name: 'WorkerClosed',
+        message: `the thread ${this.#options.name} is closed`,
+        code: null,
+      };
+      return Promise.reject(this.#options.toError(data));
+    }
+    const worker = (this.#worker ??= this.#start());
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      worker.postMessage({ id, method, args } satisfies Request, moved);
+      if (this.#pending.size === 0) worker.ref(); // a pending call keeps the process alive, an idle worker does not
+      this.#pending.set(id, { resolve, reject });
+    });
+  }
+
+  #start(): Worker {
+    const { file, name, data, env, limits, onLost } = this.#options;
+    // Neither the environment (secrets) nor a test runner's loaders are inherited, but the compile cache is: without it
+    // each thread that strips types holds 15 MB for that.
+    const cache = getCompileCacheDir();
+    const worker = new Worker(file, {
+      name,
+      workerData: data?.(),
+      env: { ...env, ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) }) },
+      execArgv: [],
+      ...(limits === undefined ? {} : { resourceLimits: limits }),
+    });
+    const lost = (cause: string): void => {
+      const error = this.#drop(worker, cause);
+      if (error !== null) onLost?.(error);
+    };
+    worker.unref();
+    worker.on('message', (message: Message) => this.#receive(worker, message));
+    worker.on('messageerror', (error) => lost(error.message));
+    worker.on('error', (error: Error) => lost(error.message));
+    worker.on('exit', (code) => lost(`it ended with code ${code}`));
+    return worker;
+  }
+
+  #receive(worker: Worker, message: Message): void {
+    if ('event' in message) {
+      this.#options.onEvent?.(message.event as Event);
+      return;
+    }
+    if (this.#worker !== worker) return;
+    const pending = this.#pending.get(message.id);
+    this.#pending.delete(message.id);
+    if (this.#pending.size === 0) worker.unref();
+    if ('error' in message) pending?.reject(this.#options.toError(message.error));
+    else pending?.resolve(message.value);
+  }
+
+  /** Forgets the thread and rejects what waits for it; null when it was forgotten before. */
+  #drop(worker: Worker, cause: string): Error | null {
+    if (this.#worker !== worker) return null;
+    this.#worker = null;
+    const error = this.#options.toError({ name: 'WorkerLost', message: cause, code: null });
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
+    return error;
+  }
+}
+
+export interface ServeOptions<M> {
+  /** Asked for each call, so that what failed can be opened again. What it throws, the call throws. */
+  readonly methods: () => Implementation<M>;
+  /** Makes of an error what the caller gets; without it, the error itself. */
+  readonly onError?: (error: Error) => Error;
+  readonly onClose?: () => void | Promise<void>;
+}
+
+/** Answers calls on this worker's port until the client closes it. */
+export function serveCalls<M extends object>(options: ServeOptions<M>): void {
+  const port = parentPort;
+  if (port === null) throw new Error('calls are served by a worker thread only');
+  port.on('message', (request: Request) => {
+    void respond(request, options, port);
+  });
+}
+
+/** Tells the client's `onEvent`. */
+export function postEvent(event: unknown): void {
+  parentPort?.postMessage({ event } satisfies Message);
+}
+
+async function respond<M extends object>(
+  request: Request,
+  options: ServeOptions<M>,
+  port: MessagePort,
+): Promise<void> {
+  const message = await answer(request, options);
+  try {
+    port.postMessage(message);
+  } catch (error) {
+    const { id } = request; // a value that cannot be cloned
+    port.postMessage({ id, error: dataOf(error as Error) } satisfies Message);
+  }
+  if (request.method === null) port.close();
+}
+
+async function answer<M extends object>(
+  { id, method, args }: Request,
+  { methods, onError = (error) => error, onClose }: ServeOptions<M>,
+): Promise<Message> {
+  try {
+    if (method === null) return { id, value: await onClose?.() };
+    const implementation: Implementation<M> = methods();
+    const named: unknown = Reflect.get(implementation, method);
+    if (typeof named !== 'function') throw new TypeError(`the worker has no method ${method}`);
+    return { id, value: await Reflect.apply(named, implementation, args) };
+  } catch (error) {
+    return { id, error: dataOf(onError(error as Error)) };
+  }
+}
+
+function dataOf(error: Error): ErrorData {
+  const { name, message, code } = error as Error & { readonly code?: unknown };
+  return { name, message, code: typeof code === 'string' ? code : null };
+}

@@ -1,0 +1,73 @@
+// Removes rows that are older than the configured period, a small piece at a time, in the background. Decides when; the
+// store decides how. Never removes what nobody asked to be removed: without a period it does nothing.
+import type { Clock } from '../../base/clock.ts';
+import type { Store } from '../store/store.ts';
+import type { SpendEvent } from '../event.ts';
+
+const FIRST_MS = 30_000; // a start has better things to do
+const PAUSE_MS = 3_600_000;
+const BETWEEN_PIECES_MS = 200; // shipping and questions take turns with the pieces
+
+/** What the removal is made with. */
+export interface RetentionOptions {
+  readonly store: Pick<Store, 'prune'>;
+  readonly clock: Clock;
+  readonly onEvent: (event: SpendEvent) => void;
+}
+
+/** The removal of old rows, once an hour. */
+export class Retention {
+  readonly #options: RetentionOptions;
+  #periodMs: number | null;
+  #timer: NodeJS.Timeout | null = null;
+  #removed = 0;
+  #stopped = false;
+
+  /** @param periodMs how long rows are kept; null: for ever */
+  constructor(options: RetentionOptions, periodMs: number | null) {
+    this.#options = options;
+    this.#periodMs = periodMs;
+    if (periodMs !== null) this.#pruneIn(FIRST_MS);
+  }
+
+  /** Rows removed so far. */
+  get removed(): number {
+    return this.#removed;
+  }
+
+  /** Takes effect within a second. */
+  reconfigure(periodMs: number | null): void {
+    if (periodMs === this.#periodMs) return;
+    this.#periodMs = periodMs;
+    this.#pruneIn(BETWEEN_PIECES_MS);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer ?? undefined);
+  }
+
+  #pruneIn(delayMs: number): void {
+    clearTimeout(this.#timer ?? undefined);
+    if (!this.#stopped) this.#timer = setTimeout(() => void this.#prune(), delayMs).unref();
+  }
+
+  async #prune(): Promise<void> {
+    const { store, clock, onEvent } = this.#options;
+    if (this.#periodMs === null) return;
+    try {
+      const { rows, done } = await store.prune(Math.max(0, clock.now() - this.#periodMs));
+      this.#removed += rows;
+      if (done && rows > 0) {
+        const message = `rows older than the retention period were removed, ${this.#removed} since the start`;
+        onEvent({ level: 'info', name: 'rows_removed', message });
+      }
+      this.#pruneIn(done ? PAUSE_MS : BETWEEN_PIECES_MS);
+    } catch (error) {
+      // A store that is away is told by the shipper; what could not be removed now is removed in an hour.
+      const message = `old rows could not be removed: ${(error as Error).message}`;
+      if (!this.#stopped) onEvent({ level: 'warn', name: 'rows_kept', message });
+      this.#pruneIn(PAUSE_MS);
+    }
+  }
+}

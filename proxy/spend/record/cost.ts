@@ -1,0 +1,225 @@
+// What a request cost, in whole pico-dollars, so that sums are exact. Pure. Never guesses: a cost that cannot be
+// derived is null with the reason, never 0. Prices come resolved from the snapshot, in atto-dollars; a request is added
+// up in these and rounded once, at the end.
+import { halfUp, scaledDecimal } from '../../../config/decimal.ts';
+import type { Buckets } from '../../protocols/usage.ts';
+import type { Prices, Rate, TokenKind, UnitKind } from '../../../config/snapshot.ts';
+import { dollarText } from './dollars.ts';
+import type { CostSource, KnownCosts } from './record.ts';
+import type { Tokens } from "../../protocols/usage.ts";
+import type { Units } from "../../protocols/usage.ts";
+import { bucketsOf } from "../../protocols/usage.ts";
+
+export interface Cost {
+  /** Pico-dollars (1e-12 USD), or null when unknown. */
+  readonly spendPico: number | null;
+  readonly costSource: CostSource;
+  /** Why `spendPico` is null, or ''. */
+  readonly costReason: string;
+  /** What each source that can tell says, the one that counts included. */
+  readonly costs: KnownCosts;
+  /** Version of the price table that was used; null when none was. */
+  readonly priceVersion: string | null;
+}
+
+/** What is charged. */
+export interface Charge {
+  readonly tokens: Tokens;
+  /** The tokens are an estimate; a cost that the upstream states is then nearer the truth. */
+  readonly estimated: boolean;
+  readonly units: Units;
+  /** Service tier of the answer: `flex`, `priority`, anything else is the ordinary one. */
+  readonly serviceTier: string | null;
+  /** Pico-dollars that the upstream states; null = none. */
+  readonly statedPico: number | null;
+  /** The upstream's name of the model, for the reason. */
+  readonly model: string;
+}
+
+export interface PriceSources {
+  /** The entry's own. */
+  readonly entry: Prices | null;
+  readonly catalogue: Prices | null;
+}
+
+/** Why there is no cost above 2^53 pico-dollars. */
+export const TOO_LARGE = 'the cost is too large to be recorded exactly';
+
+const PICO_DIGITS = 12;
+const PICO_PER_DOLLAR = 1e12;
+const ATTO_PER_PICO = 1_000_000n;
+
+/** Dollars of pico-dollars: the nearest double. Sums are made in pico-dollars before, never after. */
+export function dollarsOf(pico: number | bigint): number {
+  return Number(pico) / PICO_PER_DOLLAR;
+}
+
+/** Pico-dollars as a plain decimal of US dollars: `0.00125`, exact, never an exponent. */
+export function usd(pico: number): string {
+  return dollarText(BigInt(Math.max(0, pico)));
+}
+
+/**
+ * Pico-dollars of a decimal dollar amount such as `0.00125` or `1.5e-05`, exactly; digits below one pico-dollar are
+ * rounded half up. null for anything that is no cost (`None`, empty, negative, NaN) or is above 2^53 pico-dollars
+ * (about 9,007 USD).
+ */
+export function picoDollars(text: string): number | null {
+  const pico = scaledDecimal(text, PICO_DIGITS);
+  return pico !== null && pico <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(pico) : null;
+}
+
+/**
+ * The cost of one request: by the entry's prices, else as the upstream states it, else by the catalogue; of estimated
+ * tokens the upstream's statement comes first. A source that cannot give a number (no usage, no price for tokens that
+ * were used) gives way to the next; the reason is that of the first that had prices.
+ */
+export function costOf(charge: Charge, prices: PriceSources): Cost {
+  const buckets = bucketsOf(charge.tokens);
+  const entry = priced(charge, buckets, prices.entry);
+  const catalogue = priced(charge, buckets, prices.catalogue);
+  const known: KnownCosts = {
+    ...(typeof entry === 'number' ? { entry } : {}),
+    ...(charge.statedPico === null ? {} : { upstream_header: charge.statedPico }),
+    ...(typeof catalogue === 'number' ? { catalogue } : {}),
+  };
+  const doubtful = charge.estimated && (prices.entry === null || isByTokens(prices.entry));
+  for (const source of doubtful ? ESTIMATED_ORDER : ORDER) {
+    const spendPico = known[source];
+    if (spendPico === undefined) continue;
+    const table = source === 'entry' ? prices.entry : source === 'catalogue' ? prices.catalogue : null;
+    return {
+      spendPico,
+      costSource: source,
+      costReason: '',
+      costs: known,
+      priceVersion: table?.version ?? null,
+    };
+  }
+  const reason = [entry, catalogue].find((one) => typeof one === 'string') ?? noPrice(charge.model);
+  return {
+    spendPico: null,
+    costSource: 'none',
+    costReason: reason,
+    costs: known,
+    priceVersion: null,
+  };
+}
+
+const ORDER = ['entry', 'upstream_header', 'catalogue'] as const;
+const ESTIMATED_ORDER = ['upstream_header', 'entry', 'catalogue'] as const;
+
+function noPrice(model: string): string {
+  return `no price is known for model ${model}`;
+}
+
+/** What a kind of tokens costs that has no price of its own, and how messages call it. */
+const KINDS: Readonly<Record<TokenKind, { readonly says: string; readonly else: TokenKind | null }>> = {
+  input: { says: 'input', else: null },
+  cacheRead: { says: 'cached input', else: 'input' },
+  cacheWrite: { says: 'cache write', else: 'input' },
+  cacheWrite1h: { says: 'one-hour cache write', else: 'cacheWrite' },
+  inputAudio: { says: 'audio input', else: 'input' },
+  inputImage: { says: 'image input', else: 'input' },
+  output: { says: 'output', else: null },
+  reasoning: { says: 'reasoning', else: 'output' },
+  outputAudio: { says: 'audio output', else: 'output' },
+  outputImage: { says: 'image output', else: 'output' },
+};
+const TOKEN_KINDS = Object.keys(KINDS) as TokenKind[];
+
+const COUNTED: readonly (readonly [unit: UnitKind, count: keyof Units, perPrice: bigint, says: string])[] = [
+  ['images', 'images', 1n, 'images'],
+  ['seconds', 'milliseconds', 1000n, 'seconds'],
+  ['characters', 'characters', 1n, 'characters'],
+  ['queries', 'queries', 1n, 'search units'],
+];
+
+/** Pico-dollars, the sentence why there are none, or null where there are no prices. */
+function priced(charge: Charge, buckets: Buckets | null, prices: Prices | null): number | string | null {
+  if (prices === null) return null;
+  const { units } = charge;
+  let atto = prices.units.requests ?? 0n;
+  let counted = prices.units.requests !== undefined;
+  let missing: string | null = null;
+  for (const [unit, name, per, says] of COUNTED) {
+    const price = prices.units[unit];
+    const count = units[name];
+    if (price === undefined) continue;
+    if (count === undefined) missing ??= `the number of ${says} is not known`;
+    else {
+      atto += halfUp(price * BigInt(count), per);
+      counted = true;
+    }
+  }
+  if (prices.units.searches !== undefined && units.searches !== undefined)
+    atto += prices.units.searches * BigInt(units.searches);
+  if (isByTokens(prices)) {
+    const tokens = buckets === null ? noUsage(charge.tokens) : attoOfTokens(buckets, charge, prices);
+    if (typeof tokens === 'bigint') atto += tokens;
+    // Audio that is billed by the second has no tokens, and an entry may well state both prices.
+    else if (buckets !== null || !Object.keys(units).some((name) => name !== 'searches')) return tokens;
+  } else if (!hasTokenPrices(prices) && (missing !== null || !counted))
+    return missing ?? noPrice(charge.model);
+  const pico = halfUp(atto, ATTO_PER_PICO);
+  return pico <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(pico) : TOO_LARGE;
+}
+
+function noUsage({ completion }: Tokens): string {
+  return completion === null ? 'the upstream sent no usage' : 'the upstream sent no count of prompt tokens';
+}
+
+function hasTokenPrices({ tokens }: Prices): boolean {
+  return tokens.input !== undefined || tokens.output !== undefined;
+}
+
+/** The cost depends on how many tokens there were. */
+function isByTokens(prices: Prices): boolean {
+  return hasTokenPrices(prices) && !isFree(prices);
+}
+
+/** Every price that is stated is 0: free, whatever the usage. */
+function isFree({ tokens }: Prices): boolean {
+  return TOKEN_KINDS.every((kind) => {
+    const rate = tokens[kind];
+    if (rate === undefined) return KINDS[kind].else !== null;
+    return [rate.base, rate.flex, rate.priority, ...rate.above.map(({ price }) => price)].every(
+      (price) => price === null || price === 0n,
+    );
+  });
+}
+
+function attoOfTokens(buckets: Buckets, charge: Charge, prices: Prices): bigint | string {
+  const prompt =
+    buckets.input +
+    buckets.cacheRead +
+    buckets.cacheWrite +
+    buckets.cacheWrite1h +
+    buckets.inputAudio +
+    buckets.inputImage;
+  let atto = 0n;
+  for (const kind of TOKEN_KINDS) {
+    const count = buckets[kind];
+    if (count === 0) continue;
+    const price = priceOf(kind, prices, prompt, charge.serviceTier);
+    if (price === null) return `no ${KINDS[kind].says} price is known for model ${charge.model}`;
+    atto += price * BigInt(count);
+  }
+  return atto;
+}
+
+/** A long prompt's price holds for the whole request and whatever its tier, as in the dialect. */
+function priceOf(kind: TokenKind, prices: Prices, prompt: number, tier: string | null): bigint | null {
+  const rate = prices.tokens[kind];
+  if (rate !== undefined) {
+    const price =
+      rate.above.find(({ promptTokens }) => prompt > promptTokens)?.price ?? tierPrice(rate, tier);
+    if (price !== null) return price;
+  }
+  const other = KINDS[kind].else;
+  return other === null ? null : priceOf(other, prices, prompt, tier);
+}
+
+function tierPrice(rate: Rate, tier: string | null): bigint | null {
+  return (tier === 'flex' ? rate.flex : tier === 'priority' ? rate.priority : null) ?? rate.base;
+}

@@ -1,0 +1,33 @@
+// Tables that another part of the program keeps in the same PostgreSQL database, over the connections that are there
+// anyway, because each process holds two at most. Says nothing about what is in them.
+
+/** What a statement is given; a list of texts is one value. */
+export type ExtensionValue = string | number | Uint8Array | null | readonly string[];
+
+export interface ExtensionStatement {
+  /** With `$1`, `$2`, ... for the values; names of tables with their schema. */
+  readonly text: string;
+  readonly values: readonly ExtensionValue[];
+  /** It names one row by its key, and must change it: else nothing of its transaction is changed. */
+  readonly changesOne?: boolean;
+}
+
+export type ExtensionRow = Readonly<Record<string, unknown>>;
+
+/** Tables as forward-only steps; a released step is never edited. */
+export interface ExtensionSchema {
+  /** Holds the number of steps that were taken; below the schema of the configuration. */
+  readonly versionTable: string;
+  readonly steps: readonly string[];
+}
+
+/** Every call may reject with `StoreUnavailable`. */
+export interface ExtensionTables {
+  /** Takes the steps that are missing, one process at a time however many start at once. */
+  migrateExtension(schema: ExtensionSchema): Promise<void>;
+  /**
+   * Runs the statements in one transaction, after what was asked before.
+   * @returns the rows of each; null = one of them did not change its one row, so nothing was changed
+   */
+  transact(statements: readonly ExtensionStatement[]): Promise<readonly (readonly ExtensionRow[])[] | null>;
+}

@@ -1,0 +1,140 @@
+// One connection to PostgreSQL that mends itself: made when it is needed, given up at any error, made again by the next
+// use. Never two at a time, never a query outside `use`.
+import { Client } from 'pg';
+import { clientConfig } from './settings.ts';
+import type { DatabaseData } from './settings.ts';
+import { StoreUnavailable } from '../store.ts';
+
+/** What a connection is made with. */
+export interface PgConnectionOptions<T> {
+  readonly database: DatabaseData;
+  /** Longest time of one statement. */
+  readonly timeoutMs: number;
+  /** Makes of each new connection what tasks are given. */
+  readonly prepare: (client: Client) => Promise<T>;
+}
+
+interface Connected<T> {
+  readonly client: Client;
+  readonly ready: T;
+}
+
+const INT8 = 20; // https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat
+
+/** One connection, and one task at a time on it. */
+export class PgConnection<T> {
+  readonly #options: PgConnectionOptions<T>;
+  #connected: Connected<T> | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(options: PgConnectionOptions<T>) {
+    this.#options = options;
+  }
+
+  /**
+   * Runs `task` when those before it have ended.
+   * @throws StoreUnavailable with what is wrong and how to mend it; the connection is gone then
+   */
+  use<R>(task: (ready: T) => Promise<R>): Promise<R> {
+    const result = this.#last.then(() => this.#run(task));
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Ends the connection under whatever runs on it. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#drop();
+  }
+
+  async #run<R>(task: (ready: T) => Promise<R>): Promise<R> {
+    if (this.#closed) throw new StoreUnavailable('unavailable', 'the store is closed');
+    try {
+      this.#connected ??= await this.#connect();
+      return await task(this.#connected.ready);
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      await this.#drop();
+      throw new StoreUnavailable('unavailable', explain(error as Error, this.#options.database));
+    }
+  }
+
+  async #drop(): Promise<void> {
+    const connected = this.#connected;
+    this.#connected = null;
+    if (connected !== null) await end(connected.client);
+  }
+
+  async #connect(): Promise<Connected<T>> {
+    const { database, prepare } = this.#options;
+    const client = await this.#open(database.tls !== 'disable');
+    // Lost while nobody asks: the next use makes another one.
+    client.on('end', () => {
+      if (this.#connected?.client === client) this.#connected = null;
+    });
+    try {
+      return { client, ready: await prepare(client) };
+    } catch (error) {
+      await end(client);
+      throw error;
+    }
+  }
+
+  async #open(encrypted: boolean): Promise<Client> {
+    const { database, timeoutMs } = this.#options;
+    const client = new Client(clientConfig(database, encrypted, timeoutMs));
+    client.on('error', () => undefined); // told by the rejection of whatever runs, or by the next use
+    client.setTypeParser(INT8, Number); // all our bigints are below 2^53
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      await end(client);
+      const plain = (error as Error).message === 'The server does not support SSL connections';
+      if (plain && encrypted && database.tls === 'prefer') return this.#open(false);
+      throw error;
+    }
+  }
+}
+
+async function end(client: Client): Promise<void> {
+  await client.end().catch(() => undefined);
+}
+
+/** How to mend, by SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const MENDS: Readonly<Record<string, string>> = {
+  '28P01': 'check user and password in database_url',
+  '28000': 'check user, password and sslmode in database_url, and pg_hba.conf of the server',
+  '3D000': 'create the database, or name another one in database_url',
+  '42501': 'grant the user CREATE on the database, or create the schema and make the user its owner',
+  '53300': 'raise max_connections of the server; each process needs two',
+  '53100': 'free room on the disk of the server',
+};
+
+function explain(error: Error, { shown, user }: DatabaseData): string {
+  const code = (error as { code?: string }).code ?? '';
+  // An error of several addresses has its texts inside.
+  const text =
+    error instanceof AggregateError
+      ? error.errors.map((one) => (one as Error).message).join(', ')
+      : error.message;
+  const mend = MENDS[code] ?? 'see that the server runs and can be reached from here';
+  return (
+    `the database ${shown} cannot be used by ${user}: ${text}${code === '' ? '' : ` (${code})`} - ${mend}; ` +
+    `the journal keeps all records meanwhile`
+  );
+}
+
+/** Runs `task` in a transaction. */
+export async function inTransaction<T>(client: Client, task: () => Promise<T>): Promise<T> {
+  await client.query('BEGIN');
+  try {
+    const value = await task();
+    await client.query('COMMIT');
+    return value;
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined); // the connection is given up anyway
+    throw error;
+  }
+}

@@ -1,0 +1,214 @@
+// The store in PostgreSQL over two connections at most: one ships, removes and serves the tables of others, one answers
+// queries. Runs in the worker only.
+import type { Client } from 'pg';
+import { Secret } from '../../../../config/secret.ts';
+import type { ExtensionSchema, ExtensionStatement, ExtensionTables } from '../extension-tables.ts';
+import { ModelSeal } from '../model-seal.ts';
+import { extensionTablesOver } from './extension-tables.ts';
+import { PgConnection } from './connection.ts';
+import { migrate, quoted } from './migrations.ts';
+import { PostgresShip } from './ship.ts';
+import type { Position } from '../segments.ts';
+import { recordOf } from '../sql/spend-columns.ts';
+import { daysOf } from '../sql/day-spend.ts';
+import { totalsOf, totalsSql } from '../sql/session-totals.ts';
+import {
+  activityOf,
+  activitySql,
+  countSql,
+  madeBy,
+  madeBySql,
+  pageSql,
+  summarySql,
+  totalOf,
+} from '../sql/spend-sql.ts';
+import type { Sql } from '../sql/spend-sql.ts';
+import type { SqlDialect } from '../sql/dialect.ts';
+import { postgresDialect } from './dialect.ts';
+import type {
+  Activity,
+  ActivityFilter,
+  DaySpend,
+  Facet,
+  MadeBy,
+  Pruned,
+  SessionTotals,
+  Shipped,
+  SpendFilter,
+  SpendPage,
+  SpendPaging,
+  StoredModel,
+} from '../store.ts';
+import type { StoreCalls } from '../backend.ts';
+import type { PostgresWorkerData } from './backend.ts';
+
+const WRITE_MS = 60_000;
+const READ_MS = 30_000;
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** What the writing connection is used for. */
+interface Writing {
+  readonly client: Client;
+  readonly ship: PostgresShip;
+}
+
+export class PostgresStore implements StoreCalls, ExtensionTables {
+  readonly #schema: string;
+  readonly #saltKey: Secret | null;
+  readonly #dialect: SqlDialect;
+  readonly #writing: PgConnection<Writing>;
+  readonly #extensionTables: ExtensionTables;
+  readonly #reading: PgConnection<Client>;
+  #seal: ModelSeal | null = null;
+
+  constructor({ database, journal, saltKey }: PostgresWorkerData) {
+    const { schema } = database;
+    this.#schema = quoted(schema);
+    this.#saltKey = saltKey === null ? null : new Secret(saltKey);
+    this.#dialect = postgresDialect(this.#schema);
+    this.#writing = new PgConnection({
+      database,
+      timeoutMs: WRITE_MS,
+      prepare: async (client) => {
+        await migrate(client, schema);
+        // Anew: what was known before a break may be wrong.
+        return { client, ship: await PostgresShip.begin(client, schema, journal) };
+      },
+    });
+    // Shipping goes in small pieces; a report on the other connection may take half a minute.
+    this.#extensionTables = extensionTablesOver(schema, (task) =>
+      this.#writing.use(({ client }) => task(client)),
+    );
+    this.#reading = new PgConnection({
+      database,
+      timeoutMs: READ_MS,
+      prepare: async (client) => {
+        await migrate(client, schema);
+        return client;
+      },
+    });
+  }
+
+  async ship(to: Position): Promise<Shipped> {
+    let rows = 0;
+    let damaged = 0;
+    for (;;) {
+      const chunk = await this.#writing.use(({ ship }) => ship.shipChunk(to));
+      rows += chunk.rows;
+      damaged += chunk.damaged;
+      if (chunk.done) return { position: chunk.position, rows, damaged };
+    }
+  }
+
+  query(filter: SpendFilter, paging: SpendPaging): Promise<SpendPage> {
+    return this.#reading.use(async (client) => {
+      const rows = await rowsOf(client, pageSql(filter, paging, this.#dialect));
+      const total = totalOf(paging, rows.length) ?? (await this.#count(client, filter));
+      return { rows: rows.map(recordOf), total };
+    });
+  }
+
+  async #count(client: Client, filter: SpendFilter): Promise<number> {
+    const [count] = await rowsOf(client, countSql(filter, this.#dialect));
+    return Number(count?.['n'] ?? 0);
+  }
+
+  summarize(filter: SpendFilter): Promise<readonly DaySpend[]> {
+    return this.#reading.use(async (client) =>
+      daysOf(await rowsOf(client, summarySql(filter, this.#dialect))),
+    );
+  }
+
+  async activity(
+    filter: ActivityFilter,
+    groupBy: readonly (Facet | 'day')[],
+    limit: number,
+  ): Promise<readonly Activity[]> {
+    const sql = activitySql(filter, groupBy, limit, this.#dialect); // what it throws is not the connection's fault
+    return this.#reading.use(async (client) => {
+      const rows = await rowsOf(client, sql);
+      return rows.map((row) => activityOf(row, groupBy));
+    });
+  }
+
+  totals(sessionIds: readonly string[]): Promise<readonly (SessionTotals | null)[]> {
+    return this.#reading.use(async (client) =>
+      totalsOf(sessionIds, await rowsOf(client, totalsSql(sessionIds, this.#dialect))),
+    );
+  }
+
+  findByUpstreamId(upstreamId: string): Promise<MadeBy | null> {
+    return this.#reading.use(async (client) => {
+      const [row] = await rowsOf(client, madeBySql(upstreamId, this.#dialect));
+      return row === undefined ? null : madeBy(row);
+    });
+  }
+
+  listModels(): Promise<readonly StoredModel[]> {
+    return this.#reading.use(async (client) => {
+      const text = `SELECT id, sealed FROM ${this.#schema}.models ORDER BY number`;
+      const rows = await rowsOf(client, { text, values: [] });
+      if (rows.length === 0) return []; // no key is asked for as long as nothing is sealed
+      const seal = await this.#proved(client);
+      return rows.map((row) => seal.open(String(row['id']), row['sealed'] as Uint8Array));
+    });
+  }
+
+  putModel(id: string, entry: StoredModel['entry']): Promise<void> {
+    return this.#reading.use(async (client) => {
+      const sealed = (await this.#proved(client)).seal(id, entry);
+      await client.query(
+        `INSERT INTO ${this.#schema}.models (id, sealed, created_ms, updated_ms) VALUES ($1, $2, $3, $3)
+         ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed, updated_ms = excluded.updated_ms`,
+        [id, sealed, Date.now()],
+      );
+    });
+  }
+
+  deleteModel(id: string): Promise<boolean> {
+    return this.#reading.use(async (client) => {
+      const { rowCount } = await client.query(`DELETE FROM ${this.#schema}.models WHERE id = $1`, [id]);
+      return (rowCount ?? 0) > 0;
+    });
+  }
+
+  prune(beforeMs: number): Promise<Pruned> {
+    return this.#writing.use(({ ship }) => ship.prune(beforeMs));
+  }
+
+  migrateExtension(schema: ExtensionSchema): Promise<void> {
+    return this.#extensionTables.migrateExtension(schema);
+  }
+
+  transact(statements: readonly ExtensionStatement[]): ReturnType<ExtensionTables['transact']> {
+    return this.#extensionTables.transact(statements);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#writing.close(), this.#reading.close()]);
+  }
+
+  // Salt and sample stand in one row, so that of two replicas that begin at once one proof wins as a whole.
+  async #proved(client: Client): Promise<ModelSeal> {
+    if (this.#seal !== null) return this.#seal;
+    const meta = `${this.#schema}.meta`;
+    const read = (): Promise<readonly Row[]> =>
+      rowsOf(client, { text: `SELECT salt, sample FROM ${meta}`, values: [] });
+    let [row] = await read();
+    if (row === undefined) {
+      const { salt, sample } = ModelSeal.begin(this.#saltKey);
+      await client.query(
+        `INSERT INTO ${meta} (one, salt, sample) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`,
+        [salt, sample],
+      );
+      [row] = await read();
+    }
+    const proof = { salt: row?.['salt'] as Uint8Array, sample: row?.['sample'] as Uint8Array };
+    return (this.#seal = ModelSeal.prove(this.#saltKey, proof));
+  }
+}
+
+async function rowsOf(client: Client, { text, values }: Sql): Promise<Row[]> {
+  return (await client.query<Row>(text, values)).rows;
+}

@@ -1,0 +1,19 @@
+// How SQL differs between the databases, for every question about spend. Each backend has one.
+
+/** What SQLite and PostgreSQL do not share. */
+export interface SqlDialect {
+  /** Before the number of a bound value: `?` or `$`. */
+  readonly placeholder: '?' | '$';
+  readonly spend: string;
+  readonly daily: string;
+  /** A query: how far each journal was taken over, as `journal_id`, `segment`, `byte_offset`. */
+  readonly positions: string;
+  /** A condition: the JSON list in the column `tags` holds the text bound at `placeholder`. */
+  readonly hasTag: (placeholder: string) => string;
+  /** An expression: the UTC day of the column `start_ms` as `YYYY-MM-DD`. */
+  readonly day: string;
+  /** The value bound at `placeholder`, for a column of JSON. */
+  readonly json: (placeholder: string) => string;
+  /** A text as the database takes it. */
+  readonly storable: (text: string) => string;
+}

@@ -1,0 +1,206 @@
+// The durable state behind one interface: spend rows and runtime models. Callers do not know which database it is;
+// backends.ts opens one. The request path never waits for it.
+import type { SpendRecord } from '../record/record.ts';
+import type { Position } from './segments.ts';
+
+/** Which rows are wanted; absent = no condition. All conditions must hold. */
+export interface SpendFilter {
+  readonly requestId?: string;
+  /** SHA-256 hex of the key. */
+  readonly apiKeyHash?: string;
+  /** With or without dashes, in any case. */
+  readonly sessionId?: string;
+  readonly endUser?: string;
+  /** The key's user, not the body's; '' finds rows without one. */
+  readonly user?: string;
+  readonly team?: string;
+  /** The upstream's name. */
+  readonly model?: string;
+  /** What clients ask for. */
+  readonly modelGroup?: string;
+  readonly status?: 'success' | 'failure';
+  /** Epoch milliseconds; `startMs <= row.startMs < endMs`. */
+  readonly startMs?: number;
+  readonly endMs?: number;
+  /** Pico-dollars, both ends included; rows of unknown cost match neither. */
+  readonly minSpendPico?: number;
+  readonly maxSpendPico?: number;
+  readonly tag?: string;
+  readonly callType?: string;
+}
+
+/** Which part of the rows; pages count from 1. */
+export interface SpendPaging {
+  readonly page: number;
+  readonly pageSize: number;
+  readonly order: 'newest' | 'oldest';
+  /** false: nobody asks for the total. Counting reads every row that matches: of ten million it took 3 s of CPU. */
+  readonly counts?: false;
+}
+
+export interface SpendPage {
+  readonly rows: readonly SpendRecord[];
+  /** Rows that match, on all pages; those of this page when they are not counted. */
+  readonly total: number;
+}
+
+/** Sums of one UTC day. Pico-dollars as bigint: a day may exceed 2^53 of them (9,007 USD). */
+export interface DaySpend {
+  /** `YYYY-MM-DD`. */
+  readonly day: string;
+  readonly requests: number;
+  readonly spendPico: bigint;
+  readonly byModel: Readonly<Record<string, bigint>>;
+  readonly byEndUser: Readonly<Record<string, bigint>>;
+  /** Keys are SHA-256 hex. */
+  readonly byApiKey: Readonly<Record<string, bigint>>;
+}
+
+/** What activity can be grouped and filtered by, beside the day. `tag` and `session` exclude each other. */
+export type Facet =
+  'apiKeyHash' | 'team' | 'user' | 'endUser' | 'model' | 'modelGroup' | 'provider' | 'tag' | 'session';
+
+/** Which activity is wanted; absent = no condition, a list = any of these, '' = without one. All must hold. */
+export type ActivityFilter = {
+  /** UTC days `YYYY-MM-DD`, both included. */
+  readonly startDay?: string;
+  readonly endDay?: string;
+} & { readonly [F in Facet]?: readonly string[] };
+
+/** Sums of one group of rows. */
+export interface ActivitySums {
+  readonly requests: number;
+  /** Of `requests`, those whose status is failure. */
+  readonly failures: number;
+  /** Of `requests`, those of unknown cost. */
+  readonly unpriced: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  /** As the upstream stated it, else prompt and completion together. */
+  readonly totalTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly reasoningTokens: number;
+  readonly spendPico: bigint;
+}
+
+export interface Activity {
+  /** The value of each facet that was grouped by; '' = without one. A row of two tags stands in both groups. */
+  readonly group: Readonly<Partial<Record<Facet | 'day', string>>>;
+  readonly sums: ActivitySums;
+}
+
+/** Which entry made an upstream object. */
+export interface MadeBy {
+  readonly modelId: string | null;
+  readonly modelGroup: string;
+  /** The upstream's name of the model. */
+  readonly model: string;
+}
+
+/** Sums over the calls of one session; failed calls count where they cost. */
+export interface SessionTotals {
+  readonly calls: number;
+  /** Rows of unknown cost count as 0. */
+  readonly spendPico: bigint;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly reasoningTokens: number;
+  /** Of the newest call: what the client asked for, all its tokens, the upstream's id. */
+  readonly last: { readonly modelGroup: string; readonly tokens: number; readonly upstreamId: string | null };
+}
+
+/** Reads spend rows. Every call may reject with `StoreUnavailable`. */
+export interface SpendReader {
+  query(filter: SpendFilter, paging: SpendPaging): Promise<SpendPage>;
+  /** One entry per day that has rows, oldest first. */
+  summarize(filter: SpendFilter): Promise<readonly DaySpend[]>;
+  /**
+   * Daily sums, kept beside the rows and equal to them: a year costs as little as a day. The dearest group first, at
+   * most `limit` of them; an empty `groupBy` gives one group of everything.
+   * @throws RangeError when both `tag` and `session` are asked for, because no sum is kept of the two together
+   */
+  activity(
+    filter: ActivityFilter,
+    groupBy: readonly (Facet | 'day')[],
+    limit: number,
+  ): Promise<readonly Activity[]>;
+  /**
+   * Sums over the rows that are there, in the order of the session ids (in any dialect, at most some thousands); null
+   * for those without a row. Costs some microseconds a row of these sessions.
+   */
+  totals(sessionIds: readonly string[]): Promise<readonly (SessionTotals | null)[]>;
+  /** Who made the response with this upstream id (newest row wins), or null. Other objects are not looked up. */
+  findByUpstreamId(upstreamId: string): Promise<MadeBy | null>;
+}
+
+/** A runtime model as it came by `/model/new`; the store does not look into it. */
+export interface StoredModel {
+  readonly id: string;
+  readonly entry: Readonly<Record<string, unknown>>;
+}
+
+/** Runtime models; entries are encrypted at rest. Every call may reject with `StoreUnavailable`. */
+export interface ModelStore {
+  /** In the order in which they were first put. */
+  listModels(): Promise<readonly StoredModel[]>;
+  /** Adds or replaces; on the disk when the promise resolves. */
+  putModel(id: string, entry: Readonly<Record<string, unknown>>): Promise<void>;
+  /** Whether there was one; its removal is on the disk when the promise resolves. */
+  deleteModel(id: string): Promise<boolean>;
+}
+
+/** What one call of `ship` did. */
+export interface Shipped {
+  /** Up to where the journal has been taken over, durably. */
+  readonly position: Position;
+  /** Rows that were new to the store. */
+  readonly rows: number;
+  /** Damaged lines that were set aside. */
+  readonly damaged: number;
+}
+
+/** What one call of `prune` did. */
+export interface Pruned {
+  /** Rows that were removed. */
+  readonly rows: number;
+  /** Whether none is left that should go. */
+  readonly done: boolean;
+}
+
+export interface Store extends SpendReader, ModelStore {
+  /**
+   * Takes over everything the journal holds before `to`: rows and the new position in one transaction, so each
+   * request id becomes exactly one row. Resolves when that is on the disk. One call at a time.
+   */
+  ship(to: Position): Promise<Shipped>;
+  /**
+   * Removes rows of whole UTC months that ended before `beforeMs`, a bounded piece per call, so that nothing else
+   * waits long. Daily sums stay, but those by session.
+   */
+  prune(beforeMs: number): Promise<Pruned>;
+  /** Idempotent; later calls reject. */
+  close(): Promise<void>;
+}
+
+const ERROR_CODES = ['unavailable', 'wrong_salt_key', 'no_salt_key'] as const;
+
+/** `unavailable` passes by itself or when the disk or server works again; the others need a change of configuration. */
+export type StoreErrorCode = (typeof ERROR_CODES)[number];
+
+export function isStoreErrorCode(code: string | null): code is StoreErrorCode {
+  return ERROR_CODES.some((known) => known === code);
+}
+
+/** The store could not answer. The message says why and what to do about it; it holds no secret. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+  readonly code: StoreErrorCode;
+
+  constructor(code: StoreErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}

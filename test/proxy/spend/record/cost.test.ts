@@ -1,0 +1,249 @@
+// Costs are exact or null with a reason; they are never guessed.
+import fc from 'fast-check';
+import t from 'tap';
+import type { EntryParams } from '../../../../config/gateway-file.ts';
+import { pricesOf } from '../../../../config/resolve/prices.ts';
+import type { Prices } from '../../../../config/snapshot.ts';
+import { costOf, dollarsOf, picoDollars, usd, type Charge, type Cost } from '../../../../proxy/spend/record/cost.ts';
+import type { Tokens } from "../../../../proxy/protocols/usage.ts";
+import { NO_TOKENS } from "../../../../proxy/protocols/usage.ts";
+
+type Stated = Omit<EntryParams, 'model'>;
+const prices = (stated: Stated): Prices => pricesOf({ model: 'm', ...stated }, undefined) as Prices;
+const tokens = (some: Partial<Tokens>): Tokens => ({ ...NO_TOKENS, ...some });
+const PLAIN = prices({ input_cost_per_token: 3e-6, output_cost_per_token: '0.000015' });
+const USED = tokens({ prompt: 1000, completion: 200, total: 1200 });
+
+t.test('a decimal of dollars is read exactly', async (t) => {
+  const cases: readonly (readonly [string, number | null])[] = [
+    ['0.00125', 1_250_000_000],
+    ['1.5e-05', 15_000_000],
+    ['1E-6', 1_000_000],
+    ['0', 0],
+    ['0.0', 0],
+    ['3', 3_000_000_000_000],
+    ['+2.5', 2_500_000_000_000],
+    ['.5', 500_000_000_000],
+    ['5.', 5_000_000_000_000],
+    [' 0.1 ', 100_000_000_000],
+    ['0.000000000001', 1],
+    ['0.0000000000014', 1],
+    ['0.0000000000015', 2],
+    ['4.9e-13', 0],
+    ['0.1234567890123456789', 123_456_789_012],
+    ['9007.199254740991', Number.MAX_SAFE_INTEGER],
+    ['9007.199254740992', null],
+    ['1e30', null],
+    ['1e999', null],
+    ['1e-99999999999', null],
+    ['None', null],
+    ['', null],
+    ['.', null],
+    ['e5', null],
+    ['-0.5', null],
+    ['NaN', null],
+    ['Infinity', null],
+    ['0x10', null],
+    ['1,5', null],
+    ['1 2', null],
+    ['1'.repeat(1000), null],
+  ];
+  for (const [text, pico] of cases) t.equal(picoDollars(text), pico, JSON.stringify(text.slice(0, 30)));
+});
+
+t.test('pico-dollars become the nearest double of dollars', async (t) => {
+  t.equal(dollarsOf(1_250_000_000), 0.00125);
+  t.equal(dollarsOf(1), 1e-12);
+  t.equal(dollarsOf(12_345_678_901_234_567_890n), 12345678.901234567);
+});
+
+t.test('pico-dollars are written as a plain decimal', async (t) => {
+  const cases = [
+    [0, '0'],
+    [1, '0.000000000001'],
+    [1_250_000_000, '0.00125'],
+    [3_000_000_000_000, '3'],
+    [12_500_000_000_000, '12.5'],
+  ] as const;
+  for (const [pico, text] of cases) t.equal(usd(pico), text);
+});
+
+/** The cost of a charge by the entry's prices, the upstream's statement and the catalogue's prices. */
+function cost(
+  charge: Partial<Charge>,
+  entry: Prices | null,
+  stated: string | null = null,
+  catalogue: Prices | null = null,
+): Cost {
+  const statedPico = stated === null ? null : picoDollars(stated);
+  const whole = { tokens: NO_TOKENS, estimated: false, units: {}, serviceTier: null, model: 'm', statedPico };
+  return costOf({ ...whole, ...charge }, { entry, catalogue });
+}
+const pico = (charge: Partial<Charge>, stated: Stated): number | null =>
+  cost(charge, prices(stated)).spendPico;
+
+t.test('entry before upstream before catalogue; what each says is kept', async (t) => {
+  const catalogue = prices({ input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 });
+  const all = cost({ tokens: USED }, PLAIN, '0.5', catalogue);
+  t.same(all, {
+    spendPico: 6_000_000_000,
+    costSource: 'entry',
+    costReason: '',
+    costs: { entry: 6_000_000_000, upstream_header: 500_000_000_000, catalogue: 1_400_000_000 },
+    priceVersion: PLAIN.version,
+  });
+  t.match(cost({ tokens: USED }, null, '0.5', PLAIN), { costSource: 'upstream_header', priceVersion: null });
+  t.match(cost({ tokens: USED }, null, null, PLAIN), { spendPico: 6_000_000_000, costSource: 'catalogue' });
+  t.match(
+    cost({ tokens: USED, estimated: true }, PLAIN, '0.5'),
+    { spendPico: 500_000_000_000, costSource: 'upstream_header' },
+    'the upstream knows better than an estimate',
+  );
+  t.match(cost({}, PLAIN, '0.25'), { spendPico: 250_000_000_000, costSource: 'upstream_header' });
+});
+
+t.test('a price table has a version of its own, the same for the same prices', async (t) => {
+  t.equal(PLAIN.version, prices({ input_cost_per_token: '3E-6', output_cost_per_token: 1.5e-5 }).version);
+  t.not(PLAIN.version, prices({ input_cost_per_token: 3e-6 }).version);
+  t.equal(pricesOf({ model: 'm' }, undefined), null);
+  const info = { input_cost_per_token: 3e-6, output_cost_per_token: 1 };
+  t.equal(pricesOf({ model: 'm', output_cost_per_token: 1.5e-5 }, info)?.version, PLAIN.version);
+});
+
+t.test('a kind of tokens without a price of its own costs what its whole costs', async (t) => {
+  const used = tokens({ prompt: 1000, completion: 100, cacheRead: 400, cacheWrite: 300, cacheWrite1h: 100 });
+  const more = { ...used, inputAudio: 50, inputImage: 20, reasoning: 60, outputAudio: 10, outputImage: 5 };
+  const base = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-5 };
+  t.equal(pico({ tokens: more }, base), 1000 * 1e6 + 100 * 1e7);
+  t.equal(
+    pico(
+      { tokens: more },
+      {
+        ...base,
+        cache_read_input_token_cost: 1e-7,
+        cache_creation_input_token_cost: 2e-6,
+        cache_creation_input_token_cost_above_1hr: 3e-6,
+        input_cost_per_audio_token: 4e-6,
+        input_cost_per_image_token: 5e-6,
+        output_cost_per_reasoning_token: 2e-5,
+        output_cost_per_audio_token: 3e-5,
+        output_cost_per_image_token: 4e-5,
+      },
+    ),
+    230e6 + 400e5 + 200 * 2e6 + 100 * 3e6 + 50 * 4e6 + 20 * 5e6 + 25 * 1e7 + 60 * 2e7 + 10 * 3e7 + 5 * 4e7,
+  );
+  t.equal(pico({ tokens: tokens({ prompt: 10, completion: 0, cacheRead: 5000 }) }, base), 10e6, 'never more');
+});
+
+t.test(
+  'a long prompt changes the price of all its tokens, a service tier that of the short ones',
+  async (t) => {
+    const stated = {
+      input_cost_per_token: 1e-6,
+      output_cost_per_token: 1e-5,
+      input_cost_per_token_flex: 5e-7,
+      input_cost_per_token_priority: 2e-6,
+      output_cost_per_token_priority: 2e-5,
+      input_cost_per_token_above_128k_tokens: 3e-6,
+      input_cost_per_token_above_200k_tokens: 4e-6,
+      output_cost_per_token_above_200k_tokens: 3e-5,
+    };
+    const of = (prompt: number, serviceTier: string | null = null): number | null =>
+      pico({ tokens: tokens({ prompt, completion: 10 }), serviceTier }, stated);
+    t.equal(of(128_000), 128_000 * 1e6 + 10 * 1e7);
+    t.equal(of(128_001), 128_001 * 3e6 + 10 * 1e7, 'output has no price above 128k');
+    t.equal(of(200_001), 200_001 * 4e6 + 10 * 3e7);
+    t.equal(of(100, 'flex'), 100 * 5e5 + 10 * 1e7, 'output has no flex price');
+    t.equal(of(100, 'priority'), 100 * 2e6 + 10 * 2e7);
+    t.equal(of(100, 'default'), 100 * 1e6 + 10 * 1e7);
+    t.equal(of(200_001, 'priority'), 200_001 * 4e6 + 10 * 3e7);
+  },
+);
+
+t.test('requests, images, seconds, characters, search units and web searches', async (t) => {
+  const request = { input_cost_per_request: 7e-12 };
+  t.equal(
+    pico({ tokens: USED }, { input_cost_per_token: 1e-12, output_cost_per_token: 1e-12, ...request }),
+    1207,
+  );
+  t.equal(pico({}, request), 7);
+  t.equal(pico({ units: { images: 3 } }, { output_cost_per_image: 0.04 }), 120_000_000_000);
+  t.equal(pico({ units: { images: 3 } }, { input_cost_per_image: 0.04 }), 120_000_000_000);
+  t.equal(pico({ units: { milliseconds: 1_234 } }, { input_cost_per_second: 0.0001 }), 123_400_000);
+  t.equal(pico({ units: { characters: 12 } }, { input_cost_per_character: 0.000015 }), 180_000_000);
+  t.equal(pico({ units: { queries: 2 } }, { input_cost_per_query: 0.002 }), 4_000_000_000);
+  const search = { search_context_cost_per_query: { search_context_size_medium: 0.01 } };
+  t.equal(
+    pico(
+      { tokens: USED, units: { searches: 2 } },
+      { input_cost_per_token: 0, output_cost_per_token: 0, ...search },
+    ),
+    20_000_000_000,
+  );
+});
+
+t.test('a price finer than a pico-dollar is exact; only the sum is rounded, half up', async (t) => {
+  const of = (count: number, price: string): number | null =>
+    pico({ tokens: tokens({ prompt: count, completion: 0 }) }, { input_cost_per_token: price });
+  t.equal(of(1, '4.9e-13'), 0);
+  t.equal(of(1_000_000, '4.9e-13'), 490_000);
+  t.equal(of(3, '0.5e-12'), 2);
+  t.equal(of(7, '0.000000000000000001'), 0);
+});
+
+t.test('a count that is not stated follows from the others', async (t) => {
+  const rates = { input_cost_per_token: 10e-12, output_cost_per_token: 50e-12 };
+  t.equal(pico({ tokens: tokens({ prompt: 8, total: 8 }) }, rates), 80, 'embeddings');
+  t.equal(pico({ tokens: tokens({ prompt: 8, total: 10 }) }, rates), 180);
+  t.equal(pico({ tokens: tokens({ completion: 2, total: 10 }) }, rates), 180);
+});
+
+t.test('a free model costs nothing, whatever the usage', async (t) => {
+  const free = prices({ input_cost_per_token: 0, output_cost_per_token: 0 });
+  t.match(cost({}, free), { spendPico: 0, costSource: 'entry' });
+});
+
+t.test('an unknown cost is null and says why', async (t) => {
+  const reason = (charge: Partial<Charge>, stated: Stated | null): string => {
+    const found = cost(charge, stated === null ? null : prices(stated));
+    t.match(found, { spendPico: null, costSource: 'none', priceVersion: null, costs: {} });
+    return found.costReason;
+  };
+  const plain = { input_cost_per_token: 3e-6, output_cost_per_token: 1.5e-5 };
+  t.equal(reason({}, plain), 'the upstream sent no usage');
+  t.equal(
+    reason({ tokens: tokens({ completion: 5 }) }, plain),
+    'the upstream sent no count of prompt tokens',
+  );
+  t.equal(reason({ tokens: USED, model: 'm-1' }, null), 'no price is known for model m-1');
+  t.equal(reason({ tokens: USED }, { input_cost_per_token: 1 }), 'no output price is known for model m');
+  t.equal(reason({ tokens: USED }, { output_cost_per_token: 1 }), 'no input price is known for model m');
+  t.equal(reason({ tokens: USED }, { output_cost_per_image: 1 }), 'the number of images is not known');
+  t.equal(
+    reason({}, { input_cost_per_request: 1, input_cost_per_second: 1 }),
+    'the number of seconds is not known',
+  );
+  const huge = tokens({ prompt: 1e12, completion: 1e12 });
+  t.equal(reason({ tokens: huge }, plain), 'the cost is too large to be recorded exactly');
+});
+
+t.test('the dollars of every amount of any price are what exact decimals give', async () => {
+  // The oracle: schoolbook multiplication of decimal strings, no powers of ten and no rounding until the end.
+  const oracle = (price: string, count: number): bigint => {
+    const [whole = '0', fraction = ''] = price.split('.');
+    let product = BigInt(whole + fraction.padEnd(18, '0')) * BigInt(count);
+    const rest = product % 1_000_000n;
+    product -= rest;
+    return product / 1_000_000n + (rest * 2n >= 1_000_000n ? 1n : 0n);
+  };
+  const price = fc
+    .tuple(fc.nat(9), fc.nat(999_999_999), fc.nat(999_999_999))
+    .map(([whole, high, low]) => `${whole}.${String(high).padStart(9, '0')}${String(low).padStart(9, '0')}`);
+  fc.assert(
+    fc.property(price, fc.nat(900), (one, count) => {
+      const got = pico({ tokens: tokens({ prompt: count, completion: 0 }) }, { input_cost_per_token: one });
+      return BigInt(got ?? -1) === oracle(one, count);
+    }),
+    { numRuns: 500 },
+  );
+});
