@@ -12,7 +12,7 @@ import { cleanObject } from '../wire/text.ts';
 import { isSeconds, readTokens, readUnits, type Tokens, type Units } from '../wire/usage.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { Exchange } from './exchange.ts';
-import type { Measures } from './measures.ts';
+import type { BillableUnits } from './billable-units.ts';
 import type { Picked } from './pick.ts';
 
 /** The part of a record that tells what was used. */
@@ -29,7 +29,7 @@ const USAGE_CHARS = 8_192;
 /** What an answer used. @param estimate counts of what the upstream did not state */
 export function usedBy(
   endpoint: Endpoint,
-  measures: Measures,
+  billable: BillableUnits,
   outcome: Outcome,
   estimate: Estimate | null,
 ): Used {
@@ -47,8 +47,8 @@ export function usedBy(
     usageSource: estimate !== null ? 'estimate' : sent !== null ? 'upstream' : 'none',
     tokens: estimate === null ? tokens : withEstimate(tokens, estimate),
     estimatedBy: estimate?.by ?? null,
-    units: unitsOf(measures, outcome, sent, tokens),
-    serviceTier: tierOf(reading.serviceTier, sent) ?? measures.serviceTier,
+    units: unitsOf(billable, outcome, sent, tokens),
+    serviceTier: tierOf(reading.serviceTier, sent) ?? billable.serviceTier,
     warnings,
   };
 }
@@ -66,10 +66,15 @@ function withEstimate(stated: Tokens, estimate: Estimate): Tokens {
   return { ...stated, prompt, completion, total: prompt + completion };
 }
 
-function unitsOf(measures: Measures, outcome: Outcome, usage: Json | null, tokens: Tokens): Units | null {
+function unitsOf(
+  billable: BillableUnits,
+  outcome: Outcome,
+  usage: Json | null,
+  tokens: Tokens,
+): Units | null {
   const { duration } = outcome.reading;
   const units: Units = {
-    ...(outcome.end === 'complete' ? measures.units : {}),
+    ...(outcome.end === 'complete' ? billable.units : {}),
     // A transcript that is billed by tokens states its duration too.
     ...(isSeconds(duration) && tokens.prompt === null ? { milliseconds: Math.round(duration * 1000) } : {}),
     ...readUnits(usage),
@@ -99,7 +104,7 @@ export function pricesFor(x: Exchange, { target: { route }, upstreamModel }: Pic
 }
 
 /** Prices the usage of a stream while it passes. */
-export function usagePricer(x: Exchange, picked: Picked, measures: Measures): PriceUsage {
+export function usagePricer(x: Exchange, picked: Picked, billable: BillableUnits): PriceUsage {
   return (usage, serviceTier) => {
     const units = readUnits(usage);
     const used = {
@@ -109,7 +114,7 @@ export function usagePricer(x: Exchange, picked: Picked, measures: Measures): Pr
       usageSource: 'upstream',
       tokens: readTokens(usage).tokens,
       units: Object.keys(units).length === 0 ? null : units,
-      serviceTier: tierOf(serviceTier, usage) ?? measures.serviceTier,
+      serviceTier: tierOf(serviceTier, usage) ?? billable.serviceTier,
     } as const;
     const stated = statedPico(picked.target.route.gateway, null, usage);
     const { spendPico } = priceOf(used, stated, pricesFor(x, picked));

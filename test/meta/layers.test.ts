@@ -13,6 +13,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ['proxy/base'],
   ['proxy/errors'],
   ['proxy/wire'],
+  ['proxy/bodies'],
   ['proxy/record'],
   ['proxy/routing'],
   ['proxy/estimate'],
