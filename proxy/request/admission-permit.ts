@@ -2,7 +2,7 @@
 // It is acquired before the begin entry is written, moves when an attempt goes elsewhere, and is released at the end.
 import { Fault } from '../errors/fault.ts';
 import type { Target } from '../live.ts';
-import type { Refusal } from '../routing/admission.ts';
+import type { Admission, Refusal } from '../routing/admission.ts';
 import type { Visit } from '../routing/entry-state.ts';
 import { retryAfter } from '../routing/pause.ts';
 import type { Exchange } from './exchange.ts';
@@ -19,6 +19,7 @@ export function checkLag(x: Exchange): void {
 
 export class AdmissionPermit {
   readonly #x: Exchange;
+  readonly #admission: Admission;
   /** Holds a place at this deployment, not used yet. */
   #held: Target | null = null;
   #isCounted = false;
@@ -26,6 +27,7 @@ export class AdmissionPermit {
 
   constructor(x: Exchange) {
     this.#x = x;
+    this.#admission = x.live.house.admission;
   }
 
   /**
@@ -48,9 +50,9 @@ export class AdmissionPermit {
 
   /** Takes a place at the first of `entries` that has room, or none: nobody waits. @returns the one that was taken */
   acquireFree(name: string, entries: readonly Target[]): Target | null {
-    const { house, snapshot } = this.#x.live;
+    const { snapshot } = this.#x.live;
     if (!snapshot.overload.isLimited) return entries[0] ?? null;
-    this.#held = house.admission.take(name, entries, snapshot.overload, this.#isCounted);
+    this.#held = this.#admission.take(name, entries, snapshot.overload, this.#isCounted);
     if (this.#held !== null) this.#isCounted = true;
     return this.#held;
   }
@@ -69,22 +71,21 @@ export class AdmissionPermit {
 
   /** An attempt is over: the deployment may have room for another call. */
   used(): void {
-    this.#x.live.house.admission.freed();
+    this.#admission.freed();
   }
 
   /** The call is over. */
   release(): void {
-    const { admission } = this.#x.live.house;
-    if (this.#held !== null) admission.giveBack(this.#held);
+    if (this.#held !== null) this.#admission.giveBack(this.#held);
     this.#held = null;
-    if (this.#isCounted) admission.leave();
+    if (this.#isCounted) this.#admission.leave();
     this.#isCounted = false;
   }
 
   #tryNow(plan: CallPlan): boolean {
     const { house, snapshot } = this.#x.live;
     const entries = plan.open(house.clock.mono());
-    const entry = house.admission.take(plan.group.name, entries, snapshot.overload, this.#isCounted);
+    const entry = this.#admission.take(plan.group.name, entries, snapshot.overload, this.#isCounted);
     if (entry !== null) this.#hold(plan, entry);
     return entry !== null;
   }
@@ -92,7 +93,7 @@ export class AdmissionPermit {
   async #wait(plan: CallPlan): Promise<Refusal | null> {
     const { house, snapshot } = this.#x.live;
     const entries = plan.open(house.clock.mono());
-    const waiting = house.admission.wait(plan.group.name, entries, snapshot.overload, this.#isCounted);
+    const waiting = this.#admission.wait(plan.group.name, entries, snapshot.overload, this.#isCounted);
     if (waiting === null) return 'queue_full';
     plan.entry.metrics.queued();
     const since = house.clock.mono();

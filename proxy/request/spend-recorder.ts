@@ -148,8 +148,9 @@ export class SpendRecorder {
 
   async #write(record: SpendRecord, observed: Observed): Promise<SpendRecord> {
     if (this.#state.kind === 'settled') throw new Error('a call ends once');
+    const written = this.#x.live.house.ledger.settle(record); // the journal has it from here on: never before, never twice
     this.#state = { kind: 'settled', record };
-    await this.#x.live.house.ledger.settle(record);
+    await written;
     observeCall(this.#x, record, observed);
     return record;
   }
