@@ -4,7 +4,7 @@ import { Catalogue } from '../config/catalogue.ts';
 import { systemClock } from './base/clock.ts';
 import { CallIds } from './base/ids.ts';
 import { Estimator } from './spend/estimate/estimator.ts';
-import { Replays } from './http/replays.ts';
+import { IdempotencyCache } from './http/idempotency-cache.ts';
 import { VERSION, type House } from './live.ts';
 import { LoopLag } from './observe/loop-lag.ts';
 import { Metrics } from './observe/metrics.ts';
@@ -34,7 +34,7 @@ export function furnish(brought: Brought, inFlight: () => number = () => 0): Hou
     budget: new RetryBudget(),
     admission: new Admission(),
     lag: new LoopLag(systemClock.mono),
-    replays: new Replays(systemClock.mono),
+    idempotency: new IdempotencyCache(systemClock.mono),
     estimator: new Estimator(),
     traces: null,
     spans: null,

@@ -8,8 +8,8 @@ import type { Wing } from './wing.ts';
 import type { Clock } from './base/clock.ts';
 import type { CallIds } from './base/ids.ts';
 import type { Estimator } from './spend/estimate/estimator.ts';
-import type { Replays } from './http/replays.ts';
 import type { Ledger } from './spend/ledger.ts';
+import type { IdempotencyCache } from './http/idempotency-cache.ts';
 import type { Log } from './observe/logger.ts';
 import type { LoopLag } from './observe/loop-lag.ts';
 import type { Metrics, RouteMetrics } from './observe/metrics.ts';
@@ -54,7 +54,7 @@ export interface House {
   readonly admission: Admission;
   readonly lag: LoopLag;
   /** Calls that are known by an idempotency key. */
-  readonly replays: Replays;
+  readonly idempotency: IdempotencyCache;
   /** Counts tokens that an upstream did not. */
   readonly estimator: Estimator;
   /** null: tracing is off. */

@@ -4,7 +4,7 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import { readParameters } from './disposition.ts';
 import type { Wanted } from './peek.ts';
-import { applyCuts, type Cut } from './splice.ts';
+import { copyWithCuts, type Cut } from './splice.ts';
 
 /** A form field (never a file); all numbers are byte offsets into the body, ends are exclusive. */
 export interface Field {
@@ -254,7 +254,7 @@ function shown(name: string): string {
  * @throws RangeError when a value holds the boundary; TypeError when a field is appended that is there
  */
 export function spliceMultipart(body: Buffer, peeked: PeekedForm, edits: readonly FormEdit[]): Buffer {
-  return edits.length === 0 ? body : applyCuts(body, formCutsOf(peeked, edits));
+  return edits.length === 0 ? body : copyWithCuts(body, formCutsOf(peeked, edits));
 }
 
 /** The cuts that `edits` come to. @throws RangeError, TypeError as `spliceMultipart` */

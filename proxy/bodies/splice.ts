@@ -1,8 +1,8 @@
 // Replaces, removes and appends top-level members of a JSON body by their byte offsets; every other byte stays as the
 // client sent it, number spelling and white space included. Stands after peek.ts, before the body goes upstream.
 import { Buffer } from 'node:buffer';
-import { headroomOf, roomy } from '../wire/headroom.ts';
 import type { Member, PeekedBody } from './peek.ts';
+import { roomy } from "../wire/headroom.ts";
 
 /** One change of a body. `value` is JSON text and is not checked again. */
 export type Edit =
@@ -20,11 +20,11 @@ export interface Cut {
 }
 
 /**
- * Applies `edits` to the body that `peeked` describes; one allocation, and the same Buffer when there are no edits.
+ * A copy of the body that `peeked` describes with `edits` made; the same Buffer when there are none.
  * @throws TypeError when two edits concern one member, or a member is appended that is there: a mistake of the caller
  */
 export function splice(body: Buffer, peeked: PeekedBody, edits: readonly Edit[]): Buffer {
-  return edits.length === 0 ? body : applyCuts(body, cutsOf(peeked, edits));
+  return edits.length === 0 ? body : copyWithCuts(body, cutsOf(peeked, edits));
 }
 
 /** The cuts that `edits` come to. @throws TypeError as `splice` */
@@ -75,21 +75,10 @@ function removalCuts(removed: readonly Member[]): Cut[] {
   return cuts;
 }
 
-/**
- * `body` with `cuts` made: a copy in one allocation; or, when there is room before it (headroom.ts), the same memory
- * changed in place, and then `body` itself must not be read any more.
- * @throws RangeError when two cuts overlap
- */
-export function applyCuts(body: Buffer, cuts: readonly Cut[]): Buffer {
-  const sorted = cuts.toSorted((a, b) => a.start - b.start || a.end - b.end);
-  let size = body.length;
-  for (const { start, end, insert } of sorted) {
-    size -= end - start;
-    for (const piece of insert) size += sizeOf(piece);
-  }
-  const room = headroomOf(body);
-  if (size - body.length <= room && room > 0) return cutInPlace(body, sorted, size, room);
-  const result = Buffer.allocUnsafe(size);
+/** A copy of `body` with `cuts` made, in one allocation. @throws RangeError when two cuts overlap */
+export function copyWithCuts(body: Buffer, cuts: readonly Cut[]): Buffer {
+  const sorted = inOrder(cuts);
+  const result = Buffer.allocUnsafe(sizeWith(body, sorted));
   let from = 0;
   let to = 0;
   for (const { start, end, insert } of sorted) {
@@ -105,30 +94,49 @@ export function applyCuts(body: Buffer, cuts: readonly Cut[]): Buffer {
 }
 
 /**
- * The cuts that turn what `applyCuts` returns into `body` again. Ask before: a body with room before it is changed in
- * place, and another upstream may have to get what the client sent. Copies what the cuts take out, some hundred bytes.
+ * The cuts that turn the changed body into `body` again. Ask before it is changed in place: another upstream may have to
+ * get what the client sent. Copies what the cuts take out, some hundred bytes.
  */
 export function undoing(body: Buffer, cuts: readonly Cut[]): readonly Cut[] {
   let shift = 0;
-  return cuts
-    .toSorted((a, b) => a.start - b.start || a.end - b.end)
-    .map(({ start, end, insert }) => {
-      const size = insert.reduce((sum, piece) => sum + sizeOf(piece), 0);
-      const undo = {
-        start: start + shift,
-        end: start + shift + size,
-        insert: [Buffer.from(body.subarray(start, end))],
-      };
-      shift += size - (end - start);
-      return undo;
-    });
+  return inOrder(cuts).map(({ start, end, insert }) => {
+    const size = insert.reduce((sum, piece) => sum + sizeOf(piece), 0);
+    const undo = {
+      start: start + shift,
+      end: start + shift + size,
+      insert: [Buffer.from(body.subarray(start, end))],
+    };
+    shift += size - (end - start);
+    return undo;
+  });
+}
+
+function inOrder(cuts: readonly Cut[]): readonly Cut[] {
+  return cuts.length < 2 ? cuts : cuts.toSorted((a, b) => a.start - b.start || a.end - b.end);
+}
+
+function sizeWith(body: Buffer, cuts: readonly Cut[]): number {
+  let size = body.length;
+  for (const { start, end, insert } of cuts) {
+    size -= end - start;
+    for (const piece of insert) size += sizeOf(piece);
+  }
+  return size;
 }
 
 const sizeOf = (piece: string | Buffer): number =>
   typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
 
-/** What lies behind the last cut stays where it is; what lies before moves towards or away from it. */
-function cutInPlace(body: Buffer, sorted: readonly Cut[], size: number, room: number): Buffer {
+/**
+ * Makes `cuts` in the memory of `body`, of which `body` itself must not be read any more. What lies behind the last cut
+ * stays where it is; what lies before moves towards or away from it.
+ * @param room bytes before `body` in the same memory that nobody uses
+ * @returns null when the room is too small; nothing was changed then. @throws RangeError when two cuts overlap
+ */
+export function cutInPlace(body: Buffer, cuts: readonly Cut[], room: number): Buffer | null {
+  const sorted = inOrder(cuts);
+  const size = sizeWith(body, sorted);
+  if (size - body.length > room) return null;
   const memory = Buffer.from(body.buffer, body.byteOffset - room, room + body.length);
   const first = memory.length - size;
   const moves: { readonly to: number; readonly start: number; readonly end: number }[] = [];

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { registryNames } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
+import { RequestBody } from '../bodies/request-body.ts';
 import { Fault } from '../errors/fault.ts';
 import { Incoming } from '../http/incoming.ts';
 import { Reply } from '../http/reply.ts';
@@ -13,10 +14,12 @@ import { Live } from '../live.ts';
 import { BodyMemory } from '../wire/headroom.ts';
 import { ENDPOINTS } from '../protocols/table.ts';
 import { openExchange, type Exchange } from '../request/exchange.ts';
-import { readAsk, type Ask } from '../request/ask.ts';
-import { chainOf, plan, type Trip } from '../request/plan.ts';
-import { shape, type BodyChange } from '../request/shape.ts';
+import { chainOf } from '../request/plan.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
+import { identityOf, type Identity } from '../request/identity.ts';
+import { parseRequest } from '../request/parse-request.ts';
+import { pickedBy, planCall, type CallPlan } from '../request/plan.ts';
+import { buildUpstreamRequest, type BodyChange } from '../request/build-upstream-request.ts';
 import { idleHouse } from './idle-house.ts';
 import { configPathOf, UsageError, type Command, type Terminal } from './terminal.ts';
 
@@ -68,25 +71,27 @@ export const explain: Command = {
     const x = exchangeOf(live, endpoint.path, (values.header ?? []).flatMap(headerOf));
     const body = bodyOf(values.body, values.model, endpoint.path, terminal);
     try {
-      const ask = readAsk(x, endpoint, body, null);
-      if (ask.model !== values.model)
-        terminal.out(`note: the body asks for ${ask.model}; that is explained\n`);
+      const request = parseRequest(x, endpoint, new RequestBody(body), null);
+      const identity = identityOf(x, { keyHash: '' }, request.identityMembers);
+      if (request.model !== values.model)
+        terminal.out(`note: the body asks for ${request.model}; that is explained\n`);
       const headers: HeaderDecision[] = [];
       const changes: BodyChange[] = [];
-      const trip = plan(live, ask);
-      const picked = trip.leg.picked(trip.entry);
-      const call = shape(x, ask, picked, trip.hasMore, {
-        header: (decision) => headers.push(decision),
-        body: (change) => changes.push(change),
-      });
+      const plan = planCall(live, request.model, identity);
+      const picked = pickedBy(plan);
+      const explainer = {
+        header: (decision: HeaderDecision) => headers.push(decision),
+        body: (change: BodyChange) => changes.push(change),
+      };
+      const call = buildUpstreamRequest(x, request, identity, picked, { explainer });
       const { route } = picked.target;
       terminal.out(`${call.method} ${call.origin}${call.path}\n`);
       terminal.out(`  entry      ${route.group} (${route.kind}-type), id ${route.id}\n`);
-      terminal.out(`  model      ${ask.model} -> ${picked.upstreamModel}\n`);
-      terminal.out(`  session    ${ask.identity.sessionId} (${ask.identity.sessionSource})\n`);
+      terminal.out(`  model      ${request.model} -> ${picked.upstreamModel}\n`);
+      terminal.out(`  session    ${identity.sessionId} (${identity.sessionSource})\n`);
       terminal.out(`  gateway    ${route.gateway.name}\n`);
       terminal.out(
-        `  forwarding ${picked.forwards ? 'on' : 'off'}\n${routingText(live, trip, ask)}\nheaders\n`,
+        `  forwarding ${picked.forwards ? 'on' : 'off'}\n${routingText(live, plan, identity)}\nheaders\n`,
       );
       for (const { name, action, rule } of headers)
         terminal.out(`  ${action.padEnd(10)}${name.padEnd(34)}${rule}\n`);
@@ -95,7 +100,7 @@ export const explain: Command = {
       for (const { member, change, why } of changes)
         terminal.out(`  ${change.padEnd(10)}${member.padEnd(34)}${why}\n`);
       if (changes.length === 0) terminal.out('  passed on as it is\n');
-      for (const warning of ask.identity.warnings) terminal.out(`warning: ${warning}\n`);
+      for (const warning of identity.warnings) terminal.out(`warning: ${warning}\n`);
       return 0;
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
@@ -109,18 +114,18 @@ export const explain: Command = {
 };
 
 /** Who is asked, and who next; nothing when there is one entry and no other name to take over. */
-function routingText(live: Live, { leg }: Trip, { identity }: Ask): string {
+function routingText(live: Live, { group }: CallPlan, identity: Identity): string {
   const { routing } = live.snapshot;
-  const others = chainOf(routing, leg.name);
-  if (leg.entries.length === 1 && others.length === 0) return '';
+  const others = chainOf(routing, group.name);
+  if (group.entries.length === 1 && others.length === 0) return '';
   const isBound = routing.sessionAffinity && identity.sessionSource !== 'generated';
   const how = isBound ? 'session' : `${routing.strategy}; one order of many`;
-  const lines = leg.entries.map(({ route }, i) => {
+  const lines = group.entries.map(({ route }, i) => {
     const order = Number.isFinite(route.order) ? `, order ${route.order}` : '';
     return `  ${i + 1}  ${route.apiBase}, id ${route.id}, weight ${route.weight}${order}\n`;
   });
   const then = others.length === 0 ? '' : `  then       ${others.join(', ')}\n`;
-  return `\nentries of ${leg.name}, by order and ${how}\n${lines.join('')}${then}`;
+  return `\nentries of ${group.name}, by order and ${how}\n${lines.join('')}${then}`;
 }
 
 /** A request as it would have come in, on a connection to nobody. */

@@ -4,7 +4,7 @@
 import { Buffer } from 'node:buffer';
 import { FIELD_VALUE } from '../../config/resolve/headers.ts';
 import type { Fault } from '../errors/fault.ts';
-import { wholeAnswer, type WholeAnswer } from './replays.ts';
+import { wholeAnswer, type WholeAnswer } from './idempotency-cache.ts';
 import { phraseOf } from './phrases.ts';
 
 /** Up to this many bytes a string costs the system less than a buffer; above, one copy is made. */

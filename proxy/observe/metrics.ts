@@ -46,7 +46,7 @@ export interface EntryFigure {
 export interface LoadFigures {
   readonly admission: { readonly waiting: number };
   readonly lag: { readonly worstMs: number };
-  readonly replays: { readonly size: number; readonly bytes: number };
+  readonly idempotency: { readonly size: number; readonly bytes: number };
 }
 
 /** All metrics of one process. */
@@ -344,9 +344,13 @@ export class Metrics {
   }
 
   /** Shows how near the process is to its limits. Call it once. */
-  watchLoad({ admission, lag, replays }: LoadFigures): void {
-    this.#gauge('throughline_idempotency_calls', 'Calls known by an idempotency key.', () => replays.size);
-    this.#gauge('throughline_idempotency_bytes', 'Memory that they take.', () => replays.bytes);
+  watchLoad({ admission, lag, idempotency }: LoadFigures): void {
+    this.#gauge(
+      'throughline_idempotency_calls',
+      'Calls known by an idempotency key.',
+      () => idempotency.size,
+    );
+    this.#gauge('throughline_idempotency_bytes', 'Memory that they take.', () => idempotency.bytes);
     this.#gauge('throughline_queued', 'Calls that wait for others to end.', () => admission.waiting);
     this.#gauge(
       'throughline_event_loop_lag_seconds',

@@ -40,16 +40,21 @@ export function answerBytes(x: Exchange, type: string, body: Buffer, status = 20
 export function answerWhole(x: Exchange, status: number, headers: readonly string[], body: Buffer): void {
   if (x.res.headersSent || x.res.destroyed) return;
   const list = [...headers, 'content-length', String(body.length)];
-  list.push(x.live.answerNames.callId, x.id, ...corsHeaders(x));
+  list.push(...callHeaders(x));
   x.res.writeHead(status, list);
   x.res.end(x.req.method === 'HEAD' ? null : body);
 }
 
 function send(x: Exchange, status: number, type: string, body: Buffer, extra: readonly string[]): void {
   const list = ['content-type', type, 'content-length', String(body.length)];
-  list.push(x.live.answerNames.callId, x.id, ...corsHeaders(x), ...extra);
+  list.push(...callHeaders(x), ...extra);
   x.res.writeHead(status, list);
   x.res.end(x.req.method === 'HEAD' ? null : body);
+}
+
+/** What every answer carries: the id of the call, and CORS headers where they are configured. Flat. */
+export function callHeaders(x: Exchange): string[] {
+  return [`${x.live.snapshot.dialect.headerPrefix}call-id`, x.id, ...corsHeaders(x)];
 }
 
 /** CORS headers for an allowed origin; none unless configured. Flat list. */

@@ -1,5 +1,5 @@
-// One attempt: sent to its entry, followed to its end, judged. The entry is told how it did. Who is asked, and who next,
-// is decided by attempts.ts and hedge.ts; nothing is repeated here.
+// One attempt: sent to its deployment, followed to its end, classified. The deployment is told how it did. Who is asked, and
+// who next, is decided by attempts.ts and hedge.ts; nothing is repeated here.
 import { toFault } from '../errors/fault.ts';
 import type { Target } from '../live.ts';
 import type { Visit } from '../routing/entry-state.ts';
@@ -7,22 +7,26 @@ import type { Call } from '../upstream/call.ts';
 import type { Outlet } from '../upstream/outlet.ts';
 import { relay, type HeadWriter } from '../upstream/relay.ts';
 import { Scribe } from '../upstream/scribe.ts';
-import type { Ask } from './ask.ts';
-import type { Draft } from './draft.ts';
+import type { AdmissionPermit } from './admission-permit.ts';
+import type { AttemptLog, AttemptStart } from './attempt-log.ts';
+import { buildUpstreamRequest } from './build-upstream-request.ts';
+import { classify, type Classification, type Ended } from './classify.ts';
 import type { Exchange } from './exchange.ts';
-import type { Trip } from './plan.ts';
-import type { Mark } from './recording.ts';
-import type { Seat } from './seat.ts';
-import type { Shaped } from './shape.ts';
-import { verdictOf, type Ended, type Verdict } from './verdict.ts';
+import type { Identity } from './identity.ts';
+import type { ParsedRequest } from './parse-request.ts';
+import { pickedBy, type CallPlan } from './plan.ts';
+import { replacedAttempt } from './recording.ts';
+import type { Cut } from "../bodies/splice.ts";
 
 /** What all attempts of one call share. */
-export interface Journey {
+export interface AttemptContext {
   readonly x: Exchange;
-  readonly ask: Ask;
-  readonly trip: Trip;
-  readonly draft: Draft;
-  readonly seat: Seat;
+  readonly request: ParsedRequest;
+  readonly identity: Identity;
+  readonly plan: CallPlan;
+  readonly permit: AdmissionPermit;
+  readonly log: AttemptLog;
+  readonly head: HeadWriter;
   /** When the first attempt began, monotonic ms: the total clock runs from there. */
   readonly startedAt: number;
 }
@@ -30,9 +34,9 @@ export interface Journey {
 /** An attempt under way. */
 export interface Attempt {
   readonly entry: Target;
-  readonly call: Shaped;
-  readonly mark: Mark;
-  readonly visit: Visit;
+  readonly call: Call;
+  readonly start: AttemptStart;
+  readonly inFlight: Visit;
   /** Keeps what is told, where another entry could go on with it. */
   readonly scribe: Scribe | null;
   readonly ended: Promise<Ended>;
@@ -40,61 +44,92 @@ export interface Attempt {
 }
 
 /** How an attempt is sent otherwise than straight to the client. */
-export interface Manner {
-  readonly seat?: Seat;
+export interface AttemptOptions {
+  readonly permit?: AdmissionPermit;
   readonly outlet?: Outlet;
-  readonly own?: (mark: Mark) => HeadWriter;
+  readonly head?: (start: AttemptStart) => HeadWriter;
   readonly scribe?: Scribe;
 }
 
-/** Sends `call` to the entry at which the trip stands. */
-export function begin(journey: Journey, call: Shaped, manner: Manner = {}): Attempt {
-  const { x, ask, trip, draft, startedAt } = journey;
-  const { entry } = trip;
-  const outlet = manner.outlet ?? x.res;
-  const mark = draft.attempt(trip.leg.picked(entry), trip);
-  const visit = (manner.seat ?? journey.seat).visit(entry, mark.sentAt);
-  const scribe = manner.scribe ?? scribeOf(ask, trip, outlet);
-  const own = manner.own?.(mark) ?? draft;
-  const running = relay(within(call, mark.sentAt - startedAt), scribe ?? outlet, x.live.house, own);
+/** Builds the request of a further attempt, out of what the client sent. @param cuts further changes to the body */
+export function rebuild(
+  { x, request, identity, plan }: AttemptContext,
+  replaceable: boolean,
+  cuts: readonly Cut[] = [],
+): Call {
+  request.body.restore();
+  return buildUpstreamRequest(x, request, identity, pickedBy(plan), { replaceable, cuts });
+}
+
+/** Sends `call` to the deployment at which the plan stands. */
+export function startAttempt(context: AttemptContext, call: Call, options: AttemptOptions = {}): Attempt {
+  const { x, request, plan, log, startedAt } = context;
+  const { entry, retries, fallbacks } = plan;
+  const { clock } = x.live.house;
+  const outlet = options.outlet ?? x.res;
+  const start = { picked: pickedBy(plan), sentAt: clock.mono(), sentMs: clock.now(), retries, fallbacks };
+  log.begun(start);
+  const inFlight = (options.permit ?? context.permit).use(entry, start.sentAt);
+  const scribe = options.scribe ?? transcriptSink(request, plan, outlet);
+  const head = options.head?.(start) ?? context.head;
+  const running = relay(within(call, start.sentAt - startedAt), scribe ?? outlet, x.live.house, head);
   if (scribe !== null) scribe.breakOff = (fault) => running.breakOff(fault);
   const ended = running.ended.then(
     (outcome): Ended => ({ outcome }),
     (thrown: unknown): Ended => ({ fault: toFault(thrown) }),
   );
-  return { entry, call, mark, visit, scribe, ended, cancel: () => running.cancel() };
+  return { entry, call, start, inFlight, scribe, ended, cancel: () => running.cancel() };
 }
 
-/** What the end of an attempt says; its entry is told, and rests if it failed too often and others can take its calls. */
-export function judge({ x, trip, seat }: Journey, { entry, visit, mark }: Attempt, ended: Ended): Verdict {
+/**
+ * What the end of an attempt says. Its deployment is told, and gets no calls for a while if it failed too often and others
+ * can take them.
+ */
+export function judge(context: AttemptContext, attempt: Attempt, ended: Ended): Classification {
+  const { x, plan, permit } = context;
+  const { entry, inFlight, start } = attempt;
   const { clock, log } = x.live.house;
   const now = clock.mono();
-  const verdict = verdictOf(ended, clock.now());
+  const found = classify(ended, clock.now());
   const { outcome } = ended;
   if (outcome !== undefined && outcome.readOn !== null) entry.metrics.readOn(outcome.readOn);
-  if (verdict.upstream === 'unknown') visit.abandoned();
-  else if (verdict.upstream === 'served') {
+  if (found.upstream === 'unknown') inFlight.abandoned();
+  else if (found.upstream === 'served') {
     const at = outcome?.firstByteAt ?? null;
-    visit.served(now, at === null ? null : at - mark.sentAt);
+    inFlight.served(now, at === null ? null : at - start.sentAt);
   } else {
     const { route, metrics } = entry;
-    const { failure } = verdict;
-    const allowedFails = trip.othersServe(now, entry) ? x.live.snapshot.routing.allowedFails : Infinity;
+    const { failure } = found;
+    const allowedFails = plan.othersServe(now, entry) ? x.live.snapshot.routing.allowedFails : Infinity;
     const restMs = failure?.kind === 'rate_limit' ? (failure.wishMs ?? route.cooldownMs) : null;
-    if (visit.failed(now, { allowedFails, cooldownMs: route.cooldownMs }, restMs)) {
+    if (inFlight.failed(now, { allowedFails, cooldownMs: route.cooldownMs }, restMs)) {
       metrics.rested();
       log.warn({ model: route.group, model_id: route.id, upstream: route.apiBase }, 'entry rests');
     }
   }
-  seat.left();
-  return verdict;
+  permit.used();
+  return found;
 }
 
-/** Keeps the stream if another entry of the name could continue it; otherwise nothing of it is kept. */
-function scribeOf({ endpoint, stream, isSingle }: Ask, { leg, entry }: Trip, outlet: Outlet): Scribe | null {
+/** Notes that another attempt is the answer. @param error in one word why */
+export function logReplaced(
+  { x, request, log }: AttemptContext,
+  { start }: Attempt,
+  ended: Ended,
+  error: string,
+): void {
+  log.replaced(start, replacedAttempt(x, start, ended, error, request));
+}
+
+/** Keeps the stream if another deployment of the group could continue it; otherwise nothing of it is kept. */
+function transcriptSink(
+  { endpoint, stream, isSingle }: ParsedRequest,
+  { group, entry }: CallPlan,
+  outlet: Outlet,
+): Scribe | null {
   const { continuation } = endpoint.protocol;
   if (!stream || !isSingle || continuation === null) return null;
-  const isContinuable = leg.entries.some((other) => other !== entry && other.route.assistantPrefill);
+  const isContinuable = group.entries.some((other) => other !== entry && other.route.assistantPrefill);
   return isContinuable ? new Scribe(outlet, continuation.transcript()) : null;
 }
 

@@ -12,7 +12,7 @@ import { cleanObject } from '../bodies/text.ts';
 import { isSeconds, readUnits, type Tokens, type Units } from '../protocols/usage.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
-import type { Measures } from './measures.ts';
+import type { BillableUnits } from './billable-units.ts';
 import type { Picked } from './pick.ts';
 
 /** The part of a record that tells what was used. */
@@ -27,7 +27,7 @@ const USAGE_CHARS = 8_192;
 /** What an answer used. @param estimate counts of what the upstream did not state */
 export function usedBy(
   endpoint: Endpoint,
-  measures: Measures,
+  billable: BillableUnits,
   outcome: Outcome,
   estimate: Estimate | null,
 ): Used {
@@ -45,8 +45,8 @@ export function usedBy(
     usageSource: sourceOf(sent, estimate),
     tokens: estimate === null ? tokens : withEstimate(tokens, estimate),
     estimatedBy: estimate?.by ?? null,
-    units: unitsOf(measures, outcome, sent, tokens),
-    serviceTier: tierOf(reading.serviceTier, sent) ?? measures.serviceTier,
+    units: unitsOf(billable, outcome, sent, tokens),
+    serviceTier: tierOf(reading.serviceTier, sent) ?? billable.serviceTier,
     warnings,
   };
 }
@@ -69,10 +69,15 @@ function withEstimate(stated: Tokens, estimate: Estimate): Tokens {
   return { ...stated, prompt, completion, total: prompt + completion };
 }
 
-function unitsOf(measures: Measures, outcome: Outcome, usage: Json | null, tokens: Tokens): Units | null {
+function unitsOf(
+  billable: BillableUnits,
+  outcome: Outcome,
+  usage: Json | null,
+  tokens: Tokens,
+): Units | null {
   const { duration } = outcome.reading;
   const units: Units = {
-    ...(outcome.end === 'complete' ? measures.units : {}),
+    ...(outcome.end === 'complete' ? billable.units : {}),
     // A transcript that is billed by tokens states its duration too.
     ...(isSeconds(duration) && tokens.prompt === null ? { milliseconds: Math.round(duration * 1000) } : {}),
     ...readUnits(usage),
@@ -106,7 +111,7 @@ export function usagePricer(
   x: Exchange,
   { protocol }: Endpoint,
   picked: Picked,
-  measures: Measures,
+  billable: BillableUnits,
 ): PriceUsage {
   return (usage, serviceTier) => {
     const units = readUnits(usage);
@@ -117,7 +122,7 @@ export function usagePricer(
       usageSource: 'upstream',
       tokens: protocol.readTokens(usage).tokens,
       units: Object.keys(units).length === 0 ? null : units,
-      serviceTier: tierOf(serviceTier, usage) ?? measures.serviceTier,
+      serviceTier: tierOf(serviceTier, usage) ?? billable.serviceTier,
     } as const;
     const stated = statedPico(picked.target.route.gateway, null, usage);
     const { spendPico } = priceOf(used, stated, pricesFor(x, picked));

@@ -1,56 +1,69 @@
 // `assistant_prefill`: a stream that broke off after its first token goes on at another entry of the name that declares
 // it, with the text that was told as the beginning of its answer. The client sees one stream; the record, the log, a
 // metric and a comment in the stream say that there were two. Where that cannot be, the stream ends with its error.
+import type { Attempt as AttemptRow } from '../spend/record/record.ts';
 import type { Target } from '../live.ts';
-import type { FailureKind } from '../routing/itinerary.ts';
+import type { FailureKind } from '../routing/failover-plan.ts';
+import type { Call } from '../upstream/call.ts';
 import type { Outcome } from '../upstream/outcome.ts';
 import { Scribe, type Joining } from '../upstream/scribe.ts';
-import type { Ask } from './ask.ts';
-import { begin, judge, type Attempt, type Journey } from './attempt.ts';
-import { shape, unshaped, type Shaped } from './shape.ts';
+import { judge, type Attempt } from './attempt.ts';
+import { logReplaced, rebuild, startAttempt, type AttemptContext } from './attempt.ts';
+import { countMissingUsage } from './missing-usage.ts';
+import { partOf } from './recording.ts';
 
-/** An answer, and the call whose it is. */
+/** An answer, and the request whose it is. */
 export interface Answered {
   readonly outcome: Outcome;
-  readonly call: Shaped;
+  readonly call: Call;
 }
 
-/** The outcome of `attempt`, or of the attempt that went on with its stream. */
+/** The outcome of `first`, or of the attempt that went on with its stream. @param told what the client has got so far */
 export async function continued(
-  journey: Journey,
-  asked: Ask,
-  attempt: Attempt,
+  context: AttemptContext,
+  first: Attempt,
+  { transcript }: Scribe,
   outcome: Outcome,
 ): Promise<Answered> {
-  const { x, trip, draft } = journey;
-  let last = { attempt, outcome, own: outcome };
+  const { x, request, plan, log } = context;
+  let last = { attempt: first, outcome, own: outcome };
   for (;;) {
     const kind = breakOf(last.outcome);
-    const { transcript } = last.attempt.scribe as Scribe;
     const text = kind === null ? null : transcript.prefix;
-    if (kind === null || text === null || !hasMovedOn(journey, kind)) break;
-    asked = unshaped(asked, last.attempt.call);
-    const { continuation } = asked.endpoint.protocol;
-    const cuts = continuation?.prefill(asked.body.bytes, text, x.live.snapshot.limits.jsonDepth) ?? null;
+    if (kind === null || text === null || !hasMovedOn(context, kind)) break;
+    request.body.restore();
+    const { continuation } = request.endpoint.protocol;
+    const cuts = continuation?.prefill(request.body.bytes, text, x.live.snapshot.limits.jsonDepth) ?? null;
     if (cuts === null) break;
-    const call = shape(x, asked, trip.leg.picked(trip.entry), true, undefined, cuts);
+    const call = rebuild(context, true, cuts);
     transcript.goOn();
-    const scribe = new Scribe(x.res, transcript, joiningOf(journey, last.attempt.entry, trip.entry));
-    const next = begin(journey, call, { scribe, own: () => ({ ownHeaders: () => [] }) });
+    const scribe = new Scribe(x.res, transcript, joiningOf(context, last.attempt.entry, plan.entry));
+    const next = startAttempt(context, call, { scribe, head: () => ({ ownHeaders: () => [] }) });
     const ended = await next.ended;
-    const { upstream, failure } = judge(journey, next, ended);
+    const { upstream, failure } = judge(context, next, ended);
     const own = ended.outcome;
     const isPart = own !== undefined && (scribe.hasSpoken || own.end === 'client_gone');
     next.entry.metrics.continued(scribe.hasSpoken ? 'joined' : 'failed');
     if (!isPart) {
-      draft.replaced(next.mark, ended, failure?.kind ?? (upstream === 'unknown' ? 'cancelled' : 'refused'));
+      const error = failure?.kind ?? (upstream === 'unknown' ? 'cancelled' : 'refused');
+      logReplaced(context, next, ended, error);
       continue;
     }
-    draft.continued(last.attempt.mark, last.own, last.attempt.call);
+    log.replaced(last.attempt.start, partRow(context, last.attempt, last.own));
     last = { attempt: next, outcome: joinedOf(last.outcome, own), own };
   }
-  draft.resume(last.attempt.mark);
+  log.answers(last.attempt.start);
   return { outcome: last.outcome, call: last.attempt.call };
+}
+
+/** The stream of an attempt broke off, and another one went on with it: both have written the answer. */
+async function partRow(
+  { x, request: { endpoint, billable } }: AttemptContext,
+  { start, call }: Attempt,
+  outcome: Outcome,
+): Promise<AttemptRow> {
+  const estimate = await countMissingUsage(x, endpoint, outcome, call.body);
+  return partOf(x, start, { endpoint, picked: start.picked, outcome, billable, estimate });
 }
 
 /** What broke a stream off that has begun to reach the client and may go on; null for every other end. */
@@ -68,25 +81,25 @@ function breakOf({ fault, unsent }: Outcome): FailureKind | null {
 }
 
 /** To an entry that goes on with texts, has room and is allowed by the budget. Nobody waits: the client is listening. */
-function hasMovedOn({ x, trip, seat }: Journey, kind: FailureKind): boolean {
+function hasMovedOn({ x, plan, permit }: AttemptContext, kind: FailureKind): boolean {
   if (x.res.destroyed || x.res.interrupted !== null) return false;
-  const able = trip.beside(kind, x.live.house.clock.mono()).filter(({ route }) => route.assistantPrefill);
-  const { metrics } = trip.entry;
-  const entry = seat.takeFree(trip.leg.name, able);
+  const able = plan.beside(kind, x.live.house.clock.mono()).filter(({ route }) => route.assistantPrefill);
+  const { metrics } = plan.entry;
+  const entry = permit.acquireFree(plan.group.name, able);
   if (entry === null) return false;
-  const isAllowed = trip.branch(entry);
+  const isAllowed = plan.branch(entry);
   if (!isAllowed) metrics.denied();
   return isAllowed;
 }
 
-function joiningOf({ x, trip }: Journey, from: Target, to: Target): Joining {
+function joiningOf({ x, plan }: AttemptContext, from: Target, to: Target): Joining {
   return {
     mark: `continued by ${to.route.id}`,
     joined: () =>
       x.live.house.log.warn(
         {
           call_id: x.id,
-          model: trip.leg.name,
+          model: plan.group.name,
           model_id: from.route.id,
           upstream: from.route.apiBase,
           continued_by: to.route.id,
@@ -104,6 +117,5 @@ function joinedOf(before: Outcome, last: Outcome): Outcome {
     firstByteAt: before.firstByteAt,
     upstreamMs: before.upstreamMs,
     responseBytes: before.responseBytes + last.responseBytes,
-    written: false,
   };
 }

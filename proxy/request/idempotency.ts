@@ -3,14 +3,14 @@
 // again tries it again.
 import { hash } from 'node:crypto';
 import { Fault } from '../errors/fault.ts';
-import type { Ending, KnownCall, WholeAnswer } from '../http/replays.ts';
+import type { Ending, KnownCall, WholeAnswer } from '../http/idempotency-cache.ts';
 import type { Reply } from '../http/reply.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
-import { corsHeaders } from './answer.ts';
-import type { Ask } from './ask.ts';
-import type { Caller } from './authenticate.ts';
-import type { Draft } from './draft.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from "./exchange.ts";
+import type { Caller } from "./authenticate.ts";
+import type { ParsedRequest } from "./parse-request.ts";
+import { callHeaders } from "./answer.ts";
+import { untilClientLeaves } from "./until-client-leaves.ts";
 
 const HEADER = 'idempotency-key';
 const KEY = /^[\x21-\x7e]{1,255}$/;
@@ -18,13 +18,15 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
 const KEPT_OWN: readonly string[] = ['error-source'];
 
 /** A call that is the first under its key. */
-export interface Claim {
+export interface IdempotencyClaim {
+  readonly kind: 'first';
   /** The call is over. @param record null: it left none */
   settle(record: SpendRecord | null): void;
 }
 
 /** A call that was made before. */
-export interface Repeated {
+export interface RepeatedCall {
+  readonly kind: 'repeated';
   readonly id: string;
   readonly answer: WholeAnswer;
 }
@@ -35,48 +37,51 @@ export interface Repeated {
  * again, for which a call that runs is waited for
  * @throws Fault invalid_header, idempotency_mismatch, idempotency_conflict, overloaded, client_gone, shutting_down
  */
-export async function claimKey(x: Exchange, caller: Caller, ask: Ask): Promise<Claim | Repeated | null> {
+export async function claimKey(
+  x: Exchange,
+  caller: Caller,
+  request: ParsedRequest,
+): Promise<IdempotencyClaim | RepeatedCall | null> {
   const limits = x.live.snapshot.idempotency;
   const text = limits === null ? null : keyOf(x);
   if (limits === null || text === null) return null;
-  const { replays } = x.live.house;
+  const { idempotency } = x.live.house;
   const key = `${caller.keyHash} ${text}`;
   const digest = hash(
     'sha256',
-    Buffer.concat([Buffer.from(`${x.path}?${x.query}\n`), ask.body.bytes]),
+    Buffer.concat([Buffer.from(`${x.path}?${x.query}\n`), request.body.bytes]),
     'hex',
   );
   for (;;) {
-    const known = replays.find(key);
+    const known = idempotency.find(key);
     if (known === null) {
-      if (!replays.begin(key, { id: x.id, digest, stream: ask.stream }, limits)) throw noRoom(x);
-      x.res.keeps = !ask.stream;
-      return { settle: (record) => replays.settle(key, endingOf(record, x.res), limits) };
+      if (!idempotency.begin(key, { id: x.id, digest, stream: request.stream }, limits)) throw noRoom(x);
+      x.res.keeps = !request.stream;
+      return { kind: 'first', settle: (record) => idempotency.settle(key, endingOf(record, x.res), limits) };
     }
     if (known.digest !== digest) throw mismatch(x, known);
     if (known.stream && known.ending === null)
       throw conflict(x, known, 'is still running, and it is a stream');
     const ending = known.ending ?? (await overOf(known, x.res));
     if (ending === null) continue; // it has cost nothing and is forgotten: this one takes its place
-    if (ending.answer !== null) return { id: known.id, answer: ending.answer };
+    if (ending.answer !== null) return { kind: 'repeated', id: known.id, answer: ending.answer };
     const status = ending.httpStatus === null ? 'without a status' : `with status ${ending.httpStatus}`;
     throw conflict(x, known, `has ended (${ending.reason}, ${status}), and its answer was not kept`);
   }
 }
 
-/** Gives an answer again, after its row was written. */
-export async function repeat(x: Exchange, draft: Draft, { id, answer }: Repeated): Promise<void> {
+/** Gives an answer again. Call it after its row was written. @param own what tells of this call, flat */
+export function answerAgain(x: Exchange, { id, answer }: RepeatedCall, own: readonly string[]): void {
   const { headerPrefix } = x.live.snapshot.dialect;
-  await draft.repeated(id, answer);
   if (x.res.destroyed) return;
   const list: string[] = [];
-  for (let i = 0; i < answer.headers.length; i += 2) {
-    const [name, value] = [answer.headers[i] as string, answer.headers[i + 1] as string];
-    const own = name.startsWith(headerPrefix) ? name.slice(headerPrefix.length) : null;
+  for (let i = 0; i + 1 < answer.headers.length; i += 2) {
+    const [name = '', value = ''] = answer.headers.slice(i, i + 2);
+    const suffix = name.startsWith(headerPrefix) ? name.slice(headerPrefix.length) : null;
     const ofOrigin = name === 'vary' || name.startsWith('access-control-');
-    if (own === null ? !ofOrigin : KEPT_OWN.includes(own)) list.push(name, value);
+    if (suffix === null ? !ofOrigin : KEPT_OWN.includes(suffix)) list.push(name, value);
   }
-  list.push(x.live.answerNames.callId, x.id, ...corsHeaders(x), ...draft.identityHeaders());
+  list.push(...callHeaders(x), ...own);
   list.push(x.live.answerNames.cost, '0', ...originalHeaders(x, id), 'idempotent-replayed', 'true');
   x.res.writeHead(answer.status, list);
   x.res.end(answer.body);
@@ -97,20 +102,11 @@ function endingOf(record: SpendRecord | null, reply: Reply): Ending | null {
   return { reason: record.endReason, httpStatus: record.httpStatus, answer: reply.kept };
 }
 
-/** Waits for a call that runs, but neither for a client that has gone nor for a proxy that ends. */
+/** Waits for a call that runs. */
 async function overOf(known: KnownCall, reply: Reply): Promise<Ending | null> {
-  const { promise: left, resolve: leave } = Promise.withResolvers<Fault>();
-  const tell = (): void =>
-    leave(reply.interrupted ?? new Fault('client_gone', 'The client left while the same call ran.'));
-  reply.watcher = { onClose: tell, onDrain: () => undefined, onInterrupt: tell };
-  if (reply.destroyed || reply.interrupted !== null) tell();
-  try {
-    const ended = await Promise.race([known.over, left]);
-    if (ended instanceof Fault) throw ended;
-    return ended;
-  } finally {
-    reply.watcher = null;
-  }
+  const end = await untilClientLeaves(reply, { done: known.over }, 'the same call ran');
+  if (end.kind === 'left') throw end.why;
+  return end.value;
 }
 
 const originalHeaders = (x: Exchange, id: string): [string, string] => [

@@ -1,8 +1,10 @@
-// Whose call it is: session, end user, tags, spend metadata. One function, one order, documented in
-// docs/identity.md; what it decides is recorded, returned in a header and stamped upstream. Pure.
+// Whose call it is: session, end user, tags, spend metadata. One function, one order, from key, headers and body; documented
+// in docs/identity.md. What it decides is recorded, returned in a header and stamped upstream. Pure.
 import type { CallerIdentity } from '../callers.ts';
 import { carriesCredential, type RequestHeaders } from '../headers/request-headers.ts';
 import { cleanObject, cleanText } from '../bodies/text.ts';
+import type { Caller } from './authenticate.ts';
+import type { Exchange } from './exchange.ts';
 
 export interface Identity {
   readonly sessionId: string;
@@ -36,25 +38,30 @@ const MAX_METADATA = 16_384;
 /** What may stand in a header: the id is stamped on the upstream request. */
 const SESSION = /^[\x21-\x7e]{1,256}$/;
 
+/** Where an identity comes from, beside the body. */
+export interface IdentitySources {
+  readonly headers: RequestHeaders;
+  /** What the caller's key stands for: it comes before the request's own words. null: for nothing. */
+  readonly key: CallerIdentity | null;
+  /** Spells the sources in `sessionSource`. */
+  readonly brand: string;
+  /** The session of a call that names none. */
+  readonly callId: string;
+}
+
 /**
- * Resolves the identity of one request.
- * @param brand spells the sources in `sessionSource`
- * @param callId the session of a call that names none
+ * Resolves the identity of one request; nothing changes it afterwards.
+ * @param body its members; none when the body was never read
  */
-export function identify(
-  headers: RequestHeaders,
-  body: IdentityMembers,
-  brand: string,
-  callId: string,
-): Identity {
+export function resolveIdentity(sources: IdentitySources, body: IdentityMembers = NO_MEMBERS): Identity {
+  const { headers, key, brand, callId } = sources;
   const warnings: string[] = [];
   const metadata = objectOf(body.metadata, 'metadata', warnings);
   const brandMetadata = objectOf(body.brandMetadata, `${brand}_metadata`, warnings);
-  const session = sessionOf(headers, body, metadata, brandMetadata, brand, warnings) ?? {
-    id: callId, // in the order of time, as the call: a random id would cost the store's index a page per row
-    source: 'generated',
-  };
-  const named = firstText([
+  const named = sessionOf(headers, body, metadata, brandMetadata, brand, warnings);
+  // A generated id is in the order of time, as the call: a random one would cost the store's index a page per row.
+  const session = key === null ? (named ?? { id: callId, source: 'generated' }) : keySession(key);
+  const said = firstText([
     headers.endUser,
     body.user,
     brandMetadata?.['user'],
@@ -62,37 +69,36 @@ export function identify(
     metadata?.['user_id'],
     body.safetyIdentifier,
   ]);
-  const endUser = named === null || carriesCredential(named, headers.credentials) ? null : named;
-  if (endUser !== named) warnings.push('the end user holds the key of the caller; it was left out');
+  const endUser = said === null || carriesCredential(said, headers.credentials) ? null : said;
+  if (endUser !== said) warnings.push('the end user holds the key of the caller; it was left out');
   if (endUser !== null && endUser.length > MAX_TEXT)
     warnings.push(`the end user was cut to ${MAX_TEXT} characters`);
+  const tags = tagsOf(headers, [metadata?.['tags'], brandMetadata?.['tags'], body.tags], warnings);
   return {
     sessionId: session.id,
     sessionSource: session.source,
-    endUser: endUser === null ? null : cleanText(endUser, MAX_TEXT),
-    tags: tagsOf(headers, [metadata?.['tags'], brandMetadata?.['tags'], body.tags], warnings),
+    endUser: endUser === null ? (key?.endUser ?? null) : cleanText(endUser, MAX_TEXT),
+    tags: key === null ? tags : mergedTags(key.tags, tags),
     spendLogsMetadata: spendMetadata(headers, [metadata, brandMetadata], brand, warnings),
     warnings,
-    keyHeaders: null,
+    keyHeaders: key?.headers ?? null,
   };
 }
 
-/** The identity as far as the headers tell: for requests whose body was never read. */
-export function unidentified(headers: RequestHeaders, brand: string, callId: string): Identity {
-  return identify(headers, NO_MEMBERS, brand, callId);
+/** The identity of the call that came on `x`. @param body its members; none when the body was never read */
+export function identityOf(
+  { headers, live, id }: Exchange,
+  caller: Caller,
+  body?: IdentityMembers,
+): Identity {
+  const { brand } = live.snapshot.dialect;
+  return resolveIdentity({ headers, key: caller.identity ?? null, brand, callId: id }, body);
 }
 
-/** The identity of a call whose key stands for a session: the key's word comes before the request's. */
-export function stamped(identity: Identity, own: CallerIdentity): Identity {
-  return {
-    ...identity,
-    sessionId: own.sessionId,
-    sessionSource: 'key',
-    endUser: identity.endUser ?? own.endUser,
-    tags: mergedTags(own.tags, identity.tags),
-    keyHeaders: own.headers,
-  };
-}
+const keySession = ({ sessionId }: CallerIdentity): { id: string; source: string } => ({
+  id: sessionId,
+  source: 'key',
+});
 
 const NO_MEMBERS: IdentityMembers = {
   user: undefined,

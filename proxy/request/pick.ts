@@ -4,7 +4,7 @@ import type { Route } from '../../config/snapshot.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Live, Target } from '../live.ts';
 import { nearest } from '../base/nearest.ts';
-import type { Leg } from '../routing/itinerary.ts';
+import type { ModelGroup } from '../routing/failover-plan.ts';
 
 export interface Picked {
   readonly target: Target;
@@ -15,19 +15,19 @@ export interface Picked {
 }
 
 /** The entries of one name (of a `model_name`, or under a wildcard the name as asked), and what a call to one of them is. */
-export interface Group extends Leg<Target> {
+export interface LiveModelGroup extends ModelGroup<Target> {
   readonly picked: (target: Target) => Picked;
 }
 
 /** @throws Fault model_not_found, provider_required. */
-export function groupOf(live: Live, model: string): Group {
+export function groupOf(live: Live, model: string): LiveModelGroup {
   const group = findGroup(live, model);
   if (group === null) throw unknownModel(live, model);
   return group;
 }
 
 /** The group that serves a name, or null. @throws Fault provider_required. */
-export function findGroup(live: Live, model: string): Group | null {
+export function findGroup(live: Live, model: string): LiveModelGroup | null {
   const name = live.snapshot.routing.aliases.get(model) ?? model;
   const entries = live.groups.get(name);
   if (entries !== undefined) return { name, entries, picked: pickedExactly };

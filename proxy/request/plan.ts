@@ -1,32 +1,38 @@
-// Ask -> itinerary: which entry gets the call, and which next when that fails. The rules of the configuration, put into
-// the words of `routing/itinerary.ts`.
+// A model name -> its failover plan: which deployment gets the call, and which next when that fails. The rules of the
+// configuration, put into the words of `routing/failover-plan.ts`.
 import type { Routing } from '../../config/snapshot.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Live, Target } from '../live.ts';
-import { Itinerary, type FailureKind, type TravelRules } from '../routing/itinerary.ts';
+import { FailoverPlan, type FailureKind, type FailoverPolicy } from '../routing/failover-plan.ts';
 import { rank } from '../routing/rank.ts';
-import type { Ask } from './ask.ts';
-import { findGroup, groupOf, type Group, type Picked } from './pick.ts';
+import type { Identity } from './identity.ts';
+import { findGroup, groupOf, type LiveModelGroup, type Picked } from './pick.ts';
 
-export type Trip = Itinerary<Target, Group>;
+export type CallPlan = FailoverPlan<Target, LiveModelGroup>;
+
+/** Where the plan stands: the deployment that gets the next attempt. */
+export const pickedBy = ({ group, entry }: CallPlan): Picked => group.picked(entry);
 
 /** Retries where nobody stated a number: on other entries only, so a name with one entry is never asked twice. */
 const UNSTATED = { count: 2, again: false } as const;
 
 /** @throws Fault model_not_found, provider_required. */
-export function plan(live: Live, ask: Pick<Ask, 'model' | 'identity'>): Trip {
-  const { sessionId, sessionSource } = ask.identity;
+export function planCall(
+  live: Live,
+  model: string,
+  { sessionId, sessionSource }: Pick<Identity, 'sessionId' | 'sessionSource'>,
+): CallPlan {
   const session = sessionSource === 'generated' ? null : sessionId; // a fresh id binds a call to nothing
-  const rules = new Rules(live, groupOf(live, ask.model), session);
-  return new Itinerary(rules.first, rules, live.house.clock.mono());
+  const policy = new Policy(live, groupOf(live, model), session);
+  return new FailoverPlan(policy.first, policy, live.house.clock.mono());
 }
 
 /** A call that one entry alone can serve: it is asked once. */
-export function planFor(live: Live, picked: Picked): Trip {
+export function planFor(live: Live, picked: Picked): CallPlan {
   const { target } = picked;
   const { clock, random } = live.house;
-  const group: Group = { name: target.route.group, entries: [target], picked: () => picked };
-  const rules: TravelRules<Group> = {
+  const group: LiveModelGroup = { name: target.route.group, entries: [target], picked: () => picked };
+  const policy: FailoverPolicy<LiveModelGroup> = {
     retries: () => ({ count: 0, again: false }),
     hasFallbacks: false,
     fallbacks: () => [],
@@ -35,15 +41,21 @@ export function planFor(live: Live, picked: Picked): Trip {
     floorMs: 0,
     random,
   };
-  return new Itinerary(group, rules, clock.mono());
+  return new FailoverPlan(group, policy, clock.mono());
 }
 
-class Rules implements TravelRules<Group> {
-  readonly first: Group;
+/** What a configuration states a number of retries for, beside `server`. */
+const STATED: Readonly<Partial<Record<FailureKind, 'timeout' | 'rateLimit'>>> = {
+  timeout: 'timeout',
+  rate_limit: 'rateLimit',
+};
+
+class Policy implements FailoverPolicy<LiveModelGroup> {
+  readonly first: LiveModelGroup;
   readonly #live: Live;
   readonly #session: string | null;
 
-  constructor(live: Live, group: Group, session: string | null) {
+  constructor(live: Live, group: LiveModelGroup, session: string | null) {
     this.#live = live;
     this.#session = session;
     this.first = this.#ranked(group);
@@ -51,7 +63,7 @@ class Rules implements TravelRules<Group> {
 
   retries(kind: FailureKind): { readonly count: number; readonly again: boolean } {
     const { groupRetryPolicy, retryPolicy, numRetries } = this.#routing;
-    const member = kind === 'timeout' ? 'timeout' : kind === 'rate_limit' ? 'rateLimit' : 'server';
+    const member = STATED[kind] ?? 'server';
     const count =
       groupRetryPolicy.get(this.first.name)?.[member] ??
       retryPolicy[member] ??
@@ -67,15 +79,14 @@ class Rules implements TravelRules<Group> {
     );
   }
 
-  fallbacks(kind: FailureKind): readonly Group[] {
+  fallbacks(kind: FailureKind): readonly LiveModelGroup[] {
     const { contextWindowFallbacks: context, contentPolicyFallbacks: content } = this.#routing;
     const { name } = this.first;
+    const byKind = { context_window: context, content_policy: content };
     const names =
-      kind === 'context_window'
-        ? (context.get(name) ?? context.get('*') ?? [])
-        : kind === 'content_policy'
-          ? (content.get(name) ?? content.get('*') ?? [])
-          : chainOf(this.#routing, name);
+      kind === 'context_window' || kind === 'content_policy'
+        ? (byKind[kind].get(name) ?? byKind[kind].get('*') ?? [])
+        : chainOf(this.#routing, name);
     return names.flatMap((one) => this.#group(one));
   }
 
@@ -99,14 +110,14 @@ class Rules implements TravelRules<Group> {
     return this.#live.snapshot.routing;
   }
 
-  #ranked(group: Group): Group {
+  #ranked(group: LiveModelGroup): LiveModelGroup {
     if (group.entries.length === 1) return group;
     const { clock, random } = this.#live.house;
     return { ...group, entries: rank(group.entries, this.#routing, this.#session, random, clock.mono()) };
   }
 
   /** A name that is to take over; none where the store has not brought its model, or no entry can serve it. */
-  #group(name: string): readonly Group[] {
+  #group(name: string): readonly LiveModelGroup[] {
     try {
       const group = findGroup(this.#live, name);
       return group === null ? [] : [this.#ranked(group)];

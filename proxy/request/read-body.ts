@@ -1,10 +1,13 @@
-// The body of a request as one Buffer, bounded, uncompressed.
+// The body of a request, bounded and uncompressed, with the memory it came in.
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress, type ZlibOptions } from 'node:zlib';
+import { RequestBody } from '../bodies/request-body.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 
-const DECODERS: Readonly<Record<string, (body: Buffer, options: ZlibOptions) => Promise<Buffer>>> = {
+type Decoder = (body: Buffer, options: ZlibOptions) => Promise<Buffer>;
+
+const DECODERS: Readonly<Record<string, Decoder>> = {
   gzip: promisify<Buffer, ZlibOptions, Buffer>(gunzip),
   'x-gzip': promisify<Buffer, ZlibOptions, Buffer>(gunzip),
   deflate: promisify<Buffer, ZlibOptions, Buffer>(inflate),
@@ -13,29 +16,34 @@ const DECODERS: Readonly<Record<string, (body: Buffer, options: ZlibOptions) => 
 };
 
 /** @throws Fault body_too_large, compressed_body, bad_compressed_body, client_gone. */
-export async function readBody(x: Exchange): Promise<Buffer> {
-  const { limits } = x.live.snapshot;
-  const encoding = x.headers.contentEncoding?.trim().toLowerCase() ?? 'identity';
-  if (encoding !== 'identity' && (limits.inflatedBytes === null || DECODERS[encoding] === undefined)) {
+export async function readBody({ req, headers, live }: Exchange): Promise<RequestBody> {
+  const { limits } = live.snapshot;
+  const encoding = headers.contentEncoding?.trim().toLowerCase() ?? 'identity';
+  if (encoding === 'identity')
+    return new RequestBody(await req.read(limits.requestBytes), () => req.release());
+  const decoder = DECODERS[encoding];
+  if (limits.inflatedBytes === null || decoder === undefined) {
     throw new Fault(
       'compressed_body',
       `A request body with content-encoding ${encoding.slice(0, 40)} is not taken.`,
     );
   }
-  const body = await x.req.read(limits.requestBytes);
-  return encoding === 'identity' ? body : await decode(body, encoding, limits.inflatedBytes as number);
+  const compressed = await req.read(limits.requestBytes);
+  const body = new RequestBody(await decode(compressed, encoding, decoder, limits.inflatedBytes));
+  req.release(); // the decoder has read all of it
+  return body;
 }
 
 function tooLarge(limitBytes: number): Fault {
   return new Fault('body_too_large', `The request body is larger than ${limitBytes} bytes.`);
 }
 
-async function decode(body: Buffer, encoding: string, limitBytes: number): Promise<Buffer> {
-  const decoder = DECODERS[encoding] as (body: Buffer, options: ZlibOptions) => Promise<Buffer>;
+async function decode(body: Buffer, encoding: string, decoder: Decoder, limitBytes: number): Promise<Buffer> {
   try {
     return await decoder(body, { maxOutputLength: limitBytes });
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limitBytes);
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE')
+      throw tooLarge(limitBytes);
     throw new Fault('bad_compressed_body', `The request body is not valid ${encoding}.`, { cause });
   }
 }

@@ -1,7 +1,6 @@
 // From the values of the steps to the begin and settle entries of the spend journal. Pure.
 import type { Fault } from '../errors/fault.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
-import type { WholeAnswer } from '../http/replays.ts';
 import type { Cost } from '../spend/record/cost.ts';
 import { NO_ANSWER } from '../spend/record/record.ts';
 import type { Attempt, EndReason, SpendBegin, SpendRecord } from '../spend/record/record.ts';
@@ -9,22 +8,27 @@ import { FREE, priceOf, wholeCost } from '../spend/record/reprice.ts';
 import type { Outcome, ReadOnEnd } from '../upstream/outcome.ts';
 import { cleanText } from '../bodies/text.ts';
 import { NO_TOKENS, sumOfTokens } from '../protocols/usage.ts';
+import type { WholeAnswer } from '../http/idempotency-cache.ts';
+import type { AttemptStart } from './attempt-log.ts';
 import type { Caller } from './authenticate.ts';
+import type { BillableUnits } from './billable-units.ts';
 import { pricesFor, statedPico, usedBy, type Used } from './charge.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
+import type { Ended } from './classify.ts';
 import type { Exchange } from './exchange.ts';
 import { mergedTags, type Identity } from './identity.ts';
-import type { Measures } from './measures.ts';
 import type { Picked } from './pick.ts';
 
-/** What the steps have found out so far; later ones are null when a fault came first. */
-export interface Found {
+/** What a record tells of a call before its end. */
+export interface CallFacts {
   readonly caller: Caller;
   readonly endpoint: Endpoint;
+  /** '' while the call has named none. */
   readonly model: string;
   readonly identity: Identity;
   readonly stream: boolean;
   readonly requestBytes: number;
+  /** null while it is not known where the call goes. */
   readonly picked: Picked | null;
 }
 
@@ -56,15 +60,15 @@ export function placeOf(
 }
 
 /** The begin entry: all that is known before the first byte goes upstream. */
-export function beginOf(x: Exchange, found: Found): SpendBegin {
-  const { identity, picked } = found;
+export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
+  const { identity, picked } = facts;
   const begin = {
     requestId: x.id,
-    callType: found.endpoint.callType,
+    callType: facts.endpoint.callType,
     startMs: x.startMs,
-    apiKeyHash: found.caller.keyHash,
+    apiKeyHash: facts.caller.keyHash,
     ...placeOf(picked, identity),
-    modelGroup: clip(found.model) ?? '',
+    modelGroup: clip(facts.model) ?? '',
     sessionId: identity.sessionId,
     sessionSource: identity.sessionSource,
     endUser: identity.endUser,
@@ -73,8 +77,8 @@ export function beginOf(x: Exchange, found: Found): SpendBegin {
     clientAddress: x.req.clientAddress,
     userAgent: clip(x.headers.userAgent),
     client: programOf(clip(x.headers.userAgent)),
-    stream: found.stream,
-    requestBytes: found.requestBytes,
+    stream: facts.stream,
+    requestBytes: facts.requestBytes,
     warnings: identity.warnings,
   };
   return x.trace === null ? begin : { ...begin, trace: x.trace };
@@ -85,15 +89,15 @@ export interface Answered {
   readonly endpoint: Endpoint;
   readonly picked: Picked;
   readonly outcome: Outcome;
-  readonly measures: Measures;
+  readonly billable: BillableUnits;
   /** Counts of what the upstream did not state; null = none were needed. */
   readonly estimate: Estimate | null;
 }
 
 /** What an answer used and what it cost. */
-export function chargeOf(x: Exchange, answered: Answered): { readonly used: Used; readonly cost: Cost } {
+function chargeOf(x: Exchange, answered: Answered): { readonly used: Used; readonly cost: Cost } {
   const { endpoint, picked, outcome } = answered;
-  const used = usedBy(endpoint, answered.measures, outcome, answered.estimate);
+  const used = usedBy(endpoint, answered.billable, outcome, answered.estimate);
   if (endpoint.retells) return { used, cost: FREE };
   const stated = statedPico(picked.target.route.gateway, outcome.upstreamCost, outcome.reading.usage);
   const priceable = { ...used, endReason: outcome.end, model: picked.upstreamModel };
@@ -101,7 +105,7 @@ export function chargeOf(x: Exchange, answered: Answered): { readonly used: Used
 }
 
 /** What is owed for an attempt that ended with a fault: nothing when it never reached the upstream, else who knows. */
-export function faultPico(fault: Fault): number | null {
+function faultPico(fault: Fault): number | null {
   const { code } = fault;
   return code === 'upstream_unreachable' || code === 'connect_timeout' || code === 'overloaded' ? 0 : null;
 }
@@ -194,30 +198,40 @@ export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reache
   };
 }
 
-/** When and where an attempt began. */
-export interface Mark {
-  readonly picked: Picked;
-  /** Monotonic and epoch ms. */
-  readonly sentAt: number;
-  readonly sentMs: number;
-}
-
-/** The columns of an attempt that its mark tells. */
-export function attemptAt(
-  { picked, sentMs }: Mark,
+/** The columns of an attempt that its start tells. */
+function attemptAt(
+  { picked, sentMs }: AttemptStart,
   endMs: number,
 ): Omit<Attempt, 'status' | 'error' | 'usage' | 'spendPico'> {
   const { id, apiBase } = picked.target.route;
   return { modelId: id, model: picked.upstreamModel, apiBase, startMs: sentMs, durationMs: endMs - sentMs };
 }
 
+/** An attempt that came to nothing while another one is the answer. @param error in one word why */
+export function replacedAttempt(
+  x: Exchange,
+  start: AttemptStart,
+  ended: Ended,
+  error: string,
+  { endpoint, billable }: Pick<Answered, 'endpoint' | 'billable'>,
+): Attempt {
+  const at = attemptAt(start, x.live.house.clock.now());
+  if (ended.outcome === undefined) {
+    const { fault } = ended;
+    return { ...at, status: null, error: fault.code, usage: null, spendPico: faultPico(fault) };
+  }
+  const { outcome } = ended;
+  const { used, cost } = chargeOf(x, { endpoint, billable, picked: start.picked, outcome, estimate: null });
+  return { ...at, status: outcome.status, error, usage: used.usage, spendPico: cost.spendPico };
+}
+
 /** An attempt that began an answer which the next one went on with. */
-export function partOf(x: Exchange, mark: Mark, answered: Answered): Attempt {
+export function partOf(x: Exchange, start: AttemptStart, answered: Answered): Attempt {
   const { outcome } = answered;
   const { used, cost } = chargeOf(x, answered);
   const upstreamId = clip(outcome.reading.id);
   return {
-    ...attemptAt(mark, x.live.house.clock.now()),
+    ...attemptAt(start, x.live.house.clock.now()),
     status: outcome.status,
     error: outcome.fault?.code ?? outcome.end,
     usage: used.usage,
@@ -230,7 +244,11 @@ export function partOf(x: Exchange, mark: Mark, answered: Answered): Attempt {
 }
 
 /** The record with the attempts beside the last one, oldest first: what is known of their cost is part of what the request cost. */
-export function withReplaced(record: SpendRecord, replaced: readonly Attempt[], last: Mark): SpendRecord {
+export function withReplaced(
+  record: SpendRecord,
+  replaced: readonly Attempt[],
+  last: AttemptStart,
+): SpendRecord {
   const failed = record.status === 'failure';
   const attempt: Attempt = {
     ...attemptAt(last, record.endMs),

@@ -1,49 +1,81 @@
 // Calls on a response that exists (`/v1/responses/{id}` and below): they go to the upstream that made it, which the
 // spend records know. Same header policy and same settling as every other call.
 import { Fault } from '../errors/fault.ts';
-import { answerFault } from '../request/answer.ts';
+import { AdmissionPermit, checkLag } from '../request/admission-permit.ts';
+import { AttemptLog } from '../request/attempt-log.ts';
 import type { Caller } from '../request/authenticate.ts';
-import { Draft } from '../request/draft.ts';
 import type { StoredAnswerCall } from '../protocols/table.ts';
+import { NO_BILLABLE_UNITS } from '../request/billable-units.ts';
+import { buildByIdRequest } from '../request/build-upstream-request.ts';
+import { CallHead } from '../request/call-head.ts';
 import type { Exchange } from '../request/exchange.ts';
+import { exitWithAnswer, exitWithFault } from '../request/exits.ts';
+import { identityOf } from '../request/identity.ts';
 import type { Picked } from '../request/pick.ts';
 import { planFor } from '../request/plan.ts';
 import { readBody } from '../request/read-body.ts';
-import { checkLag, Seat } from '../request/seat.ts';
-import { shapeById } from '../request/shape.ts';
+import { SpendRecorder } from '../request/spend-recorder.ts';
+import type { Call } from '../upstream/call.ts';
+import type { Outcome } from '../upstream/outcome.ts';
 import { relay } from '../upstream/relay.ts';
 
 /** `id` is decoded; it goes upstream encoded again. */
 export async function forwardById(
   x: Exchange,
   caller: Caller,
-  row: StoredAnswerCall,
+  { method, suffix, endpoint }: StoredAnswerCall,
   id: string,
 ): Promise<void> {
-  const { house } = x.live;
-  const draft = new Draft(x, caller, row.endpoint);
-  const seat = new Seat(x);
+  const log = new AttemptLog();
+  const recorder = new SpendRecorder(x, caller, endpoint, log);
+  const permit = new AdmissionPermit(x);
   try {
     checkLag(x);
-    if (row.method === 'POST') draft.read(await readBody(x));
+    if (method === 'POST') recorder.learn({ requestBytes: await discardBody(x) });
+    const identity = identityOf(x, caller);
     const { picked, model } = await makerOf(x, id);
-    draft.routed(picked, model);
-    await seat.take(planFor(x.live, picked)); // like a call that names the model of that response
-    draft.waited(seat.waitedMs);
-    const path = `responses/${encodeURIComponent(id)}${row.suffix}`;
-    const call = shapeById(x, row.endpoint, picked, row.method, path, draft.identity);
-    await draft.admit();
-    const visit = seat.visit(picked.target, house.clock.mono());
-    const outcome = await relay(call, x.res, house, draft).ended.finally(() => {
-      visit.abandoned(); // what it says of a response says little of how models are served
-      seat.left();
-    });
-    outcome.finish(await draft.settle(outcome, call));
+    recorder.learn({ identity, model, picked });
+    await permit.acquire(planFor(x.live, picked)); // like a call that names the model of that response
+    await recorder.begin();
+    const path = `responses/${encodeURIComponent(id)}${suffix}`;
+    const call = buildByIdRequest(x, endpoint, identity, picked, method, path);
+    const head = new CallHead(x, identity, log, permit);
+    const outcome = await once(x, picked, call, log, permit, head);
+    await exitWithAnswer(x, recorder, head, NO_BILLABLE_UNITS, { outcome, call });
   } catch (thrown) {
-    answerFault(x, await draft.fail(thrown), row.endpoint.protocol.errors, draft.identityHeaders());
+    await exitWithFault(x, recorder, log, endpoint, thrown);
   } finally {
-    seat.leave();
+    permit.release();
   }
+}
+
+/** Sends a request once: what it says of a response says little of how models are served, and nobody else has it. */
+async function once(
+  x: Exchange,
+  picked: Picked,
+  call: Call,
+  log: AttemptLog,
+  permit: AdmissionPermit,
+  head: CallHead,
+): Promise<Outcome> {
+  const { clock } = x.live.house;
+  const start = { picked, sentAt: clock.mono(), sentMs: clock.now(), retries: 0, fallbacks: 0 };
+  log.begun(start);
+  const inFlight = permit.use(picked.target, start.sentAt);
+  try {
+    return await relay(call, x.res, x.live.house, head).ended;
+  } finally {
+    inFlight.abandoned();
+    permit.used();
+  }
+}
+
+/** The body of the client does not go upstream. @returns its size */
+async function discardBody(x: Exchange): Promise<number> {
+  const body = await readBody(x);
+  const { length } = body.bytes;
+  body.release();
+  return length;
 }
 
 /** The target whose answer had this id. @throws Fault response_not_found, store_unavailable. */

@@ -1,16 +1,21 @@
-// The table of contents of the program: one LLM call, from its body to its spend record, step by step.
-import { answerFault } from '../request/answer.ts';
-import { readAsk } from '../request/ask.ts';
+// The table of contents of the program: one LLM call, from its body to its spend record, step by step. Each step takes
+// values and returns one. A call has two exits, an outcome or a fault, and its record is settled once at either.
+import type { RequestBody } from '../bodies/request-body.ts';
+import { AdmissionPermit, checkLag } from '../request/admission-permit.ts';
+import { AttemptLog } from '../request/attempt-log.ts';
 import { attempts } from '../request/attempts.ts';
 import type { Caller } from '../request/authenticate.ts';
-import { Draft } from '../request/draft.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
+import { buildUpstreamRequest } from '../request/build-upstream-request.ts';
+import { CallHead } from '../request/call-head.ts';
 import type { Exchange } from '../request/exchange.ts';
-import { claimKey, repeat, type Claim } from '../request/idempotency.ts';
-import { plan } from '../request/plan.ts';
+import { exitWithAnswer, exitWithFault, exitWithRepeat } from '../request/exits.ts';
+import { claimKey, type IdempotencyClaim } from '../request/idempotency.ts';
+import { identityOf } from '../request/identity.ts';
+import { parseRequest } from '../request/parse-request.ts';
+import { pickedBy, planCall } from '../request/plan.ts';
 import { readBody } from '../request/read-body.ts';
-import { checkLag, Seat } from '../request/seat.ts';
-import { shape } from '../request/shape.ts';
+import { SpendRecorder } from '../request/spend-recorder.ts';
 
 /** Serves one call that names a model: in its body, or in its path (`/engines/{model}/...`). */
 export async function forward(
@@ -19,28 +24,35 @@ export async function forward(
   endpoint: Endpoint,
   pathModel: string | null,
 ): Promise<void> {
-  const draft = new Draft(x, caller, endpoint, pathModel ?? '');
-  const seat = new Seat(x);
-  let claim: Claim | null = null;
+  const log = new AttemptLog();
+  const recorder = new SpendRecorder(x, caller, endpoint, log, pathModel ?? '');
+  const permit = new AdmissionPermit(x);
+  let body: RequestBody | null = null;
+  let claim: IdempotencyClaim | null = null;
   try {
     checkLag(x);
-    const body = draft.read(await readBody(x));
-    const ask = draft.asked(readAsk(x, endpoint, body, pathModel));
-    const known = await claimKey(x, caller, ask); // of a call that was made before, under the same key
-    if (known !== null && 'answer' in known) return await repeat(x, draft, known);
+    body = await readBody(x); // bounded, inflated; it owns its memory
+    recorder.learn({ requestBytes: body.bytes.length });
+    const request = parseRequest(x, endpoint, body, pathModel); // the members that steer a call; the rest is only checked
+    const identity = identityOf(x, caller, request.identityMembers); // by key, headers and body, once
+    recorder.learn({ model: request.model, stream: request.stream, identity });
+    const known = await claimKey(x, caller, request); // of a call that was made before, under the same key
+    if (known?.kind === 'repeated') return await exitWithRepeat(x, recorder, identity, log, known);
     claim = known;
-    const trip = plan(x.live, ask); // which entry gets it, and which next when that fails
-    await seat.take(trip); // waits for its turn, where limits are set
-    draft.waited(seat.waitedMs);
-    const call = shape(x, ask, draft.routed(trip.leg.picked(trip.entry)), trip.hasMore);
-    await draft.admit(); // the begin entry is in the operating system before the first byte goes upstream
-    const { outcome, call: last } = await attempts(x, ask, trip, call, draft, seat);
-    outcome.finish(await draft.settle(outcome, last)); // the record is written before the last byte goes to the client
-    if (outcome.written) x.req.release();
+    const plan = planCall(x.live, request.model, identity); // which deployment gets it, and which next when that fails
+    await permit.acquire(plan); // waits for its turn, where limits are set
+    const picked = pickedBy(plan);
+    recorder.learn({ picked });
+    await recorder.begin(); // in the operating system before the first byte goes upstream
+    const first = buildUpstreamRequest(x, request, identity, picked, { replaceable: plan.hasMore });
+    const head = new CallHead(x, identity, log, permit);
+    const answered = await attempts({ x, request, identity, plan, permit, log, head }, first);
+    await exitWithAnswer(x, recorder, head, request.billable, answered); // settled before the last byte goes to the client
   } catch (thrown) {
-    answerFault(x, await draft.fail(thrown), endpoint.protocol.errors, draft.identityHeaders());
+    await exitWithFault(x, recorder, log, endpoint, thrown);
   } finally {
-    claim?.settle(draft.record);
-    seat.leave();
+    claim?.settle(recorder.record);
+    permit.release();
+    body?.release();
   }
 }

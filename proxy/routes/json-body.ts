@@ -11,7 +11,7 @@ export async function readObject(x: Exchange): Promise<Readonly<Record<string, u
   // A browser sends any other type across origins without asking first.
   if (!media.endsWith('json'))
     throw new Fault('unsupported_media_type', 'Send `content-type: application/json`.');
-  const body = await readBody(x);
+  const body = (await readBody(x)).bytes;
   let value: unknown;
   try {
     value = JSON.parse(body.toString('utf8'));

@@ -11,7 +11,7 @@ export async function answerByWing(x: Exchange, wing: Wing): Promise<void> {
     path: x.path,
     query: x.query,
     headers: x.headers.raw,
-    readBody: () => readBody(x),
+    readBody: () => readBody(x).then(({ bytes }) => bytes),
   });
   answerWhole(x, status, headers, body);
 }

@@ -9,6 +9,8 @@ import type { Observation } from '../relay/tap.ts';
 /** One upstream request, ready to send. */
 export interface Call extends UpstreamRequest {
   readonly pool: Pool;
+  /** Told once the system has the whole body: its memory may be used for something else. */
+  readonly bodySent: () => void;
   readonly origin: string;
   /** Shown in texts; holds no credential. */
   readonly apiBase: string;

@@ -24,8 +24,6 @@ export interface Outcome {
   readonly readOn: ReadOnEnd | null;
   readonly reading: Reading;
   readonly upstreamCallId: string | null;
-  /** Nobody needs the memory of the request's body any more. */
-  readonly written: boolean;
   /** The gateway's cost header as sent. */
   readonly upstreamCost: string | null;
   /** The upstream's `Retry-After` as sent. */

@@ -89,7 +89,6 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
   #firstByteAt: number | null = null;
   #lastByteAt = 0;
   #paused = false;
-  #written = false;
   /** When the client left, if the answer is read on. */
   #leftAt: number | null = null;
   #readOn: ReadOnEnd | null = null;
@@ -192,7 +191,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
 
   onEnd(written: boolean): void {
     this.#sending = null;
-    this.#written = written;
+    if (written) this.#call.bodySent();
     const tap = this.#tap as Tap;
     const rest = tap.end();
     // A held half event of an incomplete stream stays here: the error event must not follow half a line.
@@ -363,7 +362,6 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
       readOn: this.#readOn,
       reading,
       upstreamCallId: this.#head?.callId ?? null,
-      written: this.#written,
       upstreamCost: this.#head?.cost ?? null,
       retryAfter: this.#head?.retryAfter ?? null,
       unsent: flowing ? null : this.#gathered,

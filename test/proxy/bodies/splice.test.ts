@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
 import { peek, type Member, type PeekedBody } from '../../../proxy/bodies/peek.ts';
-import { applyCuts, splice, type Edit } from '../../../proxy/bodies/splice.ts';
+import { splice, type Edit, copyWithCuts } from '../../../proxy/bodies/splice.ts';
 
 const WANTED = { names: new Set(['model', 'stream_options']), prefixes: ['w'] };
 
@@ -102,7 +102,7 @@ t.test('contradictory edits are a mistake of the caller and said so', (t) => {
     { start: 0, end: 4, insert: [] },
     { start: 3, end: 5, insert: [] },
   ];
-  t.throws(() => applyCuts(body, overlapping), RangeError);
+  t.throws(() => copyWithCuts(body, overlapping), RangeError);
   t.end();
 });
 

@@ -1,10 +1,10 @@
 // Chat completions: shapes as OpenAI, Azure, Groq, Moonshot and others send them.
 import { Buffer } from 'node:buffer';
 import t from 'tap';
-import { applyCuts } from '../../../proxy/bodies/splice.ts';
 import { chat } from '../../../proxy/protocols/chat.ts';
 import { DONE, USAGE, chunk, data, run, stateOf, usageOnly } from '../relay/fixture/streams.ts';
 import { asked, openings, readAnswer, stated, written } from './fixture/read.ts';
+import { copyWithCuts } from "../../../proxy/bodies/splice.ts";
 
 const OPENAI = {
   prompt_tokens: 2006,
@@ -137,7 +137,7 @@ t.test('a broken stream is continued with the text as the beginning of the answe
   const prefilled = (request: string): unknown => {
     const body = Buffer.from(request);
     const cuts = continuation?.prefill(body, 'so "far"', 16) ?? null;
-    return cuts === null ? null : JSON.parse(applyCuts(body, cuts).toString());
+    return cuts === null ? null : JSON.parse(copyWithCuts(body, cuts).toString());
   };
   const user = { role: 'user', content: 'q' };
   t.strictSame(prefilled(JSON.stringify({ messages: [user], model: 'm' })), {

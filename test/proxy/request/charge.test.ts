@@ -9,7 +9,7 @@ import { priceOf } from '../../../proxy/spend/record/reprice.ts';
 import { statedPico, usedBy } from '../../../proxy/request/charge.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
-import { NO_MEASURES, type Measures } from '../../../proxy/request/measures.ts';
+import { NO_BILLABLE_UNITS, type BillableUnits } from '../../../proxy/request/billable-units.ts';
 import type { Outcome } from '../../../proxy/upstream/outcome.ts';
 import { tapFor } from '../../../proxy/relay/tap.ts';
 import { bucketsOf, type Buckets } from '../../../proxy/protocols/usage.ts';
@@ -39,7 +39,7 @@ interface Case {
   readonly answer: string;
   readonly buckets: Partial<Buckets> | null;
   readonly prices?: Stated;
-  readonly measures?: Partial<Measures>;
+  readonly measures?: Partial<BillableUnits>;
   /** The bill: dollars apiece and how many; null = no cost. */
   readonly bill: readonly (readonly [dollars: string, count: number])[] | null;
 }
@@ -389,7 +389,6 @@ function outcomeOf(one: Case, size: number): Outcome {
     readOn: null,
     reading: tap.reading(),
     upstreamCallId: null,
-    written: true,
     upstreamCost: null,
     retryAfter: null,
     unsent: null,
@@ -404,7 +403,7 @@ t.test("from the upstream's bytes to buckets and cost", async (t) => {
     for (const size of [1, 7, 100_000]) {
       const used = usedBy(
         endpointOf(one.path),
-        { ...NO_MEASURES, ...one.measures },
+        { ...NO_BILLABLE_UNITS, ...one.measures },
         outcomeOf(one, size),
         null,
       );
@@ -450,7 +449,7 @@ t.test('the cost that a gateway states is read where its dialect has it', async 
 t.test('usage of any size and kind is bounded, and told', async (t) => {
   const answer = json({ usage: { ...CHAT, padding: 'x'.repeat(10_000) } });
   const one = { what: '', path: 'chat/completions', answer, buckets: null, bill: null };
-  const used = usedBy(endpointOf('chat/completions'), NO_MEASURES, outcomeOf(one, 100_000), null);
+  const used = usedBy(endpointOf('chat/completions'), NO_BILLABLE_UNITS, outcomeOf(one, 100_000), null);
   t.match(used, {
     usage: null,
     usageSource: 'upstream',
@@ -460,7 +459,7 @@ t.test('usage of any size and kind is bounded, and told', async (t) => {
   const odd = json({ usage: { ...CHAT, 'nul\0': 'a\ud800b\0' } });
   const cleaned = usedBy(
     endpointOf('chat/completions'),
-    NO_MEASURES,
+    NO_BILLABLE_UNITS,
     outcomeOf({ ...one, answer: odd }, 100_000),
     null,
   );

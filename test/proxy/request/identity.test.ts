@@ -2,13 +2,14 @@ import fc from 'fast-check';
 import t from 'tap';
 import { DEFAULT_WORDS, dialectOf } from '../../../config/dialect.ts';
 import {
-  identify,
-  unidentified,
+  resolveIdentity,
   type Identity,
   type IdentityMembers,
+  type IdentitySources,
 } from '../../../proxy/request/identity.ts';
 import { HeaderRules } from '../../../proxy/headers/header-rules.ts';
 import { readHeaders, type RequestHeaders } from '../../../proxy/headers/request-headers.ts';
+import type { CallerIdentity } from '../../../proxy/callers.ts';
 
 const RULES = new HeaderRules(
   dialectOf(DEFAULT_WORDS),
@@ -25,8 +26,14 @@ const NOTHING: IdentityMembers = {
   tags: undefined,
 };
 const headers = (...raw: string[]): RequestHeaders => readHeaders(RULES, raw);
+const sources = (from: RequestHeaders, key: CallerIdentity | null = null): IdentitySources => ({
+  headers: from,
+  key,
+  brand: 'litellm',
+  callId: 'call-1',
+});
 const of = (members: Partial<IdentityMembers>, ...raw: string[]): Identity =>
-  identify(headers(...raw), { ...NOTHING, ...members }, 'litellm', 'call-1');
+  resolveIdentity(sources(headers(...raw)), { ...NOTHING, ...members });
 
 t.test('the session id is taken from the first of its places that has one', async (t) => {
   const places: readonly (readonly [
@@ -53,7 +60,7 @@ t.test('the session id is taken from the first of its places that has one', asyn
 
 t.test('a call without one gets a session of its own', async (t) => {
   t.match(of({}), { sessionSource: 'generated', sessionId: 'call-1' });
-  t.match(unidentified(headers('x-litellm-session-id', 's'), 'litellm', 'call-1'), {
+  t.match(resolveIdentity(sources(headers('x-litellm-session-id', 's'))), {
     sessionId: 's',
     endUser: null,
     tags: [],
@@ -171,3 +178,14 @@ t.test(
     ]);
   },
 );
+
+t.test('what the key stands for comes before the words of the request', async (t) => {
+  const key: CallerIdentity = { sessionId: 'of-key', endUser: 'key-user', tags: ['k', 'a'], headers: [] };
+  const raw = headers('x-litellm-session-id', 'of-header', 'x-litellm-tags', 'a,b');
+  const found = resolveIdentity(sources(raw, key), { ...NOTHING, metadata: { session_id: 'of-body' } });
+  t.match(found, { sessionId: 'of-key', sessionSource: 'key', endUser: 'key-user', keyHeaders: key.headers });
+  t.same(found.tags, ['k', 'a', 'b']);
+  const named = resolveIdentity(sources(raw, key), { ...NOTHING, user: 'ann' });
+  t.equal(named.endUser, 'ann', 'an end user that the request names is the end user');
+  t.match(resolveIdentity(sources(raw, { ...key, endUser: null })), { endUser: null, sessionId: 'of-key' });
+});

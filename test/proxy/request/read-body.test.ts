@@ -13,7 +13,7 @@ async function reader(t: Test, more = ''): Promise<(sent: Sent) => Promise<Buffe
     `model_list: []\ngeneral_settings: { max_request_size_mb: 1${more} }`,
     await houseOf(t),
   );
-  return async (sent) => readBody((await exchangeOf(t, live, sent)).x);
+  return async (sent) => (await readBody((await exchangeOf(t, live, sent)).x)).bytes;
 }
 
 const codeOf = async (reading: Promise<Buffer>): Promise<string> => {
@@ -54,7 +54,7 @@ t.test(
 t.test('a client that leaves in the middle of its body is told apart', async (t) => {
   const live = liveOf(t, 'model_list: []', await houseOf(t));
   const { x, leave } = await exchangeOf(t, live, { body: null, headers: { 'content-length': '10' } });
-  const reading = codeOf(readBody(x));
+  const reading = codeOf(readBody(x).then(({ bytes }) => bytes));
   leave();
   t.equal(await reading, 'client_gone');
 });

@@ -5,8 +5,8 @@ import { Fault } from '../../../proxy/errors/fault.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { BY_ID, ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { SpendRecord } from '../../../proxy/spend/record/record.ts';
-import { unidentified } from '../../../proxy/request/identity.ts';
-import { NO_MEASURES } from '../../../proxy/request/measures.ts';
+import { identityOf } from '../../../proxy/request/identity.ts';
+import { NO_BILLABLE_UNITS } from '../../../proxy/request/billable-units.ts';
 import { beginOf, settleFault, settleOf } from '../../../proxy/request/recording.ts';
 import type { Outcome } from '../../../proxy/upstream/outcome.ts';
 import { NOTHING_READ } from '../../../proxy/relay/tap.ts';
@@ -32,7 +32,6 @@ const OUTCOME: Outcome = {
   readOn: null,
   reading: { ...NOTHING_READ, usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } },
   upstreamCallId: null,
-  written: true,
   upstreamCost: null,
   retryAfter: null,
   unsent: null,
@@ -53,7 +52,7 @@ async function recorder(t: Test): Promise<Recorder> {
       caller: { keyHash: 'hash' },
       endpoint: CHAT,
       model,
-      identity: unidentified(x.headers, 'litellm', x.id),
+      identity: identityOf(x, { keyHash: 'hash' }),
       stream: false,
       requestBytes: 3,
       picked: model === '' ? null : firstOf(live, model),
@@ -64,7 +63,7 @@ async function recorder(t: Test): Promise<Recorder> {
         endpoint,
         picked: firstOf(live, model),
         outcome: { ...OUTCOME, ...outcome },
-        measures: NO_MEASURES,
+        billable: NO_BILLABLE_UNITS,
         estimate: null,
       }),
     faulted: (code, reached) => settleFault(x, begin(reached ? 'm' : ''), new Fault(code, 'text'), reached),

@@ -1,4 +1,4 @@
-// The way of one request among upstreams: where it is, and where it goes when that fails. The only place that decides
+// The attempts of one request, planned: where it is sent, and where it goes when that fails. The only place that decides
 // on retries and fallbacks; it sends nothing and waits for nothing.
 import { hasRoom, type Candidate } from './candidate.ts';
 import { pauseMs } from './pause.ts';
@@ -14,18 +14,18 @@ export interface Failure {
 }
 
 /** Entries of one name, best first. */
-export interface Leg<T> {
+export interface ModelGroup<T> {
   readonly name: string;
   readonly entries: readonly T[];
 }
 
-export interface TravelRules<L> {
+export interface FailoverPolicy<G> {
   /** Attempts beside the first, by kind of failure; `again`: also on an entry that failed before. */
   retries(kind: FailureKind): { readonly count: number; readonly again: boolean };
   /** Whether `fallbacks` may have some, for whatever kind of failure. */
   readonly hasFallbacks: boolean;
-  /** The legs that take over after a failure of this kind, best first. */
-  fallbacks(kind: FailureKind): readonly L[];
+  /** The groups that take over after a failure of this kind, best first. */
+  fallbacks(kind: FailureKind): readonly G[];
   readonly maxFallbacks: number;
   /** Takes one attempt from the budget of all requests. */
   spend(): boolean;
@@ -40,8 +40,8 @@ export interface Step {
   readonly pauseMs: number;
 }
 
-interface Place<L> {
-  readonly leg: L;
+interface Place<G> {
+  readonly group: G;
   readonly at: number;
   readonly pauseMs: number;
 }
@@ -49,12 +49,12 @@ interface Place<L> {
 /** One kind for each number of retries that can be stated. */
 const RETRIED: readonly FailureKind[] = ['server', 'timeout', 'rate_limit'];
 
-export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
-  readonly #rules: TravelRules<L>;
-  readonly #left: L[] = [];
-  /** The leg that was asked for, when it was passed over because all of it rests; the last resort. */
-  readonly #skipped: L | null = null;
-  #leg: L;
+export class FailoverPlan<T extends Candidate, G extends ModelGroup<T> = ModelGroup<T>> {
+  readonly #policy: FailoverPolicy<G>;
+  readonly #left: G[] = [];
+  /** The group that was asked for, when it was passed over because all of it rests; the last resort. */
+  readonly #skipped: G | null = null;
+  #group: G;
   #at = 0;
   /** Attempts on entries that had failed before. */
   #repeats = 0;
@@ -62,24 +62,24 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
   #fallbacks = 0;
   #denied = false;
 
-  /** Begins at the best entry of `leg`; when all of it rests, at the first fallback that does not. */
-  constructor(leg: L, rules: TravelRules<L>, nowMs: number) {
-    this.#leg = leg;
-    this.#rules = rules;
-    if (leg.entries[0]?.state.serves(nowMs) !== false || !rules.hasFallbacks) return;
-    const serving = rules.fallbacks('server').find(({ entries }) => entries[0]?.state.serves(nowMs));
+  /** Begins at the best entry of `group`; when all of it rests, at the first fallback that does not. */
+  constructor(group: G, policy: FailoverPolicy<G>, nowMs: number) {
+    this.#group = group;
+    this.#policy = policy;
+    if (group.entries[0]?.state.serves(nowMs) !== false || !policy.hasFallbacks) return;
+    const serving = policy.fallbacks('server').find(({ entries }) => entries[0]?.state.serves(nowMs));
     if (serving === undefined) return;
-    this.#skipped = leg;
-    this.#leg = serving;
+    this.#skipped = group;
+    this.#group = serving;
     this.#fallbacks = 1;
   }
 
-  get leg(): L {
-    return this.#leg;
+  get group(): G {
+    return this.#group;
   }
 
   get entry(): T {
-    return this.#leg.entries[this.#at] as T;
+    return this.#group.entries[this.#at] as T;
   }
 
   get retries(): number {
@@ -97,10 +97,10 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
 
   /** Whether some failure could be answered by another attempt. */
   get hasMore(): boolean {
-    if (this.#rules.hasFallbacks && this.#fallbacks < this.#rules.maxFallbacks) return true;
-    const hasOthers = this.#at + 1 < this.#leg.entries.length;
+    if (this.#policy.hasFallbacks && this.#fallbacks < this.#policy.maxFallbacks) return true;
+    const hasOthers = this.#at + 1 < this.#group.entries.length;
     return RETRIED.some((kind) => {
-      const { count, again } = this.#rules.retries(kind);
+      const { count, again } = this.#policy.retries(kind);
       return this.#retries < count && (again || hasOthers);
     });
   }
@@ -109,14 +109,14 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
   othersServe(nowMs: number, than: T = this.entry): boolean {
     const other = (entry: T): boolean => entry !== than && entry.state.serves(nowMs);
     return (
-      this.#leg.entries.some(other) ||
-      this.#rules.fallbacks('server').some(({ entries }) => entries.some(other))
+      this.#group.entries.some(other) ||
+      this.#policy.fallbacks('server').some(({ entries }) => entries.some(other))
     );
   }
 
-  /** The entries of this leg that the present attempt may go to, best first: those that rest only when all do. */
+  /** The entries of this group that the present attempt may go to, best first: those that rest only when all do. */
   open(nowMs: number): readonly T[] {
-    const left = this.#leg.entries.slice(this.#at);
+    const left = this.#group.entries.slice(this.#at);
     const serving = left.filter(({ state }) => state.serves(nowMs));
     return serving.length > 0 ? serving : [this.entry];
   }
@@ -124,19 +124,19 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
   /** The present attempt goes to another one of `open`; the one that was to get it is next. */
   moveTo(entry: T): void {
     if (entry === this.entry) return;
-    const others = this.#leg.entries.filter((one) => one !== entry);
-    this.#leg = { ...this.#leg, entries: others.toSpliced(this.#at, 0, entry) };
+    const others = this.#group.entries.filter((one) => one !== entry);
+    this.#group = { ...this.#group, entries: others.toSpliced(this.#at, 0, entry) };
   }
 
-  /** Entries of this leg that were not asked yet and can take a call at once, best first, for an attempt beside the plan. */
+  /** Entries of this group that were not asked yet and can take a call at once, best first, for an attempt beside the plan. */
   beside(kind: FailureKind, nowMs: number): readonly T[] {
-    if (this.#retries >= this.#rules.retries(kind).count) return [];
-    return this.#leg.entries.slice(this.#at + 1).filter((entry) => isOpen(entry, nowMs));
+    if (this.#retries >= this.#policy.retries(kind).count) return [];
+    return this.#group.entries.slice(this.#at + 1).filter((entry) => isOpen(entry, nowMs));
   }
 
   /** One of `beside` gets a further attempt and is the present entry. @returns false when the budget refuses */
   branch(entry: T): boolean {
-    if (!this.#rules.spend()) return false;
+    if (!this.#policy.spend()) return false;
     this.#retries += 1;
     this.#at += 1;
     this.moveTo(entry);
@@ -151,12 +151,12 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
     this.moveTo(entry);
   }
 
-  /** All of this leg is full: goes on to the first fallback that has room. @returns false when there is none */
+  /** All of this group is full: goes on to the first fallback that has room. @returns false when there is none */
   overflow(nowMs: number): boolean {
-    if (!this.#rules.hasFallbacks || this.#fallbacks >= this.#rules.maxFallbacks) return false;
-    const leg = this.#unseen('server').find(({ entries }) => isOpen(entries[0], nowMs));
-    if (leg !== undefined) this.#enter(leg);
-    return leg !== undefined;
+    if (!this.#policy.hasFallbacks || this.#fallbacks >= this.#policy.maxFallbacks) return false;
+    const group = this.#unseen('server').find(({ entries }) => isOpen(entries[0], nowMs));
+    if (group !== undefined) this.#enter(group);
+    return group !== undefined;
   }
 
   /** Moves on after a failure. @returns null when the failure is the answer */
@@ -164,13 +164,13 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
     const place = this.#choose(failure, nowMs);
     if (place === null) return null;
     // An attempt that found no connection has put no load on anybody.
-    if (failure.kind !== 'unreached' && !this.#rules.spend()) {
+    if (failure.kind !== 'unreached' && !this.#policy.spend()) {
       this.#denied = true;
       return null;
     }
-    const { leg, at, pauseMs } = place;
-    const how = leg === this.#leg ? 'retry' : 'fallback';
-    if (how === 'fallback') this.#enter(leg);
+    const { group, at, pauseMs } = place;
+    const how = group === this.#group ? 'retry' : 'fallback';
+    if (how === 'fallback') this.#enter(group);
     else {
       this.#retries += 1;
       if (at <= this.#at || this.#repeats > 0) this.#repeats += 1;
@@ -179,45 +179,45 @@ export class Itinerary<T extends Candidate, L extends Leg<T> = Leg<T>> {
     return { how, pauseMs };
   }
 
-  #enter(leg: L): void {
-    this.#left.push(this.#leg);
+  #enter(group: G): void {
+    this.#left.push(this.#group);
     this.#fallbacks += 1;
-    this.#leg = leg;
+    this.#group = group;
     this.#at = 0;
   }
 
-  #choose({ kind, wishMs }: Failure, nowMs: number): Place<L> | null {
+  #choose({ kind, wishMs }: Failure, nowMs: number): Place<G> | null {
     if (kind === 'context_window' || kind === 'content_policy') return this.#fallback(kind, nowMs);
-    const { count, again } = this.#rules.retries(kind);
+    const { count, again } = this.#policy.retries(kind);
     if (this.#retries >= count) return this.#fallback(kind, nowMs);
-    const { entries } = this.#leg;
+    const { entries } = this.#group;
     const turn = [...entries.keys()].map((i) => (this.#at + 1 + i) % entries.length); // the one that failed comes last
     const serves = (i: number): boolean => entries[i]?.state.serves(nowMs) === true;
     const open = turn.find((i) => i > this.#at && isOpen(entries[i], nowMs));
     const at = open ?? turn.find(serves) ?? this.#at;
-    if (at > this.#at && this.#repeats === 0) return { leg: this.#leg, at, pauseMs: 0 };
+    if (at > this.#at && this.#repeats === 0) return { group: this.#group, at, pauseMs: 0 };
     if (!again) return this.#fallback(kind, nowMs);
     const wish = at === this.#at ? wishMs : null; // one upstream's wish is not another's
-    const pause = pauseMs(this.#repeats + 1, wish, this.#rules.floorMs, this.#rules.random);
-    return pause === null ? this.#fallback(kind, nowMs) : { leg: this.#leg, at, pauseMs: pause };
+    const pause = pauseMs(this.#repeats + 1, wish, this.#policy.floorMs, this.#policy.random);
+    return pause === null ? this.#fallback(kind, nowMs) : { group: this.#group, at, pauseMs: pause };
   }
 
-  #fallback(kind: FailureKind, nowMs: number): Place<L> | null {
-    if (this.#fallbacks >= this.#rules.maxFallbacks) return null;
-    const legs = this.#unseen(kind);
-    const serves = ({ entries }: L): boolean => entries[0]?.state.serves(nowMs) === true;
-    const open = legs.find(({ entries }) => isOpen(entries[0], nowMs)) ?? legs.find(serves);
-    const leg = open ?? legs[0] ?? this.#skipped;
-    if (leg === null || this.#hasSeen(leg)) return null;
-    return { leg, at: 0, pauseMs: 0 };
+  #fallback(kind: FailureKind, nowMs: number): Place<G> | null {
+    if (this.#fallbacks >= this.#policy.maxFallbacks) return null;
+    const groups = this.#unseen(kind);
+    const serves = ({ entries }: G): boolean => entries[0]?.state.serves(nowMs) === true;
+    const open = groups.find(({ entries }) => isOpen(entries[0], nowMs)) ?? groups.find(serves);
+    const group = open ?? groups[0] ?? this.#skipped;
+    if (group === null || this.#hasSeen(group)) return null;
+    return { group, at: 0, pauseMs: 0 };
   }
 
-  #unseen(kind: FailureKind): readonly L[] {
-    return this.#rules.fallbacks(kind).filter((leg) => !this.#hasSeen(leg));
+  #unseen(kind: FailureKind): readonly G[] {
+    return this.#policy.fallbacks(kind).filter((group) => !this.#hasSeen(group));
   }
 
-  #hasSeen({ name }: L): boolean {
-    return name === this.#leg.name || this.#left.some((leg) => leg.name === name);
+  #hasSeen({ name }: G): boolean {
+    return name === this.#group.name || this.#left.some((group) => group.name === name);
   }
 }
 

@@ -1,5 +1,6 @@
-// What the client asks for: model, stream, identity, and where in the body the members stand that the proxy acts on.
-// Nothing is built from the body but these; the rest is never looked at beyond being valid.
+// What the client asks for: model, stream, what says whose call it is, and where in the body the members stand that the
+// proxy acts on. Nothing is built from the body but these; the rest is never looked at beyond being valid.
+import type { RequestBody } from '../bodies/request-body.ts';
 import type { FaultCode } from '../errors/codes.ts';
 import { Fault } from '../errors/fault.ts';
 import { MODEL_TWINS, UPSTREAM_MEMBERS } from '../live.ts';
@@ -15,15 +16,15 @@ import {
 } from '../bodies/peek.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
-import { identify, isObject, type Identity } from './identity.ts';
-import { measuresOf, type Measures } from './measures.ts';
+import { isObject, type IdentityMembers } from './identity.ts';
+import { billableUnitsOf, type BillableUnits } from './billable-units.ts';
 
-/** The body with its marked members: JSON or a form. */
-export type AskBody =
-  | { readonly kind: 'json'; readonly bytes: Buffer; readonly peeked: PeekedBody }
-  | { readonly kind: 'form'; readonly bytes: Buffer; readonly peeked: PeekedForm };
+/** Where the members stand in the body, as the client sent it: JSON or a form. */
+export type RequestMembers =
+  | { readonly kind: 'json'; readonly peeked: PeekedBody }
+  | { readonly kind: 'form'; readonly peeked: PeekedForm };
 
-export interface Ask {
+export interface ParsedRequest {
   readonly endpoint: Endpoint;
   /** The name the client asked for: in the path, else in the body. */
   readonly model: string;
@@ -34,19 +35,26 @@ export interface Ask {
   readonly isSingle: boolean;
   /** `stream_options` as parsed; null when absent. */
   readonly streamOptions: Readonly<Record<string, unknown>> | null;
-  readonly identity: Identity;
-  readonly measures: Measures;
-  readonly body: AskBody;
+  /** What the body says of whose call it is. */
+  readonly identityMembers: IdentityMembers;
+  readonly billable: BillableUnits;
+  readonly members: RequestMembers;
+  readonly body: RequestBody;
 }
 
 const MODEL_CHARS = 512;
 const UTF8 = /^(?:utf-?8|us-ascii)$/i;
 
-/** Reads the body of an endpoint that names a model. @throws Fault of the body and member codes. */
-export function readAsk(x: Exchange, endpoint: Endpoint, bytes: Buffer, pathModel: string | null): Ask {
-  const body = bodyOf(x, endpoint, bytes);
-  const { brand } = x.live.snapshot.dialect;
-  const members = body.kind === 'json' ? jsonMembers(bytes, body.peeked) : formMembers(body.peeked);
+/** Reads the body of a call that names a model. @throws Fault of the body and member codes. */
+export function parseRequest(
+  x: Exchange,
+  endpoint: Endpoint,
+  body: RequestBody,
+  pathModel: string | null,
+): ParsedRequest {
+  const { bytes } = body;
+  const found = membersOf(x, endpoint, bytes);
+  const members = found.kind === 'json' ? jsonMembers(bytes, found.peeked) : formMembers(found.peeked);
   for (const name of members.keys()) {
     if (UPSTREAM_MEMBERS.has(name)) {
       throw new Fault(
@@ -70,34 +78,31 @@ export function readAsk(x: Exchange, endpoint: Endpoint, bytes: Buffer, pathMode
     });
   }
   const options = members.get('stream_options');
-  const identity = identify(
-    x.headers,
-    {
-      user: members.get('user'),
-      safetyIdentifier: members.get('safety_identifier'),
-      brandSession: members.get(`${brand}_session_id`),
-      brandTrace: members.get(`${brand}_trace_id`),
-      metadata: members.get('metadata'),
-      brandMetadata: members.get(`${brand}_metadata`),
-      tags: members.get('tags'),
-    },
-    brand,
-    x.id,
-  );
   return {
     endpoint,
     model,
     bodyModel,
-    stream: streamOf(members.get('stream'), body.kind),
+    stream: streamOf(members.get('stream'), found.kind),
     isSingle: (members.get('n') ?? 1) === 1,
     streamOptions: isObject(options) ? options : null,
-    identity,
-    measures: measuresOf(endpoint, members, body.kind === 'json' ? bytes : null),
+    identityMembers: identityMembers(members, x.live.snapshot.dialect.brand),
+    billable: billableUnitsOf(endpoint, members, found.kind === 'json' ? bytes : null),
+    members: found,
     body,
   };
 }
 
-function bodyOf(x: Exchange, endpoint: Endpoint, bytes: Buffer): AskBody {
+const identityMembers = (members: Members, brand: string): IdentityMembers => ({
+  user: members.get('user'),
+  safetyIdentifier: members.get('safety_identifier'),
+  brandSession: members.get(`${brand}_session_id`),
+  brandTrace: members.get(`${brand}_trace_id`),
+  metadata: members.get('metadata'),
+  brandMetadata: members.get(`${brand}_metadata`),
+  tags: members.get('tags'),
+});
+
+function membersOf(x: Exchange, endpoint: Endpoint, bytes: Buffer): RequestMembers {
   const type = x.headers.contentType ?? 'application/json';
   const media = type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (media === 'multipart/form-data' && endpoint.body === 'form') {
@@ -105,7 +110,7 @@ function bodyOf(x: Exchange, endpoint: Endpoint, bytes: Buffer): AskBody {
     if (boundary === null)
       throw new Fault('bad_multipart', 'The multipart content type names no valid boundary.');
     const peeked = peekMultipart(bytes, boundary, x.live.wanted);
-    if (peeked.ok) return { kind: 'form', bytes, peeked };
+    if (peeked.ok) return { kind: 'form', peeked };
     throw new Fault(
       peeked.fault === 'duplicate_member' ? 'duplicate_member' : 'bad_multipart',
       peeked.detail,
@@ -120,7 +125,7 @@ function bodyOf(x: Exchange, endpoint: Endpoint, bytes: Buffer): AskBody {
     throw new Fault('unsupported_media_type', `This endpoint takes ${wanted}, not ${media.slice(0, 60)}.`);
   }
   const peeked = peek(bytes, x.live.wanted, x.live.snapshot.limits.jsonDepth);
-  if (peeked.ok) return { kind: 'json', bytes, peeked };
+  if (peeked.ok) return { kind: 'json', peeked };
   throw new Fault(
     PEEK_CODES[peeked.fault],
     peeked.detail,
@@ -166,7 +171,7 @@ function modelOf(value: unknown): string | null {
   return value;
 }
 
-function streamOf(value: unknown, kind: AskBody['kind']): boolean {
+function streamOf(value: unknown, kind: RequestMembers['kind']): boolean {
   if (value === undefined || value === null) return false;
   if (typeof value === 'boolean') return value;
   if (kind === 'form' && typeof value === 'string') return /^(true|1)$/i.test(value);

@@ -20,7 +20,7 @@ export interface Ending {
   readonly answer: WholeAnswer | null;
 }
 
-export interface ReplayLimits {
+export interface IdempotencyLimits {
   /** How long an ended call is known. */
   readonly windowMs: number;
   /** Calls under way included. */
@@ -57,7 +57,7 @@ interface Entry {
 const ENTRY_BYTES = 1_024;
 
 /** All that this process knows. */
-export class Replays {
+export class IdempotencyCache {
   readonly #running = new Map<string, Entry>();
   /** By the time of their end, so the first is the first to be forgotten. */
   readonly #ended = new Map<string, Entry>();
@@ -86,7 +86,7 @@ export class Replays {
   }
 
   /** Makes a call known that `find` did not find. End it with `settle`. @returns false: there is no room */
-  begin(key: string, call: Pick<KnownCall, 'id' | 'digest' | 'stream'>, limits: ReplayLimits): boolean {
+  begin(key: string, call: Pick<KnownCall, 'id' | 'digest' | 'stream'>, limits: IdempotencyLimits): boolean {
     this.#makeRoom(limits.maxEntries - 1, limits.maxBytes - ENTRY_BYTES);
     if (this.size >= limits.maxEntries || this.#bytes + ENTRY_BYTES > limits.maxBytes) return false;
     const { promise, resolve } = Promise.withResolvers<Ending | null>();
@@ -103,7 +103,7 @@ export class Replays {
   }
 
   /** The call has ended. @param ending null: forget it */
-  settle(key: string, ending: Ending | null, limits: ReplayLimits): void {
+  settle(key: string, ending: Ending | null, limits: IdempotencyLimits): void {
     const entry = this.#running.get(key);
     if (entry === undefined) return;
     this.#running.delete(key);

@@ -3,12 +3,12 @@ import t from 'tap';
 import type { Candidate } from '../../../proxy/routing/candidate.ts';
 import { EntryState } from '../../../proxy/routing/entry-state.ts';
 import {
-  Itinerary,
+  FailoverPlan,
   type Failure,
   type FailureKind,
-  type Leg,
-  type TravelRules,
-} from '../../../proxy/routing/itinerary.ts';
+  type ModelGroup,
+  type FailoverPolicy,
+} from '../../../proxy/routing/failover-plan.ts';
 
 interface Named extends Candidate {
   readonly id: string;
@@ -22,9 +22,11 @@ const entry = (id: string): Named => ({
   limit: Infinity,
   state: new EntryState(),
 });
-const leg = (name: string, ...names: string[]): Leg<Named> => ({ name, entries: names.map(entry) });
+const leg = (name: string, ...names: string[]): ModelGroup<Named> => ({ name, entries: names.map(entry) });
 
-const rules = (more: Partial<TravelRules<Leg<Named>>> & { readonly legs?: readonly Leg<Named>[] } = {}) => ({
+const rules = (
+  more: Partial<FailoverPolicy<ModelGroup<Named>>> & { readonly legs?: readonly ModelGroup<Named>[] } = {},
+) => ({
   retries: () => ({ count: 2, again: false }),
   hasFallbacks: (more.legs ?? []).length > 0,
   fallbacks: () => more.legs ?? [],
@@ -36,12 +38,16 @@ const rules = (more: Partial<TravelRules<Leg<Named>>> & { readonly legs?: readon
 });
 
 const failure = (kind: FailureKind = 'server', wishMs: number | null = null): Failure => ({ kind, wishMs });
-const rest = ({ entries }: Leg<Named>, ...which: number[]): void => {
+const rest = ({ entries }: ModelGroup<Named>, ...which: number[]): void => {
   for (const i of which) entries[i]?.state.visit(0).failed(0, { allowedFails: 0, cooldownMs: 9_000 }, null);
 };
 
 /** All stops of a request that fails everywhere, with the pauses before them. */
-function stops(trip: Itinerary<Named>, kind: FailureKind = 'server', wishMs: number | null = null): string[] {
+function stops(
+  trip: FailoverPlan<Named>,
+  kind: FailureKind = 'server',
+  wishMs: number | null = null,
+): string[] {
   const seen = [trip.entry.id];
   for (let i = 0; i < 20; i += 1) {
     const step = trip.next(failure(kind, wishMs), 1);
@@ -52,21 +58,25 @@ function stops(trip: Itinerary<Named>, kind: FailureKind = 'server', wishMs: num
 }
 
 t.test('unstated retries go to other entries at once, never to the same', async (t) => {
-  t.same(stops(new Itinerary<Named>(leg('g', 'a'), rules(), 0)), ['a']);
-  t.same(stops(new Itinerary<Named>(leg('g', 'a', 'b'), rules(), 0)), ['a', 'retry b']);
-  t.same(stops(new Itinerary<Named>(leg('g', 'a', 'b', 'c', 'd'), rules(), 0)), ['a', 'retry b', 'retry c']);
+  t.same(stops(new FailoverPlan<Named>(leg('g', 'a'), rules(), 0)), ['a']);
+  t.same(stops(new FailoverPlan<Named>(leg('g', 'a', 'b'), rules(), 0)), ['a', 'retry b']);
+  t.same(stops(new FailoverPlan<Named>(leg('g', 'a', 'b', 'c', 'd'), rules(), 0)), [
+    'a',
+    'retry b',
+    'retry c',
+  ]);
 });
 
 t.test('stated retries come back to entries that failed, after pauses that grow', async (t) => {
   const stated = rules({ retries: () => ({ count: 4, again: true }) });
-  t.same(stops(new Itinerary<Named>(leg('g', 'a'), stated, 0)), [
+  t.same(stops(new FailoverPlan<Named>(leg('g', 'a'), stated, 0)), [
     'a',
     'retry a after 250',
     'retry a after 500',
     'retry a after 1000',
     'retry a after 2000',
   ]);
-  t.same(stops(new Itinerary<Named>(leg('g', 'a', 'b'), stated, 0)), [
+  t.same(stops(new FailoverPlan<Named>(leg('g', 'a', 'b'), stated, 0)), [
     'a',
     'retry b',
     'retry a after 250',
@@ -77,19 +87,22 @@ t.test('stated retries come back to entries that failed, after pauses that grow'
 
 t.test('a wish for patience is kept on the entry that has it; one beyond a minute ends it', async (t) => {
   const stated = rules({ retries: () => ({ count: 1, again: true }) });
-  t.same(stops(new Itinerary<Named>(leg('g', 'a'), stated, 0), 'rate_limit', 3_000), [
+  t.same(stops(new FailoverPlan<Named>(leg('g', 'a'), stated, 0), 'rate_limit', 3_000), [
     'a',
     'retry a after 3000',
   ]);
-  t.same(stops(new Itinerary<Named>(leg('g', 'a', 'b'), stated, 0), 'rate_limit', 3_000), ['a', 'retry b']);
-  t.same(stops(new Itinerary<Named>(leg('g', 'a'), stated, 0), 'rate_limit', 61_000), ['a']);
+  t.same(stops(new FailoverPlan<Named>(leg('g', 'a', 'b'), stated, 0), 'rate_limit', 3_000), [
+    'a',
+    'retry b',
+  ]);
+  t.same(stops(new FailoverPlan<Named>(leg('g', 'a'), stated, 0), 'rate_limit', 61_000), ['a']);
   const backed = rules({ retries: () => ({ count: 1, again: true }), legs: [leg('f', 'x')] });
-  t.same(stops(new Itinerary<Named>(leg('g', 'a'), backed, 0), 'rate_limit', 61_000), ['a', 'fallback x']);
+  t.same(stops(new FailoverPlan<Named>(leg('g', 'a'), backed, 0), 'rate_limit', 61_000), ['a', 'fallback x']);
 });
 
 t.test('fallbacks follow when the entries are used up, each name once, five at most', async (t) => {
   const legs = ['f1', 'f2', 'f1', 'g', 'f3'].map((name) => leg(name, `${name}-a`, `${name}-b`));
-  t.same(stops(new Itinerary<Named>(leg('g', 'a', 'b', 'c', 'd'), rules({ legs }), 0)), [
+  t.same(stops(new FailoverPlan<Named>(leg('g', 'a', 'b', 'c', 'd'), rules({ legs }), 0)), [
     'a',
     'retry b',
     'retry c',
@@ -98,16 +111,16 @@ t.test('fallbacks follow when the entries are used up, each name once, five at m
     'fallback f3-a',
   ]);
   const many = Array.from({ length: 9 }, (_, i) => leg(`f${i}`, `x${i}`));
-  t.equal(stops(new Itinerary<Named>(leg('g', 'a'), rules({ legs: many, maxFallbacks: 5 }), 0)).length, 6);
+  t.equal(stops(new FailoverPlan<Named>(leg('g', 'a'), rules({ legs: many, maxFallbacks: 5 }), 0)).length, 6);
 });
 
 t.test('a refusal is met by the names made for it, and by no retry', async (t) => {
   const asked: FailureKind[] = [];
-  const fallbacks = (kind: FailureKind): readonly Leg<Named>[] => {
+  const fallbacks = (kind: FailureKind): readonly ModelGroup<Named>[] => {
     asked.push(kind);
     return kind === 'context_window' ? [leg('large', 'x')] : [];
   };
-  const trip = new Itinerary<Named>(leg('g', 'a', 'b'), rules({ fallbacks, hasFallbacks: false }), 0);
+  const trip = new FailoverPlan<Named>(leg('g', 'a', 'b'), rules({ fallbacks, hasFallbacks: false }), 0);
   t.equal(trip.next(failure('content_policy'), 0), null);
   t.match(trip.next(failure('context_window'), 0), { how: 'fallback', pauseMs: 0 });
   t.equal(trip.entry.id, 'x');
@@ -117,31 +130,34 @@ t.test('a refusal is met by the names made for it, and by no retry', async (t) =
 t.test('what rests is passed over; when all of a name rests, a fallback gets the call first', async (t) => {
   const group = leg('g', 'a', 'b', 'c');
   rest(group, 1);
-  t.same(stops(new Itinerary<Named>(group, rules(), 0)), ['a', 'retry c']);
+  t.same(stops(new FailoverPlan<Named>(group, rules(), 0)), ['a', 'retry c']);
   rest(group, 0, 2);
-  t.equal(new Itinerary<Named>(group, rules(), 0).entry.id, 'a', 'nobody else: it serves all the same');
-  const backed = new Itinerary<Named>(group, rules({ legs: [leg('f', 'x')] }), 1);
+  t.equal(new FailoverPlan<Named>(group, rules(), 0).entry.id, 'a', 'nobody else: it serves all the same');
+  const backed = new FailoverPlan<Named>(group, rules({ legs: [leg('f', 'x')] }), 1);
   t.equal(backed.fallbacks, 1);
   t.same(stops(backed), ['x', 'fallback a'], 'and is the last resort of that fallback');
   const resting = leg('f', 'x');
   rest(resting, 0);
-  t.equal(new Itinerary<Named>(group, rules({ legs: [resting] }), 1).entry.id, 'a', 'all rest: in order');
+  t.equal(new FailoverPlan<Named>(group, rules({ legs: [resting] }), 1).entry.id, 'a', 'all rest: in order');
 });
 
 t.test('an entry may rest only while others can take its calls', async (t) => {
-  const alone = new Itinerary<Named>(leg('g', 'a'), rules(), 0);
+  const alone = new FailoverPlan<Named>(leg('g', 'a'), rules(), 0);
   t.notOk(alone.othersServe(0));
   const pair = leg('g', 'a', 'b');
-  t.ok(new Itinerary<Named>(pair, rules(), 0).othersServe(0));
+  t.ok(new FailoverPlan<Named>(pair, rules(), 0).othersServe(0));
   rest(pair, 1);
-  t.notOk(new Itinerary<Named>(pair, rules(), 0).othersServe(1), 'the last one of a group');
-  t.ok(new Itinerary<Named>(pair, rules({ legs: [leg('f', 'x')] }), 0).othersServe(1), 'a fallback counts');
+  t.notOk(new FailoverPlan<Named>(pair, rules(), 0).othersServe(1), 'the last one of a group');
+  t.ok(
+    new FailoverPlan<Named>(pair, rules({ legs: [leg('f', 'x')] }), 0).othersServe(1),
+    'a fallback counts',
+  );
 });
 
 t.test('the budget has the last word, but a connection that never stood costs nothing', async (t) => {
   let left = 1;
   const spend = (): boolean => (left -= 1) >= 0;
-  const trip = new Itinerary<Named>(
+  const trip = new FailoverPlan<Named>(
     leg('g', 'a', 'b', 'c', 'd'),
     rules({ spend, retries: () => ({ count: 9, again: false }) }),
     0,
@@ -156,12 +172,17 @@ t.test('the budget has the last word, but a connection that never stood costs no
 });
 
 t.test('whether there is more is known before anything fails', async (t) => {
-  t.notOk(new Itinerary<Named>(leg('g', 'a'), rules(), 0).hasMore);
-  t.ok(new Itinerary<Named>(leg('g', 'a', 'b'), rules(), 0).hasMore);
-  t.ok(new Itinerary<Named>(leg('g', 'a'), rules({ retries: () => ({ count: 1, again: true }) }), 0).hasMore);
+  t.notOk(new FailoverPlan<Named>(leg('g', 'a'), rules(), 0).hasMore);
+  t.ok(new FailoverPlan<Named>(leg('g', 'a', 'b'), rules(), 0).hasMore);
+  t.ok(
+    new FailoverPlan<Named>(leg('g', 'a'), rules({ retries: () => ({ count: 1, again: true }) }), 0).hasMore,
+  );
   const limited = (kind: FailureKind) => ({ count: kind === 'rate_limit' ? 1 : 0, again: true });
-  t.ok(new Itinerary<Named>(leg('g', 'a'), rules({ retries: limited }), 0).hasMore, 'by one kind of failure');
-  const trip = new Itinerary<Named>(leg('g', 'a'), rules({ legs: [leg('f', 'x')], maxFallbacks: 1 }), 0);
+  t.ok(
+    new FailoverPlan<Named>(leg('g', 'a'), rules({ retries: limited }), 0).hasMore,
+    'by one kind of failure',
+  );
+  const trip = new FailoverPlan<Named>(leg('g', 'a'), rules({ legs: [leg('f', 'x')], maxFallbacks: 1 }), 0);
   t.ok(trip.hasMore);
   trip.next(failure(), 0);
   t.notOk(trip.hasMore);
@@ -171,16 +192,19 @@ t.test(
   'beside the present entry: those not asked yet that can take a call, within retries and budget',
   async (t) => {
     const group = leg('g', 'a', 'b', 'c', 'd');
-    const ids = (trip: Itinerary<Named>): string[] => trip.beside('timeout', 1).map(({ id }) => id);
-    const trip = new Itinerary<Named>(group, rules(), 0);
+    const ids = (trip: FailoverPlan<Named>): string[] => trip.beside('timeout', 1).map(({ id }) => id);
+    const trip = new FailoverPlan<Named>(group, rules(), 0);
     rest(group, 1);
     t.same(ids(trip), ['c', 'd']);
     t.ok(trip.branch(trip.beside('timeout', 1)[0] as Named));
     t.same([trip.entry.id, trip.retries, ids(trip)], ['c', 1, ['d']]);
     trip.next(failure(), 1);
     t.same([trip.retries, ids(trip)], [2, []], 'no retry is left');
-    t.same(ids(new Itinerary<Named>(group, rules({ retries: () => ({ count: 0, again: false }) }), 0)), []);
-    const poor = new Itinerary<Named>(group, rules({ spend: () => false }), 0);
+    t.same(
+      ids(new FailoverPlan<Named>(group, rules({ retries: () => ({ count: 0, again: false }) }), 0)),
+      [],
+    );
+    const poor = new FailoverPlan<Named>(group, rules({ spend: () => false }), 0);
     t.notOk(poor.branch(poor.beside('timeout', 1)[0] as Named));
     t.same([poor.entry.id, poor.retries, poor.denied], ['a', 0, false], 'nothing has changed');
   },
@@ -190,7 +214,7 @@ t.test(
   'of two that ran side by side the one that failed is behind, the one that was outrun is next',
   async (t) => {
     const after = (winner: 0 | 1, otherFailed: boolean): string[] => {
-      const trip = new Itinerary<Named>(
+      const trip = new FailoverPlan<Named>(
         leg('g', 'a', 'b', 'c'),
         rules({ retries: () => ({ count: 9, again: false }) }),
         0,

@@ -1,8 +1,13 @@
 // What is known of calls by their keys, and its bounds, on a clock that is turned by hand.
 import t from 'tap';
-import { Replays, wholeAnswer, type Ending, type ReplayLimits } from '../../../proxy/http/replays.ts';
+import {
+  IdempotencyCache,
+  wholeAnswer,
+  type Ending,
+  type IdempotencyLimits,
+} from '../../../proxy/http/idempotency-cache.ts';
 
-const LIMITS: ReplayLimits = { windowMs: 1_000, maxEntries: 100, maxBytes: 1_000_000 };
+const LIMITS: IdempotencyLimits = { windowMs: 1_000, maxEntries: 100, maxBytes: 1_000_000 };
 const call = (id: string) => ({ id, digest: 'd', stream: false });
 const ending = (size: number): Ending => ({
   reason: 'complete',
@@ -12,7 +17,7 @@ const ending = (size: number): Ending => ({
 
 t.test('a call is known from its begin until its window is over; one that is forgotten is not', async (t) => {
   let now = 0;
-  const replays = new Replays(() => now);
+  const replays = new IdempotencyCache(() => now);
   t.equal(replays.find('k'), null);
   t.ok(replays.begin('k', call('1'), LIMITS));
   now += 1_000_000;
@@ -33,7 +38,7 @@ t.test('a call is known from its begin until its window is over; one that is for
 });
 
 t.test('beyond the number the oldest ended call goes; calls that run never do', async (t) => {
-  const replays = new Replays(() => 0);
+  const replays = new IdempotencyCache(() => 0);
   const limits = { ...LIMITS, maxEntries: 3 };
   for (const key of ['a', 'b', 'c']) replays.begin(key, call(key), limits);
   t.notOk(replays.begin('d', call('d'), limits), 'all run');
@@ -49,7 +54,7 @@ t.test('beyond the number the oldest ended call goes; calls that run never do', 
 t.test(
   'beyond the bytes old answers go, and one that is too large is known without its answer',
   async (t) => {
-    const replays = new Replays(() => 0);
+    const replays = new IdempotencyCache(() => 0);
     const limits = { ...LIMITS, maxBytes: 10_000 };
     replays.begin('a', call('a'), limits);
     replays.settle('a', ending(4_000), limits);

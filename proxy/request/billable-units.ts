@@ -5,13 +5,16 @@ import { peek, readString, type Wanted } from '../bodies/peek.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 
 /** What will be charged beside the tokens of the answer. */
-export interface Measures {
+export interface BillableUnits {
   readonly units: Units;
   /** The tier that was asked for; the answer's own statement wins. */
   readonly serviceTier: string | null;
 }
 
-export const NO_MEASURES: Measures = Object.freeze({ units: Object.freeze({}), serviceTier: null });
+export const NO_BILLABLE_UNITS: BillableUnits = Object.freeze({
+  units: Object.freeze({}),
+  serviceTier: null,
+});
 
 const MOST_IMAGES = 1_000;
 /** Only speech is priced by its text: the general scan does not mark texts of any length. */
@@ -23,11 +26,11 @@ const TIER = /^[a-z_]{1,32}$/;
  * @param members the marked members of the body, `n` and `service_tier` among them
  * @param json the body; null when it is a form
  */
-export function measuresOf(
+export function billableUnitsOf(
   endpoint: Endpoint,
   members: ReadonlyMap<string, unknown>,
   json: Buffer | null,
-): Measures {
+): BillableUnits {
   const tier = members.get('service_tier');
   return {
     units: unitsOf(endpoint, members, json),

@@ -1,13 +1,15 @@
 import t from 'tap';
 import type { Test } from 'tap';
-import { readAsk } from '../../../proxy/request/ask.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
-import { unidentified } from '../../../proxy/request/identity.ts';
-import { shape, shapeById, type BodyChange } from '../../../proxy/request/shape.ts';
+import { RequestBody } from '../../../proxy/bodies/request-body.ts';
+import { parseRequest } from '../../../proxy/request/parse-request.ts';
+import { identityOf } from '../../../proxy/request/identity.ts';
+import { buildByIdRequest, buildUpstreamRequest, type BodyChange } from '../../../proxy/request/build-upstream-request.ts';
 import type { Call } from '../../../proxy/upstream/call.ts';
 import { exchangeOf, firstOf, houseOf, liveOf } from '../../support/house.ts';
 
+const NOBODY = { keyHash: '' };
 const BASE = 'http://127.0.0.1:1';
 const MODELS = `
 model_list:
@@ -19,7 +21,7 @@ model_list:
     litellm_params: { model: openai/acme/up, api_base: "${BASE}/v1/", api_key: k }
 `;
 
-interface Shaped {
+interface Built {
   readonly call: Call;
   readonly body: string;
   readonly changes: readonly BodyChange[];
@@ -28,15 +30,16 @@ interface Shaped {
 async function shaper(
   t: Test,
   settings = '',
-): Promise<(body: string, more?: Partial<Asked>) => Promise<Shaped>> {
+): Promise<(body: string, more?: Partial<Asked>) => Promise<Built>> {
   const live = liveOf(t, `${MODELS}${settings}`, await houseOf(t));
   return async (text, { path = 'chat/completions', query = '', headers = {}, pathModel = null } = {}) => {
     const endpoint = ENDPOINTS.find((one) => one.path === path) as Endpoint;
     const { x } = await exchangeOf(t, live, { path: `/v1/${path}${query}`, headers });
-    const ask = readAsk(x, endpoint, Buffer.from(text), pathModel);
+    const ask = parseRequest(x, endpoint, new RequestBody(Buffer.from(text)), pathModel);
     const changes: BodyChange[] = [];
     const explainer = { header: () => undefined, body: (change: BodyChange) => void changes.push(change) };
-    const call = shape(x, ask, firstOf(live, ask.model), false, explainer);
+    const identity = identityOf(x, NOBODY, ask.identityMembers);
+    const call = buildUpstreamRequest(x, ask, identity, firstOf(live, ask.model), { explainer });
     return { call, body: String(call.body), changes };
   };
 }
@@ -52,8 +55,8 @@ t.test('a body that needs no change is the very buffer that came', async (t) => 
   const live = liveOf(t, MODELS, await houseOf(t));
   const { x } = await exchangeOf(t, live);
   const bytes = Buffer.from('{ "model" : "same", "temperature" : 1.0e0, "x" : "\\u00e9" }');
-  const ask = readAsk(x, ENDPOINTS[0] as Endpoint, bytes, null);
-  t.equal(shape(x, ask, firstOf(live, 'same')).body, bytes);
+  const ask = parseRequest(x, ENDPOINTS[0] as Endpoint, new RequestBody(bytes), null);
+  t.equal(buildUpstreamRequest(x, ask, identityOf(x, NOBODY), firstOf(live, 'same')).body, bytes);
 });
 
 t.test('path, clocks and flags follow the entry and the ask', async (t) => {
@@ -140,7 +143,7 @@ t.test(
   "a client's own timeout replaces the first-byte clock; one that is no number is refused",
   async (t) => {
     const of = await shaper(t);
-    const timed = (value: string): Promise<Shaped> =>
+    const timed = (value: string): Promise<Built> =>
       of('{"model":"m"}', { headers: { 'x-litellm-timeout': value } });
     t.equal((await timed('1.5')).call.firstByteMs, 1_500);
     for (const bad of ['0', '-1', 'soon', '', '1e9', 'NaN']) {
@@ -153,12 +156,12 @@ t.test('a body without a type goes upstream with one; a call by id has its id in
   const live = liveOf(t, MODELS, await houseOf(t));
   const { x } = await exchangeOf(t, live, { path: '/v1/responses/a?include=x' });
   const endpoint = ENDPOINTS.find((one) => one.path === 'responses') as Endpoint;
-  const nobody = unidentified(x.headers, 'litellm', x.id);
-  const post = shapeById(x, endpoint, firstOf(live, 'compat'), 'POST', 'responses/a/cancel', nobody);
+  const nobody = identityOf(x, NOBODY);
+  const post = buildByIdRequest(x, endpoint, nobody, firstOf(live, 'compat'), 'POST', 'responses/a/cancel');
   t.match(post, { method: 'POST', path: '/v1/responses/a/cancel?include=x' });
   t.equal(String(post.body), '{}');
   t.equal(post.headers[post.headers.indexOf('content-type') + 1], 'application/json');
-  const get = shapeById(x, endpoint, firstOf(live, 'compat'), 'GET', 'responses/a', nobody);
+  const get = buildByIdRequest(x, endpoint, nobody, firstOf(live, 'compat'), 'GET', 'responses/a');
   t.match(get, { method: 'GET', body: null });
   t.notOk(get.headers.includes('content-type'));
 });

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { FaultCode } from '../../../proxy/errors/codes.ts';
 import { Fault } from '../../../proxy/errors/fault.ts';
-import { verdictOf } from '../../../proxy/request/verdict.ts';
+import { classify } from '../../../proxy/request/classify.ts';
 import type { Outcome } from '../../../proxy/upstream/outcome.ts';
 import { NOTHING_READ } from '../../../proxy/relay/tap.ts';
 
@@ -17,7 +17,6 @@ const outcome = (more: Partial<Outcome>): { outcome: Outcome } => ({
     readOn: null,
     reading: NOTHING_READ,
     upstreamCallId: null,
-    written: true,
     upstreamCost: null,
     retryAfter: null,
     unsent: [],
@@ -28,7 +27,7 @@ const outcome = (more: Partial<Outcome>): { outcome: Outcome } => ({
 
 /** `failed:server`, `served`, ... */
 const said = (more: Partial<Outcome>): string => {
-  const { upstream, failure } = verdictOf(outcome(more), 0);
+  const { upstream, failure } = classify(outcome(more), 0);
   return failure === null ? upstream : `${upstream}:${failure.kind}`;
 };
 const body = (value: unknown): readonly Buffer[] => [Buffer.from(JSON.stringify(value))];
@@ -119,7 +118,7 @@ t.test('what was sent to the client is never replaced, and still counts', async 
 
 t.test('faults: what never reached the upstream, what it did not answer, what it broke off', async (t) => {
   const of = (code: FaultCode): string => {
-    const { upstream, failure } = verdictOf({ fault: new Fault(code, 'x') }, 0);
+    const { upstream, failure } = classify({ fault: new Fault(code, 'x') }, 0);
     return failure === null ? upstream : `${upstream}:${failure.kind}`;
   };
   for (const code of ['upstream_unreachable', 'connect_timeout'] as const)
@@ -133,12 +132,12 @@ t.test('faults: what never reached the upstream, what it did not answer, what it
 });
 
 t.test('Retry-After comes along', async (t) => {
-  t.match(verdictOf(outcome({ status: 429, retryAfter: '7' }), 0).failure, {
+  t.match(classify(outcome({ status: 429, retryAfter: '7' }), 0).failure, {
     kind: 'rate_limit',
     wishMs: 7_000,
   });
   const date = 'Thu, 01 Jan 1970 00:00:05 GMT';
-  t.match(verdictOf(outcome({ status: 503, retryAfter: date }), 1_000).failure, {
+  t.match(classify(outcome({ status: 503, retryAfter: date }), 1_000).failure, {
     kind: 'server',
     wishMs: 4_000,
   });

@@ -1,22 +1,25 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import type { FaultCode } from '../../../proxy/errors/codes.ts';
+import { RequestBody } from '../../../proxy/bodies/request-body.ts';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import { UPSTREAM_MEMBERS, type Live } from '../../../proxy/live.ts';
-import { readAsk, type Ask } from '../../../proxy/request/ask.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
+import { parseRequest, type ParsedRequest } from '../../../proxy/request/parse-request.ts';
 import { exchangeOf, houseOf, liveOf } from '../../support/house.ts';
 
 const endpoint = (path: string): Endpoint => ENDPOINTS.find((one) => one.path === path) as Endpoint;
 const CHAT = endpoint('chat/completions');
 const UPLOAD = endpoint('audio/transcriptions');
 
-async function reader(t: Test): Promise<(body: string | Buffer, more?: Partial<Asked>) => Promise<Ask>> {
+async function reader(
+  t: Test,
+): Promise<(body: string | Buffer, more?: Partial<Asked>) => Promise<ParsedRequest>> {
   const live: Live = liveOf(t, 'model_list: []\ngeneral_settings: { max_json_depth: 20 }', await houseOf(t));
   return async (body, { type = 'application/json', to = CHAT, pathModel = null } = {}) => {
     const { x } = await exchangeOf(t, live, { headers: type === '' ? {} : { 'content-type': type } });
-    return readAsk(x, to, Buffer.from(body), pathModel);
+    return parseRequest(x, to, new RequestBody(Buffer.from(body)), pathModel);
   };
 }
 
@@ -26,7 +29,7 @@ interface Asked {
   readonly pathModel: string | null;
 }
 
-async function codeOf(asked: Promise<Ask>): Promise<FaultCode | 'none'> {
+async function codeOf(asked: Promise<ParsedRequest>): Promise<FaultCode | 'none'> {
   try {
     await asked;
     return 'none';
@@ -42,7 +45,7 @@ t.test('model, stream and identity are read; the bytes are those that came', asy
     '{"model":"m","stream":true,"user":"ann","stream_options":{"x":1},"metadata":{"session_id":"s"},"n":1.0}';
   const ask = await read(text);
   t.match(ask, { model: 'm', bodyModel: 'm', stream: true, streamOptions: { x: 1 } });
-  t.match(ask.identity, { endUser: 'ann', sessionId: 's' });
+  t.match(ask.identityMembers, { user: 'ann', metadata: { session_id: 's' } });
   t.equal(ask.body.bytes.toString(), text);
   t.match(await read('{"model":"m"}'), { stream: false, streamOptions: null });
   t.match(await read('{"model":"m","stream":null,"stream_options":null}'), {
@@ -80,7 +83,7 @@ t.test('forms are read where uploads go', async (t) => {
     `--x\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
   const form = `${part('model', 'm')}${part('stream', 'true')}${part('user', 'ann')}${part('file', 'RIFF', '; filename="a"')}--x--\r\n`;
   const ask = await read(form, { type, to: UPLOAD });
-  t.match(ask, { model: 'm', stream: true, identity: { endUser: 'ann' }, body: { kind: 'form' } });
+  t.match(ask, { model: 'm', stream: true, identityMembers: { user: 'ann' }, members: { kind: 'form' } });
   t.equal(await codeOf(read(form, { type: 'multipart/form-data', to: UPLOAD })), 'bad_multipart');
   t.equal(await codeOf(read(form.slice(0, -9), { type, to: UPLOAD })), 'bad_multipart');
   t.equal(await codeOf(read(part('model', 'n') + form, { type, to: UPLOAD })), 'duplicate_member');
