@@ -238,6 +238,7 @@ t.test('names with one value are known', async (t) => {
 });
 
 t.test('the trace of a client stays behind while calls are traced', async (t) => {
+  t.equal(rulesOf().ruleOf('traceparent').role, 'none', 'unless told, nothing is traced');
   const settings = { forwardAll: true, forwardPrefixes: ['t', 'x-'], deny: [] };
   for (const traced of [true, false]) {
     const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), settings, [], null, traced);
