@@ -56,7 +56,7 @@ const NEVER_PASSED: ReadonlyMap<string, NeverPassed> = new Map([
 
 /** A name as a CGI-style server reads it, for which `x_team` and `x-team` are one. Lower-case in, lower-case out. */
 export function dashed(name: string): string {
-  return name.includes('_') ? name.replaceAll('_', '-') : name;
+  return name.replaceAll('_', '-');
 }
 
 /**

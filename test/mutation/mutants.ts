@@ -73,7 +73,7 @@ function mutantsAt(node: SyntaxNode, text: string): Mutant[] {
         ? [whole(text.slice(node['argument'].start, node['argument'].end))]
         : [];
     case 'ReturnStatement':
-      return isNode(node['argument']) && !/Literal$/.test(node['argument'].type)
+      return isNode(node['argument']) && !node['argument'].type.endsWith('Literal')
         ? of(node['argument'], 'undefined')
         : [];
     case 'ExpressionStatement':

@@ -219,19 +219,26 @@ t.test(
 t.test('names with one value are known', async (t) => {
   const rules = rulesOf([], [], 'x-user');
   const once = [
-    'Content-Type',
-    'traceparent',
-    'x-litellm-timeout',
-    'x-litellm-call-id',
-    'x-litellm-trace-id',
+    ...['content-type', 'content-length', 'content-location', 'content-range', 'date', 'expires', 'from'],
+    ...['if-modified-since', 'if-range', 'if-unmodified-since', 'last-modified', 'location', 'max-forwards'],
+    ...['origin', 'referer', 'retry-after', 'traceparent', 'user-agent', 'x-user', 'x-acme-session-id'],
+    ...[
+      'session-id',
+      'trace-id',
+      'timeout',
+      'call-id',
+      'spend-logs-metadata',
+      'customer-id',
+      'end-user-id',
+    ].map((name) => `x-litellm-${name}`),
   ];
-  for (const name of [...once, 'x-user', 'x-acme-session-id', 'from', 'x-litellm-spend-logs-metadata'])
-    t.ok(rules.ruleOf(name).once, name);
-  for (const name of ['x-forwarded-for', 'accept', 'x-litellm-tags', 'tracestate', 'x-a'])
+  for (const name of once) t.ok(rules.ruleOf(name).once, name);
+  for (const name of ['x-forwarded-for', 'accept', 'x-litellm-tags', 'tracestate', 'x-a', ''])
     t.notOk(rules.ruleOf(name).once, name);
 });
 
 t.test('the trace of a client stays behind while calls are traced', async (t) => {
+  t.equal(rulesOf().ruleOf('traceparent').role, 'none', 'unless told, nothing is traced');
   const settings = { forwardAll: true, forwardPrefixes: ['t', 'x-'], deny: [] };
   for (const traced of [true, false]) {
     const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), settings, [], null, traced);

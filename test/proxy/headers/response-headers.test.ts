@@ -47,6 +47,8 @@ t.test('what the relay needs is read beside', async (t) => {
     },
   );
   t.equal(read('x-request-id', 'r').callId, 'r');
+  t.equal(read('x-litellm-call-id', 'c', 'x-request-id', 'r').callId, 'c', 'the best of them, in any order');
+  t.match(read('x-a', '1'), { callId: null, cost: null });
   t.match(read(), {
     pass: [],
     contentType: '',
