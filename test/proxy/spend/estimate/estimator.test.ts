@@ -4,8 +4,11 @@ import type { Test } from 'tap';
 import { Estimator, type EstimatorOptions } from '../../../../proxy/spend/estimate/estimator.ts';
 import { tokensIn } from '../../../../proxy/spend/estimate/count.ts';
 
+/** No machine is so busy that the thread starts later. */
+const NEVER_LATE_MS = 600_000;
+
 function estimatorOf(t: Test, options: EstimatorOptions = {}): Estimator {
-  const estimator = new Estimator(options);
+  const estimator = new Estimator({ waitMs: NEVER_LATE_MS, ...options });
   t.teardown(() => estimator.close());
   return estimator;
 }
