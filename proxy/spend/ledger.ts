@@ -15,7 +15,7 @@ import type { DirectoryLock } from './store/lock.ts';
 import type { ExtensionTables } from './store/extension-tables.ts';
 import type { ModelStore, SpendReader, Store } from './store/store.ts';
 import { storeBackend } from './store/backends.ts';
-import { journalDirectory, leftJournals, type WorkerSeat } from './journal/journal-directories.ts';
+import { journalDirectory, leftJournals, type WorkerNumber } from './journal/journal-directories.ts';
 import { Journal } from './journal/journal.ts';
 import { LeftJournals } from './journal/left-journals.ts';
 import type { SpendEvent } from './event.ts';
@@ -74,7 +74,7 @@ export interface LedgerOptions {
   /** Is told of each call of a former process that had no end, once its row is in the journal. */
   readonly onInterrupted?: ((record: SpendRecord) => void) | undefined;
   /** Which of how many workers this is. Default: the one process of its data directory. */
-  readonly worker?: WorkerSeat | undefined;
+  readonly worker?: WorkerNumber | undefined;
   /** Has the other workers do as `flush` does; readers wait for it too. */
   readonly flushOthers?: (() => Promise<void>) | undefined;
 }
@@ -162,6 +162,8 @@ class JournalLedger implements Ledger {
   /** The segment being written. */
   #current: number;
   #retiring: Promise<void> | null = null;
+  /** Something was shipped since the deletion that runs began. */
+  #retireAgain = false;
   #closing: Promise<void> | null = null;
   readonly reader: SpendReader;
   readonly models: ModelStore;
@@ -305,9 +307,19 @@ class JournalLedger implements Ledger {
 
   #retire(): void {
     if (this.#old.oldest >= this.#shipper.position.segment) return;
-    this.#retiring ??= this.#deleteShipped().finally(() => {
+    this.#retireAgain = true;
+    this.#retiring ??= this.#retireAll();
+  }
+
+  async #retireAll(): Promise<void> {
+    try {
+      while (this.#retireAgain) {
+        this.#retireAgain = false;
+        await this.#deleteShipped();
+      }
+    } finally {
       this.#retiring = null;
-    });
+    }
   }
 
   // Deletes segments that are shipped and hold no open begin.

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Which of how many workers a process is; numbers count from 1. */
-export interface WorkerSeat {
+export interface WorkerNumber {
   readonly number: number;
   readonly count: number;
 }
@@ -12,13 +12,13 @@ export interface WorkerSeat {
 const WORKER = /^w([1-9]\d*)$/;
 
 /** Directory of the journal that this process writes. */
-export function journalDirectory(dataDir: string, worker: WorkerSeat | undefined): string {
+export function journalDirectory(dataDir: string, worker: WorkerNumber | undefined): string {
   const all = join(dataDir, 'journal');
   return worker === undefined ? all : join(all, `w${worker.number}`);
 }
 
 /** Directories of journals without a writer. They are the first worker's to take over, or the only process's. */
-export function leftJournals(dataDir: string, worker: WorkerSeat | undefined): string[] {
+export function leftJournals(dataDir: string, worker: WorkerNumber | undefined): string[] {
   if (worker !== undefined && worker.number > 1) return [];
   const all = join(dataDir, 'journal');
   const written = worker?.count ?? 0;

@@ -87,13 +87,12 @@ export function costOf(charge: Charge, prices: PriceSources): Cost {
   for (const source of doubtful ? ESTIMATED_ORDER : ORDER) {
     const spendPico = known[source];
     if (spendPico === undefined) continue;
-    const table = source === 'entry' ? prices.entry : source === 'catalogue' ? prices.catalogue : null;
     return {
       spendPico,
       costSource: source,
       costReason: '',
       costs: known,
-      priceVersion: table?.version ?? null,
+      priceVersion: versionOf(source, prices),
     };
   }
   const reason = [entry, catalogue].find((one) => typeof one === 'string') ?? noPrice(charge.model);
@@ -220,6 +219,12 @@ function priceOf(kind: TokenKind, prices: Prices, prompt: number, tier: string |
   return other === null ? null : priceOf(other, prices, prompt, tier);
 }
 
+function versionOf(source: keyof KnownCosts, { entry, catalogue }: PriceSources): string | null {
+  if (source === 'entry') return entry?.version ?? null;
+  return source === 'catalogue' ? (catalogue?.version ?? null) : null;
+}
+
 function tierPrice(rate: Rate, tier: string | null): bigint | null {
-  return (tier === 'flex' ? rate.flex : tier === 'priority' ? rate.priority : null) ?? rate.base;
+  if (tier === 'flex') return rate.flex ?? rate.base;
+  return (tier === 'priority' ? rate.priority : null) ?? rate.base;
 }

@@ -52,7 +52,7 @@ export function checkLine(bytes: Buffer): LineKind | null {
 function hexAt(bytes: Buffer): number {
   let value = 0;
   for (let i = CRC_AT; i < JSON_AT - 1; i += 1) {
-    const byte = bytes[i] as number;
+    const byte = bytes[i] ?? 0;
     if (byte >= ZERO && byte <= ZERO + 9) value = value * 16 + byte - ZERO;
     else if (byte >= LOWER_A && byte < LOWER_A + 6) value = value * 16 + byte - LOWER_A + 10;
     else return NaN;

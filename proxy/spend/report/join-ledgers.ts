@@ -111,5 +111,6 @@ function weightOf([here, there]: Candidate): { differences: number; apartMs: num
 
 /** By time, then by id: the order of every list of this comparison. */
 function inOrder(a: LedgerEntry, b: LedgerEntry): number {
-  return a.startMs - b.startMs || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+  if (a.startMs !== b.startMs) return a.startMs - b.startMs;
+  return Number(a.id > b.id) - Number(a.id < b.id);
 }

@@ -175,7 +175,7 @@ function entriesIn(rows: readonly Row[]): LedgerEntry[] {
 }
 
 function text(value: unknown): string {
-  return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
 function countOf(value: unknown): number | null {

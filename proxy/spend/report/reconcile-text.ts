@@ -133,5 +133,6 @@ function dollars(pico: bigint): string {
 }
 
 function signed(pico: bigint): string {
-  return pico > 0n ? `+${dollars(pico)}` : pico === 0n ? '0' : dollars(pico);
+  if (pico === 0n) return '0';
+  return pico > 0n ? `+${dollars(pico)}` : dollars(pico);
 }

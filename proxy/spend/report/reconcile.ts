@@ -118,10 +118,15 @@ function callsOf({ pairs, onlyHere, onlyThere }: Joined, period: Period, toleran
     (entry: LedgerEntry): Call => {
       const [here, there] = side === 'here' ? [entry, null] : [null, entry];
       const apart = apartOf(here, there);
-      const small =
-        isWithoutCost(entry) || (entry.spendPico !== null && !exceeds(apart, entry.spendPico, tolerance));
-      const kind = isWithoutCost(entry) ? 'without_cost' : small ? 'equal' : (`only_${side}` as const);
-      return { kind, entry, pair: { here, there }, by: null, apart };
+      const small = entry.spendPico !== null && !exceeds(apart, entry.spendPico, tolerance);
+      const known = small ? 'equal' : (`only_${side}` as const);
+      return {
+        kind: isWithoutCost(entry) ? 'without_cost' : known,
+        entry,
+        pair: { here, there },
+        by: null,
+        apart,
+      };
     };
   return [
     ...pairs.filter(({ here }) => within(here)).map((pair) => callOf(pair, tolerance)),
@@ -140,8 +145,9 @@ function callOf(pair: Pair, tolerance: Tolerance): Call {
   const tokens =
     (here.promptTokens ?? 0) !== (there.promptTokens ?? 0) ||
     (here.completionTokens ?? 0) !== (there.completionTokens ?? 0);
+  const sameCost = tokens ? 'tokens' : 'equal';
   return {
-    kind: costs ? 'cost' : tokens ? 'tokens' : 'equal',
+    kind: costs ? 'cost' : sameCost,
     entry: here,
     pair: { here, there },
     by,
@@ -220,5 +226,5 @@ function size(pico: bigint): bigint {
 }
 
 function compare(a: bigint, b: bigint): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return Number(a > b) - Number(a < b);
 }

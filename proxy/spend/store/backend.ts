@@ -36,8 +36,8 @@ export interface StoreBackend {
 /** The calls that a store's worker answers; `close` belongs to the thread. */
 export type StoreCalls = Omit<Store, 'close'>;
 
-/** V8 lets the young generation grow to 48 MB under load by itself; with half of that the thread costs no more CPU. */
-export const THREAD_LIMITS = { maxYoungGenerationSizeMb: 24 } as const;
+/** V8 lets the young generation grow to 48 MB under load by itself. Little of it lives: each row is forgotten when it is bound. */
+export const THREAD_LIMITS = { maxYoungGenerationSizeMb: 12 } as const;
 
 /** The error of a call to a store's worker. */
 export function storeError({ name, message, code }: ErrorData): Error {

@@ -45,16 +45,17 @@ export class PostgresShip {
 
   /** Takes over one chunk of what lies before `to`. */
   async shipChunk(to: Position): Promise<Shipped & { readonly done: boolean }> {
-    const { records, position, damaged, done } = this.#read(to);
+    const records: SpendRecord[] = [];
+    const { position, damaged, done } = this.#read(to, records);
     const moved = position.segment !== this.#cursor.segment || position.offset !== this.#cursor.offset;
     return { position, damaged, done, rows: moved ? await this.#commit(records, position) : 0 };
   }
 
   // Not the database's fault, so neither its name nor its connection has a part in it.
-  #read(to: Position): Chunk {
+  #read(to: Position, into: SpendRecord[]): Chunk {
     const { dir } = this.#journal;
     try {
-      return readChunk(dir, this.#cursor, to);
+      return readChunk(dir, this.#cursor, to, (record) => into.push(record));
     } catch (error) {
       const text = `the journal in ${dir} cannot be read (${(error as Error).message}) - make it readable`;
       throw new StoreUnavailable('unavailable', text);

@@ -40,6 +40,7 @@ import type {
   StoredModel,
 } from '../store.ts';
 import type { StoreCalls } from '../backend.ts';
+import { ThreadHeap } from '../thread-heap.ts';
 import type { PostgresWorkerData } from './backend.ts';
 
 const WRITE_MS = 60_000;
@@ -60,6 +61,7 @@ export class PostgresStore implements StoreCalls, ExtensionTables {
   readonly #writing: PgConnection<Writing>;
   readonly #extensionTables: ExtensionTables;
   readonly #reading: PgConnection<Client>;
+  readonly #heap = new ThreadHeap();
   #seal: ModelSeal | null = null;
 
   constructor({ database, journal, saltKey }: PostgresWorkerData) {
@@ -97,7 +99,10 @@ export class PostgresStore implements StoreCalls, ExtensionTables {
       const chunk = await this.#writing.use(({ ship }) => ship.shipChunk(to));
       rows += chunk.rows;
       damaged += chunk.damaged;
-      if (chunk.done) return { position: chunk.position, rows, damaged };
+      if (chunk.done) {
+        if (rows > 0) this.#heap.shipped();
+        return { position: chunk.position, rows, damaged };
+      }
     }
   }
 

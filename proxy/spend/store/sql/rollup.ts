@@ -161,15 +161,15 @@ function counted(tokens: number | null | undefined): number {
 
 // A batch has at most ROLLUP_ROWS rows, so all sums stay below 2^53.
 function addTo(sums: number[], values: readonly number[]): void {
-  for (let i = 0; i < values.length; i += 1) sums[i] = (sums[i] as number) + (values[i] as number);
+  for (let i = 0; i < values.length; i += 1) sums[i] = (sums[i] ?? 0) + (values[i] ?? 0);
 }
 
 // A hash, because the facets together may be longer than an entry of an index may be.
 function rowOf(axis: Axis, { day, facets }: Cell, { entity, values }: Sums): DailySum {
   const id = hash('sha256', joined([entity, ...facets]), 'base64url').slice(0, ID_CHARS);
   const sums = [...values];
-  const pico = sums.pop() as number;
-  const usd = sums.pop() as number;
+  const pico = sums.pop() ?? 0;
+  const usd = sums.pop() ?? 0;
   const carried = Math.floor(pico / PICO_PER_USD);
   return [axis, day, id, entity, ...facets, ...sums, usd + carried, pico - carried * PICO_PER_USD];
 }
@@ -184,7 +184,7 @@ function joined(texts: readonly string[]): string {
 /** Axis, day, id: the primary key. */
 function byKey(a: DailySum, b: DailySum): number {
   for (let i = 0; i < 3; i += 1) {
-    const [x, y] = [a[i] as string, b[i] as string];
+    const [x, y] = [String(a[i]), String(b[i])];
     if (x !== y) return x < y ? -1 : 1;
   }
   return 0;

@@ -99,7 +99,8 @@ function membersOf(record: SpendRecord): Row {
   const row: Record<string, unknown> = {};
   for (const [name, type, value] of COLUMNS) {
     const raw = value(record);
-    const cell = type === 'text' ? text(raw) : type === 'integer' ? integer(raw) : raw;
+    const plain = type === 'integer' ? integer(raw) : raw;
+    const cell = type === 'text' ? text(raw) : plain;
     if (cell !== null) row[name] = cell;
   }
   return row;

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Secret } from '../../../../config/secret.ts';
 import type { SpendEvent } from '../../event.ts';
 import { StoreUnavailable } from '../store.ts';
+import { ThreadHeap } from '../thread-heap.ts';
 import type { SqliteWorkerData } from './backend.ts';
 import { migrate } from './migrations.ts';
 import { SqliteStore } from './store.ts';
@@ -23,6 +24,7 @@ const BUSY_WAIT_MS = 2_000;
 export class Database {
   readonly #settings: SqliteWorkerData;
   readonly #tell: (event: SpendEvent) => void;
+  readonly #heap = new ThreadHeap();
   #opened: Opened | null = null;
 
   constructor(settings: SqliteWorkerData, tell: (event: SpendEvent) => void) {
@@ -69,7 +71,7 @@ export class Database {
       // The pages that a few seconds of rows touch stay in memory and are checkpointed together.
       db.exec('PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 4000;');
       migrate(db);
-      const store = new SqliteStore(db, journal, saltKey === null ? null : new Secret(saltKey));
+      const store = new SqliteStore(db, journal, saltKey === null ? null : new Secret(saltKey), this.#heap);
       return { db, inode: inodeOf(file), store };
     } catch (error) {
       db.close();

@@ -4,12 +4,12 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Secret } from '../../../../config/secret.ts';
 import type { Implementation } from '../../../base/worker-rpc.ts';
 import type { StoreCalls } from '../backend.ts';
-import type { SpendRecord } from '../../record/record.ts';
 import { readChunk } from '../journal-chunk.ts';
 import type { JournalPlace } from '../journal-chunk.ts';
+import type { ThreadHeap } from '../thread-heap.ts';
 import { monthOf, startOfMonth } from '../months.ts';
 import { Rollup } from '../sql/rollup.ts';
-import type { Position } from '../segments.ts';
+import { isBefore, type Position } from '../segments.ts';
 import { COLUMN_NAMES, cellsOf, recordOf } from '../sql/spend-columns.ts';
 import { daysOf } from '../sql/day-spend.ts';
 import {
@@ -49,15 +49,17 @@ export class SqliteStore implements Implementation<StoreCalls> {
   readonly #db: DatabaseSync;
   readonly #journal: JournalPlace;
   readonly #models: SqliteModels;
+  readonly #heap: ThreadHeap;
   readonly #insert: StatementSync;
   readonly #addDaily: StatementSync;
   readonly #moveCursor: StatementSync;
   #cursor: Position;
 
-  constructor(db: DatabaseSync, journal: JournalPlace, saltKey: Secret | null) {
+  constructor(db: DatabaseSync, journal: JournalPlace, saltKey: Secret | null, heap: ThreadHeap) {
     this.#db = db;
     this.#journal = journal;
     this.#models = new SqliteModels(db, saltKey);
+    this.#heap = heap;
     const marks = COLUMN_NAMES.map(() => '?').join(', ');
     this.#insert = db.prepare(
       `INSERT OR IGNORE INTO spend (${COLUMN_NAMES.join(', ')}) VALUES (${marks})`, // a replayed line is no second row
@@ -78,39 +80,36 @@ export class SqliteStore implements Implementation<StoreCalls> {
       const chunk = this.#shipChunk(to);
       rows += chunk.rows;
       damaged += chunk.damaged;
-      if (chunk.done) return { position: chunk.position, rows, damaged };
+      if (chunk.done) {
+        if (rows > 0) this.#heap.shipped();
+        return { position: chunk.position, rows, damaged };
+      }
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
   }
 
   /** Takes over one chunk of what lies before `to`: rows, their sums and the position in one transaction. */
   #shipChunk(to: Position): Shipped & { readonly done: boolean } {
-    const chunk = readChunk(this.#journal.dir, this.#cursor, to);
-    const { position, damaged, done } = chunk;
-    const moved = position.segment !== this.#cursor.segment || position.offset !== this.#cursor.offset;
-    return { position, damaged, done, rows: moved ? this.#commit(chunk.records, position) : 0 };
-  }
-
-  #commit(records: readonly SpendRecord[], position: Position): number {
+    if (!isBefore(this.#cursor, to)) return { position: this.#cursor, damaged: 0, done: true, rows: 0 };
+    const { dir, id, writer } = this.#journal;
     let rows = 0;
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       const rollup = new Rollup();
-      for (const record of records) {
-        if (Number(this.#insert.run(...cellsOf(record)).changes) === 0) continue;
+      const chunk = readChunk(dir, this.#cursor, to, (record) => {
+        if (Number(this.#insert.run(...cellsOf(record)).changes) === 0) return;
         rollup.add(record);
         rows += 1;
-      }
+      });
       for (const sum of rollup.rows()) this.#addDaily.run(...sum);
-      const { id, writer } = this.#journal;
-      this.#moveCursor.run(id, position.segment, position.offset, writer);
+      this.#moveCursor.run(id, chunk.position.segment, chunk.position.offset, writer);
       this.#db.exec('COMMIT');
+      this.#cursor = chunk.position;
+      return { ...chunk, rows };
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
     }
-    this.#cursor = position;
-    return rows;
   }
 
   query(filter: SpendFilter, paging: SpendPaging): SpendPage {

@@ -6,8 +6,11 @@ import { tokensIn } from '../../../../proxy/spend/estimate/count.ts';
 import { chat } from "../../../../proxy/protocols/chat.ts";
 import { embeddings } from "../../../../proxy/protocols/embeddings.ts";
 
+/** No machine is so busy that the thread starts later. */
+const NEVER_LATE_MS = 600_000;
+
 function estimatorOf(t: Test, options: EstimatorOptions = {}): Estimator {
-  const estimator = new Estimator(options);
+  const estimator = new Estimator({ waitMs: NEVER_LATE_MS, ...options });
   t.teardown(() => estimator.close());
   return estimator;
 }
