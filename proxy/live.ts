@@ -80,7 +80,7 @@ export interface Target extends Candidate {
   readonly metrics: RouteMetrics;
 }
 
-/** Names of the members a body may carry that the proxy acts on; see `request/ask.ts`. */
+/** Names of the members a body may carry that the proxy acts on; see `request/parse-request.ts`. */
 export interface WantedMembers {
   readonly names: ReadonlySet<string>;
   readonly prefixes: readonly string[];

@@ -69,6 +69,7 @@ export function startAttempt(context: AttemptContext, call: Call, options: Attem
   const outlet = options.outlet ?? x.res;
   const start = { picked: pickedBy(plan), sentAt: clock.mono(), sentMs: clock.now(), retries, fallbacks };
   log.begun(start);
+<<<<<<< HEAD
   const inFlight = (options.permit ?? context.permit).use(entry, start.sentAt);
   const scribe = options.scribe ?? transcriptSink(request, plan, outlet);
   const head = options.head?.(start) ?? context.head;
@@ -79,6 +80,26 @@ export function startAttempt(context: AttemptContext, call: Call, options: Attem
     (thrown: unknown): Ended => ({ fault: toFault(thrown) }),
   );
   return { entry, call, start, inFlight, scribe, ended, cancel: () => running.cancel() };
+=======
+  const permit = options.permit ?? context.permit;
+  const inFlight = permit.use(entry, start.sentAt);
+  try {
+    const scribe =
+      options.scribe ?? (isContinuable(request, plan) ? new Scribe(outlet, new ChatTranscript()) : null);
+    const head = options.head?.(start) ?? context.head;
+    const running = relay(within(call, start.sentAt - startedAt), scribe ?? outlet, x.live.house, head);
+    if (scribe !== null) scribe.breakOff = (fault) => running.breakOff(fault);
+    const ended = running.ended.then(
+      (outcome): Ended => ({ outcome }),
+      (thrown: unknown): Ended => ({ fault: toFault(thrown) }),
+    );
+    return { entry, call, start, inFlight, scribe, ended, cancel: () => running.cancel() };
+  } catch (bug) {
+    inFlight.abandoned(); // or the place would be taken for ever
+    permit.used();
+    throw bug;
+  }
+>>>>>>> h/calls
 }
 
 /**
@@ -86,29 +107,43 @@ export function startAttempt(context: AttemptContext, call: Call, options: Attem
  * can take them.
  */
 export function judge(context: AttemptContext, attempt: Attempt, ended: Ended): Classification {
-  const { x, plan, permit } = context;
-  const { entry, inFlight, start } = attempt;
-  const { clock, log } = x.live.house;
-  const now = clock.mono();
-  const found = classify(ended, clock.now());
-  const { outcome } = ended;
-  if (outcome !== undefined && outcome.readOn !== null) entry.metrics.readOn(outcome.readOn);
-  if (found.upstream === 'unknown') inFlight.abandoned();
-  else if (found.upstream === 'served') {
-    const at = outcome?.firstByteAt ?? null;
-    inFlight.served(now, at === null ? null : at - start.sentAt);
-  } else {
-    const { route, metrics } = entry;
-    const { failure } = found;
-    const allowedFails = plan.othersServe(now, entry) ? x.live.snapshot.routing.allowedFails : Infinity;
-    const restMs = failure?.kind === 'rate_limit' ? (failure.wishMs ?? route.cooldownMs) : null;
-    if (inFlight.failed(now, { allowedFails, cooldownMs: route.cooldownMs }, restMs)) {
-      metrics.rested();
-      log.warn({ model: route.group, model_id: route.id, upstream: route.apiBase }, 'entry rests');
+  const { inFlight } = attempt;
+  let isTold = false;
+  try {
+    const { x } = context;
+    const { clock } = x.live.house;
+    const found = classify(ended, clock.now());
+    const { outcome } = ended;
+    if (outcome !== undefined && outcome.readOn !== null) attempt.entry.metrics.readOn(outcome.readOn);
+    if (found.upstream === 'failed') isTold = tellFailure(context, attempt, found);
+    else if (found.upstream === 'served') {
+      const at = outcome?.firstByteAt ?? null;
+      inFlight.served(clock.mono(), at === null ? null : at - attempt.start.sentAt);
+      isTold = true;
     }
+    return found;
+  } finally {
+    if (!isTold) inFlight.abandoned(); // nothing was learnt, or a bug: the place is free again either way
+    context.permit.used();
   }
-  permit.used();
-  return found;
+}
+
+/** @returns true: the deployment was told */
+function tellFailure(
+  { x, plan }: AttemptContext,
+  { entry, inFlight }: Attempt,
+  { failure }: Classification,
+): boolean {
+  const { house, snapshot } = x.live;
+  const { route, metrics } = entry;
+  const now = house.clock.mono();
+  const allowedFails = plan.othersServe(now, entry) ? snapshot.routing.allowedFails : Infinity;
+  const restMs = failure?.kind === 'rate_limit' ? (failure.wishMs ?? route.cooldownMs) : null;
+  if (inFlight.failed(now, { allowedFails, cooldownMs: route.cooldownMs }, restMs)) {
+    metrics.rested();
+    house.log.warn({ model: route.group, model_id: route.id, upstream: route.apiBase }, 'entry rests');
+  }
+  return true;
 }
 
 /** Notes that another attempt is the answer. @param error in one word why */

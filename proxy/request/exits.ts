@@ -45,7 +45,8 @@ export async function exitWithFault(
   endpoint: Endpoint,
   thrown: unknown,
 ): Promise<void> {
-  const fault = await recorder.fail(thrown);
+  // A bug on the way out must not cost the record: it is tried once more, as the end by that bug.
+  const fault = await recorder.fail(thrown).catch((bug: unknown) => recorder.fail(bug));
   const { record, picked } = recorder;
   const { headerPrefix } = x.live.snapshot.dialect;
   const own = record === null ? [] : responseHeaders(headerPrefix, { identity: record, picked, attempts });
