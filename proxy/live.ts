@@ -238,7 +238,7 @@ export class Live {
       order: route.order,
       limit: route.maxParallel,
       state: this.house.entries.acquire(route.id),
-      pool: this.house.pools.acquire(route.origin),
+      pool: this.house.pools.acquire(route),
       headers: routeHeaders(route, `throughline/${VERSION}`),
       responseHeaders: [
         `${dialect.headerPrefix}model-id`,
@@ -254,7 +254,7 @@ export class Live {
 
   #release(): void {
     for (const { route } of this.targets.values()) {
-      this.house.pools.release(route.origin);
+      this.house.pools.release(route);
       this.house.entries.release(route.id);
     }
   }

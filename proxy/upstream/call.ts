@@ -2,7 +2,7 @@
 import type { Clocks, ReadOn } from '../../config/snapshot.ts';
 import type { Family } from '../errors/body.ts';
 import type { AnswerNames } from '../wire/response-headers.ts';
-import type { UpstreamRequest } from './connection.ts';
+import type { UpstreamRequest } from './exchange.ts';
 import type { Pool } from './pool.ts';
 import type { Observation } from './tap.ts';
 

@@ -13,7 +13,6 @@ import type { Clock } from '../base/clock.ts';
 import { errorEvent } from '../errors/body.ts';
 import { Fault } from '../errors/fault.ts';
 import type { ReplyWatcher } from '../http/reply.ts';
-import type { AnswerHead } from '../wire/head.ts';
 import { holdsToken } from '../wire/first-token.ts';
 import { readResponseHead, setHeader, type ResponseHead } from '../wire/response-headers.ts';
 import type { Call } from './call.ts';
@@ -21,11 +20,11 @@ import { overdue, type Phase } from './clocks.ts';
 import type { Deadlines, Watched } from './deadlines.ts';
 import type { Departed, Departures } from './departures.ts';
 import { failureOf } from './failures.ts';
-import type { AnswerReader } from './connection.ts';
+import type { Exchange, ResponseReader } from './exchange.ts';
 import { handOver, lastWords } from './hand-over.ts';
 import type { Outcome, ReadOnEnd, RelayEnd } from './outcome.ts';
 import type { Outlet } from './outlet.ts';
-import type { Sending } from './pool.ts';
+import type { ReceivedHead } from './response-head.ts';
 import { NOTHING_READ, tapFor, type Reading, type Tap } from './tap.ts';
 
 /** What the relay needs of its surroundings. */
@@ -62,7 +61,7 @@ export function relay(call: Call, reply: Outlet, around: Surroundings, own: Head
   return running;
 }
 
-class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
+class Relay implements ResponseReader, ReplyWatcher, Watched, Departed, Running {
   readonly ended: Promise<Outcome>;
   readonly #call: Call;
   readonly #reply: Outlet;
@@ -77,7 +76,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
   seat = -1; // on the roster of deadlines
   #phase: Phase = 'connecting';
   /** While the exchange with the upstream runs; afterwards its connection may be another one's. */
-  #sending: Sending | null = null;
+  #sending: Exchange | null = null;
   #head: ResponseHead | null = null;
   #status = 0;
   #statusText = '';
@@ -135,7 +134,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
     this.#sentAt = this.#mono();
   }
 
-  onHead({ status, text, list }: AnswerHead): void {
+  onHead({ status, text, list }: ReceivedHead): void {
     const { family, observation, answerNames, ownNames } = this.#call;
     const head = readResponseHead(list, answerNames, ownNames);
     this.#head = head;
