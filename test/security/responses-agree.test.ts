@@ -200,9 +200,9 @@ t.test(
           `${JSON.stringify(one.toString('latin1'))} ## ${JSON.stringify(mine)} is to Node ${JSON.stringify(bare)}`,
         );
       }),
-      { numRuns: 2_000, seed: SEED },
+      { numRuns: 800, seed: SEED },
     );
-    t.ok(taken > 500, `${taken} responses were taken`);
-    t.ok(refused > 20, `${refused} times we are the stricter one`);
+    t.ok(taken > 200, `${taken} responses were taken`);
+    t.ok(refused > 10, `${refused} times we are the stricter one`);
   },
 );
