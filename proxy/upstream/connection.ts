@@ -66,10 +66,6 @@ export class UpstreamConnection implements Seated, Carrier {
     return this.#isClosed || this.#socket?.destroyed === true;
   }
 
-  get isBroken(): boolean {
-    return this.#socket?.errored != null;
-  }
-
   get hasPeerEnded(): boolean {
     return this.#socket?.readableEnded === true;
   }
@@ -94,6 +90,15 @@ export class UpstreamConnection implements Seated, Carrier {
       exchange,
     );
     return exchange;
+  }
+
+  begins(): void {
+    // There is one at a time.
+  }
+
+  /** A reset within a body that ends with its connection is an end to undici. */
+  judge(_: Exchange, tell: (isWhole: boolean) => void): void {
+    tell(this.#socket?.errored === null);
   }
 
   ended(exchange: Exchange, idleMs: number): void {

@@ -40,16 +40,18 @@ export interface Exchange {
 
 /** The connection that carries an exchange. */
 export interface Carrier {
-  /** The connection broke: an end that it seems to say is none. */
-  readonly isBroken: boolean;
+  /** undici begins to send it, in this very call. */
+  begins(exchange: Dispatched): void;
+  /** undici says that the response ended: tells, now or later, whether it did, or whether something broke. */
+  judge(exchange: Dispatched, tell: (isWhole: boolean) => void): void;
   /** The upstream ended the connection; else undici did. */
   readonly hasPeerEnded: boolean;
   /** The system has all bytes of the request, and nobody else will read them. */
   readonly hasWritten: boolean;
   /** The response came to its end. @param idleMs see `ReceivedHead` */
   ended(exchange: Dispatched, idleMs: number): void;
-  /** The exchange ended otherwise. @param sent undici had begun to send it */
-  broke(exchange: Dispatched, sent: boolean): void;
+  /** The exchange ended otherwise. */
+  broke(exchange: Dispatched): void;
 }
 
 /** undici passes interim (1xx) responses on without end; each restarts its count of header bytes. */
@@ -87,14 +89,17 @@ export class Dispatched implements Exchange, Dispatcher.DispatchHandler {
     if (this.#reader === null) return;
     this.#reader = null;
     this.#controller?.abort(closedEarly());
-    this.#carrier.broke(this, this.#controller !== null);
+    this.#carrier.broke(this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const isAgain = this.#controller !== null; // HTTP/2: the upstream had refused it unread
     this.#controller = controller;
     if (this.#reader === null) controller.abort(closedEarly());
-    else if (!isAgain) this.#reader.onSent();
+    else {
+      this.#carrier.begins(this);
+      if (!isAgain) this.#reader.onSent();
+    }
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, text = ''): void {
@@ -123,19 +128,22 @@ export class Dispatched implements Exchange, Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#flush();
+    if (this.#reader !== null) this.#carrier.judge(this, (isWhole) => this.#finish(isWhole));
+  }
+
+  #finish(isWhole: boolean): void {
     const [reader, head] = [this.#reader, this.#head];
     if (reader === null || head === null) return;
     this.#reader = null;
-    // A reset within a body that ends with its connection: to undici that is an end.
-    if (this.#carrier.isBroken) {
-      this.#carrier.broke(this, true);
+    if (!isWhole) {
+      this.#carrier.broke(this);
       reader.onError(closedEarly());
       return;
     }
     try {
       reader.onEnd(this.#carrier.hasWritten);
     } catch (error) {
-      this.#carrier.broke(this, true);
+      this.#carrier.broke(this);
       reader.onError(error as Error); // a bug in its reader: that ends one exchange, not the process
       return;
     }
@@ -148,7 +156,7 @@ export class Dispatched implements Exchange, Dispatcher.DispatchHandler {
     if (reader === null) return;
     const { hasPeerEnded } = this.#carrier;
     this.#reader = null;
-    this.#carrier.broke(this, this.#controller !== null);
+    this.#carrier.broke(this);
     const { code } = error as NodeJS.ErrnoException;
     const isMalformed =
       (code === LENGTH_MISMATCH && this.#head === null) || (code === SOCKET && !hasPeerEnded);

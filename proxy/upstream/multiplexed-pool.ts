@@ -1,5 +1,7 @@
 // HTTP/2 to one upstream origin: few connections with many requests on each (`allow_h2`). An upstream that does not agree
 // to it in TLS (ALPN) is spoken to in HTTP/1.1, by a pool of such connections.
+import { subscribe } from 'node:diagnostics_channel';
+import type { ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import { Connector } from './connector.ts';
@@ -145,10 +147,23 @@ class Rerouted implements Exchange, ResponseReader {
   }
 }
 
+/** Who wants to know the stream that undici opens right after it has said that it begins to send a request. */
+let watcher: ((stream: ClientHttp2Stream) => void) | null = null;
+let isSubscribed = false;
+
+/** undici shows no stream, so Node is asked: it publishes each one while it is opened. */
+function watchNextStream(take: (stream: ClientHttp2Stream) => void): void {
+  watcher = take;
+  if (isSubscribed) return;
+  isSubscribed = true;
+  subscribe('http2.client.stream.created', (message) => {
+    watcher?.((message as { readonly stream: ClientHttp2Stream }).stream);
+    watcher = null;
+  });
+}
+
 /** A Client of undici's that speaks HTTP/2. It connects again by itself when its connection has ended. */
 class MultiplexedConnection implements Carrier {
-  /** undici tells of every stream that broke. */
-  readonly isBroken = false;
   readonly hasPeerEnded = true;
   /** Frames may wait in the session where nobody can see them: memory of a request is never used again. */
   readonly hasWritten = false;
@@ -156,6 +171,7 @@ class MultiplexedConnection implements Carrier {
   readonly #client: Client;
   readonly #onIdle: () => void;
   readonly #sockets = new Set<Socket>();
+  readonly #streams = new Map<Dispatched, ClientHttp2Stream>();
   #stopOpening: (() => void) | null = null;
   #running = 0;
 
@@ -212,13 +228,27 @@ class MultiplexedConnection implements Carrier {
     return exchange;
   }
 
-  ended(): void {
+  begins(exchange: Dispatched): void {
+    watchNextStream((stream) => this.#streams.set(exchange, stream));
+  }
+
+  /** undici calls a stream whole that was reset (RST_STREAM): it looks at no code. Only a closed stream has one. */
+  judge(exchange: Dispatched, tell: (isWhole: boolean) => void): void {
+    const stream = this.#streams.get(exchange);
+    if (stream === undefined)
+      tell(false); // a Node without the channel: nobody can say
+    else if (stream.closed) tell(stream.rstCode === 0);
+    else stream.once('close', () => tell(stream.rstCode === 0));
+  }
+
+  ended(exchange: Dispatched): void {
+    this.#streams.delete(exchange);
     this.#running -= 1;
     if (this.#running === 0) this.#onIdle();
   }
 
-  broke(): void {
-    this.ended();
+  broke(exchange: Dispatched): void {
+    this.ended(exchange);
   }
 
   destroy(): void {
