@@ -214,8 +214,9 @@ class MultiplexedConnection implements Carrier {
   /** The next request need not wait, as far as is known: what waits on an open connection waits for a stream. */
   get hasRoom(): boolean {
     if (this.#running >= MOST_STREAMS) return false;
-    const { connected, pending } = this.#client.stats;
-    return !connected || pending === 0;
+    const { connected, pending, running } = this.#client.stats;
+    // After a GOAWAY undici connects again only when all that runs on the old connection has ended.
+    return connected ? pending === 0 : running === 0;
   }
 
   send({ method, path, headers, body }: UpstreamRequest, reader: ResponseReader): Exchange {
