@@ -1,6 +1,6 @@
 // HTTP/2 to one upstream origin: few connections with many requests on each (`allow_h2`). An upstream that does not agree
 // to it in TLS (ALPN) is spoken to in HTTP/1.1, by a pool of such connections.
-import { subscribe } from 'node:diagnostics_channel';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
@@ -22,6 +22,8 @@ const IDLE_MS = 25_000;
 /** An upstream that spoke HTTP/1.1 is asked again: it may have been replaced. */
 const HTTP1_MS = 600_000;
 const HEAD_BYTES = 65_536;
+/** https://nodejs.org/api/diagnostics_channel.html#http2 */
+const OPENED = 'http2.client.stream.created';
 
 /** The upstream chose HTTP/1.1; nothing was sent. */
 class Http1Only extends Error {
@@ -147,19 +149,26 @@ class Rerouted implements Exchange, ResponseReader {
   }
 }
 
-/** Who wants to know the stream that undici opens right after it has said that it begins to send a request. */
-let watcher: ((stream: ClientHttp2Stream) => void) | null = null;
-let isSubscribed = false;
-
 /** undici shows no stream, so Node is asked: it publishes each one while it is opened. */
-function watchNextStream(take: (stream: ClientHttp2Stream) => void): void {
-  watcher = take;
-  if (isSubscribed) return;
-  isSubscribed = true;
-  subscribe('http2.client.stream.created', (message) => {
-    watcher?.((message as { readonly stream: ClientHttp2Stream }).stream);
-    watcher = null;
-  });
+class OpenedStreams {
+  #take: ((stream: ClientHttp2Stream) => void) | null = null;
+  readonly #published = (message: unknown): void => {
+    this.#take?.((message as { readonly stream: ClientHttp2Stream }).stream);
+    this.#take = null;
+  };
+
+  constructor() {
+    subscribe(OPENED, this.#published);
+  }
+
+  /** Gives the stream that undici opens right after it has said that it begins to send a request. */
+  next(take: (stream: ClientHttp2Stream) => void): void {
+    this.#take = take;
+  }
+
+  close(): void {
+    unsubscribe(OPENED, this.#published);
+  }
 }
 
 /** A Client of undici's that speaks HTTP/2. It connects again by itself when its connection has ended. */
@@ -171,6 +180,7 @@ class MultiplexedConnection implements Carrier {
   readonly #client: Client;
   readonly #onIdle: () => void;
   readonly #sockets = new Set<Socket>();
+  readonly #opened = new OpenedStreams();
   readonly #streams = new Map<Dispatched, ClientHttp2Stream>();
   #stopOpening: (() => void) | null = null;
   #running = 0;
@@ -230,7 +240,7 @@ class MultiplexedConnection implements Carrier {
   }
 
   begins(exchange: Dispatched): void {
-    watchNextStream((stream) => this.#streams.set(exchange, stream));
+    this.#opened.next((stream) => this.#streams.set(exchange, stream));
   }
 
   /** undici calls a stream whole that was reset (RST_STREAM): it looks at no code. Only a closed stream has one. */
@@ -253,6 +263,7 @@ class MultiplexedConnection implements Carrier {
   }
 
   destroy(): void {
+    this.#opened.close();
     this.#stopOpening?.();
     this.#client.destroy(null, () => undefined);
     for (const socket of this.#sockets) socket.destroy(); // also one that a GOAWAY has detached

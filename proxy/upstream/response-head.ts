@@ -1,5 +1,5 @@
 // The head of a response as undici hands it over, and what is refused of it although llhttp takes it. Pure.
-import { Buffer } from 'node:buffer';
+import type { Buffer } from 'node:buffer';
 import { BadResponse } from './bad-response.ts';
 
 /** The head of a response as it came. */

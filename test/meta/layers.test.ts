@@ -53,6 +53,7 @@ const WING_DOORS = [
 ];
 
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  undici: ['proxy/upstream'],
   yaml: ['config'],
   'js-yaml': ['config'],
   ajv: ['config', 'platform/api/validation.ts'],

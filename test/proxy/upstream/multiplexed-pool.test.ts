@@ -94,7 +94,7 @@ t.test('many requests go over one connection at once', async (t) => {
       if (waiting.push(stream) === 20) all.resolve();
     });
   });
-  await open(here.pool, '/first').exchange.destroy();
+  open(here.pool, '/first').exchange.destroy();
   const sent = Array.from({ length: 20 }, () => open(here.pool));
   await all.promise;
   for (const stream of waiting) stream.end('!');
@@ -119,7 +119,7 @@ t.test('a stream that breaks off is never a whole response', async (t) => {
     'the end of the session': (stream) => stream.session?.destroy(),
     'a reset of the connection': (stream) => stream.session?.socket.destroy(),
   };
-  let act = (_: ServerHttp2Stream): void => undefined;
+  let act: (stream: ServerHttp2Stream) => void = () => undefined;
   const here = await stage(t, (stream) => {
     // Else Node's server ends the stream before it resets it.
     stream.respond({ ':status': 200, 'content-type': 'text/event-stream' }, { waitForTrailers: true });
