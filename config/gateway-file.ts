@@ -80,6 +80,10 @@ export interface EntryParams {
     [k: string]: string | number | boolean;
   };
   /**
+   * Offers HTTP/2 to this upstream in TLS (ALPN): many calls then share one connection. An upstream that declines it, and one of `http://`, is spoken to in HTTP/1.1. Off unless stated.
+   */
+  allow_h2?: boolean;
+  /**
    * Longest wait for the first byte of an answer that is not streamed, seconds; 0 switches the clock off. Else `router_settings.timeout`, else `litellm_settings.request_timeout`.
    */
   timeout?: number | string;

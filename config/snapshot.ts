@@ -89,8 +89,10 @@ export interface Route {
   readonly upstreamModel: string;
   /** `litellm_params.model` as written, for model info. */
   readonly model: string;
-  /** `scheme://host[:port]`: key of the connection pool. */
+  /** `scheme://host[:port]`: key of the connection pool, together with `allowH2`. */
   readonly origin: string;
+  /** HTTP/2 is offered where there is TLS. */
+  readonly allowH2: boolean;
   /** Path to which the endpoint is appended (`/chat/completions`): ends in `/v1` or alike, never in a slash. */
   readonly pathPrefix: string;
   /** api_base as configured, query and credentials removed; shown in headers, rows and model info. */

@@ -28,6 +28,7 @@ import { openSpanExport, type SpanExport } from './observe/span-export.ts';
 import { Traces } from './observe/traces.ts';
 import type { BreakerState } from './routing/breaker.ts';
 import { ProxyServer, type Drain } from './server.ts';
+import { readProxySettings } from './upstream/http-proxies.ts';
 import { Pools } from './upstream/pools.ts';
 import { ConfigWatcher } from './watch.ts';
 import type { Membership } from './workers/membership.ts';
@@ -183,11 +184,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw error;
   });
   let server: ProxyServer | null = null;
-  const pools = new Pools(systemClock.mono, {
-    httpProxy: env['HTTP_PROXY'],
-    httpsProxy: env['HTTPS_PROXY'],
-    noProxy: env['NO_PROXY'],
-  });
+  const pools = new Pools(systemClock.mono, readProxySettings(env));
   const house = furnish(
     {
       ledger,

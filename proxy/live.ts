@@ -225,7 +225,7 @@ export class Live {
       order: route.order,
       limit: route.maxParallel,
       state: this.house.entries.acquire(route.id),
-      pool: this.house.pools.acquire(route.origin),
+      pool: this.house.pools.acquire(route),
       headers: entryHeaders(route, `throughline/${VERSION}`),
       responseHeaders: deploymentHeaders(this.answerNames, route, VERSION),
       metrics,
@@ -234,7 +234,7 @@ export class Live {
 
   #release(): void {
     for (const { route } of this.targets.values()) {
-      this.house.pools.release(route.origin);
+      this.house.pools.release(route);
       this.house.entries.release(route.id);
     }
   }

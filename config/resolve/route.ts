@@ -79,6 +79,7 @@ export function routeOf(placed: PlacedEntry, around: Surroundings): Route | null
     upstreamModel: name.upstream,
     model: params.model,
     origin: base.origin,
+    allowH2: allowH2At(params, base.origin, [...at, 'allow_h2'], findings),
     pathPrefix: base.pathPrefix,
     apiBase: base.shown,
     apiKey,
@@ -208,6 +209,15 @@ export function keyAt(
     tail ? 'write the secret without a trailing newline' : 'check the secret',
   );
   return null;
+}
+
+function allowH2At({ allow_h2 }: EntryParams, origin: string, path: Path, findings: Findings): boolean {
+  if (allow_h2 !== true) return false;
+  if (origin.startsWith('http:')) {
+    const text = 'allow_h2 has no effect: HTTP/2 is agreed on in TLS, and api_base is http://';
+    findings.warn(path, text, 'use https:// or remove it', 'key');
+  }
+  return true;
 }
 
 /** Entry over router-wide, per name. Secrets are revealed nowhere. */

@@ -69,23 +69,10 @@ export function startAttempt(context: AttemptContext, call: Call, options: Attem
   const outlet = options.outlet ?? x.res;
   const start = { picked: pickedBy(plan), sentAt: clock.mono(), sentMs: clock.now(), retries, fallbacks };
   log.begun(start);
-<<<<<<< HEAD
-  const inFlight = (options.permit ?? context.permit).use(entry, start.sentAt);
-  const scribe = options.scribe ?? transcriptSink(request, plan, outlet);
-  const head = options.head?.(start) ?? context.head;
-  const running = relay(within(call, start.sentAt - startedAt), scribe ?? outlet, x.live.house, head);
-  if (scribe !== null) scribe.breakOff = (fault) => running.breakOff(fault);
-  const ended = running.ended.then(
-    (outcome): Ended => ({ outcome }),
-    (thrown: unknown): Ended => ({ fault: toFault(thrown) }),
-  );
-  return { entry, call, start, inFlight, scribe, ended, cancel: () => running.cancel() };
-=======
   const permit = options.permit ?? context.permit;
   const inFlight = permit.use(entry, start.sentAt);
   try {
-    const scribe =
-      options.scribe ?? (isContinuable(request, plan) ? new Scribe(outlet, new ChatTranscript()) : null);
+    const scribe = options.scribe ?? transcriptSink(request, plan, outlet);
     const head = options.head?.(start) ?? context.head;
     const running = relay(within(call, start.sentAt - startedAt), scribe ?? outlet, x.live.house, head);
     if (scribe !== null) scribe.breakOff = (fault) => running.breakOff(fault);
@@ -99,7 +86,6 @@ export function startAttempt(context: AttemptContext, call: Call, options: Attem
     permit.used();
     throw bug;
   }
->>>>>>> h/calls
 }
 
 /**

@@ -2,9 +2,9 @@
 import type { Clocks, ReadOn } from '../../config/snapshot.ts';
 import type { AnswerNames } from '../headers/response-headers.ts';
 import type { Protocol } from '../protocols/protocol.ts';
-import type { UpstreamRequest } from './connection.ts';
 import type { Pool } from './pool.ts';
 import type { Observation } from '../relay/tap.ts';
+import type { UpstreamRequest } from "./exchange.ts";
 
 /** One upstream request, ready to send. */
 export interface Call extends UpstreamRequest {

@@ -1,6 +1,7 @@
-// What went wrong between us and an upstream -> a Fault. The only place that reads error codes of sockets.
+// What went wrong between us and an upstream -> a Fault. The only place that reads error codes of sockets and of undici.
 import { Fault, toFault } from '../errors/fault.ts';
-import { BadMessage } from '../wire/head.ts';
+import { errors } from 'undici';
+import { BadResponse, ProxyFailure } from './bad-response.ts';
 
 const UNREACHABLE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
@@ -18,6 +19,13 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its issuer is not known; see NODE_EXTRA_CA_CERTS',
 };
 
+/** Requests that undici would not send. */
+const REFUSED_BY_UNDICI: ReadonlySet<string> = new Set([
+  'UND_ERR_INVALID_ARG',
+  'UND_ERR_NOT_SUPPORTED',
+  'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
+]);
+
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const { code } = error as NodeJS.ErrnoException;
@@ -33,8 +41,12 @@ function codeOf(error: unknown): string {
  */
 export function failureOf(error: unknown, apiBase: string, sent = false): Fault {
   const code = codeOf(error);
-  if (code === '' && (error instanceof TypeError || error instanceof RangeError)) return toFault(error);
-  if (code === 'ETIMEDOUT' && !sent) {
+  if (isBug(error, code)) return toFault(error);
+  if (error instanceof ProxyFailure) {
+    const text = `The upstream ${apiBase} cannot be reached: ${proxyTrouble(error, code)}.`;
+    return new Fault('upstream_unreachable', text, { cause: error });
+  }
+  if ((code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') && !sent) {
     return new Fault('connect_timeout', `No connection to the upstream ${apiBase} within connect_timeout.`, {
       cause: error,
     });
@@ -49,9 +61,26 @@ export function failureOf(error: unknown, apiBase: string, sent = false): Fault 
       },
     );
   }
-  const what =
-    error instanceof BadMessage ? 'sent something that is not an HTTP answer' : 'closed the connection';
+  const what = isMalformed(error, code)
+    ? 'sent something that is not an HTTP answer'
+    : 'closed the connection';
   return new Fault('upstream_broken', `The upstream ${apiBase} ${what} before it had answered.`, {
     cause: error,
   });
+}
+
+/** Not the upstream's fault: a bug of ours, or a request that undici refuses to send. */
+function isBug(error: unknown, code: string): boolean {
+  if (REFUSED_BY_UNDICI.has(code)) return true;
+  return code === '' && (error instanceof TypeError || error instanceof RangeError);
+}
+
+function isMalformed(error: unknown, code: string): boolean {
+  if (error instanceof BadResponse || code === 'UND_ERR_HEADERS_OVERFLOW') return true;
+  return error instanceof errors.HTTPParserError && 'data' in error && error.data !== ''; // none: the connection ended within a message
+}
+
+function proxyTrouble({ status }: ProxyFailure, code: string): string {
+  if (status !== null) return `the HTTP proxy answered ${status} to CONNECT`;
+  return `the HTTP proxy failed (${UNREACHABLE[code] ?? 'it closed the connection'})`;
 }

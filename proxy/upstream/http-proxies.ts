@@ -1,66 +1,113 @@
-// Which upstreams are reached through an HTTP proxy: HTTP_PROXY, HTTPS_PROXY and NO_PROXY as curl and most programs read
-// them. Pure.
+// Which upstreams are reached through an HTTP proxy: the variables of the environment as curl reads them
+// (https://everything.curl.dev/usingcurl/proxies/env.html), and what undici does, too: ports and wildcards in NO_PROXY.
+// Ours rather than undici's EnvHttpProxyAgent, which reads neither ALL_PROXY nor CIDR blocks. Pure.
+import { BlockList, isIP } from 'node:net';
+import { Secret } from '../../config/secret.ts';
 
-/** `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`; undefined members are not set. */
-export interface ProxyEnvironment {
-  readonly httpProxy?: string | undefined;
-  readonly httpsProxy?: string | undefined;
-  readonly noProxy?: string | undefined;
+/** What the environment says of HTTP proxies; '' = nothing. */
+export interface ProxySettings {
+  readonly http: NamedProxy | null;
+  readonly https: NamedProxy | null;
+  readonly noProxy: string;
+}
+
+/** An address of a proxy as written, and where; it may hold a credential. */
+interface NamedProxy {
+  readonly variable: string;
+  readonly text: Secret;
 }
 
 /** A proxy on the way. */
 export interface HttpProxy {
-  readonly host: string;
-  readonly port: number;
-  /** The line `proxy-authorization: ...` with its end, or ''. Holds a credential. */
-  readonly authorization: string;
+  /** `http://host:port` or `https://host:port`; without credential. */
+  readonly origin: string;
+  /** The value of `proxy-authorization`. */
+  readonly authorization: Secret | null;
 }
 
-/** The proxy for an origin (`https://host:port`); null = straight. @throws TypeError for a variable that is no URL */
-export function proxyFor(
-  origin: string,
-  { httpProxy, httpsProxy, noProxy }: ProxyEnvironment,
-): HttpProxy | null {
-  const { protocol, hostname, port } = new URL(origin);
-  const secure = protocol === 'https:';
-  const named = secure ? httpsProxy : httpProxy;
-  if (named === undefined || named === '') return null;
-  if (isExcepted(hostname, port === '' ? (secure ? '443' : '80') : port, noProxy ?? '')) return null;
-  return parseProxy(named, secure ? 'HTTPS_PROXY' : 'HTTP_PROXY');
-}
+export const NO_PROXIES: ProxySettings = { http: null, https: null, noProxy: '' };
 
-function parseProxy(text: string, variable: string): HttpProxy {
-  const url = URL.parse(text.includes('://') ? text : `http://${text}`);
-  if (url === null || url.protocol !== 'http:') {
-    throw new TypeError(`${variable} must be the URL of an HTTP proxy, such as http://proxy:3128`); // never its value
-  }
-  const credential = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` and their upper-case spellings. Lower case wins, as in curl; an empty
+ * variable is one that is not set. `HTTP_PROXY` is read, too: curl leaves it out because in CGI a client can set it, and
+ * no client sets our environment.
+ */
+export function readProxySettings(env: Environment): ProxySettings {
+  const named = (...variables: readonly string[]): NamedProxy | null => {
+    const variable = variables.find((name) => (env[name] ?? '') !== '');
+    return variable === undefined ? null : { variable, text: new Secret(env[variable] ?? '') };
+  };
   return {
-    host: unbracketed(url.hostname),
-    port: url.port === '' ? 80 : Number(url.port),
-    authorization:
-      url.username === ''
-        ? ''
-        : `proxy-authorization: Basic ${Buffer.from(credential).toString('base64')}\r\n`,
+    http: named('http_proxy', 'HTTP_PROXY', 'all_proxy', 'ALL_PROXY'),
+    https: named('https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'),
+    noProxy: env['no_proxy'] || env['NO_PROXY'] || '',
   };
 }
 
-/** `*`, a host, `.domain` or `*.domain` (subdomains), `domain` (itself and its subdomains), each with an optional port. */
-function isExcepted(host: string, port: string, noProxy: string): boolean {
+/** The proxy for an origin (`https://host:port`); null = straight. @throws TypeError for a variable that is no URL */
+export function proxyFor(origin: string, { http, https, noProxy }: ProxySettings): HttpProxy | null {
+  const { protocol, hostname, port } = new URL(origin);
+  const isSecure = protocol === 'https:';
+  const named = isSecure ? https : http;
+  if (named === null) return null;
+  const defaultPort = isSecure ? '443' : '80';
+  return bypasses(hostname, port || defaultPort, noProxy) ? null : parseProxy(named);
+}
+
+function parseProxy({ variable, text }: NamedProxy): HttpProxy {
+  const written = text.reveal();
+  const url = URL.parse(written.includes('://') ? written : `http://${written}`);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new TypeError(`${variable} must be the URL of an HTTP proxy, such as http://proxy:3128`); // never its value
+  }
+  const { origin, username, password } = url;
+  if (username === '') return { origin, authorization: null };
+  const credential = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { origin, authorization: new Secret(`Basic ${Buffer.from(credential).toString('base64')}`) };
+}
+
+/**
+ * Whether NO_PROXY names this host: `*`, `domain` or `.domain` (itself and its subdomains), `*.domain` (its subdomains
+ * alone), an address, a block of them (`10.0.0.0/8`, `fd00::/8`). Each but a block may end in a port; an IPv6 address
+ * with one stands in brackets.
+ */
+function bypasses(hostname: string, port: string, noProxy: string): boolean {
+  const host = withoutDot(unbracketed(hostname).toLowerCase());
   return noProxy
     .toLowerCase()
     .split(/[\s,]+/)
-    .filter((entry) => entry !== '')
-    .some((entry) => {
-      if (entry === '*') return true;
-      const [, name = '', only] = /^(.*?)(?::(\d+))?$/.exec(entry) ?? [];
-      if (only !== undefined && only !== port) return false;
-      const bare = name.replace(/^\*?\./, '');
-      return (host === bare && name === bare) || host.endsWith(`.${bare}`);
-    });
+    .some((entry) => entry !== '' && names(entry, host, port));
+}
+
+function names(entry: string, host: string, port: string): boolean {
+  if (entry.includes('/')) return isWithin(entry, host);
+  const [, bracketed, plain, only] = /^(?:\[([^\]]*)\]|([^:]*|[^:]*:[^:]*:.*))(?::(\d+))?$/.exec(entry) ?? [];
+  const name = withoutDot(bracketed ?? plain ?? '');
+  if (name === '' || (only !== undefined && only !== port)) return false;
+  if (name === '*') return true;
+  if (isIP(host) !== 0) return isIP(name) !== 0 && isWithin(`${name}/${isIP(name) === 6 ? 128 : 32}`, host);
+  const domain = name.replace(/^\*?\./, '');
+  return (host === domain && !name.startsWith('*')) || host.endsWith(`.${domain}`);
+}
+
+/** @param block `address/bits`, the address with or without brackets. */
+function isWithin(block: string, host: string): boolean {
+  const [, text = '', bits = ''] = /^\[?([^\]/]*)\]?\/(\d{1,3})$/.exec(block) ?? [];
+  const [family, hostFamily] = [isIP(text), isIP(host)];
+  if (family === 0 || hostFamily === 0 || Number(bits) > (family === 6 ? 128 : 32)) return false;
+  const list = new BlockList();
+  list.addSubnet(text, Number(bits), family === 6 ? 'ipv6' : 'ipv4');
+  return list.check(host, hostFamily === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** `[::1]` -> `::1`. */
-export function unbracketed(host: string): string {
+function unbracketed(host: string): string {
   return host.startsWith('[') ? host.slice(1, -1) : host;
+}
+
+/** `example.com.` is the fully qualified form of `example.com`. */
+function withoutDot(name: string): string {
+  return name.length > 1 && name.endsWith('.') ? name.slice(0, -1) : name;
 }

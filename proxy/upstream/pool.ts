@@ -1,112 +1,84 @@
 // The connections to one upstream origin. The last one to become idle is used first, so that those beyond the need grow
 // old and close; a request never waits for another one's connection.
 import { Roster } from '../base/roster.ts';
-import type { ReadMemory } from '../http/reading.ts';
-import {
-  checkRequest,
-  closedEarly,
-  UpstreamConnection,
-  type AnswerReader,
-  type Keeper,
-  type UpstreamRequest,
-} from './connection.ts';
-import { dial, type Address, type SessionCache } from './dial.ts';
-import { unbracketed, type HttpProxy } from './http-proxies.ts';
+import { UpstreamConnection, type ConnectionOwner } from './connection.ts';
+import { Connector } from './connector.ts';
+import type { Exchange, ResponseReader, UpstreamRequest } from './exchange.ts';
+import type { HttpProxy } from './http-proxies.ts';
 
-/** A request under way. */
-export interface Sending {
-  /** Stops reading; the upstream feels it. */
-  pause(): void;
-  resume(): void;
-  /** Breaks it off; its reader hears nothing more. */
+/** Where requests to one origin are sent. */
+export interface Pool {
+  /** Connections that are open or being opened. */
+  readonly size: number;
+  /** Sends a request on an idle connection, else on a new one. */
+  send(request: UpstreamRequest, reader: ResponseReader): Exchange;
+  /** Closes idle connections whose time is over; called about once a second. */
+  sweep(now: number): void;
+  /** Takes no further request; what runs ends by itself. */
+  close(): void;
+  /** Cuts everything; readers are told. */
   destroy(): void;
 }
 
-export class Pool {
-  readonly #address: Address;
-  readonly #memory: ReadMemory;
-  readonly #keeper: Keeper;
-  readonly #sessions: SessionCache = { session: null };
-  readonly #fixed: string;
-  readonly #before: string;
+/** A pool of connections of HTTP/1.1. */
+export class ConnectionPool implements Pool {
+  readonly #connector: Connector;
+  readonly #owner: ConnectionOwner;
   readonly #all = new Roster<UpstreamConnection>();
   readonly #idle: UpstreamConnection[] = [];
-  #closing = false;
+  #isClosing = false;
 
-  constructor(origin: string, proxy: HttpProxy | null, memory: ReadMemory, mono: () => number) {
-    const { protocol, hostname, host, port } = new URL(origin);
-    const secure = protocol === 'https:';
-    this.#address = {
-      secure,
-      host: unbracketed(hostname),
-      port: port === '' ? (secure ? 443 : 80) : Number(port),
-      proxy,
-    };
-    this.#memory = memory;
-    const forwarded = proxy !== null && !secure;
-    this.#before = forwarded ? origin : '';
-    this.#fixed = `host: ${host}\r\nconnection: keep-alive\r\n${forwarded ? proxy.authorization : ''}`;
-    this.#keeper = {
+  /** @param mono monotonic milliseconds. */
+  constructor(origin: string, proxy: HttpProxy | null, mono: () => number) {
+    this.#connector = new Connector(origin, proxy, false);
+    this.#owner = {
       free: (connection) => this.#free(connection),
       gone: (connection) => this.#all.delete(connection),
       mono,
     };
   }
 
-  /** Connections that are open or being opened. */
   get size(): number {
     return this.#all.size;
   }
 
-  /** Sends a request on an idle connection, else on a new one. @throws TypeError when it cannot be sent */
-  send(request: UpstreamRequest, reader: AnswerReader): Sending {
-    checkRequest(request); // before a connection is taken that nobody would give back
-    const connection = this.#takeIdle() ?? this.#open();
-    connection.send(request, reader);
-    return connection;
+  send(request: UpstreamRequest, reader: ResponseReader): Exchange {
+    return (this.#takeIdle() ?? this.#open()).send(request, reader);
   }
 
-  /** Closes idle connections whose time is over; called about once a second. */
   sweep(now: number): void {
-    while ((this.#idle[0]?.idleUntil ?? Infinity) <= now || this.#idle[0]?.closed === true)
-      this.#idle.shift()?.destroy();
+    while ((this.#idle[0]?.idleUntil ?? Infinity) <= now || this.#idle[0]?.isClosed === true)
+      this.#idle.shift()?.close();
   }
 
-  /** Takes no further request; what runs ends by itself. */
   close(): void {
-    this.#closing = true;
-    for (const connection of this.#idle.splice(0)) connection.destroy();
+    this.#isClosing = true;
+    for (const connection of this.#idle.splice(0)) connection.close();
   }
 
-  /** Cuts everything. */
   destroy(): void {
-    this.#closing = true;
-    this.#all.forEach((connection) => connection.failed(closedEarly()));
+    this.close();
+    this.#all.forEach((connection) => connection.close());
   }
 
   #takeIdle(): UpstreamConnection | null {
-    const now = this.#keeper.mono();
+    const now = this.#owner.mono();
     for (;;) {
       const connection = this.#idle.pop();
       if (connection === undefined) return null;
-      if (!connection.closed && connection.idleUntil > now) return connection;
-      connection.destroy();
+      if (!connection.isClosed && connection.idleUntil > now) return connection;
+      connection.close();
     }
   }
 
   #open(): UpstreamConnection {
-    const connection = new UpstreamConnection(this.#keeper, this.#fixed, this.#before);
+    const connection = new UpstreamConnection(this.#owner, this.#connector);
     this.#all.add(connection);
-    const stop = dial(this.#address, this.#memory, this.#sessions, (bytes) => connection.take(bytes), {
-      ready: (socket) => connection.opened(socket),
-      failed: (error) => connection.failed(error),
-    });
-    connection.opening(stop);
     return connection;
   }
 
   #free(connection: UpstreamConnection): void {
-    if (this.#closing) connection.destroy();
+    if (this.#isClosing) connection.close();
     else this.#idle.push(connection);
   }
 }

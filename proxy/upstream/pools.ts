@@ -1,8 +1,15 @@
-// Connection pools, one per upstream origin, shared by successive configurations: a reload keeps warm connections, and a
-// pool that no configuration wants any more closes after its last request.
-import { ReadMemory } from '../http/reading.ts';
-import { proxyFor, type ProxyEnvironment } from './http-proxies.ts';
-import { Pool } from './pool.ts';
+// Connection pools, one per upstream origin and protocol, shared by successive configurations: a reload keeps warm
+// connections, and a pool that no configuration wants any more closes after its last request.
+import { NO_PROXIES, proxyFor, type ProxySettings } from './http-proxies.ts';
+import { MultiplexedPool } from './multiplexed-pool.ts';
+import { ConnectionPool, type Pool } from './pool.ts';
+
+/** Whom a pool speaks to, and how. */
+export interface PoolKey {
+  readonly origin: string;
+  /** Offer HTTP/2; without TLS there is none. */
+  readonly allowH2: boolean;
+}
 
 interface Held {
   readonly pool: Pool;
@@ -14,13 +21,12 @@ const SWEEP_MS = 1_000;
 /** Counts who uses a pool; the last one out closes it. */
 export class Pools {
   readonly #held = new Map<string, Held>();
-  readonly #proxies: ProxyEnvironment;
-  readonly #memory = new ReadMemory();
+  readonly #proxies: ProxySettings;
   readonly #mono: () => number;
   readonly #timer: NodeJS.Timeout;
 
   /** @param mono monotonic milliseconds. */
-  constructor(mono: () => number, proxies: ProxyEnvironment = {}) {
+  constructor(mono: () => number, proxies: ProxySettings = NO_PROXIES) {
     this.#mono = mono;
     this.#proxies = proxies;
     this.#timer = setInterval(() => this.#sweep(), SWEEP_MS).unref();
@@ -31,25 +37,30 @@ export class Pools {
     return this.#held.size;
   }
 
-  /** Takes a share in the pool of an origin. Pair with `release`. @throws TypeError for a proxy variable that is no URL */
-  acquire(origin: string): Pool {
-    let held = this.#held.get(origin);
+  /** Takes a share in a pool. Pair with `release`. @throws TypeError for a proxy variable that is no URL */
+  acquire(key: PoolKey): Pool {
+    const name = nameOf(key);
+    let held = this.#held.get(name);
     if (held === undefined) {
-      const pool = new Pool(origin, proxyFor(origin, this.#proxies), this.#memory, this.#mono);
+      const proxy = proxyFor(key.origin, this.#proxies);
+      const pool = speaksH2(key)
+        ? new MultiplexedPool(key.origin, proxy, this.#mono)
+        : new ConnectionPool(key.origin, proxy, this.#mono);
       held = { pool, users: 0 };
-      this.#held.set(origin, held);
+      this.#held.set(name, held);
     }
     held.users += 1;
     return held.pool;
   }
 
   /** Gives a share back. A pool without users lets its running requests end, then closes. */
-  release(origin: string): void {
-    const held = this.#held.get(origin);
+  release(key: PoolKey): void {
+    const name = nameOf(key);
+    const held = this.#held.get(name);
     if (held === undefined) return;
     held.users -= 1;
     if (held.users > 0) return;
-    this.#held.delete(origin);
+    this.#held.delete(name);
     held.pool.close();
   }
 
@@ -65,3 +76,6 @@ export class Pools {
     for (const { pool } of this.#held.values()) pool.sweep(now);
   }
 }
+
+const speaksH2 = ({ origin, allowH2 }: PoolKey): boolean => allowH2 && origin.startsWith('https:');
+const nameOf = (key: PoolKey): string => `${speaksH2(key) ? 'h2 ' : ''}${key.origin}`;

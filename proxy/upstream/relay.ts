@@ -20,12 +20,12 @@ import { overdue, type Phase } from './clocks.ts';
 import type { Deadlines, Watched } from './deadlines.ts';
 import type { Departed, Departures } from './departures.ts';
 import { failureOf } from './failures.ts';
-import type { AnswerReader } from './connection.ts';
+import type { Exchange, ResponseReader } from './exchange.ts';
 import { handOver, lastWords } from './hand-over.ts';
 import type { Outcome, ReadOnEnd, RelayEnd } from './outcome.ts';
 import type { Outlet } from './outlet.ts';
-import type { Sending } from './pool.ts';
 import { NOTHING_READ, tapFor, type Reading, type Tap } from '../relay/tap.ts';
+import type { ReceivedHead } from './response-head.ts';
 
 /** What the relay needs of its surroundings. */
 export interface Surroundings {
@@ -61,7 +61,7 @@ export function relay(call: Call, reply: Outlet, around: Surroundings, own: Head
   return running;
 }
 
-class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
+class Relay implements ResponseReader, ReplyWatcher, Watched, Departed, Running {
   readonly ended: Promise<Outcome>;
   readonly #call: Call;
   readonly #reply: Outlet;
@@ -76,7 +76,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
   seat = -1; // on the roster of deadlines
   #phase: Phase = 'connecting';
   /** While the exchange with the upstream runs; afterwards its connection may be another one's. */
-  #sending: Sending | null = null;
+  #sending: Exchange | null = null;
   #head: ResponseHead | null = null;
   #status = 0;
   #statusText = '';
@@ -133,7 +133,7 @@ class Relay implements AnswerReader, ReplyWatcher, Watched, Departed, Running {
     this.#sentAt = this.#mono();
   }
 
-  onHead({ status, text, list }: AnswerHead): void {
+  onHead({ status, text, list }: ReceivedHead): void {
     const { protocol, observation, answerNames, ownNames } = this.#call;
     const head = readResponseHead(list, answerNames, ownNames);
     this.#head = head;

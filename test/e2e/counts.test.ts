@@ -54,7 +54,7 @@ t.test('a request is scanned once; no URL, no timer, no parse of its body is mad
   const proxy = await serveCli(t, config, join(dir, 'data'), [], { command });
 
   const start = await counted(proxy, 1);
-  t.equal(start.calls['proxy/upstream/pool.ts Pool'], 4, 'four origins for 44 entries: four pools');
+  t.equal(start.calls['proxy/upstream/pool.ts ConnectionPool'], 4, 'four origins for 44 entries: four pools');
   t.notOk(start.undici, 'what is not used is not loaded');
 
   let nth = 1;
@@ -71,7 +71,7 @@ t.test('a request is scanned once; no URL, no timer, no parse of its body is mad
     t.equal(bodies, 0, `${kind}: no body is parsed or serialised`);
     t.equal(urls, 0, `${kind}: no URL is made`);
     t.ok(timers < REQUESTS, `${kind}: ${timers} timers for ${REQUESTS} requests, none for each`);
-    t.equal(called['proxy/upstream/pool.ts Pool'] ?? 0, 0, `${kind}: no pool is made`);
+    t.equal(called['proxy/upstream/pool.ts ConnectionPool'] ?? 0, 0, `${kind}: no pool is made`);
   }
 });
 

@@ -1,7 +1,7 @@
 // Two HTTP programs must never read the same bytes in two ways. Node's own parser (llhttp, strict) stands for the other
 // one, before us or behind us: whatever we take, it takes too, as the same messages in the same order.
 import fc from 'fast-check';
-import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { duplexPair, type Duplex } from 'node:stream';
 import t from 'tap';
@@ -13,7 +13,6 @@ import type { Reply } from '../../proxy/http/reply.ts';
 import type { Live } from '../../proxy/live.ts';
 import { openExchange } from '../../proxy/request/exchange.ts';
 import { checkFraming } from '../../proxy/request/framing.ts';
-import { UpstreamConnection } from '../../proxy/upstream/connection.ts';
 import { BodyMemory } from '../../proxy/wire/headroom.ts';
 import { houseOf, liveOf } from '../support/house.ts';
 
@@ -327,125 +326,4 @@ t.test('requests: what we take, Node takes too, as the same requests', { timeout
   );
   t.ok(taken > 1_000, `${taken} requests were taken`);
   t.ok(refused > 100, `${refused} times we are the stricter one`);
-});
-
-/** What our upstream connection makes of the bytes that follow a request. */
-async function ourAnswer(bytes: Buffer): Promise<Read | null> {
-  let line = '';
-  let list: readonly string[] = [];
-  let body = '';
-  let whole: boolean | null = null;
-  const connection = new UpstreamConnection(
-    { free: () => undefined, gone: () => undefined, mono: () => 0 },
-    'host: a\r\n',
-    '',
-  );
-  connection.send(
-    { method: 'GET', path: '/', headers: [], body: null },
-    {
-      onSent: () => undefined,
-      onHead: (head) => {
-        line = `${head.status} ${head.text} ${head.version}`;
-        list = head.list;
-      },
-      onData: (data) => (body += data.toString('latin1')),
-      onEnd: () => (whole = true),
-      onError: () => (whole = false),
-    },
-  );
-  const [near, far] = duplexPair();
-  far.on('data', (part: Buffer) => connection.take(part));
-  connection.opened(far as unknown as Socket);
-  near.on('error', () => undefined).resume();
-  near.end(Buffer.from(bytes));
-  await still();
-  near.destroy();
-  far.destroy();
-  return whole === true ? { line, list, body } : null;
-}
-
-async function nodesAnswer(bytes: Buffer): Promise<Read | null> {
-  const [near, far] = duplexPair();
-  const { promise, resolve } = Promise.withResolvers<Read | null>();
-  let began = false;
-  const req = httpRequest(
-    { createConnection: () => far, insecureHTTPParser: false, maxHeaderSize: 1 << 20 },
-    (res) => {
-      let body = '';
-      began = true;
-      const line = `${res.statusCode} ${res.statusMessage} ${res.httpVersion}`;
-      res.setEncoding('latin1');
-      res.on('data', (part: string) => (body += part));
-      res.on('error', () => resolve(null));
-      res.on('end', () => resolve(res.complete ? { line, list: res.rawHeaders, body } : null));
-    },
-  );
-  req.on('error', () => resolve(null));
-  req.on('close', () => (began ? undefined : resolve(null)));
-  req.end();
-  near.on('error', () => undefined).resume();
-  near.end(Buffer.from(bytes));
-  const read = await promise;
-  near.destroy();
-  far.destroy();
-  return read;
-}
-
-/**
- * Known to differ, and why that is safe: bytes behind an answer make Node call it broken; to us it is whole, as its
- * framing says, and its connection is closed, so that the bytes are nobody's. Without them both must agree.
- */
-async function withoutRest(bytes: Buffer, answer: Read): Promise<Buffer> {
-  let end = bytes.length;
-  while (same((await ourAnswer(bytes.subarray(0, end - 1))) ?? undefined, answer)) end -= 1;
-  return bytes.subarray(0, end);
-}
-
-const answerMessage = fc
-  .record({
-    interim: fc.constantFrom(
-      '',
-      '',
-      'HTTP/1.1 100 Continue\r\n\r\n',
-      'HTTP/1.1 103 Early\r\nLink: </a>\r\n\r\n',
-    ),
-    version: fc.constantFrom('1.1', '1.1', '1.1', '1.0'),
-    status: fc.constantFrom(
-      '200 OK',
-      '200 ',
-      '404 Not Found',
-      '204 No Content',
-      '304 Not Modified',
-      '500 \xe4',
-      '299',
-      '600 X',
-      '20 X',
-    ),
-    framed,
-  })
-  .map(({ interim, version, status, framed: { lines, body } }) =>
-    [`${interim}HTTP/${version} ${status}\r\n`, ...lines.map((line) => `${line}\r\n`), `\r\n${body}`].join(
-      '',
-    ),
-  );
-
-t.test('answers: what we call whole is whole to Node too, and the same', { timeout: 80_000 }, async (t) => {
-  let taken = 0;
-  await fc.assert(
-    fc.asyncProperty(spoilt(answerMessage), async (bytes) => {
-      const mine = await ourAnswer(bytes);
-      if (mine === null) return;
-      taken += 1;
-      const theirs = await nodesAnswer(bytes);
-      if (same(mine, theirs ?? undefined)) return;
-      const bare = await withoutRest(bytes, mine);
-      if (same(mine, (await nodesAnswer(bare)) ?? undefined)) return;
-      if (!same(mine, (await nodesAnswer(withoutExtensions(bare))) ?? undefined))
-        throw new Error(
-          `${bytes.toString('latin1').replaceAll('\r\n', '<>')}  ## ${JSON.stringify(mine)} is to Node ${JSON.stringify(theirs)}`,
-        );
-    }),
-    { numRuns: 6_000, seed: SEED },
-  );
-  t.ok(taken > 1_000, `${taken} answers were taken`);
 });

@@ -14,7 +14,7 @@ async function errorOf(origin: string): Promise<unknown> {
   try {
     return await new Promise((resolve, reject) => {
       const ignore = (): void => undefined;
-      pools.acquire(origin).send(
+      pools.acquire({ origin, allowH2: false }).send(
         { method: 'GET', path: '/', headers: [], body: null },
         {
           onSent: ignore,

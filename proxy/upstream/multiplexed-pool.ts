@@ -1,0 +1,276 @@
+// HTTP/2 to one upstream origin: few connections with many requests on each (`allow_h2`). An upstream that does not agree
+// to it in TLS (ALPN) is spoken to in HTTP/1.1, by a pool of such connections.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ClientHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import { Client } from 'undici';
+import { Connector } from './connector.ts';
+import {
+  Dispatched,
+  type Carrier,
+  type Exchange,
+  type ResponseReader,
+  type UpstreamRequest,
+} from './exchange.ts';
+import type { HttpProxy } from './http-proxies.ts';
+import { ConnectionPool, type Pool } from './pool.ts';
+
+/** Streams of one connection: the least that RFC 9113 section 6.5.2 advises a server to allow. */
+const MOST_STREAMS = 100;
+/** HTTP/2 says when a connection ends (GOAWAY), so an idle one may stay as long as gateways in between keep it. */
+const IDLE_MS = 25_000;
+/** An upstream that spoke HTTP/1.1 is asked again: it may have been replaced. */
+const HTTP1_MS = 600_000;
+const HEAD_BYTES = 65_536;
+/** https://nodejs.org/api/diagnostics_channel.html#http2 */
+const OPENED = 'http2.client.stream.created';
+
+/** The upstream chose HTTP/1.1; nothing was sent. */
+class Http1Only extends Error {
+  override readonly name = 'Http1Only';
+}
+
+export class MultiplexedPool implements Pool {
+  readonly #connector: Connector;
+  readonly #http1: ConnectionPool;
+  readonly #mono: () => number;
+  readonly #connections = new Set<MultiplexedConnection>();
+  #isClosing = false;
+  /** Monotonic ms; until then the upstream is taken to speak HTTP/1.1 alone. */
+  #http1Until = -Infinity;
+
+  /** @param mono monotonic milliseconds. */
+  constructor(origin: string, proxy: HttpProxy | null, mono: () => number) {
+    this.#connector = new Connector(origin, proxy, true);
+    this.#http1 = new ConnectionPool(origin, proxy, mono);
+    this.#mono = mono;
+  }
+
+  get size(): number {
+    let size = this.#http1.size;
+    for (const connection of this.#connections) size += connection.size;
+    return size;
+  }
+
+  send(request: UpstreamRequest, reader: ResponseReader): Exchange {
+    if (this.#mono() < this.#http1Until) return this.#http1.send(request, reader);
+    const exchange = new Rerouted(reader, () => {
+      this.#http1Until = this.#mono() + HTTP1_MS;
+      return this.#http1.send(request, reader);
+    });
+    exchange.follow(this.#connection().send(request, exchange));
+    return exchange;
+  }
+
+  sweep(now: number): void {
+    this.#http1.sweep(now);
+    for (const connection of this.#connections)
+      if (connection.isIdle && connection.size === 0) this.#remove(connection);
+  }
+
+  close(): void {
+    this.#isClosing = true;
+    this.#http1.close();
+    for (const connection of this.#connections) if (connection.isIdle) this.#remove(connection);
+  }
+
+  destroy(): void {
+    this.#isClosing = true;
+    this.#http1.destroy();
+    for (const connection of this.#connections) this.#remove(connection);
+  }
+
+  #connection(): MultiplexedConnection {
+    for (const connection of this.#connections) if (connection.hasRoom) return connection;
+    const opened = new MultiplexedConnection(this.#connector, () => {
+      if (this.#isClosing && opened.isIdle) this.#remove(opened);
+    });
+    this.#connections.add(opened);
+    return opened;
+  }
+
+  #remove(connection: MultiplexedConnection): void {
+    this.#connections.delete(connection);
+    connection.destroy();
+  }
+}
+
+/** An exchange that begins anew in HTTP/1.1 when the upstream speaks no HTTP/2. */
+class Rerouted implements Exchange, ResponseReader {
+  readonly #reader: ResponseReader;
+  readonly #sendHttp1: () => Exchange;
+  #exchange: Exchange | null = null;
+  #isMoved = false;
+
+  constructor(reader: ResponseReader, sendHttp1: () => Exchange) {
+    this.#reader = reader;
+    this.#sendHttp1 = sendHttp1;
+  }
+
+  follow(exchange: Exchange): void {
+    if (!this.#isMoved) this.#exchange = exchange;
+  }
+
+  pause(): void {
+    this.#exchange?.pause();
+  }
+
+  resume(): void {
+    this.#exchange?.resume();
+  }
+
+  destroy(): void {
+    this.#exchange?.destroy();
+  }
+
+  onSent(): void {
+    this.#reader.onSent();
+  }
+
+  onHead(head: Parameters<ResponseReader['onHead']>[0]): void {
+    this.#reader.onHead(head);
+  }
+
+  onData(bytes: Parameters<ResponseReader['onData']>[0]): void {
+    this.#reader.onData(bytes);
+  }
+
+  onEnd(written: boolean): void {
+    this.#reader.onEnd(written);
+  }
+
+  onError(error: Error): void {
+    if (!(error instanceof Http1Only)) {
+      this.#reader.onError(error);
+      return;
+    }
+    this.#isMoved = true;
+    this.#exchange = this.#sendHttp1();
+  }
+}
+
+/** undici shows no stream, so Node is asked: it publishes each one while it is opened. */
+class OpenedStreams {
+  #take: ((stream: ClientHttp2Stream) => void) | null = null;
+  readonly #published = (message: unknown): void => {
+    this.#take?.((message as { readonly stream: ClientHttp2Stream }).stream);
+    this.#take = null;
+  };
+
+  constructor() {
+    subscribe(OPENED, this.#published);
+  }
+
+  /** Gives the stream that undici opens right after it has said that it begins to send a request. */
+  next(take: (stream: ClientHttp2Stream) => void): void {
+    this.#take = take;
+  }
+
+  close(): void {
+    unsubscribe(OPENED, this.#published);
+  }
+}
+
+/** A Client of undici's that speaks HTTP/2. It connects again by itself when its connection has ended. */
+class MultiplexedConnection implements Carrier {
+  readonly hasPeerEnded = true;
+  /** Frames may wait in the session where nobody can see them: memory of a request is never used again. */
+  readonly hasWritten = false;
+  readonly #connector: Connector;
+  readonly #client: Client;
+  readonly #onIdle: () => void;
+  readonly #sockets = new Set<Socket>();
+  readonly #opened = new OpenedStreams();
+  readonly #streams = new Map<Dispatched, ClientHttp2Stream>();
+  #stopOpening: (() => void) | null = null;
+  #running = 0;
+
+  constructor(connector: Connector, onIdle: () => void) {
+    this.#connector = connector;
+    this.#onIdle = onIdle;
+    this.#client = new Client(connector.peer, {
+      connect: (asked, told) => {
+        this.#stopOpening = connector.open(asked, (...opened) => {
+          this.#stopOpening = null;
+          const [, socket] = opened;
+          if (socket === null) told(...opened);
+          else if ('alpnProtocol' in socket && socket.alpnProtocol === 'h2') {
+            this.#keep(socket);
+            told(...opened);
+          } else {
+            socket.destroy();
+            told(new Http1Only('the upstream speaks HTTP/1.1'), null);
+          }
+        });
+      },
+      allowH2: true,
+      h2Options: { maxConcurrentStreams: MOST_STREAMS },
+      maxHeaderSize: HEAD_BYTES,
+      headersTimeout: 0, // the clocks of the relay rule
+      bodyTimeout: 0,
+      keepAliveTimeout: IDLE_MS,
+    });
+  }
+
+  /** Sockets that are open or being opened. */
+  get size(): number {
+    return this.#sockets.size + (this.#stopOpening === null ? 0 : 1);
+  }
+
+  get isIdle(): boolean {
+    return this.#running === 0;
+  }
+
+  /** The next request need not wait, as far as is known: what waits on an open connection waits for a stream. */
+  get hasRoom(): boolean {
+    if (this.#running >= MOST_STREAMS) return false;
+    const { connected, pending, running } = this.#client.stats;
+    // After a GOAWAY undici connects again only when all that runs on the old connection has ended.
+    return connected ? pending === 0 : running === 0;
+  }
+
+  send({ method, path, headers, body }: UpstreamRequest, reader: ResponseReader): Exchange {
+    const exchange = new Dispatched(this, reader);
+    this.#running += 1;
+    this.#client.dispatch(
+      { method, path, headers: [...this.#connector.headers, ...headers], body },
+      exchange,
+    );
+    return exchange;
+  }
+
+  begins(exchange: Dispatched): void {
+    this.#opened.next((stream) => this.#streams.set(exchange, stream));
+  }
+
+  /** undici calls a stream whole that was reset (RST_STREAM): it looks at no code. Only a closed stream has one. */
+  judge(exchange: Dispatched, tell: (isWhole: boolean) => void): void {
+    const stream = this.#streams.get(exchange);
+    if (stream === undefined)
+      tell(false); // a Node without the channel: nobody can say
+    else if (stream.closed) tell(stream.rstCode === 0);
+    else stream.once('close', () => tell(stream.rstCode === 0));
+  }
+
+  ended(exchange: Dispatched): void {
+    this.#streams.delete(exchange);
+    this.#running -= 1;
+    if (this.#running === 0) this.#onIdle();
+  }
+
+  broke(exchange: Dispatched): void {
+    this.ended(exchange);
+  }
+
+  destroy(): void {
+    this.#opened.close();
+    this.#stopOpening?.();
+    this.#client.destroy(null, () => undefined);
+    for (const socket of this.#sockets) socket.destroy(); // also one that a GOAWAY has detached
+  }
+
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+}

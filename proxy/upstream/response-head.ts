@@ -1,0 +1,77 @@
+// The head of a response as undici hands it over, and what is refused of it although llhttp takes it. Pure.
+import type { Buffer } from 'node:buffer';
+import { BadResponse } from './bad-response.ts';
+
+/** The head of a response as it came. */
+export interface ReceivedHead {
+  readonly status: number;
+  /** The reason phrase; '' when it holds anything but printable ASCII. */
+  readonly text: string;
+  /** Name, value, name, value, ...: as sent (one character per byte), in order, repeated ones repeated. */
+  readonly list: readonly string[];
+  /** How long the connection may stay idle afterwards, ms; 0 = not at all. */
+  readonly idleMs: number;
+}
+
+/** What undici calls `rawHeaders`: a flat list of HTTP/1.1, an object of HTTP/2. */
+export type RawHeaders = readonly Buffer[] | readonly string[] | Readonly<NodeJS.Dict<string | string[]>>;
+
+/** undici bounds their bytes; this bounds the objects that they become. */
+const MOST_HEADERS = 1_000;
+/** Gateways in front of gateways close idle connections at about 30 s; ours go before. */
+const IDLE_MAX_MS = 25_000;
+/** Of an upstream that does not say how long it keeps one: the shortest time of common servers (Node) is 5 s. */
+const IDLE_MS = 4_000;
+const SAFETY_MS = 1_000;
+const SPACE = 32;
+const TAB = 9;
+const BLANKS_BEHIND = /[ \t]+$/;
+/** Before a tab llhttp takes `chunked` for another coding. */
+const CHUNKED = /^chunked *$/i;
+const PRINTABLE = /^[\x20-\x7e]*$/;
+
+/** @throws BadResponse */
+export function receivedHead(status: number, text: string, raw: RawHeaders): ReceivedHead {
+  const list = isFlat(raw) ? flat(raw) : flattened(raw);
+  if (list.length > 2 * MOST_HEADERS) throw new BadResponse(`There are more than ${MOST_HEADERS} headers.`);
+  let idleMs = IDLE_MS;
+  let coding: string | null = null;
+  for (let i = 0; i < list.length; i += 2) {
+    const name = list[i] ?? '';
+    const value = list[i + 1] ?? '';
+    // The lengths of the two names that matter here; most others are passed over by this alone.
+    if (name.length === 10 && name.toLowerCase() === 'keep-alive') idleMs = idleMsOf(value);
+    else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding')
+      coding = coding === null ? value : `${coding},${value}`;
+    const last = value.charCodeAt(value.length - 1);
+    if (last === SPACE || last === TAB) list[i + 1] = value.replace(BLANKS_BEHIND, ''); // llhttp leaves them
+  }
+  // llhttp takes lists that end in `chunked`, and any other coding as a body up to the end of the connection.
+  if (coding !== null && !CHUNKED.test(coding))
+    throw new BadResponse('The response has a transfer coding that is not known.');
+  return { status, text: PRINTABLE.test(text) ? text : '', list, idleMs };
+}
+
+const isFlat = (raw: RawHeaders): raw is readonly Buffer[] | readonly string[] => Array.isArray(raw);
+
+function flat(raw: readonly Buffer[] | readonly string[]): string[] {
+  const list: string[] = [];
+  for (const one of raw) list.push(typeof one === 'string' ? one : one.toString('latin1'));
+  return list;
+}
+
+function flattened(raw: Readonly<NodeJS.Dict<string | string[]>>): string[] {
+  const list: string[] = [];
+  for (const [name, value] of Object.entries(raw)) {
+    if (typeof value === 'string') list.push(name, value);
+    else for (const one of value ?? []) list.push(name, one);
+  }
+  return list;
+}
+
+/** From `Keep-Alive: timeout=5` (seconds). */
+function idleMsOf(header: string): number {
+  const seconds = /(?:^|[,; ])timeout=(\d{1,6})/i.exec(header)?.[1];
+  if (seconds === undefined) return IDLE_MS;
+  return Math.max(0, Math.min(IDLE_MAX_MS, Number(seconds) * 1000 - SAFETY_MS));
+}

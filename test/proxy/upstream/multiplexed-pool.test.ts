@@ -1,0 +1,233 @@
+// HTTP/2 upstreams, against Node's own server for it: many requests on one connection, and what a stream that breaks off
+// is to its reader. Certificates of this process are set by hand, as NODE_EXTRA_CA_CERTS does at its start.
+import { once } from 'node:events';
+import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
+import t from 'tap';
+import type { Test } from 'tap';
+import type { Exchange } from '../../../proxy/upstream/exchange.ts';
+import { failureOf } from '../../../proxy/upstream/failures.ts';
+import { MultiplexedPool } from '../../../proxy/upstream/multiplexed-pool.ts';
+import { Pools } from '../../../proxy/upstream/pools.ts';
+import type { Pool } from '../../../proxy/upstream/pool.ts';
+import type { ReceivedHead } from '../../../proxy/upstream/response-head.ts';
+import { selfSigned } from '../../support/certificate.ts';
+
+const { key, cert } = selfSigned();
+setDefaultCACertificates([...getCACertificates('default'), cert]);
+
+type Play = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, server: Stage) => void;
+
+interface Stage {
+  readonly pool: MultiplexedPool;
+  readonly url: string;
+  sessions: number;
+}
+
+async function stage(t: Test, play: Play, allowHTTP1 = false): Promise<Stage> {
+  const server: Http2SecureServer = createSecureServer({ key, cert, allowHTTP1 });
+  const open = new Set<{ destroy(): void }>();
+  server.on('session', (session) => {
+    here.sessions += 1;
+    open.add(session);
+    session.on('error', () => undefined);
+  });
+  server.on('stream', (stream, headers) => {
+    stream.on('error', () => undefined);
+    play(stream, headers, here);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+  const here: Stage = { pool: new MultiplexedPool(url, null, () => 0), url, sessions: 0 };
+  t.teardown(() => {
+    here.pool.destroy();
+    for (const session of open) session.destroy();
+    server.close();
+  });
+  return here;
+}
+
+interface Got {
+  readonly head: ReceivedHead | null;
+  readonly body: string;
+  readonly written: boolean | null;
+  readonly error: Error | null;
+}
+
+interface Sent {
+  readonly got: Promise<Got>;
+  readonly first: Promise<void>;
+  readonly exchange: Exchange;
+}
+
+function open(pool: Pool, path = '/', body: Buffer | null = Buffer.from('{}')): Sent {
+  const { promise, resolve } = Promise.withResolvers<Got>();
+  const firstCame = Promise.withResolvers<void>();
+  let head: ReceivedHead | null = null;
+  let text = '';
+  const request = { method: 'POST', path, headers: ['content-type', 'application/json', 'x-a', '1'], body };
+  const exchange = pool.send(request, {
+    onSent: () => undefined,
+    onHead: (one) => (head = one),
+    onData: (bytes) => {
+      text += bytes.toString();
+      firstCame.resolve();
+    },
+    onEnd: (written) => resolve({ head, body: text, written, error: null }),
+    onError: (error) => resolve({ head, body: text, written: null, error }),
+  });
+  return { got: promise, first: firstCame.promise, exchange };
+}
+
+t.test('many requests go over one connection at once', async (t) => {
+  const waiting: ServerHttp2Stream[] = [];
+  const all = Promise.withResolvers<void>();
+  const here = await stage(t, (stream, headers) => {
+    let body = '';
+    stream.setEncoding('utf8').on('data', (part: string) => (body += part));
+    stream.on('end', () => {
+      stream.respond({ ':status': 201, 'x-b': 'c', 'set-cookie': ['a=1', 'b=2'] });
+      stream.write(`${headers['x-a']} ${headers[':authority'] === new URL(here.url).host} ${body}`);
+      if (waiting.push(stream) === 20) all.resolve();
+    });
+  });
+  open(here.pool, '/first').exchange.destroy();
+  const sent = Array.from({ length: 20 }, () => open(here.pool));
+  await all.promise;
+  for (const stream of waiting) stream.end('!');
+  for (const { got } of sent) {
+    const { head, body, error, written } = await got;
+    t.match(
+      { status: head?.status, body, error, written },
+      { status: 201, body: '1 true {}!', error: null, written: false },
+    );
+    t.match(head?.list.slice(0, 6), ['x-b', 'c', 'set-cookie', 'a=1', 'set-cookie', 'b=2']);
+  }
+  t.ok(here.sessions <= 2, `${here.sessions} connections`);
+});
+
+t.test('a stream that breaks off is never a whole response', async (t) => {
+  const breaks: Record<string, (stream: ServerHttp2Stream) => void> = {
+    'RST_STREAM with CANCEL': (stream) => stream.close(constants.NGHTTP2_CANCEL),
+    'RST_STREAM with REFUSED_STREAM': (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM),
+    'RST_STREAM with INTERNAL_ERROR': (stream) => stream.destroy(new Error('x')),
+    'GOAWAY with an error': (stream) =>
+      stream.session?.destroy(new Error('x'), constants.NGHTTP2_INTERNAL_ERROR),
+    'the end of the session': (stream) => stream.session?.destroy(),
+    'a reset of the connection': (stream) => stream.session?.socket.destroy(),
+  };
+  let act: (stream: ServerHttp2Stream) => void = () => undefined;
+  const here = await stage(t, (stream) => {
+    // Else Node's server ends the stream before it resets it.
+    stream.respond({ ':status': 200, 'content-type': 'text/event-stream' }, { waitForTrailers: true });
+    stream.write('data: half');
+    stream.resume();
+    streamCame.resolve(stream);
+  });
+  let streamCame = Promise.withResolvers<ServerHttp2Stream>();
+  for (const [how, end] of Object.entries(breaks)) {
+    act = end;
+    streamCame = Promise.withResolvers<ServerHttp2Stream>();
+    const { got, first } = open(here.pool);
+    await first;
+    act(await streamCame.promise);
+    const { body, error } = await got;
+    t.equal(body, 'data: half', how);
+    t.ok(error instanceof Error, `${how} is an error`);
+    t.match(failureOf(error, 'BASE', true), { code: 'upstream_broken' }, how);
+  }
+});
+
+t.test('a graceful GOAWAY lets what runs end, and the next request takes a new connection', async (t) => {
+  const later = Promise.withResolvers<ServerHttp2Stream>();
+  const here = await stage(t, (stream, headers) => {
+    stream.resume();
+    stream.respond({ ':status': 200 });
+    if (headers[':path'] === '/last') {
+      stream.session?.close(); // its GOAWAY leaves before the bytes
+      later.resolve(stream);
+    }
+    stream.write('one ');
+    if (headers[':path'] !== '/last') stream.end('two');
+  });
+  const { got, first } = open(here.pool, '/last');
+  await first;
+  const left = await later.promise;
+  await new Promise(setImmediate); // Node tells of a GOAWAY in the next tick
+  t.match(await open(here.pool).got, { body: 'one two', error: null });
+  t.equal(here.sessions, 2);
+  left.end('two');
+  t.match(await got, { body: 'one two', error: null });
+});
+
+t.test('an upstream without HTTP/2 is spoken to in HTTP/1.1, after one more connection', async (t) => {
+  let connections = 0;
+  const server = createTlsServer({ key, cert, ALPNProtocols: ['http/1.1'] }, (socket) => {
+    connections += 1;
+    socket.on('error', () => undefined);
+    socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const pool = new MultiplexedPool(
+    `https://localhost:${(server.address() as AddressInfo).port}`,
+    null,
+    () => 0,
+  );
+  t.teardown(() => {
+    pool.destroy();
+    server.close();
+  });
+  for (const sent of [open(pool), open(pool)]) t.match(await sent.got, { body: 'ok', error: null });
+  t.match(await open(pool).got, { body: 'ok', error: null });
+  t.ok(connections <= 3, 'the one that offered HTTP/2 may be gone before the server has seen it');
+  t.equal(pool.size, 2);
+});
+
+t.test(
+  'who leaves ends one stream alone, also before it was sent; a pause holds one stream alone',
+  async (t) => {
+    const big = Buffer.alloc(4_000_000, 'x');
+    const here = await stage(t, (stream, headers) => {
+      stream.resume();
+      if (headers[':path'] === '/never') return;
+      stream.respond({ ':status': 200 });
+      stream.end(headers[':path'] === '/big' ? big : 'ok');
+    });
+    const early = open(here.pool, '/never');
+    early.exchange.destroy();
+    const held = open(here.pool, '/big');
+    await held.first;
+    held.exchange.pause();
+    const never = open(here.pool, '/never');
+    t.match(await open(here.pool).got, { body: 'ok' });
+    never.exchange.destroy();
+    t.match(await open(here.pool).got, { body: 'ok' });
+    held.exchange.resume();
+    t.equal((await held.got).body.length, big.length);
+    t.equal(here.sessions, 1);
+    here.pool.close();
+    while (here.pool.size > 0) await new Promise(setImmediate);
+  },
+);
+
+t.test('an upstream that is not there; one pool for each protocol', async (t) => {
+  const pools = new Pools(() => 0);
+  t.teardown(() => pools.destroy());
+  const origin = 'https://127.0.0.1:1';
+  const pool = pools.acquire({ origin, allowH2: true });
+  t.match(failureOf((await open(pool).got).error, 'BASE'), {
+    code: 'upstream_unreachable',
+    message: /connection refused/,
+  });
+  t.not(pools.acquire({ origin, allowH2: false }), pool);
+  t.equal(pools.acquire({ origin, allowH2: true }), pool);
+  t.equal(pools.size, 2);
+  t.equal(
+    pools.acquire({ origin: 'http://a', allowH2: true }),
+    pools.acquire({ origin: 'http://a', allowH2: false }),
+  );
+});
