@@ -63,6 +63,11 @@ export class Metrics {
     labelNames: ['code'],
     registers: [this.#registry],
   });
+  readonly #connectionsRefused = new Counter({
+    name: 'throughline_connections_refused_total',
+    help: 'Connections that were closed as they came, because there were max_connections of them.',
+    registers: [this.#registry],
+  });
   readonly #duration = this.#histogram(
     'throughline_request_duration_seconds',
     'From the head of the request to the last byte of the answer.',
@@ -359,6 +364,11 @@ export class Metrics {
   /** A request that got no record: its fault code. */
   rejected(code: string): void {
     this.#rejected.inc({ code });
+  }
+
+  /** A connection was closed as it came. */
+  connectionRefused(): void {
+    this.#connectionsRefused.inc();
   }
 
   /** The outcome of one attempt to change the configuration, made by this process. */

@@ -1,7 +1,7 @@
 // A body with room before it is changed in place: the result is what a copy would be, and nothing else is touched.
 import fc from 'fast-check';
 import t from 'tap';
-import { BodyMemory, headroomOf, roomyBuffer } from '../../../proxy/wire/headroom.ts';
+import { BodyMemory, headroomOf, roomyBuffer } from '../../../proxy/bodies/body-memory.ts';
 import { applyCuts, undoing, type Cut } from '../../../proxy/wire/splice.ts';
 
 function roomy(bytes: Buffer): Buffer {
