@@ -48,13 +48,7 @@ const CHECKS: readonly Check[] = [
   ({ request: { method } }) =>
     METHODS.has(method) ? null : new Fault('malformed_request', 'The method is not known.'),
   // `*`, whole URLs and authorities are for other kinds of proxies; bytes outside of URLs are written in many ways.
-  ({ request: { target } }) =>
-    TARGET.test(target)
-      ? null
-      : new Fault(
-          'bad_request_target',
-          'The request target must be a plain path such as /v1/chat/completions.',
-        ),
+  ({ request: { target } }) => (TARGET.test(target) ? null : oddTarget()),
   // Of two hosts, programs in front may have taken the other one (RFC 9112 section 3.2).
   ({ headers: { hostCount } }) =>
     hostCount === 1
@@ -64,7 +58,7 @@ const CHECKS: readonly Check[] = [
   ({ request: { version }, headers: { transferEncoding } }) =>
     transferEncoding === null || (transferEncoding.toLowerCase() === 'chunked' && version === '1.1')
       ? null
-      : new Fault('bad_framing', 'The only Transfer-Encoding that is understood is `chunked`, on HTTP/1.1.'),
+      : oddCoding(),
   // Two framings: llhttp refuses them in one order of the two headers, we in both.
   ({ headers: { transferEncoding, contentLength } }) =>
     transferEncoding === null || contentLength === null
@@ -106,6 +100,12 @@ export function checkRequest(checked: Checked): void {
     if (fault !== null) throw fault;
   }
 }
+
+/** Also for what the parser refuses itself. */
+export const oddTarget = (): Fault =>
+  new Fault('bad_request_target', 'The request target must be a plain path such as /v1/chat/completions.');
+export const oddCoding = (): Fault =>
+  new Fault('bad_framing', 'The only Transfer-Encoding that is understood is `chunked`, on HTTP/1.1.');
 
 /** What flat headers expect before the body is sent. */
 export function expectationOf(headers: readonly string[]): Expectation {

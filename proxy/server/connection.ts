@@ -193,7 +193,8 @@ export class Connection implements Seated, RequestConnection, ResponseConnection
   #serve(exchange: Exchange): void {
     this.#state = { is: 'serving', exchange };
     this.#served += 1;
-    if (this.#served >= this.#host.maxRequests) this.#closing = true;
+    // Behind a request to upgrade, llhttp skips what has come, so the next request could begin in the middle of one.
+    if (exchange.request.asksUpgrade || this.#served >= this.#host.maxRequests) this.#closing = true;
     exchange.out.on('finish', () => this.#finished());
     try {
       this.#host.request(exchange.request, exchange.response);

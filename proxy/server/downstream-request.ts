@@ -44,6 +44,7 @@ const EMPTY = Buffer.alloc(0);
 const UNREAD: Body = { is: 'unread' };
 const CONTENT_LENGTH = 'content-length';
 const TRANSFER_ENCODING = 'transfer-encoding';
+const UPGRADE = 'upgrade';
 
 export class DownstreamRequest {
   readonly method: string;
@@ -53,6 +54,8 @@ export class DownstreamRequest {
   /** Flat name, value list as sent. */
   readonly headers: readonly string[];
   readonly expectation: Expectation;
+  /** To another protocol. */
+  readonly asksUpgrade: boolean;
   readonly #message: IncomingMessage;
   readonly #connection: RequestConnection;
   /** Announced length of the body; -1 = none announced. */
@@ -75,13 +78,16 @@ export class DownstreamRequest {
     this.#connection = connection;
     let length = -1;
     let isChunked = false;
+    let hasUpgrade = false;
     for (let i = 0; i < rawHeaders.length; i += 2) {
       const name = rawHeaders[i] ?? '';
       if (name.length === 14 && name.toLowerCase() === CONTENT_LENGTH) length = Number(rawHeaders[i + 1]);
+      else if (name.length === 7 && name.toLowerCase() === UPGRADE) hasUpgrade = true;
       else if (name.length === 17 && name.toLowerCase() === TRANSFER_ENCODING) isChunked = true;
     }
     this.#length = length;
     this.#hasBody = isChunked || length > 0;
+    this.asksUpgrade = hasUpgrade;
     this.#waits = expectation === 'continue' && message.httpVersion === '1.1'; // before, nobody was told to wait
   }
 

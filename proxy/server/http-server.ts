@@ -5,7 +5,7 @@ import { Server as NetServer, type AddressInfo, type ListenOptions, type Socket 
 import { Roster } from '../base/roster.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import { Fault } from '../errors/fault.ts';
-import { expectationOf } from './check-request.ts';
+import { expectationOf, oddCoding, oddTarget } from './check-request.ts';
 import { Connection, type Clocks, type ConnectionHost } from './connection.ts';
 import type { DownstreamRequest, Expectation } from './downstream-request.ts';
 import type { DownstreamResponse } from './downstream-response.ts';
@@ -175,6 +175,10 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket, connection: Connec
       if (socket.bytesRead > 0)
         return connection?.malformed(new Fault('body_timeout', 'The request did not arrive in time.'));
       break;
+    case 'HPE_INVALID_TRANSFER_ENCODING':
+      return connection?.malformed(oddCoding());
+    case 'HPE_INVALID_URL':
+      return connection?.malformed(oddTarget());
     default:
       if (error.code?.startsWith('HPE_') === true) return connection?.malformed(malformed(error));
   }

@@ -23,12 +23,12 @@ async function roundTrips(client: Client, count: number): Promise<void> {
 t.test('pipelined requests are served one at a time and answered in order', async (t) => {
   let running = 0;
   let most = 0;
-  const port = await startPort(t, async (incoming, reply) => {
+  const port = await startPort(t, async (request, response) => {
     most = Math.max(most, ++running);
-    const body = await incoming.read(1_000);
+    const body = await request.read(1_000);
     await new Promise(setImmediate);
     running -= 1;
-    answer(reply, `<${incoming.target}:${body.toString()}>`);
+    answer(response, `<${request.target}:${body.toString()}>`);
   });
   const client = new Client(t, port);
   client.send(get('/1') + post('/2', 'two') + chunked('/3', 'three') + get('/4') + post('/5', ''));
@@ -40,8 +40,8 @@ t.test('pipelined requests are served one at a time and answered in order', asyn
 });
 
 t.test('pipelined requests cut at any byte are the same requests', async (t) => {
-  const port = await startPort(t, async (incoming, reply) =>
-    answer(reply, `<${incoming.target}:${String(await incoming.read(1_000))}>`),
+  const port = await startPort(t, async (request, response) =>
+    answer(response, `<${request.target}:${String(await request.read(1_000))}>`),
   );
   const wire = `\r\n${post('/1', 'one')}${chunked('/2', 'two')}\r\n\r\n${get('/3')}`;
   for (let cut = 1; cut < wire.length; cut++) {
@@ -63,9 +63,9 @@ t.test('pipelined requests cut at any byte are the same requests', async (t) => 
 
 t.test('requests behind a running one are held within bounds, then all are served', async (t) => {
   const gate = Promise.withResolvers<void>();
-  const port = await startPort(t, async (incoming, reply) => {
-    if (incoming.target === '/gate') await gate.promise;
-    answer(reply, '');
+  const port = await startPort(t, async (request, response) => {
+    if (request.target === '/gate') await gate.promise;
+    answer(response, '');
   });
   const client = new Client(t, port);
   const count = 200_000; // 8 MB, more than the sockets' own buffers hold
@@ -86,7 +86,7 @@ t.test('requests behind a running one are held within bounds, then all are serve
 t.test(
   'a client that reads no answers is served no further requests: they would pile up in memory',
   async (t) => {
-    const port = await startPort(t, (_, reply) => answer(reply, 'x'.repeat(16_000)));
+    const port = await startPort(t, (_, response) => answer(response, 'x'.repeat(16_000)));
     const client = new Client(t, port);
     client.socket.pause();
     const count = 5_000; // 80 MB of answers
@@ -101,7 +101,7 @@ t.test(
 );
 
 t.test('whether a connection goes on is what both sides said', async (t) => {
-  const port = await startPort(t, (_, reply) => answer(reply));
+  const port = await startPort(t, (_, response) => answer(response));
   const table: readonly [version: string, line: string, says: string, goesOn: boolean][] = [
     ['1.1', 'X: y', 'keep-alive', true],
     ['1.1', 'Connection: close', 'close', false],
@@ -125,11 +125,11 @@ t.test('whether a connection goes on is what both sides said', async (t) => {
 });
 
 t.test('100 Continue is said once, to who waits for it and is to send', async (t) => {
-  const port = await startPort(t, async (incoming, reply) => {
-    if (incoming.target === '/refuse') answer(reply, 'no', 400);
-    else if (incoming.target === '/limit') {
-      await incoming.read(2).catch(() => answer(reply, 'large', 413));
-    } else answer(reply, `<${String(await incoming.read(100))}>`);
+  const port = await startPort(t, async (request, response) => {
+    if (request.target === '/refuse') answer(response, 'no', 400);
+    else if (request.target === '/limit') {
+      await request.read(2).catch(() => answer(response, 'large', 413));
+    } else answer(response, `<${String(await request.read(100))}>`);
   });
   const expect = 'Expect: 100-Continue';
   const waits = new Client(t, port).send(post('/', '', expect).replace('Length: 0', 'Length: 3'));
@@ -161,10 +161,10 @@ t.test('100 Continue is said once, to who waits for it and is to send', async (t
 });
 
 t.test('HEAD is answered with a head alone, whatever is written', async (t) => {
-  const port = await startPort(t, (incoming, reply) => {
-    reply.writeHead(200, incoming.target === '/length' ? ['content-length', '5'] : []);
-    reply.write(Buffer.from('hel'));
-    reply.end(Buffer.from('lo'));
+  const port = await startPort(t, (request, response) => {
+    response.writeHead(200, request.target === '/length' ? ['content-length', '5'] : []);
+    response.write(Buffer.from('hel'));
+    response.end(Buffer.from('lo'));
   });
   const client = new Client(t, port);
   client.send(
@@ -181,23 +181,23 @@ t.test('a client that leaves is noticed at every stage, and every exchange settl
   const stages = new Map<string, () => void>();
   const at = (stage: string): Promise<void> => new Promise((resolve) => stages.set(stage, resolve));
   const faults: string[] = [];
-  const port = await startPort(t, async (incoming, reply) => {
-    reply.watcher = {
+  const port = await startPort(t, async (request, response) => {
+    response.watcher = {
       onClose: () => stages.get('closed')?.(),
       onDrain: () => undefined,
       onInterrupt: () => undefined,
     };
     stages.get('begun')?.();
     try {
-      await incoming.read(1_000);
+      await request.read(1_000);
     } catch (error) {
       faults.push((error as { code: string }).code);
       stages.get('refused')?.();
       return;
     }
-    if (incoming.target === '/wait') return;
-    reply.writeHead(200, []);
-    reply.write(Buffer.from('first'));
+    if (request.target === '/wait') return;
+    response.writeHead(200, []);
+    response.write(Buffer.from('first'));
   });
   const leaves = ['destroy', 'resetAndDestroy'] as const;
   for (const leave of leaves) {
@@ -231,13 +231,13 @@ t.test('a client that leaves is noticed at every stage, and every exchange settl
 
 t.test('a client that ends its side is gone: no answer is made for it', async (t) => {
   const closed = Promise.withResolvers<void>();
-  const port = await startPort(t, (incoming, reply) => {
-    reply.watcher = {
+  const port = await startPort(t, (request, response) => {
+    response.watcher = {
       onClose: () => closed.resolve(),
       onDrain: () => undefined,
       onInterrupt: () => undefined,
     };
-    if (incoming.target === '/now') answer(reply, 'x'.repeat(30 * MIB));
+    if (request.target === '/now') answer(response, 'x'.repeat(30 * MIB));
   });
   const waits = new Client(t, port).send(get('/wait'));
   waits.socket.end();
@@ -258,9 +258,9 @@ t.test('a client that ends its side is gone: no answer is made for it', async (t
 
 t.test('what is no request behind a good one is refused after its answer, and nothing follows', async (t) => {
   const gate = Promise.withResolvers<void>();
-  const port = await startPort(t, async (_, reply) => {
+  const port = await startPort(t, async (_, response) => {
     await gate.promise;
-    answer(reply);
+    answer(response);
   });
   const client = new Client(t, port).send(`${get('/1')}NONSENSE\r\n\r\n${get('/2')}`);
   gate.resolve();
@@ -273,10 +273,10 @@ t.test('what is no request behind a good one is refused after its answer, and no
 t.test(
   'a chunked body that breaks off in nonsense is refused; what follows it is not a request',
   async (t) => {
-    const port = await startPort(t, async (incoming, reply) => {
-      await incoming
+    const port = await startPort(t, async (request, response) => {
+      await request
         .read(100)
-        .catch((error: unknown) => answer(reply, (error as { code: string }).code, 400));
+        .catch((error: unknown) => answer(response, (error as { code: string }).code, 400));
     });
     const client = new Client(t, port);
     client.send(chunked('/', 'abc').replace('\r\nabc\r\n', '\r\nabcd\r\n') + get('/2'));
@@ -288,9 +288,9 @@ t.test(
 );
 
 t.test('a refused body is read and thrown away within bounds; then the next request is served', async (t) => {
-  const port = await startPort(t, async (incoming, reply) => {
-    if (incoming.target === '/read') await incoming.read(10).catch(() => answer(reply, 'large', 413));
-    else answer(reply, 'refused', 400);
+  const port = await startPort(t, async (request, response) => {
+    if (request.target === '/read') await request.read(10).catch(() => answer(response, 'large', 413));
+    else answer(response, 'refused', 400);
   });
   const client = new Client(t, port);
   client.send(
@@ -319,9 +319,9 @@ t.test('a refused body is read and thrown away within bounds; then the next requ
 
 t.test('a body that nobody asked for is thrown away behind an answer that came late', async (t) => {
   const gate = Promise.withResolvers<void>();
-  const port = await startPort(t, async (incoming, reply) => {
-    if (incoming.target === '/late') await gate.promise;
-    answer(reply, incoming.target);
+  const port = await startPort(t, async (request, response) => {
+    if (request.target === '/late') await gate.promise;
+    answer(response, request.target);
   });
   const body = 'x'.repeat(300_000); // more than is held: reading stops, and must go on
   const client = new Client(t, port).send(post('/late', body).replace('POST', 'DELETE').slice(0, -1));
@@ -341,7 +341,7 @@ t.test('a connection that serves many large answers keeps nothing of them', asyn
   const note = (warning: Error): void => void warnings.push(warning);
   process.on('warning', note);
   t.teardown(() => process.off('warning', note));
-  const port = await startPort(t, (_, reply) => answer(reply, 'x'.repeat(20 * MIB)));
+  const port = await startPort(t, (_, response) => answer(response, 'x'.repeat(20 * MIB)));
   const client = new Client(t, port);
   for (let n = 1; n <= 12; n++) {
     client.text = '';
@@ -356,9 +356,9 @@ t.test('a connection that serves many large answers keeps nothing of them', asyn
 
 t.test('what is thrown in a handler ends that connection and no other', async (t) => {
   const bug = new TypeError('a bug');
-  const port = await startPort(t, (incoming, reply) => {
-    if (incoming.target === '/bug') throw bug;
-    answer(reply);
+  const port = await startPort(t, (request, response) => {
+    if (request.target === '/bug') throw bug;
+    answer(response);
   });
   const client = new Client(t, port).send(get('/bug'));
   await client.closed;

@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 const get = (target = '/'): string => `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`;
 
 t.test('a head that does not come is answered, an idle connection is closed without a word', async (t) => {
-  const port = await startPort(t, (_, reply) => answer(reply));
+  const port = await startPort(t, (_, response) => answer(response));
   const idle = new Client(t, port).send(get());
   await idle.until('ok');
   const never = new Client(t, port).send('\r\n');
@@ -25,7 +25,7 @@ t.test('a head that does not come is answered, an idle connection is closed with
 });
 
 t.test('a head that drips in does not stretch its time', async (t) => {
-  const port = await startPort(t, (_, reply) => answer(reply));
+  const port = await startPort(t, (_, response) => answer(response));
   const client = new Client(t, port).send('GET / HT');
   await new Client(t, port).send(get()).until('ok');
   port.clock.now = 29_000;
@@ -38,15 +38,15 @@ t.test('a head that drips in does not stretch its time', async (t) => {
 
 t.test('a body that does not come in 300 s is refused; an answer may take longer', async (t) => {
   const gate = Promise.withResolvers<void>();
-  const port = await startPort(t, async (incoming, reply) => {
+  const port = await startPort(t, async (request, response) => {
     try {
-      await incoming.read(100);
+      await request.read(100);
     } catch (error) {
-      answer(reply, (error as { code: string }).code, 408);
+      answer(response, (error as { code: string }).code, 408);
       return;
     }
     await gate.promise;
-    answer(reply, 'late');
+    answer(response, 'late');
   });
   const half = new Client(t, port).send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab');
   const whole = new Client(t, port).send(get());
@@ -63,7 +63,7 @@ t.test('a body that does not come in 300 s is refused; an answer may take longer
 });
 
 t.test('a refused body that never comes is not waited for', async (t) => {
-  const port = await startPort(t, (_, reply) => answer(reply, 'no', 400));
+  const port = await startPort(t, (_, response) => answer(response, 'no', 400));
   const client = new Client(t, port).send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab');
   await client.until('no');
   port.clock.now = 300_001;
@@ -73,7 +73,7 @@ t.test('a refused body that never comes is not waited for', async (t) => {
 });
 
 t.test('a client that takes no byte of the end of its answer is let go after a minute', async (t) => {
-  const port = await startPort(t, (_, reply) => answer(reply, 'x'.repeat(40 * MIB)));
+  const port = await startPort(t, (_, response) => answer(response, 'x'.repeat(40 * MIB)));
   const client = new Client(t, port).send(get());
   client.socket.pause();
   await once(client.socket, 'connect');
@@ -91,9 +91,9 @@ t.test('a client that takes no byte of the end of its answer is let go after a m
 
 t.test('a drain closes what is idle, lets what runs end, and cuts no answer short', async (t) => {
   const gate = Promise.withResolvers<void>();
-  const port = await startPort(t, async (incoming, reply) => {
-    if (incoming.target === '/gate') await gate.promise;
-    answer(reply, incoming.target === '/large' ? 'x'.repeat(30 * MIB) : 'ok');
+  const port = await startPort(t, async (request, response) => {
+    if (request.target === '/gate') await gate.promise;
+    answer(response, request.target === '/large' ? 'x'.repeat(30 * MIB) : 'ok');
   });
   const idle = new Client(t, port).send(get());
   await idle.until('ok');
@@ -118,7 +118,7 @@ t.test('a drain closes what is idle, lets what runs end, and cuts no answer shor
 });
 
 t.test('a request that is half here when the drain begins is served, and is the last', async (t) => {
-  const port = await startPort(t, (_, reply) => answer(reply));
+  const port = await startPort(t, (_, response) => answer(response));
   const client = new Client(t, port).send('GET / HTTP/1.1\r\nHo');
   await new Client(t, port).send(get()).until('ok');
   port.drain();
@@ -130,11 +130,11 @@ t.test('a request that is half here when the drain begins is served, and is the 
 
 t.test('a cut ends everything, and every exchange still settles', async (t) => {
   let left = 0;
-  const port = await startPort(t, (incoming, reply) => {
-    reply.watcher = { onClose: () => (left += 1), onDrain: () => undefined, onInterrupt: () => undefined };
-    if (incoming.target === '/begun') {
-      reply.writeHead(200, []);
-      reply.write(Buffer.from('begun'));
+  const port = await startPort(t, (request, response) => {
+    response.watcher = { onClose: () => (left += 1), onDrain: () => undefined, onInterrupt: () => undefined };
+    if (request.target === '/begun') {
+      response.writeHead(200, []);
+      response.write(Buffer.from('begun'));
     }
   });
   const clients = ['/begun', '/begun', '/wait'].map((target) => new Client(t, port).send(get(target)));
@@ -144,16 +144,16 @@ t.test('a cut ends everything, and every exchange still settles', async (t) => {
     const look = (): void => (port.requests.length === 3 ? resolve() : void setImmediate(look));
     look();
   });
-  port.listener.close();
+  port.server.close();
   await Promise.all(clients.map(({ closed }) => closed));
   await port.quiet();
   t.equal(left, 3);
 });
 
 t.test("an address that is in use is the caller's to hear of", async (t) => {
-  const port = await startPort(t, (_, reply) => answer(reply));
-  const other = await startPort(t, (_, reply) => answer(reply));
-  await t.rejects(other.listener.listen({ host: '127.0.0.1', port: port.number }), {
+  const port = await startPort(t, (_, response) => answer(response));
+  const other = await startPort(t, (_, response) => answer(response));
+  await t.rejects(other.server.listen({ host: '127.0.0.1', port: port.number }), {
     code: /EADDRINUSE|ERR_SERVER_ALREADY_LISTEN/,
   });
 });
