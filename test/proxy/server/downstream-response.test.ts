@@ -24,12 +24,12 @@ t.test('a body is framed by its length, else in chunks, else by the end of the c
   const [head = '', body] = chunked.text.split(/(?<=\r\n\r\n)([^]*)/);
   t.match(
     head,
-    /^HTTP\/1\.1 200 OK\r\nx-a: b\r\ntransfer-encoding: chunked\r\ndate: [^\r]+ GMT\r\nconnection: close\r\n\r\n$/,
+    /^HTTP\/1\.1 200 OK\r\nx-a: b\r\nDate: [^\r]+ GMT\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n$/,
   );
   t.equal(body, `3\r\none\r\n4e20\r\n${'x'.repeat(20_000)}\r\n3\r\nend\r\n0\r\n\r\n`);
   const old = new Client(t, port).send(get('1.0', 'Connection: keep-alive'));
   t.equal(await old.closed, 'ended');
-  t.match(old.text, /\r\nconnection: close\r\n\r\n/);
+  t.match(old.text, /\r\nconnection: close\r\n/);
   t.notMatch(old.text, 'chunked');
   t.equal(old.text.split('\r\n\r\n')[1], `one${'x'.repeat(20_000)}end`);
   await port.quiet();
@@ -66,7 +66,7 @@ t.test('the date of an upstream stays, and is the only one', async (t) => {
   });
   const client = new Client(t, port).send(get('1.1', close));
   await client.closed;
-  t.same(client.text.match(/^date: .*$/gm), ['date: Sun, 06 Nov 1994 08:49:37 GMT']);
+  t.same(client.text.match(/^date: .*$/gim), ['date: Sun, 06 Nov 1994 08:49:37 GMT']);
   await port.quiet();
 });
 
@@ -75,7 +75,7 @@ t.test('a value that could end its line is not sent; the answer can still be ano
   let next = 0;
   const port = await startPort(t, (_, response) => {
     t.throws(() => response.writeHead(200, ['x-a', values[next++] ?? '']), {
-      message: /header x-a cannot be sent/,
+      message: /Invalid character in header content \["x-a"\]/,
     });
     t.notOk(response.headersSent);
     response.writeHead(500, ['content-length', '0', 'x-a', '\t caf\xe9']);
