@@ -79,7 +79,7 @@ const CHECKS: readonly Check[] = [
     expectation === 'unknown'
       ? new Fault('bad_framing', 'The only expectation that is understood is 100-continue.')
       : null,
-  // Node collects 1,000 and drops the rest; up to there the list is whole.
+  // Node's own bound is 1,000 (http-server.ts); up to there the list is whole.
   ({ headers: { raw }, maxHeaders }) =>
     raw.length / 2 <= maxHeaders
       ? null

@@ -161,7 +161,7 @@ export class Connection implements Seated, RequestConnection, ResponseConnection
     this.#whenSent(() => this.#host.settled());
     exchange.request.discard(DISCARD_BYTES, {
       whole: () => this.#requestEnded(),
-      tooMuch: () => this.#stopDiscarding(),
+      tooMuch: () => this.#tooMuch(exchange.request),
     });
     if (this.#lastWords !== null || exchange.request.outstanding > DISCARD_BYTES) this.#linger();
   }
@@ -194,7 +194,12 @@ export class Connection implements Seated, RequestConnection, ResponseConnection
     this.#state = { is: 'serving', exchange };
     this.#served += 1;
     // Behind a request to upgrade, llhttp skips what has come, so the next request could begin in the middle of one.
-    if (exchange.request.asksUpgrade || this.#served >= this.#host.maxRequests) this.#closing = true;
+    if (
+      exchange.request.asksUpgrade ||
+      closesAnyway(exchange.request) ||
+      this.#served >= this.#host.maxRequests
+    )
+      this.#closing = true;
     exchange.out.on('finish', () => this.#finished());
     try {
       this.#host.request(exchange.request, exchange.response);
@@ -247,6 +252,11 @@ export class Connection implements Seated, RequestConnection, ResponseConnection
     this.#host.waiting.count -= 1;
     if (this.#waiting.length === PAUSE_AT - 1) this.socket.resume();
     this.#serve(exchange);
+  }
+
+  #tooMuch({ received }: DownstreamRequest): void {
+    if (this.#state.is === 'lingering' && received > 2 * DISCARD_BYTES) this.cut('close');
+    else this.#stopDiscarding();
   }
 
   #stopDiscarding(): void {
@@ -320,3 +330,7 @@ export class Connection implements Seated, RequestConnection, ResponseConnection
     this.#host.settled();
   }
 }
+
+/** `close` wins over `keep-alive` (RFC 9112 section 9.3); to llhttp it does not on HTTP/1.0. */
+const closesAnyway = (request: DownstreamRequest): boolean =>
+  request.version === '1.0' && /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i.test(request.header('connection') ?? '');

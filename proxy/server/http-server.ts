@@ -35,10 +35,10 @@ export interface ConnectionLimits {
 /** Agents send long metadata headers; Node's 16 KiB would cut them off with a bare 431. */
 const HEAD_BYTES = 65_536;
 /**
- * Node stops collecting headers here and says nothing, so it must lie above what `max_request_headers` can be set to (900):
- * a list that was cut short is always one that is refused.
+ * Node 26 refuses more while it parses. Older ones drop the rest and say nothing, so this lies above what
+ * `max_request_headers` can be set to (900): a list that was cut short is one that check-request.ts refuses.
  */
-const HEADERS_COLLECTED = 1_000;
+const MOST_HEADERS = 1_000;
 
 const CLOCKS: Clocks = {
   headersMs: 30_000,
@@ -87,7 +87,7 @@ export class HttpServer {
       keepAliveTimeout: all.keepAliveMs,
       connectionsCheckingInterval: all.checkMs,
     });
-    server.maxHeadersCount = HEADERS_COLLECTED;
+    server.maxHeadersCount = MOST_HEADERS;
     server.maxConnections = served.limits.connections;
     server.on('connection', (socket: OwnedSocket) => {
       server.maxConnections = served.limits.connections;
@@ -169,7 +169,10 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket, connection: Connec
       break;
     case 'HPE_HEADER_OVERFLOW':
       return connection?.malformed(
-        new Fault('too_many_headers', `The headers are longer than ${HEAD_BYTES} bytes.`),
+        new Fault(
+          'too_many_headers',
+          `The headers are longer than ${HEAD_BYTES} bytes, or more than ${MOST_HEADERS}.`,
+        ),
       );
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       if (socket.bytesRead > 0)

@@ -25,6 +25,12 @@ async function roundTripsOf(port: Port, count: number): Promise<void> {
   while (port.requests.length < count) await new Promise(setImmediate);
 }
 
+/** Until a client has so many answers. */
+async function answers(client: Client, count: number): Promise<'answered'> {
+  while (client.statuses.length < count) await once(client.socket, 'data');
+  return 'answered';
+}
+
 t.test('pipelined requests are served one at a time and answered in order', async (t) => {
   let running = 0;
   let most = 0;
@@ -120,16 +126,16 @@ t.test('when too many requests wait in all, connections with many of them end', 
     answer(response);
   });
   const flood = 'GET / HTTP/1.1\r\nHost:a\r\n\r\n'.repeat(4_000);
-  const clients = Array.from({ length: 20 }, () => new Client(t, port).send(flood));
+  const clients = Array.from({ length: 12 }, () => new Client(t, port).send(flood));
   const few = new Client(t, port).send(get('/').repeat(3));
   await roundTripsOf(port, clients.length + 1);
   gate.resolve();
-  await few.until(/(?:ok[^]*){3}/);
+  await answers(few, 3);
   t.equal(few.statuses.length, 3, 'a connection with few of them is served on');
   const ends = await Promise.all(
-    clients.map((client) => Promise.race([client.closed, client.until(/(?:ok[^]*){500}/)])),
+    clients.map((client) => Promise.race([client.closed, answers(client, 100)])),
   );
-  const ended = clients.filter((client, i) => ends[i] === 'ended' || ends[i] === 'reset');
+  const ended = clients.filter((_, i) => ends[i] !== 'answered');
   t.ok(ended.length > 0);
   t.ok(ended.every((client) => client.statuses.length === 1 && /connection: close/.test(client.text)));
   for (const client of clients) client.socket.destroy();
@@ -369,7 +375,7 @@ t.test('a refused body is read and thrown away within bounds; then the next requ
       await Promise.race([once(endless.socket, 'drain').catch(() => 0), endless.closed]);
   }
   await endless.closed;
-  t.ok((port.requests.at(-1)?.received ?? Infinity) < 9 * MIB, 'one without an end is cut');
+  t.ok((port.requests.at(-1)?.received ?? Infinity) < 17 * MIB, 'one without an end is cut');
   await port.quiet();
 });
 
