@@ -97,7 +97,7 @@ export class DownstreamRequest {
 
   /** The whole request has come. */
   get complete(): boolean {
-    return !this.#hasBody || this.#message.complete;
+    return !this.#hasBody || this.#bytes === this.#length || this.#message.complete;
   }
 
   /** Bytes of the body that have not come, as far as they were announced; Infinity when they may never come. */
@@ -153,7 +153,7 @@ export class DownstreamRequest {
 
   /** Throws away what has not been read, and what is still to come. */
   discard(mostBytes: number, ends: DiscardEnds): void {
-    if (this.#body.is !== 'discarded') this.#body = { is: 'discarded', why: null };
+    if (this.#body.is === 'unread') this.#body = { is: 'discarded', why: null };
     this.#message.on('end', ends.whole);
     this.#message.on('data', () => {
       if (this.#bytes > mostBytes) ends.tooMuch();
