@@ -2,6 +2,7 @@
 // cardinality is bounded; children are looked up once per route and kept.
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../record/record.ts';
+import { countRefusedConnections } from './connection-metrics.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
 import { addPlatformMetrics, type PlatformFigures } from './platform-metrics.ts';
 import { ModelHistogram, Tally } from './tally.ts';
@@ -63,11 +64,8 @@ export class Metrics {
     labelNames: ['code'],
     registers: [this.#registry],
   });
-  readonly #connectionsRefused = new Counter({
-    name: 'throughline_connections_refused_total',
-    help: 'Connections that were closed as they came, because there were max_connections of them.',
-    registers: [this.#registry],
-  });
+  /** A connection was closed as it came. */
+  readonly connectionRefused = countRefusedConnections(this.#registry);
   readonly #duration = this.#histogram(
     'throughline_request_duration_seconds',
     'From the head of the request to the last byte of the answer.',
@@ -364,11 +362,6 @@ export class Metrics {
   /** A request that got no record: its fault code. */
   rejected(code: string): void {
     this.#rejected.inc({ code });
-  }
-
-  /** A connection was closed as it came. */
-  connectionRefused(): void {
-    this.#connectionsRefused.inc();
   }
 
   /** The outcome of one attempt to change the configuration, made by this process. */

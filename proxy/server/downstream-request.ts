@@ -154,7 +154,7 @@ export class DownstreamRequest {
   /** Throws away what has not been read, and what is still to come. */
   discard(mostBytes: number, ends: DiscardEnds): void {
     if (this.#body.is === 'unread') this.#body = { is: 'discarded', why: null };
-    this.#message.on('end', ends.whole);
+    this.#message.on('end', () => ends.whole());
     this.#message.on('data', () => {
       if (this.#bytes > mostBytes) ends.tooMuch();
     });
