@@ -525,6 +525,14 @@ export interface GeneralSettings {
    */
   max_request_headers: number;
   /**
+   * Most connections of clients at once, for each worker process; more are closed as they come.
+   */
+  max_connections: number;
+  /**
+   * Requests on one connection, after which it is closed: the answer to the last one says `connection: close`.
+   */
+  max_requests_per_connection: number;
+  /**
    * Deepest nesting of a request body; deeper ones get 400.
    */
   max_json_depth: number;

@@ -211,6 +211,10 @@ export interface Limits {
   readonly requestBytes: number;
   /** Most request headers (431 above). */
   readonly headerCount: number;
+  /** Most connections of clients at once, in one process; more are closed as they come. */
+  readonly connections: number;
+  /** Requests on one connection, after which it is closed. */
+  readonly requestsPerConnection: number;
   /** Deepest JSON nesting (400 above). */
   readonly jsonDepth: number;
   /** null: compressed request bodies are refused (415); else the largest inflated size, bytes. */

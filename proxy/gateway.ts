@@ -22,13 +22,13 @@ import {
   listenProblem,
   urlOf,
   type Address,
-} from './http/addresses.ts';
+} from './server/addresses.ts';
 import type { EntryFigure } from './observe/metrics.ts';
 import { openSpanExport, type SpanExport } from './observe/span-export.ts';
 import { Traces } from './observe/traces.ts';
 import type { BreakerState } from './routing/breaker.ts';
-import { ProxyServer, type Drain } from './server.ts';
 import { readProxySettings } from './upstream/http-proxies.ts';
+import { ProxyServer, type Drain } from './server/server.ts';
 import { Pools } from './upstream/pools.ts';
 import { ConfigWatcher } from './watch.ts';
 import type { Membership } from './workers/membership.ts';

@@ -72,6 +72,8 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
     limits: {
       requestBytes: Math.round(general.max_request_size_mb * MIB),
       headerCount: general.max_request_headers,
+      connections: general.max_connections,
+      requestsPerConnection: general.max_requests_per_connection,
       jsonDepth: general.max_json_depth,
       inflatedBytes: compressed === undefined ? null : Math.round(compressed.max_inflated_mb * MIB),
     },

@@ -2,16 +2,16 @@
 // point where it would be sent. Nothing is sent, nothing is recorded.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { parseArgs } from 'node:util';
 import { registryNames } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import { Fault } from '../errors/fault.ts';
-import { Incoming } from '../http/incoming.ts';
-import { Reply } from '../http/reply.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
 import { Live } from '../live.ts';
-import { BodyMemory } from '../wire/headroom.ts';
+import { BodyMemory } from '../bodies/body-memory.ts';
 import { ENDPOINTS } from '../protocols/table.ts';
 import { openExchange, type Exchange } from '../request/exchange.ts';
 import { chainOf } from '../request/plan.ts';
@@ -20,6 +20,8 @@ import { identityOf, type Identity } from '../request/identity.ts';
 import { parseRequest } from '../request/parse-request.ts';
 import { pickedBy, planCall, type CallPlan } from '../request/plan.ts';
 import { buildUpstreamRequest, type BodyChange } from '../request/build-upstream-request.ts';
+import { DownstreamRequest } from '../server/downstream-request.ts';
+import { DownstreamResponse } from '../server/downstream-response.ts';
 import { idleHouse } from './idle-house.ts';
 import { configPathOf, UsageError, type Command, type Terminal } from './terminal.ts';
 
@@ -33,15 +35,6 @@ replaced or dropped it, and the members of the body that change.
   --body FILE       the JSON body of the client; default: one short message
   --endpoint PATH   default chat/completions
 `;
-
-/** No body comes over the wire: it is read from a file. */
-const UNFRAMED = {
-  contentLength: -1,
-  transferEncoding: null,
-  connection: null,
-  expect: null,
-  keepAlive: null,
-};
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -128,27 +121,28 @@ function routingText(live: Live, { group }: CallPlan, identity: Identity): strin
   return `\nentries of ${group.name}, by order and ${how}\n${lines.join('')}${then}`;
 }
 
-/** A request as it would have come in, on a connection to nobody. */
+/** A request as it would have come in, on a connection to nobody. Its body is read from a file. */
 function exchangeOf(live: Live, path: string, headers: readonly string[]): Exchange {
-  const list = ['Host', 'localhost', 'Content-Type', 'application/json', ...headers];
+  const socket = new Socket();
+  const message = new IncomingMessage(socket);
+  message.method = 'POST';
+  message.url = `/v1/${path}`;
+  message.httpVersion = '1.1';
+  message.rawHeaders = ['Host', 'localhost', 'Content-Type', 'application/json', ...headers];
   const nobody = {
+    socket,
     clientAddress: null,
     bodies: new BodyMemory(),
     closed: true,
-    wantBody: () => undefined,
-    write: () => true,
+    closing: false,
+    requestComplete: true,
+    sendContinue: () => undefined,
     closeAfterAnswer: () => undefined,
-    persistence: () => '',
-    date: () => '',
     answered: () => undefined,
-    destroy: () => undefined,
-    reset: () => undefined,
+    cut: () => undefined,
   };
-  const req = new Incoming(
-    { method: 'POST', target: `/v1/${path}`, version: '1.1', list, ...UNFRAMED },
-    nobody,
-  );
-  return openExchange(req, new Reply(nobody, 'POST', '1.1'), live);
+  const response = new DownstreamResponse(new ServerResponse(message), nobody);
+  return openExchange(new DownstreamRequest(message, nobody, 'none'), response, live);
 }
 
 function headerOf(text: string): string[] {

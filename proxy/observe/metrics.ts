@@ -2,6 +2,7 @@
 // cardinality is bounded; children are looked up once per route and kept.
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../spend/record/record.ts';
+import { countRefusedConnections } from './connection-metrics.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
 import { addPlatformMetrics, type PlatformFigures } from './platform-metrics.ts';
 import { ModelHistogram, Tally } from './tally.ts';
@@ -63,6 +64,8 @@ export class Metrics {
     labelNames: ['code'],
     registers: [this.#registry],
   });
+  /** A connection was closed as it came. */
+  readonly connectionRefused = countRefusedConnections(this.#registry);
   readonly #duration = this.#histogram(
     'throughline_request_duration_seconds',
     'From the head of the request to the last byte of the answer.',

@@ -1,6 +1,6 @@
 // Sends a request, and sends it again elsewhere while that may help and nothing has reached the client. The one owner of
 // retries: nothing below tries again, and what is tried is counted against one budget.
-import type { Reply } from '../http/reply.ts';
+import type { DownstreamResponse } from '../server/downstream-response.ts';
 import type { Call } from '../upstream/call.ts';
 import { judge, logReplaced, rebuild, startAttempt, type AttemptContext } from './attempt.ts';
 import { continued, type Answered } from './continue.ts';
@@ -54,7 +54,7 @@ function isLate(plan: CallPlan, elapsedMs: number): boolean {
 }
 
 /** Whether the client is still there is looked at by the next attempt: its answer may be read on all the same. */
-async function pause(reply: Reply, ms: number): Promise<void> {
+async function pause(reply: DownstreamResponse, ms: number): Promise<void> {
   const { promise: done, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
   await untilClientLeaves(

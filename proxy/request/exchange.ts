@@ -1,14 +1,14 @@
 // The handles of one request: sockets, clock readings, the Live captured once. No state bag: each step takes values
 // and returns new ones.
-import type { Incoming } from '../http/incoming.ts';
-import type { Reply } from '../http/reply.ts';
+import type { DownstreamRequest } from '../server/downstream-request.ts';
+import type { DownstreamResponse } from '../server/downstream-response.ts';
 import type { Live } from '../live.ts';
 import { readHeaders, type RequestHeaders } from '../headers/request-headers.ts';
 import type { TraceContext } from '../headers/trace-context.ts';
 
 export interface Exchange {
-  readonly req: Incoming;
-  readonly res: Reply;
+  readonly req: DownstreamRequest;
+  readonly res: DownstreamResponse;
   readonly live: Live;
   /** Our call id. */
   readonly id: string;
@@ -26,7 +26,7 @@ export interface Exchange {
 }
 
 /** Opens an exchange on the configuration that serves now. */
-export function openExchange(req: Incoming, res: Reply, live: Live): Exchange {
+export function openExchange(req: DownstreamRequest, res: DownstreamResponse, live: Live): Exchange {
   const { clock, ids, traces } = live.house;
   const startMs = clock.now();
   const url = req.target;

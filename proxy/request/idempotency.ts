@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto';
 import { Fault } from '../errors/fault.ts';
 import type { Ending, KnownCall, WholeAnswer } from '../http/idempotency-cache.ts';
-import type { Reply } from '../http/reply.ts';
+import type { DownstreamResponse } from '../server/downstream-response.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import type { Exchange } from "./exchange.ts";
 import type { Caller } from "./authenticate.ts";
@@ -97,13 +97,13 @@ function keyOf({ req }: Exchange): string | null {
 }
 
 /** What failed and cost nothing may be tried again. */
-function endingOf(record: SpendRecord | null, reply: Reply): Ending | null {
+function endingOf(record: SpendRecord | null, reply: DownstreamResponse): Ending | null {
   if (record === null || (record.status === 'failure' && record.spendPico === 0)) return null;
   return { reason: record.endReason, httpStatus: record.httpStatus, answer: reply.kept };
 }
 
 /** Waits for a call that runs. */
-async function overOf(known: KnownCall, reply: Reply): Promise<Ending | null> {
+async function overOf(known: KnownCall, reply: DownstreamResponse): Promise<Ending | null> {
   const end = await untilClientLeaves(reply, { done: known.over }, 'the same call ran');
   if (end.kind === 'left') throw end.why;
   return end.value;

@@ -1,7 +1,7 @@
 // Waiting for something on behalf of a client: for a place, for another call, for time. Nobody waits for a client that has
 // left, nor for a proxy that stops. This is the only place that knows how a step hears of either.
 import { Fault } from '../errors/fault.ts';
-import type { Reply } from '../http/reply.ts';
+import type { DownstreamResponse } from '../server/downstream-response.ts';
 
 /** What is waited for. */
 export interface Awaited<T> {
@@ -19,7 +19,7 @@ export type WaitEnd<T> =
  * @param during for the fault's text: `The client left while <during>.`
  */
 export async function untilClientLeaves<T>(
-  reply: Pick<Reply, 'watcher' | 'destroyed' | 'interrupted'>,
+  reply: Pick<DownstreamResponse, 'watcher' | 'destroyed' | 'interrupted'>,
   awaited: Awaited<T>,
   during: string,
 ): Promise<WaitEnd<T>> {

@@ -3,10 +3,10 @@
 // else; request/hedge.ts starts the attempts and judges them.
 import type { Buffer } from 'node:buffer';
 import type { Fault } from '../errors/fault.ts';
-import type { ReplyWatcher } from '../http/reply.ts';
+import type { ResponseWatcher } from '../server/downstream-response.ts';
 import type { Outlet } from './outlet.ts';
 
-export class Floor implements ReplyWatcher {
+export class Floor implements ResponseWatcher {
   readonly reply: Outlet;
   /** Oldest first. */
   readonly #speakers: Speaker[] = [];
@@ -55,7 +55,7 @@ export class Floor implements ReplyWatcher {
 /** The reply as one of the attempts sees it. */
 export class Speaker implements Outlet {
   readonly #floor: Floor;
-  #watcher: ReplyWatcher | null = null;
+  #watcher: ResponseWatcher | null = null;
   #cancelled = false;
   /** How its attempt is ended; set when it has been started. */
   stop: () => void = () => undefined;
@@ -75,11 +75,11 @@ export class Speaker implements Outlet {
     this.stop();
   }
 
-  get watcher(): ReplyWatcher | null {
+  get watcher(): ResponseWatcher | null {
     return this.#watcher;
   }
 
-  set watcher(watcher: ReplyWatcher | null) {
+  set watcher(watcher: ResponseWatcher | null) {
     this.#watcher = watcher;
     this.#floor.heed();
   }

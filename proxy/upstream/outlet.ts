@@ -1,10 +1,10 @@
 // Where a relay puts an answer: the client's reply itself, or what stands before it and looks the same (floor.ts,
 // scribe.ts). The relay never knows which.
-import type { Reply } from '../http/reply.ts';
+import type { DownstreamResponse } from '../server/downstream-response.ts';
 
 /** What the relay needs of a reply. */
 export type Outlet = Pick<
-  Reply,
+  DownstreamResponse,
   | 'watcher'
   | 'destroyed'
   | 'interrupted'

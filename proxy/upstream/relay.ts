@@ -11,21 +11,7 @@ import { Buffer } from 'node:buffer';
 import type { ReadOn } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../errors/fault.ts';
-import type { ReplyWatcher } from '../http/reply.ts';
-import type { AnswerHead } from '../wire/head.ts';
-import { readResponseHead, setHeader, type ResponseHead } from '../headers/response-headers.ts';
-import { holdsToken } from '../protocols/first-token.ts';
-import type { Call } from './call.ts';
-import { overdue, type Phase } from './clocks.ts';
-import type { Deadlines, Watched } from './deadlines.ts';
-import type { Departed, Departures } from './departures.ts';
-import { failureOf } from './failures.ts';
-import type { Exchange, ResponseReader } from './exchange.ts';
-import { handOver, lastWords } from './hand-over.ts';
-import type { Outcome, ReadOnEnd, RelayEnd } from './outcome.ts';
-import type { Outlet } from './outlet.ts';
-import { NOTHING_READ, tapFor, type Reading, type Tap } from '../relay/tap.ts';
-import type { ReceivedHead } from './response-head.ts';
+import type { ResponseWatcher } from '../server/downstream-response.ts';
 
 /** What the relay needs of its surroundings. */
 export interface Surroundings {
@@ -61,7 +47,7 @@ export function relay(call: Call, reply: Outlet, around: Surroundings, own: Head
   return running;
 }
 
-class Relay implements ResponseReader, ReplyWatcher, Watched, Departed, Running {
+class Relay implements ResponseReader, ResponseWatcher, Watched, Departed, Running {
   readonly ended: Promise<Outcome>;
   readonly #call: Call;
   readonly #reply: Outlet;

@@ -3,7 +3,7 @@
 // is no answer breaks the attempt off.
 import { Buffer } from 'node:buffer';
 import { Fault } from '../errors/fault.ts';
-import type { ReplyWatcher } from '../http/reply.ts';
+import type { ResponseWatcher } from '../server/downstream-response.ts';
 import type { Transcript } from '../protocols/protocol.ts';
 import type { Outlet } from './outlet.ts';
 
@@ -38,11 +38,11 @@ export class Scribe implements Outlet {
     return this.#hasSpoken;
   }
 
-  get watcher(): ReplyWatcher | null {
+  get watcher(): ResponseWatcher | null {
     return this.#outlet.watcher;
   }
 
-  set watcher(watcher: ReplyWatcher | null) {
+  set watcher(watcher: ResponseWatcher | null) {
     this.#isOver = watcher === null;
     this.#outlet.watcher = watcher;
   }

@@ -117,7 +117,7 @@ t.test(
     const stopped = rig.gateway.stop({ minMs: 300_000, maxMs: 600_000 });
     t.match(
       await used.all,
-      /^HTTP\/1\.1 200 [^]*\r\nconnection: keep-alive\r\n/,
+      /^HTTP\/1\.1 200 [^]*\r\nconnection: keep-alive\r\n/i,
       'was open, had nothing to do',
     );
     fresh.socket.write(ask('/health/liveness'));

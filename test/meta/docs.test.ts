@@ -131,9 +131,14 @@ t.test('the proxy serves every route that docs/endpoints.md names', async (t) =>
 
 t.test('docs/operating.md explains every metric, and none that is not there', (t) => {
   const source = new Set(
-    ['metrics', 'ledger-metrics', 'platform-metrics', 'trace-metrics', 'worker-figures'].flatMap(
-      (name) => read(`proxy/observe/${name}.ts`).match(/(?<=')throughline_[a-z_]+(?=')/g) ?? [],
-    ),
+    [
+      'metrics',
+      'connection-metrics',
+      'ledger-metrics',
+      'platform-metrics',
+      'trace-metrics',
+      'worker-figures',
+    ].flatMap((name) => read(`proxy/observe/${name}.ts`).match(/(?<=')throughline_[a-z_]+(?=')/g) ?? []),
   );
   const table = read('docs/operating.md').match(/^\| `throughline_[^|]*\|/gm) ?? [];
   const explained = new Set(table.join('').match(/throughline_[a-z_]+/g));

@@ -9,9 +9,6 @@ import { formatIssue } from '../../config/issue.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../../proxy/base/clock.ts';
 import { Estimator } from '../../proxy/spend/estimate/estimator.ts';
-import type { Incoming } from '../../proxy/http/incoming.ts';
-import { Listener } from '../../proxy/http/listener.ts';
-import type { Reply } from '../../proxy/http/reply.ts';
 import { furnish } from '../../proxy/house.ts';
 import { openLedger } from '../../proxy/spend/ledger.ts';
 import { Live, type House, type Target } from '../../proxy/live.ts';
@@ -20,6 +17,9 @@ import { openExchange, type Exchange } from '../../proxy/request/exchange.ts';
 import { groupOf, type Picked } from '../../proxy/request/pick.ts';
 import { Pools } from '../../proxy/upstream/pools.ts';
 import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
+import type { DownstreamRequest } from '../../proxy/server/downstream-request.ts';
+import type { DownstreamResponse } from '../../proxy/server/downstream-response.ts';
+import { HttpServer } from '../../proxy/server/http-server.ts';
 
 /** The snapshot of a configuration that must be sound. */
 export function snapshotOf(t: Test, yaml: string, env: Environment = {}): Snapshot {
@@ -75,9 +75,14 @@ export async function exchangeOf(
   sent: Sent = {},
 ): Promise<{ x: Exchange; leave(): void }> {
   const { promise, resolve } = Promise.withResolvers<Exchange>();
-  const take = (req: Incoming, res: Reply): void => resolve(openExchange(req, res, live));
-  const served = { request: take, refusal: () => '', settled: () => undefined, failed: () => undefined };
-  const listener = new Listener(served, systemClock.mono);
+  const listener = new HttpServer({
+    limits: live.snapshot.limits,
+    request: (req: DownstreamRequest, res: DownstreamResponse) => resolve(openExchange(req, res, live)),
+    refusal: () => '',
+    settled: () => undefined,
+    failed: () => undefined,
+    turnedAway: () => undefined,
+  });
   const { port } = await listener.listen({ host: '127.0.0.1', port: 0 });
   const { method = 'POST', path = '/v1/chat/completions', headers = {}, body = '' } = sent;
   const client = request({ host: '127.0.0.1', port, method, path, headers, agent: false });

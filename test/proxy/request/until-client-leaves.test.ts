@@ -1,12 +1,12 @@
 // What is waited for comes, the client leaves, or the proxy stops: whichever is first, and nothing is listened to afterwards.
 import t from 'tap';
 import { Fault } from '../../../proxy/errors/fault.ts';
-import type { ReplyWatcher } from '../../../proxy/http/reply.ts';
+import type { ResponseWatcher } from '../../../proxy/server/downstream-response.ts';
 import { untilClientLeaves } from '../../../proxy/request/until-client-leaves.ts';
 
 /** As much of a reply as is listened to. */
 class Listened {
-  watcher: ReplyWatcher | null = null;
+  watcher: ResponseWatcher | null = null;
   destroyed = false;
   interrupted: Fault | null = null;
 }

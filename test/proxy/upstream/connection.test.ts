@@ -13,10 +13,7 @@ import { failureOf } from '../../../proxy/upstream/failures.ts';
 import { proxyFor, readProxySettings } from '../../../proxy/upstream/http-proxies.ts';
 import { ConnectionPool, type Pool } from '../../../proxy/upstream/pool.ts';
 import type { ReceivedHead } from '../../../proxy/upstream/response-head.ts';
-import { roomyBuffer } from '../../../proxy/wire/headroom.ts';
-import type { AnswerHead } from '../../../proxy/wire/head.ts';
-import { tempDir } from '../spend/store/fixture/temp-dir.ts';
-
+import { roomyBuffer } from '../../../proxy/bodies/body-memory.ts';
 const GET: UpstreamRequest = { method: 'GET', path: '/', headers: [], body: null };
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 

@@ -1,17 +1,16 @@
 // The way from a request to its route, and the end of the server's life. Knows nothing of models.
 import type { AddressInfo } from 'node:net';
-import type { Changes } from './changes.ts';
-import type { FaultCode } from './errors/codes.ts';
-import { Fault, toFault } from './errors/fault.ts';
-import type { Incoming } from './http/incoming.ts';
-import { Listener } from './http/listener.ts';
-import type { Reply } from './http/reply.ts';
-import { answerFault, corsHeaders, rawAnswer } from './request/answer.ts';
-import { authenticate } from './request/authenticate.ts';
-import { openExchange, type Exchange } from './request/exchange.ts';
-import { checkFraming } from './request/framing.ts';
-import { RouteTable, WingRoutes, type FoundRoute, type Routes } from './routes/table.ts';
-import { HeadTooLong, type BadMessage } from './wire/head.ts';
+import type { Changes } from '../changes.ts';
+import type { FaultCode } from '../errors/codes.ts';
+import { Fault, toFault } from '../errors/fault.ts';
+import { answerFault, corsHeaders, rawAnswer } from '../request/answer.ts';
+import { authenticate } from '../request/authenticate.ts';
+import { openExchange, type Exchange } from '../request/exchange.ts';
+import { RouteTable, WingRoutes, type FoundRoute, type Routes } from '../routes/table.ts';
+import { checkRequest } from './check-request.ts';
+import type { DownstreamRequest } from './downstream-request.ts';
+import type { DownstreamResponse } from './downstream-response.ts';
+import { HttpServer } from './http-server.ts';
 
 /** Where one request ends and the next begins is in doubt after these (RFC 9112 section 6.3): the connection closes. */
 const UNTRUSTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
@@ -36,9 +35,9 @@ const NOBODY = { keyHash: '' };
 
 export class ProxyServer {
   readonly #changes: Changes;
-  readonly #listener: Listener;
+  readonly #http: HttpServer;
   /** Where the wing is served alone; null = on the same port, if there is one. */
-  readonly #wingListener: Listener | null;
+  readonly #wingHttp: HttpServer | null;
   readonly #state = { draining: false };
   #inFlight = 0;
   /** Requests whose steps have not all been taken; one whose client has left still writes its record. */
@@ -53,8 +52,8 @@ export class ProxyServer {
     this.#changes = changes;
     const { wing } = changes.live.house;
     const wingRoutes = wing === null ? null : new WingRoutes(wing);
-    this.#listener = this.#opened(new RouteTable(changes, this.#state, wingApart ? null : wingRoutes));
-    this.#wingListener = wingApart && wingRoutes !== null ? this.#opened(wingRoutes) : null;
+    this.#http = this.#opened(new RouteTable(changes, this.#state, wingApart ? null : wingRoutes));
+    this.#wingHttp = wingApart && wingRoutes !== null ? this.#opened(wingRoutes) : null;
   }
 
   /** Requests that have not been answered to the end. */
@@ -64,19 +63,19 @@ export class ProxyServer {
 
   /** Binds. @returns the address in use. @throws the system's error (EADDRINUSE, EACCES). */
   listen(host: string, port: number): Promise<AddressInfo> {
-    return this.#listener.listen({ host, port });
+    return this.#http.listen({ host, port });
   }
 
   /** The same for the wing's own port; null when it has none. */
   async listenWing(host: string, port: number): Promise<AddressInfo | null> {
-    return this.#wingListener === null ? null : this.#wingListener.listen({ host, port });
+    return this.#wingHttp === null ? null : this.#wingHttp.listen({ host, port });
   }
 
   /** Ends at once, with nothing served yet. */
   close(): void {
-    this.#each((listener) => {
-      listener.shut();
-      listener.close();
+    this.#each((http) => {
+      http.shut();
+      http.close();
     });
   }
 
@@ -88,19 +87,19 @@ export class ProxyServer {
     const { mono } = this.#changes.live.house.clock;
     const startedAt = mono();
     this.#state.draining = true;
-    this.#each((listener) => listener.retire());
+    this.#each((http) => http.retire());
     if (minMs > 0) {
       await whatHasArrived();
-      this.#each((listener) => listener.closeIdle(false));
+      this.#each((http) => http.closeIdle(false));
       await this.#until(minMs, () => this.#hurried);
     }
-    this.#each((listener) => listener.shut());
+    this.#each((http) => http.shut());
     await whatHasArrived();
-    this.#each((listener) => listener.closeIdle(true));
+    this.#each((http) => http.closeIdle(true));
     await this.#until(startedAt + maxMs - mono(), () => this.#hurried || this.#isQuiet);
     this.#interrupt();
     await this.#until(LAST_WORDS_MS, () => this.#isQuiet);
-    this.#each((listener) => listener.close());
+    this.#each((http) => http.close());
     await this.#until(CUT_MS, () => this.#isQuiet);
   }
 
@@ -119,7 +118,7 @@ export class ProxyServer {
     const text = 'The proxy is stopping, and the answer is not complete. Send the request again.';
     const over = new Fault('shutting_down', text, { headers: [['retry-after', '1']] });
     this.#over = over;
-    this.#each((listener) => listener.interrupt(over));
+    this.#each((http) => http.interrupt(over));
     this.#changes.live.house.departures.giveUp();
   }
 
@@ -137,28 +136,30 @@ export class ProxyServer {
     this.#look = null;
   }
 
-  #opened(routes: Routes): Listener {
-    const { log, clock } = this.#changes.live.house;
-    return new Listener(
-      {
-        request: (incoming, reply) => this.#serve(incoming, reply, routes),
-        refusal: (why) => this.#refusal(why),
-        settled: () => this.#settled(),
-        failed: (err) => log.error({ err }, 'a connection failed'),
+  #opened(routes: Routes): HttpServer {
+    const changes = this.#changes;
+    const { log, metrics } = changes.live.house;
+    return new HttpServer({
+      get limits() {
+        return changes.live.snapshot.limits;
       },
-      clock.mono,
-    );
+      request: (request, response) => this.#serve(request, response, routes),
+      refusal: (fault) => this.#refusal(fault),
+      settled: () => this.#settled(),
+      failed: (err) => log.error({ err }, 'a connection failed'),
+      turnedAway: () => metrics.connectionRefused(),
+    });
   }
 
-  #each(act: (listener: Listener) => void): void {
-    act(this.#listener);
-    if (this.#wingListener !== null) act(this.#wingListener);
+  #each(act: (http: HttpServer) => void): void {
+    act(this.#http);
+    if (this.#wingHttp !== null) act(this.#wingHttp);
   }
 
-  #serve(incoming: Incoming, reply: Reply, routes: Routes): void {
+  #serve(request: DownstreamRequest, response: DownstreamResponse, routes: Routes): void {
     this.#inFlight += 1;
-    if (this.#over !== null) reply.interrupt(this.#over);
-    void this.#handle(openExchange(incoming, reply, this.#changes.live), routes);
+    if (this.#over !== null) response.interrupt(this.#over);
+    void this.#handle(openExchange(request, response, this.#changes.live), routes);
   }
 
   #settled(): void {
@@ -170,9 +171,8 @@ export class ProxyServer {
     x.live.enter();
     this.#running += 1;
     try {
-      if (x.req.expectsOther) throw oddExpectation();
-      if (x.req.method === 'CONNECT') throw notATunnel();
-      checkFraming(x);
+      const { req: request, headers, query } = x;
+      checkRequest({ request, headers, query, maxHeaders: x.live.snapshot.limits.headerCount });
       if (x.req.method === 'OPTIONS' && preflight(x)) return;
       const { entry, param }: FoundRoute = routes.find(x.req.method, x.path);
       const caller = entry.open ? NOBODY : authenticate(x);
@@ -194,11 +194,10 @@ export class ProxyServer {
   }
 
   /** Bytes that are no request are answered in the same shape as everything else. */
-  #refusal(why: BadMessage | 'timeout'): string {
+  #refusal(fault: Fault): string {
     const { live } = this.#changes;
-    const fault = refusalOf(why);
     live.house.metrics.rejected(fault.code);
-    live.house.log.info({ error: fault.code, why: why === 'timeout' ? why : why.message }, 'rejected');
+    live.house.log.info({ error: fault.code, why: fault.message }, 'rejected');
     return rawAnswer(live.snapshot.dialect, fault);
   }
 }
@@ -206,21 +205,6 @@ export class ProxyServer {
 /** Two turns of the event loop: requests that the system held when the first began have been taken by then. */
 async function whatHasArrived(): Promise<void> {
   for (let n = 0; n < 2; n += 1) await new Promise<void>((resolve) => setImmediate(resolve));
-}
-
-const oddExpectation = (): Fault =>
-  new Fault('bad_framing', 'The only expectation that is understood is 100-continue.');
-
-const notATunnel = (): Fault =>
-  new Fault(
-    'bad_request_target',
-    'This is no forward proxy: CONNECT is not served. Send POST /v1/... to it.',
-  );
-
-function refusalOf(why: BadMessage | 'timeout'): Fault {
-  if (why === 'timeout') return new Fault('body_timeout', 'The request did not arrive in time.');
-  if (why instanceof HeadTooLong) return new Fault('too_many_headers', why.message);
-  return new Fault('malformed_request', `The bytes received are no HTTP/1.1 request. ${why.message}`);
 }
 
 /** Answers a CORS preflight; false when CORS is off. */

@@ -1,7 +1,7 @@
 // One client's connection on real sockets: the order on the wire, bodies that nobody wants, clients of all manners.
 import { once } from 'node:events';
 import t from 'tap';
-import { answer, Client, startPort } from './fixture/port.ts';
+import { answer, Client, startPort, type Port } from './fixture/port.ts';
 
 const MIB = 1024 * 1024;
 const get = (target: string, ...lines: string[]): string =>
@@ -20,15 +20,26 @@ async function roundTrips(client: Client, count: number): Promise<void> {
   }
 }
 
+/** Until so many requests have come to be served. */
+async function roundTripsOf(port: Port, count: number): Promise<void> {
+  while (port.requests.length < count) await new Promise(setImmediate);
+}
+
+/** Until a client has so many answers. */
+async function answers(client: Client, count: number): Promise<'answered'> {
+  while (client.statuses.length < count) await once(client.socket, 'data');
+  return 'answered';
+}
+
 t.test('pipelined requests are served one at a time and answered in order', async (t) => {
   let running = 0;
   let most = 0;
-  const port = await startPort(t, async (incoming, reply) => {
+  const port = await startPort(t, async (request, response) => {
     most = Math.max(most, ++running);
-    const body = await incoming.read(1_000);
+    const body = await request.read(1_000);
     await new Promise(setImmediate);
     running -= 1;
-    answer(reply, `<${incoming.target}:${body.toString()}>`);
+    answer(response, `<${request.target}:${body.toString()}>`);
   });
   const client = new Client(t, port);
   client.send(get('/1') + post('/2', 'two') + chunked('/3', 'three') + get('/4') + post('/5', ''));
@@ -40,8 +51,8 @@ t.test('pipelined requests are served one at a time and answered in order', asyn
 });
 
 t.test('pipelined requests cut at any byte are the same requests', async (t) => {
-  const port = await startPort(t, async (incoming, reply) =>
-    answer(reply, `<${incoming.target}:${String(await incoming.read(1_000))}>`),
+  const port = await startPort(t, async (request, response) =>
+    answer(response, `<${request.target}:${String(await request.read(1_000))}>`),
   );
   const wire = `\r\n${post('/1', 'one')}${chunked('/2', 'two')}\r\n\r\n${get('/3')}`;
   for (let cut = 1; cut < wire.length; cut++) {
@@ -61,17 +72,17 @@ t.test('pipelined requests cut at any byte are the same requests', async (t) => 
   await port.quiet();
 });
 
-t.test('requests behind a running one are held within bounds, then all are served', async (t) => {
+t.test('requests behind a running one wait within bounds, then all are served', async (t) => {
   const gate = Promise.withResolvers<void>();
-  const port = await startPort(t, async (incoming, reply) => {
-    if (incoming.target === '/gate') await gate.promise;
-    answer(reply, '');
+  const port = await startPort(t, async (request, response) => {
+    if (request.target === '/gate') await gate.promise;
+    answer(response, '');
   });
   const client = new Client(t, port);
-  const count = 200_000; // 8 MB, more than the sockets' own buffers hold
-  const all = get('/x').repeat(count / 100);
+  const count = 10_000;
+  const long = 'x'.repeat(1_000); // 10 MB, more than the sockets' own buffers hold
   client.send(get('/gate'));
-  for (let n = 0; n < 100; n++) client.send(all);
+  for (let n = 0; n < 100; n++) client.send(get('/x', `X-Long: ${long}`).repeat(count / 100));
   const trips = 100;
   await roundTrips(new Client(t, port), trips);
   t.ok(client.socket.writableLength > 0, 'the client feels it');
@@ -84,9 +95,57 @@ t.test('requests behind a running one are held within bounds, then all are serve
 });
 
 t.test(
+  'a client that pipelines thousands of requests gets one answered, then others have their turn',
+  async (t) => {
+    let flood = 0;
+    let atLastTrip = 0;
+    let most = 0;
+    const port = await startPort(t, (request, response) => {
+      if (request.target === '/flood') flood += 1;
+      else {
+        most = Math.max(most, flood - atLastTrip);
+        atLastTrip = flood;
+      }
+      answer(response, '');
+    });
+    const client = new Client(t, port).send(get('/flood').repeat(150_000));
+    await client.until('\r\n\r\n');
+    atLastTrip = flood;
+    await roundTrips(new Client(t, port), 200);
+    t.ok(flood > 200, 'it is served all the same');
+    t.ok(most < 100, `${most} requests of one connection between two of another`);
+    client.socket.destroy();
+    await port.quiet();
+  },
+);
+
+t.test('when too many requests wait in all, connections with many of them end', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const port = await startPort(t, async (_, response) => {
+    await gate.promise;
+    answer(response);
+  });
+  const flood = 'GET / HTTP/1.1\r\nHost:a\r\n\r\n'.repeat(4_000);
+  const clients = Array.from({ length: 12 }, () => new Client(t, port).send(flood));
+  const few = new Client(t, port).send(get('/').repeat(3));
+  await roundTripsOf(port, clients.length + 1);
+  gate.resolve();
+  await answers(few, 3);
+  t.equal(few.statuses.length, 3, 'a connection with few of them is served on');
+  const ends = await Promise.all(
+    clients.map((client) => Promise.race([client.closed, answers(client, 100)])),
+  );
+  const ended = clients.filter((_, i) => ends[i] !== 'answered');
+  t.ok(ended.length > 0);
+  t.ok(ended.every((client) => client.statuses.length === 1 && /connection: close/.test(client.text)));
+  for (const client of clients) client.socket.destroy();
+  await port.quiet();
+});
+
+t.test(
   'a client that reads no answers is served no further requests: they would pile up in memory',
   async (t) => {
-    const port = await startPort(t, (_, reply) => answer(reply, 'x'.repeat(16_000)));
+    const port = await startPort(t, (_, response) => answer(response, 'x'.repeat(16_000)));
     const client = new Client(t, port);
     client.socket.pause();
     const count = 5_000; // 80 MB of answers
@@ -101,7 +160,7 @@ t.test(
 );
 
 t.test('whether a connection goes on is what both sides said', async (t) => {
-  const port = await startPort(t, (_, reply) => answer(reply));
+  const port = await startPort(t, (_, response) => answer(response));
   const table: readonly [version: string, line: string, says: string, goesOn: boolean][] = [
     ['1.1', 'X: y', 'keep-alive', true],
     ['1.1', 'Connection: close', 'close', false],
@@ -114,7 +173,7 @@ t.test('whether a connection goes on is what both sides said', async (t) => {
     const client = new Client(t, port);
     client.send(`GET / HTTP/${version}\r\nHost: a\r\n${line}\r\n\r\n`);
     await client.until('\r\n\r\nok');
-    t.match(client.text, `connection: ${says}\r\n`, `${version} ${line}`);
+    t.match(client.text, new RegExp(`\r\nconnection: ${says}\r\n`, 'i'), `${version} ${line}`);
     if (goesOn) {
       client.send(get('/', 'Connection: close'));
       await client.closed;
@@ -125,11 +184,11 @@ t.test('whether a connection goes on is what both sides said', async (t) => {
 });
 
 t.test('100 Continue is said once, to who waits for it and is to send', async (t) => {
-  const port = await startPort(t, async (incoming, reply) => {
-    if (incoming.target === '/refuse') answer(reply, 'no', 400);
-    else if (incoming.target === '/limit') {
-      await incoming.read(2).catch(() => answer(reply, 'large', 413));
-    } else answer(reply, `<${String(await incoming.read(100))}>`);
+  const port = await startPort(t, async (request, response) => {
+    if (request.target === '/refuse') answer(response, 'no', 400);
+    else if (request.target === '/limit') {
+      await request.read(2).catch(() => answer(response, 'large', 413));
+    } else answer(response, `<${String(await request.read(100))}>`);
   });
   const expect = 'Expect: 100-Continue';
   const waits = new Client(t, port).send(post('/', '', expect).replace('Length: 0', 'Length: 3'));
@@ -151,7 +210,7 @@ t.test('100 Continue is said once, to who waits for it and is to send', async (t
   ] as const) {
     // Whether the body still comes is the client's choice: what it sends next may be body or request.
     const client = new Client(t, port).send(post(target, '', expect).replace('Length: 0', 'Length: 3'));
-    await client.until('connection: close');
+    await client.until(/connection: close/i);
     client.send(get('/smuggled'));
     await client.closed;
     t.same(client.statuses, [status]);
@@ -161,10 +220,10 @@ t.test('100 Continue is said once, to who waits for it and is to send', async (t
 });
 
 t.test('HEAD is answered with a head alone, whatever is written', async (t) => {
-  const port = await startPort(t, (incoming, reply) => {
-    reply.writeHead(200, incoming.target === '/length' ? ['content-length', '5'] : []);
-    reply.write(Buffer.from('hel'));
-    reply.end(Buffer.from('lo'));
+  const port = await startPort(t, (request, response) => {
+    response.writeHead(200, request.target === '/length' ? ['content-length', '5'] : []);
+    response.write(Buffer.from('hel'));
+    response.end(Buffer.from('lo'));
   });
   const client = new Client(t, port);
   client.send(
@@ -181,23 +240,23 @@ t.test('a client that leaves is noticed at every stage, and every exchange settl
   const stages = new Map<string, () => void>();
   const at = (stage: string): Promise<void> => new Promise((resolve) => stages.set(stage, resolve));
   const faults: string[] = [];
-  const port = await startPort(t, async (incoming, reply) => {
-    reply.watcher = {
+  const port = await startPort(t, async (request, response) => {
+    response.watcher = {
       onClose: () => stages.get('closed')?.(),
       onDrain: () => undefined,
       onInterrupt: () => undefined,
     };
     stages.get('begun')?.();
     try {
-      await incoming.read(1_000);
+      await request.read(1_000);
     } catch (error) {
       faults.push((error as { code: string }).code);
       stages.get('refused')?.();
       return;
     }
-    if (incoming.target === '/wait') return;
-    reply.writeHead(200, []);
-    reply.write(Buffer.from('first'));
+    if (request.target === '/wait') return;
+    response.writeHead(200, []);
+    response.write(Buffer.from('first'));
   });
   const leaves = ['destroy', 'resetAndDestroy'] as const;
   for (const leave of leaves) {
@@ -231,13 +290,13 @@ t.test('a client that leaves is noticed at every stage, and every exchange settl
 
 t.test('a client that ends its side is gone: no answer is made for it', async (t) => {
   const closed = Promise.withResolvers<void>();
-  const port = await startPort(t, (incoming, reply) => {
-    reply.watcher = {
+  const port = await startPort(t, (request, response) => {
+    response.watcher = {
       onClose: () => closed.resolve(),
       onDrain: () => undefined,
       onInterrupt: () => undefined,
     };
-    if (incoming.target === '/now') answer(reply, 'x'.repeat(30 * MIB));
+    if (request.target === '/now') answer(response, 'x'.repeat(30 * MIB));
   });
   const waits = new Client(t, port).send(get('/wait'));
   waits.socket.end();
@@ -258,14 +317,17 @@ t.test('a client that ends its side is gone: no answer is made for it', async (t
 
 t.test('what is no request behind a good one is refused after its answer, and nothing follows', async (t) => {
   const gate = Promise.withResolvers<void>();
-  const port = await startPort(t, async (_, reply) => {
+  const port = await startPort(t, async (_, response) => {
     await gate.promise;
-    answer(reply);
+    answer(response);
   });
   const client = new Client(t, port).send(`${get('/1')}NONSENSE\r\n\r\n${get('/2')}`);
   gate.resolve();
   t.equal(await client.closed, 'ended');
-  t.match(client.text, /^HTTP\/1\.1 200 [^]*\r\n\r\nokHTTP\/1\.1 400 Refused\r\n[^]*malformed\.$/);
+  t.match(
+    client.text,
+    /^HTTP\/1\.1 200 [^]*\r\n\r\nokHTTP\/1\.1 400 Refused\r\n[^]*\r\n\r\nmalformed_request$/,
+  );
   t.equal(port.requests.length, 1);
   await port.quiet();
 });
@@ -273,24 +335,24 @@ t.test('what is no request behind a good one is refused after its answer, and no
 t.test(
   'a chunked body that breaks off in nonsense is refused; what follows it is not a request',
   async (t) => {
-    const port = await startPort(t, async (incoming, reply) => {
-      await incoming
+    const port = await startPort(t, async (request, response) => {
+      await request
         .read(100)
-        .catch((error: unknown) => answer(reply, (error as { code: string }).code, 400));
+        .catch((error: unknown) => answer(response, (error as { code: string }).code, 400));
     });
     const client = new Client(t, port);
     client.send(chunked('/', 'abc').replace('\r\nabc\r\n', '\r\nabcd\r\n') + get('/2'));
     await client.closed;
-    t.match(client.text, /connection: close\r\n\r\nmalformed_request$/);
+    t.match(client.text, /connection: close\r\n[^]*\r\n\r\nmalformed_request$/);
     t.equal(port.requests.length, 1);
     await port.quiet();
   },
 );
 
 t.test('a refused body is read and thrown away within bounds; then the next request is served', async (t) => {
-  const port = await startPort(t, async (incoming, reply) => {
-    if (incoming.target === '/read') await incoming.read(10).catch(() => answer(reply, 'large', 413));
-    else answer(reply, 'refused', 400);
+  const port = await startPort(t, async (request, response) => {
+    if (request.target === '/read') await request.read(10).catch(() => answer(response, 'large', 413));
+    else answer(response, 'refused', 400);
   });
   const client = new Client(t, port);
   client.send(
@@ -302,7 +364,7 @@ t.test('a refused body is read and thrown away within bounds; then the next requ
   await port.quiet();
 
   const huge = new Client(t, port).send(post('/unread', '').replace('Length: 0', `Length: ${100 * MIB}`));
-  await huge.until('connection: close\r\n\r\nrefused');
+  await huge.until(/connection: close\r\n[^]*\r\n\r\nrefused/);
   t.equal(await huge.closed, 'ended', 'it is told, and can read that it is');
 
   const endless = new Client(t, port).send(chunked('/unread', '').replace('\r\n0\r\n\r\n0\r\n\r\n', '\r\n'));
@@ -313,15 +375,15 @@ t.test('a refused body is read and thrown away within bounds; then the next requ
       await Promise.race([once(endless.socket, 'drain').catch(() => 0), endless.closed]);
   }
   await endless.closed;
-  t.ok((port.requests.at(-1)?.received ?? Infinity) < 9 * MIB, 'one without an end is cut');
+  t.ok((port.requests.at(-1)?.received ?? Infinity) < 17 * MIB, 'one without an end is cut');
   await port.quiet();
 });
 
 t.test('a body that nobody asked for is thrown away behind an answer that came late', async (t) => {
   const gate = Promise.withResolvers<void>();
-  const port = await startPort(t, async (incoming, reply) => {
-    if (incoming.target === '/late') await gate.promise;
-    answer(reply, incoming.target);
+  const port = await startPort(t, async (request, response) => {
+    if (request.target === '/late') await gate.promise;
+    answer(response, request.target);
   });
   const body = 'x'.repeat(300_000); // more than is held: reading stops, and must go on
   const client = new Client(t, port).send(post('/late', body).replace('POST', 'DELETE').slice(0, -1));
@@ -341,7 +403,7 @@ t.test('a connection that serves many large answers keeps nothing of them', asyn
   const note = (warning: Error): void => void warnings.push(warning);
   process.on('warning', note);
   t.teardown(() => process.off('warning', note));
-  const port = await startPort(t, (_, reply) => answer(reply, 'x'.repeat(20 * MIB)));
+  const port = await startPort(t, (_, response) => answer(response, 'x'.repeat(20 * MIB)));
   const client = new Client(t, port);
   for (let n = 1; n <= 12; n++) {
     client.text = '';
@@ -356,9 +418,9 @@ t.test('a connection that serves many large answers keeps nothing of them', asyn
 
 t.test('what is thrown in a handler ends that connection and no other', async (t) => {
   const bug = new TypeError('a bug');
-  const port = await startPort(t, (incoming, reply) => {
-    if (incoming.target === '/bug') throw bug;
-    answer(reply);
+  const port = await startPort(t, (request, response) => {
+    if (request.target === '/bug') throw bug;
+    answer(response);
   });
   const client = new Client(t, port).send(get('/bug'));
   await client.closed;

@@ -1,7 +1,7 @@
 // A body with room before it is changed in place: the result is what a copy would be, and nothing else is touched.
 import fc from 'fast-check';
 import t from 'tap';
-import { BodyMemory, headroomOf, roomyBuffer } from '../../../proxy/wire/headroom.ts';
+import { BodyMemory, headroomOf, roomyBuffer } from '../../../proxy/bodies/body-memory.ts';
 import { undoing, type Cut, copyWithCuts, cutInPlace } from '../../../proxy/bodies/splice.ts';
 
 function roomy(bytes: Buffer): Buffer {

@@ -1,0 +1,73 @@
+// Bodies with room before them. A body is copied once, off the socket, into memory with some bytes to spare at its
+// front. splice.ts changes it in place by moving what is short - mostly the few bytes before `messages` - and the head
+// of the upstream request is written right before it, so that both leave in one write.
+import { Buffer } from 'node:buffer';
+
+/** Enough for a longer model name, an added member and the head of a request; what needs more is copied. */
+const HEADROOM_BYTES = 2_048;
+/** Smaller ones come from Node's own pool. */
+const LARGE_BYTES = 65_536;
+/** Large memory comes in multiples, so that bodies of a growing conversation fit into what the last one left. */
+const STEP_BYTES = 131_072;
+/** Free memory that is kept: 16 bodies of a usual agent call. */
+const KEPT_BYTES = 8_388_608;
+
+const HEADROOM = Symbol('headroom');
+
+type Roomy = Buffer & { [HEADROOM]?: number };
+
+/** `memory` from `first` on, as a body that has the bytes before `first` as its room. */
+export function roomy(memory: Buffer, first: number): Buffer {
+  const body: Roomy = memory.subarray(first);
+  body[HEADROOM] = first;
+  return body;
+}
+
+/** Uninitialised memory of `size` bytes with room before it. It may be changed in place: give it to one owner only. */
+export function roomyBuffer(size: number): Buffer {
+  return roomy(Buffer.allocUnsafe(HEADROOM_BYTES + size), HEADROOM_BYTES);
+}
+
+/** Bytes before `body` in the same memory that nobody uses; 0 for any other Buffer. */
+export function headroomOf(body: Roomy): number {
+  return body[HEADROOM] ?? 0;
+}
+
+/**
+ * Memory for the bodies of requests, used again for the next one: V8 counts such memory against its heap, so new memory
+ * for each body of 440 KB made it collect garbage every 130 requests, 0.2 ms of CPU for each.
+ */
+export class BodyMemory {
+  readonly #free: Buffer[] = [];
+  #freeBytes = 0;
+
+  /** Bytes that wait for the next body. */
+  get freeBytes(): number {
+    return this.#freeBytes;
+  }
+
+  /** Memory for a body; see `roomyBuffer`. */
+  take(size: number): Buffer {
+    const wanted = HEADROOM_BYTES + size;
+    if (wanted < LARGE_BYTES) return roomyBuffer(size);
+    const found = this.#free.findIndex((one) => one.length >= wanted);
+    const memory =
+      found < 0
+        ? Buffer.allocUnsafeSlow(Math.ceil(wanted / STEP_BYTES) * STEP_BYTES)
+        : (this.#free.splice(found, 1)[0] as Buffer);
+    if (found >= 0) this.#freeBytes -= memory.length;
+    return roomy(memory.subarray(0, wanted), HEADROOM_BYTES);
+  }
+
+  /**
+   * Takes back memory that `take` gave. Only when nobody reads it any more, the system included: whoever still held it
+   * would see the body of another request.
+   */
+  giveBack(body: Buffer): void {
+    const { buffer } = body;
+    if (buffer.byteLength < LARGE_BYTES || buffer.byteLength % STEP_BYTES !== 0) return; // out of Node's pool
+    if (this.#freeBytes + buffer.byteLength > KEPT_BYTES) return;
+    this.#free.push(Buffer.from(buffer as ArrayBuffer));
+    this.#freeBytes += buffer.byteLength;
+  }
+}
