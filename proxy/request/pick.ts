@@ -3,7 +3,7 @@
 import type { Route } from '../../config/snapshot.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Live, Target } from '../live.ts';
-import { nearest } from '../base/nearest.ts';
+import { nearestNames } from '../../config/nearest.ts';
 import type { Leg } from '../routing/itinerary.ts';
 
 export interface Picked {
@@ -77,7 +77,7 @@ function bareName(model: string): Fault {
 }
 
 function unknownModel(live: Live, model: string): Fault {
-  const near = nearest(model, live.groups.keys(), 3);
+  const near = nearestNames(model, live.groups.keys(), 3);
   const hint = near.length === 0 ? '' : ` Did you mean ${near.map((name) => `\`${name}\``).join(', ')}?`;
   return new Fault(
     'model_not_found',

@@ -54,7 +54,11 @@ const WING_DOORS = [
 
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config'],
-  'js-yaml': ['config'],
+  commander: ['proxy/cli', 'proxy/main.ts'],
+  '@commander-js/extra-typings': ['proxy/cli', 'proxy/main.ts'],
+  '@bomb.sh/tab': ['proxy/cli'],
+  'csv-parse': ['proxy/report'],
+  'csv-stringify': ['proxy/report'],
   ajv: ['config', 'platform/api/validation.ts'],
   '@pydantic/genai-prices': ['config'],
   'json-schema-to-typescript': ['config/generate.ts'],
