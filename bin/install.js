@@ -28,7 +28,9 @@ export function installMissing(home, { tools }) {
   const folder = join(home, 'bin', 'node');
   const brought = join(folder, 'node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node');
   if (!existsSync(brought) || !isInstalled(folder, () => true)) {
-    const { version } = Object.values(packagesOf(join(folder, 'package-lock.json'))).find((one) => one.version);
+    const { version } = Object.values(packagesOf(join(folder, 'package-lock.json'))).find(
+      (one) => one.version,
+    );
     say(`This is Node ${process.versions.node}; ${NEEDED_TEXT} or newer is needed.`);
     npmCi(folder, `Node ${version} for this checkout alone`, []);
     if (!existsSync(brought)) {
