@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { DemoGateway } from '../../proxy/demo/gateway.ts';
-import { folder, ROOT, runCli, runWithin } from '../support/cli.ts';
+import { folder, runCli, runWithin } from '../support/cli.ts';
 import { KEY, send, startRig } from '../support/rig.ts';
 
 const config = (demo: DemoGateway): string => `
