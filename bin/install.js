@@ -1,7 +1,8 @@
 // Installs what a fresh checkout lacks: the locked packages, and a Node that can run them where the present one is too
 // old. `npm start` installs what serving needs; `node bin/install.js`, which `npm test` and `npm run check` call first,
 // adds the tools. Does nothing when everything is there. Plain JavaScript for any Node.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,54 +19,54 @@ export function fits(version) {
 export const NEEDED_TEXT = NEEDED.join('.');
 
 /**
- * Installs what is missing in a checkout.
+ * Installs what is missing in a checkout, the packages and the Node at the same time.
  * @param tools also what tests and checks need
  * @returns the Node to run with: the present one, or the one that was brought along
  */
-export function installMissing(home, { tools }) {
-  installPackages(home, tools);
-  if (fits(process.versions.node)) return process.execPath;
-  const folder = join(home, 'bin', 'node');
-  const brought = join(folder, 'node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node');
-  if (!existsSync(brought) || !isInstalled(folder, () => true)) {
-    const { version } = Object.values(packagesOf(join(folder, 'package-lock.json'))).find(
-      (one) => one.version,
-    );
-    say(`This is Node ${process.versions.node}; ${NEEDED_TEXT} or newer is needed.`);
-    npmCi(folder, `Node ${version} for this checkout alone`, []);
-    if (!existsSync(brought)) {
-      say(`There is no Node to bring along for ${process.platform} ${process.arch}; install one.`);
-      process.exit(1);
-    }
-  }
+export async function installMissing(home, { tools }) {
+  const isOld = !fits(process.versions.node);
+  await Promise.all([installPackages(home, tools), isOld ? installNode(home) : null]);
+  if (!isOld) return process.execPath;
   // `npx` and npm's scripts look here first, so that tools run on it too. `npm ci` removes the link with its folder.
   const link = join(home, 'node_modules', '.bin', 'node');
   if (process.platform !== 'win32' && lstatSync(link, { throwIfNoEntry: false }) === undefined) {
     mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(relative(dirname(link), brought), link);
+    symlinkSync(relative(dirname(link), broughtNode(home)), link);
   }
-  return brought;
+  return broughtNode(home);
 }
 
-function installPackages(home, tools) {
+async function installPackages(home, tools) {
   const serving = ([, { dev }]) => dev !== true;
   if (isInstalled(home, tools ? () => true : serving)) return;
   // What has the tools keeps them: only a checkout that never had them is installed without.
-  if (tools || hasTools(home)) npmCi(home, 'everything for tests and checks', []);
-  else npmCi(home, 'what serving needs', ['--omit=dev']);
+  if (tools || hasTools(home)) await npmCi(home, 'everything for tests and checks', []);
+  else await npmCi(home, 'what serving needs', ['--omit=dev']);
 }
 
-function npmCi(folder, what, more) {
+const broughtNode = (home) =>
+  join(home, 'bin', 'node', 'node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node');
+
+async function installNode(home) {
+  const folder = join(home, 'bin', 'node');
+  if (existsSync(broughtNode(home)) && isInstalled(folder, () => true)) return;
+  const { version } = Object.values(packagesOf(join(folder, 'package-lock.json'))).find((one) => one.version);
+  say(`This is Node ${process.versions.node}; ${NEEDED_TEXT} or newer is needed.`);
+  await npmCi(folder, `Node ${version} for this checkout alone`, []);
+  if (existsSync(broughtNode(home))) return;
+  say(`There is no Node to bring along for ${process.platform} ${process.arch}; install one.`);
+  process.exit(1);
+}
+
+async function npmCi(folder, what, more) {
   say(`Installing ${what} (npm ci${more.map((one) => ` ${one}`).join('')}) ...`);
   const started = Date.now();
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   // Warnings about the Node that npm itself runs on concern nobody: the packages run on the one that fits.
   const args = ['ci', ...more, '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
-  const { status } = spawnSync(npm, args, {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 2],
-    shell: process.platform === 'win32',
-  });
+  const shell = process.platform === 'win32';
+  const child = spawn(npm, args, { cwd: folder, stdio: ['ignore', 'ignore', 2], shell });
+  const [status] = await once(child, 'exit');
   if (status !== 0) {
     say(`npm ci failed in ${folder}; see above. Run it by hand there and start again.`);
     process.exit(1);
@@ -73,7 +74,9 @@ function npmCi(folder, what, more) {
   const packages = Object.keys(packagesOf(markOf(folder))).length;
   const megabytes = Math.round(bytesBelow(join(folder, 'node_modules')) / 1e6);
   const seconds = Math.max(1, Math.round((Date.now() - started) / 1000));
-  say(`  ${packages} ${packages === 1 ? 'package' : 'packages'}, ${megabytes} MB, ${seconds} s`);
+  say(
+    `Installed ${what}: ${packages} ${packages === 1 ? 'package' : 'packages'}, ${megabytes} MB, ${seconds} s.`,
+  );
 }
 
 function say(text) {
@@ -111,5 +114,5 @@ function bytesBelow(folder) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  installMissing(dirname(dirname(fileURLToPath(import.meta.url))), { tools: true });
+  await installMissing(dirname(dirname(fileURLToPath(import.meta.url))), { tools: true });
 }

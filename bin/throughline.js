@@ -17,7 +17,7 @@ const isCheckout = existsSync(source);
 const main = isCheckout ? source : join(home, 'dist', 'proxy', 'main.js');
 
 const { versions, execPath, execArgv } = process;
-const node = isCheckout ? installMissing(home, { tools: false }) : execPath;
+const node = isCheckout ? await installMissing(home, { tools: false }) : execPath;
 // Node 22 prints that its SQLite is experimental, from a thread as well; only a flag keeps all of them quiet.
 const QUIET = '--disable-warning=ExperimentalWarning';
 const isLoud = versions.node.startsWith('22.') && !execArgv.includes(QUIET);

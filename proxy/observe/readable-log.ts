@@ -38,7 +38,7 @@ export function readableLog(write: (text: string) => void, isColoured: boolean):
 const TEXTS: Readonly<Record<string, (line: Line) => string>> = {
   request: (line) => {
     const { status, model, upstream, ms, session, tokens, end, error } = line;
-    const upstreamName = upstream === null || upstream === model ? '' : ` -> ${shown(upstream)}`;
+    const upstreamName = upstream === null ? '' : ` -> ${shown(upstream)}`;
     const counted = tokens === null ? '' : `  ${shown(tokens)} tokens`;
     const ending = end === 'complete' ? '' : `  ${shown(end)}`;
     const reason = error === null ? '' : `  ${shown(error)}`;

@@ -6,7 +6,7 @@ const REQUEST = {
   call_id: 'c-1',
   call_type: 'acompletion',
   model: 'demo',
-  upstream: 'demo',
+  upstream: 'http://up.example',
   status: 200,
   end: 'complete',
   ms: 12,
@@ -57,8 +57,8 @@ t.test('a request is one line, and what is as usual is left out', async (t) => {
   });
   t.equal(
     text,
-    'TIME info  200  demo  12 ms  38 tokens  session my-session\n' +
-      'TIME info  -  demo -> gpt  12 ms  session my-session  client_closed  why\n',
+    'TIME info  200  demo -> http://up.example  12 ms  38 tokens  session my-session\n' +
+      'TIME info  -  demo  12 ms  session my-session  client_closed  why\n',
   );
 });
 
