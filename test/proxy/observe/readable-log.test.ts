@@ -48,7 +48,7 @@ t.test('a request is one line, and what is as usual is left out', async (t) => {
     log.access(REQUEST);
     log.access({
       ...REQUEST,
-      upstream: 'gpt',
+      upstream: null,
       status: null,
       end: 'client_closed',
       tokens: null,
