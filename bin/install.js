@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The first version that runs TypeScript sources without a flag; `engines` in package.json says the same. */
@@ -24,16 +24,18 @@ export const NEEDED_TEXT = NEEDED.join('.');
  * @returns the Node to run with: the present one, or the one that was brought along
  */
 export async function installMissing(home, { tools }) {
-  const isOld = !fits(process.versions.node);
-  await Promise.all([installPackages(home, tools), isOld ? installNode(home) : null]);
-  if (!isOld) return process.execPath;
+  // After the first time npm's scripts run on the Node that was brought along: it is looked after as well.
+  const isOwn = process.execPath.startsWith(join(home, 'bin', 'node') + sep);
+  const isFit = fits(process.versions.node);
+  await Promise.all([installPackages(home, tools), isFit && !isOwn ? null : installNode(home)]);
+  if (isFit && !isOwn) return process.execPath;
   // `npx` and npm's scripts look here first, so that tools run on it too. `npm ci` removes the link with its folder.
   const link = join(home, 'node_modules', '.bin', 'node');
   if (process.platform !== 'win32' && lstatSync(link, { throwIfNoEntry: false }) === undefined) {
     mkdirSync(dirname(link), { recursive: true });
     symlinkSync(relative(dirname(link), broughtNode(home)), link);
   }
-  return broughtNode(home);
+  return isFit ? process.execPath : broughtNode(home);
 }
 
 async function installPackages(home, tools) {
