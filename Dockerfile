@@ -4,16 +4,21 @@
 FROM node:26-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --ignore-scripts --no-audit --no-fund
+RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY schemas schemas
 COPY config config
 COPY proxy proxy
 COPY platform platform
+RUN npm run build
+
+FROM node:26-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts
 # The OpenTelemetry SDK is optional to the package and belongs to the image, in the versions of the lockfile. Its whole
 # tree is in one scope, without install scripts.
-RUN npm run build && cp -r node_modules/@opentelemetry /tmp/ && npm prune --omit=dev --ignore-scripts \
-  && cp -r /tmp/@opentelemetry node_modules/
+COPY --from=build /app/node_modules/@opentelemetry node_modules/@opentelemetry
 
 FROM node:26-slim
 WORKDIR /app
@@ -24,7 +29,7 @@ COPY package.json LICENSE ./
 COPY bin bin
 COPY schemas schemas
 COPY config/samples config/samples
-COPY --from=build /app/node_modules node_modules
+COPY --from=packages /app/node_modules node_modules
 COPY --from=build /app/dist dist
 # A new volume takes over owner and mode of the folder it is mounted on.
 RUN install -d -o 10001 -g 10001 -m 700 /var/lib/throughline

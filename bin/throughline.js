@@ -7,38 +7,36 @@ import { existsSync } from 'node:fs';
 import * as module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { installMissing } from './install.js';
+import { fits, installMissing, NEEDED_TEXT } from './install.js';
 
 const home = dirname(dirname(fileURLToPath(import.meta.url)));
-const NEEDED = [22, 19];
 
-function fits(version) {
-  const [major, minor] = version.split('.').map(Number);
-  return major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1]);
-}
-
-// A published package has dist/ alone; a checkout runs its sources.
+// A published package and an image have dist/ alone; a checkout runs its sources.
 const source = join(home, 'proxy', 'main.ts');
-const main = existsSync(source) ? source : join(home, 'dist', 'proxy', 'main.js');
+const isCheckout = existsSync(source);
+const main = isCheckout ? source : join(home, 'dist', 'proxy', 'main.js');
 
-if (main === source) installMissing(home);
-const pinned = join(home, 'node_modules', 'node', 'bin', 'node');
-if (main === source && existsSync(pinned) && process.execPath !== pinned && !fits(process.versions.node)) {
-  const self = fileURLToPath(import.meta.url);
-  const child = spawn(pinned, [self, ...process.argv.slice(2)], { stdio: 'inherit' });
+const { versions, execPath, execArgv } = process;
+const node = isCheckout ? await installMissing(home, { tools: false }) : execPath;
+// Node 22 prints that its SQLite is experimental, from a thread as well; only a flag keeps all of them quiet.
+const QUIET = '--disable-warning=ExperimentalWarning';
+const isLoud = versions.node.startsWith('22.') && !execArgv.includes(QUIET);
+
+if (node === execPath && !fits(versions.node)) {
+  console.error(`throughline needs Node ${NEEDED_TEXT} or newer and this is ${versions.node} - install one.`);
+  process.exit(1);
+} else if (node !== execPath || isLoud) {
+  const child = spawn(node, [QUIET, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
   // Ctrl-C in a terminal reaches the child by itself; sent again it would be the second signal, which cuts requests.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(signal === null ? code : 1));
-} else if (fits(process.versions.node)) {
+} else {
   process.argv.splice(1, 1, main);
   // Spares stripping and compiling at the next start: 120 ms from sources, 30 ms built. Within the package, never in a
   // shared temporary folder, because whoever writes there could plant code. A read-only package starts without it.
   module.enableCompileCache?.(join(home, 'node_modules', '.cache', 'throughline'));
   await import(pathToFileURL(main).href);
-} else {
-  console.error(
-    `throughline needs Node ${NEEDED.join('.')} or newer and this is ${process.versions.node} - install one, or run \`npm install\` in a checkout, which brings its own.`,
-  );
-  process.exit(1);
 }

@@ -1,4 +1,9 @@
-// "Did you mean": the nearest of some known words. Pure; a typo is one swapped, missing, added or wrong letter.
+// "Did you mean": the nearest of known words (keys, flags) and of model names. Pure; a typo is one swapped, missing, added or
+// wrong letter.
+
+/** A configuration may hold 10,000 names, and the request path pays for each comparison. */
+const NAMES_COMPARED = 2_000;
+const LONGEST_NAME = 128;
 
 /**
  * The known word nearest to `word`, or null when none is near: at most a third of its letters (at least one)
@@ -18,8 +23,36 @@ export function nearest(word: string, known: Iterable<string>): string | null {
   return best;
 }
 
+/** Up to `count` of `names` that are near `wanted` (a third of its length, at most 6 edits), or contain it. */
+export function nearestNames(wanted: string, names: Iterable<string>, count: number): string[] {
+  if (wanted.length === 0 || wanted.length > LONGEST_NAME) return [];
+  const limit = Math.min(6, Math.max(2, Math.floor(wanted.length / 3)));
+  const lower = wanted.toLowerCase();
+  const found: { name: string; edits: number }[] = [];
+  let compared = 0;
+  for (const name of names) {
+    compared += 1;
+    if (compared > NAMES_COMPARED) break;
+    const edits = editsWithin(limit, lower, name.toLowerCase());
+    if (edits !== null) found.push({ name, edits });
+  }
+  return found
+    .sort((a, b) => a.edits - b.edits)
+    .slice(0, count)
+    .map((one) => one.name);
+}
+
+/** 1 where one is part of the other; null beyond the limit. */
+function editsWithin(limit: number, wanted: string, name: string): number | null {
+  const isPart = wanted.length > 3 && name.length > 3 && (name.includes(wanted) || wanted.includes(name));
+  if (isPart) return 1;
+  if (Math.abs(name.length - wanted.length) > limit) return null;
+  const edits = distance(wanted, name);
+  return edits > limit ? null : edits;
+}
+
 /** Edit distance in which a swap of two neighbours counts one (optimal string alignment). */
-export function distance(a: string, b: string): number {
+function distance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {

@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { parseArgs } from 'node:util';
 import { registryNames } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
 import { RequestBody } from '../bodies/request-body.ts';
@@ -23,88 +22,87 @@ import { buildUpstreamRequest, type BodyChange } from '../request/build-upstream
 import { DownstreamRequest } from '../server/downstream-request.ts';
 import { DownstreamResponse } from '../server/downstream-response.ts';
 import { idleHouse } from './idle-house.ts';
-import { configPathOf, UsageError, type Command, type Terminal } from './terminal.ts';
+import { CONFIG_FLAG, configPathOf, UsageError, type Define, type Terminal } from './terminal.ts';
 
-const USAGE = `throughline explain --config FILE --model M [--header 'N: V']... [--body FILE] [--endpoint PATH]
+const DESCRIPTION = `Prints, without sending, the upstream request: method, URL, every header with the rule that forwarded, set, replaced or
+dropped it, and the members of the body that change.`;
 
-Prints, without sending, the upstream request: method, URL, every header with the rule that forwarded, stamped,
-replaced or dropped it, and the members of the body that change.
+interface Flags {
+  readonly config?: string | undefined;
+  readonly model?: string | undefined;
+  readonly header: readonly string[];
+  readonly body?: string | undefined;
+  readonly endpoint: string;
+}
 
-  --model M         the name a client asks for
-  --header 'N: V'   a header of the client; repeat for more
-  --body FILE       the JSON body of the client; default: one short message
-  --endpoint PATH   default chat/completions
-`;
-
-const OPTIONS = {
-  config: { type: 'string' },
-  model: { type: 'string' },
-  header: { type: 'string', multiple: true },
-  body: { type: 'string' },
-  endpoint: { type: 'string' },
-} as const;
-
-export const explain: Command = {
-  name: 'explain',
-  summary: 'show what would be sent upstream, and why',
-  usage: USAGE,
-  run: async (args, terminal) => {
-    const { values } = parseArgs({ args: [...args], options: OPTIONS });
-    if (values.model === undefined) throw new UsageError('no model is named - give --model NAME');
-    const path = (values.endpoint ?? 'chat/completions').replace(/^\/?(v1\/)?/, '');
-    const endpoint = ENDPOINTS.find((one) => one.path === path);
-    if (endpoint === undefined) {
-      throw new UsageError(
-        `there is no endpoint ${path} - one of ${ENDPOINTS.map((one) => one.path).join(', ')}`,
-      );
-    }
-    const loaded = loadConfig(resolve(terminal.cwd, configPathOf(values.config, terminal)), terminal.env);
-    if (!loaded.ok) throw new ConfigRefused(loaded.issues);
-    const live = new Live(loaded.snapshot, idleHouse(loaded.snapshot), registryNames());
-    const x = exchangeOf(live, endpoint.path, (values.header ?? []).flatMap(headerOf));
-    const body = bodyOf(values.body, values.model, endpoint.path, terminal);
-    try {
-      const request = parseRequest(x, endpoint, new RequestBody(body), null);
-      const identity = identityOf(x, { keyHash: '' }, request.identityMembers);
-      if (request.model !== values.model)
-        terminal.out(`note: the body asks for ${request.model}; that is explained\n`);
-      const headers: HeaderDecision[] = [];
-      const changes: BodyChange[] = [];
-      const plan = planCall(live, request.model, identity);
-      const picked = pickedBy(plan);
-      const explainer = {
-        header: (decision: HeaderDecision) => headers.push(decision),
-        body: (change: BodyChange) => changes.push(change),
-      };
-      const call = buildUpstreamRequest(x, request, identity, picked, { explainer });
-      const { route } = picked.target;
-      terminal.out(`${call.method} ${call.origin}${call.path}\n`);
-      terminal.out(`  entry      ${route.group} (${route.kind}-type), id ${route.id}\n`);
-      terminal.out(`  model      ${request.model} -> ${picked.upstreamModel}\n`);
-      terminal.out(`  session    ${identity.sessionId} (${identity.sessionSource})\n`);
-      terminal.out(`  gateway    ${route.gateway.name}\n`);
-      terminal.out(
-        `  forwarding ${picked.forwards ? 'on' : 'off'}\n${routingText(live, plan, identity)}\nheaders\n`,
-      );
-      for (const { name, action, rule } of headers)
-        terminal.out(`  ${action.padEnd(10)}${name.padEnd(34)}${rule}\n`);
-      terminal.out(`\nsent\n${sentHeaders(call.headers, call.body, route.gateway.session, route)}`);
-      terminal.out(`\nbody ${body.length} -> ${call.body?.length ?? 0} bytes\n`);
-      for (const { member, change, why } of changes)
-        terminal.out(`  ${change.padEnd(10)}${member.padEnd(34)}${why}\n`);
-      if (changes.length === 0) terminal.out('  passed on as it is\n');
-      for (const warning of identity.warnings) terminal.out(`warning: ${warning}\n`);
-      return 0;
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      terminal.out(`refused: ${error.status} ${error.code}: ${error.message}\n`);
-      return 1;
-    } finally {
-      live.retire();
-      live.house.pools.destroy();
-    }
-  },
+export const explain: Define = (command, terminal) => {
+  command
+    .description(DESCRIPTION)
+    .option(...CONFIG_FLAG)
+    .option('--model <name>', 'the name a client asks for')
+    .option('--header <header>', "a header of the client, 'Name: value'; repeat for more", collected, [])
+    .option('--body <file>', 'the JSON body of the client (default: one short message)')
+    .option('--endpoint <path>', 'path below /v1', 'chat/completions')
+    .action(async (flags) => terminal.exitWith(await printRequest(flags, terminal)));
 };
+
+const collected = (text: string, before: readonly string[]): readonly string[] => [...before, text];
+
+async function printRequest(values: Flags, terminal: Terminal): Promise<number> {
+  if (values.model === undefined) throw new UsageError('no model is named - give --model NAME');
+  const path = values.endpoint.replace(/^\/?(v1\/)?/, '');
+  const endpoint = ENDPOINTS.find((one) => one.path === path);
+  if (endpoint === undefined) {
+    throw new UsageError(
+      `there is no endpoint ${path} - one of ${ENDPOINTS.map((one) => one.path).join(', ')}`,
+    );
+  }
+  const loaded = loadConfig(resolve(terminal.cwd, configPathOf(values.config, terminal)), terminal.env);
+  if (!loaded.ok) throw new ConfigRefused(loaded.issues);
+  const live = new Live(loaded.snapshot, idleHouse(loaded.snapshot), registryNames());
+  const x = exchangeOf(live, endpoint.path, values.header.flatMap(headerOf));
+  const body = bodyOf(values.body, values.model, endpoint.path, terminal);
+  try {
+    const request = parseRequest(x, endpoint, new RequestBody(body), null);
+    const identity = identityOf(x, { keyHash: '' }, request.identityMembers);
+    if (request.model !== values.model)
+      terminal.out(`note: the body asks for ${request.model}; that is explained\n`);
+    const headers: HeaderDecision[] = [];
+    const changes: BodyChange[] = [];
+    const plan = planCall(live, request.model, identity);
+    const picked = pickedBy(plan);
+    const explainer = {
+      header: (decision: HeaderDecision) => headers.push(decision),
+      body: (change: BodyChange) => changes.push(change),
+    };
+    const call = buildUpstreamRequest(x, request, identity, picked, { explainer });
+    const { route } = picked.target;
+    terminal.out(`${call.method} ${call.origin}${call.path}\n`);
+    terminal.out(`  entry      ${route.group} (${route.kind}-type), id ${route.id}\n`);
+    terminal.out(`  model      ${request.model} -> ${picked.upstreamModel}\n`);
+    terminal.out(`  session    ${identity.sessionId} (${identity.sessionSource})\n`);
+    terminal.out(`  gateway    ${route.gateway.name}\n`);
+    terminal.out(
+      `  forwarding ${picked.forwards ? 'on' : 'off'}\n${routingText(live, plan, identity)}\nheaders\n`,
+    );
+    for (const { name, action, rule } of headers)
+      terminal.out(`  ${action.padEnd(10)}${name.padEnd(34)}${rule}\n`);
+    terminal.out(`\nsent\n${sentHeaders(call.headers, call.body, route.gateway.session, route)}`);
+    terminal.out(`\nbody ${body.length} -> ${call.body?.length ?? 0} bytes\n`);
+    for (const { member, change, why } of changes)
+      terminal.out(`  ${change.padEnd(10)}${member.padEnd(34)}${why}\n`);
+    if (changes.length === 0) terminal.out('  passed on as it is\n');
+    for (const warning of identity.warnings) terminal.out(`warning: ${warning}\n`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    terminal.out(`refused: ${error.status} ${error.code}: ${error.message}\n`);
+    return 1;
+  } finally {
+    live.retire();
+    live.house.pools.destroy();
+  }
+}
 
 /** Who is asked, and who next; nothing when there is one entry and no other name to take over. */
 function routingText(live: Live, { group }: CallPlan, identity: Identity): string {

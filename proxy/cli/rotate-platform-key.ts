@@ -1,53 +1,60 @@
 // `throughline rotate-platform-key`: seals the platform's secrets under another key.
-import { parseArgs } from 'node:util';
 import { resolve } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
 import { Secret } from '../../config/secret.ts';
 import { rotateKey } from '../../platform/rotate.ts';
 import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
-import { configPathOf, UsageError, type Command } from './terminal.ts';
+import {
+  configPathOf,
+  DATA_DIR_FLAG,
+  dataDirOf,
+  UsageError,
+  type Define,
+  type Terminal,
+} from './terminal.ts';
 
-const USAGE = `throughline rotate-platform-key --config FILE [--data-dir DIR]
+const DESCRIPTION = `Seals the platform interface's secrets under another key. Stop all servers on the data first; then set the new key as
+the value of platform.secret_key and start it again. All or nothing: a run that is interrupted leaves everything under
+the old key.`;
+const NEW_KEY = `
+The new key is read from the environment variable PLATFORM_SECRET_KEY_NEW; make
+one with: openssl rand -base64 32`;
 
-Seals the platform interface's secrets under another key. Stop all servers on the data first; then set the new key as the value of
-platform.secret_key and start it again.
-
-  --config FILE     YAML with platform.secret_key, still the old key   (or CONFIG_FILE_PATH)
-  --data-dir DIR    default ./data                                     (or THROUGHLINE_DATA_DIR)
-
-The new key is read from the environment variable PLATFORM_SECRET_KEY_NEW; make one with: openssl rand -base64 32
-All or nothing: a run that is interrupted leaves everything under the old key.
-`;
-
-const OPTIONS = { config: { type: 'string' }, 'data-dir': { type: 'string' } } as const;
 const VARIABLE = 'PLATFORM_SECRET_KEY_NEW';
 const KEY_BYTES = 32;
 
-export const rotatePlatformKey: Command = {
-  name: 'rotate-platform-key',
-  summary: 'seal the platform data under another key',
-  usage: USAGE,
-  run: async (args, terminal) => {
-    const { values } = parseArgs({ args: [...args], options: OPTIONS });
-    const { env, cwd } = terminal;
-    const next = env[VARIABLE] ?? '';
-    if (Buffer.from(next, 'base64').length !== KEY_BYTES)
-      throw new UsageError(`${VARIABLE} must hold base64 of ${KEY_BYTES} bytes - openssl rand -base64 32`);
-    const loaded = loadConfig(resolve(cwd, configPathOf(values.config, terminal)), env);
-    if (!loaded.ok) throw new ConfigRefused(loaded.issues);
-    const { platform, database } = loaded.snapshot;
-    if (platform === null)
-      throw new CannotStart('the configuration has no platform section; nothing is sealed');
-    const dataDir = resolve(cwd, values['data-dir'] ?? env['THROUGHLINE_DATA_DIR'] ?? 'data');
-    const place = { dataDir, database };
-    const count = await rotateKey(place, platform.secretKey, new Secret(next)).catch((error: Error) => {
-      throw new CannotStart(`${error.message}; nothing was changed`);
-    });
-    if (count === null) {
-      const mend = database === null ? `in ${dataDir} - check --data-dir` : `in ${database.shown}`;
-      throw new CannotStart(`there is no platform data ${mend}`);
-    }
-    terminal.out(`${count} items are sealed under the new key; now set it as platform.secret_key\n`);
-    return 0;
-  },
+export const rotatePlatformKey: Define = (command, terminal) => {
+  command
+    .description(DESCRIPTION)
+    .option('--config <file>', 'YAML with platform.secret_key, still the old key (or CONFIG_FILE_PATH)')
+    .option(...DATA_DIR_FLAG)
+    .addHelpText('after', NEW_KEY)
+    .action((flags) => rotate(flags, terminal));
 };
+
+interface Flags {
+  readonly config?: string | undefined;
+  readonly dataDir?: string | undefined;
+}
+
+async function rotate(values: Flags, terminal: Terminal): Promise<void> {
+  const { env, cwd } = terminal;
+  const next = env[VARIABLE] ?? '';
+  if (Buffer.from(next, 'base64').length !== KEY_BYTES)
+    throw new UsageError(`${VARIABLE} must hold base64 of ${KEY_BYTES} bytes - openssl rand -base64 32`);
+  const loaded = loadConfig(resolve(cwd, configPathOf(values.config, terminal)), env);
+  if (!loaded.ok) throw new ConfigRefused(loaded.issues);
+  const { platform, database } = loaded.snapshot;
+  if (platform === null)
+    throw new CannotStart('the configuration has no platform section; nothing is sealed');
+  const dataDir = dataDirOf(values.dataDir, terminal);
+  const place = { dataDir, database };
+  const count = await rotateKey(place, platform.secretKey, new Secret(next)).catch((error: Error) => {
+    throw new CannotStart(`${error.message}; nothing was changed`);
+  });
+  if (count === null) {
+    const mend = database === null ? `in ${dataDir} - check --data-dir` : `in ${database.shown}`;
+    throw new CannotStart(`there is no platform data ${mend}`);
+  }
+  terminal.out(`${count} items are sealed under the new key; now set it as platform.secret_key\n`);
+}

@@ -1,35 +1,49 @@
 // `throughline spend export`: rows, oldest first, a page at a time however many there are.
-import { parseArgs } from 'node:util';
 import { csvCell, jsonValue, ROW_COLUMNS } from '../spend/report/columns.ts';
 import { csvLine } from '../spend/report/csv.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import {
+  DAY_FLAGS,
   daysBetween,
-  oneOf,
+  OUT_FLAG,
   periodOf,
-  STORE_OPTIONS,
+  STORE_FLAGS,
   withReader,
   withFile,
   withOutput,
+  type StoreFlags,
 } from './spend-source.ts';
-import { UsageError, type Terminal } from './terminal.ts';
+import { choice, UsageError, type Define, type Terminal } from './terminal.ts';
 
 const FORMATS = ['csv', 'jsonl', 'parquet'] as const;
 /** Lines that are written together: a write per row would be most of the work. */
 const LINES_AT_ONCE = 500;
 
-const OPTIONS = {
-  ...STORE_OPTIONS,
-  since: { type: 'string' },
-  until: { type: 'string' },
-  format: { type: 'string', default: 'csv' },
-  out: { type: 'string' },
-} as const;
+interface Flags extends StoreFlags {
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly format: (typeof FORMATS)[number];
+  readonly out?: string | undefined;
+}
 
-/** Runs the command; the exit code. */
-export async function spendExport(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS });
-  const format = oneOf('--format', values.format, FORMATS);
+export const spendExport: Define = (command, terminal) => {
+  command
+    .summary('the rows themselves, oldest first')
+    .description(
+      'Prints the rows of the spend store, oldest first. csv and parquet hold exact decimals, jsonl holds them as texts.',
+    )
+    .option(...DAY_FLAGS.since)
+    .option(...DAY_FLAGS.until)
+    .addOption(choice('--format <format>', 'how rows are written', FORMATS).default('csv' as const))
+    .option(...OUT_FLAG)
+    .option(...STORE_FLAGS.dataDir)
+    .option(...STORE_FLAGS.databaseUrl)
+    .option(...STORE_FLAGS.config)
+    .action((flags) => exportRows(flags, terminal));
+};
+
+async function exportRows(values: Flags, terminal: Terminal): Promise<void> {
+  const { format } = values;
   const { out } = values;
   if (format === 'parquet' && out === undefined)
     throw new UsageError('parquet is no text - name a file with --out FILE');
@@ -50,7 +64,6 @@ export async function spendExport(args: readonly string[], terminal: Terminal): 
     }
     terminal.err(`${rows} rows of ${days.startDay} to ${days.endDay} (UTC) from ${reader.shown}\n`);
   });
-  return 0;
 }
 
 async function writeLines(

@@ -2,7 +2,6 @@
 // tolerance.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { toleranceOf } from '../spend/report/tolerance.ts';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
@@ -11,40 +10,60 @@ import { entriesOf, type LedgerEntry } from '../spend/report/ledger-entry.ts';
 import { fetchLiteLlm, LedgerError, readLiteLlmCsv } from '../spend/report/litellm-ledger.ts';
 import { reconcile, type Period } from '../spend/report/reconcile.ts';
 import { reconciliationText } from '../spend/report/reconcile-text.ts';
-import { daysBetween, oneOf, periodOf, STORE_OPTIONS, withReader, withOutput } from './spend-source.ts';
+import { daysBetween, periodOf, withReader, withOutput } from './spend-source.ts';
 import { UsageError, type Terminal } from './terminal.ts';
+import { DAY_FLAGS, OUT_FLAG, STORE_FLAGS, type StoreFlags } from './spend-source.ts';
+import { choice, type Define } from './terminal.ts';
 
 /** Read beyond both ends, because the two clocks differ and a call may wait before the gateway begins it. */
 const MARGIN_MS = 3_600_000;
 const DEFAULT_TOLERANCE = '0.000000001'; // gateways add in floating point
 
-const OPTIONS = {
-  ...STORE_OPTIONS,
-  upstream: { type: 'string', default: 'litellm' },
-  url: { type: 'string' },
-  key: { type: 'string' },
-  csv: { type: 'string' },
-  since: { type: 'string' },
-  until: { type: 'string' },
-  tolerance: { type: 'string', default: DEFAULT_TOLERANCE },
-  'api-base': { type: 'string' },
-  'key-hash': { type: 'string' },
-  format: { type: 'string', default: 'table' },
-  out: { type: 'string' },
-} as const;
+const FORMATS = ['table', 'json'] as const;
 
-interface Flags {
+interface Flags extends StoreFlags {
   readonly url?: string | undefined;
   readonly key?: string | undefined;
   readonly csv?: string | undefined;
-  readonly 'key-hash'?: string | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly tolerance: string;
+  readonly apiBase?: string | undefined;
+  readonly keyHash?: string | undefined;
+  readonly format: (typeof FORMATS)[number];
+  readonly out?: string | undefined;
 }
 
-/** Runs the command; the exit code. */
-export async function spendReconcile(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS });
-  oneOf('--upstream', values.upstream, ['litellm']);
-  const format = oneOf('--format', values.format, ['table', 'json']);
+export const spendReconcile: Define = (command, terminal) => {
+  command
+    .summary("compare with a LiteLLM gateway's own ledger")
+    .description(
+      'Compares with the ledger of a LiteLLM gateway: differences in tokens and cost, rows only here, rows only there, by ' +
+        'model, day, tag and session. Exit code 1 when a call differs by more than the tolerance.',
+    )
+    .addOption(choice('--upstream <kind>', 'kind of the gateway', ['litellm']).default('litellm' as const))
+    .option('--url <url>', "the gateway's root: its /spend/logs/v2 is read")
+    .option('--key <key>', "an administrator's key of the gateway (or UPSTREAM_KEY)")
+    .option('--csv <file>', 'instead of --url: its table "LiteLLM_SpendLogs" as CSV with header')
+    .option('--api-base <base>', 'only what was sent to this api_base (default: whatever went upstream)')
+    .option('--key-hash <hash>', "only the gateway's rows of this key (SHA-256, its column api_key)")
+    .option(
+      '--tolerance <dollars>',
+      'how far two costs of one call may be apart: dollars, or a part such as 0.5%',
+      DEFAULT_TOLERANCE,
+    )
+    .addOption(choice('--format <format>', 'how the result is written', FORMATS).default('table' as const))
+    .option(...OUT_FLAG)
+    .option(...DAY_FLAGS.since)
+    .option(...DAY_FLAGS.until)
+    .option(...STORE_FLAGS.dataDir)
+    .option(...STORE_FLAGS.databaseUrl)
+    .option(...STORE_FLAGS.config)
+    .action(async (flags) => terminal.exitWith(await compare(flags, terminal)));
+};
+
+async function compare(values: Flags, terminal: Terminal): Promise<number> {
+  const { format } = values;
   const tolerance = toleranceOf(values.tolerance);
   if (tolerance === null)
     throw new UsageError(`--tolerance ${values.tolerance} is neither dollars (0.000001) nor a part (0.5%)`);
@@ -54,7 +73,7 @@ export async function spendReconcile(args: readonly string[], terminal: Terminal
   const theirs = await ledgerOf(values, wider, terminal);
   return withReader(values, terminal, async (reader) => {
     const here: LedgerEntry[] = [];
-    const apiBase = values['api-base']?.replace(/\/+$/, '') ?? null;
+    const apiBase = values.apiBase?.replace(/\/+$/, '') ?? null;
     for await (const record of reader.rows(wider)) here.push(...entriesOf(record, apiBase));
     const result = reconcile(here, theirs.entries, period, tolerance);
     const shown = {
@@ -79,7 +98,7 @@ async function ledgerOf(
   terminal: Terminal,
 ): Promise<{ entries: readonly LedgerEntry[]; shown: string }> {
   const { url, csv } = flags;
-  const keyHash = flags['key-hash'] ?? null;
+  const keyHash = flags.keyHash ?? null;
   if ((url === undefined) === (csv === undefined))
     throw new UsageError('name the ledger of the gateway: either --url U --key K, or --csv FILE');
   try {

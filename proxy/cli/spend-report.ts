@@ -1,16 +1,18 @@
 // `throughline spend report`: sums by one word, from a store or from a running proxy.
-import { parseArgs } from 'node:util';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { picoOfDollarText, roundedDollars } from '../spend/record/dollars.ts';
 import { csvCell, reportColumns } from '../spend/report/columns.ts';
 import { csvLine } from '../spend/report/csv.ts';
-import { isReportBy, REPORT_BY, spendReport, type ReportBy } from '../spend/report/spend-report.ts';
+import { isReportBy, REPORT_BY, spendReport as reportOf, type ReportBy } from '../spend/report/spend-report.ts';
 import type { ReportRow, SpendReport } from '../spend/report/spend-report.ts';
 import { grouped, textTable } from '../spend/report/text-table.ts';
-import { daysBetween, oneOf, STORE_OPTIONS, withReader, withFile, withOutput } from './spend-source.ts';
+import { daysBetween, withReader, withFile, withOutput } from './spend-source.ts';
 import type { Days } from './spend-source.ts';
 import { UsageError, type Terminal } from './terminal.ts';
+import { DAY_FLAGS, OUT_FLAG, STORE_FLAGS } from './spend-source.ts';
+import type { StoreFlags } from './spend-source.ts';
+import { choice, type Define } from './terminal.ts';
 
 const FORMATS = ['table', 'csv', 'json', 'parquet'] as const;
 const DEFAULT_LIMIT = 10_000;
@@ -18,27 +20,41 @@ const MOST_ROWS = 100_000; // what a running proxy answers at most
 const ANSWER_MS = 60_000;
 const PLACES = 6;
 
-const OPTIONS = {
-  ...STORE_OPTIONS,
-  by: { type: 'string' },
-  since: { type: 'string' },
-  until: { type: 'string' },
-  format: { type: 'string', default: 'table' },
-  limit: { type: 'string', default: String(DEFAULT_LIMIT) },
-  out: { type: 'string' },
-  url: { type: 'string' },
-  key: { type: 'string' },
-} as const;
+const WORDS = Object.keys(REPORT_BY).filter(isReportBy);
 
-/** Runs the command; the exit code. */
-export async function spendReportCommand(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS });
-  const by = values.by ?? '';
-  if (!isReportBy(by)) {
-    const what = by === '' ? 'the report is by nothing' : `--by ${by} is not known`;
-    throw new UsageError(`${what} - one of ${Object.keys(REPORT_BY).join(', ')}`);
-  }
-  const format = oneOf('--format', values.format, FORMATS);
+interface Flags extends StoreFlags {
+  readonly by?: ReportBy | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly format: (typeof FORMATS)[number];
+  readonly limit: string;
+  readonly out?: string | undefined;
+  readonly url?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+export const spendReport: Define = (command, terminal) => {
+  command
+    .summary('sums by session, user, team, tag, model, key, day, ...')
+    .description('Prints what calls cost, one row per session, user, team and so on, the dearest first.')
+    .addOption(choice('--by <word>', 'what a row is about', WORDS))
+    .option(...DAY_FLAGS.since)
+    .option(...DAY_FLAGS.until)
+    .addOption(choice('--format <format>', 'how the report is written', FORMATS).default('table' as const))
+    .option('--limit <n>', `most rows, up to ${MOST_ROWS}`, String(DEFAULT_LIMIT))
+    .option(...OUT_FLAG)
+    .option(...STORE_FLAGS.dataDir)
+    .option(...STORE_FLAGS.databaseUrl)
+    .option(...STORE_FLAGS.config)
+    .option('--url <url>', 'ask the running proxy at this URL instead')
+    .option('--key <key>', 'its master key (or PROXY_MASTER_KEY)')
+    .action((flags) => printReport(flags, terminal));
+};
+
+async function printReport(values: Flags, terminal: Terminal): Promise<void> {
+  const { by, format } = values;
+  if (by === undefined)
+    throw new UsageError(`the report is by nothing - give --by, one of ${WORDS.join(', ')}`);
   if (format === 'parquet' && values.out === undefined)
     throw new UsageError('parquet is no text - name a file with --out FILE');
   const limit = Number(values.limit);
@@ -51,12 +67,11 @@ export async function spendReportCommand(args: readonly string[], terminal: Term
   const [report, shown] =
     url === undefined
       ? await withReader(values, terminal, async (reader) => [
-          await spendReport(reader, by, days, limit),
+          await reportOf(reader, by, days, limit),
           reader.shown,
         ])
       : [await fetched(source, keyOf(values.key, terminal), asked), `the proxy at ${source}`];
   await put(report, format, values.out, shown, terminal);
-  return 0;
 }
 
 function keyOf(flag: string | undefined, { env }: Terminal): Secret {

@@ -1,7 +1,6 @@
 // `throughline spend reprice`: what rows cost by the prices of a configuration as it stands now. Shows the difference;
 // changes rows only when told to.
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { Catalogue } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Route, Snapshot } from '../../config/snapshot.ts';
@@ -13,30 +12,45 @@ import { reprice } from '../spend/record/reprice.ts';
 import { grouped, textTable } from '../spend/report/text-table.ts';
 import { storeBackend } from '../spend/store/backends.ts';
 import { RECOST_ROWS, type CostWriter, type Recosted } from '../spend/store/cost-writer.ts';
-import { daysBetween, periodOf, placeOf, STORE_OPTIONS, withReader } from './spend-source.ts';
+import { daysBetween, periodOf, placeOf, withReader } from './spend-source.ts';
 import { configPathOf, type Terminal } from './terminal.ts';
+import { DAY_FLAGS, STORE_FLAGS, type StoreFlags } from './spend-source.ts';
+import { CONFIG_FLAG, type Define } from './terminal.ts';
 
 const PLACES = 6;
 
-const OPTIONS = {
-  ...STORE_OPTIONS,
-  since: { type: 'string' },
-  until: { type: 'string' },
-  apply: { type: 'boolean', default: false },
-} as const;
+interface Flags extends StoreFlags {
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly apply?: true | undefined;
+}
 
-/** Runs the command; the exit code. */
-export async function spendReprice(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+export const spendReprice: Define = (command, terminal) => {
+  command
+    .summary('what rows cost by the prices that the configuration states now')
+    .description(
+      'Compares the costs of rows with what they are by the prices of the configuration as it stands now.',
+    )
+    .option(...CONFIG_FLAG)
+    .option('--apply', 'change the rows and their daily sums')
+    .option(...DAY_FLAGS.since)
+    .option(...DAY_FLAGS.until)
+    .option(...STORE_FLAGS.dataDir)
+    .option(...STORE_FLAGS.databaseUrl)
+    .action((flags) => printCosts(flags, terminal));
+};
+
+async function printCosts(values: Flags, terminal: Terminal): Promise<void> {
+  const isApplied = values.apply === true;
   const config = configPathOf(values.config, terminal);
   const loaded = loadConfig(resolve(terminal.cwd, config), terminal.env);
   if (!loaded.ok) throw new ConfigRefused(loaded.issues);
   const days = daysBetween(values.since, values.until, Date.now());
-  const flags = { ...values, config: values['database-url'] === undefined ? config : undefined };
+  const flags = { ...values, config: values.databaseUrl === undefined ? config : undefined };
   const prices = new PriceTables(loaded.snapshot);
   const sums = new Map<string, ModelSum>();
   await withReader(flags, terminal, async (reader) => {
-    const writer = values.apply ? await storeBackend(placeOf(flags, terminal)).openCostWriter() : null;
+    const writer = isApplied ? await storeBackend(placeOf(flags, terminal)).openCostWriter() : null;
     try {
       await repriceAll(reader.rows(periodOf(days)), prices, sums, writer);
     } finally {
@@ -44,12 +58,11 @@ export async function spendReprice(args: readonly string[], terminal: Terminal):
     }
     terminal.out(`Costs of ${days.startDay} to ${days.endDay} (UTC) in ${reader.shown} by ${config}\n\n`);
   });
-  terminal.out(textOf(sums, values.apply));
+  terminal.out(textOf(sums, isApplied));
   if (prices.unknown > 0)
     terminal.out(
       `${grouped(prices.unknown)} rows stay as they are: their model entry is not in this configuration\n`,
     );
-  return 0;
 }
 
 interface ModelSum {

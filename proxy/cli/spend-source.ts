@@ -9,30 +9,41 @@ import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
 import type { StoreReader } from '../spend/store/reader.ts';
 import { storeBackend, type StorePlace } from '../spend/store/backends.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
-import { UsageError, type Terminal } from './terminal.ts';
-
-/** Flags that say which store is read. */
-export const STORE_OPTIONS = {
-  config: { type: 'string' },
-  'data-dir': { type: 'string' },
-  'database-url': { type: 'string' },
-} as const;
+import { dataDirOf, UsageError, type Terminal } from './terminal.ts';
 
 export interface StoreFlags {
   readonly config?: string | undefined;
-  readonly 'data-dir'?: string | undefined;
-  readonly 'database-url'?: string | undefined;
+  readonly dataDir?: string | undefined;
+  readonly databaseUrl?: string | undefined;
 }
 
-/** The proxy's data directory by flag and environment, as `serve` finds it. */
-export function dataDirOf(flags: StoreFlags, { env, cwd }: Terminal): string {
-  return resolve(cwd, flags['data-dir'] ?? env['THROUGHLINE_DATA_DIR'] ?? 'data');
-}
+/** Flags that say which store is read, for `option(...)`. */
+export const STORE_FLAGS = {
+  dataDir: [
+    '--data-dir <dir>',
+    'read the SQLite file of this data directory (or THROUGHLINE_DATA_DIR; default: ./data)',
+  ],
+  databaseUrl: ['--database-url <url>', 'read the PostgreSQL at this URL (or DATABASE_URL)'],
+  config: ['--config <file>', 'read the database that this configuration names'],
+} as const;
+
+/** Flags that say which days. */
+export const DAY_FLAGS = {
+  since: [
+    '--since <day>',
+    'first UTC day: YYYY-MM-DD, or YYYY-MM for a month (default: the first of this month)',
+  ],
+  until: ['--until <day>', 'last UTC day, included (default: today)'],
+} as const;
+
+export const OUT_FLAG = ['--out <file>', 'write to a file'] as const;
 
 /** Where the store is that the flags name. @throws UsageError, ConfigRefused */
 export function placeOf(flags: StoreFlags, terminal: Terminal): StorePlace {
   const database = databaseFor(flags, terminal);
-  return database === null ? { file: join(dataDirOf(flags, terminal), 'throughline.db') } : { database };
+  return database === null
+    ? { file: join(dataDirOf(flags.dataDir, terminal), 'throughline.db') }
+    : { database };
 }
 
 /**
@@ -55,7 +66,7 @@ export async function withReader<T>(
 }
 
 function databaseFor(flags: StoreFlags, terminal: Terminal): DatabaseSettings | null {
-  const { config, 'data-dir': dataDir, 'database-url': url } = flags;
+  const { config, dataDir, databaseUrl: url } = flags;
   if (url !== undefined && config !== undefined)
     throw new UsageError('--config and --database-url both name a database - give one of them');
   if (config !== undefined) {
@@ -125,13 +136,6 @@ function dayOf(ms: number): string {
 
 function later(a: string, b: string): string {
   return a > b ? a : b;
-}
-
-/** One of the words, or a sentence that names them. @throws UsageError */
-export function oneOf<W extends string>(flag: string, word: string, words: readonly W[]): W {
-  const known = words.find((one) => one === word);
-  if (known === undefined) throw new UsageError(`${flag} ${word} is not known - one of ${words.join(', ')}`);
-  return known;
 }
 
 /** Where a text goes. */

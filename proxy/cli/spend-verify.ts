@@ -1,21 +1,39 @@
 // `throughline spend verify`: do journal and store agree? Exit code 1 when not.
-import { parseArgs } from 'node:util';
 import { grouped } from '../spend/report/text-table.ts';
 import { verify, type Verified } from '../spend/report/verify.ts';
-import { dataDirOf, daysBetween, STORE_OPTIONS, withReader } from './spend-source.ts';
+import { daysBetween, withReader } from './spend-source.ts';
 import type { Terminal } from './terminal.ts';
+import { DAY_FLAGS, STORE_FLAGS, type StoreFlags } from './spend-source.ts';
+import { type Define } from './terminal.ts';
+import { dataDirOf } from "./terminal.ts";
 
 const FINDINGS_SHOWN = 50;
 
-const OPTIONS = { ...STORE_OPTIONS, since: { type: 'string' }, until: { type: 'string' } } as const;
+interface Flags extends StoreFlags {
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+}
 
-/** Runs the command; the exit code. */
-export async function spendVerify(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+export const spendVerify: Define = (command, terminal) => {
+  command
+    .summary('do journal and store agree?')
+    .description(
+      'Checks that every settled call of the journal is one row, and that the daily sums are those of the rows. ' +
+        'Exit code 1 when not. Without days it checks everything.',
+    )
+    .option(...DAY_FLAGS.since)
+    .option(...DAY_FLAGS.until)
+    .option(...STORE_FLAGS.dataDir)
+    .option(...STORE_FLAGS.databaseUrl)
+    .option(...STORE_FLAGS.config)
+    .action(async (flags) => terminal.exitWith(await printFindings(flags, terminal)));
+};
+
+async function printFindings(values: Flags, terminal: Terminal): Promise<number> {
   const { since, until } = values;
   const all = since === undefined && until === undefined;
   const range = all ? {} : daysBetween(since ?? '1970-01-01', until, Date.now());
-  const dataDir = dataDirOf(values, terminal);
+  const dataDir = dataDirOf(values.dataDir, terminal);
   return withReader(values, terminal, async (reader) => {
     const found = await verify(dataDir, reader, range);
     terminal.out(textOf(found, dataDir, reader.shown));

@@ -1,60 +1,101 @@
 // `throughline start` (npm start): the quickstart - sample configuration and demo gateway - or, with --config, a real
 // one. A newcomer's first minute happens here.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { startDemoGateway, type DemoGateway } from '../demo/gateway.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { open, serve, untilStopped } from './serve.ts';
-import type { Command, Terminal } from './terminal.ts';
+import { open, serveUntilStopped, untilStopped, withServeFlags, type ServeFlags } from './serve.ts';
+import { dataDirOf, portOf, type Define, type Terminal } from './terminal.ts';
 
-/** Where config/samples/quickstart.yaml expects the gateway. */
-const DEMO_PORT = 4010;
+const DESCRIPTION = `Without a configuration: serves config/samples/quickstart.yaml in front of a built-in demo gateway.
+With one (--config or CONFIG_FILE_PATH): the same as \`throughline serve\`.`;
+
+const DEFAULT_PORT = 4000;
+/** Where config/samples/quickstart.yaml expects the demo gateway. */
+const SAMPLE_DEMO_PORT = 4010;
+/** From the proxy's port to the demo gateway's, so that another --port moves both. */
+const DEMO_OFFSET = SAMPLE_DEMO_PORT - DEFAULT_PORT;
 const QUICKSTART_KEY = 'sk-quickstart';
+/** How many ports after a taken one are tried, to name a free one. */
+const PORTS_TRIED = 20;
 
-const USAGE = `throughline start [--config FILE] [--host H] [--port N] [--data-dir DIR] [--log-level L]
-
-Without a configuration: serves config/samples/quickstart.yaml in front of a built-in demo gateway.
-With one (or CONFIG_FILE_PATH): the same as \`throughline serve\`.
-`;
-
-const OPTIONS = {
-  host: { type: 'string' },
-  port: { type: 'string' },
-  'data-dir': { type: 'string' },
-  'log-level': { type: 'string' },
-} as const;
-
-export const start: Command = {
-  name: 'start',
-  summary: 'quickstart with a demo gateway, or serve --config FILE',
-  usage: USAGE,
-  run: async (args, terminal) => {
-    const named = args.some((arg) => arg === '--config' || arg.startsWith('--config='));
-    if (named || (terminal.env['CONFIG_FILE_PATH'] ?? '') !== '') return serve.run(args, terminal);
-    const { values } = parseArgs({ args: [...args], options: OPTIONS });
-    const demo = await demoOnItsPort();
-    // Its key stands in the repository, so only this machine may call unless the operator says otherwise.
-    const host = values.host ?? terminal.env['HOST'] ?? '127.0.0.1';
-    const quiet = { ...values, host, 'log-level': values['log-level'] ?? 'warn' };
-    const config = join(terminal.home, 'config', 'samples', 'quickstart.yaml');
-    try {
-      const running = await open(config, quiet, withoutKeys(terminal));
-      terminal.out(welcome(running.gateway.url, demo.url));
-      return await untilStopped(running, terminal);
-    } finally {
-      await demo.close();
-    }
-  },
+export const start: Define = (command, terminal) => {
+  withServeFlags(command, terminal)
+    .description(DESCRIPTION)
+    .action(async (flags) => {
+      const isNamed = (flags.config ?? terminal.env['CONFIG_FILE_PATH'] ?? '') !== '';
+      terminal.exitWith(await (isNamed ? serveUntilStopped : quickstart)(flags, terminal));
+    });
 };
 
-async function demoOnItsPort(): Promise<DemoGateway> {
-  return startDemoGateway({ host: '127.0.0.1', port: DEMO_PORT, keepSeen: 1 }).catch(
-    (error: NodeJS.ErrnoException) => {
-      throw new CannotStart(
-        `the demo gateway needs port ${DEMO_PORT} (${error.code ?? error.message}) - free it, or serve your own --config`,
-      );
-    },
-  );
+async function quickstart(flags: ServeFlags, terminal: Terminal): Promise<number> {
+  // Its key stands in the repository, so only this machine may call unless the operator says otherwise.
+  const host = flags.host ?? terminal.env['HOST'] ?? '127.0.0.1';
+  const port = portOf(flags.port, terminal, DEFAULT_PORT);
+  if (!(await isFree(host, port))) throw new CannotStart(await takenText(host, port, terminal));
+  const demo = await demoBeside(port);
+  try {
+    const dataDir = quickstartDir(flags, port, terminal);
+    // On a terminal each request is shown, or a newcomer sees nothing happen.
+    const logLevel = flags.logLevel ?? (terminal.logStyle === 'json' ? 'warn' : 'info');
+    const quiet = { ...flags, host, port: String(port), dataDir, logLevel };
+    const running = await open(configFor(demo, dataDir, terminal), quiet, withoutKeys(terminal));
+    terminal.out(welcome(running.gateway.url, demo.url, isNpm(terminal)));
+    return await untilStopped(running, terminal);
+  } finally {
+    await demo.close();
+  }
+}
+
+/** Two quickstarts run beside each other, each with data of its own. */
+function quickstartDir(flags: ServeFlags, port: number, terminal: Terminal): string {
+  const isStated = flags.dataDir !== undefined || terminal.env['THROUGHLINE_DATA_DIR'] !== undefined;
+  const dataDir = dataDirOf(flags.dataDir, terminal);
+  return isStated || port === DEFAULT_PORT ? dataDir : join(dataDir, `port-${port}`);
+}
+
+/** The sample as it is, or a copy that names the port of this demo gateway. */
+function configFor({ port }: DemoGateway, dataDir: string, { home }: Terminal): string {
+  const sample = join(home, 'config', 'samples', 'quickstart.yaml');
+  if (port === SAMPLE_DEMO_PORT) return sample;
+  const copy = join(dataDir, 'quickstart.yaml');
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const text = readFileSync(sample, 'utf8');
+  writeFileSync(copy, text.replaceAll(`127.0.0.1:${SAMPLE_DEMO_PORT}`, `127.0.0.1:${port}`));
+  return copy;
+}
+
+async function demoBeside(port: number): Promise<DemoGateway> {
+  const options = { host: '127.0.0.1', keepSeen: 1 };
+  const wanted = port === 0 || port + DEMO_OFFSET > 65_535 ? 0 : port + DEMO_OFFSET;
+  // Nobody calls it but this proxy, so another port serves as well.
+  return startDemoGateway({ ...options, port: wanted })
+    .catch(() => startDemoGateway({ ...options, port: 0 }))
+    .catch((error: Error) => {
+      throw new CannotStart(error.message);
+    });
+}
+
+/** Whether the port can be bound; any other hindrance than a taken port is left to who binds it. */
+async function isFree(host: string, port: number): Promise<boolean> {
+  const probe = createServer();
+  return new Promise((resolve) => {
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'EADDRINUSE'));
+    probe.listen(port, host, () => probe.close(() => resolve(true)));
+  });
+}
+
+async function takenText(host: string, port: number, terminal: Terminal): Promise<string> {
+  const command = isNpm(terminal) ? 'npm start --' : 'throughline start';
+  for (let other = port + 1; other <= Math.min(port + PORTS_TRIED, 65_535); other += 1) {
+    if (await isFree(host, other)) return `port ${port} is in use - try ${command} --port ${other}`;
+  }
+  return `port ${port} is in use - try ${command} --port N with another number`;
+}
+
+function isNpm({ env }: Terminal): boolean {
+  return env['npm_lifecycle_event'] === 'start';
 }
 
 /** The sample names its key itself; a key left in the shell would only make the printed one wrong. */
@@ -65,27 +106,32 @@ function withoutKeys(terminal: Terminal): Terminal {
   };
 }
 
-function welcome(url: string, demoUrl: string): string {
+function welcome(url: string, demoUrl: string, isByNpm: boolean): string {
+  const [startCommand, otherCommand] = isByNpm
+    ? ['npm start --', 'npx throughline']
+    : ['throughline start', 'throughline'];
   return `
   Throughline is running, with a demo gateway behind it (${demoUrl}).
 
   base URL     ${url}/v1
   master key   ${QUICKSTART_KEY}
 
-  Try it:
+  Try it, in another terminal:
 
     curl -N ${url}/v1/chat/completions \\
       -H 'Authorization: Bearer ${QUICKSTART_KEY}' -H 'Content-Type: application/json' \\
       -H 'X-LiteLLM-Session-Id: my-first-session' \\
       -d '{"model":"demo","stream":true,"messages":[{"role":"user","content":"Hello"}]}'
 
-  See what it left behind:
+  See what it cost, by session:
 
-    curl -s '${url}/spend/logs/session/ui?session_id=my-first-session' -H 'Authorization: Bearer ${QUICKSTART_KEY}'
+    ${otherCommand} spend report --by session --url ${url} --key ${QUICKSTART_KEY}
 
   Next: copy config/samples/quickstart.yaml, point api_base at your gateway, then
-    npm start -- --config my.yaml            (check it first: npx throughline check --config my.yaml)
+    ${otherCommand} check --config my.yaml
+    ${startCommand} --config my.yaml
 
   Ctrl-C stops it.
+
 `;
 }

@@ -4,8 +4,9 @@ import { availableParallelism } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { takeDirectory } from '../spend/ledger.ts';
-import { openLog, type LogLevel } from '../observe/logger.ts';
+import { type LogLevel } from '../observe/logger.ts';
 import { Supervisor } from '../workers/supervisor.ts';
+import { logFor } from './log.ts';
 import { UsageError, type Terminal } from './terminal.ts';
 
 const MOST = 128;
@@ -33,7 +34,7 @@ export async function supervise(
   terminal: Terminal,
 ): Promise<number> {
   const lock = lockedFor(dataDir);
-  const { log, flush } = openLog(level, undefined, 0);
+  const { log, flush } = logFor(level, terminal, 0);
   try {
     const supervisor = new Supervisor({ count, log, clock: systemClock });
     terminal.onSignal('reload', () => supervisor.reload());

@@ -1,10 +1,20 @@
-// What a subcommand may touch: text out, the environment as a value, signals as a call. main.ts hands it in.
+// What a subcommand may touch: text out, the environment as a value, signals as a call. main.ts passes it in. Beside it
+// what several subcommands read alike from flags and environment.
+import { resolve } from 'node:path';
+import { Option, type Command } from '@commander-js/extra-typings';
 import type { Environment } from '../../config/load.ts';
+import { nearest } from '../../config/nearest.ts';
+
+export type LogStyle = 'json' | 'plain' | 'coloured';
 
 export interface Terminal {
   readonly env: Environment;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** How the log is written: JSON lines where programs read it, else for people. */
+  readonly logStyle: LogStyle;
+  /** What the process is to end with; 0 when it is never called. */
+  readonly exitWith: (code: number) => void;
   /** Calls back at each SIGTERM (`stop`), SIGINT (`interrupt`) and SIGHUP (`reload`). */
   readonly onSignal: (kind: 'stop' | 'interrupt' | 'reload', act: () => void) => void;
   /** Where paths on the command line are relative to. */
@@ -13,14 +23,8 @@ export interface Terminal {
   readonly home: string;
 }
 
-/** A subcommand: reads its arguments, returns the exit code. */
-export interface Command {
-  readonly name: string;
-  /** One line for the overview. */
-  readonly summary: string;
-  readonly usage: string;
-  readonly run: (args: readonly string[], terminal: Terminal) => Promise<number>;
-}
+/** A subcommand: states its help, its flags and what it does. */
+export type Define = (command: Command, terminal: Terminal) => void;
 
 /** The command line is wrong: the message says how; exit code 2. */
 export class UsageError extends Error {
@@ -44,4 +48,36 @@ export function portOf(flag: string | undefined, terminal: Terminal, fallback: n
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new UsageError(`${text} is not a port (0 to 65535)`);
   return port;
+}
+
+/** One of the words. @throws UsageError that names the nearest one, or all */
+export function oneOf<W extends string>(flag: string, word: string, words: readonly W[]): W {
+  const known = words.find((one) => one === word);
+  if (known !== undefined) return known;
+  const near = nearest(word, words);
+  const hint = near === null ? '' : `did you mean ${near}? `;
+  throw new UsageError(
+    `${flag} ${word} is not known - ${hint}${near === null ? 'one' : 'One'} of ${words.join(', ')}`,
+  );
+}
+
+/** A flag that takes one of some words: help and completion list them. */
+export function choice<const F extends `--${string}`, W extends string>(
+  flags: F,
+  description: string,
+  words: readonly W[],
+) {
+  const [flag = ''] = flags.split(' ');
+  return new Option(flags, description).choices(words).argParser((word) => oneOf(flag, word, words));
+}
+
+export const CONFIG_FLAG = ['--config <file>', 'YAML with a model_list (or CONFIG_FILE_PATH)'] as const;
+export const DATA_DIR_FLAG = [
+  '--data-dir <dir>',
+  'spend journal and store (or THROUGHLINE_DATA_DIR; default: ./data)',
+] as const;
+
+/** The proxy's data directory by flag and environment. */
+export function dataDirOf(flag: string | undefined, { env, cwd }: Terminal): string {
+  return resolve(cwd, flag ?? env['THROUGHLINE_DATA_DIR'] ?? 'data');
 }

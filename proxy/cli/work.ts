@@ -2,9 +2,10 @@
 import { overlay, type Environment } from '../../config/load.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
 import { readConfig, startGateway, type Applied, type GatewayOptions } from '../gateway.ts';
-import { openLog, type LogLevel } from '../observe/logger.ts';
+import type { LogLevel } from '../observe/logger.ts';
 import type { SharedConfig } from '../siblings.ts';
 import { Membership } from '../workers/membership.ts';
+import { logFor } from './log.ts';
 import { settleHeap } from './settle-heap.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -18,7 +19,7 @@ export async function work(
   for (const kind of ['stop', 'interrupt', 'reload'] as const) terminal.onSignal(kind, () => undefined);
   const membership = await Membership.join();
   const { number, served } = membership.welcome;
-  const { log, flush } = openLog(level, undefined, number);
+  const { log, flush } = logFor(level, terminal, number);
   const loaded = served === null ? readConfig(options.configPath, options.env) : same(served, options.env);
   const gateway = await startGateway({ ...options, log, loaded, membership });
   settleHeap();

@@ -3,8 +3,8 @@
 import type { Route } from '../../config/snapshot.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Live, Target } from '../live.ts';
-import { nearest } from '../base/nearest.ts';
 import type { ModelGroup } from '../routing/failover-plan.ts';
+import { nearestNames } from '../../config/nearest.ts';
 
 export interface Picked {
   readonly target: Target;
@@ -77,7 +77,7 @@ function bareName(model: string): Fault {
 }
 
 function unknownModel(live: Live, model: string): Fault {
-  const near = nearest(model, live.groups.keys(), 3);
+  const near = nearestNames(model, live.groups.keys(), 3);
   const hint = near.length === 0 ? '' : ` Did you mean ${near.map((name) => `\`${name}\``).join(', ')}?`;
   return new Fault(
     'model_not_found',

@@ -8,10 +8,29 @@
 // The promise resolves when the last byte is at hand but not yet handed over: the caller settles the spend record
 // first and then calls `finish`. It rejects with a Fault while nothing has been sent, so that the caller can answer.
 import { Buffer } from 'node:buffer';
+import type { Outlet } from './outlet.ts';
+import type { Exchange } from './exchange.ts';
 import type { ReadOn } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
 import { Fault } from '../errors/fault.ts';
 import type { ResponseWatcher } from '../server/downstream-response.ts';
+import { Deadlines, type Watched } from "./deadlines.ts";
+import { Departures, type Departed } from "./departures.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Call } from "./call.ts";
+import type { ResponseReader } from "./exchange.ts";
+import type { Phase } from "./clocks.ts";
+import type { ResponseHead } from "../headers/response-headers.ts";
+import type { Tap } from "../relay/tap.ts";
+import type { ReadOnEnd } from "./outcome.ts";
+import type { ReceivedHead } from "./response-head.ts";
+import { readResponseHead, setHeader } from "../headers/response-headers.ts";
+import { tapFor, type Reading, NOTHING_READ } from "../relay/tap.ts";
+import { holdsToken } from "../protocols/first-token.ts";
+import { failureOf } from "./failures.ts";
+import { overdue } from "./clocks.ts";
+import type { RelayEnd } from "./outcome.ts";
+import { handOver, lastWords } from "./hand-over.ts";
 
 /** What the relay needs of its surroundings. */
 export interface Surroundings {

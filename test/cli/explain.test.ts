@@ -3,9 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { explain } from '../../proxy/cli/explain.ts';
 import type { DemoGateway } from '../../proxy/demo/gateway.ts';
-import { folder, ROOT, runCli } from '../support/cli.ts';
+import { folder, runCli, runWithin } from '../support/cli.ts';
 import { KEY, send, startRig } from '../support/rig.ts';
 
 const config = (demo: DemoGateway): string => `
@@ -110,12 +109,8 @@ function parse(text: string): Explained {
 }
 
 async function explained(path: string, args: readonly string[]): Promise<{ code: number; text: string }> {
-  let text = '';
-  const put = (part: string): void => {
-    text += part;
-  };
-  const terminal = { env: {}, out: put, err: put, onSignal: () => undefined, cwd: rig.folder, home: ROOT };
-  return { code: await explain.run(['--config', path, ...args], terminal), text };
+  const { code, out, err } = await runWithin(['explain', '--config', path, ...args], { cwd: rig.folder });
+  return { code, text: out + err };
 }
 
 const flags = HEADERS.flatMap(([name, value]) => ['--header', `${name}: ${value}`]);

@@ -2,7 +2,6 @@
 // Node, and the quickstart whose printed lines must work as they stand.
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import t from 'tap';
 import { startDemoGateway } from '../../proxy/demo/gateway.ts';
@@ -150,49 +149,18 @@ t.test(
     t.equal(code, 0);
     t.match(out, /"msg":"stopped"/, 'the real program ended in order');
     const wrong = await runCli(t, ['frobnicate'], { command });
-    t.match(
-      wrong,
-      { code: 2, err: /^throughline: there is no command frobnicate/ },
-      'exit codes come through',
-    );
+    t.match(wrong, { code: 2, err: /^throughline: unknown command 'frobnicate'/ }, 'exit codes come through');
   },
 );
 
-const QUICKSTART_PORT = 4010;
-
-/** Takes the port of the quickstart's demo gateway, or tells that somebody else has it. */
-function takePort(): Promise<(() => Promise<void>) | null> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(null));
-    server.listen(QUICKSTART_PORT, '127.0.0.1', () => {
-      resolve(() => new Promise((closed) => void server.close(() => closed())));
-    });
-  });
-}
-
-const free = await takePort();
-const hindrance =
-  free === null
-    ? `port ${QUICKSTART_PORT}, which the quickstart uses, is taken on this machine`
-    : systemProgram('curl') === null
-      ? 'curl is not on this machine'
-      : false;
+const withoutCurl = systemProgram('curl') === null ? 'curl is not on this machine' : false;
 
 t.test(
-  'start prints a base URL, a key and a curl line, and that very line works',
-  { skip: hindrance },
+  'start prints a base URL, a key, and commands that work as they stand',
+  { skip: withoutCurl },
   async (t) => {
     const dir = folder(t);
     const start = ['start', '--port', '0', '--host', '127.0.0.1', '--data-dir', join(dir, 'data')];
-    const hindered = await runCli(t, start);
-    t.match(hindered, {
-      code: 1,
-      out: '',
-      err: /^throughline: the demo gateway needs port 4010 \([^\n]+ - free it, or serve your own --config\n$/,
-    });
-    await free?.();
-
     // A key left in the shell must not make the printed one wrong.
     const proxy = startCli(t, start, { env: { PROXY_MASTER_KEY: 'sk-left-over' } });
     const [welcome] = await proxy.said(/Throughline is running[\s\S]*Ctrl-C stops it\.\n/);
@@ -205,21 +173,41 @@ t.test(
     t.match(models.text, /"id":"demo-echo"/);
     t.match(welcome, /Next: .*config\/samples\/quickstart\.yaml/);
 
-    const [chat = '', rows = ''] = [...welcome.matchAll(/^ {4}(curl (?:.*\\\n)*.*)$/gm)].map(
-      (match) => match[1] as string,
-    );
+    const [, chat = ''] = /^ {4}(curl (?:.*\\\n)*.*)$/m.exec(welcome) ?? [];
     const streamed = execFileSync('sh', ['-c', `${chat} -sS`], { encoding: 'utf8' });
     t.match(streamed, /^data: \{.*"content"/m);
     t.match(streamed, /data: \[DONE\]\n\n$/);
-    const spent = JSON.parse(execFileSync('sh', ['-c', rows], { encoding: 'utf8' })) as {
-      data: unknown[];
-      total: number;
-    };
-    t.match(spent, {
-      total: 1,
-      data: [{ session_id: 'my-first-session', status: 'success', model_group: 'demo' }],
-    });
+    const [, report = ''] = /^ {4}throughline (spend .*)$/m.exec(welcome) ?? [];
+    const { code, out } = await runCli(t, report.split(' '));
+    t.equal(code, 0);
+    t.match(out, /^session +calls .*\n-+.*\nmy-first-session +1 /m, 'a table that a person can read');
     proxy.kill('SIGINT');
     t.match(await proxy.ended, { code: 0 });
   },
 );
+
+t.test('two quickstarts run beside each other, and a taken port names a free one', async (t) => {
+  const cwd = folder(t);
+  const first = startCli(t, ['start', '--port', '0'], { cwd });
+  const [, port = ''] = await first.said(/base URL +http:\/\/127\.0\.0\.1:(\d+)\/v1/);
+  for (const [env, command] of [
+    [{ npm_lifecycle_event: 'start' }, 'npm start --'],
+    [{}, 'throughline start'],
+  ] as const) {
+    const { code, out, err } = await runCli(t, ['start', '--port', port], { cwd, env });
+    t.match({ code, out }, { code: 1, out: '' });
+    const [, proposed = ''] =
+      new RegExp(`^throughline: port ${port} is in use - try ${command} --port (\\d+)\n$`).exec(err) ?? [];
+    t.ok(Number(proposed) > Number(port), err);
+    const second = startCli(t, ['start', '--port', proposed], { cwd });
+    const [, demoUrl = ''] = await second.said(/demo gateway behind it \((\S+)\)/);
+    await second.said(/Ctrl-C stops it/);
+    const url = `http://127.0.0.1:${proposed}`;
+    const headers = { authorization: 'Bearer sk-quickstart' };
+    t.equal((await send(url, 'POST', '/v1/chat/completions', BODY, headers)).status, 200);
+    t.match(demoUrl, /^http:\/\/127\.0\.0\.1:\d+$/);
+    t.ok(statSync(join(cwd, 'data', `port-${proposed}`, 'journal')).isDirectory());
+    second.kill('SIGTERM');
+    t.match(await second.ended, { code: 0 });
+  }
+});

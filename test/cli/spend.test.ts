@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import t from 'tap';
-import { spend } from '../../proxy/cli/spend.ts';
 import { NO_TOKENS } from '../../proxy/protocols/usage.ts';
 import type { SpendRecord } from '../../proxy/spend/record/record.ts';
 import { parseCsv } from '../../proxy/spend/report/csv.ts';
 import { beginOf, settleOf } from '../proxy/spend/record/fixture/records.ts';
 import { folder, ROOT, runCli } from '../support/cli.ts';
+import { runWithin } from '../support/cli.ts';
 import { leaveJournal } from '../support/journal.ts';
 import { KEY, startRig } from '../support/rig.ts';
 
@@ -53,16 +53,7 @@ t.test('spend', async (t) => {
 
   /** In this process: 0.4 s less for each of many. */
   async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-    let [out, err] = ['', ''];
-    const code = await spend.run([...args, '--data-dir', 'data'], {
-      env: {},
-      out: (text) => void (out += text),
-      err: (text) => void (err += text),
-      onSignal: () => undefined,
-      cwd: dir,
-      home: ROOT,
-    });
-    return { code, out, err };
+    return runWithin(['spend', ...args, '--data-dir', 'data'], { cwd: dir });
   }
   const total = LEDGER.reduce((sum, row) => sum + Math.round(Number(row['spend']) * 1e12), 0);
 
@@ -267,10 +258,12 @@ model_list:
 
   t.test('a wrong command line is answered with one sentence', async (t) => {
     const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
-      [[], /^(nothing is asked for|there is no spend --data-dir)/],
-      [['frobnicate'], /^there is no spend frobnicate - one of report, export, verify, reconcile, reprice/],
-      [['report'], /^the report is by nothing - one of session, user, team, tag, model, key, day/],
+      [[], /^unknown option '--data-dir' - see/],
+      [['frobnicate'], /^unknown command 'frobnicate' - see throughline --help/],
+      [['reprot'], /^unknown command 'reprot' - did you mean report\?/],
+      [['report'], /^the report is by nothing - give --by, one of session, user, team, tag, model, key, day/],
       [['report', '--by', 'month'], /^--by month is not known - one of/],
+      [['report', '--by', 'modl'], /^--by modl is not known - did you mean model\? One of session/],
       [
         ['report', '--by', 'day', '--format', 'xml'],
         /^--format xml is not known - one of table, csv, json, parquet/,

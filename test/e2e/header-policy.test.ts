@@ -5,8 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
-import { explain } from '../../proxy/cli/explain.ts';
-import { ROOT } from '../support/cli.ts';
+import { runWithin } from '../support/cli.ts';
 import { KEY, lastSeen, raw, startRig, type Rig } from '../support/rig.ts';
 
 const BODY = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] };
@@ -97,16 +96,14 @@ interface Explained {
 async function explained(rig: Rig, fields: readonly Field[]): Promise<Explained> {
   const file = join(rig.folder, 'body.json');
   writeFileSync(file, JSON.stringify(BODY));
-  let text = '';
-  const put = (part: string): void => {
-    text += part;
-  };
   const flags = [['Authorization', `Bearer ${KEY}`] as const, ...fields].flatMap(([name, value]) => [
     '--header',
     `${name}: ${value}`,
   ]);
-  const terminal = { env: {}, out: put, err: put, onSignal: () => undefined, cwd: rig.folder, home: ROOT };
-  await explain.run(['--config', rig.configPath, '--model', 'm', '--body', file, ...flags], terminal);
+  const { out: text } = await runWithin(
+    ['explain', '--config', rig.configPath, '--model', 'm', '--body', file, ...flags],
+    { cwd: rig.folder },
+  );
   const section = (name: string): string[] =>
     (new RegExp(`\\n${name}[^\\n]*\\n((?:  .*\\n)*)`).exec(text)?.[1] ?? '')
       .split('\n')

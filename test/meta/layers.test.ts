@@ -36,7 +36,11 @@ const MAY_USE_PLATFORM = ['proxy/server/proxy.ts', 'proxy/cli'];
 
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config'],
-  'js-yaml': ['config'],
+  commander: ['proxy/cli', 'proxy/main.ts'],
+  '@commander-js/extra-typings': ['proxy/cli', 'proxy/main.ts'],
+  '@bomb.sh/tab': ['proxy/cli'],
+  'csv-parse': ['proxy/report'],
+  'csv-stringify': ['proxy/report'],
   ajv: ['config', 'platform/api/validation.ts'],
   '@pydantic/genai-prices': ['config'],
   'json-schema-to-typescript': ['config/generate.ts'],

@@ -1,6 +1,17 @@
 // Two HTTP programs must never read the same bytes in two ways. A second, strict reader stands for the other one, before
 // us: whatever our server takes, it takes too, as the same requests in the same order.
+import { connect } from 'node:net';
+import t from 'tap';
 import fc from 'fast-check';
+import type { Read } from "./fixture/strict-reader.ts";
+import { liveOf, houseOf } from "../support/house.ts";
+import { DownstreamRequest } from "../../proxy/server/downstream-request.ts";
+import { DownstreamResponse } from "../../proxy/server/downstream-response.ts";
+import { openExchange } from "../../proxy/request/exchange.ts";
+import { checkRequest } from "../../proxy/server/check-request.ts";
+import { HttpServer } from "../../proxy/server/http-server.ts";
+import { readStrictly } from "./fixture/strict-reader.ts";
+
 const MOST_BYTES = 1_000_000;
 /** The same cases every day; to hunt for more, change it and raise `numRuns` (100,000 take a minute). */
 const SEED = 9_112;

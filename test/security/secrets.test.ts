@@ -3,12 +3,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { check } from '../../proxy/cli/check.ts';
-import { explain } from '../../proxy/cli/explain.ts';
-import type { Terminal } from '../../proxy/cli/terminal.ts';
 import type { DemoGateway } from '../../proxy/demo/gateway.ts';
 import { ConfigRefused } from '../../proxy/errors/cannot-start.ts';
-import { folder, ROOT } from '../support/cli.ts';
+import { folder, runWithin } from '../support/cli.ts';
 import { raw, send, startRig, type Answer, type Rig } from '../support/rig.ts';
 
 /** All differ from their first letters on, so that a shortened one is found, too. */
@@ -215,7 +212,6 @@ async function provoke(rig: Rig): Promise<Map<string, Answer>> {
 
 const rig = await startRig(t, { config, env: ENV });
 const answers = await provoke(rig);
-const home = { env: ENV, cwd: rig.folder, home: ROOT, onSignal: () => undefined };
 
 t.test('no answer holds a secret: not its headers, not its body, whatever went wrong', (t) => {
   t.ok(answers.size > 60, `${answers.size} answers`);
@@ -268,14 +264,14 @@ t.test('a reload that fails on a secret tells of its place alone', async (t) => 
 
   const path = join(folder(t), 'gateway.yaml');
   writeFileSync(path, broken);
-  const { text } = await terminalOf((terminal) => check.run(['--config', path], terminal));
+  const { text } = await textOf(['check', '--config', path]);
   t.match(text, /gateway\.yaml:\d+:\d+ /);
   t.same(found(text), []);
   await rig.reconfigure(config(rig.demo));
 });
 
 t.test('check and explain show no secret', async (t) => {
-  const checked = await terminalOf((terminal) => check.run(['--config', rig.configPath], terminal));
+  const checked = await textOf(['check', '--config', rig.configPath]);
   t.match(checked.text, /^ok: 4 model entries/m);
   t.same(found(checked.text), []);
   for (const model of ['demo-plain', 'compat', 'listed']) {
@@ -289,7 +285,7 @@ t.test('check and explain show no secret', async (t) => {
     ]) {
       args.push('--header', header);
     }
-    const explained = await terminalOf((terminal) => explain.run(args, terminal));
+    const explained = await textOf(['explain', ...args]);
     t.equal(explained.code, 0);
     t.match(explained.text, /authorization: Bearer \[secret\]/);
     t.match(explained.text, /x-kept: kept/);
@@ -363,17 +359,12 @@ t.test('another salt cannot read the stored models, and says so without a secret
 });
 
 /** Runs a command and collects what it prints. */
-async function terminalOf(
-  run: (terminal: Terminal) => Promise<number>,
-): Promise<{ text: string; code: number }> {
-  let text = '';
-  const put = (part: string): void => {
-    text += part;
-  };
-  const code = await run({ ...home, out: put, err: put }).catch((error: unknown) => {
-    if (!(error instanceof ConfigRefused)) throw error;
-    text += JSON.stringify(error.issues);
-    return 1;
-  });
-  return { text, code };
+async function textOf(args: readonly string[]): Promise<{ text: string; code: number }> {
+  return runWithin(args, { env: ENV, cwd: rig.folder }).then(
+    ({ code, out, err }) => ({ code, text: out + err }),
+    (error: unknown) => {
+      if (!(error instanceof ConfigRefused)) throw error;
+      return { code: 1, text: JSON.stringify(error.issues) };
+    },
+  );
 }

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { runProgram } from '../../proxy/cli/program.ts';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 /** What a command line of one's own starts. */
@@ -100,6 +101,27 @@ export function startCli(t: Teardown, args: readonly string[], options: CliOptio
 /** Runs the program to its end. */
 export function runCli(t: Teardown, args: readonly string[], options: CliOptions = {}): Promise<Ended> {
   return startCli(t, args, options).ended;
+}
+
+/**
+ * The command line within this process: 0.3 s less for each of many.
+ * @throws UsageError, CannotStart, ConfigRefused, which main.ts turns into sentences and exit codes
+ */
+export async function runWithin(
+  args: readonly string[],
+  { cwd = tmpdir(), env = {} }: Pick<CliOptions, 'cwd' | 'env'> = {},
+): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  let [out, err] = ['', ''];
+  const code = await runProgram(args, '1.2.3', {
+    env,
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    logStyle: 'json',
+    onSignal: () => undefined,
+    cwd,
+    home: ROOT,
+  });
+  return { code, out, err };
 }
 
 /** Starts `serve` on a free port of loopback; settles when it listens. */

@@ -14,6 +14,8 @@ import { proxyFor, readProxySettings } from '../../../proxy/upstream/http-proxie
 import { ConnectionPool, type Pool } from '../../../proxy/upstream/pool.ts';
 import type { ReceivedHead } from '../../../proxy/upstream/response-head.ts';
 import { roomyBuffer } from '../../../proxy/bodies/body-memory.ts';
+import { tempDir } from "../spend/store/fixture/temp-dir.ts";
+
 const GET: UpstreamRequest = { method: 'GET', path: '/', headers: [], body: null };
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 

@@ -31,6 +31,7 @@ t.test('a text that a spreadsheet would run is only text', (t) => {
     "'=1+1,'+x,'-x,'@x,'\tx,-1,,true,2\r\n",
   );
   t.equal(csvLine(['=HYPERLINK("x")']), `"'=HYPERLINK(""x"")"\r\n`);
+  t.equal(csvLine(['a\nb', 'a\rb', 'a,b']), '"a\nb","a\rb","a,b"\r\n');
   t.end();
 });
 
@@ -44,10 +45,10 @@ t.test(
     t.same(parseCsv('a\n'), []);
     for (const [text, says] of [
       ['', /the file is empty/],
-      ['a,b\n1\n', /line 2 has 1 cells, the header has 2/],
-      ['a,b\n1,"x\ny"\n3,4,5\n', /line 4 has 3 cells/],
+      ['a,b\n1\n', /line 2 has another number of cells than the header/],
+      ['a,b\n1,"x\ny"\n3,4,5\n', /line 4 has another number/],
       ['a\n"x', /line 2 has a quote that does not end/],
-      ['a\n"x"y\n', /text beside one/],
+      ['a\n"x"y\n', /text beside a quote/],
       ['a\nx"y\n', /line 2/],
     ] as const) {
       t.throws(() => parseCsv(text), { name: 'CsvError', message: says });
