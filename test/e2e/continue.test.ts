@@ -4,6 +4,7 @@ import OpenAI, { APIError } from 'openai';
 import t from 'tap';
 import type { Test } from 'tap';
 import { openCall } from '../support/call.ts';
+import { ManualClock } from '../support/clock.ts';
 import { startHeldUpstream, type HeldCall } from '../support/held.ts';
 import { KEY, rowOf, send, startRig, type Rig, type Row } from '../support/rig.ts';
 
@@ -22,9 +23,11 @@ async function start(
   { a = '', b = ', assistant_prefill: true', general = '', router = '' }: Setting = {},
 ) {
   const upstream = await startHeldUpstream(t);
+  const clock = new ManualClock();
   const entry = (group: string, model: string, order: number, more: string): string =>
     `  - { model_name: ${group}, litellm_params: { model: litellm_proxy/${model}, api_base: "${upstream.url}", order: ${order}, ${PRICES}${more} }, model_info: { id: id-${model} } }`;
   const rig = await startRig(t, {
+    clock,
     config: () => `
 model_list:
 ${entry('m', 'a', 1, a)}
@@ -37,7 +40,7 @@ router_settings: { disable_cooldowns: true, default_litellm_params: { idle_timeo
 `,
   });
   const client = new OpenAI({ baseURL: `${rig.url}/v1`, apiKey: KEY, maxRetries: 0 });
-  return { rig, upstream, client };
+  return { rig, upstream, client, clock };
 }
 
 /** What the SDK makes of a stream, to its end or to what it raises. */
@@ -97,13 +100,14 @@ const BREAKS: Readonly<Record<string, readonly [error: string, act: (call: HeldC
 
 for (const [how, [error, act]] of Object.entries(BREAKS)) {
   t.test(`a stream that ${how} goes on elsewhere, and the SDK reads one stream`, async (t) => {
-    const { rig, upstream, client } = await start(t);
+    const { rig, upstream, client, clock } = await start(t);
     const answer = read(client, 'm', { stream_options: { include_usage: true } });
     const a = await upstream.next('a');
     a.say({ role: 'assistant', content: '' }, { content: 'Hello ' });
     a.say({ content: 'wor' });
     act(a);
-    const b = await upstream.next('b');
+    const next = upstream.next('b');
+    const b = await (how === 'stalls' ? clock.during(next) : next);
     t.same(b.body['messages'], [...MESSAGES, { role: 'assistant', content: 'Hello wor', prefix: true }]);
     t.equal(b.body['stream'], true);
     b.say({ role: 'assistant', content: '' }, { content: 'ld.' }, { content: ' Bye.' });

@@ -13,9 +13,12 @@ import OpenAI, {
   toFile,
 } from 'openai';
 import t from 'tap';
+import { ManualClock } from '../support/clock.ts';
 import { defaultConfig, KEY, lastSeen, send, startRig } from '../support/rig.ts';
 
+const clock = new ManualClock();
 const rig = await startRig(t, {
+  clock,
   demo: { eventIntervalMs: 10 },
   config: (demo) =>
     defaultConfig(demo, 'router_settings: { default_litellm_params: { idle_timeout: 0.25 } }').replace(
@@ -216,13 +219,16 @@ t.test('a broken stream raises, whatever broke it', async (t) => {
     const read = async (): Promise<void> => {
       for await (const _ of await client.chat.completions.create({ model, messages, stream: true }));
     };
-    const error = await thrown(read());
+    const ended = thrown(read());
+    const error = await (model === 'demo-stall' ? clock.during(ended) : ended);
     t.ok(error instanceof APIError, `${model}: ${String(error)}`);
     t.notOk(error instanceof RateLimitError);
     const respond = async (): Promise<void> => {
       for await (const _ of await client.responses.create({ model, input: 'one two', stream: true }));
     };
-    t.ok((await thrown(respond())) instanceof APIError, `responses, ${model}`);
+    const refused = thrown(respond());
+    const second = await (model === 'demo-stall' ? clock.during(refused) : refused);
+    t.ok(second instanceof APIError, `responses, ${model}`);
   }
 });
 

@@ -20,6 +20,7 @@ import { openExchange, type Exchange } from '../../proxy/request/exchange.ts';
 import { groupOf, type Picked } from '../../proxy/request/pick.ts';
 import { Pools } from '../../proxy/upstream/pools.ts';
 import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
+import { PATIENCE_MS } from './rig.ts';
 
 /** The snapshot of a configuration that must be sound. */
 export function snapshotOf(t: Test, yaml: string, env: Environment = {}): Snapshot {
@@ -40,7 +41,7 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     clock: systemClock,
   });
   const pools = new Pools(systemClock.mono);
-  const estimator = new Estimator();
+  const estimator = new Estimator({ waitMs: PATIENCE_MS });
   t.teardown(async () => {
     await estimator.close();
     await ledger.close(1_000);
