@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { allRows, ledgerOf } from '../proxy/ledger/fixture/ledgers.ts';
+import { RUN, RUN_MARK } from '../support/reaper.ts';
 import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
 
 const WRITER = fileURLToPath(new URL('./fixture/journal-writer.ts', import.meta.url));
@@ -21,7 +22,7 @@ interface Promised {
 async function killAfter(dataDir: string, prefix: string, lines: number, promised: Promised): Promise<void> {
   const child = spawn(process.execPath, [WRITER, dataDir, prefix], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: {},
+    env: { [RUN_MARK]: RUN },
   });
   const exit = once(child, 'exit');
   let seen = 0;

@@ -109,7 +109,11 @@ t.test('first byte: a connection stands and nothing comes; the upstream is abort
 });
 
 t.test('first byte of streams: a clock of its own', async (t) => {
-  await timedOut(t, await clock.during(chat(rig, 'first-of-streams', { stream: true })), 'first_byte_timeout');
+  await timedOut(
+    t,
+    await clock.during(chat(rig, 'first-of-streams', { stream: true })),
+    'first_byte_timeout',
+  );
   const call = openCall(rig.url, '/v1/chat/completions', { model: 'streams-wait', stream: true });
   await timedOut(t, await clock.during(chat(rig, 'streams-wait')), 'first_byte_timeout');
   rig.demo.release(); // the streamed call was there before and has outlived the other one
@@ -167,9 +171,7 @@ t.test('0 switches a clock off', async (t) => {
 
 t.test('x-litellm-timeout is the client’s own first-byte clock, in seconds', async (t) => {
   for (const stream of [false, true]) {
-    const answer = await clock.during(
-      chat(rig, 'patient', { stream }, { 'x-litellm-timeout': '0.15' }),
-    );
+    const answer = await clock.during(chat(rig, 'patient', { stream }, { 'x-litellm-timeout': '0.15' }));
     await timedOut(t, answer, 'first_byte_timeout');
     t.match(answer.text, /150 ms/);
   }

@@ -21,13 +21,13 @@ interface Setting {
 async function start(
   t: Test,
   { a = '', b = ', assistant_prefill: true', general = '', router = '' }: Setting = {},
+  clock?: ManualClock,
 ) {
   const upstream = await startHeldUpstream(t);
-  const clock = new ManualClock();
   const entry = (group: string, model: string, order: number, more: string): string =>
     `  - { model_name: ${group}, litellm_params: { model: litellm_proxy/${model}, api_base: "${upstream.url}", order: ${order}, ${PRICES}${more} }, model_info: { id: id-${model} } }`;
   const rig = await startRig(t, {
-    clock,
+    ...(clock === undefined ? {} : { clock }),
     config: () => `
 model_list:
 ${entry('m', 'a', 1, a)}
@@ -36,11 +36,11 @@ ${entry('three', 'a3', 1, '')}
 ${entry('three', 'b3', 2, ', assistant_prefill: true')}
 ${entry('three', 'c3', 3, ', assistant_prefill: true')}
 general_settings: { master_key: ${KEY}${general} }
-router_settings: { disable_cooldowns: true, default_litellm_params: { idle_timeout: 0.2 }${router} }
+router_settings: { disable_cooldowns: true, default_litellm_params: { idle_timeout: 600 }${router} }
 `,
   });
   const client = new OpenAI({ baseURL: `${rig.url}/v1`, apiKey: KEY, maxRetries: 0 });
-  return { rig, upstream, client, clock };
+  return { rig, upstream, client };
 }
 
 /** What the SDK makes of a stream, to its end or to what it raises. */
@@ -100,14 +100,15 @@ const BREAKS: Readonly<Record<string, readonly [error: string, act: (call: HeldC
 
 for (const [how, [error, act]] of Object.entries(BREAKS)) {
   t.test(`a stream that ${how} goes on elsewhere, and the SDK reads one stream`, async (t) => {
-    const { rig, upstream, client, clock } = await start(t);
+    const clock = how === 'stalls' ? new ManualClock() : undefined;
+    const { rig, upstream, client } = await start(t, {}, clock);
     const answer = read(client, 'm', { stream_options: { include_usage: true } });
     const a = await upstream.next('a');
     a.say({ role: 'assistant', content: '' }, { content: 'Hello ' });
     a.say({ content: 'wor' });
     act(a);
     const next = upstream.next('b');
-    const b = await (how === 'stalls' ? clock.during(next) : next);
+    const b = await (clock?.during(next, 60_000) ?? next);
     t.same(b.body['messages'], [...MESSAGES, { role: 'assistant', content: 'Hello wor', prefix: true }]);
     t.equal(b.body['stream'], true);
     b.say({ role: 'assistant', content: '' }, { content: 'ld.' }, { content: ' Bye.' });

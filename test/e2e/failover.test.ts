@@ -167,7 +167,11 @@ for (const [group, { json, stream, status = null }] of Object.entries(FAILURES))
         t.match(first, { status, error });
         if (group === 'silent') {
           t.ok(Number(first['duration_ms']) >= 150);
-          t.equal(answer.headers['x-litellm-overhead-duration-ms'], '0.000', 'the wait for it is no overhead');
+          t.equal(
+            answer.headers['x-litellm-overhead-duration-ms'],
+            '0.000',
+            'the wait for it is no overhead',
+          );
         }
         t.match(second, { model: 'demo-second', status: 200, error: null, usage: row['usage'] });
         t.not(first['model_id'], second['model_id']);

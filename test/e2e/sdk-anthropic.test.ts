@@ -129,9 +129,7 @@ t.test('errors are raised as what they are', async (t) => {
 t.test('a broken stream raises, whatever broke it', async (t) => {
   for (const behaviour of ['cut', 'cut-clean', 'no-done', 'stall', 'header-then-close', 'error-event']) {
     for (const face of ['demo', 'compat']) {
-      const ended = thrown(
-        client.messages.stream({ model: `${face}-${behaviour}`, ...ask }).finalMessage(),
-      );
+      const ended = thrown(client.messages.stream({ model: `${face}-${behaviour}`, ...ask }).finalMessage());
       const error = await (behaviour === 'stall' ? clock.during(ended) : ended);
       t.ok(error instanceof APIError, `${face}-${behaviour}: ${String(error)}`);
       t.notOk(error instanceof RateLimitError);

@@ -307,7 +307,7 @@ async function live(t: Test): Promise<Live> {
   return liveOf(t, 'model_list: []', await houseOf(t));
 }
 
-t.test('requests: what we take, Node takes too, as the same requests', { timeout: 80_000 }, async (t) => {
+t.test('requests: what we take, Node takes too, as the same requests', async (t) => {
   const house = await live(t);
   let taken = 0;
   let refused = 0;
@@ -429,7 +429,7 @@ const answerMessage = fc
     ),
   );
 
-t.test('answers: what we call whole is whole to Node too, and the same', { timeout: 80_000 }, async (t) => {
+t.test('answers: what we call whole is whole to Node too, and the same', async (t) => {
   let taken = 0;
   await fc.assert(
     fc.asyncProperty(spoilt(answerMessage), async (bytes) => {

@@ -10,7 +10,7 @@ import { beginLine, settleLine } from '../../../proxy/record/line.ts';
 import { DirectoryLocked } from '../../../proxy/store/lock.ts';
 import { beginOf, settleOf } from '../record/fixture/records.ts';
 import { tempDir } from '../store/fixture/temp-dir.ts';
-import { SETTINGS, allRows, ledgerOf } from './fixture/ledgers.ts';
+import { CLOSE_MS, SETTINGS, allRows, ledgerOf } from './fixture/ledgers.ts';
 
 const journalOf = (dataDir: string): string => join(dataDir, 'journal');
 const segmentsOf = (dataDir: string): string[] =>
@@ -94,7 +94,7 @@ t.test('a second ledger on the same directory is refused, and the first goes on'
   await t.rejects(ledgerOf(t, dataDir), DirectoryLocked);
   await ledger.settle(settleOf(beginOf('id-1')));
   t.equal((await allRows(ledger)).length, 1);
-  await ledger.close(5_000);
+  await ledger.close(CLOSE_MS);
   const { ledger: next } = await ledgerOf(t, dataDir);
   t.equal((await allRows(next)).length, 1);
 });
@@ -120,8 +120,8 @@ t.test(
     await first.ledger.begin(beginOf('open-1'));
     await first.ledger.begin(beginOf('done-1'));
     await first.ledger.settle(settleOf(beginOf('done-1')));
-    await first.ledger.close(5_000);
-    await first.ledger.close(5_000);
+    await first.ledger.close(CLOSE_MS);
+    await first.ledger.close(CLOSE_MS);
     await t.rejects(first.ledger.begin(beginOf('late')), JournalUnwritable);
 
     const second = await ledgerOf(t, dataDir);
@@ -135,7 +135,7 @@ t.test(
         ['open-1', 'interrupted'],
       ],
     );
-    await second.ledger.close(5_000);
+    await second.ledger.close(CLOSE_MS);
     const third = await ledgerOf(t, dataDir);
     t.match(third.ledger.status, { recovered: 0 });
     t.equal((await allRows(third.ledger)).length, 2);
@@ -146,7 +146,7 @@ t.test('an interrupted request ended no later than the last write of its process
   const dataDir = tempDir(t);
   const first = await ledgerOf(t, dataDir);
   await first.ledger.begin(beginOf('open-1', { startMs: Date.now() - 1000 }));
-  await first.ledger.close(5_000);
+  await first.ledger.close(CLOSE_MS);
   const diedMs = Date.now();
   const clock = { ...systemClock, now: () => diedMs + 8 * 3_600_000 };
   const { ledger } = await ledgerOf(t, dataDir, { clock });
@@ -158,7 +158,7 @@ t.test('rows that the journal still holds come back when the database was delete
   const dataDir = tempDir(t);
   const first = await ledgerOf(t, dataDir);
   await first.ledger.settle(settleOf(beginOf('id-1')));
-  await first.ledger.close(5_000);
+  await first.ledger.close(CLOSE_MS);
   for (const suffix of ['', '-wal', '-shm'])
     rmSync(join(dataDir, `throughline.db${suffix}`), { force: true });
   const second = await ledgerOf(t, dataDir);
@@ -173,7 +173,7 @@ t.test('a journal that was deleted does not make the store skip the new one', as
   const first = await ledgerOf(t, dataDir);
   for (let n = 0; n < 20; n++) await first.ledger.settle(settleOf(beginOf(`old-${n}`)));
   await first.ledger.flush();
-  await first.ledger.close(5_000);
+  await first.ledger.close(CLOSE_MS);
   rmSync(journalOf(dataDir), { recursive: true });
   const second = await ledgerOf(t, dataDir);
   await second.ledger.settle(settleOf(beginOf('new-1')));
@@ -182,28 +182,30 @@ t.test('a journal that was deleted does not make the store skip the new one', as
 
 const SMALL = { ...SETTINGS, segmentBytes: 8 << 10 };
 
-async function fill(t: Test, dataDir: string): Promise<void> {
+/** Some 50 segments' worth of calls, and then as many more as it takes until few segments are left. @returns how many */
+async function fill(t: Test, dataDir: string): Promise<number> {
   const { ledger } = await ledgerOf(t, dataDir, { settings: SMALL });
   await ledger.begin(beginOf('long'));
-  for (let n = 0; n < 200; n++) {
-    await ledger.begin(beginOf(`id-${n}`));
-    await ledger.settle(settleOf(beginOf(`id-${n}`)));
-    if (n % 20 === 0) await ledger.flush();
+  let count = 0;
+  while (count < 200 || segmentsOf(dataDir).length > 8) {
+    await ledger.begin(beginOf(`id-${count}`));
+    await ledger.settle(settleOf(beginOf(`id-${count}`)));
+    count += 1;
+    if (count % 20 === 0) await ledger.flush();
   }
-  await ledger.flush();
-  await ledger.close(5_000);
+  await ledger.close(CLOSE_MS);
+  return count;
 }
 
 t.test(
   'shipped segments are deleted; an open request does not hold them, and is not forgotten',
   async (t) => {
     const dataDir = tempDir(t);
-    await fill(t, dataDir);
-    t.ok(segmentsOf(dataDir).length <= 8, `${segmentsOf(dataDir).length} of about 50 segments remain`);
+    const count = await fill(t, dataDir);
     t.match(journalText(dataDir), /^B [0-9a-f]{8} \{"requestId":"long"/m, 'its begin was carried forward');
     const { ledger } = await ledgerOf(t, dataDir, { settings: SMALL });
     const rows = await allRows(ledger);
-    t.equal(rows.length, 201);
+    t.equal(rows.length, count + 1);
     t.same(
       rows.filter((row) => row.endReason === 'interrupted').map((row) => row.requestId),
       ['long'],
@@ -249,7 +251,7 @@ t.test('runtime models are kept through the ledger', async (t) => {
   const dataDir = tempDir(t);
   const first = await ledgerOf(t, dataDir);
   await first.ledger.models.putModel('m-1', { model_name: 'a' });
-  await first.ledger.close(5_000);
+  await first.ledger.close(CLOSE_MS);
   const second = await ledgerOf(t, dataDir);
   t.same(await second.ledger.models.listModels(), [{ id: 'm-1', entry: { model_name: 'a' } }]);
 });

@@ -130,7 +130,13 @@ t.test('a server of our own', async (t) => {
       t.equal(ledger.status.storeReachable, false);
       t.ok(ledger.status.writable, 'calls are served meanwhile');
       await server.start();
-      await ledger.flush();
+      // A shipment that began before the server was up may fail yet; the next one does not.
+      while (
+        !(await ledger.flush().then(
+          () => true,
+          () => false,
+        ))
+      );
       t.equal(ledger.status.storeReachable, true);
     }
     const rows = await allRows(ledger);
