@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Tally } from './tally.ts';
 
+/** What has not come by then never will, however busy the machine is. */
+export const GIVEN_UP_MS = 300_000;
+
 /** A part of the battery. */
 export interface Part {
   readonly name: string;
