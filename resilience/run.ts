@@ -14,7 +14,7 @@ const USAGE = `npm run resilience -- [--only NAME]... [--quick] [--seed N] [--ro
 
   --list            the parts
   --only NAME       only this part; may be given several times
-  --quick           short runs, as in npm test: does it still hold
+  --quick           short runs, as in .ci/run: does it still hold
   --seed N          repeats a run; printed with each table
   --rounds N        kills of each kind, configuration changes, parallel streams, slow clients of each kind
   --executions N    inputs of each fuzzing target

@@ -19,7 +19,7 @@ export interface Part {
 /** What the command line asked for; null = the part's own default. */
 export interface Wanted {
   readonly seed: number;
-  /** Short runs, as `npm test` has them: does all of it still hold, in seconds. */
+  /** Short runs, as `.ci/run` has them: does all of it still hold, in seconds. */
   readonly quick: boolean;
   readonly rounds: number | null;
   readonly executions: number | null;

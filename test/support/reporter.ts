@@ -118,7 +118,7 @@ const seen = new Set<unknown>();
 t.on('subtestStart', (file) => {
   if (seen.has(file)) return;
   seen.add(file);
-  run.follow(file as unknown as TestFile);
+  run.follow(file);
 });
 
 /** Takes the TAP of the whole run, of which it needs the end alone. */
