@@ -10,7 +10,8 @@ import { RUN, RUN_MARK } from '../support/reaper.ts';
 import { tempDir } from '../proxy/store/fixture/temp-dir.ts';
 
 const WRITER = fileURLToPath(new URL('./fixture/journal-writer.ts', import.meta.url));
-const ROUNDS = 20;
+/** Every fourth one is killed while it opens. */
+const ROUNDS = 8;
 
 interface Promised {
   readonly begun: Set<string>;
@@ -49,7 +50,7 @@ t.test('a process killed at any point loses nothing that it promised and doubles
   const byId = new Map(rows.map((row) => [row.requestId, row]));
   t.equal(byId.size, rows.length, 'one row per request');
   t.ok(
-    promised.begun.size > 500,
+    promised.begun.size > 50,
     `${promised.begun.size} begins, ${promised.settled.size} settles were promised`,
   );
   t.same(
