@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { serveCli } from '../../test/support/cli.ts';
 import { startScriptedUpstream, type ScriptedCall } from '../harness/scripted-upstream.ts';
-import { GIVEN_UP_MS, type Part, Stage } from '../harness/stage.ts';
+import { GIVEN_UP_MS, type Part, type Stage } from '../harness/stage.ts';
 import { Tally } from '../harness/tally.ts';
 
 const KB_PER_READER = 256;
