@@ -22,12 +22,14 @@ async function start(
   t: Test,
   { a = '', b = ', assistant_prefill: true', general = '', router = '' }: Setting = {},
   clock?: ManualClock,
+  countWithinMs?: number,
 ) {
   const upstream = await startHeldUpstream(t);
   const entry = (group: string, model: string, order: number, more: string): string =>
     `  - { model_name: ${group}, litellm_params: { model: litellm_proxy/${model}, api_base: "${upstream.url}", order: ${order}, ${PRICES}${more} }, model_info: { id: id-${model} } }`;
   const rig = await startRig(t, {
     ...(clock === undefined ? {} : { clock }),
+    ...(countWithinMs === undefined ? {} : { countWithinMs }),
     config: () => `
 model_list:
 ${entry('m', 'a', 1, a)}
@@ -340,7 +342,7 @@ t.test('a client that leaves ends the one that goes on, and both parts are recor
 
 t.test('a stop ends the one that goes on, before its first token and after', async (t) => {
   for (const says of [false, true]) {
-    const { rig, upstream } = await start(t);
+    const { rig, upstream } = await start(t, {}, undefined, 100);
     const body = { model: 'm', messages: MESSAGES, stream: true };
     const answer = send(rig.url, 'POST', '/v1/chat/completions', body);
     const a = await upstream.next('a');

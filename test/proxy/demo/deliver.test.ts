@@ -208,7 +208,13 @@ t.test('slow waits before the first byte, interval between two events', async (t
   const body = JSON.stringify({ model: 'demo-interval', stream: true, messages: [] });
   const res = await fetch(`${late.url}/v1/chat/completions`, { method: 'POST', body });
   const first = await res.body?.getReader().read();
-  t.equal(Buffer.from(first?.value ?? []).toString().match(/data:/g)?.length, 1, 'one event, and no other');
+  t.equal(
+    Buffer.from(first?.value ?? [])
+      .toString()
+      .match(/data:/g)?.length,
+    1,
+    'one event, and no other',
+  );
 
   const soon = await start(t, { slowMs: 10, eventIntervalMs: 10 });
   t.ok((await raw(soon, { model: 'demo-slow' })).isWhole);

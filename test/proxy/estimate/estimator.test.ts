@@ -3,9 +3,10 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { Estimator, type EstimatorOptions } from '../../../proxy/estimate/estimator.ts';
 import { tokensIn } from '../../../proxy/estimate/count.ts';
+import { PATIENCE_MS } from '../../support/rig.ts';
 
 function estimatorOf(t: Test, options: EstimatorOptions = {}): Estimator {
-  const estimator = new Estimator(options);
+  const estimator = new Estimator({ waitMs: PATIENCE_MS, ...options });
   t.teardown(() => estimator.close());
   return estimator;
 }
