@@ -11,7 +11,7 @@ import { openLedger, type Ledger } from './spend/ledger.ts';
 import type { SpendEvent } from './spend/event.ts';
 import { HealthChecks } from './health-checks.ts';
 import { furnish } from './house.ts';
-import { VERSION, type Live } from './live.ts';
+import { VERSION, type House, type Live } from './live.ts';
 import type { Log } from './observe/logger.ts';
 import {
   apartOf,
@@ -46,6 +46,8 @@ export interface GatewayOptions {
   readonly loaded?: Applied | undefined;
   /** The place of a worker among others. Default: a single process. */
   readonly membership?: Membership | undefined;
+  /** Parts that the caller brings along: a clock that is moved by hand, an estimator that waits longer. */
+  readonly parts?: Partial<Pick<House, 'clock' | 'estimator'>> | undefined;
 }
 
 /** A configuration that can be served. */
@@ -159,7 +161,8 @@ export class Gateway {
 
 /** Starts a proxy. @throws ConfigRefused, CannotStart. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { env, log, configPath, membership } = options;
+  const { env, log, configPath, membership, parts = {} } = options;
+  const { clock = systemClock } = parts;
   const first = options.loaded ?? readConfig(configPath, env);
   const host = hostFor(first.snapshot, options.host);
   const saltKey = env['LITELLM_SALT_KEY'];
@@ -170,7 +173,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     database: first.snapshot.database,
     retentionMs: first.snapshot.retentionMs,
     saltKey: saltKey === undefined || saltKey === '' ? first.snapshot.masterKey : new Secret(saltKey),
-    clock: systemClock,
+    clock,
     onEvent: (event) => logEvent(log, event),
     onInterrupted: spans === null ? undefined : (record) => spans.ended(record, null),
     worker: membership?.welcome,
@@ -184,9 +187,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw error;
   });
   let server: ProxyServer | null = null;
-  const pools = new Pools(systemClock.mono, readProxySettings(env));
+  const pools = new Pools(clock.mono, readProxySettings(env));
   const house = furnish(
     {
+      ...parts,
       ledger,
       log,
       pools,
@@ -304,7 +308,7 @@ async function openWing(
       path: options.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
       spend: ledger.reader,
       shared: sharedTables(snapshot, ledger),
-      clock: systemClock,
+      clock: options.parts?.clock ?? systemClock,
       log: options.log,
     });
   } catch (error) {

@@ -20,21 +20,21 @@ export type Brought = Pick<House, 'ledger' | 'log' | 'pools'> & Partial<House>;
 
 /** A whole house. @param inFlight for metrics: requests under way */
 export function furnish(brought: Brought, inFlight: () => number = () => 0): House {
-  const { ledger } = brought;
+  const { ledger, clock = systemClock } = brought;
   const metrics = new Metrics(() => ledger.status, inFlight, VERSION);
   return {
-    clock: systemClock,
+    clock,
     ids: new CallIds(),
     metrics,
     siblings: noSiblings(ledger, metrics),
     unrouted: metrics.forModel(''),
-    deadlines: new Deadlines(systemClock.mono),
+    deadlines: new Deadlines(clock.mono),
     departures: new Departures(),
     entries: new EntryStates(),
     budget: new RetryBudget(),
     admission: new Admission(),
-    lag: new LoopLag(systemClock.mono),
-    idempotency: new IdempotencyCache(systemClock.mono),
+    lag: new LoopLag(clock.mono),
+    idempotency: new IdempotencyCache(clock.mono),
     estimator: new Estimator(),
     traces: null,
     spans: null,

@@ -16,10 +16,13 @@ export class ConfigWatcher {
   #seen = '';
   #settling: NodeJS.Timeout | null = null;
 
-  /** `onChange` is called when one of the files is another one than before, or has been written to. */
-  constructor(onChange: () => void) {
+  /**
+   * @param onChange called when one of the files is another one than before, or has been written to
+   * @param fallbackMs between two slow looks
+   */
+  constructor(onChange: () => void, fallbackMs = FALLBACK_MS) {
     this.#onChange = onChange;
-    this.#fallback = setInterval(() => this.#look(), FALLBACK_MS).unref();
+    this.#fallback = setInterval(() => this.#look(), fallbackMs).unref();
   }
 
   /** Watches the folders of exactly these files from now on. */

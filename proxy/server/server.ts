@@ -18,8 +18,11 @@ const UNTRUSTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
   'bad_request_target',
   'malformed_request',
 ]);
-/** For last words to clients that read slowly, or not at all. */
-const LAST_WORDS_MS = 2_000;
+/**
+ * For last words to clients that read slowly, or not at all. Longer than the count of a broken stream's tokens may take
+ * (2 s, estimate/estimator.ts): its record is settled before its client is told.
+ */
+const LAST_WORDS_MS = 5_000;
 /** Closing a socket takes the system no time; this is for what nobody thought of. */
 const CUT_MS = 1_000;
 

@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Tally } from './tally.ts';
 
+/** What has not come by then never will, however busy the machine is. */
+export const GIVEN_UP_MS = 300_000;
+
 /** A part of the battery. */
 export interface Part {
   readonly name: string;
@@ -16,7 +19,7 @@ export interface Part {
 /** What the command line asked for; null = the part's own default. */
 export interface Wanted {
   readonly seed: number;
-  /** Short runs, as `npm test` has them: does all of it still hold, in seconds. */
+  /** Short runs, as `.ci/run` has them: does all of it still hold, in seconds. */
   readonly quick: boolean;
   readonly rounds: number | null;
   readonly executions: number | null;

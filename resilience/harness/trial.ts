@@ -4,6 +4,7 @@ import { Agent } from 'node:http';
 import { fire, type FireEnd } from '../../test/support/fire.ts';
 import { send } from '../../test/support/rig.ts';
 import { compareBooks, rowsOf } from './books.ts';
+import { GIVEN_UP_MS } from './stage.ts';
 import type { House, Served } from './house.ts';
 import type { Tally } from './tally.ts';
 
@@ -63,9 +64,9 @@ export class Trial {
 
   /** Waits until `path` answers with `status`; a probe of an orchestrator would do the same. */
   async until(proxy: Served, path: string, status: number): Promise<void> {
-    const endsAt = performance.now() + 30_000;
+    const endsAt = performance.now() + GIVEN_UP_MS;
     while (performance.now() < endsAt) if ((await send(proxy.url, 'GET', path)).status === status) return;
-    this.demand(false, `${path} did not come to ${status} in 30 s`);
+    this.demand(false, `${path} did not come to ${status} in ${GIVEN_UP_MS / 1000} s`);
   }
 
   /** Compares the books, from the call `since` on. */

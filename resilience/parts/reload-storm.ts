@@ -8,7 +8,7 @@ import { fire } from '../../test/support/fire.ts';
 import { defaultConfig, send } from '../../test/support/rig.ts';
 import { compareBooks, rowsOf, MOST_ROWS } from '../harness/books.ts';
 import { openHouse, type Served } from '../harness/house.ts';
-import type { Part } from '../harness/stage.ts';
+import { GIVEN_UP_MS, type Part } from '../harness/stage.ts';
 import { Tally } from '../harness/tally.ts';
 
 const MODELS = ['demo', 'compat', 'demo-interval', 'compat-slow', 'demo-pings'];
@@ -66,7 +66,7 @@ export const reloadStorm: Part = {
       renameSync(`${configPath}.new`, configPath);
       proxy.kill('SIGHUP');
       const result = isValid ? 'applied' : 'refused';
-      const endsAt = performance.now() + 10_000;
+      const endsAt = performance.now() + GIVEN_UP_MS;
       // The watcher may see the former file once more, so it is this result that is waited for.
       let after = before;
       while ((after.get(result) ?? 0) <= (before.get(result) ?? 0) && performance.now() < endsAt)

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { serveCli } from '../../test/support/cli.ts';
 import { startScriptedUpstream, type ScriptedCall } from '../harness/scripted-upstream.ts';
-import type { Part, Stage } from '../harness/stage.ts';
+import { GIVEN_UP_MS, type Part, type Stage } from '../harness/stage.ts';
 import { Tally } from '../harness/tally.ts';
 
 const KB_PER_READER = 256;
@@ -148,7 +148,7 @@ async function run(stage: Stage): Promise<readonly Tally[]> {
       `${crowd.what}: p99 of the good client ${alone.toFixed(2)} ms alone, ${beside.toFixed(2)} ms beside them; ${Math.max(0, kbEach).toFixed(0)} KB of resident memory for each.`,
     );
     disperse();
-    const endsAt = performance.now() + 20_000;
+    const endsAt = performance.now() + GIVEN_UP_MS;
     while (!crowd.reads && upstream.open() > 50 && performance.now() < endsAt) await pause(20);
     tally.check(upstream.open() <= 50, () => `${upstream.open()} upstream connections stayed open`);
     tallies.push(tally);

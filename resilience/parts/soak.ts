@@ -9,7 +9,7 @@ import { dice } from '../../test/support/dice.ts';
 import { fire } from '../../test/support/fire.ts';
 import { send } from '../../test/support/rig.ts';
 import { openHouse } from '../harness/house.ts';
-import type { Part } from '../harness/stage.ts';
+import { GIVEN_UP_MS, type Part } from '../harness/stage.ts';
 import { Tally } from '../harness/tally.ts';
 
 const CALLERS = 24;
@@ -108,7 +108,7 @@ export const soak: Part = {
     over = true;
     await Promise.all(callers);
     agent.destroy();
-    const endsAt = performance.now() + 10_000;
+    const endsAt = performance.now() + GIVEN_UP_MS;
     const inFlight = async (): Promise<number> =>
       Number(
         /^throughline_in_flight (\d+)$/m.exec((await send(proxy.url, 'GET', '/metrics')).text)?.[1] ?? NaN,

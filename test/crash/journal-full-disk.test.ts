@@ -7,7 +7,7 @@ import type { Test } from 'tap';
 import { JournalUnwritable } from '../../proxy/spend/journal/journal.ts';
 import type { Ledger } from '../../proxy/spend/ledger.ts';
 import { segmentPath } from '../../proxy/spend/store/segments.ts';
-import { SETTINGS, allRows, ledgerOf } from '../proxy/spend/journal/fixture/ledgers.ts';
+import { SETTINGS, allRows, ledgerOf, CLOSE_MS } from '../proxy/spend/journal/fixture/ledgers.ts';
 import { beginOf, settleOf } from '../proxy/spend/record/fixture/records.ts';
 import { noSmallDisk, smallDisk, type SmallDisk } from '../support/small-disk.ts';
 import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
@@ -72,11 +72,11 @@ t.test(
     t.same(ids.toSorted(), ['after', 'refused', 'running']);
     t.same(events.names(), ['journal_unwritable', 'journal_writable'], 'told once each');
 
-    await ledger.close(5_000);
+    await ledger.close(CLOSE_MS);
     const { ledger: next } = await ledgerOf(t, disk.dataDir);
     t.match(next.status, { recovered: begun.length, damaged: 0 });
     t.equal((await allRows(next)).length, 3 + begun.length);
-    await next.close(5_000);
+    await next.close(CLOSE_MS);
   },
 );
 
@@ -94,11 +94,11 @@ t.test('serve: requests go on and are counted at risk until there is room', { sk
   await events.next('journal_writable');
   t.equal(ledger.status.rowsAtRisk, 0);
   t.equal((await allRows(ledger)).length, 15);
-  await ledger.close(5_000);
+  await ledger.close(CLOSE_MS);
   const { ledger: next } = await ledgerOf(t, disk.dataDir);
   t.match(next.status, { recovered: 5, damaged: 0 });
   t.equal((await allRows(next)).length, 20);
-  await next.close(5_000);
+  await next.close(CLOSE_MS);
 });
 
 t.test(

@@ -13,8 +13,9 @@ import { fire } from '../support/fire.ts';
 import { defaultConfig, headerOf, send, type Row } from '../support/rig.ts';
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
 
-const ROUNDS = 8;
-const IN_FLIGHT = 220;
+/** `npm run resilience -- --only kill` has more of them. */
+const ROUNDS = 4;
+const IN_FLIGHT = 160;
 const MODELS = [
   'demo',
   'demo-slow',
@@ -94,7 +95,7 @@ t.test('kill -9 at random points: every request that the upstream saw has exactl
   );
   const seen = demo.seen.map(({ rawHeaders }) => headerOf(rawHeaders, 'x-litellm-session-id') as string);
   t.ok(
-    seen.length > ROUNDS * 40,
+    seen.length > ROUNDS * 10,
     `${seen.length} requests at the upstream, ${rows.length} rows, ${whole.size} whole answers`,
   );
   t.same(

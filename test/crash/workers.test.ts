@@ -9,6 +9,8 @@ import { openCall } from '../support/call.ts';
 import { folder, runs, serveCli, workersOf } from '../support/cli.ts';
 import { defaultConfig, headerOf, send, type Row } from '../support/rig.ts';
 
+/** `npm run resilience -- --only kill` has more of them. */
+const KILLS = 2;
 const BODY = { model: 'demo', messages: [{ role: 'user', content: 'one two three four five six' }] };
 
 async function house(t: Test): Promise<{ demo: DemoGateway; config: string; dataDir: string }> {
@@ -33,7 +35,7 @@ t.test('kill -9 of a worker under load: the other one serves on, no row is lost 
   const models = ['demo', 'demo-interval', 'demo-slow', 'compat', 'demo-500'];
   const whole = new Set<string>();
   let counted = 0;
-  for (let round = 0; round < 4; round += 1) {
+  for (let round = 0; round < KILLS; round += 1) {
     const before = demo.seen.length;
     const calls = Array.from({ length: 80 }, async (_, n) => {
       const session = `round-${round}-${n}`;
@@ -82,12 +84,12 @@ t.test('kill -9 of a worker under load: the other one serves on, no row is lost 
   const ends = Map.groupBy(rows, (row) => String(row['end_reason']));
   t.ok((ends.get('interrupted')?.length ?? 0) > 0, `interrupted: ${ends.get('interrupted')?.length}`);
   t.ok(
-    whole.size > 4 * 20,
+    whole.size > KILLS * 20,
     `${seen.length} at the upstream, ${rows.length} rows, ${whole.size} whole answers`,
   );
   const metrics = (await send(proxy.url, 'GET', '/metrics')).text;
   t.match(metrics, /^throughline_workers 2$/m);
-  t.match(metrics, /^throughline_workers_lost_total 4$/m);
+  t.match(metrics, new RegExp(`^throughline_workers_lost_total ${KILLS}$`, 'm'));
   t.ok(requestsIn(metrics) >= counted);
   proxy.kill('SIGTERM');
   t.equal((await proxy.ended).code, 0);
@@ -195,13 +197,10 @@ t.test('workers serve newcomers for min_drain_seconds, each on a connection that
 
 /** Asks until the listening socket is closed: the supervisor closes it when each worker has done so. */
 async function refusedSoon(url: string): Promise<never> {
-  for (let n = 0; ; n += 1) {
-    const { status } = await send(url, 'GET', '/health/liveness').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNRESET') return { status: 0 };
-      throw error;
+  for (;;)
+    await send(url, 'GET', '/health/liveness').catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ECONNRESET') throw error;
     });
-    if (n > 200) throw new Error(`still answered with ${status}`);
-  }
 }
 
 t.test('the number of workers may change between starts: no journal is stranded', async (t) => {

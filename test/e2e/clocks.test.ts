@@ -2,7 +2,9 @@
 import { connect } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
-import { openCall } from '../support/call.ts';
+import { openCall, type OpenCall } from '../support/call.ts';
+import { ManualClock } from '../support/clock.ts';
+import { startHeldUpstream, type HeldCall } from '../support/held.ts';
 import { chat, KEY, lastSeen, rowOf, send, startRig, type Answer } from '../support/rig.ts';
 
 /** A port whose backlog is full: its owner listens and never accepts, so that no further connection comes to stand. */
@@ -26,25 +28,27 @@ async function fullBacklog(): Promise<number> {
 }
 
 const deaf = await fullBacklog();
+const held = await startHeldUpstream(t);
+const clock = new ManualClock();
 const rig = await startRig(t, {
-  demo: { eventIntervalMs: 20 },
+  clock,
   config: (demo) => {
     const entry = (name: string, model: string, clocks: string, base = demo.url): string =>
       `  - { model_name: ${name}, litellm_params: { model: litellm_proxy/${model}, api_base: "${base}", ${clocks} } }\n`;
     return `
 model_list:
-${entry('deaf', 'demo', 'connect_timeout: 0.2, timeout: 30', `http://127.0.0.1:${deaf}`)}
-${entry('waits', 'demo', 'connect_timeout: 30, timeout: 30', `http://127.0.0.1:${deaf}`)}
+${entry('deaf', 'demo', 'connect_timeout: 0.2, timeout: 3600', `http://127.0.0.1:${deaf}`)}
+${entry('waits', 'demo', 'connect_timeout: 3600, timeout: 3600', `http://127.0.0.1:${deaf}`)}
 ${entry('first', 'demo-silent', 'timeout: 0.2')}
-${entry('first-of-streams', 'demo-silent', 'timeout: 30, stream_timeout: 0.2')}
-${entry('streams-wait', 'demo-hold', 'timeout: 0.2, stream_timeout: 30')}
+${entry('first-of-streams', 'demo-silent', 'timeout: 3600, stream_timeout: 0.2')}
+${entry('streams-wait', 'demo-hold', 'timeout: 0.2, stream_timeout: 3600')}
 ${entry('idle', 'demo-stall', 'idle_timeout: 0.2')}
-${entry('steady', 'demo-interval', 'timeout: 0.1, idle_timeout: 0.15')}
-${entry('total', 'demo-interval', 'total_timeout: 0.1')}
+${entry('steady', 'steady', 'timeout: 30, idle_timeout: 40', held.url)}
+${entry('total', 'total', 'total_timeout: 60, idle_timeout: 40', held.url)}
 ${entry('total-first', 'demo-silent', 'total_timeout: 0.2')}
-${entry('total-deaf', 'demo', 'total_timeout: 0.2, connect_timeout: 30', `http://127.0.0.1:${deaf}`)}
-${entry('off', 'demo-interval', 'timeout: 0, idle_timeout: 0, total_timeout: 0, connect_timeout: 0')}
-${entry('patient', 'demo-silent', 'timeout: 30')}
+${entry('total-deaf', 'demo', 'total_timeout: 0.2, connect_timeout: 3600', `http://127.0.0.1:${deaf}`)}
+${entry('off', 'off', 'timeout: 0, idle_timeout: 0, total_timeout: 0, connect_timeout: 0', held.url)}
+${entry('patient', 'demo-silent', 'timeout: 3600')}
 general_settings: { master_key: ${KEY}, forward_client_headers_to_llm_api: true }
 `;
   },
@@ -65,9 +69,23 @@ async function timedOut(t: Test, answer: Answer, code: string): Promise<void> {
   });
 }
 
+/** A stream of which a first word has come. */
+async function streaming(model: string): Promise<{ call: OpenCall; upstream: HeldCall }> {
+  const call = openCall(rig.url, '/v1/chat/completions', { model, stream: true, messages: [] });
+  const upstream = await held.next(model);
+  upstream.say({ role: 'assistant', content: 'one' });
+  await call.received('one');
+  return { call, upstream };
+}
+
+/** Every exchange has been looked at since: a call that began later ran out. */
+async function watched(): Promise<void> {
+  await clock.during(chat(rig, 'first'));
+}
+
 t.test('connect: no connection comes to stand', async (t) => {
   for (const stream of [false, true])
-    await timedOut(t, await chat(rig, 'deaf', { stream }), 'connect_timeout');
+    await timedOut(t, await clock.during(chat(rig, 'deaf', { stream })), 'connect_timeout');
 });
 
 t.test('a client that leaves before a connection stands is gone at once', async (t) => {
@@ -79,27 +97,31 @@ t.test('a client that leaves before a connection stands is gone at once', async 
   );
   const admitted = new Promise((resolve) => call.req.once('finish', resolve));
   await admitted;
-  await chat(rig, 'first'); // the other call has come as far as it can while this one ran out
+  await clock.during(chat(rig, 'first')); // the other call has come as far as it can while this one ran out
   call.leave();
   const line = await rig.logged((one) => one['session'] === 'gone-connecting');
   t.match(line, { end: 'client_gone', status: null, error: 'client_gone' });
 });
 
 t.test('first byte: a connection stands and nothing comes; the upstream is aborted', async (t) => {
-  await timedOut(t, await chat(rig, 'first'), 'first_byte_timeout');
+  await timedOut(t, await clock.during(chat(rig, 'first')), 'first_byte_timeout');
   t.equal(await lastSeen(rig).finished, 'aborted');
 });
 
 t.test('first byte of streams: a clock of its own', async (t) => {
-  await timedOut(t, await chat(rig, 'first-of-streams', { stream: true }), 'first_byte_timeout');
+  await timedOut(
+    t,
+    await clock.during(chat(rig, 'first-of-streams', { stream: true })),
+    'first_byte_timeout',
+  );
   const call = openCall(rig.url, '/v1/chat/completions', { model: 'streams-wait', stream: true });
-  await timedOut(t, await chat(rig, 'streams-wait'), 'first_byte_timeout');
+  await timedOut(t, await clock.during(chat(rig, 'streams-wait')), 'first_byte_timeout');
   rig.demo.release(); // the streamed call was there before and has outlived the other one
   t.match(await call.received('[DONE]'), /finish_reason":"stop/);
 });
 
 t.test('idle: silence between two chunks', async (t) => {
-  const streamed = await chat(rig, 'idle', { stream: true });
+  const streamed = await clock.during(chat(rig, 'idle', { stream: true }));
   t.ok(streamed.broken);
   t.match(
     streamed.text,
@@ -107,32 +129,49 @@ t.test('idle: silence between two chunks', async (t) => {
   );
   t.match(await rowOf(rig, streamed), { end_reason: 'timeout', http_status: 200 });
   t.equal(await lastSeen(rig).finished, 'aborted');
-  await timedOut(t, await chat(rig, 'idle'), 'idle_timeout');
+  await timedOut(t, await clock.during(chat(rig, 'idle')), 'idle_timeout');
 });
 
 t.test('chunks that keep coming are not idle, and the first-byte clock has stopped', async (t) => {
-  const answer = await chat(rig, 'steady', { stream: true });
-  t.notOk(answer.broken);
-  t.match(await rowOf(rig, answer), { end_reason: 'complete' });
+  const { call, upstream } = await streaming('steady');
+  for (const word of ['two', 'three', 'four']) {
+    clock.advance(30_000);
+    upstream.say({ content: word });
+    await call.received(word);
+  }
+  clock.advance(30_000);
+  await watched();
+  upstream.finish();
+  await call.received('[DONE]');
+  t.match(await rowOf(rig, await call.head), { end_reason: 'complete' });
 });
 
 t.test('total: an answer that keeps coming for too long', async (t) => {
-  const answer = await chat(rig, 'total', { stream: true });
-  t.ok(answer.broken);
-  t.match(answer.text, /"code":"total_timeout"\}\}\n\n$/);
-  t.match(await rowOf(rig, answer), { end_reason: 'timeout', http_status: 200 });
-  t.equal(await lastSeen(rig).finished, 'aborted');
-  await timedOut(t, await chat(rig, 'total-first'), 'total_timeout');
-  await timedOut(t, await chat(rig, 'total-deaf'), 'total_timeout');
+  const { call, upstream } = await streaming('total');
+  clock.advance(30_000);
+  upstream.say({ content: 'two' });
+  await call.received('two');
+  clock.advance(30_001);
+  t.match(await call.received('total_timeout'), /"code":"total_timeout"\}\}\n\n$/);
+  await upstream.closed;
+  await t.rejects(call.received('more'), 'the answer is broken');
+  t.match(await rowOf(rig, await call.head), { end_reason: 'timeout', http_status: 200 });
+  await timedOut(t, await clock.during(chat(rig, 'total-first')), 'total_timeout');
+  await timedOut(t, await clock.during(chat(rig, 'total-deaf')), 'total_timeout');
 });
 
 t.test('0 switches a clock off', async (t) => {
-  t.match(await rowOf(rig, await chat(rig, 'off', { stream: true })), { end_reason: 'complete' });
+  const { call, upstream } = await streaming('off');
+  clock.advance(30 * 86_400_000);
+  await watched();
+  upstream.finish();
+  await call.received('[DONE]');
+  t.match(await rowOf(rig, await call.head), { end_reason: 'complete' });
 });
 
 t.test('x-litellm-timeout is the client’s own first-byte clock, in seconds', async (t) => {
   for (const stream of [false, true]) {
-    const answer = await chat(rig, 'patient', { stream }, { 'x-litellm-timeout': '0.15' });
+    const answer = await clock.during(chat(rig, 'patient', { stream }, { 'x-litellm-timeout': '0.15' }));
     await timedOut(t, answer, 'first_byte_timeout');
     t.match(answer.text, /150 ms/);
   }

@@ -4,6 +4,7 @@ import OpenAI, { APIError } from 'openai';
 import t from 'tap';
 import type { Test } from 'tap';
 import { openCall } from '../support/call.ts';
+import { ManualClock } from '../support/clock.ts';
 import { startHeldUpstream, type HeldCall } from '../support/held.ts';
 import { KEY, rowOf, send, startRig, type Rig, type Row } from '../support/rig.ts';
 
@@ -20,11 +21,15 @@ interface Setting {
 async function start(
   t: Test,
   { a = '', b = ', assistant_prefill: true', general = '', router = '' }: Setting = {},
+  clock?: ManualClock,
+  countWithinMs?: number,
 ) {
   const upstream = await startHeldUpstream(t);
   const entry = (group: string, model: string, order: number, more: string): string =>
     `  - { model_name: ${group}, litellm_params: { model: litellm_proxy/${model}, api_base: "${upstream.url}", order: ${order}, ${PRICES}${more} }, model_info: { id: id-${model} } }`;
   const rig = await startRig(t, {
+    ...(clock === undefined ? {} : { clock }),
+    ...(countWithinMs === undefined ? {} : { countWithinMs }),
     config: () => `
 model_list:
 ${entry('m', 'a', 1, a)}
@@ -33,7 +38,7 @@ ${entry('three', 'a3', 1, '')}
 ${entry('three', 'b3', 2, ', assistant_prefill: true')}
 ${entry('three', 'c3', 3, ', assistant_prefill: true')}
 general_settings: { master_key: ${KEY}${general} }
-router_settings: { disable_cooldowns: true, default_litellm_params: { idle_timeout: 0.2 }${router} }
+router_settings: { disable_cooldowns: true, default_litellm_params: { idle_timeout: 600 }${router} }
 `,
   });
   const client = new OpenAI({ baseURL: `${rig.url}/v1`, apiKey: KEY, maxRetries: 0 });
@@ -97,13 +102,15 @@ const BREAKS: Readonly<Record<string, readonly [error: string, act: (call: HeldC
 
 for (const [how, [error, act]] of Object.entries(BREAKS)) {
   t.test(`a stream that ${how} goes on elsewhere, and the SDK reads one stream`, async (t) => {
-    const { rig, upstream, client } = await start(t);
+    const clock = how === 'stalls' ? new ManualClock() : undefined;
+    const { rig, upstream, client } = await start(t, {}, clock);
     const answer = read(client, 'm', { stream_options: { include_usage: true } });
     const a = await upstream.next('a');
     a.say({ role: 'assistant', content: '' }, { content: 'Hello ' });
     a.say({ content: 'wor' });
     act(a);
-    const b = await upstream.next('b');
+    const next = upstream.next('b');
+    const b = await (clock?.during(next, 60_000) ?? next);
     t.same(b.body['messages'], [...MESSAGES, { role: 'assistant', content: 'Hello wor', prefix: true }]);
     t.equal(b.body['stream'], true);
     b.say({ role: 'assistant', content: '' }, { content: 'ld.' }, { content: ' Bye.' });
@@ -335,7 +342,7 @@ t.test('a client that leaves ends the one that goes on, and both parts are recor
 
 t.test('a stop ends the one that goes on, before its first token and after', async (t) => {
   for (const says of [false, true]) {
-    const { rig, upstream } = await start(t);
+    const { rig, upstream } = await start(t, {}, undefined, 100);
     const body = { model: 'm', messages: MESSAGES, stream: true };
     const answer = send(rig.url, 'POST', '/v1/chat/completions', body);
     const a = await upstream.next('a');

@@ -3,6 +3,7 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { openCall } from '../support/call.ts';
+import { ManualClock } from '../support/clock.ts';
 import { KEY, send, startRig, type Rig, type Row } from '../support/rig.ts';
 import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 
@@ -40,8 +41,12 @@ async function rowOf(rig: Rig, session: string): Promise<Row> {
 }
 
 const GONE = { status: 'failure', end_reason: 'client_gone', error_source: 'client' };
-const start = (t: Test, params?: string, general?: string): Promise<Rig> =>
-  startRig(t, { config: configOf(params, general), demo: { eventIntervalMs: 5, stallMs: 60_000 } });
+const start = (t: Test, params?: string, general?: string, clock?: ManualClock): Promise<Rig> =>
+  startRig(t, {
+    config: configOf(params, general),
+    demo: { eventIntervalMs: 5, stallMs: 3_600_000 },
+    ...(clock === undefined ? {} : { clock }),
+  });
 
 t.test('an answer is read to its end for its usage, streamed or not, begun or not', async (t) => {
   const rig = await start(t);
@@ -83,9 +88,10 @@ t.test('a client that was slow does not hold up what is read on without it', asy
 t.test(
   'reading on is bounded in time; what breaks meanwhile is said, and nothing is tried again',
   async (t) => {
-    const rig = await start(t, ', on_disconnect_seconds: 0.1, num_retries: 2');
+    const clock = new ManualClock();
+    const rig = await start(t, ', on_disconnect_seconds: 0.1, num_retries: 2', '', clock);
     await left(rig, 'demo-stall', 'data:', 'stalls');
-    t.match(await rowOf(rig, 'stalls'), {
+    t.match(await clock.during(rowOf(rig, 'stalls')), {
       ...GONE,
       metadata: { warnings: [/read on for as long as allowed/] },
     });

@@ -2,6 +2,7 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { openCall } from '../support/call.ts';
+import { ManualClock } from '../support/clock.ts';
 import {
   chat,
   defaultConfig,
@@ -14,8 +15,8 @@ import {
   type Rig,
 } from '../support/rig.ts';
 
-const start = (t: Test, settings = '{}', more = ''): Promise<Rig> =>
-  startRig(t, { config: (demo) => defaultConfig(demo, `  idempotency: ${settings}\n${more}`) });
+const start = (t: Test, settings = '{}', more = '', clock = new ManualClock()): Promise<Rig> =>
+  startRig(t, { clock, config: (demo) => defaultConfig(demo, `  idempotency: ${settings}\n${more}`) });
 const key = (value: string): Record<string, string> => ({ 'idempotency-key': value });
 const id = ({ headers }: Answer): string => String(headers['x-litellm-call-id']);
 const coded = (t: Test, answer: Answer, status: number, code: string): void =>
@@ -147,12 +148,13 @@ t.test('what cannot be given again is named instead of paid again', async (t) =>
 });
 
 t.test('what failed without a cost is tried again; what may have cost is not', async (t) => {
-  const rig = await start(t, '{}', 'router_settings: { timeout: 0.2 }\n');
+  const clock = new ManualClock();
+  const rig = await start(t, '{}', 'router_settings: { timeout: 0.2 }\n', clock);
   for (let n = 1; n <= 2; n += 1) {
     t.equal((await chat(rig, 'demo-500', {}, key('free'))).status, 500);
     t.equal(rig.demo.seen.length, n);
   }
-  const late = await chat(rig, 'demo-silent', {}, key('dear'));
+  const late = await clock.during(chat(rig, 'demo-silent', {}, key('dear')));
   t.match(late, { status: 504 });
   const again = await chat(rig, 'demo-silent', {}, key('dear'));
   t.match(again, { status: 504, text: late.text, headers: { 'idempotent-replayed': 'true' } });
@@ -162,9 +164,15 @@ t.test('what failed without a cost is tried again; what may have cost is not', a
 });
 
 t.test('the window and the number of calls are bounded; running ones are never forgotten', async (t) => {
-  const rig = await start(t, '{ window_seconds: 0.05, max_entries: 1 }');
-  t.equal((await chat(rig, 'demo', {}, key('k'))).status, 200);
-  while ('idempotent-replayed' in (await chat(rig, 'demo', {}, key('k'))).headers);
+  const clock = new ManualClock();
+  const rig = await start(t, '{ window_seconds: 60, max_entries: 1 }', '', clock);
+  const isReplayed = async (): Promise<boolean> =>
+    'idempotent-replayed' in (await chat(rig, 'demo', {}, key('k'))).headers;
+  t.notOk(await isReplayed());
+  clock.advance(59_999);
+  t.ok(await isReplayed());
+  clock.advance(2);
+  t.notOk(await isReplayed());
   const runs = chat(rig, 'demo-hold', {}, key('runs'));
   await rig.demo.waitFor(3);
   const full = await chat(rig, 'demo', {}, key('new'));

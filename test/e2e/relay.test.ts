@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import t from 'tap';
 import { openCall, startUpstream } from '../support/call.ts';
+import { ManualClock } from '../support/clock.ts';
 import { chat, defaultConfig, headerOf, KEY, lastSeen, raw, rowOf, send, startRig } from '../support/rig.ts';
 
 const rig = await startRig(t);
@@ -183,7 +184,9 @@ t.test('a slow client slows the upstream down, and nothing piles up in between',
     };
     more();
   });
+  const clock = new ManualClock();
   const slow = await startRig(t, {
+    clock,
     config: () => `
 model_list:
   - { model_name: m, litellm_params: { model: litellm_proxy/m, api_base: "${url}", idle_timeout: 0.4 } }
@@ -204,7 +207,7 @@ general_settings: { master_key: ${KEY} }
   const held = process.memoryUsage().arrayBuffers - before;
   t.ok(held < 24_000_000, `${held} bytes are held in buffers`);
   // Twice as long as the idle clock passes: the silence is the client's, not the upstream's.
-  t.equal((await chat(slow, 'silent')).status, 504);
+  t.equal((await clock.during(chat(slow, 'silent'))).status, 504);
   const sum = createHash('sha256');
   let bytes = 0;
   for await (const chunk of res as AsyncIterable<Buffer>) {

@@ -2,6 +2,7 @@
 // that lead elsewhere, and what the health page, the metrics and the listing say of it.
 import t from 'tap';
 import { startUpstream, type Got } from '../support/call.ts';
+import { ManualClock } from '../support/clock.ts';
 import { chat, KEY, rowOf, send, startRig, type Answer } from '../support/rig.ts';
 
 const ANSWER = {
@@ -77,10 +78,12 @@ t.test(
   'an entry that fails too often rests while another serves, is tried by one call, and comes back',
   async (t) => {
     const [a, b] = [await moody(), await moody()];
+    const clock = new ManualClock();
     const rig = await startRig(t, {
+      clock,
       config: () =>
         `model_list:\n${entry('m', a, ', order: 1')}${entry('m', b, ', order: 2')}${GENERAL}` +
-        'router_settings: { allowed_fails: 2, cooldown_time: 0.3 }\n',
+        'router_settings: { allowed_fails: 2, cooldown_time: 30 }\n',
     });
     a.status = 503;
     for (let i = 0; i < 3; i += 1)
@@ -101,11 +104,14 @@ t.test(
     );
     await rig.reconfigure(
       `model_list:\n${entry('m', a, ', order: 1')}${entry('m', b, ', order: 2')}${entry('new', b)}${GENERAL}` +
-        'router_settings: { allowed_fails: 2, cooldown_time: 0.3 }\n',
+        'router_settings: { allowed_fails: 2, cooldown_time: 30 }\n',
     );
     t.equal((await chat(rig, 'm')).headers['x-litellm-attempted-retries'], '0', 'a reload forgets nothing');
     a.status = 200;
-    while (idOf(await chat(rig, 'm')) === idOf(spared)); // until its rest is over
+    clock.advance(29_999);
+    t.equal(idOf(await chat(rig, 'm')), idOf(spared), 'it rests for as long as it was told to');
+    clock.advance(1);
+    t.not(idOf(await chat(rig, 'm')), idOf(spared));
     t.equal(a.calls, 4, 'one call tried it');
     t.notMatch((await send(rig.url, 'GET', '/metrics')).text, /throughline_entry_state\{/);
   },

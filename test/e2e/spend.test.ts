@@ -8,6 +8,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import type { DemoGateway } from '../../proxy/demo/gateway.ts';
 import { openCall } from '../support/call.ts';
+import { ManualClock } from '../support/clock.ts';
 import {
   chat,
   defaultConfig,
@@ -32,8 +33,10 @@ async function get<T>(t: Test, rig: Rig, path: string): Promise<T> {
 }
 
 t.test('every request that passed authentication leaves one row, whatever its end', async (t) => {
+  const clock = new ManualClock();
   const rig = await startRig(t, {
-    demo: { slowMs: 5_000 },
+    clock,
+    demo: { slowMs: 3_600_000 },
     config: (demo) => `
 model_list:
   - model_name: "demo-*"
@@ -134,7 +137,7 @@ general_settings: { master_key: ${KEY}, max_request_size_mb: 1 }
     ],
     [
       'too slow',
-      await chat(rig, 'demo-slow'),
+      await clock.during(chat(rig, 'demo-slow')),
       { end_reason: 'timeout', http_status: 504, spend: null, attempts: 1, error_source: 'upstream' },
     ],
     [

@@ -38,7 +38,7 @@ t.test(
   'when its time is over, each running call is told so in its own shape; rows say the same',
   async (t) => {
     const folder = tempDir(t);
-    const rig = await startRig(t, { folder, config: withMore });
+    const rig = await startRig(t, { countWithinMs: 100, folder, config: withMore });
     const streams = [
       openCall(rig.url, '/v1/chat/completions', { ...CHAT, model: 'demo-stall', stream: true }),
       openCall(rig.url, '/v1/messages', { ...CHAT, model: 'demo-stall', stream: true, max_tokens: 9 }),
@@ -95,7 +95,7 @@ t.test('an upstream that keeps its connection open after [DONE] has given a whol
     );
   });
   const config = (): string => oneEntry(upstream);
-  const rig = await startRig(t, { folder, config });
+  const rig = await startRig(t, { countWithinMs: 100, folder, config });
   const call = openCall(rig.url, '/v1/chat/completions', { ...CHAT, model: 'one', stream: true });
   await call.received('[DONE]');
   await rig.gateway.stop({ minMs: 0, maxMs: 0 });
@@ -107,7 +107,7 @@ t.test('an upstream that keeps its connection open after [DONE] has given a whol
 t.test(
   'for min_drain_seconds newcomers are served, connections close with their answers, idle ones at once',
   async (t) => {
-    const rig = await startRig(t);
+    const rig = await startRig(t, { countWithinMs: 100 });
     const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
     const used = plain(rig.port, ask('/health/liveness'));
     await once(used.socket, 'data');
@@ -157,7 +157,7 @@ t.test('a client that reads nothing does not hold the end up, and its row is wri
     write();
   });
   const config = (): string => oneEntry(upstream);
-  const rig = await startRig(t, { folder, config });
+  const rig = await startRig(t, { countWithinMs: 100, folder, config });
   const call = openCall(rig.url, '/v1/chat/completions', { ...CHAT, model: 'one', stream: true });
   await call.head;
   await full.promise;

@@ -2,6 +2,7 @@
 // is, clients that leave. An end is never prettier than it was.
 import t from 'tap';
 import { openCall, startUpstream } from '../support/call.ts';
+import { ManualClock } from '../support/clock.ts';
 import {
   chat,
   defaultConfig,
@@ -32,11 +33,13 @@ const NAMES = Object.keys(ENDPOINTS) as Name[];
 
 function stream(rig: Rig, name: Name, model: string, more: object = {}): Promise<Answer> {
   const { path, ask } = ENDPOINTS[name];
-  return send(rig.url, 'POST', path, { model, stream: true, ...ask, ...more });
+  const answer = send(rig.url, 'POST', path, { model, stream: true, ...ask, ...more });
+  return model.endsWith('-stall') ? clock.during(answer) : answer;
 }
 
 const clocks = 'router_settings: { default_litellm_params: { idle_timeout: 0.25 } }';
-const rig = await startRig(t, { config: (demo) => defaultConfig(demo, clocks) });
+const clock = new ManualClock();
+const rig = await startRig(t, { clock, config: (demo) => defaultConfig(demo, clocks) });
 
 t.test('usage that nobody asked for', async (t) => {
   t.test('is asked for and kept: the client gets what it would have got', async (t) => {
@@ -213,7 +216,8 @@ t.test('an answer that is no stream and breaks', async (t) => {
       ['drop', 503, 'upstream_broken'],
       ['stall', 504, 'timeout'],
     ] as const) {
-      const answer = await chat(rig, `demo-${behaviour}`);
+      const called = chat(rig, `demo-${behaviour}`);
+      const answer = await (behaviour === 'stall' ? clock.during(called) : called);
       t.equal(answer.status, status, behaviour);
       t.equal(answer.headers['x-litellm-error-source'], 'upstream');
       t.match(JSON.parse(answer.text), { error: { message: /./, type: /./, code: /./ } });

@@ -170,16 +170,18 @@ t.test(
   },
 );
 
+/** For the tests below: a start of two workers costs three processes. */
+const shared = await house(t);
+const proxy = await serveCli(t, shared.config, shared.dataDir, ['--workers', '2']);
+
 t.test('a written file, and SIGHUP, reach both workers with one version', async (t) => {
-  const { demo, config, dataDir } = await house(t);
-  const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+  const { demo, config } = shared;
   writeFileSync(config, defaultConfig(demo).replace('model_name: compat\n', 'model_name: renamed\n'));
   await proxy.said(/"msg":"configuration applied"/);
   // The line is written when the first worker serves it; that the other one does is told by the next change.
   proxy.kill('SIGHUP');
   let metrics = '';
-  for (let n = 0; n < 500 && !/result="unchanged"\} 1$/m.test(metrics); n += 1)
-    metrics = (await send(proxy.url, 'GET', '/metrics')).text;
+  while (!/result="unchanged"\} 1$/m.test(metrics)) metrics = (await send(proxy.url, 'GET', '/metrics')).text;
   t.equal(metrics.match(/^throughline_config_info\{/gm)?.length, 1, 'one version in all');
   const lists = await everywhere(proxy.url, '/v1/models');
   t.equal(lists.size, 1);
@@ -187,8 +189,6 @@ t.test('a written file, and SIGHUP, reach both workers with one version', async 
 });
 
 t.test('an object made by one worker is found by the other', async (t) => {
-  const { config, dataDir } = await house(t);
-  const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
   const made = await send(proxy.url, 'POST', '/v1/responses', { model: 'demo', input: 'Hello' });
   const { id } = JSON.parse(made.text) as { id: string };
   for (let n = 0; n < 4; n += 1) {
@@ -198,16 +198,15 @@ t.test('an object made by one worker is found by the other', async (t) => {
 });
 
 t.test('what hinders the start is said once; the exit codes are those of a single process', async (t) => {
-  const { demo, dir, config, dataDir } = await house(t);
-  const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+  const { demo, dir, config } = await house(t);
   const start = (...more: string[]) =>
     runCli(t, ['serve', '--config', config, '--host', '127.0.0.1', '--workers', '2', ...more]);
-  const locked = await start('--port', '0', '--data-dir', dataDir);
+  const locked = await start('--port', '0', '--data-dir', shared.dataDir);
   t.match(locked, {
     code: 1,
     err: new RegExp(`^throughline: the data directory .* \\(pid ${proxy.pid} on .*\\n$`),
   });
-  const single = await runCli(t, ['serve', '--config', config, '--port', '0', '--data-dir', dataDir]);
+  const single = await runCli(t, ['serve', '--config', config, '--port', '0', '--data-dir', shared.dataDir]);
   t.match(single, { code: 1, err: /is in use by another Throughline process/ });
   const taken = await start('--port', String(proxy.port), '--data-dir', join(dir, 'other'));
   t.match(taken, {

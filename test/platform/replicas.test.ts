@@ -12,6 +12,7 @@ import { headerOf, KEY, lastSeen, rowOf, send, type Answer } from '../support/ri
 import { at, SECRET_KEY, specs, startPlatform, until, type PlatformRig } from './fixture/rig.ts';
 
 const LIST = '/api/v1/app-conversations';
+const shared = await anyPostgres(t);
 
 interface Made {
   readonly id: string;
@@ -36,15 +37,14 @@ const call = (rig: PlatformRig, key: string): Promise<Answer> => {
 const catchUp = (rig: PlatformRig): Promise<unknown> => rig.api('GET', '/api/v1/sandboxes/search');
 
 /** null, and a word about it, where several connections are not several sessions. */
-async function replicable(t: Test): Promise<TestServer | null> {
-  const server = await anyPostgres(t);
-  if (server.real) return server;
+function replicable(t: Test): TestServer | null {
+  if (shared.real) return shared;
   t.comment('PGlite has one session for all, so no replicas');
   return null;
 }
 
 t.test('a user may be answered by any of the servers', async (t) => {
-  const server = await replicable(t);
+  const server = replicable(t);
   if (server === null) return;
   const env = { DATABASE_URL: server.url() };
   const [one, two] = await Promise.all([startPlatform(t, { env }), startPlatform(t, { env })]);
@@ -89,7 +89,7 @@ t.test('a user may be answered by any of the servers', async (t) => {
 });
 
 t.test('sandboxes are seen by all, changed by their own server, and forgotten from anywhere', async (t) => {
-  const server = await replicable(t);
+  const server = replicable(t);
   if (server === null) return;
   const env = { DATABASE_URL: server.url(), PATH: process.env['PATH'] };
   const platform = specs('', 'none');
@@ -161,7 +161,7 @@ t.test('a database that is away is said so; keys that are known go on', async (t
 });
 
 t.test('the sealing key is exchanged when no server runs on the database', async (t) => {
-  const server = await replicable(t);
+  const server = replicable(t);
   if (server === null) return;
   const env = { DATABASE_URL: server.url() };
   const next = randomBytes(32).toString('base64');

@@ -1,12 +1,9 @@
-// What the battery counts with, and the command itself. Its parts are played in the files beside this one.
-import { execFile } from 'node:child_process';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+// What the battery counts with, and its command line. Its parts are played by `npm run resilience`.
 import t from 'tap';
+import { readCommandLine } from '../../resilience/harness/command-line.ts';
 import { Stage } from '../../resilience/harness/stage.ts';
 import { Tally, tableOf } from '../../resilience/harness/tally.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
 t.test('a tally holds only when something was tried and nothing failed or came to harm', (t) => {
   t.notOk(new Tally('nothing').holds, 'nothing tried is no proof');
   const tally = new Tally('calls', ['lost', 'doubled'], 7);
@@ -36,10 +33,15 @@ t.test('a stage ends what was started, the last first', async (t) => {
   t.equal(stage.count(200, 2, stage.wanted.seconds), 2);
 });
 
-t.test('what cannot be asked for ends the run with a sentence that says what can', async (t) => {
-  const run = (...args: string[]): Promise<unknown> =>
-    promisify(execFile)(process.execPath, [join(ROOT, 'resilience/run.ts'), ...args], { cwd: ROOT });
-  await t.rejects(run('--only', 'kil'), { code: 1, stderr: /no part kil; there are kill, / });
-  await t.rejects(run('--quick', '--write'), { code: 1, stderr: /--write takes full runs only/ });
-  await t.rejects(run('--rounds', '0'), { code: 1, stderr: /--rounds takes a whole number above 0/ });
+t.test('what cannot be asked for is answered with a sentence that says what can', async (t) => {
+  const read = (...args: string[]) => readCommandLine(args, ['kill', 'fuzz', 'soak']);
+  t.throws(() => read('--only', 'kil'), { message: 'there is no part kil; there are kill, fuzz, soak' });
+  t.throws(() => read('--quick', '--write'), { message: /--write takes full runs only/ });
+  t.throws(() => read('--rounds', '0'), { message: /--rounds takes a whole number above 0/ });
+  t.throws(() => read('--bogus'), { message: /Unknown option '--bogus'/ });
+  t.same(read().parts, ['kill', 'fuzz', 'soak']);
+  t.match(read('--only', 'soak', '--only', 'kill', '--seconds', '7', '--quick'), {
+    parts: ['kill', 'soak'],
+    wanted: { quick: true, seconds: 7, rounds: null },
+  });
 });

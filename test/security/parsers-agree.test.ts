@@ -208,7 +208,6 @@ const same = (one: Read | undefined, other: Read | undefined): boolean =>
 
 t.test(
   'requests: what we take, a strict reader takes too, as the same requests',
-  { timeout: 80_000 },
   async (t) => {
     const live = liveOf(t, 'model_list: []', await houseOf(t));
     const { limits } = live.snapshot;

@@ -1,5 +1,6 @@
 // Calls that a test holds in its hands: what has arrived so far, reading that can stop, leaving in the middle. And an
 // upstream that a test writes itself, for bytes that the demo gateway does not send.
+import { EventEmitter, once } from 'node:events';
 import {
   createServer,
   request as httpRequest,
@@ -15,7 +16,7 @@ export interface OpenCall {
   readonly req: ClientRequest;
   /** Settles with the head of the answer; its body flows only when `received` or the test reads it. */
   readonly head: Promise<IncomingMessage>;
-  /** Reads until the text so far holds `part`; settles with all of it. */
+  /** Reads until the text behind the last such part holds `part`; settles with all of it. */
   received(part: string): Promise<string>;
   /** Breaks the connection off. */
   leave(): void;
@@ -37,17 +38,41 @@ export function openCall(
   });
   head.catch(() => undefined); // a test that leaves does not wait for the head
   req.end(payload);
+  let text = '';
+  let searched = 0; // where the last part ended
+  let broken: Error | null = null;
+  let isRead = false;
+  const arrivals = new EventEmitter();
+  /** From the first call on; between calls nothing is read, and what came is kept when the connection breaks. */
+  const read = (res: IncomingMessage): void => {
+    if (isRead) return void res.resume();
+    isRead = true;
+    res.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      arrivals.emit('more');
+    });
+    res.on('error', (error) => (broken = error));
+    res.on('close', () => {
+      broken ??= new Error('the answer ended');
+      arrivals.emit('more');
+    });
+  };
   return {
     req,
     head,
     received: async (part) => {
       const res = await head;
-      let text = '';
-      for await (const chunk of res.iterator({ destroyOnReturn: false })) {
-        text += String(chunk);
-        if (text.includes(part)) return text;
+      read(res);
+      for (;;) {
+        const at = text.indexOf(part, searched);
+        if (at >= 0) {
+          searched = at + part.length;
+          res.pause();
+          return text;
+        }
+        if (broken !== null) throw new Error(`${broken.message} without ${part}: ${text.slice(-200)}`);
+        await once(arrivals, 'more');
       }
-      throw new Error(`the answer ended without ${part}: ${text.slice(-200)}`);
     },
     leave: () => req.destroy(),
   };

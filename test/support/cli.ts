@@ -5,14 +5,15 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runProgram } from '../../proxy/cli/program.ts';
+import { RUN, RUN_MARK } from './reaper.ts';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 /** What a command line of one's own starts. */
 export const MAIN = join(ROOT, 'proxy', 'main.ts');
 /** The launcher's own: a start from sources takes 0.4 s of CPU less with it. */
 const CACHE = join(ROOT, 'node_modules', '.cache', 'throughline');
-/** Longest time that a line or an end is waited for. */
-const PATIENCE_MS = 20_000;
+/** Longest run of a program: a test that waits in vain ends with a sentence before the runner gives its file up. */
+const PATIENCE_MS = 540_000;
 
 interface Teardown {
   teardown(act: () => unknown): unknown;
@@ -24,7 +25,7 @@ export interface CliOptions {
   readonly cwd?: string;
   /** The whole command line; default: this Node, main.ts, the arguments. */
   readonly command?: readonly [string, ...string[]];
-  /** Killed after so long, so that a test which waits in vain ends with a sentence. Default 20 s. */
+  /** Killed after so long, so that a test which waits in vain ends with a sentence. Default 9 minutes. */
   readonly patienceMs?: number;
 }
 
@@ -46,7 +47,12 @@ export interface Cli {
 /** Starts the program; killed with the test. */
 export function startCli(t: Teardown, args: readonly string[], options: CliOptions = {}): Cli {
   const [file, ...before] = options.command ?? [process.execPath, MAIN];
-  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', NODE_COMPILE_CACHE: CACHE, ...options.env };
+  const env = {
+    PATH: '/usr/local/bin:/usr/bin:/bin',
+    NODE_COMPILE_CACHE: CACHE,
+    [RUN_MARK]: RUN,
+    ...options.env,
+  };
   const child = spawn(file, [...before, ...args], {
     cwd: options.cwd ?? tmpdir(),
     env,

@@ -28,7 +28,7 @@ export interface Manners {
   readonly onContinue?: string | Buffer;
   /** Answers to HEAD: a content-length, no body. */
   readonly headOnly?: boolean;
-  /** Longest time to wait for an answer or the end. Default 3 s. */
+  /** Longest time to wait for an answer or the end, for peers that may never answer. Default 9 minutes. */
   readonly withinMs?: number;
 }
 
@@ -39,7 +39,7 @@ export function converse(port: number, bytes: string | Buffer, manners: Manners 
     halfClose = false,
     onContinue = '',
     headOnly = false,
-    withinMs = 3_000,
+    withinMs = 540_000,
   } = manners;
   return new Promise((resolve) => {
     let text = '';

@@ -20,6 +20,7 @@ import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 import type { DownstreamRequest } from '../../proxy/server/downstream-request.ts';
 import type { DownstreamResponse } from '../../proxy/server/downstream-response.ts';
 import { HttpServer } from '../../proxy/server/http-server.ts';
+import { PATIENCE_MS } from './rig.ts';
 
 /** The snapshot of a configuration that must be sound. */
 export function snapshotOf(t: Test, yaml: string, env: Environment = {}): Snapshot {
@@ -40,7 +41,7 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     clock: systemClock,
   });
   const pools = new Pools(systemClock.mono);
-  const estimator = new Estimator();
+  const estimator = new Estimator({ waitMs: PATIENCE_MS });
   t.teardown(async () => {
     await estimator.close();
     await ledger.close(1_000);

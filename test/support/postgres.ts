@@ -13,6 +13,7 @@ import pg from 'pg';
 import { databaseOf } from '../../config/resolve/database.ts';
 import { Findings } from '../../config/findings.ts';
 import type { DatabaseSettings } from '../../config/snapshot.ts';
+import { RUN, RUN_MARK } from './reaper.ts';
 
 /** What a server needs of tap's `t`, or of a bench. */
 interface Stage {
@@ -95,7 +96,7 @@ export async function ownPostgres(
   const bin = binaries();
   const as = processOwner();
   if (bin === null || as === null) return null;
-  const folder = mkdtempSync(join(tmpdir(), 'throughline-pg-'));
+  const folder = mkdtempSync(join(tmpdir(), `throughline-pg-${RUN}-`));
   if (as.uid !== undefined) chownSync(folder, as.uid, as.gid ?? as.uid);
   const more = flagsIn(folder);
   if (as.uid !== undefined)
@@ -120,6 +121,7 @@ export async function ownPostgres(
   const start = async (): Promise<void> => {
     child = spawn(join(bin, 'postgres'), [...flags, ...more], {
       ...as,
+      env: { ...process.env, [RUN_MARK]: RUN },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     await new Promise<void>((resolve, reject) => {

@@ -11,10 +11,14 @@ import {
   type DemoOptions,
   type SeenRequest,
 } from '../../proxy/demo/gateway.ts';
+import type { Clock } from '../../proxy/base/clock.ts';
 import { startGateway, type Gateway } from '../../proxy/gateway.ts';
 import { openLog } from '../../proxy/observe/logger.ts';
+import { Estimator } from "../../proxy/spend/estimate/estimator.ts";
 
 export const KEY = 'sk-test-master-key';
+/** For what must come, and comes later on a busy machine; sooner than the runner gives a file up. */
+export const PATIENCE_MS = 540_000;
 
 /** What a test needs of tap's `t`. */
 interface Teardown {
@@ -28,6 +32,10 @@ export interface RigOptions {
   readonly demo?: DemoOptions;
   /** Keep a folder over two rigs to test a restart. */
   readonly folder?: string;
+  /** The proxy's time. Default: that of the machine. */
+  readonly clock?: Clock;
+  /** Longest count of tokens. Default: as long as it takes; short where an end must not wait for it. */
+  readonly countWithinMs?: number;
 }
 
 export interface Rig {
@@ -91,6 +99,10 @@ export async function startRig(t: Teardown, options: RigOptions = {}): Promise<R
     port: 0,
     env: options.env ?? {},
     log: openLog('info', sink).log,
+    parts: {
+      estimator: new Estimator({ waitMs: options.countWithinMs ?? PATIENCE_MS }),
+      ...(options.clock === undefined ? {} : { clock: options.clock }),
+    },
   });
   const stop = async (): Promise<void> => {
     demo.release();

@@ -22,7 +22,7 @@ const rigOn = (t: Test, engine: Engine, folder?: string): Promise<PlatformRig> =
   startPlatform(t, {
     ...(folder === undefined ? {} : { folder }),
     platform: `
-  sandbox: { driver: docker, docker_socket: ${engine.socket}, start_timeout_seconds: 10 }
+  sandbox: { driver: docker, docker_socket: ${engine.socket}, start_timeout_seconds: 600 }
   sandbox_specs:
     - id: agent
       image: agent:1

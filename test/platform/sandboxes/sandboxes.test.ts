@@ -10,7 +10,7 @@ import { Sandboxes } from '../../../platform/sandboxes/sandboxes.ts';
 import { openSqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
 import { Vault } from '../../../platform/store/vault.ts';
 import { openLog } from '../../../proxy/observe/logger.ts';
-import { RUN, RUN_MARK } from '../fixture/reaper.ts';
+import { RUN, RUN_MARK } from '../../support/reaper.ts';
 import { RUNTIME, SECRET_KEY } from '../fixture/rig.ts';
 
 const IDLE_MS = 60_000;
@@ -38,7 +38,7 @@ async function open(t: Test) {
       driver: 'process',
       maxRunning: 3,
       idlePauseMs: IDLE_MS,
-      startTimeoutMs: 20_000,
+      startTimeoutMs: 600_000,
       isolation: 'none',
       stopWithServer: true,
       dockerSocket: '',
@@ -110,10 +110,11 @@ t.test('a command that ends while it runs is an error with its code', async (t) 
 t.test('somebody who stops or continues it by hand is believed', async (t) => {
   const { sandboxes, id, status } = await open(t);
   const pid = Number(sandboxes.roster.find('', id)?.place?.handle);
-  process.kill(pid, 'SIGSTOP');
-  await sandboxes.patrol();
-  t.equal(status(), 'PAUSED');
+  process.kill(pid, 'SIGSTOP'); // it stops when it is next scheduled
+  do await sandboxes.patrol();
+  while (status() !== 'PAUSED');
   process.kill(pid, 'SIGCONT');
-  await sandboxes.patrol();
+  do await sandboxes.patrol();
+  while (status() !== 'RUNNING');
   t.equal(status(), 'RUNNING');
 });

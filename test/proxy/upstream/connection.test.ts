@@ -535,7 +535,7 @@ function runTrusting(t: Test, cert: string, script: string): unknown {
     env: { ...process.env, NODE_EXTRA_CA_CERTS: path },
     cwd: process.cwd(),
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: 600_000,
   });
   return JSON.parse(out) as unknown;
 }

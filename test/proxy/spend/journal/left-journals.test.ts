@@ -7,7 +7,7 @@ import { beginLine, settleLine } from '../../../../proxy/spend/record/line.ts';
 import { DirectoryLocked, lockDirectory } from '../../../../proxy/spend/store/lock.ts';
 import { beginOf, settleOf } from '../record/fixture/records.ts';
 import { tempDir } from '../store/fixture/temp-dir.ts';
-import { allRows, ledgerOf } from './fixture/ledgers.ts';
+import { CLOSE_MS, allRows, ledgerOf } from './fixture/ledgers.ts';
 
 /** What a killed worker leaves: one whole call, and one that had begun. */
 function leave(dir: string, name: string): void {
@@ -44,7 +44,7 @@ t.test('a single process takes over what workers left, once', async (t) => {
   t.equal(ledger.status.recovered, 2);
   t.same(readdirSync(journals).sort(), ['id', 'journal-00000001.log'], 'nothing of them is left');
   t.equal(events.names().filter((name) => name === 'journal_taken_over').length, 2);
-  await ledger.close(5_000);
+  await ledger.close(CLOSE_MS);
   t.same((await endsOf(t, dataDir)).ends, expected, 'no row is doubled');
 });
 
