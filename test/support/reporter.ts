@@ -27,6 +27,7 @@ interface TestFile {
   readonly name: string;
   readonly parser: Parser;
   readonly time: number | null;
+  readonly results?: { readonly ok: boolean } | null;
   on(event: 'complete', act: () => void): unknown;
 }
 
@@ -40,10 +41,11 @@ const REPEATED = new Set(['at', 'stack', 'source', 'compare', 'diff', 'tapCaught
 interface Counts {
   passed: number;
   failed: number;
+  skipped: number;
 }
 
 class Run {
-  readonly total: Counts = { passed: 0, failed: 0 };
+  readonly total: Counts = { passed: 0, failed: 0, skipped: 0 };
   /** Names of files. */
   readonly failed: string[] = [];
   #files = 0;
@@ -51,13 +53,15 @@ class Run {
   /** Follows a file from its start to its end. */
   follow(file: TestFile): void {
     const name = relative(process.cwd(), file.name);
-    const own: Counts = { passed: 0, failed: 0 };
+    const own: Counts = { passed: 0, failed: 0, skipped: 0 };
     this.#listen(file.parser, name, [], own);
     file.on('complete', () => {
       this.#files += 1;
       const seconds = ((file.time ?? 0) / 1000).toFixed(1);
-      const isWhole = own.failed === 0;
+      // A run that is broken off ends its files too, those that have not begun among them.
+      const isWhole = own.failed === 0 && file.results?.ok === true && own.passed + own.skipped > 0;
       if (!isWhole) this.failed.push(name);
+      if (!isWhole && own.failed === 0) this.total.failed += 1;
       const word = isWhole ? paint(GREEN, 'ok    ') : paint(RED, 'FAILED');
       this.say(`${word} ${name} ${paint(DIM, `${own.passed} passed, ${seconds} s`)}`);
     });
@@ -76,7 +80,7 @@ class Run {
         if (!isSum && !assertion.skip) {
           this.total.passed += 1;
           own.passed += 1;
-        }
+        } else if (assertion.skip) own.skipped += 1;
         return;
       }
       // A test fails because an assertion in it did, which was told, or for a reason of its own.
