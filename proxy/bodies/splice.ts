@@ -2,7 +2,7 @@
 // client sent it, number spelling and white space included. Stands after peek.ts, before the body goes upstream.
 import { Buffer } from 'node:buffer';
 import type { Member, PeekedBody } from './peek.ts';
-import { roomy } from "../wire/headroom.ts";
+import { roomy } from './body-memory.ts';
 
 /** One change of a body. `value` is JSON text and is not checked again. */
 export type Edit =

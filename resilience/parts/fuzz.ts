@@ -10,8 +10,6 @@ import { loadConfig } from '../../config/load.ts';
 import { recoverJournal } from '../../proxy/spend/journal/recover.ts';
 import { beginLine, checkLine, eachLine, settleLine } from '../../proxy/spend/record/line.ts';
 import { segmentPath } from '../../proxy/spend/store/segments.ts';
-import { ChunkedDecoder } from '../../proxy/wire/chunked.ts';
-import { BadMessage, readAnswerHead, readRequestHead } from '../../proxy/wire/head.ts';
 import { HeaderRules } from '../../proxy/headers/header-rules.ts';
 import { readHeaders } from '../../proxy/headers/request-headers.ts';
 import { peek, type Member } from '../../proxy/bodies/peek.ts';
@@ -72,16 +70,6 @@ function parsed(bytes: Buffer): unknown {
 }
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** What the reader gives, or null for the one error that it may throw. */
-function unlessBad<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof BadMessage) return null;
-    throw error;
-  }
-}
 
 const NAMES = ['model', 'stream', 'metadata', 'user', 'stream_options'];
 const WANTED = { names: new Set(NAMES), prefixes: ['litellm_'] };
@@ -213,41 +201,6 @@ const TARGETS: readonly Target[] = [
       ),
   },
   {
-    name: 'request and answer heads: read, or refused with a reason',
-    cost: 1,
-    property: () =>
-      fc.property(fc.boolean(), changes(4), (isRequest, all) => {
-        const text = changed(isRequest ? REQUEST : ANSWER, all).toString('latin1');
-        const end = text.indexOf('\r\n\r\n');
-        if (end < 0) return true; // the cutter waits for more
-        const head = text.slice(0, end + 2);
-        const fields = unlessBad(() => (isRequest ? readRequestHead(head) : readAnswerHead(head)));
-        if (fields === null) return true;
-        const { list, contentLength, transferEncoding } = fields;
-        return !list.some((part) => CONTROLS.test(part)) && (contentLength < 0 || transferEncoding === null);
-      }),
-  },
-  {
-    name: 'chunked coding: however it is cut, the same bytes or the same refusal',
-    cost: 1,
-    property: () =>
-      fc.property(
-        fc.array(fc.string({ minLength: 1, maxLength: 20 }), { maxLength: 4 }),
-        changes(2),
-        fc.array(fc.nat(), { maxLength: 5 }),
-        (parts, all, cuts) => {
-          const coded = parts
-            .map((part) => `${Buffer.byteLength(part).toString(16)}\r\n${part}\r\n`)
-            .join('');
-          const bytes = changed(Buffer.from(`${coded}0\r\n\r\n`), all);
-          return isDeepStrictEqual(
-            decoded([Buffer.from(bytes)]),
-            decoded(cutAt(bytes, cuts).map((one) => Buffer.from(one))),
-          );
-        },
-      ),
-  },
-  {
     name: 'configuration: a snapshot or issues, never a throw',
     cost: 10,
     property: (folder) => {
@@ -285,20 +238,6 @@ const TARGETS: readonly Target[] = [
       }),
   },
 ];
-
-/** The text and where it ended; `refused` without either. Bytes before a refusal may have been handed on. */
-function decoded(pieces: readonly Buffer[]): { text: string; done: boolean } | 'refused' {
-  const decoder = new ChunkedDecoder();
-  let text = '';
-  const ended = unlessBad(() => {
-    for (const piece of pieces) {
-      if (decoder.done) break;
-      decoder.push(piece, 0, (part) => (text += part.toString('latin1')));
-    }
-    return decoder.done;
-  });
-  return ended === null ? 'refused' : { text, done: ended };
-}
 
 function goodLines(bytes: Buffer): string[] {
   const good: string[] = [];
