@@ -2,7 +2,7 @@
 // counted. argv: folder, number of rows, URL of a PostgreSQL or nothing for SQLite. Sends what it found over IPC.
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Findings } from '../config/findings.ts';
+import { Diagnostics } from '../config/diagnostics.ts';
 import { databaseOf } from '../config/resolve/database.ts';
 import { beginLine, settleLine } from '../proxy/spend/record/line.ts';
 import { segmentPath } from '../proxy/spend/store/segments.ts';
@@ -36,13 +36,13 @@ const MONTH = { startDay: '2026-05-01', endDay: '2026-05-31' };
 const LIMIT = 10_000;
 
 const [folder = '.', count = '0', url = ''] = process.argv.slice(2);
-const findings = new Findings({
+const diagnostics = new Diagnostics({
   kind: 'map',
   file: { name: 'argv', lineStarts: null },
   offset: 0,
   members: new Map(),
 });
-const database = databaseOf(url, {}, findings);
+const database = databaseOf(url, {}, diagnostics);
 const file = join(folder, 'throughline.db');
 const place = database === null ? { file } : { database };
 const backend = storeBackend(place);

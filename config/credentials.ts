@@ -1,6 +1,6 @@
 // Lays named credentials (`credential_list`) under the entries that refer to them, before validation, so that an
 // issue about a credential's value points at the credential. An entry's own values win.
-import type { Findings } from './findings.ts';
+import type { Diagnostics } from './diagnostics.ts';
 import { nearest } from './nearest.ts';
 import { below, isInert, SCHEMA } from './schema.ts';
 import { memberOf, withMember } from './tree.ts';
@@ -14,10 +14,10 @@ interface Credential {
 }
 
 /** The tree with every `litellm_credential_name` carried out. */
-export function withCredentials(root: Tree, findings: Findings): Tree {
+export function withCredentials(root: Tree, diagnostics: Diagnostics): Tree {
   const list = memberOf(root, 'model_list');
   if (root.kind !== 'map' || list?.kind !== 'list') return root;
-  const credentials = credentialsOf(memberOf(root, 'credential_list'), findings);
+  const credentials = credentialsOf(memberOf(root, 'credential_list'), diagnostics);
   let changed = false;
   const items = list.items.map((entry, index) => {
     const params = memberOf(entry, 'litellm_params');
@@ -33,14 +33,14 @@ export function withCredentials(root: Tree, findings: Findings): Tree {
     if (credential === undefined) {
       const near = nearest(name.value, credentials.keys());
       const mend = near === null ? 'add it to credential_list' : `did you mean ${near}?`;
-      findings.error(
+      diagnostics.error(
         ['model_list', index, 'litellm_params', 'litellm_credential_name'],
         'no credential has this name',
         mend,
       );
       return entry;
     }
-    if (!findings.soundAt(['credential_list', credential.index])) findings.spoil(['model_list', index]);
+    if (!diagnostics.soundAt(['credential_list', credential.index])) diagnostics.spoil(['model_list', index]);
     changed = true;
     const members = new Map([...credential.members, ...params.members]);
     return withMember(entry, 'litellm_params', { ...params, members });
@@ -48,7 +48,7 @@ export function withCredentials(root: Tree, findings: Findings): Tree {
   return changed ? withMember(root, 'model_list', { ...list, items }) : root;
 }
 
-function credentialsOf(list: Tree | undefined, findings: Findings): ReadonlyMap<string, Credential> {
+function credentialsOf(list: Tree | undefined, diagnostics: Diagnostics): ReadonlyMap<string, Credential> {
   const found = new Map<string, Credential>();
   if (list?.kind !== 'list') return found;
   list.items.forEach((item, index) => {
@@ -56,7 +56,7 @@ function credentialsOf(list: Tree | undefined, findings: Findings): ReadonlyMap<
     const values = memberOf(item, 'credential_values');
     if (name?.kind !== 'scalar' || typeof name.value !== 'string' || values?.kind !== 'map') return;
     if (found.has(name.value))
-      findings.error(
+      diagnostics.error(
         ['credential_list', index, 'credential_name'],
         'another credential has this name',
         'keep one of the two',

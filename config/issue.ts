@@ -11,13 +11,13 @@ export interface Issue {
   /** What is wrong, without the path. */
   readonly message: string;
   /** How to mend it; never contains a secret. */
-  readonly mend: string;
+  readonly fix: string;
 }
 
 /** `gateway.yaml:14:7 model_list[0].x: what is wrong - how to mend it` */
 export function formatIssue(issue: Issue): string {
   const place = issue.line > 0 ? `${issue.file}:${issue.line}:${issue.column}` : issue.file;
   const path = issue.path === '' ? '' : `${issue.path}: `;
-  const mend = issue.mend === '' ? '' : ` - ${issue.mend}`;
+  const mend = issue.fix === '' ? '' : ` - ${issue.fix}`;
   return `${place} ${path}${issue.message}${mend}`;
 }

@@ -5,7 +5,7 @@ import { Catalogue } from './catalogue.ts';
 import { withCredentials } from './credentials.ts';
 import { dialectOf } from './dialect.ts';
 import type { Dialect } from './dialect.ts';
-import { byPlace, Findings, RUNTIME_FILE } from './findings.ts';
+import { byPlace, Diagnostics, RUNTIME_FILE } from './diagnostics.ts';
 import type { GatewayFile } from './gateway-file.ts';
 import type { Issue } from './issue.ts';
 import { environmentOf, withReferences } from './references.ts';
@@ -51,25 +51,34 @@ export function loadConfig(path: string, env: Environment, runtime: readonly Run
  */
 export function overlay(source: ConfigSource, env: Environment, runtime: readonly RuntimeModel[]): Loaded {
   const written = withRuntime(source.tree, runtime);
-  const findings = new Findings(written);
+  const diagnostics = new Diagnostics(written);
   const own = environmentOf(written, env);
-  const tree = withCredentials(withReferences(written, env, own, findings), findings);
-  findings.about(tree);
-  const value = soundParts(validated(tree, findings), findings);
-  const skipped = skippedEntries(value, findings);
+  const tree = withCredentials(withReferences(written, env, own, diagnostics), diagnostics);
+  diagnostics.about(tree);
+  const value = soundParts(validated(tree, diagnostics), diagnostics);
+  const skipped = skippedEntries(value, diagnostics);
   const kept = (path: Path): boolean => !(path[0] === 'model_list' && skipped.has(Number(path[1])));
-  warnInert(tree, findings, kept);
+  warnInert(tree, diagnostics, kept);
   if (value.model_list.length === 0)
-    findings.warn(
+    diagnostics.warn(
       ['model_list'],
       'no model is configured',
       'add entries to model_list, or by POST /model/new',
     );
   const runtimeIds = runtime.map((model) => model.id);
   const catalogue = new Catalogue();
-  const parts = resolved({ file: value, tree, written, env: own, findings, catalogue, skipped, runtimeIds });
+  const parts = resolved({
+    file: value,
+    tree,
+    written,
+    env: own,
+    findings: diagnostics,
+    catalogue,
+    skipped,
+    runtimeIds,
+  });
   // What is left out cannot be wrong; that it is left out is the one thing to say about it.
-  const issues = findings.issues((path, severity) => severity === 'warning' || kept(path));
+  const issues = diagnostics.issues((path, severity) => severity === 'warning' || kept(path));
   if (issues.some((issue) => issue.severity === 'error')) return { ok: false, issues };
   const snapshot = deepFreeze({
     version: versionOf(source, runtime),
@@ -91,9 +100,9 @@ function withRuntime(tree: Tree, runtime: readonly RuntimeModel[]): Tree {
 }
 
 /** Broken sections are replaced by their defaults, so that the rest can still be checked in the same run. */
-function soundParts(value: GatewayFile, findings: Findings): GatewayFile {
+function soundParts(value: GatewayFile, diagnostics: Diagnostics): GatewayFile {
   const dflt = defaults();
-  const sound = (key: keyof GatewayFile): boolean => findings.soundAt([key]);
+  const sound = (key: keyof GatewayFile): boolean => diagnostics.soundAt([key]);
   return {
     model_list: Array.isArray(value.model_list) ? value.model_list : [],
     credential_list: Array.isArray(value.credential_list) ? value.credential_list : [],
@@ -105,7 +114,7 @@ function soundParts(value: GatewayFile, findings: Findings): GatewayFile {
 }
 
 /** Positions of entries of another kind, when the operator wants them left out; warns once for each. */
-function skippedEntries(value: GatewayFile, findings: Findings): ReadonlySet<number> {
+function skippedEntries(value: GatewayFile, diagnostics: Diagnostics): ReadonlySet<number> {
   const skipped = new Set<number>();
   if (!value.general_settings.skip_unsupported_models) return skipped;
   const dialect: Dialect = dialectOf(value.general_settings.dialect);
@@ -119,7 +128,7 @@ function skippedEntries(value: GatewayFile, findings: Findings): ReadonlySet<num
     skipped.add(index);
     const what =
       name.prefix === '' ? 'it has no kind prefix' : `${shownName(name.prefix)} is no kind of gateway`;
-    findings.warn(
+    diagnostics.warn(
       ['model_list', index, 'litellm_params', 'model'],
       `the entry is left out: ${what}`,
       `write ${kindRules(dialect)}`,

@@ -23,7 +23,7 @@ export function parse(name: string, text: string): Parsed {
   const say = (offset: number, message: string, mend: string): void => {
     const place = placeIn(file, offset);
     if (issues.some((issue) => issue.line === place.line)) return; // one broken line brings several complaints
-    issues.push({ severity: 'error', file: file.name, ...place, path: '', message, mend });
+    issues.push({ severity: 'error', file: file.name, ...place, path: '', message, fix: mend });
   };
   try {
     // Merge keys are folded in below, because plain files of the dialect use `<<: *defaults`.

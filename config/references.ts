@@ -1,7 +1,7 @@
 // Replaces `os.environ/NAME` by the value of the environment variable, anywhere in the tree. Keys without effect
 // stay as they are, so that a file written for another proxy does not need that proxy's variables.
 import { ENV_MARKER } from './dialect.ts';
-import type { Findings } from './findings.ts';
+import type { Diagnostics } from './diagnostics.ts';
 import { below, isInert, SCHEMA, typesOf } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
 import { memberOf } from './tree.ts';
@@ -25,9 +25,14 @@ export function environmentOf(root: Tree, env: Environment): Environment {
 }
 
 /** The tree with every reference replaced; a name that is not set is an error at its place. */
-export function withReferences(root: Tree, env: Environment, own: Environment, findings: Findings): Tree {
+export function withReferences(
+  root: Tree,
+  env: Environment,
+  own: Environment,
+  diagnostics: Diagnostics,
+): Tree {
   const visit = (tree: Tree, schema: SchemaNode | undefined, path: Path, names: Environment): Tree => {
-    if (tree.kind === 'scalar') return resolved(tree, schema, path, names, findings);
+    if (tree.kind === 'scalar') return resolved(tree, schema, path, names, diagnostics);
     if (tree.kind === 'list') {
       const items = tree.items.map((item, index) => visit(item, schema?.items, [...path, index], names));
       return items.every((item, index) => item === tree.items[index]) ? tree : { ...tree, items };
@@ -54,18 +59,18 @@ function resolved(
   schema: SchemaNode | undefined,
   path: Path,
   env: Environment,
-  findings: Findings,
+  diagnostics: Diagnostics,
 ): ScalarTree {
   if (!refers(tree)) return tree;
   const name = String(tree.value).slice(ENV_MARKER.length);
   if (name === '') {
-    findings.error(path, `${ENV_MARKER} names no variable`, `write ${ENV_MARKER}NAME`);
+    diagnostics.error(path, `${ENV_MARKER} names no variable`, `write ${ENV_MARKER}NAME`);
     return tree;
   }
   const text = env[name];
   if (text === undefined || text === '') {
     const state = text === undefined ? 'is not set' : 'is set but empty';
-    findings.error(
+    diagnostics.error(
       path,
       `${ENV_MARKER}${name} ${state}`,
       `set the environment variable ${name}, or add it to environment_variables`,

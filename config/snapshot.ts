@@ -75,7 +75,7 @@ export interface ReadOn {
 export type KindName = 'proxy' | 'compat';
 
 /** One model entry, resolved: where a request for it goes and under which rules. */
-export interface Route {
+export interface Deployment {
   /** Deployment id: `model_info.id`, else a SHA-256 over the entry (stable over restarts). */
   readonly id: string;
   /** `model_name`: what clients ask for; may contain `*`. */
@@ -140,7 +140,7 @@ export interface WildcardGroup {
   readonly pattern: string;
   /** Anchored at both ends, one group per `*`. */
   readonly regex: RegExp;
-  readonly routes: readonly Route[];
+  readonly deployments: readonly Deployment[];
 }
 
 /** How a group shares out requests that no session binds to an entry. */
@@ -343,9 +343,9 @@ export interface Snapshot {
   readonly files: readonly string[];
   readonly dialect: Dialect;
   /** Config order, runtime additions after. */
-  readonly routes: readonly Route[];
+  readonly deployments: readonly Deployment[];
   /** Exact names (no `*`) -> their routes. */
-  readonly groups: ReadonlyMap<string, readonly Route[]>;
+  readonly groups: ReadonlyMap<string, readonly Deployment[]>;
   readonly wildcards: readonly WildcardGroup[];
   readonly routing: Routing;
   readonly overload: Overload;

@@ -2,7 +2,7 @@
 // over. It resolves nothing and validates nothing but the includes themselves.
 import { createHash } from 'node:crypto';
 import { dirname, join, isAbsolute, resolve } from 'node:path';
-import { Findings } from './findings.ts';
+import { Diagnostics } from './diagnostics.ts';
 import type { Issue } from './issue.ts';
 import { parse } from './parse.ts';
 import { readText } from './read.ts';
@@ -51,7 +51,7 @@ export function readSource(path: string): ReadSource {
         column: 0,
         path: '',
         message: read.message,
-        mend: read.mend,
+        fix: read.mend,
       });
       break;
     }
@@ -81,13 +81,13 @@ function takeIncludes(
   waiting: readonly Pending[],
   self: Pending,
 ) {
-  const findings = new Findings(tree);
+  const diagnostics = new Diagnostics(tree);
   const included: Pending[] = [];
   const list = memberOf(tree, 'include');
   const known = new Set([...read, ...waiting.map((one) => resolve(one.name))]);
   const items = list?.kind === 'list' ? list.items : [];
   if (list !== undefined && list.kind !== 'list' && !(list.kind === 'scalar' && list.value === null))
-    findings.error(
+    diagnostics.error(
       ['include'],
       'must be a list of file paths',
       'write each path on a line of its own: - models.yaml',
@@ -95,24 +95,24 @@ function takeIncludes(
   items.forEach((item, index) => {
     const path = ['include', index];
     const text = item.kind === 'scalar' && typeof item.value === 'string' ? item.value : '';
-    if (text === '') return findings.error(path, 'must be a file path', 'write it as text: - models.yaml');
+    if (text === '') return diagnostics.error(path, 'must be a file path', 'write it as text: - models.yaml');
     const name = isAbsolute(text) ? text : join(folder, text);
     const absolute = resolve(name);
     if (self.chain.includes(absolute))
-      return findings.error(
+      return diagnostics.error(
         path,
         `'${text}' includes itself, directly or by way of others`,
         'remove this line',
       );
     if (known.has(absolute))
-      return findings.error(
+      return diagnostics.error(
         path,
         `'${text}' is included twice; its lists would be doubled`,
         'remove one of the two',
       );
     const there = readText(name);
     if (!there.ok)
-      return findings.error(
+      return diagnostics.error(
         path,
         `'${text}' ${there.message.replace(/^the file /, '')}`,
         includeMend(there.mend),
@@ -120,7 +120,7 @@ function takeIncludes(
     known.add(absolute);
     included.push({ name, chain: self.chain });
   });
-  return { tree: without(tree, 'include'), included, problems: findings.issues() };
+  return { tree: without(tree, 'include'), included, problems: diagnostics.issues() };
 }
 
 function includeMend(mend: string): string {

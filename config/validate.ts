@@ -2,7 +2,7 @@
 // validator's words, never a secret's text. Fills in the schema's defaults. Also finds keys without effect.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import type { Findings } from './findings.ts';
+import type { Diagnostics } from './diagnostics.ts';
 import type { GatewayFile } from './gateway-file.ts';
 import { nearest } from './nearest.ts';
 import { below, isInert, isSecretAt, OWN_WORDS, SCHEMA, typesOf } from './schema.ts';
@@ -31,9 +31,9 @@ function compile() {
  * The plain value of a resolved tree with defaults filled in. Reports every misfit; the type holds only for the
  * parts that `findings.soundAt` calls sound.
  */
-export function validated(root: Tree, findings: Findings): GatewayFile {
+export function validated(root: Tree, diagnostics: Diagnostics): GatewayFile {
   const value = checkable(root, SCHEMA);
-  if (!check(value)) report(check.errors ?? [], root, findings);
+  if (!check(value)) report(check.errors ?? [], root, diagnostics);
   return value as GatewayFile;
 }
 
@@ -45,7 +45,7 @@ export function defaults(): GatewayFile {
 }
 
 /** Warns once per key of the dialect that has no effect here, at its first place. */
-export function warnInert(root: Tree, findings: Findings, keep: (path: Path) => boolean): void {
+export function warnInert(root: Tree, diagnostics: Diagnostics, keep: (path: Path) => boolean): void {
   const told = new Set<SchemaNode>();
   const visit = (tree: Tree, schema: SchemaNode | undefined, path: Path): void => {
     if (schema === undefined || !keep(path)) return;
@@ -60,7 +60,7 @@ export function warnInert(root: Tree, findings: Findings, keep: (path: Path) => 
         continue;
       }
       told.add(inner);
-      findings.warn(
+      diagnostics.warn(
         [...path, key],
         'has no effect here',
         'remove it, or leave it for another proxy that reads this file',
@@ -92,19 +92,19 @@ function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
   return value;
 }
 
-function report(errors: readonly ErrorObject[], root: Tree, findings: Findings): void {
+function report(errors: readonly ErrorObject[], root: Tree, diagnostics: Diagnostics): void {
   const told = new Set<string>();
   for (const error of errors) {
     if (error.propertyName !== undefined) continue; // said by the propertyNames error that follows
     const path = pathOf(error.instancePath, root);
     const child = childOf(error);
     const full = child === null ? path : [...path, child];
-    if (told.has(JSON.stringify(full)) || (child === null && !findings.soundAt(full))) continue;
+    if (told.has(JSON.stringify(full)) || (child === null && !diagnostics.soundAt(full))) continue;
     told.add(JSON.stringify(full));
     const at =
       error.keyword === 'additionalProperties' || error.keyword === 'propertyNames' ? 'key' : 'value';
     const [message, mend] = sentence(error, full, root);
-    findings.error(full, message, mend, at);
+    diagnostics.error(full, message, mend, at);
   }
 }
 

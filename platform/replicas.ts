@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../proxy/base/clock.ts';
-import type { Log } from '../proxy/observe/logger.ts';
+import type { Log } from '../proxy/server/mount.ts';
 import { newHexId } from './ids.ts';
 import { every } from './store/every.ts';
 import { PlatformStoreUnavailable, type Item, type PlatformStore, type Removed } from './store/store.ts';

@@ -4,14 +4,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Secret } from '../config/secret.ts';
 import type { DatabaseSettings } from '../config/snapshot.ts';
-import { lockDirectory } from '../proxy/spend/store/lock.ts';
-import { openExtensionTables } from '../proxy/spend/store/postgres/extension-tables.ts';
+import { lockDirectory } from '../proxy/server/mount.ts';
+import { openExtensionTables } from '../proxy/server/mount.ts';
 import { runningOn } from './replicas.ts';
 import { PostgresPlatform } from './store/postgres-platform.ts';
 import { openSqlitePlatform } from './store/sqlite-platform.ts';
 import { PlatformStoreUnavailable, type PlatformStore } from './store/store.ts';
 import { rotate, Vault } from './store/vault.ts';
-import { PLATFORM_DB } from './wing.ts';
+import { PLATFORM_DB } from './platform.ts';
 
 /** Where the data is. */
 export interface PlatformPlace {

@@ -9,7 +9,7 @@ interface Base {
   readonly shown: string;
 }
 
-export type BaseVerdict =
+export type BaseCheck =
   | { readonly ok: true; readonly base: Base }
   | {
       readonly ok: false;
@@ -22,7 +22,7 @@ export type BaseVerdict =
 const ENDPOINT = /\/(chat\/completions|completions|embeddings|responses|messages|models)$/;
 
 /** @param text api_base as configured */
-export function baseOf(text: string, kind: Kind): BaseVerdict {
+export function baseOf(text: string, kind: Kind): BaseCheck {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     return wrong(
@@ -53,6 +53,6 @@ function mended(origin: string, path: string, kind: Kind): string {
   return `${origin}${verdict.ok ? path : verdict.mendedPath}`;
 }
 
-function wrong(message: string, instead: string | null, advice: string): BaseVerdict {
+function wrong(message: string, instead: string | null, advice: string): BaseCheck {
   return { ok: false, message, instead, advice };
 }

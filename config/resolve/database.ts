@@ -1,6 +1,6 @@
 // `database_url` -> where and how to connect, with every way to write it wrong answered by the way to write it right.
 // Messages never show the URL: it holds a password. Reads no file; certificates are read when a connection is made.
-import type { Findings } from '../findings.ts';
+import type { Diagnostics } from '../diagnostics.ts';
 import { nearest } from '../nearest.ts';
 import type { Environment } from '../references.ts';
 import { Secret } from '../secret.ts';
@@ -37,13 +37,13 @@ const PATH = ['general_settings', 'database_url'];
 export function databaseOf(
   written: string | undefined,
   env: Environment,
-  findings: Findings,
+  diagnostics: Diagnostics,
 ): DatabaseSettings | null {
   const text = written ?? env['DATABASE_URL'] ?? '';
   if (text === '') return null;
   const what = written === undefined ? 'the environment variable DATABASE_URL' : 'the URL';
   const wrong = (message: string, mend: string): null => {
-    findings.error(PATH, `${what} ${message}`, mend);
+    diagnostics.error(PATH, `${what} ${message}`, mend);
     return null;
   };
   // `name@/database?host=/socket/folder`, as libpq takes it, has no host where a URL must have one.

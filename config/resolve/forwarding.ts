@@ -1,6 +1,6 @@
 // Which entries hand client headers upstream: the global switch, or names and patterns per model. An empty list
 // means all, because that is what it means in the dialect. Pure.
-import type { Findings } from '../findings.ts';
+import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 import { nearest } from '../nearest.ts';
 import { shownName } from '../shown.ts';
@@ -29,7 +29,7 @@ export function forwarding(
 export function warnUnmatched(
   litellm: GatewayFile['litellm_settings'],
   groups: readonly string[],
-  findings: Findings,
+  diagnostics: Diagnostics,
 ): void {
   const names = litellm.model_group_settings?.forward_client_headers_to_llm_api ?? [];
   names.forEach((name, index) => {
@@ -39,7 +39,7 @@ export function warnUnmatched(
     if (pattern !== null && groups.some((group) => pattern.test(group))) return;
     const near = nearest(name, groups);
     const mend = near === null ? 'write a model_name of model_list' : `did you mean ${near}?`;
-    findings.warn(
+    diagnostics.warn(
       [...PATH, index],
       `no model_name matches ${shownName(name)}, so this line does nothing`,
       mend,

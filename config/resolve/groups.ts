@@ -1,5 +1,5 @@
 // Routes by what clients ask for: exact names, and patterns with `*`, most specific first. Pure.
-import type { Route, WildcardGroup } from '../snapshot.ts';
+import type { Deployment, WildcardGroup } from '../snapshot.ts';
 
 /** Each star is one backtracking group; with three, a name of 1,000 characters still matches in microseconds. */
 export const MOST_STARS = 3;
@@ -15,15 +15,15 @@ export function patternOf(text: string): RegExp {
 }
 
 /** Exact names in the order of the configuration. */
-export function exactGroups(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {
-  return grouped(routes.filter((route) => !route.group.includes('*')));
+export function exactGroups(deployments: readonly Deployment[]): ReadonlyMap<string, readonly Deployment[]> {
+  return grouped(deployments.filter((deployment) => !deployment.group.includes('*')));
 }
 
 /** The more letters a pattern states, the earlier it is tried; among equals the order of the configuration holds. */
-export function wildcardGroups(routes: readonly Route[]): readonly WildcardGroup[] {
-  const groups = grouped(routes.filter((route) => route.group.includes('*')));
+export function wildcardGroups(deployments: readonly Deployment[]): readonly WildcardGroup[] {
+  const groups = grouped(deployments.filter((deployment) => deployment.group.includes('*')));
   return [...groups]
-    .map(([pattern, members]) => ({ pattern, regex: patternOf(pattern), routes: members }))
+    .map(([pattern, members]) => ({ pattern, regex: patternOf(pattern), deployments: members }))
     .toSorted((a, b) => letters(b.pattern) - letters(a.pattern) || starsIn(a.pattern) - starsIn(b.pattern));
 }
 
@@ -31,12 +31,12 @@ function letters(pattern: string): number {
   return pattern.length - starsIn(pattern);
 }
 
-function grouped(routes: readonly Route[]): Map<string, readonly Route[]> {
-  const groups = new Map<string, Route[]>();
-  for (const route of routes) {
-    const group = groups.get(route.group);
-    if (group === undefined) groups.set(route.group, [route]);
-    else group.push(route);
+function grouped(deployments: readonly Deployment[]): Map<string, readonly Deployment[]> {
+  const groups = new Map<string, Deployment[]>();
+  for (const deployment of deployments) {
+    const group = groups.get(deployment.group);
+    if (group === undefined) groups.set(deployment.group, [deployment]);
+    else group.push(deployment);
   }
   return groups;
 }

@@ -2,7 +2,7 @@
 // or value that breaks HTTP framing, and lists of names, so that none promises what never happens. Pure; values leave it
 // as secrets.
 import type { Dialect } from '../dialect.ts';
-import type { Findings } from '../findings.ts';
+import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 import { dashed, isSetByProxy, neverPassed } from '../header-names.ts';
 import { Secret } from '../secret.ts';
@@ -27,7 +27,7 @@ export function headersAt(
   written: Written | undefined,
   path: Path,
   dialect: Dialect,
-  findings: Findings,
+  diagnostics: Diagnostics,
 ): StaticHeaders {
   const checked = new Map<string, Secret>();
   for (const [rawName, raw] of Object.entries(written ?? {})) {
@@ -35,15 +35,15 @@ export function headersAt(
     const at = [...path, rawName];
     const value = String(raw).trim();
     if (isSetByProxy(name))
-      findings.error(
+      diagnostics.error(
         at,
         `'${name}' is set by the proxy itself and cannot be an extra header`,
         'remove it',
         'key',
       );
-    else if (!FIELD_VALUE.test(value)) findings.error(at, ...offence(value));
+    else if (!FIELD_VALUE.test(value)) diagnostics.error(at, ...offence(value));
     else if (checked.has(name))
-      findings.error(
+      diagnostics.error(
         at,
         `'${name}' stands twice; header names do not differ by case`,
         'keep one of the two',
@@ -51,7 +51,7 @@ export function headersAt(
       );
     else {
       if (dashed(name) === dialect.sessionHeader)
-        findings.warn(at, 'is stamped per request; this value is overwritten', 'remove it', 'key');
+        diagnostics.warn(at, 'is stamped per request; this value is overwritten', 'remove it', 'key');
       checked.set(name, new Secret(value));
     }
   }
@@ -77,16 +77,16 @@ export function checkHeaderLists(
   general: GatewayFile['general_settings'],
   litellm: GatewayFile['litellm_settings'],
   dialect: Dialect,
-  findings: Findings,
+  diagnostics: Diagnostics,
 ): void {
   general.forward_header_prefixes.forEach((prefix, index) => {
     const name = prefix.toLowerCase();
     const path = ['general_settings', 'forward_header_prefixes', index];
     const reason = neverPassed(name, dialect.headerPrefix);
     if (reason !== null)
-      findings.error(path, `'${name}' is a header that is never forwarded: ${reason}`, 'remove it');
+      diagnostics.error(path, `'${name}' is a header that is never forwarded: ${reason}`, 'remove it');
     else if (name === dialect.sessionHeader || name.startsWith(dialect.sdkHeaderPrefix))
-      findings.warn(path, 'is a header that is never forwarded, so this line does nothing', 'remove it');
+      diagnostics.warn(path, 'is a header that is never forwarded, so this line does nothing', 'remove it');
   });
   const recorded: [path: Path, name: string][] = litellm.extra_spend_tag_headers.map((name, index) => [
     ['litellm_settings', 'extra_spend_tag_headers', index],
@@ -100,7 +100,7 @@ export function checkHeaderLists(
       neverPassed(name, dialect.headerPrefix) === 'a credential of the caller' ||
       dashed(name) === 'proxy-authorization';
     if (isCredential)
-      findings.error(
+      diagnostics.error(
         path,
         `'${name}' carries a credential, which must not be recorded`,
         'name another header',

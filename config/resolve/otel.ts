@@ -3,7 +3,7 @@
 // and the dialect's older ones behind them: OTEL_EXPORTER, OTEL_ENDPOINT, OTEL_HEADERS.
 // Pure; headers leave it as secrets. What those names say wrongly is an error here, not a line in a log later.
 import { isDeepStrictEqual } from 'node:util';
-import type { Findings } from '../findings.ts';
+import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 import type { Environment } from '../references.ts';
 import { Secret } from '../secret.ts';
@@ -18,11 +18,11 @@ const TRACES_PATH = '/v1/traces';
 const MOST_QUEUED = 1_000_000;
 
 /** null: tracing is off. */
-export function otelOf(file: GatewayFile, env: Environment, findings: Findings): OtelSettings | null {
+export function otelOf(file: GatewayFile, env: Environment, diagnostics: Diagnostics): OtelSettings | null {
   const { general_settings: general, litellm_settings: litellm } = file;
-  const called = callsBack(litellm.callbacks, findings);
+  const called = callsBack(litellm.callbacks, diagnostics);
   if (general.otel === undefined && !called) return null;
-  const given = new Given(env, findings, general.otel === undefined ? CALLBACKS : SECTION);
+  const given = new Given(env, diagnostics, general.otel === undefined ? CALLBACKS : SECTION);
   const isOff = /^true$/i.test(given.text('OTEL_SDK_DISABLED') ?? '');
   if (isOff || given.text('OTEL_TRACES_EXPORTER')?.toLowerCase() === 'none') return null;
   const { endpoint, headers, service_name, sample_ratio } = general.otel ?? {};
@@ -62,12 +62,17 @@ const SECTION: Path = ['general_settings', 'otel'];
 const CALLBACKS: Path = ['litellm_settings', 'callbacks'];
 
 /** Whether `otel` is among the callbacks; of the others it is said that they have no effect. */
-function callsBack(written: string | readonly string[] | undefined, findings: Findings): boolean {
+function callsBack(written: string | readonly string[] | undefined, diagnostics: Diagnostics): boolean {
   const names = typeof written === 'string' ? [written] : (written ?? []);
   const others = names.filter((name) => name !== CALLBACK);
   if (others.length > 0) {
     const message = `${others.length === names.length ? 'has' : `has, but for ${CALLBACK},`} no effect here`;
-    findings.warn(CALLBACKS, message, 'remove it, or leave it for another proxy that reads this file', 'key');
+    diagnostics.warn(
+      CALLBACKS,
+      message,
+      'remove it, or leave it for another proxy that reads this file',
+      'key',
+    );
   }
   return others.length < names.length;
 }
@@ -75,12 +80,12 @@ function callsBack(written: string | readonly string[] | undefined, findings: Fi
 /** What OpenTelemetry's environment names say; an empty variable counts as not set, as the specification wants it. */
 class Given {
   readonly #env: Environment;
-  readonly #findings: Findings;
+  readonly #findings: Diagnostics;
   readonly #path: Path;
 
-  constructor(env: Environment, findings: Findings, path: Path) {
+  constructor(env: Environment, diagnostics: Diagnostics, path: Path) {
     this.#env = env;
-    this.#findings = findings;
+    this.#findings = diagnostics;
     this.#path = path;
   }
 

@@ -1,7 +1,7 @@
 // Limits on calls under way: of one entry, of the process, and of what waits. Pure; 0 means no limit, seconds come out as
 // milliseconds.
 import type { EntryParams, GatewayFile } from '../gateway-file.ts';
-import type { Overload, Route } from '../snapshot.ts';
+import type { Overload, Deployment } from '../snapshot.ts';
 
 type Count = number | string | undefined;
 
@@ -16,13 +16,16 @@ export function parallelLimits({ router_settings: router }: GatewayFile): (param
   return (params) => bound(params.max_parallel_requests ?? all);
 }
 
-export function overloadOf({ general_settings: general }: GatewayFile, routes: readonly Route[]): Overload {
+export function overloadOf(
+  { general_settings: general }: GatewayFile,
+  deployments: readonly Deployment[],
+): Overload {
   const total = bound(general.global_max_parallel_requests ?? general.max_parallel_requests);
   return {
     total,
     mostWaiting: Number(general.max_queued_requests),
     waitMs: Math.round(Number(general.max_queue_seconds) * 1000),
     maxLagMs: bound(general.max_event_loop_lag_ms),
-    isLimited: total !== Infinity || routes.some(({ maxParallel }) => maxParallel !== Infinity),
+    isLimited: total !== Infinity || deployments.some(({ maxParallel }) => maxParallel !== Infinity),
   };
 }

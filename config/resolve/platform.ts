@@ -1,11 +1,11 @@
 // The `platform` section -> PlatformSettings: keys as secrets, seconds as milliseconds, specs that can really run.
 // Pure; reports through the findings.
-import type { Findings } from '../findings.ts';
+import type { Diagnostics } from '../diagnostics.ts';
 import type { PlatformSection, SandboxSpecEntry } from '../gateway-file.ts';
 import { Secret } from '../secret.ts';
 import type { PlatformSettings, SandboxSpec, Snapshot } from '../snapshot.ts';
 import type { Path } from '../tree.ts';
-import { keyAt } from './route.ts';
+import { keyAt } from './deployment.ts';
 
 const SECRET_KEY_BYTES = 32;
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -15,28 +15,28 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 export function platformOf(
   section: PlatformSection | undefined,
   workers: Snapshot['workers'],
-  findings: Findings,
+  diagnostics: Diagnostics,
 ): PlatformSettings | null {
-  if (section === undefined || !findings.soundAt(['platform'])) return null;
+  if (section === undefined || !diagnostics.soundAt(['platform'])) return null;
   const counted = ['general_settings', 'workers'];
-  if (workers !== 1 && findings.soundAt(counted))
-    findings.error(
+  if (workers !== 1 && diagnostics.soundAt(counted))
+    diagnostics.error(
       counted,
       'the platform interface needs one process: its sandboxes and keys are known to one alone',
       'set workers: 1, or take the platform section out',
     );
   if (section.host !== undefined && section.port === undefined)
-    findings.error(
+    diagnostics.error(
       ['platform', 'host'],
       'is of no use without a port',
       'add port, for example 4001, or take host out',
     );
-  const secretKey = sealingKey(section.secret_key, findings);
+  const secretKey = sealingKey(section.secret_key, diagnostics);
   const { sandbox } = section;
   return {
-    users: usersOf(section.session_api_key, findings),
+    users: usersOf(section.session_api_key, diagnostics),
     secretKey,
-    publicBaseUrl: publicBase(section.public_base_url, findings),
+    publicBaseUrl: publicBase(section.public_base_url, diagnostics),
     port: section.port ?? null,
     host: section.host ?? null,
     sandbox: {
@@ -48,31 +48,38 @@ export function platformOf(
       stopWithServer: sandbox.stop_with_server,
       dockerSocket: sandbox.docker_socket,
     },
-    sandboxSpecs: specsOf(section, findings),
+    sandboxSpecs: specsOf(section, diagnostics),
   };
 }
 
-function usersOf(keys: PlatformSection['session_api_key'], findings: Findings): PlatformSettings['users'] {
+function usersOf(
+  keys: PlatformSection['session_api_key'],
+  diagnostics: Diagnostics,
+): PlatformSettings['users'] {
   const path = ['platform', 'session_api_key'];
   const listed = typeof keys === 'string' ? [{ key: keys, user_id: null }] : keys;
   const taken = new Set<string>();
   return listed.flatMap(({ key, user_id: userId }, index) => {
     const at: Path = typeof keys === 'string' ? path : [...path, index, 'key'];
-    const secret = keyAt(key, at, findings);
+    const secret = keyAt(key, at, diagnostics);
     if (secret === null) return [];
     if (taken.has(secret.sha256())) {
-      findings.error(at, 'another user has this key; they could not be told apart', 'give each user a key');
+      diagnostics.error(
+        at,
+        'another user has this key; they could not be told apart',
+        'give each user a key',
+      );
     }
     taken.add(secret.sha256());
     return [{ key: secret, userId }];
   });
 }
 
-function sealingKey(text: string, findings: Findings): Secret {
+function sealingKey(text: string, diagnostics: Diagnostics): Secret {
   const bytes = BASE64.test(text) ? Buffer.from(text, 'base64').length : 0;
   if (bytes !== SECRET_KEY_BYTES) {
     const got = bytes === 0 ? 'is not base64' : `is base64 of ${bytes} bytes`;
-    findings.error(
+    diagnostics.error(
       ['platform', 'secret_key'],
       `must be base64 of ${SECRET_KEY_BYTES} bytes; it ${got}`,
       'make one with: openssl rand -base64 32',
@@ -81,13 +88,13 @@ function sealingKey(text: string, findings: Findings): Secret {
   return new Secret(text);
 }
 
-function publicBase(text: string | undefined, findings: Findings): string | null {
+function publicBase(text: string | undefined, diagnostics: Diagnostics): string | null {
   if (text === undefined) return null;
   const url = URL.parse(text);
   const plain = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
   if (plain && url.username === '' && url.password === '')
     return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
-  findings.error(
+  diagnostics.error(
     ['platform', 'public_base_url'],
     'must be a URL that begins with http:// or https://, without credentials, query and fragment',
     'for example public_base_url: http://throughline:4000',
@@ -95,19 +102,22 @@ function publicBase(text: string | undefined, findings: Findings): string | null
   return null;
 }
 
-function specsOf({ sandbox, sandbox_specs: specs }: PlatformSection, findings: Findings): SandboxSpec[] {
+function specsOf(
+  { sandbox, sandbox_specs: specs }: PlatformSection,
+  diagnostics: Diagnostics,
+): SandboxSpec[] {
   const taken = new Set<string>();
   return specs.map((spec, index) => {
     const path = ['platform', 'sandbox_specs', index];
     if (!ID.test(spec.id)) {
       const mend = 'use letters, digits, dots, dashes and underscores, at most 64';
-      findings.error([...path, 'id'], 'is no id for a URL', mend);
-    } else if (taken.has(spec.id)) findings.error([...path, 'id'], 'stands twice', 'choose another id');
+      diagnostics.error([...path, 'id'], 'is no id for a URL', mend);
+    } else if (taken.has(spec.id)) diagnostics.error([...path, 'id'], 'stands twice', 'choose another id');
     taken.add(spec.id);
     if (sandbox.driver === 'process' && (spec.command ?? []).length === 0)
-      findings.error([...path, 'command'], 'is missing', 'the process driver needs a command to run');
+      diagnostics.error([...path, 'command'], 'is missing', 'the process driver needs a command to run');
     if (sandbox.driver === 'docker' && spec.image === undefined)
-      findings.error([...path, 'image'], 'is missing', 'the docker driver needs an image to run');
+      diagnostics.error([...path, 'image'], 'is missing', 'the docker driver needs an image to run');
     return specOf(spec);
   });
 }

@@ -1,10 +1,17 @@
 // `router_settings` and its older home `litellm_settings` -> Routing: who is asked, and who next when that fails. Pure;
 // it checks that every name that may take over exists, because a fallback is first needed at the worst moment.
-import type { Findings } from '../findings.ts';
+import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 import { nearest } from '../nearest.ts';
 import { shownName } from '../shown.ts';
-import type { FallbackTable, RetryPolicy, Route, Routing, StrategyName, WildcardGroup } from '../snapshot.ts';
+import type {
+  FallbackTable,
+  RetryPolicy,
+  Deployment,
+  Routing,
+  StrategyName,
+  WildcardGroup,
+} from '../snapshot.ts';
 import type { Path } from '../tree.ts';
 
 /** What entries take over that do not state it. */
@@ -16,7 +23,7 @@ export interface AttemptDefaults {
 
 /** The names there are. */
 export interface Names {
-  readonly groups: ReadonlyMap<string, readonly Route[]>;
+  readonly groups: ReadonlyMap<string, readonly Deployment[]>;
   readonly wildcards: readonly WildcardGroup[];
   /** Names of entries that are left out (`skip_unsupported_models`). */
   readonly leftOut: ReadonlySet<string>;
@@ -53,25 +60,25 @@ export function wholeOf(value: number | string | undefined): number | null {
   return value === undefined ? null : Number(value);
 }
 
-export function routingOf(file: GatewayFile, names: Names, findings: Findings): Routing {
+export function routingOf(file: GatewayFile, names: Names, diagnostics: Diagnostics): Routing {
   const { general_settings: general, router_settings: router, litellm_settings: litellm } = file;
-  const aliases = aliasesOf(router, names, findings);
+  const aliases = aliasesOf(router, names, diagnostics);
   const known = { ...names, aliases };
-  const table = (key: FallbackKey): FallbackTable => fallbacksOf(file, key, known, findings);
+  const table = (key: FallbackKey): FallbackTable => fallbacksOf(file, key, known, diagnostics);
   const fallbacks = table('fallbacks');
-  warnCircles(fallbacks, sectionOf(file, 'fallbacks'), findings);
+  warnCircles(fallbacks, sectionOf(file, 'fallbacks'), diagnostics);
   return {
-    strategy: strategyOf(router, findings),
+    strategy: strategyOf(router, diagnostics),
     sessionAffinity: router.session_affinity,
     numRetries: wholeOf(router.num_retries ?? litellm.num_retries),
     retryPolicy: policyOf(router.retry_policy ?? {}),
-    groupRetryPolicy: groupPolicies(router, known, findings),
+    groupRetryPolicy: groupPolicies(router, known, diagnostics),
     retryAfterMs: Math.round(Number(router.retry_after) * 1000),
     retryBudget: Number(router.retry_budget),
     fallbacks,
     contextWindowFallbacks: table('context_window_fallbacks'),
     contentPolicyFallbacks: table('content_policy_fallbacks'),
-    defaultFallbacks: defaultsOf(file, known, findings),
+    defaultFallbacks: defaultsOf(file, known, diagnostics),
     maxFallbacks: Number(router.max_fallbacks),
     aliases,
     listedAliases: [...aliases.keys()].filter((name) => !isHidden(router.model_group_alias?.[name])),
@@ -84,9 +91,9 @@ export function routingOf(file: GatewayFile, names: Names, findings: Findings): 
   };
 }
 
-function strategyOf({ routing_strategy: name }: Router, findings: Findings): StrategyName {
+function strategyOf({ routing_strategy: name }: Router, diagnostics: Diagnostics): StrategyName {
   if (STRATEGIES.includes(name)) return name as StrategyName;
-  findings.warn(
+  diagnostics.warn(
     ['router_settings', 'routing_strategy'],
     `${name} is served as simple-shuffle`,
     `write one of ${STRATEGIES.join(', ')}`,
@@ -107,10 +114,14 @@ function policyOf(policy: PolicyFile): RetryPolicy {
   };
 }
 
-function groupPolicies(router: Router, known: Known, findings: Findings): ReadonlyMap<string, RetryPolicy> {
+function groupPolicies(
+  router: Router,
+  known: Known,
+  diagnostics: Diagnostics,
+): ReadonlyMap<string, RetryPolicy> {
   const policies = new Map<string, RetryPolicy>();
   for (const [name, policy] of Object.entries(router.model_group_retry_policy ?? {})) {
-    warnUnused(name, ['router_settings', 'model_group_retry_policy', name], known, findings);
+    warnUnused(name, ['router_settings', 'model_group_retry_policy', name], known, diagnostics);
     policies.set(known.aliases.get(name) ?? name, policyOf(policy));
   }
   return policies;
@@ -122,15 +133,15 @@ type AliasFile = NonNullable<Router['model_group_alias']>[string];
 const isHidden = (alias: AliasFile | undefined): boolean =>
   typeof alias === 'object' && alias.hidden === true;
 
-function aliasesOf(router: Router, names: Names, findings: Findings): ReadonlyMap<string, string> {
+function aliasesOf(router: Router, names: Names, diagnostics: Diagnostics): ReadonlyMap<string, string> {
   const aliases = new Map<string, string>();
   const known = { ...names, aliases: new Map<string, string>() };
   for (const [name, alias] of Object.entries(router.model_group_alias ?? {})) {
     const path = ['router_settings', 'model_group_alias', name];
     const model = typeof alias === 'string' ? alias : alias.model;
     if (names.groups.has(name))
-      findings.warn(path, 'is also a model_name, which wins', 'remove one of the two', 'key');
-    else if (isThere(model, typeof alias === 'string' ? path : [...path, 'model'], known, findings))
+      diagnostics.warn(path, 'is also a model_name, which wins', 'remove one of the two', 'key');
+    else if (isThere(model, typeof alias === 'string' ? path : [...path, 'model'], known, diagnostics))
       aliases.set(name, model);
   }
   return aliases;
@@ -141,18 +152,23 @@ function sectionOf(file: GatewayFile, key: FallbackKey | 'default_fallbacks'): S
   return file.router_settings[key] === undefined ? 'litellm_settings' : 'router_settings';
 }
 
-function fallbacksOf(file: GatewayFile, key: FallbackKey, known: Known, findings: Findings): FallbackTable {
+function fallbacksOf(
+  file: GatewayFile,
+  key: FallbackKey,
+  known: Known,
+  diagnostics: Diagnostics,
+): FallbackTable {
   const table = new Map<string, readonly string[]>();
   const section = sectionOf(file, key);
   (file[section][key] ?? []).forEach((row, index) => {
     for (const [name, others] of Object.entries(row)) {
       const path = [section, key, index, name];
       const model = known.aliases.get(name) ?? name;
-      if (name !== '*') warnUnused(name, path, known, findings);
+      if (name !== '*') warnUnused(name, path, known, diagnostics);
       const sound = others.filter((other, at) => {
         if ((known.aliases.get(other) ?? other) !== model)
-          return isThere(other, [...path, at], known, findings);
-        findings.error([...path, at], 'falls back to itself', 'name another one, or remove it');
+          return isThere(other, [...path, at], known, diagnostics);
+        diagnostics.error([...path, at], 'falls back to itself', 'name another one, or remove it');
         return false;
       });
       table.set(model, [...(table.get(model) ?? []), ...sound]);
@@ -161,10 +177,10 @@ function fallbacksOf(file: GatewayFile, key: FallbackKey, known: Known, findings
   return table;
 }
 
-function defaultsOf(file: GatewayFile, known: Known, findings: Findings): readonly string[] {
+function defaultsOf(file: GatewayFile, known: Known, diagnostics: Diagnostics): readonly string[] {
   const section = sectionOf(file, 'default_fallbacks');
   return (file[section].default_fallbacks ?? []).filter((name, index) =>
-    isThere(name, [section, 'default_fallbacks', index], known, findings),
+    isThere(name, [section, 'default_fallbacks', index], known, diagnostics),
   );
 }
 
@@ -173,11 +189,11 @@ function serves(name: string, { groups, wildcards, aliases }: Known): boolean {
 }
 
 /** Whether a name that is to take over exists; an issue when not. */
-function isThere(name: string, path: Path, known: Known, findings: Findings): boolean {
+function isThere(name: string, path: Path, known: Known, diagnostics: Diagnostics): boolean {
   if (serves(name, known)) return true;
   if (known.broken.has(name)) return false;
   if (known.leftOut.has(name)) {
-    findings.warn(
+    diagnostics.warn(
       path,
       `the entry of ${shownName(name)} is left out, and so is this`,
       'remove it, or mend the entry',
@@ -187,26 +203,31 @@ function isThere(name: string, path: Path, known: Known, findings: Findings): bo
   const near = nearest(name, [...known.groups.keys()]);
   const mend = near === null ? 'name a model_name of model_list' : `did you mean ${near}?`;
   const message = `no entry of model_list serves ${shownName(name)}`;
-  if (known.stored) findings.warn(path, `${message} (it may come from the store)`, mend);
-  else findings.error(path, message, mend);
+  if (known.stored) diagnostics.warn(path, `${message} (it may come from the store)`, mend);
+  else diagnostics.error(path, message, mend);
   return known.stored;
 }
 
-function warnUnused(name: string, path: Path, known: Known, findings: Findings): void {
+function warnUnused(name: string, path: Path, known: Known, diagnostics: Diagnostics): void {
   if (serves(name, known) || known.broken.has(name) || known.leftOut.has(name)) return;
   const near = nearest(name, [...known.groups.keys()]);
   const mend = near === null ? 'remove it, or add the model' : `did you mean ${near}?`;
-  findings.warn(path, `no entry of model_list serves ${shownName(name)}, so this is never used`, mend, 'key');
+  diagnostics.warn(
+    path,
+    `no entry of model_list serves ${shownName(name)}, so this is never used`,
+    mend,
+    'key',
+  );
 }
 
 /** Names that fall back to each other are common and harmless, as each is tried once; said all the same. */
-function warnCircles(table: FallbackTable, section: Section, findings: Findings): void {
+function warnCircles(table: FallbackTable, section: Section, diagnostics: Diagnostics): void {
   const done = new Set<string>();
   const walk = (name: string, way: readonly string[]): void => {
     const at = way.indexOf(name);
     if (at >= 0) {
       const shown = [...way.slice(at), name].map(shownName).join(' -> ');
-      findings.warn(
+      diagnostics.warn(
         [section, 'fallbacks'],
         `leads in a circle: ${shown}; each name is tried once`,
         'leave it if that is meant',

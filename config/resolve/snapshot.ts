@@ -3,11 +3,11 @@
 import type { Catalogue } from '../catalogue.ts';
 import { dialectOf } from '../dialect.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Findings } from '../findings.ts';
+import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile, ModelEntry } from '../gateway-file.ts';
 import type { Environment } from '../references.ts';
 import type { Secret } from '../secret.ts';
-import type { IdempotencySettings, Route, Snapshot } from '../snapshot.ts';
+import type { IdempotencySettings, Deployment, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { clockDefaults } from './clocks.ts';
@@ -20,8 +20,8 @@ import { otelOf } from './otel.ts';
 import { overloadOf, parallelLimits } from './overload.ts';
 import { readingOn } from './read-on.ts';
 import { platformOf } from './platform.ts';
-import { inspect, keyAt, routeOf } from './route.ts';
-import type { Surroundings } from './route.ts';
+import { inspect, keyAt, deploymentOf } from './deployment.ts';
+import type { Surroundings } from './deployment.ts';
 import { attemptDefaults, routingOf, type Names } from './routing.ts';
 
 const MIB = 1024 * 1024;
@@ -33,7 +33,7 @@ export interface Material {
   readonly tree: Tree;
   readonly written: Tree;
   readonly env: Environment;
-  readonly findings: Findings;
+  readonly findings: Diagnostics;
   readonly catalogue: Catalogue;
   /** Positions in model_list that are left out. */
   readonly skipped: ReadonlySet<number>;
@@ -46,17 +46,17 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
   const { general_settings: general, litellm_settings: litellm } = material.file;
   const dialect = dialectOf(general.dialect);
   checkHeaderLists(general, litellm, dialect, material.findings);
-  const routes = routesOf(material, dialect);
+  const deployments = routesOf(material, dialect);
   const compressed = general.accept_compressed_requests;
-  const [groups, wildcards] = [exactGroups(routes), wildcardGroups(routes)];
+  const [groups, wildcards] = [exactGroups(deployments), wildcardGroups(deployments)];
   const workers = String(general.workers).trim() === 'auto' ? 'auto' : Number(general.workers);
   return {
     dialect,
-    routes,
+    deployments,
     groups,
     wildcards,
     routing: routingOf(material.file, namesOf(material, groups, wildcards), material.findings),
-    overload: overloadOf(material.file, routes),
+    overload: overloadOf(material.file, deployments),
     masterKey: masterKeyOf(material),
     allowUnauthenticated: general.allow_unauthenticated,
     storeModelInDb: storesModels(material),
@@ -97,13 +97,13 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
 
 function idempotencyOf(
   { idempotency, workers }: GatewayFile['general_settings'],
-  findings: Findings,
+  diagnostics: Diagnostics,
 ): IdempotencySettings | null {
   if (idempotency === undefined) return null;
   if (String(workers).trim() !== '1') {
     const message =
       'is kept by each worker for itself, so a call that another worker gets again is paid again';
-    findings.warn(['general_settings', 'idempotency'], message, 'serve with one worker', 'key');
+    diagnostics.warn(['general_settings', 'idempotency'], message, 'serve with one worker', 'key');
   }
   return {
     windowMs: Math.round(Number(idempotency.window_seconds) * 1000),
@@ -115,12 +115,12 @@ function idempotencyOf(
 /** Seconds in, milliseconds out. */
 function drainOf(
   general: GatewayFile['general_settings'],
-  findings: Findings,
+  diagnostics: Diagnostics,
 ): Pick<Snapshot, 'minDrainMs' | 'drainMs'> {
   const [min, max] = [Number(general.min_drain_seconds), Number(general.drain_seconds)];
   if (min > max) {
     const message = `is longer than drain_seconds (${max}), which counts from the same signal`;
-    findings.error(['general_settings', 'min_drain_seconds'], message, 'lower it, or raise drain_seconds');
+    diagnostics.error(['general_settings', 'min_drain_seconds'], message, 'lower it, or raise drain_seconds');
   }
   return { minDrainMs: Math.round(min * 1000), drainMs: Math.round(max * 1000) };
 }
@@ -136,12 +136,12 @@ function masterKeyOf({ file, env, findings }: Material): Secret | null {
     : keyAt(env[variable], path, findings, `the environment variable ${variable}`);
 }
 
-function routesOf(material: Material, dialect: Dialect): readonly Route[] {
+function routesOf(material: Material, dialect: Dialect): readonly Deployment[] {
   const { file, tree, written, findings, skipped, runtimeIds } = material;
   const around = surroundingsOf(material, dialect);
   const firstRuntime = file.model_list.length - runtimeIds.length;
   const ids = new Ids(findings);
-  const routes: Route[] = [];
+  const deployments: Deployment[] = [];
   const groups: string[] = [];
   file.model_list.forEach((entry, index) => {
     const path = ['model_list', index];
@@ -158,11 +158,11 @@ function routesOf(material: Material, dialect: Dialect): readonly Route[] {
     const id =
       given === undefined ? ids.computed(computedId(entry.model_name, params)) : ids.given(given, index);
     const source = index >= firstRuntime ? 'runtime' : 'config';
-    const route = routeOf({ entry, path, tree: node, id, source }, around);
-    if (route !== null) routes.push(route);
+    const route = deploymentOf({ entry, path, tree: node, id, source }, around);
+    if (route !== null) deployments.push(route);
   });
   warnUnmatched(file.litellm_settings, [...new Set(groups)], findings);
-  return routes;
+  return deployments;
 }
 
 /** The names there are, and why others are not. */
@@ -216,10 +216,10 @@ function surroundingsOf(material: Material, dialect: Dialect): Surroundings {
 /** Hands out ids; no two entries get the same. */
 class Ids {
   readonly #taken = new Map<string, number>();
-  readonly #findings: Findings;
+  readonly #findings: Diagnostics;
 
-  constructor(findings: Findings) {
-    this.#findings = findings;
+  constructor(diagnostics: Diagnostics) {
+    this.#findings = diagnostics;
   }
 
   /** Entries that are alike in every letter get -2, -3, ... in their order. */

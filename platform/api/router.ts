@@ -1,9 +1,9 @@
 // Method + path -> operation -> checked call -> answer. Everything it knows about the paths comes from the description;
 // what an operation does is its handler's business. Authentication happens here, before a body is read.
 import type { PlatformSettings } from '../../config/snapshot.ts';
-import { Fault } from '../../proxy/errors/fault.ts';
-import type { Log } from '../../proxy/observe/logger.ts';
-import type { WingAnswer, WingRequest } from '../../proxy/wing.ts';
+import { Fault } from '../../proxy/server/mount.ts';
+import type { Log } from '../../proxy/server/mount.ts';
+import type { MountResponse, MountRequest } from '../../proxy/server/mount.ts';
 import { PlatformStoreUnavailable } from '../store/store.ts';
 import type { Description, Operation } from './description.ts';
 import { queryOf, querySchema } from './query.ts';
@@ -89,7 +89,7 @@ export class Router {
   }
 
   /** Never rejects. @param digest SHA-256 hex of a key as it was sent */
-  async answer(request: WingRequest, digest: (key: string) => string): Promise<WingAnswer> {
+  async answer(request: MountRequest, digest: (key: string) => string): Promise<MountResponse> {
     const startedAt = performance.now();
     const answer = await this.#answer(request, digest);
     const status = String(answer.status);
@@ -102,7 +102,7 @@ export class Router {
     return answer;
   }
 
-  async #answer(request: WingRequest, digest: (key: string) => string): Promise<WingAnswer> {
+  async #answer(request: MountRequest, digest: (key: string) => string): Promise<MountResponse> {
     let headers: readonly string[] = JSON_TYPE;
     try {
       const { entry, path } = this.#find(request);
@@ -126,7 +126,7 @@ export class Router {
     }
   }
 
-  #find(request: WingRequest): { entry: Entry; path: Record<string, string> } {
+  #find(request: MountRequest): { entry: Entry; path: Record<string, string> } {
     for (const { regex, methods } of this.#routes) {
       const match = regex.exec(request.path);
       if (match === null) continue;
@@ -140,7 +140,7 @@ export class Router {
   }
 
   /** The platform's clients send the session key, an access token or a bearer: all three name the same key here. */
-  #userOf(request: WingRequest, digest: (key: string) => string): string {
+  #userOf(request: MountRequest, digest: (key: string) => string): string {
     const key =
       headerOf(request, 'x-session-api-key') ??
       headerOf(request, 'x-access-token') ??
@@ -150,7 +150,7 @@ export class Router {
     return userId;
   }
 
-  #refusalOf(thrown: unknown, request: WingRequest): Refusal {
+  #refusalOf(thrown: unknown, request: MountRequest): Refusal {
     if (thrown instanceof Refusal) return thrown;
     const line = { method: request.method, path: request.path.slice(0, 200) };
     if (thrown instanceof Fault) {
@@ -164,7 +164,7 @@ export class Router {
 }
 
 /** What every path answers while there is no store to ask. */
-export function answerStoreDown(request: WingRequest): WingAnswer {
+export function answerStoreDown(request: MountRequest): MountResponse {
   const { status, body } = storeDown(request);
   return { status, headers: JSON_TYPE, body: bytesOf(body) };
 }
@@ -173,7 +173,7 @@ export function answerStoreDown(request: WingRequest): WingAnswer {
 const isRemembered = (path: string): boolean => /^\/api\/v1\/(sandboxes|app-conversations)\b/.test(path);
 
 /** The settings say it in words of their own. */
-function storeDown(request: WingRequest): Refusal {
+function storeDown(request: MountRequest): Refusal {
   const settings = /^\/api\/(v1\/)?settings$/.test(request.path) && request.method === 'POST';
   return settings
     ? new Refusal(500, { error: 'Something went wrong storing settings' })
@@ -204,12 +204,12 @@ function entryOf(
   };
 }
 
-function headerOf(request: WingRequest, name: string): string | undefined {
+function headerOf(request: MountRequest, name: string): string | undefined {
   const at = request.headers.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
   return at < 0 ? undefined : request.headers[at + 1];
 }
 
-async function bodyOf(request: WingRequest, entry: Entry): Promise<unknown> {
+async function bodyOf(request: MountRequest, entry: Entry): Promise<unknown> {
   if (Number(headerOf(request, 'content-length') ?? 0) > BODY_BYTES) throw tooLarge();
   const bytes = await request.readBody();
   if (bytes.length > BODY_BYTES) throw tooLarge();

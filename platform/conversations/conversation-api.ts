@@ -1,5 +1,5 @@
 // The operations on conversations and their start tasks, in the platform's shapes.
-import type { SessionTotals, SpendReader } from '../../proxy/spend/store/store.ts';
+import type { SessionTotals, SpendReader } from '../../proxy/server/mount.ts';
 import { cutOf, pageOf } from '../api/pages.ts';
 import { broken, misfits, refuse, refuseNul } from '../api/refusal.ts';
 import type { Handler } from '../api/router.ts';

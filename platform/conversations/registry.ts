@@ -1,6 +1,6 @@
 // Makes the keys of conversations known to the proxy: each call with one is stamped with the conversation's session,
 // tags and headers. Knows which keys belong to a sandbox, so that its last call can be told.
-import type { CallerDirectory, CallerIdentity } from '../../proxy/callers.ts';
+import type { CallerDirectory, CallerIdentity } from '../../proxy/server/mount.ts';
 import { dashed } from '../ids.ts';
 import type { Follower } from '../replicas.ts';
 import { every } from '../store/every.ts';

@@ -2,7 +2,7 @@
 // and what takes time (a sandbox, the hand-over) goes on behind the answer, told by the task.
 import { Secret } from '../../config/secret.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
-import type { Log } from '../../proxy/observe/logger.ts';
+import type { Log } from '../../proxy/server/mount.ts';
 import { refuse, Refusal } from '../api/refusal.ts';
 import { hexOf, newHexId, newKey } from '../ids.ts';
 import type { Replicas } from '../replicas.ts';

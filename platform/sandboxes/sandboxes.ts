@@ -3,7 +3,7 @@
 import type { SandboxSettings, SandboxSpec } from '../../config/snapshot.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
-import type { Log } from '../../proxy/observe/logger.ts';
+import type { Log } from '../../proxy/server/mount.ts';
 import { refuse } from '../api/refusal.ts';
 import { base62, newKey } from '../ids.ts';
 import type { Follower, Replicas } from '../replicas.ts';

@@ -5,8 +5,8 @@ import type {
   ExtensionStatement,
   ExtensionTables,
   ExtensionValue,
-} from '../../proxy/spend/store/extension-tables.ts';
-import { StoreUnavailable } from '../../proxy/spend/store/store.ts';
+} from '../../proxy/server/mount.ts';
+import { StoreUnavailable } from '../../proxy/server/mount.ts';
 import { COLUMNS, itemOf, ORDERS, SHORT } from './item-row.ts';
 import {
   PlatformStoreUnavailable,

@@ -1,6 +1,6 @@
 // The wing's secrets at rest: a sealed JSON object beside each item that has secrets, bound to the item's kind and id.
 // The only place that opens them; what comes out is of type Secret wherever it is kept.
-import { sealerWith, type Sealer } from '../../proxy/spend/store/seal.ts';
+import { sealerWith, type Sealer } from '../../proxy/server/mount.ts';
 import type { Secret } from '../../config/secret.ts';
 import { every } from './every.ts';
 import { PlatformStoreUnavailable, type Change, type Item, type Kind, type PlatformStore } from './store.ts';

@@ -7,8 +7,8 @@
 // - Memory goes back for the next request only after `release`, and only when every lease on it was returned. A lease that
 //   is never returned costs the reuse and nothing else: the collector takes the memory.
 import type { Buffer } from 'node:buffer';
-import { headroomOf } from '../bodies/body-memory.ts';
-import { copyWithCuts, cutInPlace, undoing, type Cut } from "./splice.ts";
+import { headroomOf } from './body-memory.ts';
+import { copyWithCuts, cutInPlace, undoing, type Cut } from './splice.ts';
 
 /** The bytes of one attempt. They stay as they are until `giveBack`. */
 export interface BodyLease {

@@ -24,7 +24,7 @@ function printIssues(config: string | undefined, terminal: Terminal): number {
     terminal.err(`${errors} ${errors === 1 ? 'issue' : 'issues'}; this configuration cannot be served\n`);
     return 1;
   }
-  const { routes, version } = loaded.snapshot;
-  terminal.out(`ok: ${routes.length} model entries, version ${version}, ${issues.length} warnings\n`);
+  const { deployments, version } = loaded.snapshot;
+  terminal.out(`ok: ${deployments.length} model entries, version ${version}, ${issues.length} warnings\n`);
   return 0;
 }

@@ -1,6 +1,6 @@
 // `throughline demo-gateway`: a scriptable external gateway to try things against.
-import { describeBehaviours } from '../demo/behaviours.ts';
-import { startDemoGateway } from '../demo/gateway.ts';
+import { describeBehaviours } from '../demo-gateway/behaviours.ts';
+import { startDemoGateway } from '../demo-gateway/demo-gateway.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { portOf, type Define } from './terminal.ts';
 

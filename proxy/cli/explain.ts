@@ -9,19 +9,19 @@ import { loadConfig } from '../../config/load.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import { Fault } from '../errors/fault.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
-import { Live } from '../live.ts';
+import { ActiveConfig } from '../active-config/active-config.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import { ENDPOINTS } from '../protocols/table.ts';
-import { openExchange, type Exchange } from '../request/exchange.ts';
-import { chainOf } from '../request/plan.ts';
+import { openExchange, type Exchange } from '../pipeline/exchange.ts';
+import { chainOf } from '../pipeline/plan.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
-import { identityOf, type Identity } from '../request/identity.ts';
-import { parseRequest } from '../request/parse-request.ts';
-import { pickedBy, planCall, type CallPlan } from '../request/plan.ts';
-import { buildUpstreamRequest, type BodyChange } from '../request/build-upstream-request.ts';
-import { DownstreamRequest } from '../server/downstream-request.ts';
-import { DownstreamResponse } from '../server/downstream-response.ts';
-import { idleHouse } from './idle-house.ts';
+import { identityOf, type Identity } from '../pipeline/identity.ts';
+import { parseRequest } from '../pipeline/parse-request.ts';
+import { selectedBy, planCall, type CallPlan } from '../pipeline/plan.ts';
+import { buildUpstreamRequest, type BodyChange } from '../pipeline/build-upstream-request.ts';
+import { DownstreamRequest } from '../downstream/downstream-request.ts';
+import { DownstreamResponse } from '../downstream/downstream-response.ts';
+import { idleServices } from './idle-services.ts';
 import { CONFIG_FLAG, configPathOf, UsageError, type Define, type Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Prints, without sending, the upstream request: method, URL, every header with the rule that forwarded, set, replaced or
@@ -59,8 +59,8 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   }
   const loaded = loadConfig(resolve(terminal.cwd, configPathOf(values.config, terminal)), terminal.env);
   if (!loaded.ok) throw new ConfigRefused(loaded.issues);
-  const live = new Live(loaded.snapshot, idleHouse(loaded.snapshot), registryNames());
-  const x = exchangeOf(live, endpoint.path, values.header.flatMap(headerOf));
+  const active = new ActiveConfig(loaded.snapshot, idleServices(loaded.snapshot), registryNames());
+  const x = exchangeOf(active, endpoint.path, values.header.flatMap(headerOf));
   const body = bodyOf(values.body, values.model, endpoint.path, terminal);
   try {
     const request = parseRequest(x, endpoint, new RequestBody(body), null);
@@ -69,25 +69,25 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
       terminal.out(`note: the body asks for ${request.model}; that is explained\n`);
     const headers: HeaderDecision[] = [];
     const changes: BodyChange[] = [];
-    const plan = planCall(live, request.model, identity);
-    const picked = pickedBy(plan);
+    const plan = planCall(active, request.model, identity);
+    const selected = selectedBy(plan);
     const explainer = {
       header: (decision: HeaderDecision) => headers.push(decision),
       body: (change: BodyChange) => changes.push(change),
     };
-    const call = buildUpstreamRequest(x, request, identity, picked, { explainer });
-    const { route } = picked.target;
+    const call = buildUpstreamRequest(x, request, identity, selected, { explainer });
+    const { config } = selected.deployment;
     terminal.out(`${call.method} ${call.origin}${call.path}\n`);
-    terminal.out(`  entry      ${route.group} (${route.kind}-type), id ${route.id}\n`);
-    terminal.out(`  model      ${request.model} -> ${picked.upstreamModel}\n`);
+    terminal.out(`  entry      ${config.group} (${config.kind}-type), id ${config.id}\n`);
+    terminal.out(`  model      ${request.model} -> ${selected.upstreamModel}\n`);
     terminal.out(`  session    ${identity.sessionId} (${identity.sessionSource})\n`);
-    terminal.out(`  gateway    ${route.gateway.name}\n`);
+    terminal.out(`  gateway    ${config.gateway.name}\n`);
     terminal.out(
-      `  forwarding ${picked.forwards ? 'on' : 'off'}\n${routingText(live, plan, identity)}\nheaders\n`,
+      `  forwarding ${selected.forwards ? 'on' : 'off'}\n${routingText(active, plan, identity)}\nheaders\n`,
     );
     for (const { name, action, rule } of headers)
       terminal.out(`  ${action.padEnd(10)}${name.padEnd(34)}${rule}\n`);
-    terminal.out(`\nsent\n${sentHeaders(call.headers, call.body, route.gateway.session, route)}`);
+    terminal.out(`\nsent\n${sentHeaders(call.headers, call.body, config.gateway.session, config)}`);
     terminal.out(`\nbody ${body.length} -> ${call.body?.length ?? 0} bytes\n`);
     for (const { member, change, why } of changes)
       terminal.out(`  ${change.padEnd(10)}${member.padEnd(34)}${why}\n`);
@@ -99,28 +99,28 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
     terminal.out(`refused: ${error.status} ${error.code}: ${error.message}\n`);
     return 1;
   } finally {
-    live.retire();
-    live.house.pools.destroy();
+    active.retire();
+    active.services.pools.destroy();
   }
 }
 
 /** Who is asked, and who next; nothing when there is one entry and no other name to take over. */
-function routingText(live: Live, { group }: CallPlan, identity: Identity): string {
-  const { routing } = live.snapshot;
+function routingText(active: ActiveConfig, { group }: CallPlan, identity: Identity): string {
+  const { routing } = active.snapshot;
   const others = chainOf(routing, group.name);
-  if (group.entries.length === 1 && others.length === 0) return '';
+  if (group.deployments.length === 1 && others.length === 0) return '';
   const isBound = routing.sessionAffinity && identity.sessionSource !== 'generated';
   const how = isBound ? 'session' : `${routing.strategy}; one order of many`;
-  const lines = group.entries.map(({ route }, i) => {
-    const order = Number.isFinite(route.order) ? `, order ${route.order}` : '';
-    return `  ${i + 1}  ${route.apiBase}, id ${route.id}, weight ${route.weight}${order}\n`;
+  const lines = group.deployments.map(({ config }, i) => {
+    const order = Number.isFinite(config.order) ? `, order ${config.order}` : '';
+    return `  ${i + 1}  ${config.apiBase}, id ${config.id}, weight ${config.weight}${order}\n`;
   });
   const then = others.length === 0 ? '' : `  then       ${others.join(', ')}\n`;
   return `\nentries of ${group.name}, by order and ${how}\n${lines.join('')}${then}`;
 }
 
 /** A request as it would have come in, on a connection to nobody. Its body is read from a file. */
-function exchangeOf(live: Live, path: string, headers: readonly string[]): Exchange {
+function exchangeOf(active: ActiveConfig, path: string, headers: readonly string[]): Exchange {
   const socket = new Socket();
   const message = new IncomingMessage(socket);
   message.method = 'POST';
@@ -140,7 +140,7 @@ function exchangeOf(live: Live, path: string, headers: readonly string[]): Excha
     cut: () => undefined,
   };
   const response = new DownstreamResponse(new ServerResponse(message), nobody);
-  return openExchange(new DownstreamRequest(message, nobody, 'none'), response, live);
+  return openExchange(new DownstreamRequest(message, nobody, 'none'), response, active);
 }
 
 function headerOf(text: string): string[] {

@@ -1,6 +1,6 @@
 // The log of a command that serves: JSON lines, or readable ones on a terminal.
-import { openLog, type LogHandle, type LogLevel } from '../observe/logger.ts';
-import { readableLog } from '../observe/readable-log.ts';
+import { openLog, type LogHandle, type LogLevel } from '../observability/logger.ts';
+import { readableLog } from '../observability/readable-log.ts';
 import type { Terminal } from './terminal.ts';
 
 /** @param worker as `openLog` takes it */

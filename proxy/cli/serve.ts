@@ -1,9 +1,9 @@
 // `throughline serve`: the proxy on one configuration, until a signal.
 import { resolve } from 'node:path';
 import { Option, type Command } from '@commander-js/extra-typings';
-import type { Applied, Gateway, GatewayOptions } from '../gateway.ts';
-import type { LogHandle, LogLevel } from '../observe/logger.ts';
-import { isWorker } from '../workers/membership.ts';
+import type { Applied, RunningProxy, ProxyOptions } from '../server/proxy.ts';
+import type { LogHandle, LogLevel } from '../observability/logger.ts';
+import { isWorker } from '../cluster/worker-client.ts';
 import { settleHeap } from './settle-heap.ts';
 import { statedWorkers, supervise, workersOf } from './supervise.ts';
 import { logFor } from './log.ts';
@@ -79,13 +79,13 @@ export async function serveUntilStopped(flags: ServeFlags, terminal: Terminal): 
   if (isWorker()) return (await import('./work.ts')).work(options, level, terminal);
   const stated = statedWorkers(flags.workers ?? flags.num_workers, terminal);
   if (stated !== null && stated > 1) return supervise(stated, options.dataDir, level, terminal);
-  const { readConfig } = await import('../gateway.ts');
+  const { readConfig } = await import('../server/proxy.ts');
   const loaded = readConfig(options.configPath, terminal.env);
   const count = stated ?? workersOf(loaded.snapshot.workers);
   if (count > 1) return supervise(count, options.dataDir, level, terminal);
   const running = await open(config, flags, terminal, loaded);
-  const { snapshot } = running.gateway.changes.live;
-  terminal.err(`throughline serves ${snapshot.routes.length} models on ${running.gateway.url}\n`);
+  const { snapshot } = running.gateway.reloader.active;
+  terminal.err(`throughline serves ${snapshot.deployments.length} models on ${running.gateway.url}\n`);
   const { platformUrl } = running.gateway;
   if (platformUrl !== null) terminal.err(`the platform interface is served on ${platformUrl}/api\n`);
   return untilStopped(running, terminal);
@@ -104,7 +104,7 @@ const FOREIGN = [
 ];
 
 export interface Running {
-  readonly gateway: Gateway;
+  readonly gateway: RunningProxy;
   readonly handle: LogHandle;
 }
 
@@ -115,14 +115,14 @@ export async function open(
   terminal: Terminal,
   loaded?: Applied,
 ): Promise<Running> {
-  const { startGateway } = await import('../gateway.ts'); // a supervisor never needs it
+  const { startProxy } = await import('../server/proxy.ts'); // a supervisor never needs it
   const handle = logFor(levelOf(flags.logLevel, terminal), terminal);
-  const gateway = await startGateway({ ...optionsOf(config, flags, terminal), log: handle.log, loaded });
+  const proxy = await startProxy({ ...optionsOf(config, flags, terminal), log: handle.log, loaded });
   settleHeap();
-  return { gateway, handle };
+  return { gateway: proxy, handle };
 }
 
-function optionsOf(config: string, flags: ServeFlags, terminal: Terminal): Omit<GatewayOptions, 'log'> {
+function optionsOf(config: string, flags: ServeFlags, terminal: Terminal): Omit<ProxyOptions, 'log'> {
   const { env, cwd } = terminal;
   const host = flags.host ?? env['HOST'];
   return {

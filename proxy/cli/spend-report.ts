@@ -4,7 +4,12 @@ import { CannotStart } from '../errors/cannot-start.ts';
 import { picoOfDollarText, roundedDollars } from '../spend/record/dollars.ts';
 import { csvCell, reportColumns } from '../spend/report/columns.ts';
 import { csvLine } from '../spend/report/csv.ts';
-import { isReportBy, REPORT_BY, spendReport as reportOf, type ReportBy } from '../spend/report/spend-report.ts';
+import {
+  isReportBy,
+  REPORT_BY,
+  spendReport as reportOf,
+  type ReportBy,
+} from '../spend/report/spend-report.ts';
 import type { ReportRow, SpendReport } from '../spend/report/spend-report.ts';
 import { grouped, textTable } from '../spend/report/text-table.ts';
 import { daysBetween, withReader, withFile, withOutput } from './spend-source.ts';

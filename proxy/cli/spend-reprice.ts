@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { Catalogue } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
-import type { Route, Snapshot } from '../../config/snapshot.ts';
+import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
 import type { PriceSources } from '../spend/record/cost.ts';
 import { roundedDollars } from '../spend/record/dollars.ts';
@@ -117,13 +117,13 @@ function costText({ spendPico, costSource, costReason, costs, priceVersion }: Sp
 
 /** Prices of the entry that served a row, as the configuration has them now. */
 class PriceTables {
-  readonly #routes: ReadonlyMap<string, Route>;
+  readonly #routes: ReadonlyMap<string, Deployment>;
   readonly #catalogue = new Catalogue();
   /** Rows of entries that are not there. */
   unknown = 0;
 
   constructor(snapshot: Snapshot) {
-    this.#routes = new Map(snapshot.routes.map((route) => [route.id, route]));
+    this.#routes = new Map(snapshot.deployments.map((deployment) => [deployment.id, deployment]));
   }
 
   of({ modelId, model }: SpendRecord): PriceSources | null {

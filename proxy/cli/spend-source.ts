@@ -1,7 +1,7 @@
 // What the `spend` commands read and where they write: the flags that all of them share. Opens a store for reading only.
 import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Findings } from '../../config/findings.ts';
+import { Diagnostics } from '../../config/diagnostics.ts';
 import { loadConfig } from '../../config/load.ts';
 import { databaseOf } from '../../config/resolve/database.ts';
 import type { DatabaseSettings } from '../../config/snapshot.ts';
@@ -80,10 +80,10 @@ function databaseFor(flags: StoreFlags, terminal: Terminal): DatabaseSettings | 
 
 function parsedUrl(url: string | undefined, { env }: Terminal): DatabaseSettings | null {
   const file = { name: 'the command line', lineStarts: null };
-  const findings = new Findings({ kind: 'map', file, offset: 0, members: new Map() });
-  const settings = databaseOf(url, env, findings);
-  const [issue] = findings.issues();
-  if (issue !== undefined) throw new UsageError(`--database-url: ${issue.message} - ${issue.mend}`);
+  const diagnostics = new Diagnostics({ kind: 'map', file, offset: 0, members: new Map() });
+  const settings = databaseOf(url, env, diagnostics);
+  const [issue] = diagnostics.issues();
+  if (issue !== undefined) throw new UsageError(`--database-url: ${issue.message} - ${issue.fix}`);
   return settings;
 }
 

@@ -5,7 +5,7 @@ import { daysBetween, withReader } from './spend-source.ts';
 import type { Terminal } from './terminal.ts';
 import { DAY_FLAGS, STORE_FLAGS, type StoreFlags } from './spend-source.ts';
 import { type Define } from './terminal.ts';
-import { dataDirOf } from "./terminal.ts";
+import { dataDirOf } from './terminal.ts';
 
 const FINDINGS_SHOWN = 50;
 

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { startDemoGateway, type DemoGateway } from '../demo/gateway.ts';
+import { startDemoGateway, type DemoGateway } from '../demo-gateway/demo-gateway.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { open, serveUntilStopped, untilStopped, withServeFlags, type ServeFlags } from './serve.ts';
 import { dataDirOf, portOf, type Define, type Terminal } from './terminal.ts';

@@ -4,8 +4,8 @@ import { availableParallelism } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { takeDirectory } from '../spend/ledger.ts';
-import { type LogLevel } from '../observe/logger.ts';
-import { Supervisor } from '../workers/supervisor.ts';
+import { type LogLevel } from '../observability/logger.ts';
+import { Supervisor } from '../cluster/supervisor.ts';
 import { logFor } from './log.ts';
 import { UsageError, type Terminal } from './terminal.ts';
 

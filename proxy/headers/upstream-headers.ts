@@ -2,14 +2,14 @@
 // pass decides and, when somebody listens, says why: what `explain` prints is what was decided. Pure.
 import { dashed } from '../../config/header-names.ts';
 import type { Secret } from '../../config/secret.ts';
-import type { Route } from '../../config/snapshot.ts';
+import type { Deployment } from '../../config/snapshot.ts';
 import type { HeaderRule, HeaderRules, HeaderVerdict } from './header-rules.ts';
 import { identityNames, writeIdentity, type GatewayIdentity } from './identity-headers.ts';
 import { carriesCredential, type RequestHeaders } from './request-headers.ts';
 
 /** The part of the list that depends on the entry alone, made when the configuration is loaded. */
-export interface EntryHeaders {
-  readonly gateway: Route['gateway'];
+export interface DeploymentHeaders {
+  readonly gateway: Deployment['gateway'];
   /** Flat name, value list: credential, agent, operator's headers. A session header that is stamped is not among them. */
   readonly fixed: readonly string[];
   /** Names in `fixed`, dashes for underscores: a client's header of that name is replaced. */
@@ -23,10 +23,10 @@ export interface EntryHeaders {
 }
 
 /** Builds the fixed part. The bearer wins over an `authorization` of the operator when the entry has a key. */
-export function entryHeaders(
-  route: Pick<Route, 'gateway' | 'apiKey' | 'staticHeaders' | 'forwardClientHeaders'>,
+export function deploymentHeaders(
+  route: Pick<Deployment, 'gateway' | 'apiKey' | 'staticHeaders' | 'forwardClientHeaders'>,
   userAgent: string,
-): EntryHeaders {
+): DeploymentHeaders {
   const sessionHeader = route.gateway.session;
   const fixed: string[] = [];
   const rules: string[] = [];
@@ -90,7 +90,7 @@ const TRACE = verdict('stamped', 'trace context of the request');
 export function upstreamHeaders(
   rules: HeaderRules,
   client: RequestHeaders,
-  entry: EntryHeaders,
+  entry: DeploymentHeaders,
   call: CallHeaders,
   note?: (decision: HeaderDecision) => void,
 ): string[] {
@@ -154,7 +154,7 @@ function verdictOn(
   n: number,
   rule: HeaderRule,
   client: RequestHeaders,
-  entry: EntryHeaders,
+  entry: DeploymentHeaders,
   forwards: boolean,
   identity: readonly string[],
   keyNames: ReadonlySet<string> | null,
@@ -179,7 +179,7 @@ function isRepeated(rules: readonly HeaderRule[], n: number, name: string): bool
 }
 
 /** The gateway reads in this header whose call it is. */
-function isIdentity(plainName: string, entry: EntryHeaders, identity: readonly string[]): boolean {
+function isIdentity(plainName: string, entry: DeploymentHeaders, identity: readonly string[]): boolean {
   return entry.identityNames.has(plainName) || (entry.writesEach && nameIn(identity, plainName));
 }
 
@@ -192,7 +192,7 @@ function nameIn(list: readonly string[], name: string): boolean {
 function addKeyHeaders(
   list: string[],
   rules: HeaderRules,
-  entry: EntryHeaders,
+  entry: DeploymentHeaders,
   identity: readonly string[],
   keyHeaders: NonNullable<CallHeaders['keyHeaders']>,
   note?: (decision: HeaderDecision) => void,
@@ -210,7 +210,7 @@ function addKeyHeaders(
 
 function verdictOnKeyHeader(
   rule: HeaderRule,
-  entry: EntryHeaders,
+  entry: DeploymentHeaders,
   identity: readonly string[],
 ): HeaderVerdict {
   if (rule.barred) return rule.verdict;
@@ -220,7 +220,7 @@ function verdictOnKeyHeader(
 }
 
 function noteFixed(
-  entry: EntryHeaders,
+  entry: DeploymentHeaders,
   hidden: string | null,
   note: (decision: HeaderDecision) => void,
 ): void {

@@ -1,7 +1,7 @@
 // Who may go to an upstream now and who waits for it, where limits are set: a short queue for each name, served in turn,
 // so that a flood on one name costs the others no more than their turn. Knows no HTTP; whoever asks also tells when
 // somebody has left.
-import { hasRoom, type Candidate } from './candidate.ts';
+import { hasRoom, type Routable } from './routable.ts';
 
 /** What bounds all calls of this process together. */
 export interface AdmissionRules {
@@ -26,11 +26,11 @@ export interface Waiting<T> {
 }
 
 interface Waiter {
-  readonly entries: readonly Candidate[];
+  readonly entries: readonly Routable[];
   readonly rules: AdmissionRules;
   /** Already counted among all calls: it waits for an entry alone. */
   readonly isCounted: boolean;
-  readonly end: (turn: Turn<Candidate>) => void;
+  readonly end: (turn: Turn<Routable>) => void;
 }
 
 /** The calls of this process. */
@@ -48,7 +48,7 @@ export class Admission {
    * The first of `entries` that has room, if nobody waits who was there before. The entry holds a place for the call
    * until `EntryState.visit` or `giveBack`; unless `isCounted`, the call counts as one of all until `leave`.
    */
-  take<T extends Candidate>(
+  take<T extends Routable>(
     name: string,
     entries: readonly T[],
     rules: AdmissionRules,
@@ -59,7 +59,7 @@ export class Admission {
   }
 
   /** Waits for a place, in the queue of `name`. @returns null when too many wait */
-  wait<T extends Candidate>(
+  wait<T extends Routable>(
     name: string,
     entries: readonly T[],
     rules: AdmissionRules,
@@ -82,8 +82,8 @@ export class Admission {
   }
 
   /** A call that held a place without using it. */
-  giveBack(entry: Candidate): void {
-    entry.state.reserved -= 1;
+  giveBack(entry: Routable): void {
+    entry.health.reserved -= 1;
     this.freed();
   }
 
@@ -108,11 +108,11 @@ export class Admission {
     }
   }
 
-  #fit<T extends Candidate>(entries: readonly T[], { total }: AdmissionRules, isCounted: boolean): T | null {
+  #fit<T extends Routable>(entries: readonly T[], { total }: AdmissionRules, isCounted: boolean): T | null {
     if (!isCounted && this.#running >= total) return null;
     const entry = entries.find(hasRoom);
     if (entry === undefined) return null;
-    entry.state.reserved += 1;
+    entry.health.reserved += 1;
     if (!isCounted) this.#running += 1;
     return entry;
   }
@@ -135,7 +135,7 @@ export class Admission {
     return true;
   }
 
-  #drop(name: string, waiter: Waiter, turn: Turn<Candidate>): void {
+  #drop(name: string, waiter: Waiter, turn: Turn<Routable>): void {
     const queue = this.#queues.get(name);
     const at = queue?.indexOf(waiter) ?? -1;
     if (queue === undefined || at < 0) return;

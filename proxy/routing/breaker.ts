@@ -2,7 +2,7 @@
 // is over: one call tries it, and its end decides. It judges nothing: callers say what failed, and whose fault it was.
 
 /** When an entry rests, and for how long. */
-export interface RestRules {
+export interface CooldownRules {
   /** Failures within a minute that are borne. */
   readonly allowedFails: number;
   readonly cooldownMs: number;
@@ -66,7 +66,7 @@ export class Breaker {
    * @param restMs it asked for a rest: at once, and this long (bounded); null = by the count of failures
    * @returns whether it rests from now on and did not before
    */
-  failed(era: number, nowMs: number, rules: RestRules, restMs: number | null): boolean {
+  failed(era: number, nowMs: number, rules: CooldownRules, restMs: number | null): boolean {
     this.#release(era);
     this.#count(nowMs);
     this.#fails += 1;

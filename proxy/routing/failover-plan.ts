@@ -1,7 +1,7 @@
 // The attempts of one request, planned: where it is sent, and where it goes when that fails. The only place that decides
 // on retries and fallbacks; it sends nothing and waits for nothing.
-import { hasRoom, type Candidate } from './candidate.ts';
-import { pauseMs } from './pause.ts';
+import { hasRoom, type Routable } from './routable.ts';
+import { pauseMs } from './backoff.ts';
 
 /** How an attempt failed, as far as another attempt may mend it. */
 export type FailureKind =
@@ -16,7 +16,7 @@ export interface Failure {
 /** Entries of one name, best first. */
 export interface ModelGroup<T> {
   readonly name: string;
-  readonly entries: readonly T[];
+  readonly deployments: readonly T[];
 }
 
 export interface FailoverPolicy<G> {
@@ -49,7 +49,7 @@ interface Place<G> {
 /** One kind for each number of retries that can be stated. */
 const RETRIED: readonly FailureKind[] = ['server', 'timeout', 'rate_limit'];
 
-export class FailoverPlan<T extends Candidate, G extends ModelGroup<T> = ModelGroup<T>> {
+export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGroup<T>> {
   readonly #policy: FailoverPolicy<G>;
   readonly #left: G[] = [];
   /** The group that was asked for, when it was passed over because all of it rests; the last resort. */
@@ -66,8 +66,10 @@ export class FailoverPlan<T extends Candidate, G extends ModelGroup<T> = ModelGr
   constructor(group: G, policy: FailoverPolicy<G>, nowMs: number) {
     this.#group = group;
     this.#policy = policy;
-    if (group.entries[0]?.state.serves(nowMs) !== false || !policy.hasFallbacks) return;
-    const serving = policy.fallbacks('server').find(({ entries }) => entries[0]?.state.serves(nowMs));
+    if (group.deployments[0]?.health.isAvailable(nowMs) !== false || !policy.hasFallbacks) return;
+    const serving = policy
+      .fallbacks('server')
+      .find(({ deployments }) => deployments[0]?.health.isAvailable(nowMs));
     if (serving === undefined) return;
     this.#skipped = group;
     this.#group = serving;
@@ -78,8 +80,8 @@ export class FailoverPlan<T extends Candidate, G extends ModelGroup<T> = ModelGr
     return this.#group;
   }
 
-  get entry(): T {
-    return this.#group.entries[this.#at] as T;
+  get deployment(): T {
+    return this.#group.deployments[this.#at] as T;
   }
 
   get retries(): number {
@@ -98,7 +100,7 @@ export class FailoverPlan<T extends Candidate, G extends ModelGroup<T> = ModelGr
   /** Whether some failure could be answered by another attempt. */
   get hasMore(): boolean {
     if (this.#policy.hasFallbacks && this.#fallbacks < this.#policy.maxFallbacks) return true;
-    const hasOthers = this.#at + 1 < this.#group.entries.length;
+    const hasOthers = this.#at + 1 < this.#group.deployments.length;
     return RETRIED.some((kind) => {
       const { count, again } = this.#policy.retries(kind);
       return this.#retries < count && (again || hasOthers);
@@ -106,32 +108,32 @@ export class FailoverPlan<T extends Candidate, G extends ModelGroup<T> = ModelGr
   }
 
   /** Whether somebody else could have had the call of an entry: only then may it rest. */
-  othersServe(nowMs: number, than: T = this.entry): boolean {
-    const other = (entry: T): boolean => entry !== than && entry.state.serves(nowMs);
+  othersServe(nowMs: number, than: T = this.deployment): boolean {
+    const other = (entry: T): boolean => entry !== than && entry.health.isAvailable(nowMs);
     return (
-      this.#group.entries.some(other) ||
-      this.#policy.fallbacks('server').some(({ entries }) => entries.some(other))
+      this.#group.deployments.some(other) ||
+      this.#policy.fallbacks('server').some(({ deployments }) => deployments.some(other))
     );
   }
 
   /** The entries of this group that the present attempt may go to, best first: those that rest only when all do. */
   open(nowMs: number): readonly T[] {
-    const left = this.#group.entries.slice(this.#at);
-    const serving = left.filter(({ state }) => state.serves(nowMs));
-    return serving.length > 0 ? serving : [this.entry];
+    const left = this.#group.deployments.slice(this.#at);
+    const serving = left.filter(({ health }) => health.isAvailable(nowMs));
+    return serving.length > 0 ? serving : [this.deployment];
   }
 
   /** The present attempt goes to another one of `open`; the one that was to get it is next. */
   moveTo(entry: T): void {
-    if (entry === this.entry) return;
-    const others = this.#group.entries.filter((one) => one !== entry);
-    this.#group = { ...this.#group, entries: others.toSpliced(this.#at, 0, entry) };
+    if (entry === this.deployment) return;
+    const others = this.#group.deployments.filter((one) => one !== entry);
+    this.#group = { ...this.#group, deployments: others.toSpliced(this.#at, 0, entry) };
   }
 
   /** Entries of this group that were not asked yet and can take a call at once, best first, for an attempt beside the plan. */
   beside(kind: FailureKind, nowMs: number): readonly T[] {
     if (this.#retries >= this.#policy.retries(kind).count) return [];
-    return this.#group.entries.slice(this.#at + 1).filter((entry) => isOpen(entry, nowMs));
+    return this.#group.deployments.slice(this.#at + 1).filter((entry) => isOpen(entry, nowMs));
   }
 
   /** One of `beside` gets a further attempt and is the present entry. @returns false when the budget refuses */
@@ -154,7 +156,7 @@ export class FailoverPlan<T extends Candidate, G extends ModelGroup<T> = ModelGr
   /** All of this group is full: goes on to the first fallback that has room. @returns false when there is none */
   overflow(nowMs: number): boolean {
     if (!this.#policy.hasFallbacks || this.#fallbacks >= this.#policy.maxFallbacks) return false;
-    const group = this.#unseen('server').find(({ entries }) => isOpen(entries[0], nowMs));
+    const group = this.#unseen('server').find(({ deployments }) => isOpen(deployments[0], nowMs));
     if (group !== undefined) this.#enter(group);
     return group !== undefined;
   }
@@ -190,10 +192,10 @@ export class FailoverPlan<T extends Candidate, G extends ModelGroup<T> = ModelGr
     if (kind === 'context_window' || kind === 'content_policy') return this.#fallback(kind, nowMs);
     const { count, again } = this.#policy.retries(kind);
     if (this.#retries >= count) return this.#fallback(kind, nowMs);
-    const { entries } = this.#group;
-    const turn = [...entries.keys()].map((i) => (this.#at + 1 + i) % entries.length); // the one that failed comes last
-    const serves = (i: number): boolean => entries[i]?.state.serves(nowMs) === true;
-    const open = turn.find((i) => i > this.#at && isOpen(entries[i], nowMs));
+    const { deployments } = this.#group;
+    const turn = [...deployments.keys()].map((i) => (this.#at + 1 + i) % deployments.length); // the one that failed comes last
+    const serves = (i: number): boolean => deployments[i]?.health.isAvailable(nowMs) === true;
+    const open = turn.find((i) => i > this.#at && isOpen(deployments[i], nowMs));
     const at = open ?? turn.find(serves) ?? this.#at;
     if (at > this.#at && this.#repeats === 0) return { group: this.#group, at, pauseMs: 0 };
     if (!again) return this.#fallback(kind, nowMs);
@@ -205,8 +207,8 @@ export class FailoverPlan<T extends Candidate, G extends ModelGroup<T> = ModelGr
   #fallback(kind: FailureKind, nowMs: number): Place<G> | null {
     if (this.#fallbacks >= this.#policy.maxFallbacks) return null;
     const groups = this.#unseen(kind);
-    const serves = ({ entries }: G): boolean => entries[0]?.state.serves(nowMs) === true;
-    const open = groups.find(({ entries }) => isOpen(entries[0], nowMs)) ?? groups.find(serves);
+    const serves = ({ deployments }: G): boolean => deployments[0]?.health.isAvailable(nowMs) === true;
+    const open = groups.find(({ deployments }) => isOpen(deployments[0], nowMs)) ?? groups.find(serves);
     const group = open ?? groups[0] ?? this.#skipped;
     if (group === null || this.#hasSeen(group)) return null;
     return { group, at: 0, pauseMs: 0 };
@@ -222,6 +224,6 @@ export class FailoverPlan<T extends Candidate, G extends ModelGroup<T> = ModelGr
 }
 
 /** The entry can take a call at once. Legs are ranked, so the first entry of one speaks for all. */
-function isOpen(entry: Candidate | undefined, nowMs: number): boolean {
-  return entry !== undefined && entry.state.serves(nowMs) && hasRoom(entry);
+function isOpen(entry: Routable | undefined, nowMs: number): boolean {
+  return entry !== undefined && entry.health.isAvailable(nowMs) && hasRoom(entry);
 }

@@ -1,9 +1,9 @@
 // Session affinity by weighted rendezvous hashing: every replica of the proxy sends a session to the same entry without
 // talking to the others, and an entry that goes away moves its own sessions alone (Thaler and Ravishankar 1998). Pure.
-import { byScore, ticket, type Candidate } from './candidate.ts';
+import { byScore, ticket, type Routable } from './routable.ts';
 
 /** The entries in the order in which this session asks them. */
-export function sessionAffinity<T extends Candidate>(entries: readonly T[], session: string): readonly T[] {
+export function sessionAffinity<T extends Routable>(entries: readonly T[], session: string): readonly T[] {
   const seed = seedOf(session);
   return byScore(entries, (entry) => ticket(mixed(seed ^ entry.seed), entry.weight));
 }

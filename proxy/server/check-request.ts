@@ -1,8 +1,8 @@
 // What Node's parser takes and we refuse: requests that two HTTP programs could read in two ways, or that name a version,
 // method or target that is not served. One list, with the reason for each.
 import { Fault } from '../errors/fault.ts';
-import type { DownstreamRequest, Expectation } from './downstream-request.ts';
-import type { RequestHeaders } from "../headers/request-headers.ts";
+import type { DownstreamRequest, Expectation } from '../downstream/downstream-request.ts';
+import type { RequestHeaders } from '../headers/request-headers.ts';
 
 interface Checked {
   readonly request: DownstreamRequest;

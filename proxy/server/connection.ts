@@ -2,11 +2,15 @@
 // that nobody wants, of bytes that are no request, and how the connection ends. Node parses, frames and sends.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Seated } from '../base/roster.ts';
+import type { Indexed } from '../base/dense-set.ts';
 import type { BodyMemory } from '../bodies/body-memory.ts';
 import { Fault } from '../errors/fault.ts';
-import { DownstreamRequest, type Expectation, type RequestConnection } from './downstream-request.ts';
-import { DownstreamResponse, type ResponseConnection } from './downstream-response.ts';
+import {
+  DownstreamRequest,
+  type Expectation,
+  type RequestConnection,
+} from '../downstream/downstream-request.ts';
+import { DownstreamResponse, type ResponseConnection } from '../downstream/downstream-response.ts';
 
 /** What a connection needs of its server. */
 export interface ConnectionHost {
@@ -68,8 +72,8 @@ type State =
   | { readonly is: 'lingering'; readonly timer: NodeJS.Timeout }
   | { readonly is: 'closed' };
 
-export class Connection implements Seated, RequestConnection, ResponseConnection {
-  seat = -1; // on the roster of the server
+export class Connection implements Indexed, RequestConnection, ResponseConnection {
+  index = -1; // on the roster of the server
   readonly socket: Socket;
   readonly #host: ConnectionHost;
   #state: State = { is: 'idle', readBytes: 0 };

@@ -2,13 +2,13 @@
 // of. Knows nothing of what is served.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
-import { Roster } from '../base/roster.ts';
+import { DenseSet } from '../base/dense-set.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import { Fault } from '../errors/fault.ts';
 import { expectationOf, oddCoding, oddTarget } from './check-request.ts';
 import { Connection, type Clocks, type ConnectionHost } from './connection.ts';
-import type { DownstreamRequest, Expectation } from './downstream-request.ts';
-import type { DownstreamResponse } from './downstream-response.ts';
+import type { DownstreamRequest, Expectation } from '../downstream/downstream-request.ts';
+import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 
 /** What is served on a port. */
 export interface Served {
@@ -57,7 +57,7 @@ type OwnedSocket = Socket & { [OWNER]?: Connection };
 
 export class HttpServer {
   readonly #server: Server;
-  readonly #connections = new Roster<Connection>();
+  readonly #connections = new DenseSet<Connection>();
   #retired = false;
 
   constructor(served: Served, clocks: Partial<Clocks> = {}) {

@@ -1,15 +1,15 @@
 // The way from a request to its route, and the end of the server's life. Knows nothing of models.
 import type { AddressInfo } from 'node:net';
-import type { Changes } from '../changes.ts';
+import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import type { FaultCode } from '../errors/codes.ts';
 import { Fault, toFault } from '../errors/fault.ts';
-import { answerFault, corsHeaders, rawAnswer } from '../request/answer.ts';
-import { authenticate } from '../request/authenticate.ts';
-import { openExchange, type Exchange } from '../request/exchange.ts';
-import { RouteTable, WingRoutes, type FoundRoute, type Routes } from '../routes/table.ts';
+import { answerFault, corsHeaders, rawAnswer } from '../pipeline/answer.ts';
+import { authenticate } from '../pipeline/authenticate.ts';
+import { openExchange, type Exchange } from '../pipeline/exchange.ts';
+import { RouteTable, MountRoutes, type FoundRoute, type Routes } from '../api/route-table.ts';
 import { checkRequest } from './check-request.ts';
-import type { DownstreamRequest } from './downstream-request.ts';
-import type { DownstreamResponse } from './downstream-response.ts';
+import type { DownstreamRequest } from '../downstream/downstream-request.ts';
+import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 import { HttpServer } from './http-server.ts';
 
 /** Where one request ends and the next begins is in doubt after these (RFC 9112 section 6.3): the connection closes. */
@@ -37,7 +37,7 @@ export interface Drain {
 const NOBODY = { keyHash: '' };
 
 export class ProxyServer {
-  readonly #changes: Changes;
+  readonly #changes: ConfigReloader;
   readonly #http: HttpServer;
   /** Where the wing is served alone; null = on the same port, if there is one. */
   readonly #wingHttp: HttpServer | null;
@@ -51,11 +51,11 @@ export class ProxyServer {
   #look: (() => void) | null = null;
 
   /** @param wingApart whether the wing is served on a port of its own */
-  constructor(changes: Changes, wingApart: boolean) {
-    this.#changes = changes;
-    const { wing } = changes.live.house;
-    const wingRoutes = wing === null ? null : new WingRoutes(wing);
-    this.#http = this.#opened(new RouteTable(changes, this.#state, wingApart ? null : wingRoutes));
+  constructor(reloader: ConfigReloader, wingApart: boolean) {
+    this.#changes = reloader;
+    const { mount } = reloader.active.services;
+    const wingRoutes = mount === null ? null : new MountRoutes(mount);
+    this.#http = this.#opened(new RouteTable(reloader, this.#state, wingApart ? null : wingRoutes));
     this.#wingHttp = wingApart && wingRoutes !== null ? this.#opened(wingRoutes) : null;
   }
 
@@ -87,7 +87,7 @@ export class ProxyServer {
    * are taken for `minMs`; requests run on until `maxMs`, then each one ends with a fault, its record written.
    */
   async drain({ minMs, maxMs }: Drain): Promise<void> {
-    const { mono } = this.#changes.live.house.clock;
+    const { mono } = this.#changes.active.services.clock;
     const startedAt = mono();
     this.#state.draining = true;
     this.#each((http) => http.retire());
@@ -122,7 +122,7 @@ export class ProxyServer {
     const over = new Fault('shutting_down', text, { headers: [['retry-after', '1']] });
     this.#over = over;
     this.#each((http) => http.interrupt(over));
-    this.#changes.live.house.departures.giveUp();
+    this.#changes.active.services.detachedStreams.giveUp();
   }
 
   /** Settles when `isOver`, or after `withinMs`. */
@@ -140,11 +140,11 @@ export class ProxyServer {
   }
 
   #opened(routes: Routes): HttpServer {
-    const changes = this.#changes;
-    const { log, metrics } = changes.live.house;
+    const reloader = this.#changes;
+    const { log, metrics } = reloader.active.services;
     return new HttpServer({
       get limits() {
-        return changes.live.snapshot.limits;
+        return reloader.active.snapshot.limits;
       },
       request: (request, response) => this.#serve(request, response, routes),
       refusal: (fault) => this.#refusal(fault),
@@ -162,7 +162,7 @@ export class ProxyServer {
   #serve(request: DownstreamRequest, response: DownstreamResponse, routes: Routes): void {
     this.#inFlight += 1;
     if (this.#over !== null) response.interrupt(this.#over);
-    void this.#handle(openExchange(request, response, this.#changes.live), routes);
+    void this.#handle(openExchange(request, response, this.#changes.active), routes);
   }
 
   #settled(): void {
@@ -171,18 +171,18 @@ export class ProxyServer {
   }
 
   async #handle(x: Exchange, routes: Routes): Promise<void> {
-    x.live.enter();
+    x.active.enter();
     this.#running += 1;
     try {
       const { req: request, headers, query } = x;
-      checkRequest({ request, headers, query, maxHeaders: x.live.snapshot.limits.headerCount });
+      checkRequest({ request, headers, query, maxHeaders: x.active.snapshot.limits.headerCount });
       if (x.req.method === 'OPTIONS' && preflight(x)) return;
       const { entry, param }: FoundRoute = routes.find(x.req.method, x.path);
       const caller = entry.open ? NOBODY : authenticate(x);
       await entry.handle(x, caller instanceof Promise ? await caller : caller, param);
     } catch (thrown) {
       const fault = toFault(thrown);
-      const { log, metrics } = x.live.house;
+      const { log, metrics } = x.active.services;
       metrics.rejected(fault.code);
       const line = { call_id: x.id, method: x.req.method, path: x.path.slice(0, 200), error: fault.code };
       if (fault.code === 'internal_error') log.error({ ...line, err: fault.cause }, 'rejected');
@@ -190,7 +190,7 @@ export class ProxyServer {
       if (UNTRUSTED.has(fault.code)) x.res.closeAfter();
       answerFault(x, fault);
     } finally {
-      x.live.leave();
+      x.active.leave();
       this.#running -= 1;
       this.#look?.();
     }
@@ -198,10 +198,10 @@ export class ProxyServer {
 
   /** Bytes that are no request are answered in the same shape as everything else. */
   #refusal(fault: Fault): string {
-    const { live } = this.#changes;
-    live.house.metrics.rejected(fault.code);
-    live.house.log.info({ error: fault.code, why: fault.message }, 'rejected');
-    return rawAnswer(live.snapshot.dialect, fault);
+    const { active } = this.#changes;
+    active.services.metrics.rejected(fault.code);
+    active.services.log.info({ error: fault.code, why: fault.message }, 'rejected');
+    return rawAnswer(active.snapshot.dialect, fault);
   }
 }
 
@@ -212,7 +212,7 @@ async function whatHasArrived(): Promise<void> {
 
 /** Answers a CORS preflight; false when CORS is off. */
 function preflight(x: Exchange): boolean {
-  if (x.live.snapshot.cors === null) return false;
+  if (x.active.snapshot.cors === null) return false;
   x.res.writeHead(204, [
     ...corsHeaders(x),
     'access-control-allow-methods',

@@ -2,14 +2,14 @@
 // anything was odd is never used again: one response's bytes must not be taken for another's.
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
-import type { Seated } from '../base/roster.ts';
+import type { Indexed } from '../base/dense-set.ts';
 import type { Connector } from './connector.ts';
 import {
   Dispatched,
   type Carrier,
-  type Exchange,
+  type UpstreamExchange,
   type ResponseReader,
-  type UpstreamRequest,
+  type HttpRequest,
 } from './exchange.ts';
 
 /** What a connection tells its pool. */
@@ -24,8 +24,8 @@ const HEAD_BYTES = 65_536;
 /** The pool closes idle connections by its own clock; undici's must only not come before. */
 const UNDICI_IDLE_MS = 60_000;
 
-export class UpstreamConnection implements Seated, Carrier {
-  seat = -1; // on the roster of its pool
+export class UpstreamConnection implements Indexed, Carrier {
+  index = -1; // on the roster of its pool
   /** Monotonic ms; meaningful while idle. */
   idleUntil = 0;
   readonly #owner: ConnectionOwner;
@@ -33,7 +33,7 @@ export class UpstreamConnection implements Seated, Carrier {
   readonly #client: Client;
   #socket: Socket | null = null;
   #stopOpening: (() => void) | null = null;
-  #exchange: Exchange | null = null;
+  #exchange: UpstreamExchange | null = null;
   #isClosed = false;
 
   constructor(owner: ConnectionOwner, connector: Connector) {
@@ -75,7 +75,7 @@ export class UpstreamConnection implements Seated, Carrier {
   }
 
   /** Sends a request, at once or when the connection is open. */
-  send({ method, path, headers, body }: UpstreamRequest, reader: ResponseReader): Exchange {
+  send({ method, path, headers, body }: HttpRequest, reader: ResponseReader): UpstreamExchange {
     const { pathPrefix, headers: ofTheWay } = this.#connector;
     const exchange = new Dispatched(this, reader);
     this.#exchange = exchange;
@@ -97,11 +97,11 @@ export class UpstreamConnection implements Seated, Carrier {
   }
 
   /** A reset within a body that ends with its connection is an end to undici. */
-  judge(_: Exchange, tell: (isWhole: boolean) => void): void {
+  judge(_: UpstreamExchange, tell: (isWhole: boolean) => void): void {
     tell(this.#socket?.errored === null);
   }
 
-  ended(exchange: Exchange, idleMs: number): void {
+  ended(exchange: UpstreamExchange, idleMs: number): void {
     if (exchange !== this.#exchange) return;
     this.#exchange = null;
     // A response that came before the whole request was out leaves the rest of that request on the wire.

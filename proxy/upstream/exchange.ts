@@ -6,7 +6,7 @@ import { BadResponse, closedEarly } from './bad-response.ts';
 import { receivedHead, type ReceivedHead } from './response-head.ts';
 
 /** One request, ready to send. */
-export interface UpstreamRequest {
+export interface HttpRequest {
   readonly method: string;
   readonly path: string;
   /** Flat name, value list; without host, content-length and what belongs to the connection. */
@@ -30,7 +30,7 @@ export interface ResponseReader {
 }
 
 /** A request under way. */
-export interface Exchange {
+export interface UpstreamExchange {
   /** Stops reading; the upstream feels it. */
   pause(): void;
   resume(): void;
@@ -63,7 +63,7 @@ const SOCKET = 'UND_ERR_SOCKET';
 /** Pieces up to this size that come in one read are handed on as one: undici makes a call for each chunk, and chunks of one byte would cost 50 times as much per byte as large ones. */
 const SMALL_BYTES = 1_024;
 
-export class Dispatched implements Exchange, Dispatcher.DispatchHandler {
+export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler {
   readonly #carrier: Carrier;
   #reader: ResponseReader | null;
   #controller: Dispatcher.DispatchController | null = null;

@@ -95,11 +95,11 @@ function names(entry: string, host: string, port: string): boolean {
 /** @param block `address/bits`, the address with or without brackets. */
 function isWithin(block: string, host: string): boolean {
   const [, text = '', bits = ''] = /^\[?([^\]/]*)\]?\/(\d{1,3})$/.exec(block) ?? [];
-  const [family, hostFamily] = [isIP(text), isIP(host)];
-  if (family === 0 || hostFamily === 0 || Number(bits) > (family === 6 ? 128 : 32)) return false;
+  const [ipVersion, hostVersion] = [isIP(text), isIP(host)];
+  if (ipVersion === 0 || hostVersion === 0 || Number(bits) > (ipVersion === 6 ? 128 : 32)) return false;
   const list = new BlockList();
-  list.addSubnet(text, Number(bits), family === 6 ? 'ipv6' : 'ipv4');
-  return list.check(host, hostFamily === 6 ? 'ipv6' : 'ipv4');
+  list.addSubnet(text, Number(bits), ipVersion === 6 ? 'ipv6' : 'ipv4');
+  return list.check(host, hostVersion === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** `[::1]` -> `::1`. */

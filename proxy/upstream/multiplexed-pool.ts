@@ -8,9 +8,9 @@ import { Connector } from './connector.ts';
 import {
   Dispatched,
   type Carrier,
-  type Exchange,
+  type UpstreamExchange,
   type ResponseReader,
-  type UpstreamRequest,
+  type HttpRequest,
 } from './exchange.ts';
 import type { HttpProxy } from './http-proxies.ts';
 import { ConnectionPool, type Pool } from './pool.ts';
@@ -52,7 +52,7 @@ export class MultiplexedPool implements Pool {
     return size;
   }
 
-  send(request: UpstreamRequest, reader: ResponseReader): Exchange {
+  send(request: HttpRequest, reader: ResponseReader): UpstreamExchange {
     if (this.#mono() < this.#http1Until) return this.#http1.send(request, reader);
     const exchange = new Rerouted(reader, () => {
       this.#http1Until = this.#mono() + HTTP1_MS;
@@ -96,18 +96,18 @@ export class MultiplexedPool implements Pool {
 }
 
 /** An exchange that begins anew in HTTP/1.1 when the upstream speaks no HTTP/2. */
-class Rerouted implements Exchange, ResponseReader {
+class Rerouted implements UpstreamExchange, ResponseReader {
   readonly #reader: ResponseReader;
-  readonly #sendHttp1: () => Exchange;
-  #exchange: Exchange | null = null;
+  readonly #sendHttp1: () => UpstreamExchange;
+  #exchange: UpstreamExchange | null = null;
   #isMoved = false;
 
-  constructor(reader: ResponseReader, sendHttp1: () => Exchange) {
+  constructor(reader: ResponseReader, sendHttp1: () => UpstreamExchange) {
     this.#reader = reader;
     this.#sendHttp1 = sendHttp1;
   }
 
-  follow(exchange: Exchange): void {
+  follow(exchange: UpstreamExchange): void {
     if (!this.#isMoved) this.#exchange = exchange;
   }
 
@@ -229,7 +229,7 @@ class MultiplexedConnection implements Carrier {
     return connected ? pending === 0 : running === 0;
   }
 
-  send({ method, path, headers, body }: UpstreamRequest, reader: ResponseReader): Exchange {
+  send({ method, path, headers, body }: HttpRequest, reader: ResponseReader): UpstreamExchange {
     const exchange = new Dispatched(this, reader);
     this.#running += 1;
     this.#client.dispatch(

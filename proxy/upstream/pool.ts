@@ -1,9 +1,9 @@
 // The connections to one upstream origin. The last one to become idle is used first, so that those beyond the need grow
 // old and close; a request never waits for another one's connection.
-import { Roster } from '../base/roster.ts';
+import { DenseSet } from '../base/dense-set.ts';
 import { UpstreamConnection, type ConnectionOwner } from './connection.ts';
 import { Connector } from './connector.ts';
-import type { Exchange, ResponseReader, UpstreamRequest } from './exchange.ts';
+import type { UpstreamExchange, ResponseReader, HttpRequest } from './exchange.ts';
 import type { HttpProxy } from './http-proxies.ts';
 
 /** Where requests to one origin are sent. */
@@ -11,7 +11,7 @@ export interface Pool {
   /** Connections that are open or being opened. */
   readonly size: number;
   /** Sends a request on an idle connection, else on a new one. */
-  send(request: UpstreamRequest, reader: ResponseReader): Exchange;
+  send(request: HttpRequest, reader: ResponseReader): UpstreamExchange;
   /** Closes idle connections whose time is over; called about once a second. */
   sweep(now: number): void;
   /** Takes no further request; what runs ends by itself. */
@@ -24,7 +24,7 @@ export interface Pool {
 export class ConnectionPool implements Pool {
   readonly #connector: Connector;
   readonly #owner: ConnectionOwner;
-  readonly #all = new Roster<UpstreamConnection>();
+  readonly #all = new DenseSet<UpstreamConnection>();
   readonly #idle: UpstreamConnection[] = [];
   #isClosing = false;
 
@@ -42,7 +42,7 @@ export class ConnectionPool implements Pool {
     return this.#all.size;
   }
 
-  send(request: UpstreamRequest, reader: ResponseReader): Exchange {
+  send(request: HttpRequest, reader: ResponseReader): UpstreamExchange {
     return (this.#takeIdle() ?? this.#open()).send(request, reader);
   }
 

@@ -1,5 +1,5 @@
 // Asks upstreams whether they are there: `GET {prefix}/models` with the entry's key, one request per pool and key.
-import type { Route } from '../../config/snapshot.ts';
+import type { Deployment } from '../../config/snapshot.ts';
 import { failureOf } from './failures.ts';
 import type { Pool } from './pool.ts';
 
@@ -7,7 +7,7 @@ const PROBE_MS = 5_000;
 
 /** What a probe needs of a target. */
 export interface Probed {
-  readonly route: Route;
+  readonly config: Deployment;
   readonly pool: Pool;
   readonly headers: { readonly fixed: readonly string[] };
 }
@@ -17,8 +17,8 @@ export async function probe(targets: readonly Probed[]): Promise<(string | null)
   const asked = new Map<string, Promise<string | null>>();
   return Promise.all(
     targets.map((target) => {
-      const { route } = target;
-      const key = `${route.origin}${route.pathPrefix} ${route.apiKey?.sha256() ?? ''}`;
+      const { config } = target;
+      const key = `${config.origin}${config.pathPrefix} ${config.apiKey?.sha256() ?? ''}`;
       const running = asked.get(key) ?? ask(target);
       asked.set(key, running);
       return running;
@@ -26,15 +26,15 @@ export async function probe(targets: readonly Probed[]): Promise<(string | null)
   );
 }
 
-async function ask({ route, pool, headers }: Probed): Promise<string | null> {
+async function ask({ config, pool, headers }: Probed): Promise<string | null> {
   try {
-    const status = await statusOf(pool, `${route.pathPrefix}/models`, headers.fixed);
+    const status = await statusOf(pool, `${config.pathPrefix}/models`, headers.fixed);
     // A gateway without a model list (404, 405) is there; one that refuses our key or fails is not of use.
     const ok = status < 400 || status === 404 || status === 405;
-    return ok ? null : `GET ${route.apiBase} models answered ${status}`;
+    return ok ? null : `GET ${config.apiBase} models answered ${status}`;
   } catch (error) {
     if (error instanceof ProbeTimeout) return `no answer within ${PROBE_MS} ms`;
-    return failureOf(error, route.apiBase).message;
+    return failureOf(error, config.apiBase).message;
   }
 }
 

@@ -110,7 +110,7 @@ t.test('a flame graph is as wide as the busy time from its begin on', (t) => {
     boxes.map(([, title, x, width]) => [title, Number(x), Number(width)]),
     [
       ['all  100.0 %', 0, 1200],
-      ['relay&lt;T&gt; proxy/upstream/relay.ts:10 100.0 %', 0, 1200],
+      ['relay&lt;T&gt; proxy/relay/relay.ts:10 100.0 %', 0, 1200],
       ['write node:net:10 75.0 %', 0, 900],
       ['dispatch undici/lib/x.js:10 25.0 %', 900, 300],
     ],

@@ -221,7 +221,7 @@ t.test('the values of the replaced chart are taken as they are', { skip: NO_HELM
   t.equal(snapshot.drainMs, 55_000, 'requests get what a grace period of 90 s leaves');
   t.equal(snapshot.storeModelInDb, true);
   t.equal(snapshot.headers.forwardAll, true);
-  const [first, second] = snapshot.routes;
+  const [first, second] = snapshot.deployments;
   t.match(first, {
     kind: 'proxy',
     upstreamModel: 'claude-sonnet-4-5-20250929',

@@ -7,7 +7,7 @@ import { formatIssue } from '../../config/issue.ts';
 import { loadConfig, overlay } from '../../config/load.ts';
 import type { Environment, Loaded } from '../../config/load.ts';
 import { plainOf, treeOf } from '../../config/tree.ts';
-import type { Route, Snapshot } from '../../config/snapshot.ts';
+import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 
 type Files = Readonly<Record<string, string>>;
 
@@ -34,8 +34,8 @@ function load(t: Tap, text: string, env: Environment = {}): Snapshot {
   return must(loadConfig(write(t, { 'gateway.yaml': text }), env));
 }
 
-function only(snapshot: Snapshot): Route {
-  const [route] = snapshot.routes;
+function only(snapshot: Snapshot): Deployment {
+  const [route] = snapshot.deployments;
   if (route === undefined) throw new Error('no route');
   return route;
 }
@@ -114,10 +114,10 @@ t.test('references resolve anywhere, also in lists and numbers', async (t) => {
   );
   const env = { KEY: 'sk-k', SECONDS: '7.5', HEADER: 'process', DENY: 'X-Two', DEPTH: '1', YES: 'True' };
   const snapshot = load(t, text, env);
-  const route = only(snapshot);
-  t.ok(route.apiKey?.equals('sk-k'));
-  t.equal(route.clocks.firstByteMs, 7500);
-  t.equal(route.staticHeaders[0]?.[1].reveal(), 'file wins');
+  const deployment = only(snapshot);
+  t.ok(deployment.apiKey?.equals('sk-k'));
+  t.equal(deployment.clocks.firstByteMs, 7500);
+  t.equal(deployment.staticHeaders[0]?.[1].reveal(), 'file wins');
   t.strictSame(snapshot.headers.deny, ['x-one', 'x-two']);
   t.equal(snapshot.limits.jsonDepth, 99);
   t.equal(snapshot.allowUnauthenticated, true);
@@ -138,10 +138,15 @@ t.test('no secret is found in a printed snapshot or in its public parts', async 
   const snapshot = load(t, text);
   t.notMatch(inspect(snapshot, { depth: 12, showHidden: true }), /sk-/);
   t.notMatch(JSON.stringify({ ...snapshot, groups: [...snapshot.groups] }), /sk-/);
-  const route = only(snapshot);
-  t.notOk('api_key' in route.publicParams);
-  t.match(route.publicParams, { model: 'litellm_proxy/a', extra_headers: { 'x-a': '[secret]' } });
-  t.match(route.info, { note: 'open', id: route.id, db_model: false, litellm_provider: 'litellm_proxy' });
+  const deployment = only(snapshot);
+  t.notOk('api_key' in deployment.publicParams);
+  t.match(deployment.publicParams, { model: 'litellm_proxy/a', extra_headers: { 'x-a': '[secret]' } });
+  t.match(deployment.info, {
+    note: 'open',
+    id: deployment.id,
+    db_model: false,
+    litellm_provider: 'litellm_proxy',
+  });
 });
 
 t.test('the master key comes from the file, else from one of two variables', async (t) => {
@@ -217,8 +222,8 @@ t.test('static headers merge per name, the entry over the router', async (t) => 
     '  default_litellm_params:',
     '    extra_headers: {X-Tenant: r, x-both: r, authorization: Bearer r}',
   ];
-  const shown = (route: Route): unknown =>
-    route.staticHeaders.map(([name, value]) => `${name}: ${value.reveal()}`);
+  const shown = (deployment: Deployment): unknown =>
+    deployment.staticHeaders.map(([name, value]) => `${name}: ${value.reveal()}`);
   const own = ['extra_headers: {X-Both: e, x-port: 8080}', 'headers: {x-alias: h, x-both: h}'];
   t.strictSame(shown(only(load(t, entry(own, router)))), [
     'authorization: Bearer r',
@@ -243,14 +248,14 @@ t.test(
       ['input_cost_per_token: 3e-06', "output_cost_per_token: '0.000015'"],
       ['    model_info: {input_cost_per_token: 1, input_cost_per_request: 0.002, base_model: gpt-4o}'],
     );
-    const route = only(load(t, text));
-    t.match(route.prices, {
+    const deployment = only(load(t, text));
+    t.match(deployment.prices, {
       version: /^[0-9a-f]{12}$/,
       tokens: { input: { base: 3_000_000_000_000n }, output: { base: 15_000_000_000_000n } },
       units: { requests: 2_000_000_000_000_000n },
     });
-    t.equal(route.cataloguePrices?.tokens.input?.base, 2_500_000_000_000n);
-    t.match(route.info, { key: 'gpt-4o', input_cost_per_token: 3e-6, max_input_tokens: 128_000 });
+    t.equal(deployment.cataloguePrices?.tokens.input?.base, 2_500_000_000_000n);
+    t.match(deployment.info, { key: 'gpt-4o', input_cost_per_token: 3e-6, max_input_tokens: 128_000 });
     t.equal(only(load(t, entry())).prices, null);
   },
 );
@@ -266,7 +271,7 @@ t.test('an id is stable over restarts and rotated keys, and no two entries share
     t,
     entry() + entry().replace('model_list:\n', '') + entry().replace('model_list:\n', ''),
   );
-  const [first, second, third] = twice.routes.map((route) => route.id);
+  const [first, second, third] = twice.deployments.map((deployment) => deployment.id);
   t.strictSame([second, third], [`${first}-2`, `${first}-3`]);
   t.equal(twice.groups.get('a')?.length, 3);
 });
@@ -320,7 +325,7 @@ t.test('includes extend lists, merge maps and win over other values', async (t) 
   });
   const snapshot = must(loadConfig(path, {}));
   t.strictSame(
-    snapshot.routes.map((route) => route.group),
+    snapshot.deployments.map((deployment) => deployment.group),
     ['a', 'b'],
   );
   t.match(snapshot.limits, { jsonDepth: 3, headerCount: 5 });
@@ -345,10 +350,10 @@ t.test('an entry takes from its credential what it does not state', async (t) =>
   ].join('\n');
   const snapshot = load(t, text, { TEAM: 'sk-team' });
   t.strictSame(
-    snapshot.routes.map((route) => route.apiBase),
+    snapshot.deployments.map((deployment) => deployment.apiBase),
     ['https://team.example.com', 'https://own.example.com'],
   );
-  t.ok(snapshot.routes.every((route) => route.apiKey?.equals('sk-team')));
+  t.ok(snapshot.deployments.every((deployment) => deployment.apiKey?.equals('sk-team')));
   const unset = loadConfig(write(t, { 'gateway.yaml': text }), {});
   t.equal(
     texts(unset).filter((line) => line.includes('os.environ/TEAM is not set')).length,
@@ -366,7 +371,7 @@ t.test('a runtime addition is validated by the same path, and its issues name no
   };
   const added = must(overlay(loaded.source, {}, [{ entry: good, id: 'r-1' }]));
   t.strictSame(
-    added.routes.map((route) => [route.group, route.source]),
+    added.deployments.map((deployment) => [deployment.group, deployment.source]),
     [
       ['a', 'config'],
       ['new', 'runtime'],
@@ -376,7 +381,7 @@ t.test('a runtime addition is validated by the same path, and its issues name no
     { id: 'r-1', kind: 'compat', upstreamModel: 'acme/x', info: { id: 'r-1' } },
   ]);
   t.not(added.version, loaded.snapshot.version);
-  t.equal(loaded.snapshot.routes.length, 1, 'the snapshot before it is untouched');
+  t.equal(loaded.snapshot.deployments.length, 1, 'the snapshot before it is untouched');
 
   const bad = {
     model_name: 'new',

@@ -6,7 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { isInert, OWN_WORDS, SCHEMA } from '../../config/schema.ts';
 import type { SchemaNode } from '../../config/schema.ts';
-import { Findings } from '../../config/findings.ts';
+import { Diagnostics } from '../../config/diagnostics.ts';
 import { treeOf } from '../../config/tree.ts';
 import { defaults, validated } from '../../config/validate.ts';
 
@@ -52,9 +52,9 @@ t.test('every key is described, shown by an example, and accepts its example and
       ...(schema.default === undefined ? [] : [schema.default]),
     ]) {
       const tree = treeOf(valueFor(path, value), { name: 'x', lineStarts: null });
-      const findings = new Findings(tree);
-      validated(tree, findings);
-      t.strictSame(findings.issues(), [], `${path}: ${JSON.stringify(value)}`);
+      const diagnostics = new Diagnostics(tree);
+      validated(tree, diagnostics);
+      t.strictSame(diagnostics.issues(), [], `${path}: ${JSON.stringify(value)}`);
     }
   }
   t.ok(count > 500, `${count} keys`);

@@ -5,7 +5,7 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import { startDemoGateway, type DemoGateway } from '../../proxy/demo/gateway.ts';
+import { startDemoGateway, type DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { openCall } from '../support/call.ts';
 import { folder, runCli, serveCli } from '../support/cli.ts';
 import { dice } from '../support/dice.ts';
@@ -13,7 +13,7 @@ import { fire } from '../support/fire.ts';
 import { defaultConfig, headerOf, send, type Row } from '../support/rig.ts';
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
 
-/** `npm run resilience -- --only kill` has more of them. */
+/** `npm run battery -- --only kill` has more of them. */
 const ROUNDS = 4;
 const IN_FLIGHT = 160;
 const MODELS = [

@@ -4,12 +4,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import { startDemoGateway, type DemoGateway } from '../../proxy/demo/gateway.ts';
+import { startDemoGateway, type DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { openCall } from '../support/call.ts';
 import { folder, runs, serveCli, workersOf } from '../support/cli.ts';
 import { defaultConfig, headerOf, send, type Row } from '../support/rig.ts';
 
-/** `npm run resilience -- --only kill` has more of them. */
+/** `npm run battery -- --only kill` has more of them. */
 const KILLS = 2;
 const BODY = { model: 'demo', messages: [{ role: 'user', content: 'one two three four five six' }] };
 

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { startDemoGateway } from '../../proxy/demo/gateway.ts';
+import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { folder, ROOT, serveCli, type Cli } from '../support/cli.ts';
 import { MARK, type Counts } from '../support/counting.ts';
 import { defaultConfig, KEY } from '../support/rig.ts';
@@ -64,7 +64,7 @@ t.test('a request is scanned once; no URL, no timer, no parse of its body is mad
     await calls(proxy.url, REQUESTS, stream);
     const { calls: called, urls, timers, bodies } = await counted(proxy, (nth += 1));
     const kind = stream ? 'streamed' : 'plain';
-    t.equal(called['proxy/request/parse-request.ts parseRequest'], REQUESTS, `${kind}: all came through`);
+    t.equal(called['proxy/pipeline/parse-request.ts parseRequest'], REQUESTS, `${kind}: all came through`);
     // The usage of a plain answer is found by a scan of its own.
     const scans = called['proxy/bodies/peek.ts peek'];
     t.equal(scans, stream ? REQUESTS : 2 * REQUESTS, `${kind}: one scan per body`);

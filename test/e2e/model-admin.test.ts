@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import type { DemoGateway } from '../../proxy/demo/gateway.ts';
+import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { startUpstream } from '../support/call.ts';
 import { chat, defaultConfig, headerOf, send, startRig, type Answer, type Rig } from '../support/rig.ts';
 

@@ -1,6 +1,6 @@
 // Model listings as agents and platforms read them: shapes, order, wildcards, and what must never be shown.
 import t from 'tap';
-import type { DemoGateway } from '../../proxy/demo/gateway.ts';
+import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { chat, KEY, raw, send, startRig, type Rig } from '../support/rig.ts';
 
 interface Listed {

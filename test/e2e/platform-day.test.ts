@@ -3,7 +3,7 @@ import { CloudClient } from '@openhands/typescript-client/clients';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import { playDay } from '../../examples/platform-day.ts';
+import { playDay } from '../../docs/examples/platform-day.ts';
 import { markedProcesses } from '../../platform/sandboxes/process-table.ts';
 import { SESSION_KEY, specs, startPlatform, type PlatformRigOptions } from '../platform/fixture/rig.ts';
 import { anyPostgres } from '../support/postgres.ts';

@@ -3,7 +3,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { startDemoGateway } from '../../proxy/demo/gateway.ts';
+import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { openCall } from '../support/call.ts';
 import { chat, defaultConfig, headerOf, KEY, send, startRig, type Answer, type Rig } from '../support/rig.ts';
 
@@ -151,7 +151,7 @@ t.test('pools follow the configuration', async (t) => {
   const rig = await startRig(t);
   const other = await startDemoGateway();
   t.teardown(() => other.close());
-  const { pools } = rig.gateway.changes.live.house;
+  const { pools } = rig.gateway.reloader.active.services;
   t.equal(pools.size, 1, 'four entries, one origin');
   await rig.reconfigure(`
 model_list:
@@ -212,7 +212,7 @@ t.test('a hundred changes under traffic, every second one invalid: no request fa
     const text = n % 2 === 0 ? `${good}  max_request_headers: ${100 + n}\n` : `${good}  no_such_key: ${n}\n`;
     writeFileSync(rig.configPath, text);
     await rig.gateway.reload();
-    results.push(rig.gateway.changes.state.result);
+    results.push(rig.gateway.reloader.state.result);
     answers.push(await chat(rig, 'demo')); // the others run on meanwhile
   }
   going = false;
@@ -223,8 +223,8 @@ t.test('a hundred changes under traffic, every second one invalid: no request fa
     answers.filter((answer) => answer.status !== 200 || answer.broken).map((answer) => answer.text),
     [],
   );
-  t.equal(rig.gateway.changes.live.snapshot.limits.headerCount, 198);
+  t.equal(rig.gateway.reloader.active.snapshot.limits.headerCount, 198);
   t.equal((await rig.rows()).length, answers.length, 'one row each');
-  t.equal(rig.gateway.changes.live.house.pools.size, 1);
+  t.equal(rig.gateway.reloader.active.services.pools.size, 1);
   t.equal(headerOf(rig.demo.seen.at(-1)?.rawHeaders ?? [], 'authorization'), 'Bearer sk-upstream-secret');
 });

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { startDemoGateway } from '../../proxy/demo/gateway.ts';
+import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { headerOf, KEY, rowOf, send, startRig, type Rig } from '../support/rig.ts';
 
 t.test('a response is asked for at the upstream that made it', async (t) => {

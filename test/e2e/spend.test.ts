@@ -6,7 +6,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import type { DemoGateway } from '../../proxy/demo/gateway.ts';
+import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { openCall } from '../support/call.ts';
 import { ManualClock } from '../support/clock.ts';
 import {

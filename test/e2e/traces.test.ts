@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import { startDemoGateway } from '../../proxy/demo/gateway.ts';
+import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { openCall } from '../support/call.ts';
 import { folder, ROOT, runCli, serveCli } from '../support/cli.ts';
 import { startCollector, type Collector } from '../support/collector.ts';

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import { startDemoGateway, type DemoGateway } from '../../proxy/demo/gateway.ts';
+import { startDemoGateway, type DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { openCall } from '../support/call.ts';
 import { folder, runCli, serveCli, startCli, workersOf } from '../support/cli.ts';
 import { defaultConfig, send, type Row } from '../support/rig.ts';

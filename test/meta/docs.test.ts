@@ -66,7 +66,7 @@ t.test('every link to a file or a heading leads somewhere', (t) => {
 });
 
 t.test('every path in the route table is named in docs/endpoints.md', (t) => {
-  const source = read('proxy/routes/table.ts').replaceAll(/^\s*\/\/.*$|^\s*\*.*$/gm, '');
+  const source = read('proxy/api/route-table.ts').replaceAll(/^\s*\/\/.*$|^\s*\*.*$/gm, '');
   const literals = [...source.matchAll(/'(\/[^']*)'/g)].map(([, path = '']) => path);
   const templates = [...source.matchAll(/`\$\{base\}(\/[a-z/]+)/g)].map(([, path = '']) => path);
   const paths = [...literals, ...templates].filter((path) => !path.startsWith('/$'));
@@ -132,7 +132,9 @@ t.test('docs/operating.md explains every metric, and none that is not there', (t
       'platform-metrics',
       'trace-metrics',
       'worker-figures',
-    ].flatMap((name) => read(`proxy/observe/${name}.ts`).match(/(?<=')throughline_[a-z_]+(?=')/g) ?? []),
+    ].flatMap(
+      (name) => read(`proxy/observability/${name}.ts`).match(/(?<=')throughline_[a-z_]+(?=')/g) ?? [],
+    ),
   );
   const table = read('docs/operating.md').match(/^\| `throughline_[^|]*\|/gm) ?? [];
   const explained = new Set(table.join('').match(/throughline_[a-z_]+/g));

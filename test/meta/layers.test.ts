@@ -14,9 +14,10 @@ const LAYERS: readonly (readonly string[])[] = [
   ['proxy/errors'],
   ['proxy/bodies', 'proxy/headers'],
   ['proxy/protocols'],
-  ['proxy/routing', 'proxy/spend', 'proxy/observability'],
+  ['proxy/routing', 'proxy/spend'],
+  ['proxy/observability'],
   ['proxy/access'],
-  ['proxy/upstream'],
+  ['proxy/downstream', 'proxy/upstream'],
   ['proxy/relay'],
   ['proxy/active-config'],
   ['proxy/pipeline'],
@@ -36,25 +37,26 @@ const MAY_USE_PLATFORM = ['proxy/server/proxy.ts', 'proxy/cli'];
 
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config'],
-  commander: ['proxy/cli', 'proxy/main.ts'],
-  '@commander-js/extra-typings': ['proxy/cli', 'proxy/main.ts'],
-  '@bomb.sh/tab': ['proxy/cli'],
-  'csv-parse': ['proxy/report'],
-  'csv-stringify': ['proxy/report'],
   ajv: ['config', 'platform/api/validation.ts'],
   '@pydantic/genai-prices': ['config'],
   'json-schema-to-typescript': ['config/generate.ts'],
   prettier: ['config/generate.ts'],
-  pino: ['proxy/observe'],
-  'prom-client': ['proxy/observe'],
-  '@opentelemetry/api': ['proxy/observe/span-worker.ts'],
-  '@opentelemetry/exporter-trace-otlp-proto': ['proxy/observe/span-worker.ts'],
-  '@opentelemetry/resources': ['proxy/observe/span-worker.ts'],
-  '@opentelemetry/sdk-trace': ['proxy/observe/span-worker.ts'],
-  'node:sqlite': ['proxy/store', 'platform/store'],
-  pg: ['proxy/store'],
-  'gpt-tokenizer': ['proxy/estimate'],
-  'hyparquet-writer': ['proxy/report'],
+  undici: ['proxy/upstream'],
+  pino: ['proxy/observability'],
+  'prom-client': ['proxy/observability'],
+  '@opentelemetry/api': ['proxy/observability/span-worker.ts'],
+  '@opentelemetry/exporter-trace-otlp-proto': ['proxy/observability/span-worker.ts'],
+  '@opentelemetry/resources': ['proxy/observability/span-worker.ts'],
+  '@opentelemetry/sdk-trace': ['proxy/observability/span-worker.ts'],
+  'node:sqlite': ['proxy/spend/store', 'platform/store'],
+  pg: ['proxy/spend/store/postgres'],
+  'gpt-tokenizer': ['proxy/spend/estimate'],
+  'hyparquet-writer': ['proxy/spend/report'],
+  'csv-parse': ['proxy/spend/report'],
+  'csv-stringify': ['proxy/spend/report'],
+  commander: ['proxy/cli', 'proxy/main.ts'],
+  '@commander-js/extra-typings': ['proxy/cli', 'proxy/main.ts'],
+  '@bomb.sh/tab': ['proxy/cli'],
 };
 
 /** As long as the schema has keys. */
@@ -90,7 +92,8 @@ function importsOf(file: string): Import[] {
 
 const IMPORTS = FILES.flatMap(importsOf);
 const within = (file: string, place: string): boolean => file === place || file.startsWith(`${place}/`);
-const layerOf = (file: string): number => LAYERS.findIndex((layer) => layer.some((place) => within(file, place)));
+const layerOf = (file: string): number =>
+  LAYERS.findIndex((layer) => layer.some((place) => within(file, place)));
 
 t.test('every file belongs to a layer', (t) => {
   t.same(
@@ -200,6 +203,28 @@ t.test('no module keeps state: no let, and no empty collection at the top level'
         ),
       )
       .map((line) => `${file}: ${line}`),
+  );
+  t.same(found, []);
+  t.end();
+});
+
+t.test('only proxy/protocols asks which protocol it has', (t) => {
+  // `protocol === 'https:'` is a URL's.
+  const asks =
+    /\b(?:family|protocol\??\.name|callType) *[!=]==|\bprotocol *[!=]== *\w|switch \(.*(?:family|protocol|callType)\)/i;
+  for (const line of [
+    "if (call.protocol.name === 'chat')",
+    'if (protocol !== chat)',
+    'switch (one.family) {',
+  ])
+    t.match(line, asks, 'the pattern finds what it is for');
+  const found = [...TEXT].flatMap(([file, text]) =>
+    /^(?:proxy\/protocols|proxy\/demo-gateway|platform|config)\//.test(file)
+      ? []
+      : text
+          .split('\n')
+          .filter((line) => asks.test(line))
+          .map((line) => `${file}: ${line.trim()}`),
   );
   t.same(found, []);
   t.end();

@@ -1,4 +1,4 @@
-// `npm run mutate -- headers`, or with globs: `npm run mutate -- --source 'proxy/wire/s*.ts' --test 'test/proxy/wire/s*.test.ts'`;
+// `npm run mutate -- headers`, or with globs: `npm run mutate -- --source 'proxy/bodies/s*.ts' --test 'test/proxy/wire/s*.test.ts'`;
 // `--every 5` tries each fifth fault only.
 // Puts one small fault after the other into a copy of the tree and runs the tests of the area: a fault that no test
 // notices is printed. An endless loop is ended by the limit of processor seconds, which a busy machine does not change.

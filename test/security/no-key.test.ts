@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { CannotStart } from '../../proxy/errors/cannot-start.ts';
-import { startGateway, type Gateway } from '../../proxy/gateway.ts';
-import { openLog } from '../../proxy/observe/logger.ts';
+import { startProxy, type RunningProxy } from '../../proxy/server/proxy.ts';
+import { openLog } from '../../proxy/observability/logger.ts';
 import { folder } from '../support/cli.ts';
 import { send } from '../support/rig.ts';
 
@@ -21,7 +21,7 @@ const KEYED = `${MODELS}general_settings: { master_key: sk-no-key-test }\n`;
 const OPEN = `${MODELS}general_settings: { allow_unauthenticated: true }\n`;
 
 interface Started {
-  readonly gateway: Gateway;
+  readonly gateway: RunningProxy;
   readonly log: string[];
   rewrite(config: string): Promise<void>;
 }
@@ -36,7 +36,7 @@ async function start(
   const configPath = join(dir, 'gateway.yaml');
   writeFileSync(configPath, config);
   const log: string[] = [];
-  const gateway = await startGateway({
+  const proxy = await startProxy({
     configPath,
     dataDir: join(dir, 'data'),
     host,
@@ -44,13 +44,13 @@ async function start(
     env,
     log: openLog('info', { write: (line) => void log.push(line) }).log,
   });
-  t.teardown(() => gateway.stop({ minMs: 0, maxMs: 0 }));
+  t.teardown(() => proxy.stop({ minMs: 0, maxMs: 0 }));
   return {
-    gateway,
+    gateway: proxy,
     log,
     rewrite: async (text) => {
       writeFileSync(configPath, text);
-      await gateway.reload();
+      await proxy.reload();
     },
   };
 }
@@ -127,11 +127,11 @@ t.test('with a key, or with the word of the operator, all addresses are bound', 
 t.test('a reload cannot take the key away from a proxy that others reach', async (t) => {
   const { gateway, log, rewrite } = await start(t, KEYED);
   await rewrite(MODELS);
-  t.equal(gateway.changes.state.result, 'refused');
+  t.equal(gateway.reloader.state.result, 'refused');
   t.match(log.join(''), /no master key is configured/);
   t.equal((await send(gateway.url, 'GET', '/v1/models', undefined, { authorization: '' })).status, 401);
   await rewrite(OPEN);
-  t.equal(gateway.changes.state.result, 'applied', 'the operator may say so');
+  t.equal(gateway.reloader.state.result, 'applied', 'the operator may say so');
   t.equal((await send(gateway.url, 'GET', '/v1/models', undefined, { authorization: '' })).status, 200);
   await rewrite(KEYED);
   t.equal((await send(gateway.url, 'GET', '/v1/models', undefined, { authorization: '' })).status, 401);
@@ -140,6 +140,6 @@ t.test('a reload cannot take the key away from a proxy that others reach', async
 t.test('a reload may take it away on loopback', async (t) => {
   const { gateway, rewrite } = await start(t, KEYED, '127.0.0.1');
   await rewrite(MODELS);
-  t.equal(gateway.changes.state.result, 'applied');
+  t.equal(gateway.reloader.state.result, 'applied');
   t.equal((await send(gateway.url, 'GET', '/v1/models', undefined, { authorization: '' })).status, 200);
 });

@@ -3,23 +3,18 @@
 import { connect } from 'node:net';
 import t from 'tap';
 import fc from 'fast-check';
-import type { Read } from "./fixture/strict-reader.ts";
-import { liveOf, houseOf } from "../support/house.ts";
-import { DownstreamRequest } from "../../proxy/server/downstream-request.ts";
-import { DownstreamResponse } from "../../proxy/server/downstream-response.ts";
-import { openExchange } from "../../proxy/request/exchange.ts";
-import { checkRequest } from "../../proxy/server/check-request.ts";
-import { HttpServer } from "../../proxy/server/http-server.ts";
-import { readStrictly } from "./fixture/strict-reader.ts";
+import type { Read } from './fixture/strict-reader.ts';
+import { liveOf, houseOf } from '../support/house.ts';
+import type { DownstreamRequest } from '../../proxy/downstream/downstream-request.ts';
+import type { DownstreamResponse } from '../../proxy/downstream/downstream-response.ts';
+import { openExchange } from '../../proxy/pipeline/exchange.ts';
+import { checkRequest } from '../../proxy/server/check-request.ts';
+import { HttpServer } from '../../proxy/server/http-server.ts';
+import { readStrictly } from './fixture/strict-reader.ts';
 
 const MOST_BYTES = 1_000_000;
 /** The same cases every day; to hunt for more, change it and raise `numRuns` (100,000 take a minute). */
 const SEED = 9_112;
-
-/** Until neither side has anything more to do. */
-async function still(): Promise<void> {
-  for (let turn = 0; turn < 6; turn++) await new Promise(setImmediate);
-}
 
 const nasty = fc.constantFrom(
   '\r',
@@ -206,78 +201,74 @@ const requests = spoilt(fc.array(requestMessage, { minLength: 1, maxLength: 3 })
 const same = (one: Read | undefined, other: Read | undefined): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-t.test(
-  'requests: what we take, a strict reader takes too, as the same requests',
-  async (t) => {
-    const live = liveOf(t, 'model_list: []', await houseOf(t));
-    const { limits } = live.snapshot;
-    let mine: Read[] = [];
-    const serve = async (request: DownstreamRequest, response: DownstreamResponse): Promise<void> => {
-      const into = mine;
-      try {
-        const { headers, query } = openExchange(request, response, live);
-        checkRequest({ request, headers, query, maxHeaders: limits.headerCount });
-        const body = await request.read(MOST_BYTES);
-        const line = `${request.method} ${request.target} ${request.version}`;
-        into.push({ line, list: request.headers, body: body.toString('latin1') });
-      } catch {
-        response.closeAfter();
-      }
-      if (response.destroyed) return;
-      response.writeHead(200, ['content-length', '0']);
-      response.end();
-    };
-    const server = new HttpServer(
-      {
-        limits: { connections: 1_000, requestsPerConnection: 1_000 },
-        request: (request, response) => void serve(request, response),
-        refusal: () => 'HTTP/1.1 400 Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n',
-        settled: () => undefined,
-        turnedAway: () => undefined,
-        failed: (error) => {
-          throw error;
-        },
+t.test('requests: what we take, a strict reader takes too, as the same requests', async (t) => {
+  const active = liveOf(t, 'model_list: []', await houseOf(t));
+  const { limits } = active.snapshot;
+  let mine: Read[] = [];
+  const serve = async (request: DownstreamRequest, response: DownstreamResponse): Promise<void> => {
+    const into = mine;
+    try {
+      const { headers, query } = openExchange(request, response, active);
+      checkRequest({ request, headers, query, maxHeaders: limits.headerCount });
+      const body = await request.read(MOST_BYTES);
+      const line = `${request.method} ${request.target} ${request.version}`;
+      into.push({ line, list: request.headers, body: body.toString('latin1') });
+    } catch {
+      response.closeAfter();
+    }
+    if (response.destroyed) return;
+    response.writeHead(200, ['content-length', '0']);
+    response.end();
+  };
+  const server = new HttpServer(
+    {
+      limits: { connections: 1_000, requestsPerConnection: 1_000 },
+      request: (request, response) => void serve(request, response),
+      refusal: () => 'HTTP/1.1 400 Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n',
+      settled: () => undefined,
+      turnedAway: () => undefined,
+      failed: (error) => {
+        throw error;
       },
-      { lingerMs: 1 },
-    );
-    const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
-    t.teardown(() => server.close());
-    /** Every request that is read to its end is answered, so what comes last says that all has been read. */
-    const last = 'GET /last HTTP/1.1\r\nHost: a\r\n\r\n';
-    const ours = async (bytes: Buffer, wanted: number): Promise<Read[]> => {
-      mine = [];
-      const into = mine;
-      const socket = connect(port, '127.0.0.1');
-      const ended = new Promise<void>((resolve) => socket.on('close', () => resolve()));
-      let isOver = false;
-      void ended.then(() => (isOver = true));
-      socket.on('error', () => undefined).resume();
-      socket.write(bytes);
-      socket.write(last);
-      for (let turn = 0; turn < 500 && !isOver && into.length < wanted; turn++)
-        await new Promise(setImmediate);
-      for (let turn = 0; turn < 4 && !isOver; turn++) await new Promise(setImmediate);
-      socket.destroy();
-      await ended;
-      return [...into];
-    };
-    let taken = 0;
-    let refused = 0;
-    await fc.assert(
-      fc.asyncProperty(requests, async (bytes) => {
-        const theirs = readStrictly(bytes.toString('latin1') + last);
-        const got = await ours(bytes, theirs.length);
-        taken += got.length;
-        if (got.length < theirs.length) refused += 1;
-        const odd = got.findIndex((one, index) => !same(one, theirs[index]));
-        if (odd < 0) return;
-        throw new Error(
-          `${bytes.toString('latin1').replaceAll('\r\n', '<>')}  ## ${JSON.stringify(got[odd])} is to the other ${JSON.stringify(theirs[odd] ?? 'nothing')}`,
-        );
-      }),
-      { numRuns: 8_000, seed: SEED },
-    );
-    t.ok(taken > 1_000, `${taken} requests were taken`);
-    t.ok(refused > 100, `${refused} times we are the stricter one`);
-  },
-);
+    },
+    { lingerMs: 1 },
+  );
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => server.close());
+  /** Every request that is read to its end is answered, so what comes last says that all has been read. */
+  const last = 'GET /last HTTP/1.1\r\nHost: a\r\n\r\n';
+  const ours = async (bytes: Buffer, wanted: number): Promise<Read[]> => {
+    mine = [];
+    const into = mine;
+    const socket = connect(port, '127.0.0.1');
+    const ended = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+    let isOver = false;
+    void ended.then(() => (isOver = true));
+    socket.on('error', () => undefined).resume();
+    socket.write(bytes);
+    socket.write(last);
+    for (let turn = 0; turn < 500 && !isOver && into.length < wanted; turn++) await new Promise(setImmediate);
+    for (let turn = 0; turn < 4 && !isOver; turn++) await new Promise(setImmediate);
+    socket.destroy();
+    await ended;
+    return [...into];
+  };
+  let taken = 0;
+  let refused = 0;
+  await fc.assert(
+    fc.asyncProperty(requests, async (bytes) => {
+      const theirs = readStrictly(bytes.toString('latin1') + last);
+      const got = await ours(bytes, theirs.length);
+      taken += got.length;
+      if (got.length < theirs.length) refused += 1;
+      const odd = got.findIndex((one, index) => !same(one, theirs[index]));
+      if (odd < 0) return;
+      throw new Error(
+        `${bytes.toString('latin1').replaceAll('\r\n', '<>')}  ## ${JSON.stringify(got[odd])} is to the other ${JSON.stringify(theirs[odd] ?? 'nothing')}`,
+      );
+    }),
+    { numRuns: 8_000, seed: SEED },
+  );
+  t.ok(taken > 1_000, `${taken} requests were taken`);
+  t.ok(refused > 100, `${refused} times we are the stricter one`);
+});

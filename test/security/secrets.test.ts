@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import type { DemoGateway } from '../../proxy/demo/gateway.ts';
+import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { ConfigRefused } from '../../proxy/errors/cannot-start.ts';
 import { folder, runWithin } from '../support/cli.ts';
 import { ManualClock } from '../support/clock.ts';

@@ -9,16 +9,16 @@ import { formatIssue } from '../../config/issue.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../../proxy/base/clock.ts';
 import { Estimator } from '../../proxy/spend/estimate/estimator.ts';
-import { furnish } from '../../proxy/house.ts';
+import { createServices } from '../../proxy/active-config/services.ts';
 import { openLedger } from '../../proxy/spend/ledger.ts';
-import { Live, type House, type Target } from '../../proxy/live.ts';
-import { openLog } from '../../proxy/observe/logger.ts';
-import { openExchange, type Exchange } from '../../proxy/request/exchange.ts';
-import { groupOf, type Picked } from '../../proxy/request/pick.ts';
+import { ActiveConfig, type Services, type LiveDeployment } from '../../proxy/active-config/active-config.ts';
+import { openLog } from '../../proxy/observability/logger.ts';
+import { openExchange, type Exchange } from '../../proxy/pipeline/exchange.ts';
+import { groupOf, type SelectedDeployment } from '../../proxy/pipeline/select-deployment.ts';
 import { Pools } from '../../proxy/upstream/pools.ts';
 import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
-import type { DownstreamRequest } from '../../proxy/server/downstream-request.ts';
-import type { DownstreamResponse } from '../../proxy/server/downstream-response.ts';
+import type { DownstreamRequest } from '../../proxy/downstream/downstream-request.ts';
+import type { DownstreamResponse } from '../../proxy/downstream/downstream-response.ts';
 import { HttpServer } from '../../proxy/server/http-server.ts';
 import { PATIENCE_MS } from './rig.ts';
 
@@ -32,7 +32,7 @@ export function snapshotOf(t: Test, yaml: string, env: Environment = {}): Snapsh
 }
 
 /** A house of real parts with a ledger of its own; `random` is the dice of the weighted choice. */
-export async function houseOf(t: Test, random: () => number = Math.random): Promise<House> {
+export async function houseOf(t: Test, random: () => number = Math.random): Promise<Services> {
   const snapshot = snapshotOf(t, 'model_list: []');
   const ledger = await openLedger({
     dataDir: tempDir(t),
@@ -47,18 +47,18 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
     await ledger.close(1_000);
     pools.destroy();
   });
-  return furnish({ ledger, log: openLog('silent').log, pools, estimator, random });
+  return createServices({ ledger, log: openLog('silent').log, pools, estimator, random });
 }
 
 /** One configuration in service. */
-export function liveOf(t: Test, yaml: string, house: House): Live {
-  return new Live(snapshotOf(t, yaml), house, registryNames());
+export function liveOf(t: Test, yaml: string, house: Services): ActiveConfig {
+  return new ActiveConfig(snapshotOf(t, yaml), house, registryNames());
 }
 
 /** The call to the first entry of a name. @throws Fault as `groupOf` */
-export function firstOf(live: Live, model: string): Picked {
-  const group = groupOf(live, model);
-  return group.picked(group.entries[0] as Target);
+export function firstOf(active: ActiveConfig, model: string): SelectedDeployment {
+  const group = groupOf(active, model);
+  return group.select(group.deployments[0] as LiveDeployment);
 }
 
 export interface Sent {
@@ -72,13 +72,13 @@ export interface Sent {
 /** A real exchange: a request that came over a socket, on that configuration. It is answered when the test ends. */
 export async function exchangeOf(
   t: Test,
-  live: Live,
+  active: ActiveConfig,
   sent: Sent = {},
 ): Promise<{ x: Exchange; leave(): void }> {
   const { promise, resolve } = Promise.withResolvers<Exchange>();
   const listener = new HttpServer({
-    limits: live.snapshot.limits,
-    request: (req: DownstreamRequest, res: DownstreamResponse) => resolve(openExchange(req, res, live)),
+    limits: active.snapshot.limits,
+    request: (req: DownstreamRequest, res: DownstreamResponse) => resolve(openExchange(req, res, active)),
     refusal: () => '',
     settled: () => undefined,
     failed: () => undefined,

@@ -11,7 +11,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import pg from 'pg';
 import { databaseOf } from '../../config/resolve/database.ts';
-import { Findings } from '../../config/findings.ts';
+import { Diagnostics } from '../../config/diagnostics.ts';
 import type { DatabaseSettings } from '../../config/snapshot.ts';
 import { RUN, RUN_MARK } from './reaper.ts';
 
@@ -41,11 +41,11 @@ export interface OwnServer extends TestServer {
 /** The settings of a URL. @throws Error when it is wrong */
 export function settingsOf(url: string): DatabaseSettings {
   const file = { name: 'test', lineStarts: null };
-  const findings = new Findings({ kind: 'map', file, offset: 0, members: new Map() });
-  const settings = databaseOf(url, {}, findings);
+  const diagnostics = new Diagnostics({ kind: 'map', file, offset: 0, members: new Map() });
+  const settings = databaseOf(url, {}, diagnostics);
   if (settings === null)
     throw new Error(
-      findings
+      diagnostics
         .issues()
         .map(({ message }) => message)
         .join(),

@@ -10,11 +10,11 @@ import {
   type DemoGateway,
   type DemoOptions,
   type SeenRequest,
-} from '../../proxy/demo/gateway.ts';
+} from '../../proxy/demo-gateway/demo-gateway.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
-import { startGateway, type Gateway } from '../../proxy/gateway.ts';
-import { openLog } from '../../proxy/observe/logger.ts';
-import { Estimator } from "../../proxy/spend/estimate/estimator.ts";
+import { startProxy, type RunningProxy } from '../../proxy/server/proxy.ts';
+import { openLog } from '../../proxy/observability/logger.ts';
+import { Estimator } from '../../proxy/spend/estimate/estimator.ts';
 
 export const KEY = 'sk-test-master-key';
 /** For what must come, and comes later on a busy machine; sooner than the runner gives a file up. */
@@ -42,7 +42,7 @@ export interface Rig {
   readonly url: string;
   readonly port: number;
   readonly demo: DemoGateway;
-  readonly gateway: Gateway;
+  readonly gateway: RunningProxy;
   readonly folder: string;
   readonly configPath: string;
   /** Log records so far. */
@@ -92,7 +92,7 @@ export async function startRig(t: Teardown, options: RigOptions = {}): Promise<R
       lines.emit('line');
     },
   };
-  const gateway = await startGateway({
+  const proxy = await startProxy({
     configPath,
     dataDir: join(folder, 'data'),
     host: '127.0.0.1',
@@ -106,7 +106,7 @@ export async function startRig(t: Teardown, options: RigOptions = {}): Promise<R
   });
   const stop = async (): Promise<void> => {
     demo.release();
-    await gateway.stop({ minMs: 0, maxMs: 0 });
+    await proxy.stop({ minMs: 0, maxMs: 0 });
     await demo.close();
   };
   t.teardown(async () => {
@@ -114,10 +114,10 @@ export async function startRig(t: Teardown, options: RigOptions = {}): Promise<R
     if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
   });
   return {
-    url: gateway.url,
-    port: gateway.port,
+    url: proxy.url,
+    port: proxy.port,
     demo,
-    gateway,
+    gateway: proxy,
     folder,
     configPath,
     log,
@@ -130,10 +130,10 @@ export async function startRig(t: Teardown, options: RigOptions = {}): Promise<R
     },
     reconfigure: async (text) => {
       writeFileSync(configPath, text);
-      await gateway.reload();
+      await proxy.reload();
     },
     rows: async () => {
-      const answer = await send(gateway.url, 'GET', '/spend/logs');
+      const answer = await send(proxy.url, 'GET', '/spend/logs');
       return (JSON.parse(answer.text) as Row[]).toReversed();
     },
     stop,

@@ -1,13 +1,13 @@
 // Compat-type upstreams: anything that speaks the OpenAI interface. Its api_base names the whole path, /v1 included,
 // because such services put it in different places (/openai/v1, /v1beta/openai).
 import type { Dialect } from '../../dialect.ts';
-import type { Kind, PathVerdict } from './kind.ts';
+import type { Kind, PathCheck } from './kind.ts';
 
 export const compatKind: Kind = Object.freeze({
   name: 'compat',
   stripsControlMembers: true,
   prefix: (dialect: Dialect): string => dialect.compatPrefix,
-  pathPrefix(basePath: string): PathVerdict {
+  pathPrefix(basePath: string): PathCheck {
     if (/\/v1[a-z0-9]*(\/|$)/.test(basePath)) return { ok: true, pathPrefix: basePath };
     const message = 'must include /v1 for a compat-type model; endpoints are appended to it as it is';
     return { ok: false, message, mendedPath: `${basePath}/v1` };

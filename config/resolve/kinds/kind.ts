@@ -4,7 +4,7 @@ import type { Dialect } from '../../dialect.ts';
 import type { KindName } from '../../snapshot.ts';
 
 /** Where requests go under an api_base, or why that api_base does not fit, and the path that would. */
-export type PathVerdict =
+export type PathCheck =
   | { readonly ok: true; readonly pathPrefix: string }
   | { readonly ok: false; readonly message: string; readonly mendedPath: string };
 
@@ -15,7 +15,7 @@ export interface Kind {
   /** Text before the first slash of `litellm_params.model`. */
   prefix(dialect: Dialect): string;
   /** @param basePath path of api_base without trailing slashes, '' for none */
-  pathPrefix(basePath: string): PathVerdict;
+  pathPrefix(basePath: string): PathCheck;
   /** One clause for messages: how the prefix is written and what api_base looks like. */
   rule(dialect: Dialect): string;
 }

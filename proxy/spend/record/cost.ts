@@ -6,9 +6,9 @@ import type { Buckets } from '../../protocols/usage.ts';
 import type { Prices, Rate, TokenKind, UnitKind } from '../../../config/snapshot.ts';
 import { dollarText } from './dollars.ts';
 import type { CostSource, KnownCosts } from './record.ts';
-import type { Tokens } from "../../protocols/usage.ts";
-import type { Units } from "../../protocols/usage.ts";
-import { bucketsOf } from "../../protocols/usage.ts";
+import type { Tokens } from '../../protocols/usage.ts';
+import type { Units } from '../../protocols/usage.ts';
+import { bucketsOf } from '../../protocols/usage.ts';
 
 export interface Cost {
   /** Pico-dollars (1e-12 USD), or null when unknown. */

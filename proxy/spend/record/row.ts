@@ -3,7 +3,7 @@
 import { dollarsOf } from './cost.ts';
 import type { Buckets } from '../../protocols/usage.ts';
 import type { Attempt, SpendRecord } from './record.ts';
-import { bucketsOf } from "../../protocols/usage.ts";
+import { bucketsOf } from '../../protocols/usage.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

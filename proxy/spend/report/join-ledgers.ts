@@ -47,7 +47,7 @@ export function joinLedgers(here: readonly LedgerEntry[], there: readonly Ledger
   return { pairs, onlyHere: [...left], onlyThere: [...right] };
 }
 
-type Candidate = readonly [here: LedgerEntry, there: LedgerEntry];
+type Routable = readonly [here: LedgerEntry, there: LedgerEntry];
 
 /** Most candidates that are weighed for one entry, the nearest in time: an id that a gateway gives to all its answers. */
 const MOST_WEIGHED = 50;
@@ -57,7 +57,7 @@ function candidates(
   there: readonly LedgerEntry[],
   keysOf: (entry: LedgerEntry) => readonly string[],
   nearMs: number,
-): Candidate[] {
+): Routable[] {
   const byKey = new Map<string, LedgerEntry[]>();
   for (const entry of there) {
     for (const key of new Set(keysOf(entry))) {
@@ -68,7 +68,7 @@ function candidates(
   }
   return here.flatMap((entry) =>
     [...new Set(keysOf(entry))].flatMap((key) =>
-      around(byKey.get(key) ?? [], entry.startMs, nearMs).map((other): Candidate => [entry, other]),
+      around(byKey.get(key) ?? [], entry.startMs, nearMs).map((other): Routable => [entry, other]),
     ),
   );
 }
@@ -86,7 +86,7 @@ function around(sorted: readonly LedgerEntry[], startMs: number, nearMs: number)
   return near.filter((one) => Math.abs(one.startMs - startMs) <= nearMs);
 }
 
-function bestOf(found: Candidate[]): Candidate[] {
+function bestOf(found: Routable[]): Routable[] {
   const weighed = found.map((pair) => ({ pair, weight: weightOf(pair) }));
   weighed.sort(
     (a, b) =>
@@ -98,7 +98,7 @@ function bestOf(found: Candidate[]): Candidate[] {
   return weighed.map(({ pair }) => pair);
 }
 
-function weightOf([here, there]: Candidate): { differences: number; apartMs: number } {
+function weightOf([here, there]: Routable): { differences: number; apartMs: number } {
   const differs = (a: unknown, b: unknown): number => (a === b ? 0 : 1);
   return {
     differences:

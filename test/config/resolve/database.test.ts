@@ -1,11 +1,11 @@
 // A database URL as operators, libpq and other clients of the dialect write it. What is refused is in the golden files.
 import t from 'tap';
 import { databaseOf, periodMs } from '../../../config/resolve/database.ts';
-import { Findings } from '../../../config/findings.ts';
+import { Diagnostics } from '../../../config/diagnostics.ts';
 import type { DatabaseSettings } from '../../../config/snapshot.ts';
 
-const findings = (): Findings =>
-  new Findings({ kind: 'map', file: { name: 'f', lineStarts: null }, offset: 0, members: new Map() });
+const findings = (): Diagnostics =>
+  new Diagnostics({ kind: 'map', file: { name: 'f', lineStarts: null }, offset: 0, members: new Map() });
 
 function settings(url: string): DatabaseSettings {
   const found = findings();

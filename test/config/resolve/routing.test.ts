@@ -27,11 +27,11 @@ function snapshot(t: Test, settings: string): Snapshot {
 function issues(t: Test, settings: string): string[] {
   const loaded = load(t, MODELS + settings);
   const all = loaded.ok ? loaded.snapshot.warnings : loaded.issues;
-  return all.map((issue) => `${issue.severity} ${issue.path}: ${issue.message} - ${issue.mend}`);
+  return all.map((issue) => `${issue.severity} ${issue.path}: ${issue.message} - ${issue.fix}`);
 }
 
 t.test('where nothing is said, the defaults hold', async (t) => {
-  const { routing, routes } = snapshot(t, '');
+  const { routing, deployments } = snapshot(t, '');
   t.match(routing, {
     strategy: 'simple-shuffle',
     sessionAffinity: true,
@@ -45,8 +45,8 @@ t.test('where nothing is said, the defaults hold', async (t) => {
     healthCheckMs: null,
   });
   t.same([routing.fallbacks.size, routing.aliases.size], [0, 0]);
-  t.match(routes[0], { order: 1, numRetries: 4, cooldownMs: 7_000 });
-  t.match(routes[1], { order: Infinity, numRetries: null, cooldownMs: 5_000 });
+  t.match(deployments[0], { order: 1, numRetries: 4, cooldownMs: 7_000 });
+  t.match(deployments[1], { order: Infinity, numRetries: null, cooldownMs: 5_000 });
 });
 
 t.test('the router wins over litellm_settings, the entry over both', async (t) => {
@@ -60,7 +60,7 @@ t.test('the router wins over litellm_settings, the entry over both', async (t) =
   const one = snapshot(t, litellm);
   t.match(one.routing, { numRetries: 1, allowedFails: 9, defaultFallbacks: ['b'] });
   t.same([...one.routing.fallbacks], [['a', ['b']]]);
-  t.equal(one.routes[1]?.cooldownMs, 20_000);
+  t.equal(one.deployments[1]?.cooldownMs, 20_000);
   const router = `router_settings:
   num_retries: "2"
   allowed_fails: 0
@@ -74,7 +74,7 @@ t.test('the router wins over litellm_settings, the entry over both', async (t) =
   default_litellm_params: { num_retries: 8 }
 general_settings: { background_health_checks: true, health_check_interval: 0.25 }
 `;
-  const { routing, routes } = snapshot(t, litellm + router);
+  const { routing, deployments } = snapshot(t, litellm + router);
   t.match(routing, {
     numRetries: 2,
     allowedFails: 0,
@@ -94,7 +94,7 @@ general_settings: { background_health_checks: true, health_check_interval: 0.25 
   t.same([...routing.aliases], Object.entries({ old: 'a', hidden: 'w/z' }));
   t.same(routing.groupRetryPolicy.get('a'), { rateLimit: 6 }, 'an alias stands for its model');
   t.same(
-    routes.map(({ numRetries, cooldownMs }) => [numRetries, cooldownMs]),
+    deployments.map(({ numRetries, cooldownMs }) => [numRetries, cooldownMs]),
     [
       [4, 7_000],
       [8, 500],

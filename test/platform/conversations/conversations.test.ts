@@ -349,7 +349,7 @@ t.test('a store that fails midway leaves neither a conversation nor a task, and 
   db.exec('DROP TRIGGER broken');
   db.close();
   t.equal((await rig.api('GET', `${PATH}/count`)).json, 0);
-  t.equal(rig.gateway.changes.live.house.callers?.size, 0);
+  t.equal(rig.gateway.reloader.active.services.callers?.size, 0);
 });
 
 t.test(

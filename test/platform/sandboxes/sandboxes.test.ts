@@ -9,7 +9,7 @@ import { markedProcesses } from '../../../platform/sandboxes/process-table.ts';
 import { Sandboxes } from '../../../platform/sandboxes/sandboxes.ts';
 import { openSqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
 import { Vault } from '../../../platform/store/vault.ts';
-import { openLog } from '../../../proxy/observe/logger.ts';
+import { openLog } from '../../../proxy/observability/logger.ts';
 import { RUN, RUN_MARK } from '../../support/reaper.ts';
 import { RUNTIME, SECRET_KEY } from '../fixture/rig.ts';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { RequestBody, type BodyLease } from '../../../proxy/bodies/request-body.ts';
 import { BodyMemory, headroomOf } from '../../../proxy/bodies/body-memory.ts';
-import { copyWithCuts, type Cut } from "../../../proxy/bodies/splice.ts";
+import { copyWithCuts, type Cut } from '../../../proxy/bodies/splice.ts';
 
 /** Larger than what Node's own pool serves, so that the memory really is used again. */
 const LARGE = 70_000;

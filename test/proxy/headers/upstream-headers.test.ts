@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { Test } from 'tap';
-import type { Route } from '../../../config/snapshot.ts';
+import type { Deployment } from '../../../config/snapshot.ts';
 import { HeaderRules } from '../../../proxy/headers/header-rules.ts';
 import { readHeaders } from '../../../proxy/headers/request-headers.ts';
 import { Secret } from '../../../config/secret.ts';
 import {
-  entryHeaders,
+  deploymentHeaders,
   upstreamHeaders,
   type CallHeaders,
   type HeaderDecision,
@@ -48,13 +48,13 @@ model_list:
 general_settings: { forward_client_headers_to_llm_api: ${entryForwards ?? forwards} ${general} }
 `,
   );
-  const route = snapshot.routes[0] as Route;
+  const deployment = snapshot.deployments[0] as Deployment;
   const rules = new HeaderRules(snapshot.dialect, snapshot.headers, snapshot.tagHeaders, snapshot.userHeader);
   const decisions: HeaderDecision[] = [];
   const headers = upstreamHeaders(
     rules,
     readHeaders(rules, client),
-    entryHeaders(route, 'throughline/test'),
+    deploymentHeaders(deployment, 'throughline/test'),
     { ...CALL, ...call },
     (one) => decisions.push(one),
   );
@@ -231,9 +231,9 @@ model_list:
 general_settings: { forward_client_headers_to_llm_api: true }
 `,
   );
-  const route = snapshot.routes[0] as Route;
+  const deployment = snapshot.deployments[0] as Deployment;
   const rules = new HeaderRules(snapshot.dialect, snapshot.headers);
-  const own = entryHeaders(route, 'throughline/test');
+  const own = deploymentHeaders(deployment, 'throughline/test');
   const key = 'sk-caller-0123456789';
   const credential = fc
     .constantFrom(
@@ -512,7 +512,7 @@ ${['litellm', 'bifrost', 'portkey', 'plain', 'none']
 general_settings: { forward_client_headers_to_llm_api: true }
 `,
   );
-  const entries = snapshot.routes.map((route) => entryHeaders(route, 'throughline/test'));
+  const entries = snapshot.deployments.map((deployment) => deploymentHeaders(deployment, 'throughline/test'));
   const names = [
     ...[
       'x-a',

@@ -4,7 +4,7 @@ import t from 'tap';
 import { chat } from '../../../proxy/protocols/chat.ts';
 import { DONE, USAGE, chunk, data, run, stateOf, usageOnly } from '../relay/fixture/streams.ts';
 import { asked, openings, readAnswer, stated, written } from './fixture/read.ts';
-import { copyWithCuts } from "../../../proxy/bodies/splice.ts";
+import { copyWithCuts } from '../../../proxy/bodies/splice.ts';
 
 const OPENAI = {
   prompt_tokens: 2006,

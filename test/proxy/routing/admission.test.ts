@@ -1,20 +1,20 @@
 // Places and turns: what has room is used at once, what waits is served in turn, and no name crowds out another.
 import t from 'tap';
 import { Admission, type AdmissionRules, type Turn, type Waiting } from '../../../proxy/routing/admission.ts';
-import type { Candidate } from '../../../proxy/routing/candidate.ts';
-import { EntryState } from '../../../proxy/routing/entry-state.ts';
+import type { Routable } from '../../../proxy/routing/routable.ts';
+import { DeploymentHealth } from '../../../proxy/routing/deployment-health.ts';
 
-const entry = (limit = Infinity): Candidate => ({
+const entry = (limit = Infinity): Routable => ({
   seed: 0,
   weight: 1,
   order: 0,
   limit,
-  state: new EntryState(),
+  health: new DeploymentHealth(),
 });
 const RULES: AdmissionRules = { total: Infinity, mostWaiting: 100, waitMs: 500 };
 
 /** A call of a name, as the steps of a request make it: its turn, and its end. */
-function call(admission: Admission, name: string, entries: readonly Candidate[], rules = RULES) {
+function call(admission: Admission, name: string, entries: readonly Routable[], rules = RULES) {
   const entry = admission.take(name, entries, rules, false);
   const waiting = entry === null ? admission.wait(name, entries, rules, false) : null;
   return { entry, waiting };
@@ -23,15 +23,15 @@ function call(admission: Admission, name: string, entries: readonly Candidate[],
 /** The names in the order in which their calls were let in, one place at a time. */
 async function turns(
   admission: Admission,
-  place: Candidate,
-  calls: readonly (readonly [string, Waiting<Candidate> | null])[],
+  place: Routable,
+  calls: readonly (readonly [string, Waiting<Routable> | null])[],
 ): Promise<string> {
   const order: string[] = [];
   for (const [name, waiting] of calls) {
     void waiting?.turn.then((turn) => order.push('entry' in turn ? name : `(${name})`));
   }
   for (let i = 0; i < calls.length; i += 1) {
-    place.state.reserved -= 1;
+    place.health.reserved -= 1;
     admission.leave();
     await Promise.resolve();
   }
@@ -110,7 +110,7 @@ t.test('a wait is bounded, and a call that leaves makes room in the queue', asyn
   const gone = call(admission, 'm', [place]).waiting;
   gone?.leave();
   gone?.leave();
-  const left: Turn<Candidate> = { left: true };
+  const left: Turn<Routable> = { left: true };
   t.same(await gone?.turn, left);
   t.equal(admission.waiting, 0);
   admission.giveBack(place);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Breaker } from '../../../proxy/routing/breaker.ts';
-import { EntryStates } from '../../../proxy/routing/entry-state.ts';
+import { HealthRegistry } from '../../../proxy/routing/deployment-health.ts';
 
 const RULES = { allowedFails: 3, cooldownMs: 5_000 };
 
@@ -74,9 +74,9 @@ t.test('where none may rest, nothing opens it', async (t) => {
 });
 
 t.test('what is known of an entry outlives a configuration as long as one has it', async (t) => {
-  const states = new EntryStates();
+  const states = new HealthRegistry();
   const old = states.acquire('a');
-  const visit = old.visit(0);
+  const visit = old.startRequest(0);
   const next = states.acquire('a');
   states.release('a');
   t.equal(next, old);

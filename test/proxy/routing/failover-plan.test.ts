@@ -1,7 +1,7 @@
 // The way of a request among entries: who is next, when nobody is, and what the budget has to say.
 import t from 'tap';
-import type { Candidate } from '../../../proxy/routing/candidate.ts';
-import { EntryState } from '../../../proxy/routing/entry-state.ts';
+import type { Routable } from '../../../proxy/routing/routable.ts';
+import { DeploymentHealth } from '../../../proxy/routing/deployment-health.ts';
 import {
   FailoverPlan,
   type Failure,
@@ -10,7 +10,7 @@ import {
   type FailoverPolicy,
 } from '../../../proxy/routing/failover-plan.ts';
 
-interface Named extends Candidate {
+interface Named extends Routable {
   readonly id: string;
 }
 
@@ -20,9 +20,12 @@ const entry = (id: string): Named => ({
   weight: 1,
   order: 0,
   limit: Infinity,
-  state: new EntryState(),
+  health: new DeploymentHealth(),
 });
-const leg = (name: string, ...names: string[]): ModelGroup<Named> => ({ name, entries: names.map(entry) });
+const groupOf = (name: string, ...names: string[]): ModelGroup<Named> => ({
+  name,
+  deployments: names.map(entry),
+});
 
 const rules = (
   more: Partial<FailoverPolicy<ModelGroup<Named>>> & { readonly legs?: readonly ModelGroup<Named>[] } = {},
@@ -38,8 +41,9 @@ const rules = (
 });
 
 const failure = (kind: FailureKind = 'server', wishMs: number | null = null): Failure => ({ kind, wishMs });
-const rest = ({ entries }: ModelGroup<Named>, ...which: number[]): void => {
-  for (const i of which) entries[i]?.state.visit(0).failed(0, { allowedFails: 0, cooldownMs: 9_000 }, null);
+const rest = ({ deployments }: ModelGroup<Named>, ...which: number[]): void => {
+  for (const i of which)
+    deployments[i]?.health.startRequest(0).failed(0, { allowedFails: 0, cooldownMs: 9_000 }, null);
 };
 
 /** All stops of a request that fails everywhere, with the pauses before them. */
@@ -48,19 +52,19 @@ function stops(
   kind: FailureKind = 'server',
   wishMs: number | null = null,
 ): string[] {
-  const seen = [trip.entry.id];
+  const seen = [trip.deployment.id];
   for (let i = 0; i < 20; i += 1) {
     const step = trip.next(failure(kind, wishMs), 1);
     if (step === null) return seen;
-    seen.push(`${step.how} ${trip.entry.id}${step.pauseMs === 0 ? '' : ` after ${step.pauseMs}`}`);
+    seen.push(`${step.how} ${trip.deployment.id}${step.pauseMs === 0 ? '' : ` after ${step.pauseMs}`}`);
   }
   throw new Error('it never ends');
 }
 
 t.test('unstated retries go to other entries at once, never to the same', async (t) => {
-  t.same(stops(new FailoverPlan<Named>(leg('g', 'a'), rules(), 0)), ['a']);
-  t.same(stops(new FailoverPlan<Named>(leg('g', 'a', 'b'), rules(), 0)), ['a', 'retry b']);
-  t.same(stops(new FailoverPlan<Named>(leg('g', 'a', 'b', 'c', 'd'), rules(), 0)), [
+  t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a'), rules(), 0)), ['a']);
+  t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a', 'b'), rules(), 0)), ['a', 'retry b']);
+  t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a', 'b', 'c', 'd'), rules(), 0)), [
     'a',
     'retry b',
     'retry c',
@@ -69,14 +73,14 @@ t.test('unstated retries go to other entries at once, never to the same', async 
 
 t.test('stated retries come back to entries that failed, after pauses that grow', async (t) => {
   const stated = rules({ retries: () => ({ count: 4, again: true }) });
-  t.same(stops(new FailoverPlan<Named>(leg('g', 'a'), stated, 0)), [
+  t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a'), stated, 0)), [
     'a',
     'retry a after 250',
     'retry a after 500',
     'retry a after 1000',
     'retry a after 2000',
   ]);
-  t.same(stops(new FailoverPlan<Named>(leg('g', 'a', 'b'), stated, 0)), [
+  t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a', 'b'), stated, 0)), [
     'a',
     'retry b',
     'retry a after 250',
@@ -87,22 +91,25 @@ t.test('stated retries come back to entries that failed, after pauses that grow'
 
 t.test('a wish for patience is kept on the entry that has it; one beyond a minute ends it', async (t) => {
   const stated = rules({ retries: () => ({ count: 1, again: true }) });
-  t.same(stops(new FailoverPlan<Named>(leg('g', 'a'), stated, 0), 'rate_limit', 3_000), [
+  t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a'), stated, 0), 'rate_limit', 3_000), [
     'a',
     'retry a after 3000',
   ]);
-  t.same(stops(new FailoverPlan<Named>(leg('g', 'a', 'b'), stated, 0), 'rate_limit', 3_000), [
+  t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a', 'b'), stated, 0), 'rate_limit', 3_000), [
     'a',
     'retry b',
   ]);
-  t.same(stops(new FailoverPlan<Named>(leg('g', 'a'), stated, 0), 'rate_limit', 61_000), ['a']);
-  const backed = rules({ retries: () => ({ count: 1, again: true }), legs: [leg('f', 'x')] });
-  t.same(stops(new FailoverPlan<Named>(leg('g', 'a'), backed, 0), 'rate_limit', 61_000), ['a', 'fallback x']);
+  t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a'), stated, 0), 'rate_limit', 61_000), ['a']);
+  const backed = rules({ retries: () => ({ count: 1, again: true }), legs: [groupOf('f', 'x')] });
+  t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a'), backed, 0), 'rate_limit', 61_000), [
+    'a',
+    'fallback x',
+  ]);
 });
 
 t.test('fallbacks follow when the entries are used up, each name once, five at most', async (t) => {
-  const legs = ['f1', 'f2', 'f1', 'g', 'f3'].map((name) => leg(name, `${name}-a`, `${name}-b`));
-  t.same(stops(new FailoverPlan<Named>(leg('g', 'a', 'b', 'c', 'd'), rules({ legs }), 0)), [
+  const legs = ['f1', 'f2', 'f1', 'g', 'f3'].map((name) => groupOf(name, `${name}-a`, `${name}-b`));
+  t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a', 'b', 'c', 'd'), rules({ legs }), 0)), [
     'a',
     'retry b',
     'retry c',
@@ -110,46 +117,57 @@ t.test('fallbacks follow when the entries are used up, each name once, five at m
     'fallback f2-a',
     'fallback f3-a',
   ]);
-  const many = Array.from({ length: 9 }, (_, i) => leg(`f${i}`, `x${i}`));
-  t.equal(stops(new FailoverPlan<Named>(leg('g', 'a'), rules({ legs: many, maxFallbacks: 5 }), 0)).length, 6);
+  const many = Array.from({ length: 9 }, (_, i) => groupOf(`f${i}`, `x${i}`));
+  t.equal(
+    stops(new FailoverPlan<Named>(groupOf('g', 'a'), rules({ legs: many, maxFallbacks: 5 }), 0)).length,
+    6,
+  );
 });
 
 t.test('a refusal is met by the names made for it, and by no retry', async (t) => {
   const asked: FailureKind[] = [];
   const fallbacks = (kind: FailureKind): readonly ModelGroup<Named>[] => {
     asked.push(kind);
-    return kind === 'context_window' ? [leg('large', 'x')] : [];
+    return kind === 'context_window' ? [groupOf('large', 'x')] : [];
   };
-  const trip = new FailoverPlan<Named>(leg('g', 'a', 'b'), rules({ fallbacks, hasFallbacks: false }), 0);
+  const trip = new FailoverPlan<Named>(groupOf('g', 'a', 'b'), rules({ fallbacks, hasFallbacks: false }), 0);
   t.equal(trip.next(failure('content_policy'), 0), null);
   t.match(trip.next(failure('context_window'), 0), { how: 'fallback', pauseMs: 0 });
-  t.equal(trip.entry.id, 'x');
+  t.equal(trip.deployment.id, 'x');
   t.same(asked, ['content_policy', 'context_window']);
 });
 
 t.test('what rests is passed over; when all of a name rests, a fallback gets the call first', async (t) => {
-  const group = leg('g', 'a', 'b', 'c');
+  const group = groupOf('g', 'a', 'b', 'c');
   rest(group, 1);
   t.same(stops(new FailoverPlan<Named>(group, rules(), 0)), ['a', 'retry c']);
   rest(group, 0, 2);
-  t.equal(new FailoverPlan<Named>(group, rules(), 0).entry.id, 'a', 'nobody else: it serves all the same');
-  const backed = new FailoverPlan<Named>(group, rules({ legs: [leg('f', 'x')] }), 1);
+  t.equal(
+    new FailoverPlan<Named>(group, rules(), 0).deployment.id,
+    'a',
+    'nobody else: it serves all the same',
+  );
+  const backed = new FailoverPlan<Named>(group, rules({ legs: [groupOf('f', 'x')] }), 1);
   t.equal(backed.fallbacks, 1);
   t.same(stops(backed), ['x', 'fallback a'], 'and is the last resort of that fallback');
-  const resting = leg('f', 'x');
+  const resting = groupOf('f', 'x');
   rest(resting, 0);
-  t.equal(new FailoverPlan<Named>(group, rules({ legs: [resting] }), 1).entry.id, 'a', 'all rest: in order');
+  t.equal(
+    new FailoverPlan<Named>(group, rules({ legs: [resting] }), 1).deployment.id,
+    'a',
+    'all rest: in order',
+  );
 });
 
 t.test('an entry may rest only while others can take its calls', async (t) => {
-  const alone = new FailoverPlan<Named>(leg('g', 'a'), rules(), 0);
+  const alone = new FailoverPlan<Named>(groupOf('g', 'a'), rules(), 0);
   t.notOk(alone.othersServe(0));
-  const pair = leg('g', 'a', 'b');
+  const pair = groupOf('g', 'a', 'b');
   t.ok(new FailoverPlan<Named>(pair, rules(), 0).othersServe(0));
   rest(pair, 1);
   t.notOk(new FailoverPlan<Named>(pair, rules(), 0).othersServe(1), 'the last one of a group');
   t.ok(
-    new FailoverPlan<Named>(pair, rules({ legs: [leg('f', 'x')] }), 0).othersServe(1),
+    new FailoverPlan<Named>(pair, rules({ legs: [groupOf('f', 'x')] }), 0).othersServe(1),
     'a fallback counts',
   );
 });
@@ -158,7 +176,7 @@ t.test('the budget has the last word, but a connection that never stood costs no
   let left = 1;
   const spend = (): boolean => (left -= 1) >= 0;
   const trip = new FailoverPlan<Named>(
-    leg('g', 'a', 'b', 'c', 'd'),
+    groupOf('g', 'a', 'b', 'c', 'd'),
     rules({ spend, retries: () => ({ count: 9, again: false }) }),
     0,
   );
@@ -167,22 +185,27 @@ t.test('the budget has the last word, but a connection that never stood costs no
   t.notOk(trip.denied);
   t.equal(trip.next(failure('server'), 0), null);
   t.ok(trip.denied);
-  t.equal(trip.entry.id, 'c', 'it stays where it was');
+  t.equal(trip.deployment.id, 'c', 'it stays where it was');
   t.same([trip.retries, trip.fallbacks], [2, 0]);
 });
 
 t.test('whether there is more is known before anything fails', async (t) => {
-  t.notOk(new FailoverPlan<Named>(leg('g', 'a'), rules(), 0).hasMore);
-  t.ok(new FailoverPlan<Named>(leg('g', 'a', 'b'), rules(), 0).hasMore);
+  t.notOk(new FailoverPlan<Named>(groupOf('g', 'a'), rules(), 0).hasMore);
+  t.ok(new FailoverPlan<Named>(groupOf('g', 'a', 'b'), rules(), 0).hasMore);
   t.ok(
-    new FailoverPlan<Named>(leg('g', 'a'), rules({ retries: () => ({ count: 1, again: true }) }), 0).hasMore,
+    new FailoverPlan<Named>(groupOf('g', 'a'), rules({ retries: () => ({ count: 1, again: true }) }), 0)
+      .hasMore,
   );
   const limited = (kind: FailureKind) => ({ count: kind === 'rate_limit' ? 1 : 0, again: true });
   t.ok(
-    new FailoverPlan<Named>(leg('g', 'a'), rules({ retries: limited }), 0).hasMore,
+    new FailoverPlan<Named>(groupOf('g', 'a'), rules({ retries: limited }), 0).hasMore,
     'by one kind of failure',
   );
-  const trip = new FailoverPlan<Named>(leg('g', 'a'), rules({ legs: [leg('f', 'x')], maxFallbacks: 1 }), 0);
+  const trip = new FailoverPlan<Named>(
+    groupOf('g', 'a'),
+    rules({ legs: [groupOf('f', 'x')], maxFallbacks: 1 }),
+    0,
+  );
   t.ok(trip.hasMore);
   trip.next(failure(), 0);
   t.notOk(trip.hasMore);
@@ -191,13 +214,13 @@ t.test('whether there is more is known before anything fails', async (t) => {
 t.test(
   'beside the present entry: those not asked yet that can take a call, within retries and budget',
   async (t) => {
-    const group = leg('g', 'a', 'b', 'c', 'd');
+    const group = groupOf('g', 'a', 'b', 'c', 'd');
     const ids = (trip: FailoverPlan<Named>): string[] => trip.beside('timeout', 1).map(({ id }) => id);
     const trip = new FailoverPlan<Named>(group, rules(), 0);
     rest(group, 1);
     t.same(ids(trip), ['c', 'd']);
     t.ok(trip.branch(trip.beside('timeout', 1)[0] as Named));
-    t.same([trip.entry.id, trip.retries, ids(trip)], ['c', 1, ['d']]);
+    t.same([trip.deployment.id, trip.retries, ids(trip)], ['c', 1, ['d']]);
     trip.next(failure(), 1);
     t.same([trip.retries, ids(trip)], [2, []], 'no retry is left');
     t.same(
@@ -206,7 +229,7 @@ t.test(
     );
     const poor = new FailoverPlan<Named>(group, rules({ spend: () => false }), 0);
     t.notOk(poor.branch(poor.beside('timeout', 1)[0] as Named));
-    t.same([poor.entry.id, poor.retries, poor.denied], ['a', 0, false], 'nothing has changed');
+    t.same([poor.deployment.id, poor.retries, poor.denied], ['a', 0, false], 'nothing has changed');
   },
 );
 
@@ -215,14 +238,14 @@ t.test(
   async (t) => {
     const after = (winner: 0 | 1, otherFailed: boolean): string[] => {
       const trip = new FailoverPlan<Named>(
-        leg('g', 'a', 'b', 'c'),
+        groupOf('g', 'a', 'b', 'c'),
         rules({ retries: () => ({ count: 9, again: false }) }),
         0,
       );
-      const both = [trip.entry, trip.beside('timeout', 1)[0] as Named] as const;
+      const both = [trip.deployment, trip.beside('timeout', 1)[0] as Named] as const;
       trip.branch(both[1]);
       trip.keepTo(both[winner], otherFailed);
-      return [trip.entry.id, ...trip.beside('timeout', 1).map(({ id }) => id)];
+      return [trip.deployment.id, ...trip.beside('timeout', 1).map(({ id }) => id)];
     };
     t.same(after(0, true), ['a', 'c']);
     t.same(after(0, false), ['a', 'b', 'c']);

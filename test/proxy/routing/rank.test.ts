@@ -1,25 +1,25 @@
 // The strategies by themselves and put together: shares hold, ranks hold, and what rests comes last.
 import fc from 'fast-check';
 import t from 'tap';
-import type { Candidate, Strategy } from '../../../proxy/routing/candidate.ts';
-import { EntryState } from '../../../proxy/routing/entry-state.ts';
+import type { Routable, Strategy } from '../../../proxy/routing/routable.ts';
+import { DeploymentHealth } from '../../../proxy/routing/deployment-health.ts';
 import { leastBusy } from '../../../proxy/routing/least-busy.ts';
 import { lowestLatency } from '../../../proxy/routing/lowest-latency.ts';
 import { rank } from '../../../proxy/routing/rank.ts';
 import { seedOf } from '../../../proxy/routing/session-affinity.ts';
 import { weightedShuffle } from '../../../proxy/routing/weighted-shuffle.ts';
 
-interface Named extends Candidate {
+interface Named extends Routable {
   readonly id: string;
 }
 
-const entry = (id: string, more: Partial<Candidate> = {}): Named => ({
+const entry = (id: string, more: Partial<Routable> = {}): Named => ({
   id,
   seed: seedOf(id),
   weight: 1,
   order: Infinity,
   limit: Infinity,
-  state: new EntryState(),
+  health: new DeploymentHealth(),
   ...more,
 });
 
@@ -82,29 +82,29 @@ t.test('a weight of 0 is asked last, and alone it serves', async (t) => {
 
 t.test('least busy: fewest calls under way for the weight, equals by weight', async (t) => {
   const [a, b, c] = [entry('a'), entry('b', { weight: 4 }), entry('c')] as const;
-  a.state.inFlight = 1;
-  b.state.inFlight = 2;
+  a.health.inFlight = 1;
+  b.health.inFlight = 2;
   t.equal(ids(leastBusy([a, b, c], dice(1), 0)), 'c b a');
-  a.state.inFlight = 0;
-  b.state.inFlight = 0;
+  a.health.inFlight = 0;
+  b.health.inFlight = 0;
   const counts = firsts(leastBusy, [a, b], 10_000);
   t.ok(Math.abs((counts.get('b') ?? 0) - 8_000) < 200, `${counts.get('b')} of 10,000`);
 });
 
 t.test('lowest latency: a peak is seen at once, forgotten slowly, and calls under way count', async (t) => {
   const [fast, slow] = [entry('fast'), entry('slow')];
-  fast.state.latency.observe(100, 0);
-  slow.state.latency.observe(300, 0);
+  fast.health.latency.observe(100, 0);
+  slow.health.latency.observe(300, 0);
   t.equal(ids(lowestLatency([slow, fast], dice(1), 0)), 'fast slow');
-  fast.state.inFlight = 3;
+  fast.health.inFlight = 3;
   t.equal(ids(lowestLatency([slow, fast], dice(1), 0)), 'slow fast', '100 ms x 4 against 300 ms x 1');
-  fast.state.inFlight = 0;
-  fast.state.latency.observe(5_000, 1_000);
-  t.equal(fast.state.latency.at(1_000), 5_000, 'one stall is the whole average');
+  fast.health.inFlight = 0;
+  fast.health.latency.observe(5_000, 1_000);
+  t.equal(fast.health.latency.at(1_000), 5_000, 'one stall is the whole average');
   t.equal(ids(lowestLatency([slow, fast], dice(1), 1_000)), 'slow fast');
-  fast.state.latency.observe(100, 2_000);
-  t.ok(fast.state.latency.at(2_000) > 4_500, 'one good answer does not undo it');
-  t.ok(fast.state.latency.at(600_000) < 1, 'but ten quiet minutes do');
+  fast.health.latency.observe(100, 2_000);
+  t.ok(fast.health.latency.at(2_000) > 4_500, 'one good answer does not undo it');
+  t.ok(fast.health.latency.at(600_000) < 1, 'but ten quiet minutes do');
   t.equal(
     ids(lowestLatency([slow, entry('new')], dice(1), 2_000)),
     'new slow',
@@ -119,14 +119,14 @@ t.test('ranks go before everything but rest; an entry that rests is still there,
   for (let i = 0; i < 50; i += 1) t.equal(asked(`session ${i}`), 'a b c');
   t.equal(asked(null), 'a b c');
   const rules = { allowedFails: 0, cooldownMs: 5_000 };
-  a.state.visit(0).failed(0, rules, null);
+  a.health.startRequest(0).failed(0, rules, null);
   t.equal(asked(null, 1), 'b c a');
-  b.state.ailment = 'no answer';
+  b.health.healthError = 'no answer';
   t.equal(asked(null, 1), 'c a b');
-  c.state.visit(0).failed(0, rules, null);
+  c.health.startRequest(0).failed(0, rules, null);
   t.equal(asked(null, 1), 'a b c', 'when all of them rest, none does');
   t.equal(asked(null, 5_001), 'a c b', 'rested: one call may try each');
-  a.state.visit(5_001);
+  a.health.startRequest(5_001);
   t.equal(asked(null, 5_001), 'c a b', 'and only one');
 });
 

@@ -1,7 +1,7 @@
 // Rendezvous hashing: sessions spread by weight, and an entry that goes or comes moves its own share alone.
 import fc from 'fast-check';
 import t from 'tap';
-import { EntryState } from '../../../proxy/routing/entry-state.ts';
+import { DeploymentHealth } from '../../../proxy/routing/deployment-health.ts';
 import { seedOf, sessionAffinity } from '../../../proxy/routing/session-affinity.ts';
 
 const entry = (id: string, weight = 1) => ({
@@ -10,7 +10,7 @@ const entry = (id: string, weight = 1) => ({
   seed: seedOf(id),
   order: 0,
   limit: Infinity,
-  state: new EntryState(),
+  health: new DeploymentHealth(),
 });
 
 const SESSIONS = Array.from({ length: 20_000 }, (_, i) => `session-${i}`);

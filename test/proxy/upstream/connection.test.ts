@@ -8,15 +8,15 @@ import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import t from 'tap';
 import type { Test } from 'tap';
-import type { Exchange, ResponseReader, UpstreamRequest } from '../../../proxy/upstream/exchange.ts';
+import type { UpstreamExchange, ResponseReader, HttpRequest } from '../../../proxy/upstream/exchange.ts';
 import { failureOf } from '../../../proxy/upstream/failures.ts';
 import { proxyFor, readProxySettings } from '../../../proxy/upstream/http-proxies.ts';
 import { ConnectionPool, type Pool } from '../../../proxy/upstream/pool.ts';
 import type { ReceivedHead } from '../../../proxy/upstream/response-head.ts';
 import { roomyBuffer } from '../../../proxy/bodies/body-memory.ts';
-import { tempDir } from "../spend/store/fixture/temp-dir.ts";
+import { tempDir } from '../spend/store/fixture/temp-dir.ts';
 
-const GET: UpstreamRequest = { method: 'GET', path: '/', headers: [], body: null };
+const GET: HttpRequest = { method: 'GET', path: '/', headers: [], body: null };
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
 /** Plays its lines: for each request on a connection the next piece of a script. */
@@ -74,10 +74,10 @@ interface Sent {
   readonly got: Promise<Got>;
   readonly head: Promise<void>;
   readonly first: Promise<void>;
-  readonly sending: Exchange;
+  readonly sending: UpstreamExchange;
 }
 
-function open(pool: Pool, request: UpstreamRequest = GET, more: Partial<ResponseReader> = {}): Sent {
+function open(pool: Pool, request: HttpRequest = GET, more: Partial<ResponseReader> = {}): Sent {
   const { promise, resolve } = Promise.withResolvers<Got>();
   const headCame = Promise.withResolvers<void>();
   const firstCame = Promise.withResolvers<void>();
@@ -109,7 +109,7 @@ function open(pool: Pool, request: UpstreamRequest = GET, more: Partial<Response
   return { got: promise, head: headCame.promise, first: firstCame.promise, sending };
 }
 
-const call = (pool: Pool, request?: UpstreamRequest): Promise<Got> => open(pool, request).got;
+const call = (pool: Pool, request?: HttpRequest): Promise<Got> => open(pool, request).got;
 
 t.test('an answer is read however it is framed; its connection serves the next one or not', async (t) => {
   const table: readonly [title: string, bytes: string, body: string, kept: boolean][] = [
@@ -327,7 +327,7 @@ t.test('a request that would not be one message is not sent', async (t) => {
   });
   await call(pool);
   t.equal(pool.size, 1);
-  const bad: Partial<UpstreamRequest>[] = [
+  const bad: Partial<HttpRequest>[] = [
     { headers: ['x-a', 'b\r\nx-evil: 1'] },
     { headers: ['x-a', '\u010d\u010a'] },
     { headers: ['x-a: 1\r\nx-evil', 'b'] },

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import t from 'tap';
 import type { Test } from 'tap';
-import type { Exchange } from '../../../proxy/upstream/exchange.ts';
+import type { UpstreamExchange } from '../../../proxy/upstream/exchange.ts';
 import { failureOf } from '../../../proxy/upstream/failures.ts';
 import { MultiplexedPool } from '../../../proxy/upstream/multiplexed-pool.ts';
 import { Pools } from '../../../proxy/upstream/pools.ts';
@@ -60,7 +60,7 @@ interface Got {
 interface Sent {
   readonly got: Promise<Got>;
   readonly first: Promise<void>;
-  readonly exchange: Exchange;
+  readonly exchange: UpstreamExchange;
 }
 
 function open(pool: Pool, path = '/', body: Buffer | null = Buffer.from('{}')): Sent {

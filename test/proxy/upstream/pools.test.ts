@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock } from '../../../proxy/base/clock.ts';
-import { startDemoGateway } from '../../../proxy/demo/gateway.ts';
+import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import type { Pool } from '../../../proxy/upstream/pool.ts';
 import { Pools, type PoolKey } from '../../../proxy/upstream/pools.ts';
 import { startUpstream } from '../../support/call.ts';

@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto';
 import type { SpendRecord } from '../../record/record.ts';
 import { indexed, sessionKey, startMsOf } from './spend-columns.ts';
-import { NO_TOKENS } from "../../../protocols/usage.ts";
+import { NO_TOKENS } from '../../../protocols/usage.ts';
 
 /** Which rows a sum is of. */
 export type Axis = '' | 'tag' | 'session';

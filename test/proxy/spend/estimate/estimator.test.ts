@@ -3,8 +3,8 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { Estimator, type EstimatorOptions } from '../../../../proxy/spend/estimate/estimator.ts';
 import { tokensIn } from '../../../../proxy/spend/estimate/count.ts';
-import { chat } from "../../../../proxy/protocols/chat.ts";
-import { embeddings } from "../../../../proxy/protocols/embeddings.ts";
+import { chat } from '../../../../proxy/protocols/chat.ts';
+import { embeddings } from '../../../../proxy/protocols/embeddings.ts';
 
 /** No machine is so busy that the thread starts later. */
 const NEVER_LATE_MS = 600_000;

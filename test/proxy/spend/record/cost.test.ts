@@ -4,9 +4,16 @@ import t from 'tap';
 import type { EntryParams } from '../../../../config/gateway-file.ts';
 import { pricesOf } from '../../../../config/resolve/prices.ts';
 import type { Prices } from '../../../../config/snapshot.ts';
-import { costOf, dollarsOf, picoDollars, usd, type Charge, type Cost } from '../../../../proxy/spend/record/cost.ts';
-import type { Tokens } from "../../../../proxy/protocols/usage.ts";
-import { NO_TOKENS } from "../../../../proxy/protocols/usage.ts";
+import {
+  costOf,
+  dollarsOf,
+  picoDollars,
+  usd,
+  type Charge,
+  type Cost,
+} from '../../../../proxy/spend/record/cost.ts';
+import type { Tokens } from '../../../../proxy/protocols/usage.ts';
+import { NO_TOKENS } from '../../../../proxy/protocols/usage.ts';
 
 type Stated = Omit<EntryParams, 'model'>;
 const prices = (stated: Stated): Prices => pricesOf({ model: 'm', ...stated }, undefined) as Prices;

@@ -5,7 +5,7 @@ import { pricesOf } from '../../../../config/resolve/prices.ts';
 import { interrupted } from '../../../../proxy/spend/record/record.ts';
 import { reprice } from '../../../../proxy/spend/record/reprice.ts';
 import { beginOf, settleOf } from './fixture/records.ts';
-import { NO_TOKENS } from "../../../../proxy/protocols/usage.ts";
+import { NO_TOKENS } from '../../../../proxy/protocols/usage.ts';
 
 const DEARER = {
   entry: pricesOf(

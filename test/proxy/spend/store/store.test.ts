@@ -11,7 +11,7 @@ import type { Activity, Facet, SpendFilter } from '../../../../proxy/spend/store
 import { anyPostgres } from '../../../support/postgres.ts';
 import { beginOf, settleOf } from '../record/fixture/records.ts';
 import { NEWEST, postgresBench, sqliteBench, type Bench } from './fixture/benches.ts';
-import { NO_TOKENS } from "../../../../proxy/protocols/usage.ts";
+import { NO_TOKENS } from '../../../../proxy/protocols/usage.ts';
 
 const DAY_MS = 86_400_000;
 const START_MS = Date.parse('2025-10-09T00:00:00Z');

@@ -1,0 +1,92 @@
+// Collects what is wrong in a configuration while it is read and resolved, and gives each issue its place.
+// It decides nothing: whether a finding is an error or a warning is the finder's word.
+import type { Issue } from './issue.ts';
+import { nodeAt, pathText, placeIn } from './tree.ts';
+import type { Path, TextFile, Tree } from './tree.ts';
+
+/** Name of the "file" of entries that came by an admin call. */
+export const RUNTIME_FILE: TextFile = Object.freeze({ name: '<model/new>', lineStarts: null });
+
+interface Finding {
+  readonly path: Path;
+  readonly issue: Issue;
+}
+
+/** All issues about one tree. */
+export class Diagnostics {
+  #root: Tree;
+  readonly #found: Finding[] = [];
+  readonly #broken = new Set<string>();
+
+  constructor(root: Tree) {
+    this.#root = root;
+  }
+
+  /** `at: 'key'` points at the key instead of the value. */
+  error(path: Path, message: string, mend: string, at: 'value' | 'key' = 'value'): void {
+    this.#add('error', path, message, mend, at);
+    this.spoil(path);
+  }
+
+  /** Marks a path and all above it as not sound, without an issue: its error is reported elsewhere. */
+  spoil(path: Path): void {
+    for (let depth = 0; depth <= path.length; depth += 1) this.#broken.add(pathText(path.slice(0, depth)));
+  }
+
+  /** From now on places are looked up in `root`, a later state of the same tree. */
+  about(root: Tree): void {
+    this.#root = root;
+  }
+
+  warn(path: Path, message: string, mend: string, at: 'value' | 'key' = 'value'): void {
+    this.#add('warning', path, message, mend, at);
+  }
+
+  /** Whether no error was found at or below a path. */
+  soundAt(path: Path): boolean {
+    return !this.#broken.has(pathText(path));
+  }
+
+  /** Every issue that `keep` lets through, sorted by file, line and column. */
+  issues(keep: (path: Path, severity: Issue['severity']) => boolean = () => true): readonly Issue[] {
+    const kept = this.#found
+      .filter((finding) => keep(finding.path, finding.issue.severity))
+      .map((finding) => finding.issue);
+    return kept.sort(byPlace);
+  }
+
+  #add(severity: Issue['severity'], path: Path, message: string, mend: string, at: 'value' | 'key'): void {
+    const { file, offset } = this.#spot(path, at);
+    // An admin's caller sent one entry, so a position in our list would say nothing to them.
+    const shown = file === RUNTIME_FILE ? path.slice(2) : path;
+    const issue = {
+      severity,
+      file: file.name,
+      ...placeIn(file, offset),
+      path: pathText(shown),
+      message,
+      fix: mend,
+    };
+    this.#found.push({ path, issue });
+  }
+
+  /** The value's place; where there is no value, that of the nearest key above. */
+  #spot(path: Path, at: 'value' | 'key'): { file: TextFile; offset: number } {
+    for (let depth = path.length; depth > 0; depth -= 1) {
+      const node = nodeAt(this.#root, path.slice(0, depth));
+      if (node === undefined) continue;
+      const parent = nodeAt(this.#root, path.slice(0, depth - 1));
+      const member = parent?.kind === 'map' ? parent.members.get(String(path[depth - 1])) : undefined;
+      const wantsKey = at === 'key' || depth < path.length || node.kind === 'map';
+      if (member !== undefined && wantsKey) return { file: member.keyFile, offset: member.keyOffset };
+      return node;
+    }
+    return this.#root;
+  }
+}
+
+/** File, line, column; what has no line comes last. */
+export function byPlace(a: Issue, b: Issue): number {
+  if (a.file !== b.file) return (a.line === 0 ? 1 : 0) - (b.line === 0 ? 1 : 0) || (a.file < b.file ? -1 : 1);
+  return a.line - b.line || a.column - b.column;
+}

@@ -1,0 +1,274 @@
+// One validated model entry -> Route. Decides everything a request could ask of an entry; what does not fit becomes
+// an issue with a mend, and the entry no route.
+import type { Catalogue } from '../catalogue.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Diagnostics } from '../diagnostics.ts';
+import type { EntryParams, ModelEntry } from '../gateway-file.ts';
+import { Secret } from '../secret.ts';
+import { shownName } from '../shown.ts';
+import type { Attribution, Deployment } from '../snapshot.ts';
+import { memberOf, nodeAt } from '../tree.ts';
+import type { Path, Tree } from '../tree.ts';
+import { baseOf } from './api-base.ts';
+import type { BaseCheck } from './api-base.ts';
+import { clocksOf } from './clocks.ts';
+import type { ClockDefaults } from './clocks.ts';
+import type { Forwards } from './forwarding.ts';
+import { gatewayOf } from './gateways/table.ts';
+import { MOST_STARS, starsIn } from './groups.ts';
+import { headersAt, joinHeaders } from './headers.ts';
+import type { StaticHeaders } from './headers.ts';
+import type { Kind } from './kinds/kind.ts';
+import { kindRules, takeApart } from './kinds/table.ts';
+import type { ModelName } from './kinds/table.ts';
+import { pricesOf } from './prices.ts';
+import { publicOf } from './public.ts';
+import { wholeOf, type AttemptDefaults } from './routing.ts';
+
+/** What all entries share. */
+export interface Surroundings {
+  readonly dialect: Dialect;
+  readonly clocks: ClockDefaults;
+  readonly maxParallel: (params: EntryParams) => number;
+  readonly readOn: (params: EntryParams) => Pick<Deployment, 'readOn' | 'readsOn'>;
+  readonly attempts: AttemptDefaults;
+  readonly headers: StaticHeaders;
+  readonly forwards: Forwards;
+  /** Runtime entries are kept in the store (`store_model_in_db`). */
+  readonly stored: boolean;
+  readonly catalogue: Catalogue;
+  readonly findings: Diagnostics;
+  /** Verdicts by kind and text: 10,000 entries often name one gateway, and parsing a URL costs 2 us. */
+  readonly bases: Map<string, BaseCheck>;
+}
+
+/** One entry with its places and its id. */
+export interface PlacedEntry {
+  readonly entry: ModelEntry;
+  readonly path: Path;
+  readonly tree: Tree;
+  readonly id: string;
+  readonly source: Deployment['source'];
+}
+
+/** A key must fit into a header: visible ASCII. */
+const KEY = /^[\x21-\x7e]+$/;
+
+/** The route, or null when issues were found. */
+export function deploymentOf(placed: PlacedEntry, around: Surroundings): Deployment | null {
+  const { entry, path } = placed;
+  const { dialect, findings } = around;
+  const params = entry.litellm_params;
+  const at = [...path, 'litellm_params'];
+  const name = nameAt(params, at, dialect, findings);
+  if (name === null) return null;
+  checkNames(entry.model_name, name.upstream, path, findings);
+  const base = baseAt(params, name.kind, placed, around);
+  const apiKey = keyAt(params.api_key, [...at, 'api_key'], findings);
+  const staticHeaders = headersOf(params, at, around);
+  if (!findings.soundAt(path) || base === null) return null;
+  const known = name.upstream.includes('*')
+    ? null
+    : around.catalogue.lookUp(entry.model_info?.base_model ?? name.upstream);
+  return {
+    id: placed.id,
+    group: entry.model_name,
+    source: placed.source,
+    kind: name.kind.name,
+    provider: name.prefix,
+    upstreamModel: name.upstream,
+    model: params.model,
+    origin: base.origin,
+    allowH2: allowH2At(params, base.origin, [...at, 'allow_h2'], findings),
+    pathPrefix: base.pathPrefix,
+    apiBase: base.shown,
+    apiKey,
+    staticHeaders,
+    forwardClientHeaders: around.forwards(entry.model_name),
+    stripsControlMembers: name.kind.stripsControlMembers,
+    clocks: clocksOf(params, around.clocks),
+    ...around.readOn(params),
+    assistantPrefill: params.assistant_prefill === true,
+    maxParallel: around.maxParallel(params),
+    prices: pricesOf(params, entry.model_info),
+    cataloguePrices: known?.prices ?? null,
+    attribution: attributionOf(entry),
+    gateway: gatewayOf(params.gateway, name.kind.name, dialect),
+    weight: Number(params.weight ?? params.rpm ?? params.tpm ?? 1),
+    order: params.order === undefined ? Infinity : Number(params.order),
+    numRetries: wholeOf(params.num_retries) ?? around.attempts.numRetries,
+    cooldownMs: Math.round(Number(params.cooldown_time ?? around.attempts.cooldownSeconds) * 1000),
+    info: infoOf(placed, known?.facts ?? {}, name, around.stored),
+    publicParams: publicOf(memberOf(placed.tree, 'litellm_params'), ['api_key']),
+  };
+}
+
+/**
+ * Says what can be said of an entry that has other faults already: about its model and its address, as far as those
+ * are sound. Without it an operator would mend one layer only to be told of the next.
+ */
+export function inspect(
+  entry: Partial<ModelEntry> | null,
+  placed: Pick<PlacedEntry, 'path' | 'tree'>,
+  around: Surroundings,
+): void {
+  const { path } = placed;
+  const { findings, dialect } = around;
+  const at = [...path, 'litellm_params'];
+  const params: Partial<EntryParams> | undefined = entry?.litellm_params;
+  const sound = (...keys: string[]): boolean => keys.every((key) => findings.soundAt([...at, key]));
+  if (typeof params?.model !== 'string' || !sound('model', 'custom_llm_provider')) return;
+  const whole = { ...params, model: params.model };
+  const name = nameAt(whole, at, dialect, findings);
+  if (name === null) return;
+  if (typeof entry?.model_name === 'string') checkNames(entry.model_name, name.upstream, path, findings);
+  const stated = params.api_base !== undefined || params.base_url !== undefined;
+  if (stated && sound('api_base', 'base_url')) baseAt(whole, name.kind, placed, around);
+}
+
+type KnownName = ModelName & { readonly kind: Kind };
+
+function nameAt(params: EntryParams, at: Path, dialect: Dialect, diagnostics: Diagnostics): KnownName | null {
+  const name = takeApart(params.model, params.custom_llm_provider, dialect);
+  if (name.kind !== null) return { ...name, kind: name.kind };
+  const where = params.custom_llm_provider === undefined ? 'model' : 'custom_llm_provider';
+  const what = name.prefix === '' ? 'has no kind prefix' : `${shownName(name.prefix)} is no kind of gateway`;
+  diagnostics.error([...at, where], what, `write ${kindRules(dialect)}`);
+  return null;
+}
+
+function checkNames(group: string, upstream: string, path: Path, diagnostics: Diagnostics): void {
+  const model = [...path, 'litellm_params', 'model'];
+  const stars = starsIn(group);
+  if (upstream === '')
+    diagnostics.error(model, 'names no model after the prefix', 'write the name the upstream knows');
+  if (stars > MOST_STARS)
+    diagnostics.error(
+      [...path, 'model_name'],
+      `holds ${stars} stars; at most ${MOST_STARS} are allowed`,
+      'write fewer',
+    );
+  if (starsIn(upstream) > stars)
+    diagnostics.error(
+      model,
+      'holds more stars than model_name, so nothing could stand for them',
+      'write as many stars in model_name, or none here',
+    );
+}
+
+function baseAt(
+  params: EntryParams,
+  kind: Kind,
+  placed: Pick<PlacedEntry, 'path' | 'tree'>,
+  around: Surroundings,
+) {
+  const { findings, dialect } = around;
+  const at = [...placed.path, 'litellm_params'];
+  const key = params.api_base === undefined && params.base_url !== undefined ? 'base_url' : 'api_base';
+  const text = params[key];
+  if (text === undefined) {
+    findings.error([...at, 'api_base'], 'is missing', `add it: ${kind.rule(dialect)}; no vendor is assumed`);
+    return null;
+  }
+  if (params.api_base !== undefined && params.base_url !== undefined && params.api_base !== params.base_url)
+    findings.warn(
+      [...at, 'base_url'],
+      'is another name of api_base, which wins',
+      'remove one of the two',
+      'key',
+    );
+  const cacheKey = `${kind.name} ${text}`;
+  const verdict = around.bases.get(cacheKey) ?? baseOf(text, kind);
+  around.bases.set(cacheKey, verdict);
+  if (verdict.ok) return verdict.base;
+  const node = nodeAt(placed.tree, ['litellm_params', key]);
+  const variable = node?.kind === 'scalar' ? node.reference : null;
+  const verb = variable === null ? 'write' : `set ${variable} to`;
+  const mend =
+    verdict.instead === null ? verdict.advice : `${verb} ${verdict.instead} ${verdict.advice}`.trim();
+  findings.error([...at, key], verdict.message, mend);
+  return null;
+}
+
+/** A key as a secret, or null for none; a key that no header can carry is an issue. `origin`: where it came from. */
+export function keyAt(
+  text: string | undefined,
+  path: Path,
+  diagnostics: Diagnostics,
+  origin = 'the key',
+): Secret | null {
+  if (text === undefined) return null;
+  if (KEY.test(text)) return new Secret(text);
+  const tail = /^[\x21-\x7e]+\s+$/.test(text);
+  const what = tail
+    ? 'ends in a blank or a line break'
+    : 'holds a blank, a line break or a character beyond ASCII';
+  diagnostics.error(
+    path,
+    `${origin} ${what}`,
+    tail ? 'write the secret without a trailing newline' : 'check the secret',
+  );
+  return null;
+}
+
+function allowH2At({ allow_h2 }: EntryParams, origin: string, path: Path, diagnostics: Diagnostics): boolean {
+  if (allow_h2 !== true) return false;
+  if (origin.startsWith('http:')) {
+    const text = 'allow_h2 has no effect: HTTP/2 is agreed on in TLS, and api_base is http://';
+    diagnostics.warn(path, text, 'use https:// or remove it', 'key');
+  }
+  return true;
+}
+
+/** Entry over router-wide, per name. Secrets are revealed nowhere. */
+function headersOf(params: EntryParams, at: Path, around: Surroundings): Deployment['staticHeaders'] {
+  const { dialect, findings } = around;
+  const alias = headersAt(params.headers, [...at, 'headers'], dialect, findings);
+  const own = joinHeaders(
+    alias,
+    headersAt(params.extra_headers, [...at, 'extra_headers'], dialect, findings),
+  );
+  const joined = new Map(joinHeaders(around.headers, own));
+  if (params.api_key !== undefined && joined.delete('authorization') && own.has('authorization')) {
+    const spot = alias.has('authorization') ? 'headers' : 'extra_headers';
+    findings.warn(
+      [...at, spot],
+      'authorization is not sent: the bearer of api_key is',
+      'remove one of the two',
+      'key',
+    );
+  }
+  return [...joined];
+}
+
+function attributionOf({ model_info: info }: ModelEntry): Attribution {
+  return {
+    teamId: info?.team_id ?? null,
+    userId: info?.user_id ?? null,
+    profile: info?.profile ?? null,
+    tags: info?.tags ?? [],
+  };
+}
+
+/** Configured facts over the catalogue's; ids and prices as the entry's own. */
+function infoOf(
+  placed: PlacedEntry,
+  facts: Readonly<Record<string, unknown>>,
+  name: ModelName,
+  stored: boolean,
+): Record<string, unknown> {
+  const stated = publicOf(memberOf(placed.tree, 'model_info'));
+  const params = placed.entry.litellm_params;
+  const prices: Record<string, number> = {};
+  for (const [key, value] of Object.entries(params))
+    if (key.includes('cost') && value !== undefined && typeof value !== 'object') prices[key] = Number(value);
+  return {
+    key: name.upstream,
+    litellm_provider: name.prefix,
+    ...facts,
+    ...stated,
+    ...prices,
+    id: placed.id,
+    db_model: placed.source === 'runtime' && stored,
+  };
+}

@@ -1,0 +1,305 @@
+// The platform wing: puts its parts together and is the one thing that the composition root knows of it. It reaches the
+// proxy through two doors only: the callers' directory (keys of conversations) and the reader of spend rows.
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import type { PlatformSettings } from '../config/snapshot.ts';
+import type { Clock } from '../proxy/base/clock.ts';
+import { CallerDirectory } from '../proxy/server/mount.ts';
+import type { Log } from '../proxy/server/mount.ts';
+import type { PlatformFigures } from '../proxy/server/mount.ts';
+import type { ExtensionTables } from '../proxy/server/mount.ts';
+import type { SpendReader } from '../proxy/server/mount.ts';
+import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
+import { description, type Description, type Schema } from './api/description.ts';
+import { answerStoreDown, Router } from './api/router.ts';
+import { Validation } from './api/validation.ts';
+import { KEY_PREFIX } from './conversations/conversation.ts';
+import { conversationApi } from './conversations/conversation-api.ts';
+import { Conversations } from './conversations/conversations.ts';
+import { LlmChoices } from './conversations/llm-choice.ts';
+import { Registry } from './conversations/registry.ts';
+import { dashed } from './ids.ts';
+import { Starter } from './conversations/start.ts';
+import { Replicas } from './replicas.ts';
+import { DockerDriver } from './sandboxes/docker-driver.ts';
+import { SandboxTrouble, type SandboxDriver } from './sandboxes/driver.ts';
+import { usesBubblewrap } from './sandboxes/isolation.ts';
+import { ProcessDriver } from './sandboxes/process-driver.ts';
+import { sandboxApi } from './sandboxes/sandbox-api.ts';
+import { Sandboxes } from './sandboxes/sandboxes.ts';
+import { profiles } from './settings/profiles.ts';
+import { settingsV0, type SettingsV0 } from './settings/v0.ts';
+import { settingsV1 } from './settings/v1.ts';
+import type { SettingsV1 } from './settings/v1-document.ts';
+import { Documents } from './store/documents.ts';
+import { PostgresPlatform } from './store/postgres-platform.ts';
+import { openSqlitePlatform } from './store/sqlite-platform.ts';
+import { PlatformStoreUnavailable, type PlatformStore } from './store/store.ts';
+import { Vault } from './store/vault.ts';
+
+export interface PlatformOptions {
+  readonly settings: PlatformSettings;
+  /** Must exist. */
+  readonly dataDir: string;
+  /** PATH for the commands of sandboxes. */
+  readonly path: string;
+  readonly spend: SpendReader;
+  /** Where its tables are, when the spend records are in PostgreSQL; null = in a file of their own. */
+  readonly shared: { readonly extensionTables: ExtensionTables; readonly schema: string } | null;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Parts {
+  readonly router: Router;
+  readonly replicas: Replicas;
+  readonly sandboxes: Sandboxes;
+  readonly starter: Starter;
+  readonly address: { base: string };
+}
+
+/** Of one sandbox; more are not looked at before it is called idle. */
+const CONVERSATIONS = 100;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 10_000;
+
+/** File name of the wing's database in the data directory. */
+export const PLATFORM_DB = 'platform.db';
+
+/** A running wing. Without a database that others share too it has its parts from the start. */
+export class Platform implements Mount {
+  readonly prefix = '/api/';
+  readonly callers = new CallerDirectory((credential) => this.#news(credential));
+  readonly #store: PlatformStore;
+  #options: PlatformOptions;
+  #url = '';
+  /** null: the database has not answered yet. */
+  #parts: Parts | null = null;
+  #opening: Promise<void> | null = null;
+  #retry: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  constructor(options: PlatformOptions, store: PlatformStore) {
+    this.#options = options;
+    this.#store = store;
+  }
+
+  /** @throws WrongSecretKey, PlatformStoreUnavailable, SandboxTrouble */
+  async open(): Promise<void> {
+    const { settings } = this.#options;
+    const parts = await assemble(this.#options, this.#store, this.callers);
+    parts.address.base = settings.publicBaseUrl ?? this.#url;
+    this.#parts = parts;
+  }
+
+  /** Opens as soon as the database answers: LLM calls with the master key must not wait for it. */
+  openLater(cause: Error, pauseMs = FIRST_RETRY_MS): void {
+    const { log } = this.#options;
+    if (pauseMs === FIRST_RETRY_MS)
+      log.error({ err: cause }, 'the platform interface waits for its database');
+    this.#retry = setTimeout(() => {
+      this.#opening = this.open().then(
+        () => log.info('the platform interface is served'),
+        (err: Error) => {
+          if (this.#closed) return;
+          if (err instanceof PlatformStoreUnavailable)
+            this.openLater(err, Math.min(pauseMs * 2, LONGEST_RETRY_MS));
+          else log.error({ err }, 'the platform interface cannot be served; mend it and restart');
+        },
+      );
+    }, pauseMs).unref();
+  }
+
+  /** For metrics. */
+  get figures(): PlatformFigures {
+    const parts = this.#parts;
+    return {
+      answers: parts?.router.answers ?? new Map(),
+      sandboxes: parts?.sandboxes.roster.counts ?? new Map(),
+      keys: this.callers.size,
+      servers: parts?.replicas.count ?? 0,
+    };
+  }
+
+  async answer(request: MountRequest): Promise<MountResponse> {
+    if (this.#parts === null) return answerStoreDown(request);
+    return this.#parts.router.answer(request, (key) => hash('sha256', key, 'hex'));
+  }
+
+  /** The address that is listened on: what conversations are told when the configuration names none. */
+  serve(url: string): void {
+    this.#url = url;
+    if (this.#parts !== null) this.#parts.address.base = this.#options.settings.publicBaseUrl ?? url;
+  }
+
+  /** Users, limits and specs of a new configuration. What needs a restart is said in the log. */
+  reconfigure(next: PlatformSettings | null): void {
+    const { settings, log } = this.#options;
+    if (next === null) {
+      log.warn('platform: was removed from the configuration; it is served until a restart');
+      return;
+    }
+    const fixed =
+      next.secretKey.sha256() !== settings.secretKey.sha256() ||
+      next.port !== settings.port ||
+      next.host !== settings.host ||
+      next.sandbox.driver !== settings.sandbox.driver ||
+      next.sandbox.isolation !== settings.sandbox.isolation ||
+      next.sandbox.dockerSocket !== settings.sandbox.dockerSocket;
+    if (fixed)
+      log.warn(
+        'platform.secret_key, port, host, sandbox.driver, isolation and docker_socket take effect after a restart',
+      );
+    if (this.#parts === null) {
+      this.#options = { ...this.#options, settings: next };
+      return;
+    }
+    const { router, sandboxes, address } = this.#parts;
+    router.admit(next.users);
+    sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
+    if (next.publicBaseUrl !== null) address.base = next.publicBaseUrl;
+  }
+
+  /** Sandboxes run on unless the operator wants otherwise. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#retry ?? undefined);
+    await this.#opening;
+    if (this.#parts !== null) {
+      const { sandboxes, starter, replicas } = this.#parts;
+      await sandboxes.close();
+      await starter.quiet();
+      await replicas.close();
+    }
+    await this.#store.close();
+  }
+
+  #news(credential: string): Promise<void> | null {
+    if (!credential.startsWith(KEY_PREFIX)) return null;
+    if (this.#parts === null) return Promise.reject(new PlatformStoreUnavailable('it has not answered yet'));
+    const { replicas } = this.#parts;
+    return replicas.alone ? null : replicas.hear();
+  }
+}
+
+/** Opens the wing on its data. @throws WrongSecretKey, SandboxTrouble, PlatformStoreUnavailable of a file of its own */
+export async function openPlatform(options: PlatformOptions): Promise<Platform> {
+  const { shared, dataDir } = options;
+  const store =
+    shared === null
+      ? openSqlitePlatform(join(dataDir, PLATFORM_DB))
+      : new PostgresPlatform(shared.extensionTables, shared.schema);
+  const platform = new Platform(options, store);
+  try {
+    await platform.open();
+  } catch (error) {
+    const isAway = shared !== null && error instanceof PlatformStoreUnavailable;
+    if (!isAway) {
+      await platform.close();
+      throw error;
+    }
+    platform.openLater(error);
+  }
+  return platform;
+}
+
+async function assemble(
+  options: PlatformOptions,
+  store: PlatformStore,
+  callers: CallerDirectory,
+): Promise<Parts> {
+  const { settings, clock, log, spend } = options;
+  const vault = new Vault(settings.secretKey);
+  await vault.check(store, clock.now());
+  const replicas = await Replicas.open({ store, dataDir: options.dataDir, clock, log });
+  const registry = new Registry(callers);
+  await registry.load(store, vault);
+  const sandboxes = new Sandboxes({
+    settings: settings.sandbox,
+    specs: settings.sandboxSpecs,
+    driver: await driverOf(options),
+    store,
+    vault,
+    replicas,
+    clock,
+    log,
+    lastCallMs: (id) => registry.lastCallMs(id),
+    hasCalledSince: (id, sinceMs) => hasCalledSince(options, replicas, store, id, sinceMs),
+  });
+  await sandboxes.open();
+  replicas.follow('conversation', registry.follower(vault));
+  replicas.follow('sandbox', sandboxes.follower);
+  replicas.start();
+  const v0 = new Documents<SettingsV0>('v0', store, vault, clock);
+  const v1 = new Documents<SettingsV1>('v1', store, vault, clock);
+  const address = { base: '' };
+  const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
+  const conversations = new Conversations(store, vault, registry);
+  const choices = new LlmChoices(v0, v1);
+  const starter = new Starter({
+    store,
+    vault,
+    conversations,
+    choices,
+    sandboxes,
+    replicas,
+    clock,
+    log,
+    baseUrlOf,
+  });
+  const document = description();
+  const validation = new Validation(document);
+  const handlers = {
+    ...settingsV0(v0, schemaOf(document, 'Settings')),
+    ...settingsV1(v1, {
+      shown: schemaOf(document, 'GETSettingsModel'),
+      update: schemaOf(document, 'SettingsUpdate'),
+      conversation: schemaOf(document, 'ConversationSettings'),
+      llm: schemaOf(document, 'StrictLLM'),
+      fallback: schemaOf(document, 'FallbackStrategy'),
+      checkConversation: validation.of({ $ref: '#/components/schemas/ConversationSettings' }),
+    }),
+    ...profiles(v1, schemaOf(document, 'StrictLLM')),
+    ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
+    ...sandboxApi(sandboxes, clock.now()),
+    describe: () => ({ body: document }),
+  };
+  const router = new Router(document, validation, handlers, () => replicas.sync(), log);
+  router.admit(settings.users);
+  return { router, replicas, sandboxes, starter, address };
+}
+
+/** Calls of a sandbox's conversations may have come to any server: their rows tell. */
+async function hasCalledSince(
+  { spend }: PlatformOptions,
+  replicas: Replicas,
+  store: PlatformStore,
+  sandboxId: string,
+  sinceMs: number,
+): Promise<boolean> {
+  if (replicas.alone) return false; // what came to this server is known without
+  const part = { order: 'updated_desc', offset: 0, limit: CONVERSATIONS } as const;
+  for (const { id } of await store.search({ kind: 'conversation', link: sandboxId }, part)) {
+    const paging = { page: 1, pageSize: 1, order: 'newest', counts: false } as const;
+    if ((await spend.query({ sessionId: dashed(id), startMs: sinceMs }, paging)).rows.length > 0) return true;
+  }
+  return false;
+}
+
+async function driverOf({ settings, dataDir, path, log }: PlatformOptions): Promise<SandboxDriver> {
+  const { driver, isolation, dockerSocket } = settings.sandbox;
+  if (driver === 'docker') return new DockerDriver({ socket: dockerSocket, dataDir });
+  if (process.platform !== 'linux' && settings.sandboxSpecs.length > 0)
+    throw new SandboxTrouble('the process driver needs Linux - set platform.sandbox.driver: docker');
+  const wanted = settings.sandboxSpecs.length > 0 ? isolation : 'none';
+  const bubblewrap = await usesBubblewrap(wanted, path);
+  if (wanted === 'auto' && !bubblewrap)
+    log.warn('bubblewrap does not work here: sandboxes run without isolation, as the user of this server');
+  return new ProcessDriver({ dataDir, path, bubblewrap });
+}
+
+function schemaOf(document: Description, name: string): Schema {
+  const schema = document.components.schemas[name];
+  if (schema === undefined) throw new Error(`the description has no schema ${name}`);
+  return schema;
+}

@@ -1,0 +1,252 @@
+// Live = one configuration, ready to serve: snapshot, pools, header lists, metric handles, prepared answers. Made by
+// `prepare` (which may fail), put in place by one assignment (which cannot). A request captures it once and sees
+// one configuration from its first byte to its last.
+import type { Catalogue } from '../../config/catalogue.ts';
+import type { Deployment, Snapshot } from '../../config/snapshot.ts';
+import type { CallerDirectory } from '../access/callers.ts';
+import type { Mount } from '../base/mount.ts';
+import type { Clock } from '../base/clock.ts';
+import type { CallIds } from '../base/ids.ts';
+import type { Estimator } from '../spend/estimate/estimator.ts';
+import type { Ledger } from '../spend/ledger.ts';
+import type { IdempotencyCache } from '../active-config/idempotency-cache.ts';
+import type { Log } from '../observability/logger.ts';
+import type { LoopLag } from '../observability/loop-lag.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { SpanExport } from '../observability/span-export.ts';
+import type { Traces } from '../observability/traces.ts';
+import type { Admission } from '../routing/admission.ts';
+import type { Deadlines } from '../relay/deadlines.ts';
+import type { DetachedStreams } from '../relay/detached-streams.ts';
+import type { Routable } from '../routing/routable.ts';
+import type { HealthRegistry } from '../routing/deployment-health.ts';
+import type { RetryBudget } from '../routing/retry-budget.ts';
+import { seedOf } from '../routing/session-affinity.ts';
+import type { Pool } from '../upstream/pool.ts';
+import type { ClusterPeers } from './cluster-peers.ts';
+import type { Pools } from '../upstream/pools.ts';
+import {
+  responseHeaderNames,
+  deploymentResponseHeaders,
+  type ResponseHeaderNames,
+} from '../headers/response-header-names.ts';
+import { HeaderRules } from '../headers/header-rules.ts';
+import { deploymentHeaders, type DeploymentHeaders } from '../headers/upstream-headers.ts';
+import { modelInfoBytes, modelListBytes } from './listings.ts';
+import type { DeploymentMetrics } from '../observability/deployment-metrics.ts';
+
+export const VERSION = '0.1.0';
+
+/** What outlives a configuration: one per process, never swapped. */
+export interface Services {
+  readonly clock: Clock;
+  readonly ids: CallIds;
+  readonly ledger: Ledger;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** The other workers; what is asked of the whole proxy is asked here. */
+  readonly peers: ClusterPeers;
+  /** Handles for requests that ended before a model entry was found. */
+  readonly unrouted: DeploymentMetrics;
+  readonly deadlines: Deadlines;
+  /** Answers that are read on without their clients. */
+  readonly detachedStreams: DetachedStreams;
+  readonly pools: Pools;
+  /** What is known of the entries, over all configurations. */
+  readonly health: HealthRegistry;
+  readonly retryBudget: RetryBudget;
+  /** Who goes upstream and who waits, where limits are set. */
+  readonly admission: Admission;
+  readonly loopLag: LoopLag;
+  /** Calls that are known by an idempotency key. */
+  readonly idempotency: IdempotencyCache;
+  /** Counts tokens that an upstream did not. */
+  readonly estimator: Estimator;
+  /** null: tracing is off. */
+  readonly traces: Traces | null;
+  /** null: there is nowhere to send spans to. */
+  readonly spans: SpanExport | null;
+  /** Prices of models that come in by wildcards. */
+  readonly catalogue: Catalogue;
+  /** Uniform in [0, 1): shares a group's requests out. */
+  readonly random: () => number;
+  /** Keys that the wing has issued; null without a wing. */
+  readonly callers: CallerDirectory | null;
+  readonly mount: Mount | null;
+}
+
+/** A route with all that can be made before a request comes. */
+export interface LiveDeployment extends Routable {
+  readonly config: Deployment;
+  readonly pool: Pool;
+  readonly headers: DeploymentHeaders;
+  /** Response headers that depend on the route alone, flat. */
+  readonly responseHeaders: readonly string[];
+  readonly metrics: DeploymentMetrics;
+}
+
+/** Names of the members a body may carry that the proxy acts on; see `request/parse-request.ts`. */
+export interface WantedMembers {
+  readonly names: ReadonlySet<string>;
+  readonly prefixes: readonly string[];
+}
+
+/** Members that say where a call goes or with whose credentials: refused, whatever their value. */
+export const UPSTREAM_MEMBERS: ReadonlySet<string> = new Set([
+  'api_base',
+  'api_key',
+  'api_version',
+  'base_url',
+  'custom_llm_provider',
+  'user_config',
+  'model_list',
+  'azure_ad_token',
+  'aws_access_key_id',
+  'aws_secret_access_key',
+  'aws_session_token',
+  'vertex_credentials',
+]);
+
+/** The dialect's control members: read or ignored here, never shown to a compat-type upstream. */
+export const CONTROL_MEMBERS: ReadonlySet<string> = new Set([
+  'metadata',
+  'tags',
+  'guardrails',
+  'cache',
+  'caching',
+  'ttl',
+  'num_retries',
+  'max_retries',
+  'fallbacks',
+  'context_window_fallbacks',
+  'context_window_fallback_dict',
+  'disable_fallbacks',
+  'base_model',
+  'mock_response',
+  'mock_tool_calls',
+  'mock_timeout',
+  'no-log',
+  'model_info',
+  'proxy_server_request',
+  'secret_fields',
+  'rpm',
+  'tpm',
+  'region_name',
+  'extra_headers',
+  'spend_logs_metadata',
+]);
+
+/**
+ * Spellings of `model` that differ in case only. Go's JSON decoder takes them for `model`, so an upstream written in
+ * Go could serve another model than the one that was routed and recorded.
+ */
+export const MODEL_TWINS: ReadonlySet<string> = new Set(
+  caseVariants('model').filter((name) => name !== 'model'),
+);
+
+function caseVariants(word: string): string[] {
+  if (word === '') return [''];
+  const [first = '', rest] = [word[0], word.slice(1)];
+  return caseVariants(rest).flatMap((tail) => [first.toLowerCase() + tail, first.toUpperCase() + tail]);
+}
+
+const READ_MEMBERS = ['model', 'stream', 'stream_options', 'user', 'safety_identifier', 'n', 'service_tier'];
+
+/** One configuration in service. */
+export class ActiveConfig {
+  readonly snapshot: Snapshot;
+  readonly services: Services;
+  readonly rules: HeaderRules;
+  readonly deployments: ReadonlyMap<string, LiveDeployment>;
+  readonly groups: ReadonlyMap<string, readonly LiveDeployment[]>;
+  readonly wanted: WantedMembers;
+  readonly headerNames: ResponseHeaderNames;
+  /** All of them: an upstream's header of such a name is renamed. */
+  readonly ownNames: ReadonlySet<string>;
+  /** Names of the catalogue, for wildcard listings. */
+  readonly registry: readonly string[];
+  /** The body of `GET /v1/models`. */
+  readonly modelList: Buffer;
+  /** The body of `GET /model/info`. */
+  readonly modelInfo: Buffer;
+  #users = 0;
+  #retired = false;
+
+  /** Everything that can fail happens here. Takes shares in the pools; `retire` gives them back. */
+  constructor(snapshot: Snapshot, services: Services, registry: readonly string[]) {
+    const { dialect } = snapshot;
+    this.snapshot = snapshot;
+    this.headerNames = responseHeaderNames(dialect);
+    this.services = services;
+    const { headers, tagHeaders, userHeader } = snapshot;
+    this.rules = new HeaderRules(dialect, headers, tagHeaders, userHeader, services.traces !== null);
+    const metrics = new Map<string, DeploymentMetrics>();
+    const metricsOf = (model: string): DeploymentMetrics => {
+      const known = metrics.get(model) ?? services.metrics.forModel(model);
+      metrics.set(model, known);
+      return known;
+    };
+    this.deployments = new Map(
+      snapshot.deployments.map((deployment) => [
+        deployment.id,
+        this.#target(deployment, metricsOf(deployment.group)),
+      ]),
+    );
+    this.groups = new Map(
+      [...snapshot.groups].map(([name, deployments]) => [
+        name,
+        deployments.map((deployment) => this.deployment(deployment)),
+      ]),
+    );
+    this.wanted = {
+      names: new Set([...READ_MEMBERS, ...CONTROL_MEMBERS, ...UPSTREAM_MEMBERS, ...MODEL_TWINS]),
+      prefixes: [`${dialect.brand}_`],
+    };
+    this.ownNames = new Set(Object.values(this.headerNames));
+    this.registry = registry;
+    this.modelList = modelListBytes(snapshot, registry);
+    this.modelInfo = modelInfoBytes(snapshot.deployments);
+  }
+
+  /** The target of a route of this snapshot. */
+  deployment(deployment: Deployment): LiveDeployment {
+    return this.deployments.get(deployment.id) as LiveDeployment;
+  }
+
+  enter(): void {
+    this.#users += 1;
+  }
+
+  leave(): void {
+    this.#users -= 1;
+    if (this.#retired && this.#users === 0) this.#release();
+  }
+
+  /** Another configuration serves now; the pools go when the last request here has ended. */
+  retire(): void {
+    this.#retired = true;
+    if (this.#users === 0) this.#release();
+  }
+
+  #target(deployment: Deployment, metrics: DeploymentMetrics): LiveDeployment {
+    return {
+      config: deployment,
+      seed: seedOf(deployment.id),
+      weight: deployment.weight,
+      order: deployment.order,
+      limit: deployment.maxParallel,
+      health: this.services.health.acquire(deployment.id),
+      pool: this.services.pools.acquire(deployment),
+      headers: deploymentHeaders(deployment, `throughline/${VERSION}`),
+      responseHeaders: deploymentResponseHeaders(this.headerNames, deployment, VERSION),
+      metrics,
+    };
+  }
+
+  #release(): void {
+    for (const { config } of this.deployments.values()) {
+      this.services.pools.release(config);
+      this.services.health.release(config.id);
+    }
+  }
+}

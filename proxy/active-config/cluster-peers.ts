@@ -1,0 +1,77 @@
+// What one worker needs of the others: changes that reach all, figures of the whole. A single process has none and is
+// the whole by itself. Routes and steps ask here and never know how many there are; proxy/cluster/ is the other side.
+import type { Issue } from '../../config/issue.ts';
+import type { ConfigSource, RuntimeModel } from '../../config/load.ts';
+import type { Ledger, LedgerStatus } from '../spend/ledger.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Figures } from '../observability/worker-figures.ts';
+
+/** How the last change from the files ended; part of `/health/readiness`. */
+export interface ReloadState {
+  readonly result: 'applied' | 'unchanged' | 'refused';
+  /** Epoch milliseconds. */
+  readonly atMs: number;
+  readonly issues: readonly Issue[];
+}
+
+/** All that a configuration is made of: equal material leads every worker to the same snapshot version. */
+export interface SharedConfig {
+  /** Of the snapshot it leads to. */
+  readonly version: string;
+  readonly source: ConfigSource;
+  readonly runtime: readonly RuntimeModel[];
+  readonly state: ReloadState;
+}
+
+/** The ledgers of the workers that answered. */
+export interface WholeStatus {
+  /** Workers there should be. */
+  readonly configured: number;
+  readonly ledgers: readonly LedgerStatus[];
+}
+
+export interface ClusterPeers {
+  /** Runs a change while no other worker changes anything. */
+  inTurn<T>(change: () => Promise<T>): Promise<T>;
+  /** Resolves when every other worker serves this, or is gone. Call it within a turn. */
+  spread(shared: SharedConfig): Promise<void>;
+  status(): Promise<WholeStatus>;
+  /** The text of `/metrics`. */
+  scrape(): Promise<string>;
+}
+
+/** What a worker is told when it begins. */
+export interface Welcome {
+  /** Counting from 1; names the journal and the log lines. A worker that replaces another one gets its number. */
+  readonly number: number;
+  readonly count: number;
+  /** null: nobody has read the files and the store yet. */
+  readonly served: SharedConfig | null;
+}
+
+/** What the rest of the proxy answers to the supervisor. */
+export interface WorkerDuties {
+  readonly adopt: (shared: SharedConfig) => void;
+  readonly status: () => LedgerStatus;
+  readonly figures: () => Promise<Figures>;
+  readonly flush: () => Promise<void>;
+}
+
+/** The place of this process among several workers. */
+export interface WorkerRole extends ClusterPeers {
+  readonly welcome: Welcome;
+  /** From now on the supervisor's questions are answered. */
+  answer(duties: WorkerDuties): void;
+  /** @throws Error when another worker cannot bring its rows into the store */
+  flushOthers(): Promise<void>;
+}
+
+/** A single process. */
+export function noPeers(ledger: Ledger, metrics: Metrics): ClusterPeers {
+  return {
+    inTurn: (change) => change(),
+    spread: () => Promise.resolve(),
+    status: () => Promise.resolve({ configured: 1, ledgers: [ledger.status] }),
+    scrape: () => metrics.scrape(),
+  };
+}

@@ -1,0 +1,46 @@
+// The prepared answers of the model listings: made when a configuration is loaded, served as bytes.
+import type { Deployment, Snapshot } from '../../config/snapshot.ts';
+
+/** The dialect's constant (`DEFAULT_MODEL_CREATED_AT_TIME`); clients cache on it. */
+const CREATED = 1677610602;
+
+/** One entry of `/v1/models`. */
+export function modelItem(id: string): { id: string; object: 'model'; created: number; owned_by: 'openai' } {
+  return { id, object: 'model', created: CREATED, owned_by: 'openai' };
+}
+
+/**
+ * Names in configuration order, runtime additions after, no duplicates; then further names of those; then, when a bare `*` leads to a compat-type
+ * gateway, the catalogue's names under the compat prefix.
+ */
+export function modelNames(snapshot: Snapshot, registry: readonly string[]): string[] {
+  const names = new Set([
+    ...snapshot.deployments.map((deployment) => deployment.group),
+    ...snapshot.routing.listedAliases,
+  ]);
+  const all = snapshot.wildcards.find((wildcard) => wildcard.pattern === '*');
+  if (all?.deployments.some((deployment) => deployment.kind === 'compat') === true) {
+    for (const name of registry) names.add(`${snapshot.dialect.compatPrefix}/${name}`);
+  }
+  return [...names];
+}
+
+/** The body of `GET /v1/models`; key order as the dialect has it. */
+export function modelListBytes(snapshot: Snapshot, registry: readonly string[]): Buffer {
+  const data = modelNames(snapshot, registry).map(modelItem);
+  return Buffer.from(JSON.stringify({ data, object: 'list' }));
+}
+
+/** One entry of `/model/info`: never an api_key, never the value of a header. */
+export function modelInfoItem(deployment: Deployment): unknown {
+  return {
+    model_name: deployment.group,
+    litellm_params: deployment.publicParams,
+    model_info: deployment.info,
+  };
+}
+
+/** The body of `GET /model/info`. */
+export function modelInfoBytes(deployments: readonly Deployment[]): Buffer {
+  return Buffer.from(JSON.stringify({ data: deployments.map(modelInfoItem) }));
+}

@@ -1,0 +1,47 @@
+// Furnishes a house: what differs from one house to the next is brought along, everything else is new and empty. Decides
+// nothing.
+import { Catalogue } from '../../config/catalogue.ts';
+import { systemClock } from '../base/clock.ts';
+import { CallIds } from '../base/ids.ts';
+import { Estimator } from '../spend/estimate/estimator.ts';
+import { IdempotencyCache } from '../active-config/idempotency-cache.ts';
+import { VERSION, type Services } from './active-config.ts';
+import { LoopLag } from '../observability/loop-lag.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { Admission } from '../routing/admission.ts';
+import { HealthRegistry } from '../routing/deployment-health.ts';
+import { RetryBudget } from '../routing/retry-budget.ts';
+import { noPeers } from './cluster-peers.ts';
+import { Deadlines } from '../relay/deadlines.ts';
+import { DetachedStreams } from '../relay/detached-streams.ts';
+
+/** What every house brings along; of the rest, what it has of its own. */
+export type RequiredServices = Pick<Services, 'ledger' | 'log' | 'pools'> & Partial<Services>;
+
+/** A whole house. @param inFlight for metrics: requests under way */
+export function createServices(brought: RequiredServices, inFlight: () => number = () => 0): Services {
+  const { ledger, clock = systemClock } = brought;
+  const metrics = new Metrics(() => ledger.status, inFlight, VERSION);
+  return {
+    clock,
+    ids: new CallIds(),
+    metrics,
+    peers: noPeers(ledger, metrics),
+    unrouted: metrics.forModel(''),
+    deadlines: new Deadlines(clock.mono),
+    detachedStreams: new DetachedStreams(),
+    health: new HealthRegistry(),
+    retryBudget: new RetryBudget(),
+    admission: new Admission(),
+    loopLag: new LoopLag(clock.mono),
+    idempotency: new IdempotencyCache(clock.mono),
+    estimator: new Estimator(),
+    traces: null,
+    spans: null,
+    catalogue: new Catalogue(),
+    random: Math.random,
+    callers: null,
+    mount: null,
+    ...brought,
+  };
+}

@@ -1,0 +1,136 @@
+// `/user/daily/activity`, `/team/daily/activity`, `/tag/daily/activity` in the dialect's shape: a page of UTC days, the
+// newest first, each with its sums and how they split. From the daily sums; no row is read.
+import { dollarsOf } from '../spend/record/cost.ts';
+import { answerJson } from '../pipeline/answer.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+import type { Activity, ActivityFilter, ActivitySums } from '../spend/store/store.ts';
+import { days, groupsOf, list, one, pages, wrong } from './spend-query.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+/** Whom the breakdown `entities` is by. */
+type Entity = 'user' | 'team' | 'tag';
+
+const FILTERS: Readonly<Record<Entity, string>> = { user: 'user_id', team: 'team_ids', tag: 'tags' };
+/** What the dialect has too; passing over it would answer with sums of something else. */
+const NOT_HERE = ['exclude_team_ids', 'exclude_tags', 'timezone'];
+
+/** A handler of one of the three. */
+export function dailyActivity(entity: Entity): (x: Exchange) => Promise<void> {
+  return async (x) => {
+    const query = new URLSearchParams(x.query);
+    for (const name of NOT_HERE) {
+      const value = query.get(name) ?? '';
+      if (value !== '' && value !== '0')
+        throw wrong(name, 'is not supported: days are UTC, all of an answer counts');
+    }
+    const { page, pageSize } = pages(query);
+    const filter: ActivityFilter = {
+      ...days(query, true),
+      ...(entity === 'user' ? one : list)(query, FILTERS[entity], entity),
+      ...one(query, 'model', 'model'),
+      ...one(query, 'api_key', 'apiKeyHash'),
+    };
+    // Tags have sums of their own; without this their days would be those of all calls.
+    const axis: readonly Entity[] = entity === 'tag' ? ['tag'] : [];
+    const all = await groupsOf(x, filter, ['day', ...axis]);
+    const newest = [...new Set(all.map(({ group }) => group.day ?? ''))].sort().reverse();
+    const shown = newest.slice((page - 1) * pageSize, page * pageSize);
+    const cells = shown.length === 0 ? [] : await cellsOf(x, filter, shown, entity);
+    const totalPages = Math.ceil(newest.length / pageSize);
+    const byDay = Map.groupBy(cells, ({ group }) => group.day ?? '');
+    answerJson(x, {
+      results: shown.map((day) => dayOf(day, byDay.get(day) ?? [], entity)),
+      metadata: {
+        ...totalsOf(cells),
+        page,
+        total_pages: totalPages,
+        has_more: page < totalPages,
+      },
+    });
+  };
+}
+
+function cellsOf(
+  x: Exchange,
+  filter: ActivityFilter,
+  shown: readonly string[],
+  entity: Entity,
+): Promise<readonly Activity[]> {
+  const range = { startDay: shown.at(-1) ?? '', endDay: shown[0] ?? '' };
+  const facets = ['day', 'apiKeyHash', 'model', 'modelGroup', 'provider', entity] as const;
+  return groupsOf(x, { ...filter, ...range }, facets);
+}
+
+function dayOf(day: string, cells: readonly Activity[], entity: Entity): Json {
+  const unnamed = entity === 'tag' ? '' : 'Unassigned';
+  return {
+    date: day,
+    metrics: metricsOf(cells),
+    breakdown: {
+      mcp_servers: {},
+      models: split(cells, ({ group }) => group.model ?? ''),
+      model_groups: split(cells, ({ group }) => group.modelGroup ?? ''),
+      providers: split(cells, ({ group }) => group.provider || 'unknown'),
+      endpoints: {},
+      api_keys: keys(cells),
+      entities: split(cells, ({ group }) => group[entity] || unnamed),
+    },
+  };
+}
+
+/** Refused calls have no model; they stand in the day's sums alone. */
+function split(cells: readonly Activity[], nameOf: (cell: Activity) => string): Json {
+  const parts = [...Map.groupBy(cells, nameOf)].filter(([name]) => name !== '');
+  return Object.fromEntries(
+    parts.map(([name, part]) => [
+      name,
+      { metrics: metricsOf(part), metadata: {}, api_key_breakdown: keys(part) },
+    ]),
+  );
+}
+
+function keys(cells: readonly Activity[]): Json {
+  const metadata = { key_alias: null, team_id: null };
+  const parts = Map.groupBy(cells, ({ group }) => group.apiKeyHash ?? '');
+  return Object.fromEntries(
+    Array.from(parts, ([key, part]) => [key, { metrics: metricsOf(part), metadata }]),
+  );
+}
+
+function metricsOf(cells: readonly Activity[]): Json {
+  const sum = adder(cells);
+  return {
+    spend: dollarsOf(spent(cells)),
+    prompt_tokens: sum('promptTokens'),
+    completion_tokens: sum('completionTokens'),
+    cache_read_input_tokens: sum('cacheReadTokens'),
+    cache_creation_input_tokens: sum('cacheWriteTokens'),
+    total_tokens: sum('totalTokens'),
+    successful_requests: sum('requests') - sum('failures'),
+    failed_requests: sum('failures'),
+    api_requests: sum('requests'),
+  };
+}
+
+function totalsOf(cells: readonly Activity[]): Json {
+  const sum = adder(cells);
+  return {
+    total_spend: dollarsOf(spent(cells)),
+    total_prompt_tokens: sum('promptTokens'),
+    total_completion_tokens: sum('completionTokens'),
+    total_tokens: sum('totalTokens'),
+    total_api_requests: sum('requests'),
+    total_successful_requests: sum('requests') - sum('failures'),
+    total_failed_requests: sum('failures'),
+    total_cache_read_input_tokens: sum('cacheReadTokens'),
+    total_cache_creation_input_tokens: sum('cacheWriteTokens'),
+  };
+}
+
+function adder(cells: readonly Activity[]): (count: Exclude<keyof ActivitySums, 'spendPico'>) => number {
+  return (count) => cells.reduce((sum, { sums }) => sum + sums[count], 0);
+}
+
+function spent(cells: readonly Activity[]): bigint {
+  return cells.reduce((sum, { sums }) => sum + sums.spendPico, 0n);
+}

@@ -1,0 +1,98 @@
+// Health and metrics. Liveness says the process runs; readiness says it should get requests; `/health` asks the
+// upstreams for their model lists - a call that costs nothing - and never makes a paid one.
+import { basename } from 'node:path';
+import { formatIssue } from '../../config/issue.ts';
+import type { ConfigReloader } from '../active-config/config-reloader.ts';
+import { VERSION } from '../active-config/active-config.ts';
+import { answerBytes, answerJson } from '../pipeline/answer.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+import { probe } from '../upstream/probe.ts';
+
+/** What the server tells about its own life. */
+export interface ServerState {
+  readonly draining: boolean;
+}
+
+/** `GET /health/liveness`, `/health/liveliness`. */
+export function liveness(x: Exchange): void {
+  answerJson(x, "I'm alive!");
+}
+
+/**
+ * `GET /health/readiness`: 503 while draining and while no record could be written, of any worker. A worker that is
+ * being replaced leaves it at 200, because the others take its connections. Open to all: no secrets.
+ */
+export async function readiness(x: Exchange, reloader: ConfigReloader, state: ServerState): Promise<void> {
+  const { snapshot, services } = x.active;
+  const { configured, ledgers } = await services.peers.status();
+  const stuck = ledgers.find((ledger) => !ledger.writable);
+  const sum = (of: 'rowsAtRisk' | 'pendingShip'): number => ledgers.reduce((n, one) => n + one[of], 0);
+  const blocked = stuck !== undefined && snapshot.journal.whenUnwritable === 'block';
+  const ready = !state.draining && !blocked;
+  const reload = reloader.state;
+  answerJson(
+    x,
+    {
+      status: ready ? 'healthy' : 'unhealthy',
+      ...(ready ? {} : { reason: state.draining ? 'the proxy is stopping' : stuck?.reason }),
+      db: ledgers.every((ledger) => ledger.storeReachable) ? 'connected' : 'Not connected',
+      cache: null,
+      [`${snapshot.dialect.brand}_version`]: VERSION,
+      config: {
+        version: snapshot.version,
+        models: snapshot.deployments.length,
+        last_reload: reload.result,
+        last_reload_at: new Date(reload.atMs).toISOString(),
+        issues: reload.issues.map((issue) => formatIssue({ ...issue, file: basename(issue.file) })),
+      },
+      journal: {
+        writable: stuck === undefined,
+        rows_at_risk: sum('rowsAtRisk'),
+        backlog_bytes: sum('pendingShip'),
+      },
+      workers: { configured, serving: ledgers.length },
+    },
+    ready ? 200 : 503,
+  );
+}
+
+/**
+ * `GET /health`, with `?model=` for one name: who answers `GET {base}/models` with our key. With background checks what
+ * the last of them found.
+ */
+export async function health(x: Exchange): Promise<void> {
+  const wanted = new URLSearchParams(x.query).get('model');
+  const deployments = [...x.active.deployments.values()].filter(
+    ({ config }) => wanted === null || config.group === wanted,
+  );
+  const { snapshot, services } = x.active;
+  const isChecked = snapshot.routing.healthCheckMs !== null;
+  const results = isChecked ? deployments.map(({ health }) => health.healthError) : await probe(deployments);
+  const now = services.clock.mono();
+  const shown = deployments.map(({ config, health }, i) => {
+    const base = {
+      model: config.model,
+      model_name: config.group,
+      model_id: config.id,
+      api_base: config.apiBase,
+      breaker: health.breaker.state(now),
+      in_flight: health.inFlight,
+    };
+    const error = results[i];
+    return error === null ? base : { ...base, error };
+  });
+  const healthy = shown.filter((one) => !('error' in one));
+  const unhealthy = shown.filter((one) => 'error' in one);
+  answerJson(x, {
+    healthy_endpoints: healthy,
+    unhealthy_endpoints: unhealthy,
+    healthy_count: healthy.length,
+    unhealthy_count: unhealthy.length,
+  });
+}
+
+/** `GET /metrics`, Prometheus text, of all workers. */
+export async function metrics(x: Exchange): Promise<void> {
+  const { metrics: own, peers } = x.active.services;
+  answerBytes(x, own.contentType, Buffer.from(await peers.scrape()));
+}

@@ -1,0 +1,25 @@
+// The body of a request to the proxy itself as one JSON object. Bodies that go upstream are never parsed here.
+import { Fault } from '../errors/fault.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+import { readBody } from '../pipeline/read-body.ts';
+
+/**
+ * @throws Fault unsupported_media_type, body_not_json, body_not_object, and those of `readBody`
+ */
+export async function readObject(x: Exchange): Promise<Readonly<Record<string, unknown>>> {
+  const media = x.headers.contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  // A browser sends any other type across origins without asking first.
+  if (!media.endsWith('json'))
+    throw new Fault('unsupported_media_type', 'Send `content-type: application/json`.');
+  const body = (await readBody(x)).bytes;
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString('utf8'));
+  } catch (cause) {
+    throw new Fault('body_not_json', 'The request body is not JSON.', { cause });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Fault('body_not_object', 'The request body must be one JSON object.');
+  }
+  return value as Readonly<Record<string, unknown>>;
+}

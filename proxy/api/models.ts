@@ -1,0 +1,35 @@
+// Model listings. They touch nothing but memory: platforms rotate their keys when these answer 401 or 403, so no
+// trouble of ours may ever look like one.
+import { Fault } from '../errors/fault.ts';
+import { modelInfoItem, modelItem, modelNames } from '../active-config/listings.ts';
+import { answerBytes, answerJson } from '../pipeline/answer.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+
+const JSON_TYPE = 'application/json';
+
+/** `GET /v1/models`, `/models`. */
+export function listModels(x: Exchange): void {
+  answerBytes(x, JSON_TYPE, x.active.modelList);
+}
+
+/** `GET /v1/models/{id}`; ids may hold slashes. */
+export function oneModel(x: Exchange, id: string): void {
+  const { snapshot } = x.active;
+  const known = x.active.groups.has(id) || modelNames(snapshot, x.active.registry).includes(id);
+  if (!known)
+    throw new Fault('model_not_found', `The model \`${id.slice(0, 100)}\` does not exist on this proxy.`);
+  answerJson(x, modelItem(id));
+}
+
+/** `GET /model/info`, `/v1/model/info`; `?litellm_model_id=` picks one. */
+export function modelInfo(x: Exchange): void {
+  const { snapshot } = x.active;
+  const id = new URLSearchParams(x.query).get(`${snapshot.dialect.brand}_model_id`);
+  if (id === null) {
+    answerBytes(x, JSON_TYPE, x.active.modelInfo);
+    return;
+  }
+  const route = x.active.deployments.get(id)?.config;
+  if (route === undefined) throw new Fault('invalid_parameter', `Model id = ${id.slice(0, 100)} not found.`);
+  answerJson(x, { data: [modelInfoItem(route)] });
+}

@@ -1,0 +1,104 @@
+// `POST /spend/calculate`: what a call would cost or has cost, by the prices that its row would be charged by. Asks no
+// gateway and leaves no row.
+import { Fault } from '../errors/fault.ts';
+import { dollarsOf, type PriceSources } from '../spend/record/cost.ts';
+import { priceOf, type Priceable } from '../spend/record/reprice.ts';
+import { answerJson } from '../pipeline/answer.ts';
+import { pricesFor } from '../pipeline/charge.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+import { findGroup } from '../pipeline/select-deployment.ts';
+import { chat } from '../protocols/chat.ts';
+import { NO_TOKENS, readTokens, readUnits } from '../protocols/usage.ts';
+import { readObject } from './json-body.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** With `{model, messages}` or `{completion_response}`, as the dialect has it. */
+export async function spendCalculate(x: Exchange): Promise<void> {
+  const body = await readObject(x);
+  const response = body['completion_response'] ?? null;
+  const { used, estimatedBy, named } = response === null ? await asked(x, body) : answered(body, response);
+  const { model, prices } = pricesOf(x, named);
+  const cost = priceOf({ ...used, model }, null, prices);
+  if (cost.spendPico === null) throw wrong('model', `The cost is not known: ${cost.costReason}.`);
+  answerJson(x, {
+    cost: dollarsOf(cost.spendPico),
+    cost_source: cost.costSource,
+    price_version: cost.priceVersion,
+    usage_source: used.usageSource,
+    estimated_by: estimatedBy,
+    prompt_tokens: used.tokens.prompt ?? 0,
+    completion_tokens: used.tokens.completion ?? 0,
+  });
+}
+
+interface Calculable {
+  readonly used: Omit<Priceable, 'model'>;
+  readonly estimatedBy: string | null;
+  /** The model as it was named. */
+  readonly named: string;
+}
+
+/** A call before it is made: its prompt, counted. */
+async function asked(x: Exchange, body: Json): Promise<Calculable> {
+  const { model, messages } = body as { readonly model?: unknown; readonly messages?: unknown };
+  if (model === undefined || model === null)
+    throw wrong('model', 'Either `model` with `messages`, or `completion_response` must be given.');
+  if (typeof model !== 'string') throw wrong('model', '`model` must be a text.');
+  if (!Array.isArray(messages)) throw wrong('messages', '`messages` must be given with `model`, as a list.');
+  const request = Buffer.from(JSON.stringify({ model, messages }));
+  const { estimator } = x.active.services;
+  const { prompt, by } = await estimator.estimate({ protocol: chat, request, answer: null });
+  const tokens = { ...NO_TOKENS, prompt, completion: 0, total: prompt };
+  const rest = { endReason: 'complete', usage: null, units: null, serviceTier: null } as const;
+  return { used: { ...rest, tokens, usageSource: 'estimate' }, estimatedBy: by, named: model };
+}
+
+/** A call that was made: what its answer states. */
+function answered(body: Json, response: unknown): Calculable {
+  const answer = objectIn(response, 'completion_response', '`completion_response` must be an object.');
+  const named = body['model'] ?? answer['model'];
+  if (typeof named !== 'string') throw wrong('completion_response', 'The answer names no `model`.');
+  const usage = objectIn(answer['usage'], 'completion_response', 'The answer has no `usage` to be priced.');
+  const units = readUnits(usage);
+  const tier = answer['service_tier'] ?? usage['service_tier'];
+  const used = {
+    endReason: 'complete',
+    usage,
+    usageSource: 'upstream',
+    tokens: readTokens(usage).tokens,
+    units: Object.keys(units).length === 0 ? null : units,
+    serviceTier: typeof tier === 'string' ? tier : null,
+  } as const;
+  return { used, estimatedBy: null, named };
+}
+
+/** Of the first entry that serves the name; a name that none serves may still be a vendor's. */
+function pricesOf(x: Exchange, named: string): { readonly model: string; readonly prices: PriceSources } {
+  const group = served(x, named);
+  const [target] = group?.deployments ?? [];
+  if (group === null || target === undefined) {
+    const catalogue = x.active.services.catalogue.lookUp(named)?.prices ?? null;
+    return { model: named, prices: { entry: null, catalogue } };
+  }
+  const selected = group.select(target);
+  return { model: selected.upstreamModel, prices: pricesFor(x, selected) };
+}
+
+function served(x: Exchange, named: string): ReturnType<typeof findGroup> {
+  try {
+    return findGroup(x.active, named);
+  } catch (error) {
+    if (error instanceof Fault) return null; // a bare name that the gateway would refuse
+    throw error;
+  }
+}
+
+function objectIn(value: unknown, param: string, message: string): Json {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
+  throw wrong(param, message);
+}
+
+function wrong(param: string, message: string): Fault {
+  return new Fault('invalid_parameter', message, { param });
+}

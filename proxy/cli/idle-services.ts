@@ -1,0 +1,37 @@
+// A house in which nothing happens: for commands that resolve and shape, but neither send nor record.
+import type { Snapshot } from '../../config/snapshot.ts';
+import { systemClock } from '../base/clock.ts';
+import { createServices } from '../active-config/services.ts';
+import type { Ledger } from '../spend/ledger.ts';
+import type { Services } from '../active-config/active-config.ts';
+import { openLog } from '../observability/logger.ts';
+import { Traces } from '../observability/traces.ts';
+import { Pools } from '../upstream/pools.ts';
+
+const refuse = (): never => {
+  throw new Error('this command records nothing');
+};
+
+/** Recording in it is a bug and throws. @param otel calls are traced as they would be, and no span is made */
+export function idleServices({ otel }: Pick<Snapshot, 'otel'>): Services {
+  const ledger: Ledger = {
+    begin: refuse,
+    settle: refuse,
+    flush: refuse,
+    reconfigure: refuse,
+    close: refuse,
+    get status() {
+      return refuse();
+    },
+    reader: { query: refuse, summarize: refuse, activity: refuse, totals: refuse, findByUpstreamId: refuse },
+    models: { listModels: refuse, putModel: refuse, deleteModel: refuse },
+    extensionTables: null,
+  };
+  return createServices({
+    ledger,
+    log: openLog('silent').log,
+    pools: new Pools(systemClock.mono),
+    traces: otel === null ? null : new Traces(otel),
+    random: () => 0,
+  });
+}

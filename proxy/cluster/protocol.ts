@@ -1,0 +1,44 @@
+// What the supervisor and its workers ask each other, and the shapes that travel. Sent as structured clones, so plain
+// values, Maps and Sets may stand in them; never a Secret, which would lose its type on the way.
+import type { LedgerStatus } from '../spend/ledger.ts';
+import type { Figures } from '../observability/worker-figures.ts';
+import type { SharedConfig, Welcome, WholeStatus } from '../active-config/cluster-peers.ts';
+
+/** Questions by name: arguments and value of each. */
+export type Calls = Readonly<Record<string, { readonly args: unknown; readonly value: unknown }>>;
+
+/** A worker takes connections. */
+export interface Serving {
+  /** `http://host:port`, the same for all. */
+  readonly url: string;
+  readonly models: number;
+  readonly shared: SharedConfig;
+}
+
+/** What a worker asks of the supervisor. */
+export type OfSupervisor = {
+  join: { readonly args: null; readonly value: Welcome };
+  serving: { readonly args: Serving; readonly value: null };
+  /** Answered when no other worker changes anything; ends with `endTurn`, or with the worker. */
+  turn: { readonly args: null; readonly value: null };
+  endTurn: { readonly args: null; readonly value: null };
+  spread: { readonly args: SharedConfig; readonly value: null };
+  status: { readonly args: null; readonly value: WholeStatus };
+  scrape: { readonly args: null; readonly value: string };
+  /** All that the other workers have recorded until now is in the store. */
+  flush: { readonly args: null; readonly value: null };
+};
+
+/** What the supervisor asks of a worker. */
+export type OfWorker = {
+  adopt: { readonly args: SharedConfig; readonly value: null };
+  status: { readonly args: null; readonly value: LedgerStatus };
+  figures: { readonly args: null; readonly value: Figures };
+  flush: { readonly args: null; readonly value: null };
+  /** The first one drains, the second one has running requests end at once. */
+  stop: { readonly args: null; readonly value: null };
+  /** The same without the time for new connections. */
+  interrupt: { readonly args: null; readonly value: null };
+  /** Reads the files again. */
+  reload: { readonly args: null; readonly value: null };
+};

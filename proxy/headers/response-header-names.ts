@@ -1,0 +1,66 @@
+// The names of our response headers, made here and nowhere else, and the lists that are written with them. Pure.
+import type { Dialect } from '../../config/dialect.ts';
+
+/** Lower-case names, `x-<brand>-...`. */
+export type ResponseHeaderNames = Readonly<Record<keyof typeof SUFFIXES, string>>;
+
+const SUFFIXES = {
+  callId: 'call-id',
+  sessionId: 'session-id',
+  modelId: 'model-id',
+  apiBase: 'model-api-base',
+  version: 'version',
+  cost: 'response-cost',
+  overheadMs: 'overhead-duration-ms',
+  retries: 'attempted-retries',
+  fallbacks: 'attempted-fallbacks',
+  errorSource: 'error-source',
+  originalCallId: 'original-call-id',
+} as const;
+
+/** The names under one dialect; made once per configuration. */
+export function responseHeaderNames({ headerPrefix }: Pick<Dialect, 'headerPrefix'>): ResponseHeaderNames {
+  const named = Object.entries(SUFFIXES).map(([key, suffix]) => [key, `${headerPrefix}${suffix}`]);
+  return Object.freeze(Object.fromEntries(named) as ResponseHeaderNames);
+}
+
+/** What depends on the model entry alone, flat; made when the configuration is loaded. */
+export function deploymentResponseHeaders(
+  names: ResponseHeaderNames,
+  deployment: { readonly id: string; readonly apiBase: string },
+  version: string,
+): readonly string[] {
+  return [names.modelId, deployment.id, names.apiBase, deployment.apiBase, names.version, version];
+}
+
+/** Where a call was answered. */
+export interface AnsweredBy {
+  /** From `deploymentHeaders`. */
+  readonly headers: readonly string[];
+  readonly retries: number;
+  readonly fallbacks: number;
+}
+
+/** The headers that also an answer of the proxy's own carries, flat. `by`: null before a model entry was found. */
+export function sessionHeaders(
+  names: ResponseHeaderNames,
+  sessionId: string,
+  by: AnsweredBy | null,
+): string[] {
+  const list = [names.sessionId, sessionId];
+  if (by === null) return list;
+  list.push(...by.headers, names.retries, String(by.retries), names.fallbacks, String(by.fallbacks));
+  return list;
+}
+
+/** What goes with the head of an upstream's answer, after `sessionHeaders`, flat. */
+export function upstreamResponseHeaders(
+  names: ResponseHeaderNames,
+  callId: string,
+  overheadMs: number,
+  status: number,
+): string[] {
+  const list = [names.callId, callId, names.overheadMs, overheadMs.toFixed(3)];
+  if (status >= 400) list.push(names.errorSource, 'upstream');
+  return list;
+}

@@ -1,0 +1,168 @@
+// One attempt: sent to its deployment, followed to its end, classified. The deployment is told how it did. Who is asked, and
+// who next, is decided by attempts.ts and hedge.ts; nothing is repeated here.
+import { toFault } from '../errors/fault.ts';
+import type { LiveDeployment } from '../active-config/active-config.ts';
+import type { InFlight } from '../routing/deployment-health.ts';
+import type { UpstreamRequest } from '../relay/upstream-request.ts';
+import type { ResponseSink } from '../relay/response-sink.ts';
+import { relay, type HeadWriter } from '../relay/relay.ts';
+import { ResumableSink } from '../relay/resumable-sink.ts';
+import type { AdmissionPermit } from './admission-permit.ts';
+import type { AttemptLog, AttemptStart } from './attempt-log.ts';
+import { buildUpstreamRequest } from './build-upstream-request.ts';
+import { classify, type Classification, type Ended } from './classify.ts';
+import type { Exchange } from './exchange.ts';
+import type { Identity } from './identity.ts';
+import type { ParsedRequest } from './parse-request.ts';
+import { selectedBy, type CallPlan } from './plan.ts';
+import { replacedAttempt } from './recording.ts';
+import type { Cut } from '../bodies/splice.ts';
+
+/** What all attempts of one call share. */
+export interface AttemptContext {
+  readonly x: Exchange;
+  readonly request: ParsedRequest;
+  readonly identity: Identity;
+  readonly plan: CallPlan;
+  readonly permit: AdmissionPermit;
+  readonly log: AttemptLog;
+  readonly head: HeadWriter;
+  /** When the first attempt began, monotonic ms: the total clock runs from there. */
+  readonly startedAt: number;
+}
+
+/** An attempt under way. */
+export interface Attempt {
+  readonly entry: LiveDeployment;
+  readonly call: UpstreamRequest;
+  readonly start: AttemptStart;
+  readonly inFlight: InFlight;
+  /** Keeps what is told, where another entry could go on with it. */
+  readonly scribe: ResumableSink | null;
+  readonly ended: Promise<Ended>;
+  cancel(): void;
+}
+
+/** How an attempt is sent otherwise than straight to the client. */
+export interface AttemptOptions {
+  readonly permit?: AdmissionPermit;
+  readonly outlet?: ResponseSink;
+  readonly head?: (start: AttemptStart) => HeadWriter;
+  readonly scribe?: ResumableSink;
+}
+
+/** Builds the request of a further attempt, out of what the client sent. @param cuts further changes to the body */
+export function rebuild(
+  { x, request, identity, plan }: AttemptContext,
+  replaceable: boolean,
+  cuts: readonly Cut[] = [],
+): UpstreamRequest {
+  request.body.restore();
+  return buildUpstreamRequest(x, request, identity, selectedBy(plan), { replaceable, cuts });
+}
+
+/** Sends `call` to the deployment at which the plan stands. */
+export function startAttempt(
+  context: AttemptContext,
+  call: UpstreamRequest,
+  options: AttemptOptions = {},
+): Attempt {
+  const { x, request, plan, log, startedAt } = context;
+  const { deployment, retries, fallbacks } = plan;
+  const { clock } = x.active.services;
+  const outlet = options.outlet ?? x.res;
+  const start = { selected: selectedBy(plan), sentAt: clock.mono(), sentMs: clock.now(), retries, fallbacks };
+  log.begun(start);
+  const permit = options.permit ?? context.permit;
+  const inFlight = permit.use(deployment, start.sentAt);
+  try {
+    const scribe = options.scribe ?? transcriptSink(request, plan, outlet);
+    const head = options.head?.(start) ?? context.head;
+    const running = relay(within(call, start.sentAt - startedAt), scribe ?? outlet, x.active.services, head);
+    if (scribe !== null) scribe.breakOff = (fault) => running.breakOff(fault);
+    const ended = running.ended.then(
+      (outcome): Ended => ({ outcome }),
+      (thrown: unknown): Ended => ({ fault: toFault(thrown) }),
+    );
+    return { entry: deployment, call, start, inFlight, scribe, ended, cancel: () => running.cancel() };
+  } catch (bug) {
+    inFlight.abandoned(); // or the place would be taken for ever
+    permit.used();
+    throw bug;
+  }
+}
+
+/**
+ * What the end of an attempt says. Its deployment is told, and gets no calls for a while if it failed too often and others
+ * can take them.
+ */
+export function judge(context: AttemptContext, attempt: Attempt, ended: Ended): Classification {
+  const { inFlight } = attempt;
+  let isTold = false;
+  try {
+    const { x } = context;
+    const { clock } = x.active.services;
+    const found = classify(ended, clock.now());
+    const { outcome } = ended;
+    if (outcome !== undefined && outcome.readOn !== null) attempt.entry.metrics.readOn(outcome.readOn);
+    if (found.upstream === 'failed') isTold = tellFailure(context, attempt, found);
+    else if (found.upstream === 'served') {
+      const at = outcome?.firstByteAt ?? null;
+      inFlight.served(clock.mono(), at === null ? null : at - attempt.start.sentAt);
+      isTold = true;
+    }
+    return found;
+  } finally {
+    if (!isTold) inFlight.abandoned(); // nothing was learnt, or a bug: the place is free again either way
+    context.permit.used();
+  }
+}
+
+/** @returns true: the deployment was told */
+function tellFailure(
+  { x, plan }: AttemptContext,
+  { entry, inFlight }: Attempt,
+  { failure }: Classification,
+): boolean {
+  const { services, snapshot } = x.active;
+  const { config, metrics } = entry;
+  const now = services.clock.mono();
+  const allowedFails = plan.othersServe(now, entry) ? snapshot.routing.allowedFails : Infinity;
+  const restMs = failure?.kind === 'rate_limit' ? (failure.wishMs ?? config.cooldownMs) : null;
+  if (inFlight.failed(now, { allowedFails, cooldownMs: config.cooldownMs }, restMs)) {
+    metrics.rested();
+    services.log.warn({ model: config.group, model_id: config.id, upstream: config.apiBase }, 'entry rests');
+  }
+  return true;
+}
+
+/** Notes that another attempt is the answer. @param error in one word why */
+export function logReplaced(
+  { x, request, log }: AttemptContext,
+  { start }: Attempt,
+  ended: Ended,
+  error: string,
+): void {
+  log.replaced(start, replacedAttempt(x, start, ended, error, request));
+}
+
+/** Keeps the stream if another deployment of the group could continue it; otherwise nothing of it is kept. */
+function transcriptSink(
+  { endpoint, stream, isSingle }: ParsedRequest,
+  { group, deployment }: CallPlan,
+  outlet: ResponseSink,
+): ResumableSink | null {
+  const { continuation } = endpoint.protocol;
+  if (!stream || !isSingle || continuation === null) return null;
+  const isContinuable = group.deployments.some(
+    (other) => other !== deployment && other.config.assistantPrefill,
+  );
+  return isContinuable ? new ResumableSink(outlet, continuation.transcript()) : null;
+}
+
+/** The total clock runs from the first attempt. */
+function within(call: UpstreamRequest, elapsedMs: number): UpstreamRequest {
+  const { totalMs } = call.clocks;
+  if (totalMs === 0 || elapsedMs < 1) return call;
+  return { ...call, clocks: { ...call.clocks, totalMs: Math.max(1, totalMs - elapsedMs) } };
+}

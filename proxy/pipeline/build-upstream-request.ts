@@ -1,0 +1,247 @@
+// A parsed request and a deployment -> the upstream request: path, headers, and the body with exactly the members changed
+// that must be.
+import { Buffer } from 'node:buffer';
+import { Fault } from '../errors/fault.ts';
+import { CONTROL_MEMBERS } from '../active-config/active-config.ts';
+import type { UpstreamRequest } from '../relay/upstream-request.ts';
+import type { Observation } from '../relay/tap.ts';
+import type { HeaderDecision } from '../headers/upstream-headers.ts';
+import type { Cut } from '../bodies/splice.ts';
+import type { Exchange } from './exchange.ts';
+import type { ParsedRequest } from './parse-request.ts';
+import type { Identity } from './identity.ts';
+import type { SelectedDeployment } from './select-deployment.ts';
+import { usagePricer } from './charge.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
+import { mergedTags } from './identity.ts';
+import { upstreamHeaders } from '../headers/upstream-headers.ts';
+import { traceHeaders } from '../headers/trace-context.ts';
+import type { FormEdit } from '../bodies/multipart.ts';
+import { formCutsOf } from '../bodies/multipart.ts';
+import type { Edit } from '../bodies/splice.ts';
+import { cutsOf } from '../bodies/splice.ts';
+
+/** One change to the body, as `explain` prints it. */
+export interface BodyChange {
+  readonly member: string;
+  readonly change: 'replaced' | 'removed' | 'added';
+  readonly why: string;
+}
+
+export interface Explainer {
+  readonly header: (decision: HeaderDecision) => void;
+  readonly body: (change: BodyChange) => void;
+}
+
+/** What a further attempt may add to the body. */
+export interface BuildOptions {
+  /** Another upstream may take over as long as nothing was sent to the client. */
+  readonly replaceable?: boolean;
+  readonly explainer?: Explainer;
+  /** Further changes to the body. */
+  readonly cuts?: readonly Cut[];
+}
+
+/**
+ * Builds the request to one deployment out of a request that names a model. The body must be as the client sent it; it is
+ * changed, and a lease on it goes with the upstream request. @throws Fault invalid_header
+ */
+export function buildUpstreamRequest(
+  x: Exchange,
+  request: ParsedRequest,
+  identity: Identity,
+  selected: SelectedDeployment,
+  { replaceable = false, explainer, cuts = [] }: BuildOptions = {},
+): UpstreamRequest {
+  const { endpoint, stream, body } = request;
+  const asksUsage = wantsUsageEvent(x, request);
+  const changes = bodyChanges(x, request, selected, asksUsage);
+  if (explainer !== undefined) changes.forEach((change) => explainer.body(change));
+  const { alwaysIncludeStreamUsage, costInStreamingUsage, estimateMissingUsage } = x.active.snapshot;
+  const observation: Observation = {
+    stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
+    keepText: estimateMissingUsage && endpoint.counted === 'prompt and answer',
+    priceUsage: costInStreamingUsage && stream ? usagePricer(x, endpoint, selected, request.billable) : null,
+  };
+  body.edit([...bodyCuts(request, changes, selected), ...cuts]);
+  const { bytes, giveBack } = body.lease();
+  const own = { body: bytes, bodySent: giveBack, observation, stream, replaceable, method: 'POST' } as const;
+  return upstreamRequest(x, endpoint, selected, identity, { ...own, path: endpoint.path }, explainer);
+}
+
+/** Builds the request about a response that exists: no body of the client's, the id in the path. */
+export function buildByIdRequest(
+  x: Exchange,
+  endpoint: Endpoint,
+  identity: Identity,
+  selected: SelectedDeployment,
+  method: UpstreamRequest['method'],
+  path: string,
+): UpstreamRequest {
+  return upstreamRequest(x, endpoint, selected, identity, {
+    body: method === 'POST' ? Buffer.from('{}') : null,
+    bodySent: () => undefined,
+    observation: { stripUsage: false, keepText: false, priceUsage: null },
+    stream: false,
+    replaceable: false,
+    method,
+    path,
+  });
+}
+
+/** What differs between the two kinds of request. */
+interface Own extends Pick<UpstreamRequest, 'body' | 'bodySent' | 'observation' | 'method'> {
+  readonly stream: boolean;
+  readonly replaceable: boolean;
+  /** Below the prefix of the deployment. */
+  readonly path: string;
+}
+
+function upstreamRequest(
+  x: Exchange,
+  endpoint: Endpoint,
+  selected: SelectedDeployment,
+  identity: Identity,
+  { body, bodySent, observation, stream, replaceable, method, path }: Own,
+  explainer?: Explainer,
+): UpstreamRequest {
+  const { config, pool } = selected.deployment;
+  const { clocks } = config;
+  const headers = headersFor(x, selected, identity, body !== null, explainer);
+  return {
+    pool,
+    origin: config.origin,
+    apiBase: config.apiBase,
+    method,
+    path: `${config.pathPrefix}/${path}${x.query === '' ? '' : `?${x.query}`}`,
+    headers,
+    body,
+    bodySent,
+    clocks,
+    readOn: config.readsOn || x.res.keeps ? config.readOn : null,
+    firstByteMs: firstByteMs(x, stream ? clocks.streamFirstByteMs : clocks.firstByteMs),
+    firstTokenMs: stream ? clocks.firstTokenMs : 0,
+    holdsHead: stream && (replaceable || clocks.firstTokenMs > 0),
+    protocol: endpoint.protocol,
+    observation,
+    answerNames: config.gateway,
+    ownNames: x.active.ownNames,
+  };
+}
+
+function headersFor(
+  x: Exchange,
+  selected: SelectedDeployment,
+  identity: Identity,
+  hasBody: boolean,
+  explainer?: Explainer,
+): string[] {
+  const { config, headers } = selected.deployment;
+  const call = {
+    forwards: selected.forwards,
+    keyHeaders: identity.keyHeaders,
+    identity: {
+      sessionId: identity.sessionId,
+      endUser: identity.endUser,
+      tags: mergedTags(config.attribution.tags, identity.tags),
+      metadata: identity.spendLogsMetadata,
+    },
+    trace: traceOf(x),
+    hasBody,
+  };
+  return upstreamHeaders(x.active.rules, x.headers, headers, call, explainer?.header);
+}
+
+const UNTRACED: readonly string[] = Object.freeze([]);
+
+function traceOf({ trace, headers, active }: Exchange): readonly string[] {
+  const isTold = trace !== null && active.services.traces?.propagates === true;
+  return isTold ? traceHeaders(trace, headers.tracestate) : UNTRACED;
+}
+
+/** `x-<brand>-timeout`: seconds, the client's own first-byte clock. @throws Fault invalid_header. */
+function firstByteMs(x: Exchange, configuredMs: number): number {
+  const text = x.headers.timeout;
+  if (text === null) return configuredMs;
+  const seconds = Number(text);
+  if (text.trim() !== '' && seconds > 0 && seconds < 1e6) return seconds * 1000;
+  const param = `${x.active.snapshot.dialect.headerPrefix}timeout`;
+  throw new Fault('invalid_header', `The header ${param} must be a number of seconds above 0.`, { param });
+}
+
+/** Streams without usage cannot be billed: ask for it where the client did not. */
+function wantsUsageEvent(x: Exchange, request: ParsedRequest): boolean {
+  if (!request.stream || !request.endpoint.usageOnRequest) return false;
+  if (x.active.snapshot.alwaysIncludeStreamUsage === false) return false;
+  return request.streamOptions?.['include_usage'] !== true;
+}
+
+function bodyChanges(
+  x: Exchange,
+  request: ParsedRequest,
+  selected: SelectedDeployment,
+  asksUsage: boolean,
+): BodyChange[] {
+  const changes: BodyChange[] = [];
+  const { config } = selected.deployment;
+  const { brand } = x.active.snapshot.dialect;
+  const names =
+    request.members.kind === 'json' ? request.members.peeked.members : request.members.peeked.fields;
+  const has = (member: string): boolean => names.some(({ name }) => name === member);
+  if (request.bodyModel !== selected.upstreamModel) {
+    const why = request.bodyModel === null ? 'the path names it' : `upstream name of ${config.group}`;
+    changes.push({ member: 'model', change: has('model') ? 'replaced' : 'added', why });
+  }
+  for (const { name } of names) {
+    if (name === 'user')
+      changes.push({ member: name, change: 'removed', why: 'recorded as end user, not forwarded' });
+    else if (config.stripsControlMembers && (CONTROL_MEMBERS.has(name) || name.startsWith(`${brand}_`))) {
+      changes.push({
+        member: name,
+        change: 'removed',
+        why: 'a control member; compat-type upstreams do not know it',
+      });
+    }
+  }
+  if (asksUsage) {
+    const change = has('stream_options') ? 'replaced' : 'added';
+    changes.push({ member: 'stream_options', change, why: 'asks for the usage event' });
+  }
+  return changes;
+}
+
+function valueOf(request: ParsedRequest, selected: SelectedDeployment, member: string): string {
+  if (member === 'model') return selected.upstreamModel;
+  return JSON.stringify({ ...request.streamOptions, include_usage: true });
+}
+
+function bodyCuts(
+  request: ParsedRequest,
+  changes: readonly BodyChange[],
+  selected: SelectedDeployment,
+): readonly Cut[] {
+  const { members } = request;
+  if (changes.length === 0) return [];
+  if (members.kind === 'form') {
+    const edits = changes.map(({ member, change }): FormEdit => {
+      if (change === 'added')
+        return { kind: 'append', name: member, value: valueOf(request, selected, member) };
+      const field = members.peeked.fields.find((one) => one.name === member);
+      if (field === undefined) throw new Error(`no field ${member}`);
+      if (change === 'removed') return { kind: 'remove', field };
+      return { kind: 'replace', field, value: valueOf(request, selected, member) };
+    });
+    return formCutsOf(members.peeked, edits);
+  }
+  const edits = changes.map(({ member, change }): Edit => {
+    const text =
+      member === 'model' ? JSON.stringify(selected.upstreamModel) : valueOf(request, selected, member);
+    if (change === 'added') return { kind: 'append', name: member, value: text };
+    const found = members.peeked.members.find((one) => one.name === member);
+    if (found === undefined) throw new Error(`no member ${member}`);
+    return change === 'removed'
+      ? { kind: 'remove', member: found }
+      : { kind: 'replace', member: found, value: text };
+  });
+  return cutsOf(members.peeked, edits);
+}

@@ -1,0 +1,53 @@
+// Our part of an answer's head: made when the head of an upstream's answer goes to the client, which is also the moment
+// that says how long the proxy itself has taken.
+import type { Outcome } from '../relay/outcome.ts';
+import type { HeadWriter } from '../relay/relay.ts';
+import type { AdmissionPermit } from './admission-permit.ts';
+import { callHeaders } from './answer.ts';
+import type { AttemptLog } from './attempt-log.ts';
+import type { Exchange } from './exchange.ts';
+import type { Identity } from './identity.ts';
+import { responseHeaders } from './response-headers.ts';
+
+export class CallHead implements HeadWriter {
+  readonly #x: Exchange;
+  readonly #identity: Identity;
+  readonly #attempts: AttemptLog;
+  readonly #permit: AdmissionPermit;
+  #overheadMs: number | null = null;
+
+  constructor(x: Exchange, identity: Identity, attempts: AttemptLog, permit: AdmissionPermit) {
+    this.#x = x;
+    this.#identity = identity;
+    this.#attempts = attempts;
+    this.#permit = permit;
+  }
+
+  /** Flat. Called once, when the head is written. */
+  ownHeaders(upstreamStatus: number, upstreamMs: number): string[] {
+    const overheadMs = (this.#overheadMs = this.#since(upstreamMs));
+    const selected = this.#attempts.answering?.selected ?? null;
+    const response = {
+      identity: this.#identity,
+      picked: selected,
+      attempts: this.#attempts,
+      overheadMs,
+      upstreamStatus,
+    };
+    const list = callHeaders(this.#x);
+    list.push(...responseHeaders(this.#x.active.snapshot.dialect.headerPrefix, response));
+    return list;
+  }
+
+  /** What the proxy took of an answered call, ms; null when the client left before there was a head. */
+  overheadMs({ end, upstreamMs }: Outcome): number | null {
+    // The head of a gathered answer is written after its record; the metric must not wait for it.
+    if (this.#overheadMs === null && end !== 'client_gone') return this.#since(upstreamMs);
+    return this.#overheadMs;
+  }
+
+  #since(upstreamMs: number): number {
+    const notOurs = this.#permit.waitedMs + this.#attempts.replacedMs + upstreamMs;
+    return Math.max(0, this.#x.active.services.clock.mono() - this.#x.startedAt - notOurs);
+  }
+}

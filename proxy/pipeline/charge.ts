@@ -1,0 +1,134 @@
+// From what an answer says of its usage to what it is charged for: counts, units, tier, the upstream's own figure. Pure.
+// Used once when a request ends, and for the cost in a stream's usage, so the two agree.
+import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
+import type { Estimate } from '../spend/estimate/estimator.ts';
+import { picoDollars, usd, type PriceSources } from '../spend/record/cost.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
+import { priceOf } from '../spend/record/reprice.ts';
+import type { Outcome } from '../relay/outcome.ts';
+import { asObject, identifierIn, type Json } from '../bodies/json.ts';
+import type { PriceUsage } from '../relay/sse-tap.ts';
+import { cleanObject } from '../bodies/text.ts';
+import { isSeconds, readUnits, type Tokens, type Units } from '../protocols/usage.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
+import type { Exchange } from './exchange.ts';
+import type { BillableUnits } from './billable-units.ts';
+import type { SelectedDeployment } from './select-deployment.ts';
+
+/** The part of a record that tells what was used. */
+export type Used = Pick<
+  SpendRecord,
+  'usage' | 'usageSource' | 'tokens' | 'estimatedBy' | 'units' | 'serviceTier' | 'warnings'
+>;
+
+/** Ten times the largest that was seen; rows stay small whatever an upstream sends. */
+const USAGE_CHARS = 8_192;
+
+/** What an answer used. @param estimate counts of what the upstream did not state */
+export function usedBy(
+  endpoint: Endpoint,
+  billable: BillableUnits,
+  outcome: Outcome,
+  estimate: Estimate | null,
+): Used {
+  const { reading } = outcome;
+  const sent = endpoint.retells ? null : reading.usage;
+  const usage = sent === null ? null : cleanObject(sent, USAGE_CHARS);
+  const { tokens: stated, doubts } = endpoint.protocol.readTokens(sent);
+  const warnings =
+    sent !== null && usage === null
+      ? [...doubts, `usage: longer than ${USAGE_CHARS} characters; its counts were read, it was not stored`]
+      : doubts;
+  const tokens = imageTokens(endpoint, stated);
+  return {
+    usage,
+    usageSource: sourceOf(sent, estimate),
+    tokens: estimate === null ? tokens : withEstimate(tokens, estimate),
+    estimatedBy: estimate?.by ?? null,
+    units: unitsOf(billable, outcome, sent, tokens),
+    serviceTier: tierOf(reading.serviceTier, sent) ?? billable.serviceTier,
+    warnings,
+  };
+}
+
+function sourceOf(sent: Json | null, estimate: Estimate | null): Used['usageSource'] {
+  if (estimate !== null) return 'estimate';
+  return sent === null ? 'none' : 'upstream';
+}
+
+/** What an image endpoint writes are image tokens, also where the upstream gives no details. */
+function imageTokens(endpoint: Endpoint, tokens: Tokens): Tokens {
+  const unsaid = endpoint.pricedBy === 'images' && tokens.outputImage === null;
+  return unsaid && tokens.completion !== null ? { ...tokens, outputImage: tokens.completion } : tokens;
+}
+
+/** What the upstream stated stands; of an output that it had only begun to count, the larger figure. */
+function withEstimate(stated: Tokens, estimate: Estimate): Tokens {
+  const prompt = stated.prompt ?? estimate.prompt;
+  const completion = Math.max(stated.completion ?? 0, estimate.completion);
+  return { ...stated, prompt, completion, total: prompt + completion };
+}
+
+function unitsOf(
+  billable: BillableUnits,
+  outcome: Outcome,
+  usage: Json | null,
+  tokens: Tokens,
+): Units | null {
+  const { duration } = outcome.reading;
+  const units: Units = {
+    ...(outcome.end === 'complete' ? billable.units : {}),
+    // A transcript that is billed by tokens states its duration too.
+    ...(isSeconds(duration) && tokens.prompt === null ? { milliseconds: Math.round(duration * 1000) } : {}),
+    ...readUnits(usage),
+  };
+  return Object.keys(units).length === 0 ? null : units;
+}
+
+/** Messages state it within their usage. */
+function tierOf(stated: string | null, usage: Json | null): string | null {
+  return stated ?? identifierIn(usage, 'service_tier');
+}
+
+/** Pico-dollars that the upstream states in its cost header, else in its usage; null = none. */
+export function statedPico(proxy: Gateway, header: string | null, usage: Json | null): number | null {
+  const stated = header === null ? null : picoDollars(header);
+  if (stated !== null || !proxy.costInUsage) return stated;
+  const cost = asObject(usage?.['cost'])?.['total_cost'] ?? usage?.['cost'];
+  return typeof cost === 'number' ? picoDollars(String(cost)) : null;
+}
+
+/** The price tables that hold for a call. */
+export function pricesFor(
+  x: Exchange,
+  { deployment: { config }, upstreamModel }: SelectedDeployment,
+): PriceSources {
+  const catalogue = config.group.includes('*')
+    ? (x.active.services.catalogue.lookUp(upstreamModel)?.prices ?? null)
+    : config.cataloguePrices;
+  return { entry: config.prices, catalogue };
+}
+
+/** Prices the usage of a stream while it passes. */
+export function usagePricer(
+  x: Exchange,
+  { protocol }: Endpoint,
+  selected: SelectedDeployment,
+  billable: BillableUnits,
+): PriceUsage {
+  return (usage, serviceTier) => {
+    const units = readUnits(usage);
+    const used = {
+      endReason: 'complete',
+      model: selected.upstreamModel,
+      usage,
+      usageSource: 'upstream',
+      tokens: protocol.readTokens(usage).tokens,
+      units: Object.keys(units).length === 0 ? null : units,
+      serviceTier: tierOf(serviceTier, usage) ?? billable.serviceTier,
+    } as const;
+    const stated = statedPico(selected.deployment.config.gateway, null, usage);
+    const { spendPico } = priceOf(used, stated, pricesFor(x, selected));
+    return spendPico === null ? null : usd(spendPico);
+  };
+}

@@ -1,0 +1,51 @@
+// The handles of one request: sockets, clock readings, the Live captured once. No state bag: each step takes values
+// and returns new ones.
+import type { DownstreamRequest } from '../downstream/downstream-request.ts';
+import type { DownstreamResponse } from '../downstream/downstream-response.ts';
+import type { ActiveConfig } from '../active-config/active-config.ts';
+import { readHeaders, type RequestHeaders } from '../headers/request-headers.ts';
+import type { TraceContext } from '../headers/trace-context.ts';
+
+export interface Exchange {
+  readonly req: DownstreamRequest;
+  readonly res: DownstreamResponse;
+  readonly active: ActiveConfig;
+  /** Our call id. */
+  readonly id: string;
+  /** Epoch milliseconds. */
+  readonly startMs: number;
+  /** Monotonic milliseconds. */
+  readonly startedAt: number;
+  readonly headers: RequestHeaders;
+  /** null: tracing is off. */
+  readonly trace: TraceContext | null;
+  /** Path as sent, without the query. */
+  readonly path: string;
+  /** Query as sent, without the question mark; '' when there is none. */
+  readonly query: string;
+}
+
+/** Opens an exchange on the configuration that serves now. */
+export function openExchange(
+  req: DownstreamRequest,
+  res: DownstreamResponse,
+  active: ActiveConfig,
+): Exchange {
+  const { clock, ids, traces } = active.services;
+  const startMs = clock.now();
+  const url = req.target;
+  const mark = url.indexOf('?');
+  const headers = readHeaders(active.rules, req.headers);
+  return {
+    req,
+    res,
+    active,
+    id: ids.next(startMs),
+    startMs,
+    startedAt: clock.mono(),
+    headers,
+    trace: traces === null ? null : traces.begin(headers.traceparent),
+    path: mark < 0 ? url : url.slice(0, mark),
+    query: mark < 0 ? '' : url.slice(mark + 1),
+  };
+}

@@ -1,0 +1,238 @@
+// Whose call it is: session, end user, tags, spend metadata. One function, one order, from key, headers and body; documented
+// in docs/identity.md. What it decides is recorded, returned in a header and stamped upstream. Pure.
+import type { CallerIdentity } from '../access/callers.ts';
+import { carriesCredential, type RequestHeaders } from '../headers/request-headers.ts';
+import { cleanObject, cleanText } from '../bodies/text.ts';
+import type { Caller } from './authenticate.ts';
+import type { Exchange } from './exchange.ts';
+
+export interface Identity {
+  readonly sessionId: string;
+  /** `x-litellm-session-id`, `body.metadata.session_id`, ..., `generated`. */
+  readonly sessionSource: string;
+  readonly endUser: string | null;
+  readonly tags: readonly string[];
+  readonly spendLogsMetadata: Readonly<Record<string, unknown>> | null;
+  /** Sentences on what could not be used; they go into the record, the call goes on. */
+  readonly warnings: readonly string[];
+  /** Headers that the caller's key brings along; null when the key stands for no session. */
+  readonly keyHeaders: CallerIdentity['headers'] | null;
+}
+
+/** The members of a body that say something about identity; `undefined` = absent. */
+export interface IdentityMembers {
+  readonly user: unknown;
+  readonly safetyIdentifier: unknown;
+  /** `<brand>_session_id`, `<brand>_trace_id`. */
+  readonly brandSession: unknown;
+  readonly brandTrace: unknown;
+  readonly metadata: unknown;
+  /** `<brand>_metadata`. */
+  readonly brandMetadata: unknown;
+  readonly tags: unknown;
+}
+
+const MAX_TAGS = 100;
+const MAX_TEXT = 256;
+const MAX_METADATA = 16_384;
+/** What may stand in a header: the id is stamped on the upstream request. */
+const SESSION = /^[\x21-\x7e]{1,256}$/;
+
+/** Where an identity comes from, beside the body. */
+export interface IdentitySources {
+  readonly headers: RequestHeaders;
+  /** What the caller's key stands for: it comes before the request's own words. null: for nothing. */
+  readonly key: CallerIdentity | null;
+  /** Spells the sources in `sessionSource`. */
+  readonly brand: string;
+  /** The session of a call that names none. */
+  readonly callId: string;
+}
+
+/**
+ * Resolves the identity of one request; nothing changes it afterwards.
+ * @param body its members; none when the body was never read
+ */
+export function resolveIdentity(sources: IdentitySources, body: IdentityMembers = NO_MEMBERS): Identity {
+  const { headers, key, brand, callId } = sources;
+  const warnings: string[] = [];
+  const metadata = objectOf(body.metadata, 'metadata', warnings);
+  const brandMetadata = objectOf(body.brandMetadata, `${brand}_metadata`, warnings);
+  const named = sessionOf(headers, body, metadata, brandMetadata, brand, warnings);
+  // A generated id is in the order of time, as the call: a random one would cost the store's index a page per row.
+  const session = key === null ? (named ?? { id: callId, source: 'generated' }) : keySession(key);
+  const said = firstText([
+    headers.endUser,
+    body.user,
+    brandMetadata?.['user'],
+    metadata?.['trace_user_id'],
+    metadata?.['user_id'],
+    body.safetyIdentifier,
+  ]);
+  const endUser = said === null || carriesCredential(said, headers.credentials) ? null : said;
+  if (endUser !== said) warnings.push('the end user holds the key of the caller; it was left out');
+  if (endUser !== null && endUser.length > MAX_TEXT)
+    warnings.push(`the end user was cut to ${MAX_TEXT} characters`);
+  const tags = tagsOf(headers, [metadata?.['tags'], brandMetadata?.['tags'], body.tags], warnings);
+  return {
+    sessionId: session.id,
+    sessionSource: session.source,
+    endUser: endUser === null ? (key?.endUser ?? null) : cleanText(endUser, MAX_TEXT),
+    tags: key === null ? tags : mergedTags(key.tags, tags),
+    spendLogsMetadata: spendMetadata(headers, [metadata, brandMetadata], brand, warnings),
+    warnings,
+    keyHeaders: key?.headers ?? null,
+  };
+}
+
+/** The identity of the call that came on `x`. @param body its members; none when the body was never read */
+export function identityOf(
+  { headers, active, id }: Exchange,
+  caller: Caller,
+  body?: IdentityMembers,
+): Identity {
+  const { brand } = active.snapshot.dialect;
+  return resolveIdentity({ headers, key: caller.identity ?? null, brand, callId: id }, body);
+}
+
+const keySession = ({ sessionId }: CallerIdentity): { id: string; source: string } => ({
+  id: sessionId,
+  source: 'key',
+});
+
+const NO_MEMBERS: IdentityMembers = {
+  user: undefined,
+  safetyIdentifier: undefined,
+  brandSession: undefined,
+  brandTrace: undefined,
+  metadata: undefined,
+  brandMetadata: undefined,
+  tags: undefined,
+};
+
+function sessionOf(
+  headers: RequestHeaders,
+  body: IdentityMembers,
+  metadata: Readonly<Record<string, unknown>> | null,
+  brandMetadata: Readonly<Record<string, unknown>> | null,
+  brand: string,
+  warnings: string[],
+): { id: string; source: string } | null {
+  const candidates: readonly (readonly [source: string, value: unknown])[] = [
+    [`x-${brand}-session-id`, headers.session],
+    [`body.${brand}_session_id`, body.brandSession],
+    ['body.metadata.session_id', metadata?.['session_id'] ?? brandMetadata?.['session_id']],
+    [`x-${brand}-trace-id`, headers.trace],
+    [`body.${brand}_trace_id`, body.brandTrace],
+    [headers.vendorSession?.name ?? '', headers.vendorSession?.value],
+  ];
+  for (const [source, value] of candidates) {
+    if (value === undefined || value === null || value === '') continue;
+    const text = typeof value === 'number' ? String(value) : value;
+    const isFit = typeof text === 'string' && SESSION.test(text.trim());
+    if (isFit && !carriesCredential(text, headers.credentials)) return { id: text.trim(), source };
+    const why = isFit ? 'holds the key of the caller' : 'is not 1 to 256 printable ASCII characters';
+    warnings.push(`the session id of ${source} ${why}; it was passed over`);
+  }
+  return null;
+}
+
+function tagsOf(headers: RequestHeaders, lists: readonly unknown[], warnings: string[]): readonly string[] {
+  const tags = new Set<string>();
+  let dropped = 0;
+  let cut = 0;
+  let leaking = 0;
+  const add = (value: unknown): void => {
+    const text = typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
+    if (text === '') return;
+    if (carriesCredential(text, headers.credentials)) {
+      leaking += 1;
+      return;
+    }
+    if (text.length > MAX_TEXT) cut += 1;
+    const tag = cleanText(text, MAX_TEXT);
+    if (tags.size < MAX_TAGS) tags.add(tag);
+    else if (!tags.has(tag)) dropped += 1;
+  };
+  for (const list of lists) {
+    if (Array.isArray(list)) list.forEach(add);
+    else if (typeof list === 'string') list.split(',').forEach(add);
+  }
+  if (headers.tags !== null) headers.tags.split(',').forEach(add);
+  headers.headerTags.forEach(add);
+  if (leaking > 0) warnings.push(`${leaking} tags hold the key of the caller; they were left out`);
+  if (cut > 0) warnings.push(`${cut} tags were cut to ${MAX_TEXT} characters`);
+  if (dropped > 0) warnings.push(`${dropped} tags over the limit of ${MAX_TAGS} were left out`);
+  return [...tags];
+}
+
+/** The tags of an entry or a key, then the request's, none twice, at most 100. */
+export function mergedTags(first: readonly string[], request: readonly string[]): readonly string[] {
+  return first.length === 0 ? request : [...new Set([...first, ...request])].slice(0, MAX_TAGS);
+}
+
+function spendMetadata(
+  headers: RequestHeaders,
+  bodies: readonly (Readonly<Record<string, unknown>> | null)[],
+  brand: string,
+  warnings: string[],
+): Readonly<Record<string, unknown>> | null {
+  const header = headerObject(headers, brand, warnings);
+  const given = header ?? bodies.map((one) => one?.['spend_logs_metadata']).find(isObject);
+  if (given === undefined) return null;
+  const kept = cleanObject(given, MAX_METADATA);
+  if (kept === null)
+    warnings.push(
+      `the spend metadata is longer than ${MAX_METADATA} characters or nested too deep; it was not stored`,
+    );
+  return kept;
+}
+
+function headerObject(
+  headers: RequestHeaders,
+  brand: string,
+  warnings: string[],
+): Readonly<Record<string, unknown>> | undefined {
+  if (headers.spendMetadata === null) return undefined;
+  try {
+    const value: unknown = JSON.parse(headers.spendMetadata);
+    if (isObject(value)) return value;
+  } catch {
+    // told below: not JSON and not an object are one mistake to the sender
+  }
+  warnings.push(`the header x-${brand}-spend-logs-metadata is not a JSON object; it was not stored`);
+  return undefined;
+}
+
+function objectOf(
+  value: unknown,
+  name: string,
+  warnings: string[],
+): Readonly<Record<string, unknown>> | null {
+  if (value === undefined || value === null) return null;
+  if (isObject(value)) return value;
+  if (typeof value === 'string') {
+    // multipart forms carry it as text
+    try {
+      const parsed: unknown = JSON.parse(value);
+      if (isObject(parsed)) return parsed;
+    } catch {
+      // told below
+    }
+  }
+  warnings.push(`${name} is not an object; it was not read`);
+  return null;
+}
+
+function firstText(values: readonly unknown[]): string | null {
+  for (const value of values) {
+    if (typeof value === 'string' && value.trim() !== '') return value.trim();
+    if (typeof value === 'number') return String(value);
+  }
+  return null;
+}
+
+/** A JSON object: neither null nor a list. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,22 @@
+// What must be counted here because the upstream began to answer and did not state its usage; mostly nothing.
+import type { Buffer } from 'node:buffer';
+import type { Outcome } from '../relay/outcome.ts';
+import type { Exchange } from './exchange.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
+import type { Estimate } from '../spend/estimate/estimator.ts';
+
+/** @param body what went upstream. @returns null when nothing is to be counted, without a pause */
+export function countMissingUsage(
+  { active }: Exchange,
+  { counted, protocol }: Endpoint,
+  { reading, end, status }: Outcome,
+  body: Buffer | null,
+): Promise<Estimate> | null {
+  if (reading.usage !== null && !reading.usageIsPartial) return null;
+  const isWanted = counted !== 'nothing' && active.snapshot.estimateMissingUsage;
+  if (!isWanted || body === null || end === 'upstream_error') return null;
+  if (status === null || status >= 300) return null;
+  const answer = counted === 'prompt' ? null : reading.delivered;
+  if (counted === 'prompt' ? end !== 'complete' : answer === null) return null;
+  return active.services.estimator.estimate({ protocol, request: body, answer });
+}

@@ -1,0 +1,156 @@
+// A model name -> its failover plan: which deployment gets the call, and which next when that fails. The rules of the
+// configuration, put into the words of `routing/failover-plan.ts`.
+import type { Routing } from '../../config/snapshot.ts';
+import { Fault } from '../errors/fault.ts';
+import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
+import { FailoverPlan, type FailureKind, type FailoverPolicy } from '../routing/failover-plan.ts';
+import { rank } from '../routing/rank.ts';
+import type { Identity } from './identity.ts';
+import { findGroup, groupOf, type LiveModelGroup, type SelectedDeployment } from './select-deployment.ts';
+
+export type CallPlan = FailoverPlan<LiveDeployment, LiveModelGroup>;
+
+/** Where the plan stands: the deployment that gets the next attempt. */
+export const selectedBy = ({ group, deployment }: CallPlan): SelectedDeployment => group.select(deployment);
+
+/** Retries where nobody stated a number: on other entries only, so a name with one entry is never asked twice. */
+const UNSTATED = { count: 2, again: false } as const;
+
+/** @throws Fault model_not_found, provider_required. */
+export function planCall(
+  active: ActiveConfig,
+  model: string,
+  { sessionId, sessionSource }: Pick<Identity, 'sessionId' | 'sessionSource'>,
+): CallPlan {
+  const session = sessionSource === 'generated' ? null : sessionId; // a fresh id binds a call to nothing
+  const policy = new Policy(active, groupOf(active, model), session);
+  return new FailoverPlan(policy.first, policy, active.services.clock.mono());
+}
+
+/** A call that one entry alone can serve: it is asked once. */
+export function planSingle(active: ActiveConfig, selected: SelectedDeployment): CallPlan {
+  const { deployment } = selected;
+  const { clock, random } = active.services;
+  const group: LiveModelGroup = {
+    name: deployment.config.group,
+    deployments: [deployment],
+    select: () => selected,
+  };
+  const policy: FailoverPolicy<LiveModelGroup> = {
+    retries: () => ({ count: 0, again: false }),
+    hasFallbacks: false,
+    fallbacks: () => [],
+    maxFallbacks: 0,
+    spend: () => false,
+    floorMs: 0,
+    random,
+  };
+  return new FailoverPlan(group, policy, clock.mono());
+}
+
+/** What a configuration states a number of retries for, beside `server`. */
+const STATED: Readonly<Partial<Record<FailureKind, 'timeout' | 'rateLimit'>>> = {
+  timeout: 'timeout',
+  rate_limit: 'rateLimit',
+};
+
+class Policy implements FailoverPolicy<LiveModelGroup> {
+  readonly first: LiveModelGroup;
+  readonly #live: ActiveConfig;
+  readonly #session: string | null;
+
+  constructor(active: ActiveConfig, group: LiveModelGroup, session: string | null) {
+    this.#live = active;
+    this.#session = session;
+    this.first = this.#ranked(group);
+  }
+
+  retries(kind: FailureKind): { readonly count: number; readonly again: boolean } {
+    const { groupRetryPolicy, retryPolicy, numRetries } = this.#routing;
+    const member = STATED[kind] ?? 'server';
+    const count =
+      groupRetryPolicy.get(this.first.name)?.[member] ??
+      retryPolicy[member] ??
+      this.first.deployments[0]?.config.numRetries ??
+      numRetries;
+    return count === null ? UNSTATED : { count, again: true };
+  }
+
+  get hasFallbacks(): boolean {
+    const { contextWindowFallbacks: context, contentPolicyFallbacks: content } = this.#routing;
+    return (
+      generalFallbacks(this.#routing, this.first.name).length > 0 || context.size > 0 || content.size > 0
+    );
+  }
+
+  fallbacks(kind: FailureKind): readonly LiveModelGroup[] {
+    const { contextWindowFallbacks: context, contentPolicyFallbacks: content } = this.#routing;
+    const { name } = this.first;
+    const byKind = { context_window: context, content_policy: content };
+    const names =
+      kind === 'context_window' || kind === 'content_policy'
+        ? (byKind[kind].get(name) ?? byKind[kind].get('*') ?? [])
+        : chainOf(this.#routing, name);
+    return names.flatMap((one) => this.#group(one));
+  }
+
+  get maxFallbacks(): number {
+    return this.#routing.maxFallbacks;
+  }
+
+  spend(): boolean {
+    return this.#live.services.retryBudget.spend(this.#routing.retryBudget);
+  }
+
+  get floorMs(): number {
+    return this.#routing.retryAfterMs;
+  }
+
+  get random(): () => number {
+    return this.#live.services.random;
+  }
+
+  get #routing(): Routing {
+    return this.#live.snapshot.routing;
+  }
+
+  #ranked(group: LiveModelGroup): LiveModelGroup {
+    if (group.deployments.length === 1) return group;
+    const { clock, random } = this.#live.services;
+    return {
+      ...group,
+      deployments: rank(group.deployments, this.#routing, this.#session, random, clock.mono()),
+    };
+  }
+
+  /** A name that is to take over; none where the store has not brought its model, or no entry can serve it. */
+  #group(name: string): readonly LiveModelGroup[] {
+    try {
+      const group = findGroup(this.#live, name);
+      return group === null ? [] : [this.#ranked(group)];
+    } catch (error) {
+      if (error instanceof Fault) return [];
+      throw error;
+    }
+  }
+}
+
+function generalFallbacks({ fallbacks, defaultFallbacks }: Routing, name: string): readonly string[] {
+  return fallbacks.get(name) ?? fallbacks.get('*') ?? defaultFallbacks;
+}
+
+/** All names that take over for `start`, depth first: a name, its own fallbacks, the next name; none twice. */
+export function chainOf(routing: Routing, start: string): readonly string[] {
+  const names = new Set([start]);
+  const walk = (name: string): void => {
+    for (const other of generalFallbacks(routing, name)) {
+      const model = routing.aliases.get(other) ?? other;
+      if (names.has(model) || names.size > routing.maxFallbacks) continue;
+      names.add(model);
+      walk(model);
+    }
+  };
+  walk(start);
+  names.delete(start);
+  return [...names];
+}

@@ -1,0 +1,49 @@
+// The body of a request, bounded and uncompressed, with the memory it came in.
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, zstdDecompress, type ZlibOptions } from 'node:zlib';
+import { RequestBody } from '../bodies/request-body.ts';
+import { Fault } from '../errors/fault.ts';
+import type { Exchange } from './exchange.ts';
+
+type Decoder = (body: Buffer, options: ZlibOptions) => Promise<Buffer>;
+
+const DECODERS: Readonly<Record<string, Decoder>> = {
+  gzip: promisify<Buffer, ZlibOptions, Buffer>(gunzip),
+  'x-gzip': promisify<Buffer, ZlibOptions, Buffer>(gunzip),
+  deflate: promisify<Buffer, ZlibOptions, Buffer>(inflate),
+  br: (body, options) => promisify(brotliDecompress)(body, { maxOutputLength: options.maxOutputLength }),
+  zstd: (body, options) => promisify(zstdDecompress)(body, { maxOutputLength: options.maxOutputLength }),
+};
+
+/** @throws Fault body_too_large, compressed_body, bad_compressed_body, client_gone. */
+export async function readBody({ req, headers, active }: Exchange): Promise<RequestBody> {
+  const { limits } = active.snapshot;
+  const encoding = headers.contentEncoding?.trim().toLowerCase() ?? 'identity';
+  if (encoding === 'identity')
+    return new RequestBody(await req.read(limits.requestBytes), () => req.release());
+  const decoder = DECODERS[encoding];
+  if (limits.inflatedBytes === null || decoder === undefined) {
+    throw new Fault(
+      'compressed_body',
+      `A request body with content-encoding ${encoding.slice(0, 40)} is not taken.`,
+    );
+  }
+  const compressed = await req.read(limits.requestBytes);
+  const body = new RequestBody(await decode(compressed, encoding, decoder, limits.inflatedBytes));
+  req.release(); // the decoder has read all of it
+  return body;
+}
+
+function tooLarge(limitBytes: number): Fault {
+  return new Fault('body_too_large', `The request body is larger than ${limitBytes} bytes.`);
+}
+
+async function decode(body: Buffer, encoding: string, decoder: Decoder, limitBytes: number): Promise<Buffer> {
+  try {
+    return await decoder(body, { maxOutputLength: limitBytes });
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE')
+      throw tooLarge(limitBytes);
+    throw new Fault('bad_compressed_body', `The request body is not valid ${encoding}.`, { cause });
+  }
+}

@@ -1,0 +1,303 @@
+// From the values of the steps to the begin and settle entries of the spend journal. Pure.
+import type { Fault } from '../errors/fault.ts';
+import type { Estimate } from '../spend/estimate/estimator.ts';
+import type { Cost } from '../spend/record/cost.ts';
+import { NO_ANSWER } from '../spend/record/record.ts';
+import type { Attempt, EndReason, SpendBegin, SpendRecord } from '../spend/record/record.ts';
+import { FREE, priceOf, wholeCost } from '../spend/record/reprice.ts';
+import type { Outcome, ReadOnEnd } from '../relay/outcome.ts';
+import { cleanText } from '../bodies/text.ts';
+import { NO_TOKENS, sumOfTokens } from '../protocols/usage.ts';
+import type { AttemptStart } from './attempt-log.ts';
+import type { Caller } from './authenticate.ts';
+import type { BillableUnits } from './billable-units.ts';
+import { pricesFor, statedPico, usedBy, type Used } from './charge.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
+import type { Ended } from './classify.ts';
+import type { Exchange } from './exchange.ts';
+import { mergedTags, type Identity } from './identity.ts';
+import type { SelectedDeployment } from './select-deployment.ts';
+import type { KeptResponse } from '../downstream/kept-response.ts';
+
+/** What a record tells of a call before its end. */
+export interface CallFacts {
+  readonly caller: Caller;
+  readonly endpoint: Endpoint;
+  /** '' while the call has named none. */
+  readonly model: string;
+  readonly identity: Identity;
+  readonly stream: boolean;
+  readonly requestBytes: number;
+  /** null while it is not known where the call goes. */
+  readonly picked: SelectedDeployment | null;
+}
+
+const TEXT = 512; // clients choose these texts; rows stay small
+const clip = (text: string | null): string | null => (text === null ? null : cleanText(text, TEXT));
+
+/** The product of a user agent: `claude-cli/1.0 (external)` is `claude-cli`, `OpenAI/JS 7.55.0` is `OpenAI/JS`. */
+function programOf(userAgent: string | null): string | null {
+  const product = userAgent === null ? '' : (/^[^\s();,]{1,128}/.exec(userAgent)?.[0] ?? '');
+  return product.replace(/\/v?\d.*$/, '') || null;
+}
+
+/** The columns that tell where a request went, and for whom by that entry. */
+export function placeOf(
+  selected: SelectedDeployment | null,
+  identity: Identity,
+): Pick<SpendBegin, 'model' | 'modelId' | 'provider' | 'apiBase' | 'teamId' | 'userId' | 'profile' | 'tags'> {
+  const route = selected?.deployment.config ?? null;
+  return {
+    model: selected?.upstreamModel ?? '',
+    modelId: route?.id ?? null,
+    provider: route?.provider ?? null,
+    apiBase: route?.apiBase ?? null,
+    teamId: route?.attribution.teamId ?? null,
+    userId: route?.attribution.userId ?? null,
+    profile: route?.attribution.profile ?? null,
+    tags: route === null ? identity.tags : mergedTags(route.attribution.tags, identity.tags),
+  };
+}
+
+/** The begin entry: all that is known before the first byte goes upstream. */
+export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
+  const { identity, picked } = facts;
+  const begin = {
+    requestId: x.id,
+    callType: facts.endpoint.callType,
+    startMs: x.startMs,
+    apiKeyHash: facts.caller.keyHash,
+    ...placeOf(picked, identity),
+    modelGroup: clip(facts.model) ?? '',
+    sessionId: identity.sessionId,
+    sessionSource: identity.sessionSource,
+    endUser: identity.endUser,
+    spendLogsMetadata: identity.spendLogsMetadata,
+    clientCallId: clip(x.headers.callId),
+    clientAddress: x.req.clientAddress,
+    userAgent: clip(x.headers.userAgent),
+    client: programOf(clip(x.headers.userAgent)),
+    stream: facts.stream,
+    requestBytes: facts.requestBytes,
+    warnings: identity.warnings,
+  };
+  return x.trace === null ? begin : { ...begin, trace: x.trace };
+}
+
+/** How an attempt went that got an answer. */
+export interface Answered {
+  readonly endpoint: Endpoint;
+  readonly picked: SelectedDeployment;
+  readonly outcome: Outcome;
+  readonly billable: BillableUnits;
+  /** Counts of what the upstream did not state; null = none were needed. */
+  readonly estimate: Estimate | null;
+}
+
+/** What an answer used and what it cost. */
+function chargeOf(x: Exchange, answered: Answered): { readonly used: Used; readonly cost: Cost } {
+  const { endpoint, picked, outcome } = answered;
+  const used = usedBy(endpoint, answered.billable, outcome, answered.estimate);
+  if (endpoint.retells) return { used, cost: FREE };
+  const stated = statedPico(picked.deployment.config.gateway, outcome.upstreamCost, outcome.reading.usage);
+  const priceable = { ...used, endReason: outcome.end, model: picked.upstreamModel };
+  return { used, cost: priceOf(priceable, stated, pricesFor(x, picked)) };
+}
+
+/** What is owed for an attempt that ended with a fault: nothing when it never reached the upstream, else who knows. */
+function faultPico(fault: Fault): number | null {
+  const { code } = fault;
+  return code === 'upstream_unreachable' || code === 'connect_timeout' || code === 'overloaded' ? 0 : null;
+}
+
+/** The settle entry of an exchange that reached its upstream and got an answer. */
+export function settleOf(x: Exchange, begin: SpendBegin, answered: Answered): SpendRecord {
+  const { outcome } = answered;
+  const { used, cost } = chargeOf(x, answered);
+  const ended = x.active.services.clock.now();
+  return {
+    ...begin,
+    endMs: ended,
+    // Rounded down and bounded: of two clocks read one after the other, the first byte must not come after the end.
+    firstByteMs:
+      outcome.firstByteAt === null
+        ? null
+        : Math.min(ended, begin.startMs + Math.floor(outcome.firstByteAt - x.startedAt)),
+    status: outcome.end === 'complete' ? 'success' : 'failure',
+    endReason: outcome.end,
+    httpStatus: outcome.status,
+    errorCode: outcome.fault?.code ?? (outcome.end === 'client_gone' ? 'client_gone' : null),
+    errorSource:
+      outcome.end === 'complete'
+        ? null
+        : outcome.end === 'client_gone'
+          ? 'client'
+          : (outcome.fault?.source ?? 'upstream'),
+    attempts: 1,
+    attemptLog: [],
+    responseBytes: outcome.responseBytes,
+    upstreamId: clip(outcome.reading.id),
+    upstreamCallId: clip(outcome.upstreamCallId),
+    ...used,
+    warnings: withWarnings(begin, used.warnings, outcome.readOn),
+    ...cost,
+  };
+}
+
+const READ_ON: Readonly<Record<ReadOnEnd, string>> = {
+  whole: 'the client left; the answer was read on to its end',
+  broken: 'the client left; the answer was read on until it broke off',
+  given_up: 'the client left; the answer was read on for as long as allowed, and had not ended',
+};
+
+function withWarnings(
+  begin: SpendBegin,
+  used: readonly string[],
+  readOn: ReadOnEnd | null,
+): readonly string[] {
+  if (used.length === 0 && readOn === null) return begin.warnings;
+  return [...begin.warnings, ...used, ...(readOn === null ? [] : [READ_ON[readOn]])];
+}
+
+/** The settle entry of a call that got the answer of an earlier one. */
+export function settleRepeated(
+  x: Exchange,
+  begin: SpendBegin,
+  id: string,
+  answer: KeptResponse,
+): SpendRecord {
+  return {
+    ...begin,
+    ...NO_ANSWER,
+    ...FREE,
+    endMs: x.active.services.clock.now(),
+    status: answer.status < 400 ? 'success' : 'failure',
+    endReason: 'replayed',
+    httpStatus: answer.status,
+    errorCode: null,
+    errorSource: null,
+    attempts: 0,
+    responseBytes: answer.body.length,
+    warnings: [...begin.warnings, `the answer of call ${id} was given again`],
+  };
+}
+
+/** The settle entry of an exchange that ended with a fault before an answer was sent. */
+export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reached: boolean): SpendRecord {
+  const end = endOf(fault);
+  const cost = reached ? faultPico(fault) : 0;
+  return {
+    ...begin,
+    ...NO_ANSWER,
+    ...FREE,
+    endMs: x.active.services.clock.now(),
+    status: 'failure',
+    endReason: end,
+    httpStatus: end === 'client_gone' ? null : fault.status,
+    errorCode: fault.code,
+    errorSource: fault.source,
+    attempts: reached ? 1 : 0,
+    responseBytes: 0,
+    spendPico: cost,
+    costReason: cost === null ? 'the upstream gave no answer' : '',
+  };
+}
+
+/** The columns of an attempt that its start tells. */
+function attemptAt(
+  { selected, sentMs }: AttemptStart,
+  endMs: number,
+): Omit<Attempt, 'status' | 'error' | 'usage' | 'spendPico'> {
+  const { id, apiBase } = selected.deployment.config;
+  return { modelId: id, model: selected.upstreamModel, apiBase, startMs: sentMs, durationMs: endMs - sentMs };
+}
+
+/** An attempt that came to nothing while another one is the answer. @param error in one word why */
+export function replacedAttempt(
+  x: Exchange,
+  start: AttemptStart,
+  ended: Ended,
+  error: string,
+  { endpoint, billable }: Pick<Answered, 'endpoint' | 'billable'>,
+): Attempt {
+  const at = attemptAt(start, x.active.services.clock.now());
+  if (ended.outcome === undefined) {
+    const { fault } = ended;
+    return { ...at, status: null, error: fault.code, usage: null, spendPico: faultPico(fault) };
+  }
+  const { outcome } = ended;
+  const { used, cost } = chargeOf(x, { endpoint, billable, picked: start.selected, outcome, estimate: null });
+  return { ...at, status: outcome.status, error, usage: used.usage, spendPico: cost.spendPico };
+}
+
+/** An attempt that began an answer which the next one went on with. */
+export function partOf(x: Exchange, start: AttemptStart, answered: Answered): Attempt {
+  const { outcome } = answered;
+  const { used, cost } = chargeOf(x, answered);
+  const upstreamId = clip(outcome.reading.id);
+  return {
+    ...attemptAt(start, x.active.services.clock.now()),
+    status: outcome.status,
+    error: outcome.fault?.code ?? outcome.end,
+    usage: used.usage,
+    spendPico: cost.spendPico,
+    continued: true,
+    ...(upstreamId === null ? {} : { upstreamId }),
+    tokens: used.tokens,
+    ...(used.estimatedBy === null ? {} : { estimatedBy: used.estimatedBy }),
+  };
+}
+
+/** The record with the attempts beside the last one, oldest first: what is known of their cost is part of what the request cost. */
+export function withReplaced(
+  record: SpendRecord,
+  replaced: readonly Attempt[],
+  last: AttemptStart,
+): SpendRecord {
+  const failed = record.status === 'failure';
+  const attempt: Attempt = {
+    ...attemptAt(last, record.endMs),
+    status: record.errorCode === null ? record.httpStatus : null,
+    error: failed ? (record.errorCode ?? record.endReason) : null,
+    usage: record.usage,
+    spendPico: record.spendPico,
+  };
+  const whole = {
+    ...record,
+    ...wholeCost(record, replaced),
+    attempts: replaced.length + 1,
+    attemptLog: [...replaced, attempt],
+  };
+  const parts = replaced.filter(({ continued }) => continued === true);
+  return parts.length === 0 ? whole : withParts(whole, parts, attempt);
+}
+
+/** The record of an answer that several attempts wrote: the tokens of all, and by whom each part was written. */
+function withParts(record: SpendRecord, parts: readonly Attempt[], last: Attempt): SpendRecord {
+  const estimatedBy =
+    record.estimatedBy ?? parts.find((part) => part.estimatedBy !== undefined)?.estimatedBy ?? null;
+  const ends = parts.map(
+    ({ modelId, error }, i) =>
+      `the stream of ${modelId} broke off (${error}); ${(parts[i + 1] ?? last).modelId} went on with it`,
+  );
+  const own = {
+    tokens: record.tokens,
+    ...(record.estimatedBy === null ? {} : { estimatedBy: record.estimatedBy }),
+  };
+  return {
+    ...record,
+    tokens: [...parts.map(({ tokens }) => tokens ?? NO_TOKENS), record.tokens].reduce(sumOfTokens),
+    usageSource: estimatedBy === null ? record.usageSource : 'estimate',
+    estimatedBy,
+    warnings: [...record.warnings, ...ends],
+    attemptLog: [...record.attemptLog.slice(0, -1), { ...last, ...own }],
+  };
+}
+
+function endOf(fault: Fault): EndReason {
+  if (fault.code === 'client_gone') return 'client_gone';
+  if (fault.code === 'internal_error') return 'proxy_error';
+  if (fault.code === 'shutting_down') return 'stopped';
+  if (fault.source !== 'upstream') return 'refused';
+  return fault.type === 'timeout_error' ? 'timeout' : 'upstream_broken';
+}

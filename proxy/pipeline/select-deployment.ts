@@ -1,0 +1,87 @@
+// Which entries serve a name: exact names win, then further names (`model_group_alias`), then wildcards, most specific
+// first. Pure; which of the entries is asked first is `plan.ts`'s.
+import type { Deployment } from '../../config/snapshot.ts';
+import { Fault } from '../errors/fault.ts';
+import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
+import type { ModelGroup } from '../routing/failover-plan.ts';
+import { nearestNames } from '../../config/nearest.ts';
+
+export interface SelectedDeployment {
+  readonly deployment: LiveDeployment;
+  /** The model name as it goes upstream. */
+  readonly upstreamModel: string;
+  /** Whether client headers go upstream with this call. */
+  readonly forwards: boolean;
+}
+
+/** The entries of one name (of a `model_name`, or under a wildcard the name as asked), and what a call to one of them is. */
+export interface LiveModelGroup extends ModelGroup<LiveDeployment> {
+  readonly select: (deployment: LiveDeployment) => SelectedDeployment;
+}
+
+/** @throws Fault model_not_found, provider_required. */
+export function groupOf(active: ActiveConfig, model: string): LiveModelGroup {
+  const group = findGroup(active, model);
+  if (group === null) throw unknownModel(active, model);
+  return group;
+}
+
+/** The group that serves a name, or null. @throws Fault provider_required. */
+export function findGroup(active: ActiveConfig, model: string): LiveModelGroup | null {
+  const name = active.snapshot.routing.aliases.get(model) ?? model;
+  const entries = active.groups.get(name);
+  if (entries !== undefined) return { name, deployments: entries, select: pickedExactly };
+  for (const { pattern, regex, deployments } of active.snapshot.wildcards) {
+    const match = regex.exec(name);
+    if (match === null) continue;
+    const isBare = pattern === '*' && !name.includes('/');
+    const usable = isBare ? deployments.filter(({ kind }) => kind !== 'compat') : deployments;
+    if (usable.length === 0) throw bareName(name);
+    const forwards = active.snapshot.forwards(name);
+    return {
+      name,
+      deployments: usable.map((deployment) => active.deployment(deployment)),
+      select: (deployment) => ({
+        deployment,
+        upstreamModel: fill(deployment.config, name, match.slice(1)),
+        forwards: deployment.config.forwardClientHeaders || forwards,
+      }),
+    };
+  }
+  return null;
+}
+
+function pickedExactly(deployment: LiveDeployment): SelectedDeployment {
+  const { upstreamModel, forwardClientHeaders } = deployment.config;
+  return { deployment, upstreamModel, forwards: forwardClientHeaders };
+}
+
+/** The dialect's rule: no star = constant, fewer stars than were matched = the name as asked, else one by one. */
+function fill(deployment: Deployment, model: string, captured: readonly string[]): string {
+  const stars = deployment.upstreamModel.split('*').length - 1;
+  if (stars === 0) return deployment.upstreamModel;
+  if (captured.length > stars) return model;
+  let at = 0;
+  return deployment.upstreamModel.replace(/\*/g, () => captured[at++] ?? '');
+}
+
+const shown = (model: string): string => (model.length > 100 ? `${model.slice(0, 100)}...` : model);
+
+function bareName(model: string): Fault {
+  return new Fault(
+    'provider_required',
+    `The model \`${shown(model)}\` is not configured here, and the gateway behind this proxy wants the form ` +
+      `provider/model: ask for \`<provider>/${shown(model)}\`.`,
+    { param: 'model' },
+  );
+}
+
+function unknownModel(active: ActiveConfig, model: string): Fault {
+  const near = nearestNames(model, active.groups.keys(), 3);
+  const hint = near.length === 0 ? '' : ` Did you mean ${near.map((name) => `\`${name}\``).join(', ')}?`;
+  return new Fault(
+    'model_not_found',
+    `The model \`${shown(model)}\` does not exist on this proxy.${hint} GET /v1/models lists the names.`,
+    { param: 'model' },
+  );
+}

@@ -1,0 +1,34 @@
+// Answers that are read on although their client has left: how many, and their end when the proxy ends. They stand on no
+// connection any more, so nobody else could find them.
+
+/** An answer that is read for its usage alone. */
+export interface DetachedStream {
+  /** Reads no further; the record says so. */
+  giveUp(): void;
+}
+
+/** All of this process. */
+export class DetachedStreams {
+  readonly #all = new Set<DetachedStream>();
+
+  /** How many are read on at present. */
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /** @returns false when there are `most` already, and this one must be aborted. */
+  enter(one: DetachedStream, most: number): boolean {
+    if (this.#all.size >= most) return false;
+    this.#all.add(one);
+    return true;
+  }
+
+  leave(one: DetachedStream): void {
+    this.#all.delete(one);
+  }
+
+  /** The proxy ends. */
+  giveUp(): void {
+    for (const one of this.#all) one.giveUp();
+  }
+}

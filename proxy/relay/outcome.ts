@@ -1,0 +1,36 @@
+// How an exchange with an upstream ended: what the relay hands to those who settle it. Values only.
+import type { Buffer } from 'node:buffer';
+import type { Fault } from '../errors/fault.ts';
+import type { Reading } from './tap.ts';
+
+export type RelayEnd = 'complete' | 'upstream_error' | 'truncated' | 'timeout' | 'client_gone' | 'stopped';
+
+/** An answer that was read after its client had left: to its end, until it broke, until nobody waited any longer. */
+export type ReadOnEnd = 'whole' | 'broken' | 'given_up';
+
+/** How an exchange ended. Times are monotonic milliseconds. */
+export interface Outcome {
+  readonly end: RelayEnd;
+  /** The upstream's status; null when the client left before there was one. */
+  readonly status: number | null;
+  /** Set when the answer broke after its head was sent. */
+  readonly fault: Fault | null;
+  readonly firstByteAt: number | null;
+  /** From the start of the relay to the upstream's head (streams and large answers) or last byte, ms. */
+  readonly upstreamMs: number;
+  /** Bytes of the answer's body as the upstream sent them. */
+  readonly responseBytes: number;
+  /** Set when the client left and the answer was read on; `end` is `client_gone` then. */
+  readonly readOn: ReadOnEnd | null;
+  readonly reading: Reading;
+  readonly upstreamCallId: string | null;
+  /** The gateway's cost header as sent. */
+  readonly upstreamCost: string | null;
+  /** The upstream's `Retry-After` as sent. */
+  readonly retryAfter: string | null;
+  /** The body, when nothing has been sent to the client: this answer may still be replaced. Null once something was. */
+  readonly unsent: readonly Buffer[] | null;
+  /** Hands over the last byte, or breaks the connection when the answer is broken. `extra`: more headers, if the
+   * head is still to be written. Call it once. */
+  readonly finish: (extra: readonly string[]) => void;
+}

@@ -1,0 +1,34 @@
+// One upstream request as the relay takes it: all that was decided before the first byte. Values only.
+import type { Clocks, ReadOn } from '../../config/snapshot.ts';
+import type { AnswerNames } from '../headers/response-headers.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+import type { Pool } from '../upstream/pool.ts';
+import type { Observation } from './tap.ts';
+import type { HttpRequest } from '../upstream/exchange.ts';
+
+/** One upstream request, ready to send. */
+export interface UpstreamRequest extends HttpRequest {
+  readonly pool: Pool;
+  /** Told once the system has the whole body: its memory may be used for something else. */
+  readonly bodySent: () => void;
+  readonly origin: string;
+  /** Shown in texts; holds no credential. */
+  readonly apiBase: string;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly clocks: Clocks;
+  /** The first-byte clock of this call, ms (streamed calls have their own). */
+  readonly firstByteMs: number;
+  /** The first-token clock of this call, ms; 0 = off, as for all that is not streamed. */
+  readonly firstTokenMs: number;
+  /** Nothing of a stream goes to the client before its first token, so that another upstream can take over. */
+  readonly holdsHead: boolean;
+  /** What becomes of it when the client leaves; null: it is aborted. */
+  readonly readOn: ReadOn | null;
+  readonly protocol: Protocol;
+  /** What is wanted of the answer beside its bytes. */
+  readonly observation: Observation;
+  /** Where the gateway states its cost and call id. */
+  readonly answerNames: AnswerNames;
+  /** Lower-case names of the response headers that the proxy sets itself. */
+  readonly ownNames: ReadonlySet<string>;
+}

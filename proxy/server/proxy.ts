@@ -1,0 +1,353 @@
+// The composition root: puts the house together, once, and takes it apart in the right order.
+import { loadConfig, overlay, type Environment, type Loaded, type RuntimeModel } from '../../config/load.ts';
+import { isSameOtel } from '../../config/resolve/otel.ts';
+import { Secret } from '../../config/secret.ts';
+import type { Snapshot } from '../../config/snapshot.ts';
+import type { Platform, PlatformOptions } from '../../platform/platform.ts';
+import { systemClock } from '../base/clock.ts';
+import { ConfigReloader } from '../active-config/config-reloader.ts';
+import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
+import { openLedger, type Ledger } from '../spend/ledger.ts';
+import type { SpendEvent } from '../spend/event.ts';
+import { HealthChecks } from './health-checks.ts';
+import { createServices } from '../active-config/services.ts';
+import { VERSION, type Services, type ActiveConfig } from '../active-config/active-config.ts';
+import type { Log } from '../observability/logger.ts';
+import {
+  apartOf,
+  BY_FLAGS,
+  BY_KEYS,
+  hostFor,
+  isLoopback,
+  listenProblem,
+  urlOf,
+  type Address,
+} from './addresses.ts';
+import { openSpanExport, type SpanExport } from '../observability/span-export.ts';
+import { Traces } from '../observability/traces.ts';
+import type { BreakerState } from '../routing/breaker.ts';
+import { readProxySettings } from '../upstream/http-proxies.ts';
+import { ProxyServer, type Drain } from './server.ts';
+import { Pools } from '../upstream/pools.ts';
+import { ConfigWatcher } from './config-watcher.ts';
+import type { WorkerRole } from '../active-config/cluster-peers.ts';
+import type { EntryFigure } from '../observability/deployment-metrics.ts';
+
+export interface ProxyOptions {
+  readonly configPath: string;
+  readonly dataDir: string;
+  /** Default: all addresses with a master key, loopback without. */
+  readonly host?: string | undefined;
+  /** 0 = any free port. */
+  readonly port: number;
+  readonly env: Environment;
+  readonly log: Log;
+  /** The configuration, when it has been read already. Default: it is read now. */
+  readonly loaded?: Applied | undefined;
+  /** The place of a worker among others. Default: a single process. */
+  readonly worker?: WorkerRole | undefined;
+  /** Parts that the caller brings along: a clock that is moved by hand, an estimator that waits longer. */
+  readonly parts?: Partial<Pick<Services, 'clock' | 'estimator'>> | undefined;
+}
+
+/** A configuration that can be served. */
+export type Applied = Extract<Loaded, { ok: true }>;
+
+const RECORDS_MS = 10_000;
+/** For spans at the end; a collector that is away must not hold up a restart. */
+const SPANS_MS = 3_000;
+const BREAKER_FIGURES: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
+
+/** A running proxy. */
+export class RunningProxy {
+  readonly host: string;
+  readonly port: number;
+  readonly reloader: ConfigReloader;
+  /** Where `/api` is served, when it has a port of its own. */
+  readonly platformUrl: string | null;
+  readonly #server: ProxyServer;
+  readonly #ledger: Ledger;
+  readonly #pools: Pools;
+  /** null in a worker: its supervisor watches. */
+  readonly #watcher: ConfigWatcher | null;
+  readonly #checks: HealthChecks;
+  readonly #platform: Platform | null;
+  readonly #spans: SpanExport | null;
+  readonly #log: Log;
+  /** As it was at the start. */
+  readonly #otel: Snapshot['otel'];
+  #stopping: Promise<void> | null = null;
+
+  constructor(parts: {
+    address: Address;
+    platformAddress: Address | null;
+    changes: ConfigReloader;
+    server: ProxyServer;
+    ledger: Ledger;
+    pools: Pools;
+    watcher: ConfigWatcher | null;
+    checks: HealthChecks;
+    platform: Platform | null;
+    spans: SpanExport | null;
+    log: Log;
+  }) {
+    this.host = parts.address.host;
+    this.port = parts.address.port;
+    this.platformUrl = parts.platformAddress === null ? null : urlOf(parts.platformAddress);
+    this.reloader = parts.changes;
+    this.#server = parts.server;
+    this.#ledger = parts.ledger;
+    this.#pools = parts.pools;
+    this.#watcher = parts.watcher;
+    this.#checks = parts.checks;
+    this.#platform = parts.platform;
+    this.#spans = parts.spans;
+    this.#otel = parts.changes.active.snapshot.otel;
+    this.#log = parts.log;
+  }
+
+  /** `http://host:port`, with a host that a client can use. */
+  get url(): string {
+    return urlOf(this);
+  }
+
+  /** Reads the configuration again. */
+  async reload(): Promise<void> {
+    try {
+      const { result } = await this.reloader.reload();
+      if (result === 'applied') this.#followFiles();
+    } catch (err) {
+      this.#log.error({ err }, 'reload failed; the old configuration serves on'); // a bug of ours must not end the process
+    }
+  }
+
+  /**
+   * Ends in order: readiness, running requests, records, store. At a second call running requests are told so at once.
+   * @param drain what differs from the configuration
+   */
+  stop(drain: Partial<Drain> = {}): Promise<void> {
+    const { minDrainMs, drainMs } = this.reloader.active.snapshot;
+    if (this.#stopping === null) this.#stopping = this.#stop({ minMs: minDrainMs, maxMs: drainMs, ...drain });
+    else this.#server.hurry();
+    return this.#stopping;
+  }
+
+  #followFiles(): void {
+    const { snapshot } = this.reloader.active;
+    this.#watcher?.follow(snapshot.files);
+    this.#ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
+    this.#checks.follow();
+    if (!isSameOtel(snapshot.otel, this.#otel))
+      this.#log.warn('where spans go was changed in the configuration; it takes effect after a restart');
+    if (this.#platform !== null) this.#platform.reconfigure(snapshot.platform);
+    else if (snapshot.platform !== null)
+      this.#log.warn('platform: was added to the configuration; it takes effect after a restart');
+  }
+
+  async #stop(drain: Drain): Promise<void> {
+    const { minMs: min_drain_ms, maxMs: drain_ms } = drain;
+    this.#log.info({ in_flight: this.#server.inFlight, drain_ms, min_drain_ms }, 'stopping');
+    this.#watcher?.close();
+    this.#checks.close();
+    this.reloader.active.services.loopLag.stop();
+    await this.#server.drain(drain);
+    await this.reloader.active.services.estimator.close();
+    await this.#platform?.close();
+    await Promise.all([this.#ledger.close(RECORDS_MS), this.#spans?.close(SPANS_MS)]);
+    this.#pools.destroy();
+    this.#log.info('stopped');
+  }
+}
+
+/** Starts a proxy. @throws ConfigRefused, CannotStart. */
+export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
+  const { env, log, configPath, worker, parts = {} } = options;
+  const { clock = systemClock } = parts;
+  const first = options.loaded ?? readConfig(configPath, env);
+  const host = hostFor(first.snapshot, options.host);
+  const saltKey = env['LITELLM_SALT_KEY'];
+  const spans = await openSpans(first.snapshot, log);
+  const ledger = await openLedger({
+    dataDir: options.dataDir,
+    settings: first.snapshot.journal,
+    database: first.snapshot.database,
+    retentionMs: first.snapshot.retentionMs,
+    saltKey: saltKey === undefined || saltKey === '' ? first.snapshot.masterKey : new Secret(saltKey),
+    clock,
+    onEvent: (event) => logEvent(log, event),
+    onInterrupted: spans === null ? undefined : (record) => spans.ended(record, null),
+    worker: worker?.welcome,
+    flushOthers: worker && (() => worker.flushOthers()),
+  }).catch(async (error: Error) => {
+    await spans?.close(0);
+    throw new CannotStart(error.message);
+  });
+  const platform = await openWing(first.snapshot, options, ledger).catch(async (error: unknown) => {
+    await spans?.close(0);
+    throw error;
+  });
+  let server: ProxyServer | null = null;
+  const pools = new Pools(clock.mono, readProxySettings(env));
+  const services = createServices(
+    {
+      ...parts,
+      ledger,
+      log,
+      pools,
+      ...(worker === undefined ? {} : { peers: worker }),
+      traces: first.snapshot.otel === null ? null : new Traces(first.snapshot.otel),
+      spans,
+      callers: platform?.callers ?? null,
+      mount: platform,
+    },
+    () => server?.inFlight ?? 0,
+  );
+  const { metrics } = services;
+  if (platform !== null) metrics.platform(() => platform.figures);
+  if (spans !== null) metrics.spans(() => spans.figures);
+  try {
+    const served = worker?.welcome.served ?? null;
+    // The others begin when the first worker serves: it alone makes the store, or migrates it.
+    if (worker !== undefined && served === null) await ledger.models.listModels().catch(() => undefined);
+    const { loaded, runtime } =
+      served === null
+        ? await withStoredModels(env, first, ledger)
+        : { loaded: first, runtime: served.runtime };
+    const reloader = new ConfigReloader(
+      configPath,
+      env,
+      services,
+      loaded,
+      runtime,
+      !isLoopback(host),
+      served?.state,
+    );
+    worker?.answer({
+      adopt: (shared) => {
+        reloader.adopt(shared);
+        const { journal, retentionMs } = reloader.active.snapshot;
+        ledger.reconfigure(journal, retentionMs);
+      },
+      status: () => ledger.status,
+      figures: () => metrics.figures(),
+      flush: () => ledger.flush(),
+    });
+    const apart = platform === null ? null : apartOf(first.snapshot, { host, port: options.port });
+    server = new ProxyServer(reloader, apart !== null);
+    // First: who finds the proxy ready finds all of it.
+    const platformAddress = apart === null ? null : await listenApart(server, apart);
+    const address = await server.listen(host, options.port).catch((error: NodeJS.ErrnoException) => {
+      throw new CannotStart(listenProblem(error, { host, port: options.port }, BY_FLAGS));
+    });
+    const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;
+    const checks = new HealthChecks(() => reloader.active);
+    metrics.watchEntries(() => troubled(reloader.active));
+    metrics.watchLoad(services);
+    services.loopLag.start();
+    const proxy: RunningProxy = new RunningProxy({
+      address: { host, port: address.port },
+      platformAddress,
+      changes: reloader,
+      server,
+      ledger,
+      pools,
+      watcher,
+      checks,
+      platform,
+      spans,
+      log,
+    });
+    checks.follow();
+    platform?.serve(proxy.url);
+    watcher?.follow(loaded.snapshot.files);
+    return proxy;
+  } catch (error) {
+    server?.close();
+    await platform?.close();
+    await ledger.close(0);
+    await spans?.close(0);
+    pools.destroy();
+    throw error;
+  }
+}
+
+/** The entries that do not serve, as the scrape shows them. */
+function* troubled(active: ActiveConfig): Generator<EntryFigure> {
+  const now = active.services.clock.mono();
+  for (const { config, health } of active.deployments.values()) {
+    const figure = health.healthError === null ? BREAKER_FIGURES[health.breaker.state(now)] : 3;
+    if (figure > 0) yield { model: config.group, modelId: config.id, state: figure };
+  }
+}
+
+/** What the files say now. @throws ConfigRefused */
+export function readConfig(path: string, env: Environment): Applied {
+  const loaded = loadConfig(path, env);
+  if (!loaded.ok) throw new ConfigRefused(loaded.issues);
+  return loaded;
+}
+
+/** The way of spans to the collector, when one is configured; the SDK is loaded only then. */
+async function openSpans({ otel }: Snapshot, log: Log): Promise<SpanExport | null> {
+  if (otel === null) return null;
+  return openSpanExport(otel, log, VERSION).catch((error: Error) => {
+    throw new CannotStart(error.message);
+  });
+}
+
+/** The platform wing, when it is configured; its code is loaded only then. */
+async function openWing(snapshot: Snapshot, options: ProxyOptions, ledger: Ledger): Promise<Platform | null> {
+  if (snapshot.platform === null) return null;
+  if (options.worker !== undefined) {
+    // A worker that comes later must serve what the others serve; the section came by a reload, which told.
+    if (options.worker.welcome.served !== null) return null;
+    await ledger.close(0);
+    throw new CannotStart('the platform interface needs one process - give --workers 1');
+  }
+  try {
+    const { openPlatform } = await import('../../platform/platform.ts');
+    return await openPlatform({
+      settings: snapshot.platform,
+      dataDir: options.dataDir,
+      path: options.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+      spend: ledger.reader,
+      shared: sharedTables(snapshot, ledger),
+      clock: options.parts?.clock ?? systemClock,
+      log: options.log,
+    });
+  } catch (error) {
+    await ledger.close(0);
+    throw new CannotStart(`the platform interface cannot start: ${(error as Error).message}`);
+  }
+}
+
+function sharedTables({ database }: Snapshot, { extensionTables }: Ledger): PlatformOptions['shared'] {
+  return extensionTables === null || database === null ? null : { extensionTables, schema: database.schema };
+}
+
+async function withStoredModels(
+  env: Environment,
+  first: Applied,
+  ledger: Ledger,
+): Promise<{ loaded: Applied; runtime: readonly RuntimeModel[] }> {
+  if (!first.snapshot.storeModelInDb) return { loaded: first, runtime: [] };
+  const runtime = await ledger.models.listModels().catch((error: Error) => {
+    throw new CannotStart(`the stored models cannot be read: ${error.message}`);
+  });
+  if (runtime.length === 0) return { loaded: first, runtime };
+  const loaded = overlay(first.source, env, runtime);
+  if (!loaded.ok) throw new ConfigRefused(loaded.issues);
+  return { loaded, runtime };
+}
+
+async function listenApart(server: ProxyServer, wanted: Address): Promise<Address> {
+  const { host, port } = wanted;
+  const bound = await server.listenWing(host, port).catch((error: NodeJS.ErrnoException) => {
+    throw new CannotStart(listenProblem(error, wanted, BY_KEYS));
+  });
+  return { host, port: bound?.port ?? port };
+}
+
+function logEvent(log: Log, event: SpendEvent): void {
+  log[event.level]({ event: event.name }, event.message);
+}

@@ -1,0 +1,233 @@
+// The command line as an operator meets it: help, exit codes, one clear sentence for each mistake. Real processes.
+import { writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import t from 'tap';
+import { UsageError } from '../../../proxy/cli/terminal.ts';
+import { folder, runCli, runWithin, startCli } from '../../support/cli.ts';
+
+const GOOD = `
+model_list:
+  - model_name: demo
+    litellm_params: { model: litellm_proxy/demo, api_base: "http://127.0.0.1:1" }
+`;
+const BAD = `model_list:
+  - model_name: one
+    litellm_params:
+      model: litellm_proxy/one
+      api_base: http://gateway.example.com/v1
+  - model_name: two
+    litellm_params:
+      model: bedrock/two
+      api_base: http://gateway.example.com
+general_setings:
+  master_key: os.environ/NOT_SET
+`;
+
+const dir = folder(t);
+const good = join(dir, 'good.yaml');
+const bad = join(dir, 'bad.yaml');
+const file = join(dir, 'file');
+writeFileSync(good, GOOD);
+writeFileSync(bad, BAD);
+writeFileSync(file, '');
+
+/** One sentence on stderr, none on stdout, and no stack. */
+const SENTENCE = /^throughline: [^\n]+\n$/;
+
+/** What went wrong with a command line, within this process. */
+async function wrong(args: readonly string[]): Promise<unknown> {
+  return runWithin(args, { cwd: dir }).catch((error: unknown) => error);
+}
+
+t.test('--help tells of every command, and each command of its flags', async (t) => {
+  const [overview, help, version] = await Promise.all([
+    runCli(t, ['--help']),
+    runWithin(['explain', '--config', 'x', '--help']),
+    runCli(t, ['-v']),
+  ]);
+  t.match(overview, { code: 0, err: '' });
+  t.match(help, { code: 0, err: '', out: /^Usage: throughline explain \[options\]\n/ });
+  t.match(version, { code: 0, err: '', out: /^\d+\.\d+\.\d+\n$/ });
+  const flags: Readonly<Record<string, readonly string[]>> = {
+    serve: [
+      '--config',
+      '--host',
+      '--port',
+      '--data-dir',
+      '--log-level',
+      'PROXY_MASTER_KEY',
+      'LITELLM_MASTER_KEY',
+      'SIGHUP',
+      'SIGTERM',
+    ],
+    start: ['--config', '--port'],
+    check: ['--config'],
+    explain: ['--config', '--model', '--header', '--body'],
+    spend: ['report', 'export', 'verify', 'reconcile', 'reprice'],
+    'spend report': ['--by', '"session"', '--since', '--data-dir', '--database-url', '--config', '--url'],
+    'spend export': ['--format', '"parquet"', '--out'],
+    'spend verify': ['--data-dir'],
+    'spend reconcile': ['--tolerance', '--key-hash', '--csv'],
+    'spend reprice': ['--apply', '--config'],
+    'rotate-platform-key': ['PLATFORM_SECRET_KEY_NEW'],
+    'demo-gateway': ['--port', '--host', 'demo-echo', 'demo-429'],
+  };
+  for (const [name, words] of Object.entries(flags)) {
+    if (!name.includes(' ')) t.match(overview.out, new RegExp(`^  ${name} +\\w`, 'm'));
+    for (const args of [
+      [...name.split(' '), '--help'],
+      ['help', ...name.split(' ')],
+    ]) {
+      const { code, out } = await runWithin(args);
+      t.equal(code, 0);
+      t.match(out, new RegExp(`^Usage: throughline ${name} \\[options\\]`));
+      for (const word of words) t.ok(out.includes(word), `${args.join(' ')} names ${word}`);
+      for (const line of out.split('\n')) t.ok(line.length <= 120, line);
+    }
+  }
+});
+
+t.test('completion: a script for each shell, which asks the program itself', async (t) => {
+  for (const shell of ['zsh', 'bash', 'fish', 'powershell'])
+    t.match(await runCli(t, ['completion', shell]), { code: 0, err: '', out: /throughline/ });
+  t.match(await runCli(t, ['complete', '--', 'spend', 're']), {
+    code: 0,
+    out: /^report\t.*\nreconcile\t.*\nreprice\t/,
+  });
+  t.match(await runCli(t, ['complete', '--', 'spend', 'report', '--by', '']), { out: /^session\b/m });
+});
+
+t.test('a wrong command line is answered with one sentence', async (t) => {
+  const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+    [['serve', '--bogus', '--config', good], /^unknown option '--bogus' - see throughline --help/],
+    [['serv'], /^unknown command 'serv' - did you mean serve\?/],
+    [['serve', '--confg', good], /^unknown option '--confg' - did you mean --config\?/],
+    [['--confg', good], /^unknown option '--confg' - did you mean --config\?/],
+    [['serve', 'stray', '--config', good], /^too many arguments for 'serve'.*stray - see/],
+    [['serve', '--config'], /'--config <file>' argument missing/],
+    [['serve', '--config', good, '--port', '99999'], /^99999 is not a port \(0 to 65535\)/],
+    [
+      ['serve', '--config', good, '--log-level', 'loud'],
+      /^--log-level loud is not known - one of debug, info/,
+    ],
+    [['start', '--bogus'], /^unknown option '--bogus'/],
+    [['check'], /^no configuration is named/],
+    [['explain', '--config', good], /^no model is named - give --model NAME/],
+    [
+      ['explain', '--config', good, '--model', 'demo', '--header', 'x'],
+      /^x is not a header - write --header 'Name: value'/,
+    ],
+    [
+      ['explain', '--config', good, '--model', 'demo', '--endpoint', 'x'],
+      /^there is no endpoint x - one of chat\/completions/,
+    ],
+    [['explain', '--config', good, '--model', 'demo', '--body', '/no/such/file'], /\/no\/such\/file/],
+    [['spend', 'report'], /^the report is by nothing/],
+    [['demo-gateway', '--port', 'x'], /^x is not a port/],
+  ];
+  for (const [args, says] of cases) {
+    const error = (await wrong(args)) as Error;
+    t.ok(error instanceof UsageError, args.join(' '));
+    t.match(error.message, says);
+    t.notMatch(error.message, /\n/);
+  }
+});
+
+t.test('its exit code is 2, and nothing else is said', async (t) => {
+  const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+    [['frobnicate'], /unknown command 'frobnicate' - see throughline --help/],
+    [['--bogus'], /--bogus/],
+    [['serve'], /no configuration is named - give --config FILE or set CONFIG_FILE_PATH/],
+    [['check', '--bogus'], /unknown option '--bogus'/],
+  ];
+  const ends = await Promise.all(cases.map(([args]) => runCli(t, args)));
+  for (const [at, [args, says]] of cases.entries()) {
+    t.match(ends[at], { code: 2, out: '', err: SENTENCE }, args.join(' '));
+    t.match(ends[at], { err: says });
+  }
+  t.match(await runCli(t, []), { code: 2, out: /throughline COMMAND --help tells more/ });
+});
+
+t.test('what hinders a start is answered with one sentence and exit code 1', async (t) => {
+  const holder = createServer();
+  await new Promise<void>((resolve) => {
+    holder.listen(0, '127.0.0.1', resolve);
+  });
+  t.teardown(() => holder.close());
+  const port = String((holder.address() as AddressInfo).port);
+  const serve = ['serve', '--config', good, '--data-dir', join(dir, 'data')];
+  const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+    [
+      [...serve, '--port', port],
+      new RegExp(`port ${port} of 127\\.0\\.0\\.1 is in use - stop what listens there, or use --port`),
+    ],
+    [['demo-gateway', '--port', port], new RegExp(`cannot listen on 127\\.0\\.0\\.1:${port}`)],
+    [
+      ['serve', '--config', good, '--data-dir', file, '--port', '0'],
+      /the data directory .* cannot be used .* --data-dir/,
+    ],
+    [
+      [...serve, '--port', '0', '--host', '0.0.0.0'],
+      /no master key is configured, so 0\.0\.0\.0 would be open to everybody - set/,
+    ],
+  ];
+  for (const [args, says] of cases) {
+    const { code, out, err } = await runCli(t, args);
+    t.equal(code, 1, args.join(' '));
+    t.equal(out, '');
+    t.match(err, SENTENCE);
+    t.match(err, says);
+  }
+});
+
+t.test('check prints every issue with its place and exits 1; 0 for a good one', async (t) => {
+  const wrong = await runCli(t, ['check', '--config', bad]);
+  t.equal(wrong.code, 1);
+  const lines = wrong.out.trim().split('\n');
+  for (const line of lines) t.match(line, /^(error|warning): .*bad\.yaml:\d+:\d+ .+ - .+$/);
+  t.match(wrong.out, /bad\.yaml:5:\d+ model_list\[0\]\.litellm_params\.api_base: .*\/v1/);
+  t.match(wrong.out, /bad\.yaml:8:\d+ model_list\[1\]\.litellm_params\.model: .*litellm_proxy\/.*openai\//s);
+  t.match(wrong.out, /bad\.yaml:10:\d+ .*general_setings.*general_settings/);
+  t.match(wrong.err, /^\d issues; this configuration cannot be served\n$/);
+  const errors = lines.filter((line) => line.startsWith('error')).length;
+  t.ok(wrong.err.startsWith(`${errors} `));
+
+  const right = await runCli(t, ['check', '--config', good]);
+  t.equal(right.code, 0);
+  t.match(right.out, /^ok: 1 model entries, version [0-9a-f]{12}, 0 warnings\n$/m);
+  t.equal(right.err, '');
+  const missing = await runCli(t, ['check', '--config', join(dir, 'none.yaml')]);
+  t.equal(missing.code, 1);
+  t.match(missing.out, /none\.yaml the file does not exist - /);
+});
+
+t.test('serve refuses what check refuses, with the same issues', async (t) => {
+  const served = await runCli(t, ['serve', '--config', bad, '--port', '0', '--data-dir', join(dir, 'data')]);
+  t.equal(served.code, 1);
+  t.match(
+    served.err,
+    /bad\.yaml:5:\d+ .*\n(.*\n)*throughline: the configuration has \d issues; nothing was started\n$/,
+  );
+});
+
+t.test('demo-gateway prints its addresses, answers there, and ends with a signal', async (t) => {
+  const demo = startCli(t, ['demo-gateway', '--port', '0']);
+  const [, proxy = '', compat = ''] = await demo.said(
+    /proxy-type api_base (http:\S+), compat-type api_base (http:\S+)\n/,
+  );
+  t.equal(compat, `${proxy}/compat/v1`);
+  for (const [base, model] of [
+    [`${proxy}/v1`, 'demo'],
+    [compat, 'acme/demo'],
+  ] as const) {
+    const answer = await fetch(`${base}/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify({ model, messages: [] }),
+    });
+    t.equal(answer.status, 200);
+    t.match(await answer.json(), { choices: [{ finish_reason: 'stop' }] });
+  }
+  demo.kill('SIGTERM');
+  t.match(await demo.ended, { code: 0 });
+});

@@ -1,0 +1,213 @@
+// `serve` and `start` as real processes: environment, foreign flags, reload by signal, the launcher under an older
+// Node, and the quickstart whose printed lines must work as they stand.
+import { execFileSync } from 'node:child_process';
+import { accessSync, constants, statSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import t from 'tap';
+import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
+import { folder, ROOT, runCli, serveCli, startCli } from '../../support/cli.ts';
+import { defaultConfig, send } from '../../support/rig.ts';
+
+const demo = await startDemoGateway();
+t.teardown(() => demo.close());
+const SERVES = /serves (\d+) models on (http:\/\/127\.0\.0\.1:\d+)\n/;
+const BODY = { model: 'demo', messages: [{ role: 'user', content: 'Hello' }] };
+
+function configIn(dir: string, text = defaultConfig(demo)): string {
+  const path = join(dir, 'gateway.yaml');
+  writeFileSync(path, text);
+  return path;
+}
+
+/** The first program of that name on the path, passing over the packages of this checkout. */
+function systemProgram(name: string): string | null {
+  for (const dir of (process.env['PATH'] ?? '').split(delimiter)) {
+    if (dir.includes('node_modules')) continue;
+    try {
+      accessSync(join(dir, name), constants.X_OK);
+      return join(dir, name);
+    } catch {
+      // the next folder of the path
+    }
+  }
+  return null;
+}
+
+t.test('flags of the proxy that is replaced are passed over, each with a word', async (t) => {
+  const dir = folder(t);
+  const foreign = [
+    '--keepalive_timeout',
+    '4',
+    '--use_v2_migration_resolver',
+    '--detailed_debug',
+    '--telemetry=False',
+  ];
+  const proxy = await serveCli(t, configIn(dir), join(dir, 'data'), foreign);
+  t.equal((await send(proxy.url, 'POST', '/v1/chat/completions', BODY)).status, 200);
+  proxy.kill('SIGTERM');
+  const { code, err } = await proxy.ended;
+  t.equal(code, 0);
+  for (const flag of [
+    '--keepalive_timeout',
+    '--use_v2_migration_resolver',
+    '--detailed_debug',
+    '--telemetry',
+  ]) {
+    t.match(err, new RegExp(`^${flag} has no effect here$`, 'm'));
+  }
+});
+
+t.test('--config without a command serves; the environment says the rest', async (t) => {
+  const dir = folder(t);
+  const config = configIn(dir, defaultConfig(demo).replace(/^ {2}master_key.*\n/m, ''));
+  const env = {
+    PORT: '0',
+    HOST: '127.0.0.1',
+    PROXY_MASTER_KEY: 'sk-from-environment',
+    THROUGHLINE_LOG_LEVEL: 'warn',
+  };
+  const proxy = startCli(t, ['--config', config], { cwd: dir, env });
+  const [, count, url = ''] = await proxy.said(SERVES);
+  t.equal(count, '4');
+  const headers = { authorization: 'Bearer sk-from-environment' };
+  t.equal((await send(url, 'POST', '/v1/chat/completions', BODY, headers)).status, 200);
+  t.equal((await send(url, 'POST', '/v1/chat/completions', BODY)).status, 401);
+  t.ok(
+    statSync(join(dir, 'data', 'journal')).isDirectory(),
+    'its data is below the folder that it was started in',
+  );
+  proxy.kill('SIGINT');
+  t.match(await proxy.ended, { code: 0, out: '' });
+
+  const other = startCli(t, ['serve'], { cwd: dir, env: { ...env, CONFIG_FILE_PATH: 'gateway.yaml' } });
+  const [, , again = ''] = await other.said(SERVES);
+  t.equal((await send(again, 'GET', '/v1/models', undefined, headers)).status, 200);
+});
+
+t.test('SIGHUP reads the configuration again; a bad one changes nothing', async (t) => {
+  const dir = folder(t);
+  const config = configIn(dir);
+  const proxy = await serveCli(t, config, join(dir, 'data'));
+  interface Readiness {
+    readonly config: {
+      readonly last_reload: string;
+      readonly last_reload_at: string;
+      readonly version: string;
+    };
+  }
+  const readiness = async (): Promise<Readiness['config']> =>
+    (JSON.parse((await send(proxy.url, 'GET', '/health/readiness')).text) as Readiness).config;
+  const first = await readiness();
+  proxy.kill('SIGHUP');
+  let now = first;
+  // No file has changed, so nothing but the signal can do this.
+  while (now.last_reload !== 'unchanged') now = await readiness();
+  t.match(now, { last_reload: 'unchanged', version: first.version });
+
+  configIn(dir, defaultConfig(demo).replace('model_name: compat\n', 'model_name: renamed\n'));
+  proxy.kill('SIGHUP');
+  await proxy.said(/"msg":"configuration applied"/);
+  t.match((await send(proxy.url, 'GET', '/v1/models')).text, /"id":"renamed"/);
+
+  configIn(dir, 'model_list: [{}]\n');
+  proxy.kill('SIGHUP');
+  await proxy.said(/"msg":"configuration refused"/);
+  t.match(await readiness(), { last_reload: 'refused' });
+  t.match((await send(proxy.url, 'GET', '/v1/models')).text, /"id":"renamed"/);
+});
+
+const systemNode = systemProgram('node');
+t.test(
+  'the launcher runs under the Node of the machine, hands over to a fit one, and passes signals on',
+  { skip: systemNode === null ? 'there is no node on the path but the one of this checkout' : false },
+  async (t) => {
+    const lock = statSync(join(ROOT, 'package-lock.json')).mtimeMs;
+    const installed = statSync(join(ROOT, 'node_modules', '.package-lock.json')).mtimeMs;
+    if (installed < lock)
+      throw new Error('node_modules is older than the lockfile: run npm install before the tests');
+    const dir = folder(t);
+    const command = [systemNode as string, join(ROOT, 'bin', 'throughline.js')] as const;
+    const args = [
+      'serve',
+      '--config',
+      configIn(dir),
+      '--host',
+      '127.0.0.1',
+      '--port',
+      '0',
+      '--data-dir',
+      join(dir, 'data'),
+    ];
+    const proxy = startCli(t, args, { command });
+    const [, , url = ''] = await proxy.said(SERVES);
+    t.equal((await send(url, 'POST', '/v1/chat/completions', BODY)).status, 200);
+    configIn(dir, defaultConfig(demo).replace('model_name: compat\n', 'model_name: renamed\n'));
+    proxy.kill('SIGHUP');
+    await proxy.said(/"msg":"configuration applied"/);
+    proxy.kill('SIGTERM');
+    const { code, out } = await proxy.ended;
+    t.equal(code, 0);
+    t.match(out, /"msg":"stopped"/, 'the real program ended in order');
+    const wrong = await runCli(t, ['frobnicate'], { command });
+    t.match(wrong, { code: 2, err: /^throughline: unknown command 'frobnicate'/ }, 'exit codes come through');
+  },
+);
+
+const withoutCurl = systemProgram('curl') === null ? 'curl is not on this machine' : false;
+
+t.test(
+  'start prints a base URL, a key, and commands that work as they stand',
+  { skip: withoutCurl },
+  async (t) => {
+    const dir = folder(t);
+    const start = ['start', '--port', '0', '--host', '127.0.0.1', '--data-dir', join(dir, 'data')];
+    // A key left in the shell must not make the printed one wrong.
+    const proxy = startCli(t, start, { env: { PROXY_MASTER_KEY: 'sk-left-over' } });
+    const [welcome] = await proxy.said(/Throughline is running[\s\S]*Ctrl-C stops it\.\n/);
+    const [, base = ''] = /base URL\s+(\S+)/.exec(welcome) ?? [];
+    const [, key = ''] = /master key\s+(\S+)/.exec(welcome) ?? [];
+    const models = await send(base.replace(/\/v1$/, ''), 'GET', '/v1/models', undefined, {
+      authorization: `Bearer ${key}`,
+    });
+    t.equal(models.status, 200);
+    t.match(models.text, /"id":"demo-echo"/);
+    t.match(welcome, /Next: .*config\/samples\/quickstart\.yaml/);
+
+    const [, chat = ''] = /^ {4}(curl (?:.*\\\n)*.*)$/m.exec(welcome) ?? [];
+    const streamed = execFileSync('sh', ['-c', `${chat} -sS`], { encoding: 'utf8' });
+    t.match(streamed, /^data: \{.*"content"/m);
+    t.match(streamed, /data: \[DONE\]\n\n$/);
+    const [, report = ''] = /^ {4}throughline (spend .*)$/m.exec(welcome) ?? [];
+    const { code, out } = await runCli(t, report.split(' '));
+    t.equal(code, 0);
+    t.match(out, /^session +calls .*\n-+.*\nmy-first-session +1 /m, 'a table that a person can read');
+    proxy.kill('SIGINT');
+    t.match(await proxy.ended, { code: 0 });
+  },
+);
+
+t.test('two quickstarts run beside each other, and a taken port names a free one', async (t) => {
+  const cwd = folder(t);
+  const first = startCli(t, ['start', '--port', '0'], { cwd });
+  const [, port = ''] = await first.said(/base URL +http:\/\/127\.0\.0\.1:(\d+)\/v1/);
+  for (const [env, command] of [
+    [{ npm_lifecycle_event: 'start' }, 'npm start --'],
+    [{}, 'throughline start'],
+  ] as const) {
+    const { code, out, err } = await runCli(t, ['start', '--port', port], { cwd, env });
+    t.match({ code, out }, { code: 1, out: '' });
+    const [, proposed = ''] =
+      new RegExp(`^throughline: port ${port} is in use - try ${command} --port (\\d+)\n$`).exec(err) ?? [];
+    t.ok(Number(proposed) > Number(port), err);
+    const second = startCli(t, ['start', '--port', proposed], { cwd });
+    const [, demoUrl = ''] = await second.said(/demo gateway behind it \((\S+)\)/);
+    await second.said(/Ctrl-C stops it/);
+    const url = `http://127.0.0.1:${proposed}`;
+    const headers = { authorization: 'Bearer sk-quickstart' };
+    t.equal((await send(url, 'POST', '/v1/chat/completions', BODY, headers)).status, 200);
+    t.match(demoUrl, /^http:\/\/127\.0\.0\.1:\d+$/);
+    t.ok(statSync(join(cwd, 'data', `port-${proposed}`, 'journal')).isDirectory());
+    second.kill('SIGTERM');
+    t.match(await second.ended, { code: 0 });
+  }
+});

@@ -1,0 +1,143 @@
+import t from 'tap';
+import type { LedgerFigures } from '../../../proxy/observability/ledger-metrics.ts';
+import { Metrics } from '../../../proxy/observability/metrics.ts';
+import { NO_TOKENS } from '../../../proxy/protocols/usage.ts';
+import type { SpendRecord } from '../../../proxy/spend/record/record.ts';
+import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
+
+const FIGURES: LedgerFigures = {
+  writable: true,
+  rowsAtRisk: 1,
+  rowsLost: 8,
+  storeReachable: true,
+  open: 2,
+  pendingShip: 3,
+  written: 4,
+  shipped: 5,
+  recovered: 6,
+  damaged: 7,
+  removed: 9,
+};
+
+const record = (more: Partial<SpendRecord>): SpendRecord => settleOf(beginOf('id'), more);
+
+/** `name{labels} value` lines, without the comments. */
+async function linesOf(metrics: Metrics): Promise<string[]> {
+  return (await metrics.scrape()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+t.test('figures of the ledger are read at each scrape', async (t) => {
+  let figures = FIGURES;
+  const metrics = new Metrics(
+    () => figures,
+    () => 9,
+    '1.2.3',
+  );
+  const some = async (): Promise<string[]> =>
+    (await linesOf(metrics)).filter((line) =>
+      /^throughline_(spend|journal|store|in_flight|build)/.test(line),
+    );
+  t.same(await some(), [
+    'throughline_in_flight 9',
+    'throughline_journal_writable 1',
+    'throughline_spend_rows_at_risk 1',
+    'throughline_spend_rows_lost_total 8',
+    'throughline_store_reachable 1',
+    'throughline_spend_rows_open 2',
+    'throughline_journal_backlog_bytes 3',
+    'throughline_spend_rows_written_total 4',
+    'throughline_spend_rows_shipped_total 5',
+    'throughline_spend_rows_recovered_total 6',
+    'throughline_journal_damaged_lines_total 7',
+    'throughline_spend_rows_removed_total 9',
+    `throughline_build_info{version="1.2.3",node="${process.versions.node}"} 1`,
+  ]);
+  figures = { ...FIGURES, writable: false, rowsAtRisk: 100, storeReachable: false, written: 44 };
+  const now = await some();
+  t.ok(now.includes('throughline_journal_writable 0'));
+  t.ok(now.includes('throughline_spend_rows_at_risk 100'));
+  t.ok(now.includes('throughline_store_reachable 0'));
+  t.ok(now.includes('throughline_spend_rows_written_total 44'), 'not added up at each scrape');
+});
+
+t.test(
+  'a record moves the counters of its model by what it holds, in seconds, tokens and dollars',
+  async (t) => {
+    const metrics = new Metrics(
+      () => FIGURES,
+      () => 0,
+      '1',
+    );
+    const route = metrics.forModel('smart');
+    const tokens = { ...NO_TOKENS, prompt: 10, completion: 5, total: 15, cacheRead: 4 };
+    const times = { startMs: 1_000, firstByteMs: 1_500, endMs: 3_000 };
+    const priced = {
+      ...times,
+      status: 'success',
+      endReason: 'complete',
+      tokens,
+      spendPico: 1_250_000_000,
+    } as const;
+    route.observe(record(priced), 2);
+    route.observe(record({ ...priced, spendPico: null, usageSource: 'estimate' }), -1);
+    const nothing = { firstByteMs: null, tokens: NO_TOKENS, spendPico: null };
+    route.observe(record({ ...times, ...nothing, status: 'failure', endReason: 'timeout' }), -1);
+    const lines = await linesOf(metrics);
+    const has = (line: string): boolean => t.ok(lines.includes(line), line);
+    has(
+      'throughline_requests_total{model="smart",call_type="acompletion",status="success",end_reason="complete"} 2',
+    );
+    has(
+      'throughline_requests_total{model="smart",call_type="acompletion",status="failure",end_reason="timeout"} 1',
+    );
+    has('throughline_request_duration_seconds_sum{model="smart"} 6');
+    has('throughline_request_duration_seconds_count{model="smart"} 3');
+    has('throughline_first_byte_seconds_sum{model="smart"} 1');
+    has('throughline_first_byte_seconds_count{model="smart"} 2');
+    has('throughline_overhead_seconds_sum{model="smart"} 0.002');
+    has('throughline_overhead_seconds_count{model="smart"} 1');
+    has('throughline_tokens_total{model="smart",kind="cache_read"} 8');
+    has('throughline_spend_usd_total{model="smart"} 0.00125');
+    has('throughline_unpriced_total{model="smart"} 1');
+    has('throughline_usage_estimated_total{model="smart"} 1');
+    has('throughline_cost_differs_total{model="smart",source="catalogue"} 1');
+    has('throughline_cost_difference_usd_total{model="smart",source="catalogue"} 0.00025');
+  },
+);
+
+t.test('the same model twice writes to the same lines; its name is escaped', async (t) => {
+  const metrics = new Metrics(
+    () => FIGURES,
+    () => 0,
+    '1',
+  );
+  for (let n = 0; n < 2; n++) metrics.forModel('a "b"\\\n').observe(record({}), -1);
+  const found = (await linesOf(metrics)).filter((line) => line.startsWith('throughline_requests_total'));
+  t.equal(found.length, 1);
+  t.match(found[0], /^throughline_requests_total\{model="a \\"b\\"\\\\\\n",.*\} 2$/);
+});
+
+t.test('refusals and reloads are counted, and one version is the served one', async (t) => {
+  const metrics = new Metrics(
+    () => FIGURES,
+    () => 0,
+    '1',
+  );
+  metrics.rejected('invalid_api_key');
+  metrics.rejected('invalid_api_key');
+  metrics.serving('aaa');
+  metrics.reloaded('applied');
+  metrics.reloaded('refused');
+  let lines = await linesOf(metrics);
+  t.ok(lines.includes('throughline_rejected_total{code="invalid_api_key"} 2'));
+  t.ok(lines.includes('throughline_config_last_reload_successful 0'));
+  metrics.serving('bbb');
+  metrics.reloaded('applied');
+  lines = await linesOf(metrics);
+  t.ok(lines.includes('throughline_config_reloads_total{result="applied"} 2'));
+  t.ok(lines.includes('throughline_config_last_reload_successful 1'));
+  t.same(
+    lines.filter((line) => line.startsWith('throughline_config_info')),
+    ['throughline_config_info{version="bbb"} 1'],
+  );
+});

@@ -1,0 +1,135 @@
+import t from 'tap';
+import type { Test } from 'tap';
+import type { FaultCode } from '../../../proxy/errors/codes.ts';
+import { RequestBody } from '../../../proxy/bodies/request-body.ts';
+import { Fault } from '../../../proxy/errors/fault.ts';
+import { UPSTREAM_MEMBERS, type ActiveConfig } from '../../../proxy/active-config/active-config.ts';
+import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
+import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
+import { parseRequest, type ParsedRequest } from '../../../proxy/pipeline/parse-request.ts';
+import { exchangeOf, houseOf, liveOf } from '../../support/house.ts';
+
+const endpoint = (path: string): Endpoint => ENDPOINTS.find((one) => one.path === path) as Endpoint;
+const CHAT = endpoint('chat/completions');
+const UPLOAD = endpoint('audio/transcriptions');
+
+async function reader(
+  t: Test,
+): Promise<(body: string | Buffer, more?: Partial<Asked>) => Promise<ParsedRequest>> {
+  const active: ActiveConfig = liveOf(
+    t,
+    'model_list: []\ngeneral_settings: { max_json_depth: 20 }',
+    await houseOf(t),
+  );
+  return async (body, { type = 'application/json', to = CHAT, pathModel = null } = {}) => {
+    const { x } = await exchangeOf(t, active, { headers: type === '' ? {} : { 'content-type': type } });
+    return parseRequest(x, to, new RequestBody(Buffer.from(body)), pathModel);
+  };
+}
+
+interface Asked {
+  readonly type: string;
+  readonly to: Endpoint;
+  readonly pathModel: string | null;
+}
+
+async function codeOf(asked: Promise<ParsedRequest>): Promise<FaultCode | 'none'> {
+  try {
+    await asked;
+    return 'none';
+  } catch (thrown) {
+    if (thrown instanceof Fault) return thrown.code;
+    throw thrown;
+  }
+}
+
+t.test('model, stream and identity are read; the bytes are those that came', async (t) => {
+  const read = await reader(t);
+  const text =
+    '{"model":"m","stream":true,"user":"ann","stream_options":{"x":1},"metadata":{"session_id":"s"},"n":1.0}';
+  const ask = await read(text);
+  t.match(ask, { model: 'm', bodyModel: 'm', stream: true, streamOptions: { x: 1 } });
+  t.match(ask.identityMembers, { user: 'ann', metadata: { session_id: 's' } });
+  t.equal(ask.body.bytes.toString(), text);
+  t.match(await read('{"model":"m"}'), { stream: false, streamOptions: null });
+  t.match(await read('{"model":"m","stream":null,"stream_options":null}'), {
+    stream: false,
+    streamOptions: null,
+  });
+  t.equal((await read('{"mod\\u0065l":"m\\u00fc"}')).model, 'mü', 'escapes are read');
+});
+
+t.test('a model of the path is asked for, and what the body says is kept apart', async (t) => {
+  const read = await reader(t);
+  t.match(await read('{"model":"body"}', { pathModel: 'path' }), { model: 'path', bodyModel: 'body' });
+  t.match(await read('{}', { pathModel: 'path' }), { model: 'path', bodyModel: null });
+});
+
+t.test('JSON is any type that ends in json, and what has no type', async (t) => {
+  const read = await reader(t);
+  for (const type of [
+    'application/json; charset=utf-8',
+    'APPLICATION/JSON',
+    'application/vnd.api+json',
+    '',
+  ]) {
+    t.equal((await read('{"model":"m"}', { type })).model, 'm', type);
+  }
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+    t.equal(await codeOf(read('{"model":"m"}', { type })), 'unsupported_media_type', type);
+  }
+});
+
+t.test('forms are read where uploads go', async (t) => {
+  const read = await reader(t);
+  const type = 'multipart/form-data; boundary=x';
+  const part = (name: string, value: string, more = ''): string =>
+    `--x\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+  const form = `${part('model', 'm')}${part('stream', 'true')}${part('user', 'ann')}${part('file', 'RIFF', '; filename="a"')}--x--\r\n`;
+  const ask = await read(form, { type, to: UPLOAD });
+  t.match(ask, { model: 'm', stream: true, identityMembers: { user: 'ann' }, members: { kind: 'form' } });
+  t.equal(await codeOf(read(form, { type: 'multipart/form-data', to: UPLOAD })), 'bad_multipart');
+  t.equal(await codeOf(read(form.slice(0, -9), { type, to: UPLOAD })), 'bad_multipart');
+  t.equal(await codeOf(read(part('model', 'n') + form, { type, to: UPLOAD })), 'duplicate_member');
+  t.equal(await codeOf(read(part('api_base', 'http://x') + form, { type, to: UPLOAD })), 'upstream_in_body');
+  t.equal((await read('{"model":"m"}', { to: UPLOAD })).model, 'm', 'JSON too');
+});
+
+t.test('each kind of bad body has its code', async (t) => {
+  const read = await reader(t);
+  const cases: readonly (readonly [body: string | Buffer, code: FaultCode])[] = [
+    ['', 'body_not_json'],
+    ['{"model":"m"', 'body_not_json'],
+    ['{"model":"m"} x', 'body_not_json'],
+    ["{'model':'m'}", 'body_not_json'],
+    ['[]', 'body_not_object'],
+    ['"m"', 'body_not_object'],
+    ['{"model":"m","model":"n"}', 'duplicate_member'],
+    ['{"model":"m","mod\\u0065l":"m"}', 'duplicate_member'],
+    ['{"model":"m","stream":true,"stream":false}', 'duplicate_member'],
+    [`{"model":"m","x":${'['.repeat(30)}${']'.repeat(30)}}`, 'body_too_deep'],
+    [Buffer.from('{"model":"\xff"}', 'latin1'), 'body_not_utf8'],
+    ['{}', 'missing_model'],
+    ['{"model":null}', 'missing_model'],
+    ['{"model":""}', 'missing_model'],
+    ['{"model":7}', 'invalid_member'],
+    ['{"model":["m"]}', 'invalid_member'],
+    [`{"model":"${'m'.repeat(513)}"}`, 'invalid_member'],
+    ['{"model":"m","stream":"true"}', 'invalid_member'],
+    ['{"model":"m","stream":1}', 'invalid_member'],
+  ];
+  for (const [body, code] of cases) t.equal(await codeOf(read(body)), code, String(body).slice(0, 60));
+  t.equal(
+    await codeOf(read('{"model":"m","x":1,"x":2}')),
+    'none',
+    'members that nobody acts on are not our business',
+  );
+});
+
+t.test('a body that names an upstream is refused, whatever the value', async (t) => {
+  const read = await reader(t);
+  for (const name of UPSTREAM_MEMBERS) {
+    t.equal(await codeOf(read(JSON.stringify({ model: 'm', [name]: null }))), 'upstream_in_body', name);
+  }
+  t.equal(await codeOf(read('{"model":"m","messages":[{"api_base":"x"}]}')), 'none', 'at the top alone');
+});

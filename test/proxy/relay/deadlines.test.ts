@@ -1,0 +1,68 @@
+import t from 'tap';
+import type { Test } from 'tap';
+import { Deadlines, type Watched } from '../../../proxy/relay/deadlines.ts';
+
+/** Settles at the first check that `seen` says yes to; a clock that ticks keeps no process alive. */
+function checkedUntil(t: Test, deadlines: Deadlines, seen: (nowMs: number) => boolean): Promise<Watched> {
+  const alive = setInterval(() => undefined, 1_000);
+  t.teardown(() => clearInterval(alive));
+  return new Promise((resolve) => {
+    const one: Watched = {
+      index: -1,
+      check: (nowMs) => {
+        if (seen(nowMs)) resolve(one);
+      },
+    };
+    deadlines.add(one);
+  });
+}
+
+t.test('everything that is watched is checked at each tick, with the clock that was handed in', async (t) => {
+  let now = 1_000;
+  const deadlines = new Deadlines(() => now);
+  const seen: number[] = [];
+  const other: Watched = { index: -1, check: (nowMs) => void seen.push(nowMs) };
+  deadlines.add(other);
+  const one = await checkedUntil(t, deadlines, (nowMs) => {
+    t.equal(nowMs, now);
+    now += 7;
+    return now > 1_020;
+  });
+  t.ok(seen.length >= 3);
+  t.ok(seen.every((at, i) => i === 0 || at > (seen[i - 1] as number)));
+  deadlines.delete(one);
+  deadlines.delete(other);
+  t.equal(deadlines.size, 0);
+});
+
+t.test('what has been let go is not checked, also when it goes in the middle of a tick', async (t) => {
+  const deadlines = new Deadlines(() => 0);
+  const victim: Watched = { index: -1, check: () => t.fail('checked after it was let go') };
+  const first: Watched = { index: -1, check: () => deadlines.delete(victim) };
+  deadlines.add(victim);
+  deadlines.add(first); // the latest is looked at first
+  await checkedUntil(t, deadlines, () => true);
+  t.equal(deadlines.size, 2);
+});
+
+t.test('the clock stops when nothing is watched and starts again', async (t) => {
+  const deadlines = new Deadlines(() => 0);
+  for (let round = 0; round < 3; round++) {
+    deadlines.delete(await checkedUntil(t, deadlines, () => true));
+    t.equal(deadlines.size, 0, `round ${round}`);
+  }
+});
+
+t.test('a thousand exchanges cost one timer', async (t) => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const deadlines = new Deadlines(() => 0);
+  const last = checkedUntil(t, deadlines, () => true);
+  const before = timers();
+  let checks = 0;
+  const many = Array.from({ length: 1_000 }, (): Watched => ({ index: -1, check: () => void (checks += 1) }));
+  for (const one of many) deadlines.add(one);
+  t.equal(timers(), before);
+  await last;
+  await checkedUntil(t, deadlines, () => true);
+  t.ok(checks >= 1_000, 'each was checked');
+});
