@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import type { CallIds } from '../base/ids.ts';
 import type { Estimator } from '../spend/estimate/estimator.ts';
 import type { Ledger } from '../spend/ledger.ts';
-import type { IdempotencyCache } from '../active-config/idempotency-cache.ts';
+import type { IdempotencyCache } from './idempotency-cache.ts';
 import type { Log } from '../observability/logger.ts';
 import type { LoopLag } from '../observability/loop-lag.ts';
 import type { Metrics } from '../observability/metrics.ts';

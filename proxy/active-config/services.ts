@@ -4,7 +4,7 @@ import { Catalogue } from '../../config/catalogue.ts';
 import { systemClock } from '../base/clock.ts';
 import { CallIds } from '../base/ids.ts';
 import { Estimator } from '../spend/estimate/estimator.ts';
-import { IdempotencyCache } from '../active-config/idempotency-cache.ts';
+import { IdempotencyCache } from './idempotency-cache.ts';
 import { VERSION, type Services } from './active-config.ts';
 import { LoopLag } from '../observability/loop-lag.ts';
 import { Metrics } from '../observability/metrics.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { serveCli } from '../support/cli.ts';
 import { defaultConfig, send } from '../support/rig.ts';
-import { at, SESSION_KEY, startPlatform } from './fixture/rig.ts';
+import { at, SESSION_KEY, startPlatform } from '../platform/fixture/rig.ts';
 
 const KEY = { authorization: '', 'x-session-api-key': SESSION_KEY };
 

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { DEFAULT_WORDS, dialectOf } from '../../../config/dialect.ts';
-import { baseOf } from '../../../config/resolve/api-base.ts';
-import { compatKind } from '../../../config/resolve/kinds/compat.ts';
-import { proxyKind } from '../../../config/resolve/kinds/proxy.ts';
-import { takeApart } from '../../../config/resolve/kinds/table.ts';
+import { DEFAULT_WORDS, dialectOf } from '../../../../config/dialect.ts';
+import { baseOf } from '../../../../config/resolve/api-base.ts';
+import { compatKind } from '../../../../config/resolve/kinds/compat.ts';
+import { proxyKind } from '../../../../config/resolve/kinds/proxy.ts';
+import { takeApart } from '../../../../config/resolve/kinds/table.ts';
 
 const dialect = dialectOf(DEFAULT_WORDS);
 
