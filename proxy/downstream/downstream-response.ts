@@ -1,10 +1,12 @@
 // One answer to a client. Head and first bytes leave in one write, each event of a stream in one write. A body that ends
 // early is never shown as whole: it is counted against its announced length, and broken off by cutting the connection.
 import { Buffer } from 'node:buffer';
-import { STATUS_CODES, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Fault } from '../errors/fault.ts';
 import { keptResponse, type KeptResponse } from './kept-response.ts';
+
+const { STATUS_CODES } = process.getBuiltinModule('node:http'); // see server/http-server.ts
 
 /** Up to this many bytes a string costs the system less than a buffer; above, one copy is made. */
 const STRING_BYTES = 16_384;

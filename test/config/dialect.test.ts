@@ -28,8 +28,24 @@ t.test('three words give every spelling', async (t) => {
 t.test('no rule of the request path spells a brand word by itself', async (t) => {
   const root = join(import.meta.dirname, '../../proxy');
   const found: string[] = [];
-  for (const folder of ['wire', 'request', 'upstream', 'routes', 'ledger', 'store', 'base', 'observe']) {
-    for (const name of readdirSync(join(root, folder)).filter((one) => one.endsWith('.ts'))) {
+  for (const folder of [
+    'base',
+    'bodies',
+    'headers',
+    'protocols',
+    'spend/record',
+    'spend/journal',
+    'spend/store',
+    'observability',
+    'downstream',
+    'upstream',
+    'relay',
+    'pipeline',
+    'api',
+  ]) {
+    for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((one) =>
+      one.endsWith('.ts'),
+    )) {
       readFileSync(join(root, folder, name), 'utf8')
         .split('\n')
         .map((line) => line.replace(/\s*(?:\/\/|\/\*\*?|\*).*$/, '').replace(/LITELLM_[A-Z_]+/g, '')) // names of variables
