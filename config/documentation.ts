@@ -6,17 +6,18 @@ const INTRO = `# Configuration
 
 <!-- Generated from schemas/gateway.json by \`node config/generate.ts\`; never edit by hand. -->
 
-One YAML file, named by \`--config\` or \`CONFIG_FILE_PATH\`. Editors that know JSON Schema complete and check it with
-this first line:
+One YAML file, named by \`--config\` or \`CONFIG_FILE_PATH\`. Editors that know JSON Schema complete and check it when
+it begins with this line:
 
 \`\`\`yaml
 # yaml-language-server: $schema=../../schemas/gateway.json
 \`\`\`
 
 - \`os.environ/NAME\` may stand for any value, in lists too. A name that is not set is an error.
-- A key with nothing behind it counts as not written.
+- A key without a value counts as not written.
+- An entry of \`model_list\` is a _deployment_; the deployments with one \`model_name\` are a _model group_.
 - Times are seconds, prices are US dollars; both may be written as numbers or as numeric text.
-- Every issue is reported at once, as \`file:line:column path: what is wrong - how to mend it\`. Unknown keys are errors.
+- Every issue is reported at once, as \`file:line:column path: what is wrong - how to fix it\`. Unknown keys are errors.
 - Keys of the LiteLLM dialect that have no effect here are accepted and warned about once each; they are listed at the
   end of each section.
 - \`config/samples/\` holds files to begin with.

@@ -23,13 +23,13 @@ export interface GatewayFile {
    */
   include?: string[];
   /**
-   * Named credentials that entries share.
+   * Named credentials that deployments share.
    */
   credential_list: Credential[];
   platform?: PlatformSection;
 }
 /**
- * One model entry: what clients ask for, and the upstream that serves it. Several entries with one `model_name` share its requests.
+ * A deployment: what clients ask for, and the upstream that serves it. Several deployments with one `model_name` are a model group and share its requests.
  */
 export interface ModelEntry {
   /**
@@ -40,7 +40,7 @@ export interface ModelEntry {
   model_info?: ModelInfo;
 }
 /**
- * The upstream: its kind, place, key, headers and clocks.
+ * The upstream: its kind, URL, key, headers and timeouts.
  */
 export interface EntryParams {
   /**
@@ -64,7 +64,7 @@ export interface EntryParams {
    */
   api_key?: string;
   /**
-   * Takes `api_key`, `api_base` and `extra_headers` from `credential_list` where this entry does not state them.
+   * Takes `api_key`, `api_base` and `extra_headers` from `credential_list` where this deployment does not state them.
    */
   litellm_credential_name?: string;
   /**
@@ -80,11 +80,11 @@ export interface EntryParams {
     [k: string]: string | number | boolean;
   };
   /**
-   * Offers HTTP/2 to this upstream in TLS (ALPN): many calls then share one connection. An upstream that declines it, and one of `http://`, is spoken to in HTTP/1.1. Off unless stated.
+   * Offers HTTP/2 to this upstream over TLS (ALPN): many calls then share one connection. An upstream that declines it, or has an `http://` URL, gets HTTP/1.1. Off unless stated.
    */
   allow_h2?: boolean;
   /**
-   * Longest wait for the first byte of an answer that is not streamed, seconds; 0 switches the clock off. Else `router_settings.timeout`, else `litellm_settings.request_timeout`.
+   * Timeout for the first byte of an answer that is not streamed, seconds; 0 switches it off. Else `router_settings.timeout`, else `litellm_settings.request_timeout`.
    */
   timeout?: number | string;
   /**
@@ -92,19 +92,19 @@ export interface EntryParams {
    */
   stream_timeout?: number | string;
   /**
-   * Longest wait for the TCP and TLS connection, seconds; 0 switches the clock off.
+   * Longest wait for the TCP and TLS connection, seconds; 0 switches it off.
    */
   connect_timeout?: number | string;
   /**
-   * Longest silence between two chunks of an answer, seconds; 0 switches the clock off.
+   * Longest silence between two chunks of an answer, seconds; 0 switches it off.
    */
   idle_timeout?: number | string;
   /**
-   * Longest time from sending the request to the last byte of the answer, seconds; 0 switches the clock off. Where it is not stated it is never shorter than the other clocks.
+   * Longest time from sending the request to the last byte of the answer, seconds; 0 switches it off. Where it is not stated it is never shorter than the other timeouts.
    */
   total_timeout?: number | string;
   /**
-   * Share of requests inside a group of entries with one `model_name`. Else `rpm`, else `tpm`, else 1.
+   * Weight: share of requests inside the model group. Else `rpm`, else `tpm`, else 1.
    */
   weight?: number | string;
   /**
@@ -116,7 +116,7 @@ export interface EntryParams {
    */
   tpm?: number | string;
   /**
-   * Price of one input token, US dollars. Rates stated on the entry are used before the upstream's own cost header and before the catalogue.
+   * Price of one input token, US dollars. Prices stated on the deployment are used before the upstream's own cost header and before the catalogue.
    */
   input_cost_per_token?: number | string;
   /**
@@ -136,39 +136,39 @@ export interface EntryParams {
    */
   input_cost_per_request?: number | string;
   /**
-   * When a client leaves before its answer is complete: `abort` the call, or `drain` it, that is read on for its usage. What a gateway bills for an aborted call is often not known; a call that is read on costs what it costs.
+   * When a client disconnects before its answer is complete: `abort` the call, or `drain` it, to read its usage to the end. What a gateway bills for an aborted call is often not known; a drained call costs what it costs.
    */
   on_disconnect?: 'abort' | 'drain';
   /**
-   * Longest time that an answer without its client is read on, seconds.
+   * Longest time that a detached stream is drained, seconds.
    */
   on_disconnect_seconds?: number | string;
   /**
-   * How long a call waits for the first token of a stream, or the head of an answer that is not streamed, before a second attempt starts on another entry of the name, seconds; 0 = never. The first valid answer wins, the other attempt is cancelled and recorded; it counts against `retry_budget`. Else `router_settings.hedge_after`.
+   * Hedged requests: how long a call waits for the first token of a stream, or the head of an answer that is not streamed, before a second attempt starts on another deployment of the group, seconds; 0 = never. The first valid answer wins. The other attempt is cancelled and recorded, and counts against `retry_budget`. Else `router_settings.hedge_after`.
    */
   hedge_after?: number | string;
   /**
-   * This upstream goes on with a text: a last message `{role: assistant, content, prefix: true}` is continued, not repeated and not answered. Streams of chat completions that break off on another entry of the name are then continued here.
+   * This upstream continues a text: a last message `{role: assistant, content, prefix: true}` is continued, not repeated and not answered. Streams of chat completions that break off on another deployment of the group are then continued here.
    */
   assistant_prefill?: boolean;
   /**
-   * Longest wait for the first token of a streamed answer, counted from sending, seconds; 0 switches the clock off. Up to then nothing is sent to the client, so another upstream can take over. Else `router_settings.ttft_timeout`.
+   * Timeout for the first token of a streamed answer, counted from sending, seconds; 0 switches it off. Until then nothing is sent to the client, so another deployment can take over. Else `router_settings.ttft_timeout`.
    */
   ttft_timeout?: number | string;
   /**
-   * Rank inside a group: entries of the lowest rank serve, the next rank when they cannot. Entries without come last.
+   * Rank inside a model group: deployments of the lowest rank serve, the next rank when they cannot. Those without a rank come last.
    */
   order?: number | string;
   /**
-   * Retries of a call that this entry was the first to get. Else `router_settings.num_retries`.
+   * Retries of a call that went to this deployment first. Else `router_settings.num_retries`.
    */
   num_retries?: number | string;
   /**
-   * How long this entry rests when it has failed too often, seconds. Else `router_settings.cooldown_time`.
+   * Cooldown of this deployment when it has failed too often, seconds. Else `router_settings.cooldown_time`.
    */
   cooldown_time?: number | string;
   /**
-   * Most calls of this entry under way at a time, per process; 0 = no limit. One that is full gives way to other entries of its name; further calls wait for their turn. Else `router_settings.default_max_parallel_requests`.
+   * Concurrency limit: calls of this deployment in flight, per process; 0 = no limit. At its limit it gives way to other deployments of its group; further calls are queued. Else `router_settings.default_max_parallel_requests`.
    */
   max_parallel_requests?: number | string;
   /**
@@ -293,16 +293,16 @@ export interface EntryParams {
     search_context_size_high?: number | string;
   };
   /**
-   * Which gateway stands behind `api_base`: how session, user, tags and metadata are written in its headers while forwarding is on, and how its cost and call id are read. Default: `litellm` for proxy-type, `plain` (the session header alone) for compat-type. `none` sends nothing.
+   * Which gateway is behind `api_base`: how session, user, tags and metadata are written in its headers while forwarding is on, and how its cost and call id are read. Default: `litellm` for proxy-type, `plain` (the session header alone) for compat-type. `none` sends nothing.
    */
   gateway?: 'litellm' | 'bifrost' | 'portkey' | 'plain' | 'none';
 }
 /**
- * Facts that `/model/info` hands out, over those of the catalogue. Any member is allowed.
+ * Facts that `/model/info` returns, over those of the catalogue. Any member is allowed.
  */
 export interface ModelInfo {
   /**
-   * Id of the entry in records, headers and admin calls. Left out: a hash over the entry, the same after each restart.
+   * Id of the deployment in records, headers and admin calls. Left out: a hash of its `model_list` entry, the same after each restart.
    */
   id?: string;
   /**
@@ -314,23 +314,23 @@ export interface ModelInfo {
    */
   mode?: string;
   /**
-   * Team that the requests of this entry are recorded for: write one entry per team and gateway key.
+   * Team that the requests of this deployment are recorded for: write one `model_list` entry per team and gateway key.
    */
   team_id?: string;
   /**
-   * User that the requests of this entry are recorded for, the owner of its key; not the end user.
+   * User that the requests of this deployment are recorded for, the owner of its key; not the end user.
    */
   user_id?: string;
   /**
-   * Profile of the agent platform that uses this entry; recorded in each row.
+   * Profile of the agent platform that uses this deployment; recorded in each row.
    */
   profile?: string;
   /**
-   * Tags of every request of this entry, before those that clients send.
+   * Tags of every request of this deployment, before those that clients send.
    */
   tags?: string[];
   /**
-   * Price of one input token, US dollars. Rates stated on the entry are used before the upstream's own cost header and before the catalogue.
+   * Price of one input token, US dollars. Prices stated on the deployment are used before the upstream's own cost header and before the catalogue.
    */
   input_cost_per_token?: number | string;
   /**
@@ -485,7 +485,7 @@ export interface GeneralSettings {
    */
   allow_unauthenticated: boolean;
   /**
-   * Hand client headers that match `forward_header_prefixes` to the upstream, on every endpoint, and stamp the session id. Credentials and hop-by-hop headers never go.
+   * Forward client headers that match `forward_header_prefixes` to the upstream, on every endpoint, and send the session id. Credentials and hop-by-hop headers never go.
    */
   forward_client_headers_to_llm_api: boolean;
   /**
@@ -497,15 +497,15 @@ export interface GeneralSettings {
    */
   deny_headers: string[];
   /**
-   * Keep entries of `/model/new` in the store, so that they survive a restart. The environment variable STORE_MODEL_IN_DB=True does the same.
+   * Keep models of `/model/new` in the store, so that they survive a restart. The environment variable STORE_MODEL_IN_DB=True does the same.
    */
   store_model_in_db?: boolean;
   /**
-   * Leave entries with another prefix than the two kinds out, with a warning each, instead of refusing the file.
+   * Skip `model_list` entries with another prefix than the two kinds, with a warning each, instead of refusing the file.
    */
   skip_unsupported_models: boolean;
   /**
-   * Left out: usage is asked for on every streamed chat and kept from clients that did not ask. True: handed on. False: never asked for.
+   * Left out: usage is asked for on every streamed chat, and removed for clients that did not ask. True: passed on. False: never asked for.
    */
   always_include_stream_usage?: boolean;
   /**
@@ -542,11 +542,11 @@ export interface GeneralSettings {
   otel?: Otel;
   cors?: Cors;
   /**
-   * Answers that are read on at the same time after their clients left (`on_disconnect: drain`), per process; further ones are aborted.
+   * Detached streams at a time: answers that are drained after their clients left (`on_disconnect: drain`), per process. Further ones are aborted.
    */
   max_disconnected_answers: number | string;
   /**
-   * How long new connections are still served after SIGTERM, seconds: for load balancers that learn of the end late. Readiness is 503 at once. SIGINT skips it. Counts into `drain_seconds`.
+   * How long new connections are still served after SIGTERM, seconds: for load balancers that notice late. Readiness is 503 at once. SIGINT skips it. Counts into `drain_seconds`.
    */
   min_drain_seconds: number | string;
   /**
@@ -571,7 +571,7 @@ export interface GeneralSettings {
    */
   database_url?: string;
   /**
-   * How long spend rows are kept: a number and `d`, `w`, `mo` (31 days), `h`, `m` or `s`. Whole UTC months go, as soon as the last day of the month is older; daily sums are kept. Left out: for ever.
+   * How long spend rows are kept: a number and `d`, `w`, `mo` (31 days), `h`, `m` or `s`. Whole UTC months are removed when the last day of the month is older; daily sums are kept. Left out: for ever.
    */
   maximum_spend_logs_retention_period?: string;
   /**
@@ -579,19 +579,19 @@ export interface GeneralSettings {
    */
   max_parallel_requests?: number | string;
   /**
-   * Most calls under way at a time over all models, per process; 0 = no limit. Further calls wait for their turn.
+   * Concurrency limit over all models: calls in flight, per process; 0 = no limit. Further calls are queued.
    */
   global_max_parallel_requests?: number | string;
   /**
-   * Most calls that wait for their turn at a time, over all models, per process. With a full queue the name that has most in it loses its last one.
+   * Queue size: calls that wait at a time, over all models, per process. When the queue is full, the model group with most calls in it loses its last one.
    */
   max_queued_requests: number | string;
   /**
-   * Longest wait of a call for its turn, seconds; then the first fallback that has room gets it, else the client 503.
+   * Longest time that a call waits in the queue, seconds. Then it goes to the first fallback below its limit, else the client gets 503.
    */
   max_queue_seconds: number | string;
   /**
-   * Calls are turned away with 503 while the event loop of the process has been later than this, milliseconds, for about half a second; 0 = never.
+   * Load shedding: new calls get 503 while the event loop of the process lags by more than this for about half a second, milliseconds; 0 = never.
    */
   max_event_loop_lag_ms: number | string;
 }
@@ -609,7 +609,7 @@ export interface CompressedRequests {
  */
 export interface Journal {
   /**
-   * Longest time a record lies in the cache of the operating system, milliseconds; 0 syncs each write.
+   * Longest time that a record is only in the cache of the operating system, milliseconds; 0 syncs each write.
    */
   fsync_interval_ms: number;
   /**
@@ -617,12 +617,12 @@ export interface Journal {
    */
   segment_mb: number;
   /**
-   * What new requests get while the journal cannot be written: `block` answers 503, `serve` serves and counts the records at risk.
+   * New requests while the journal cannot be written: `block` answers 503, `serve` serves them and counts the records at risk.
    */
   when_unwritable: 'block' | 'serve';
 }
 /**
- * Calls with an `Idempotency-Key` are not paid twice: sent again, a call joins the one that runs or gets its answer again. Left out: the header has no effect. Kept in the memory of each process.
+ * Calls with an `Idempotency-Key` are not paid twice: a repeated call waits for the running one, or gets its answer again. Left out: the header has no effect. Kept in the memory of each process.
  */
 export interface Idempotency {
   /**
@@ -634,7 +634,7 @@ export interface Idempotency {
    */
   max_entries: number | string;
   /**
-   * Memory for calls that are known and their answers, bytes. Answers up to 256 KiB that are no streams are kept.
+   * Memory for known calls and their answers, bytes. Answers up to 256 KiB that are not streamed are kept.
    */
   max_bytes: number | string;
 }
@@ -671,7 +671,7 @@ export interface Cors {
   allow_origins: string[];
 }
 /**
- * The brand words of the gateway family. A change renames prefixes, headers and body members together.
+ * The brand names of the gateway family. A change renames prefixes, headers and body members together.
  */
 export interface DialectSettings {
   /**
@@ -688,11 +688,11 @@ export interface DialectSettings {
   sdk: string;
 }
 /**
- * Settings of the dialect that span all entries.
+ * Settings of the LiteLLM dialect for all deployments.
  */
 export interface LitellmSettings {
   /**
-   * Longest wait for the first byte of an answer where neither the entry nor `router_settings` states one, seconds; 0 switches the clock off.
+   * Timeout for the first byte of an answer where neither the deployment nor `router_settings` states one, seconds; 0 switches it off.
    */
   request_timeout: number | string;
   model_group_settings?: ModelGroupSettings;
@@ -701,11 +701,11 @@ export interface LitellmSettings {
    */
   extra_spend_tag_headers: string[];
   /**
-   * Attempts beside the first, for a call that failed in a way that another attempt may mend. Not stated: 2, on other entries of the group alone; stated: also on the same entry, after a pause.
+   * Retries of a call that failed in a way that another attempt may fix. Not stated: 2, on other deployments of the group only. Stated: also on the same deployment, after a backoff.
    */
   num_retries?: number | string;
   /**
-   * Names that take over when all entries of a name have failed, in their order; `*` as the name stands for every other. A name is tried once, and its own fallbacks after it.
+   * Fallbacks: model groups that take over when all deployments of a group have failed, in this order; `*` stands for every other group. Each group is tried once, and its own fallbacks after it.
    */
   fallbacks?: {
     [k: string]: string[];
@@ -739,7 +739,7 @@ export interface LitellmSettings {
    */
   callbacks?: string[] | string;
   /**
-   * While calls are traced: upstreams are told their place in the trace (`traceparent`, `tracestate`).
+   * While calls are traced: upstreams get their place in the trace (`traceparent`, `tracestate`).
    */
   forward_traceparent_to_llm_provider: boolean;
   /**
@@ -752,16 +752,16 @@ export interface LitellmSettings {
  */
 export interface ModelGroupSettings {
   /**
-   * Models whose calls carry client headers upstream although the global switch is off; names of `model_list` or patterns with `*`. An empty list, `*` or `all-proxy-models` means all.
+   * Models whose calls forward client headers although the global switch is off; names of `model_list` or patterns with `*`. An empty list, `*` or `all-proxy-models` means all.
    */
   forward_client_headers_to_llm_api?: string[];
 }
 /**
- * How requests are shared out among upstreams, what happens when one fails, and defaults of every upstream.
+ * Routing: how requests are distributed among upstreams, what happens when one fails, and defaults of every upstream.
  */
 export interface RouterSettings {
   /**
-   * Longest wait for the first byte of an answer, for entries that do not state one, seconds; 0 switches the clock off.
+   * Timeout for the first byte of an answer, for deployments that do not state one, seconds; 0 switches it off.
    */
   timeout?: number | string;
   /**
@@ -770,15 +770,15 @@ export interface RouterSettings {
   stream_timeout?: number | string;
   default_litellm_params: DefaultParams;
   /**
-   * How long a call waits for the first token of a stream, or the head of an answer that is not streamed, before a second attempt starts on another entry of the name, seconds; 0 = never. The first valid answer wins, the other attempt is cancelled and recorded; it counts against `retry_budget`.
+   * Hedged requests: how long a call waits for the first token of a stream, or the head of an answer that is not streamed, before a second attempt starts on another deployment of the group, seconds; 0 = never. The first valid answer wins. The other attempt is cancelled and recorded, and counts against `retry_budget`.
    */
   hedge_after?: number | string;
   /**
-   * Longest wait for the first token of a streamed answer, counted from sending, seconds; 0 switches the clock off. Up to then nothing is sent to the client, so another upstream can take over.
+   * Timeout for the first token of a streamed answer, counted from sending, seconds; 0 switches it off. Until then nothing is sent to the client, so another deployment can take over.
    */
   ttft_timeout?: number | string;
   /**
-   * How the entries of one `model_name` share requests without a session of their own: `simple-shuffle` by weight, `least-busy` by calls under way, `latency-based-routing` by time to the first byte. The other names of the dialect are served as `simple-shuffle`.
+   * Load balancing within a model group, for requests without a session of their own: `simple-shuffle` by weight, `least-busy` by calls in flight, `latency-based-routing` by time to the first byte. The other names of the dialect are served as `simple-shuffle`.
    */
   routing_strategy:
     | 'simple-shuffle'
@@ -788,19 +788,19 @@ export interface RouterSettings {
     | 'usage-based-routing-v2'
     | 'cost-based-routing';
   /**
-   * Calls of one session go to one entry of a group as long as it serves, so that the prompt cache behind it stays warm. Goes before `routing_strategy`.
+   * Session affinity: calls of one session go to the same deployment of a group as long as it serves, so that the prompt cache behind it stays warm. Goes before `routing_strategy`.
    */
   session_affinity: boolean;
   /**
-   * Attempts beside the first, for a call that failed in a way that another attempt may mend. Not stated: 2, on other entries of the group alone; stated: also on the same entry, after a pause. Goes before `litellm_settings.num_retries`.
+   * Retries of a call that failed in a way that another attempt may fix. Not stated: 2, on other deployments of the group only. Stated: also on the same deployment, after a backoff. Goes before `litellm_settings.num_retries`.
    */
   num_retries?: number | string;
   /**
-   * Shortest pause before the same entry is asked again, seconds.
+   * Shortest backoff before the same deployment is asked again, seconds.
    */
   retry_after: number | string;
   /**
-   * Retries and fallbacks in relation to requests, over all models: 0.2 = at most 20% extra traffic. Attempts that found no connection cost nothing.
+   * Retry budget: retries and fallbacks in relation to requests, over all models. 0.2 = at most 20% extra traffic. Attempts that found no connection cost nothing.
    */
   retry_budget: number | string;
   retry_policy?: RetryPolicy;
@@ -811,7 +811,7 @@ export interface RouterSettings {
     [k: string]: GroupRetryPolicy;
   };
   /**
-   * Names that take over when all entries of a name have failed, in their order; `*` as the name stands for every other. A name is tried once, and its own fallbacks after it. Goes before `litellm_settings.fallbacks`.
+   * Fallbacks: model groups that take over when all deployments of a group have failed, in this order; `*` stands for every other group. Each group is tried once, and its own fallbacks after it. Goes before `litellm_settings.fallbacks`.
    */
   fallbacks?: {
     [k: string]: string[];
@@ -837,7 +837,7 @@ export interface RouterSettings {
    */
   max_fallbacks: number | string;
   /**
-   * Further names for names of `model_list`: clients may ask for `gpt-4` and get `gpt-4o`. `{model: NAME, hidden: true}` keeps the further name out of listings.
+   * Aliases of names in `model_list`: clients may ask for `gpt-4` and get `gpt-4o`. `{model: NAME, hidden: true}` keeps the alias out of listings.
    */
   model_group_alias?: {
     [k: string]:
@@ -854,28 +854,28 @@ export interface RouterSettings {
         };
   };
   /**
-   * An entry rests when more calls than this have failed within a minute, and at least half of its calls. Goes before `litellm_settings.allowed_fails`; 3 where neither is stated.
+   * A deployment cools down when more of its calls than this, and at least half of them, failed within a minute. Goes before `litellm_settings.allowed_fails`; 3 where neither is stated.
    */
   allowed_fails?: number | string;
   /**
-   * How long an entry rests, seconds; then one call tries it. Goes before `litellm_settings.cooldown_time`; 5 where neither is stated.
+   * Cooldown of a deployment, seconds; then one call tries it. Goes before `litellm_settings.cooldown_time`; 5 where neither is stated.
    */
   cooldown_time?: number | string;
   /**
-   * No entry ever rests.
+   * Switches cooldowns off: no deployment ever cools down.
    */
   disable_cooldowns: boolean;
   /**
-   * `max_parallel_requests` of entries that state none.
+   * `max_parallel_requests` of deployments that state none.
    */
   default_max_parallel_requests?: number | string;
 }
 /**
- * Headers and clocks of every entry that does not state its own.
+ * Headers and timeouts of every deployment that does not state its own.
  */
 export interface DefaultParams {
   /**
-   * Static headers of every call to every upstream; an entry's header of the same name wins.
+   * Static headers of every call to every upstream; a deployment's header of the same name wins.
    */
   extra_headers?: {
     [k: string]: string | number | boolean;
@@ -887,7 +887,7 @@ export interface DefaultParams {
     [k: string]: string | number | boolean;
   };
   /**
-   * Longest wait for the first byte of an answer that is not streamed, seconds; 0 switches the clock off. Else `router_settings.timeout`, else `litellm_settings.request_timeout`.
+   * Timeout for the first byte of an answer that is not streamed, seconds; 0 switches it off. Else `router_settings.timeout`, else `litellm_settings.request_timeout`.
    */
   timeout?: number | string;
   /**
@@ -895,43 +895,43 @@ export interface DefaultParams {
    */
   stream_timeout?: number | string;
   /**
-   * Longest wait for the TCP and TLS connection, seconds; 0 switches the clock off.
+   * Longest wait for the TCP and TLS connection, seconds; 0 switches it off.
    */
   connect_timeout: number | string;
   /**
-   * Longest silence between two chunks of an answer, seconds; 0 switches the clock off.
+   * Longest silence between two chunks of an answer, seconds; 0 switches it off.
    */
   idle_timeout: number | string;
   /**
-   * Longest time from sending the request to the last byte of the answer, seconds; 0 switches the clock off. Where it is not stated it is never shorter than the other clocks.
+   * Longest time from sending the request to the last byte of the answer, seconds; 0 switches it off. Where it is not stated it is never shorter than the other timeouts.
    */
   total_timeout: number | string;
   /**
-   * When a client leaves before its answer is complete: `abort` the call, or `drain` it, that is read on for its usage. What a gateway bills for an aborted call is often not known; a call that is read on costs what it costs.
+   * When a client disconnects before its answer is complete: `abort` the call, or `drain` it, to read its usage to the end. What a gateway bills for an aborted call is often not known; a drained call costs what it costs.
    */
   on_disconnect: 'abort' | 'drain';
   /**
-   * Longest time that an answer without its client is read on, seconds.
+   * Longest time that a detached stream is drained, seconds.
    */
   on_disconnect_seconds: number | string;
   /**
-   * How long a call waits for the first token of a stream, or the head of an answer that is not streamed, before a second attempt starts on another entry of the name, seconds; 0 = never. The first valid answer wins, the other attempt is cancelled and recorded; it counts against `retry_budget`.
+   * Hedged requests: how long a call waits for the first token of a stream, or the head of an answer that is not streamed, before a second attempt starts on another deployment of the group, seconds; 0 = never. The first valid answer wins. The other attempt is cancelled and recorded, and counts against `retry_budget`.
    */
   hedge_after?: number | string;
   /**
-   * Longest wait for the first token of a streamed answer, counted from sending, seconds; 0 switches the clock off. Up to then nothing is sent to the client, so another upstream can take over.
+   * Timeout for the first token of a streamed answer, counted from sending, seconds; 0 switches it off. Until then nothing is sent to the client, so another deployment can take over.
    */
   ttft_timeout?: number | string;
   /**
-   * `num_retries` of entries that state none.
+   * `num_retries` of deployments that state none.
    */
   num_retries?: number | string;
   /**
-   * `cooldown_time` of entries that state none, seconds.
+   * `cooldown_time` of deployments that state none, seconds.
    */
   cooldown_time?: number | string;
   /**
-   * `max_parallel_requests` of entries that state none.
+   * `max_parallel_requests` of deployments that state none.
    */
   max_parallel_requests?: number | string;
 }
@@ -940,7 +940,7 @@ export interface DefaultParams {
  */
 export interface RetryPolicy {
   /**
-   * Retries after a clock ran out, or a 408.
+   * Retries after a timeout, or a 408.
    */
   TimeoutErrorRetries?: number | string;
   /**
@@ -957,7 +957,7 @@ export interface RetryPolicy {
  */
 export interface GroupRetryPolicy {
   /**
-   * Retries after a clock ran out, or a 408.
+   * Retries after a timeout, or a 408.
    */
   TimeoutErrorRetries?: number | string;
   /**
@@ -988,7 +988,7 @@ export interface GroupRetryPolicy {
   };
 }
 /**
- * A named credential that entries refer to by `litellm_credential_name`.
+ * A named credential that deployments refer to by `litellm_credential_name`.
  */
 export interface Credential {
   /**
@@ -998,7 +998,7 @@ export interface Credential {
   credential_values: CredentialValues;
 }
 /**
- * What an entry takes over where it does not state it.
+ * What a deployment takes over where it does not state it.
  */
 export interface CredentialValues {
   /**
@@ -1031,7 +1031,7 @@ export interface CredentialValues {
  */
 export interface PlatformSection {
   /**
-   * What callers of `/api` present as `X-Session-API-Key`. One key, or for several users a list of `{key, user_id}`; each user sees what is their own.
+   * What callers of `/api` present as `X-Session-API-Key`. One key, or for several users a list of `{key, user_id}`; each user sees only their own data.
    *
    * @minItems 1
    */
@@ -1041,7 +1041,7 @@ export interface PlatformSection {
    */
   secret_key: string;
   /**
-   * Where runtimes reach this proxy: what conversations are told. Left out: the address that is listened on.
+   * Where runtimes reach this proxy: the base URL that conversations get. Left out: the address that is listened on.
    */
   public_base_url?: string;
   /**
@@ -1139,7 +1139,7 @@ export interface SandboxSpecEntry {
    */
   health_path: string;
   /**
-   * Where the runtime takes conversations, as an agent server does: each is handed over there with its LLM, agent settings, tags and first message. Left out: a runtime reads LLM_BASE_URL, LLM_API_KEY and LLM_MODEL from its environment.
+   * Where the runtime takes conversations, as an agent server does: each is posted there with its LLM, agent settings, tags and first message. Left out: a runtime reads LLM_BASE_URL, LLM_API_KEY and LLM_MODEL from its environment.
    */
   conversations_path?: string;
   limits: SandboxLimits;
