@@ -29,7 +29,7 @@ export interface ResponseReader {
   onError(error: Error): void;
 }
 
-/** A request under way. */
+/** A request under way. Once its reader was told the end, nothing here does anything. */
 export interface UpstreamExchange {
   /** Stops reading; the upstream feels it. */
   pause(): void;
@@ -95,10 +95,15 @@ export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const isAgain = this.#controller !== null; // HTTP/2: the upstream had refused it unread
     this.#controller = controller;
-    if (this.#reader === null) controller.abort(closedEarly());
-    else {
+    if (this.#reader === null) {
+      controller.abort(closedEarly());
+      return;
+    }
+    try {
       this.#carrier.begins(this);
       if (!isAgain) this.#reader.onSent();
+    } catch (error) {
+      controller.abort(error as Error); // undici would not catch it, and the process would end
     }
   }
 
