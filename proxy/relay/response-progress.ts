@@ -19,7 +19,7 @@ export class ResponseProgress {
 
   constructor(
     { status, text, list }: ReceivedHead,
-    request: UpstreamRequest,
+    request: Pick<UpstreamRequest, 'answerNames' | 'ownNames' | 'protocol' | 'observation'>,
     startedAt: number,
     now: number,
   ) {

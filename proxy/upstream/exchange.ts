@@ -95,15 +95,10 @@ export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const isAgain = this.#controller !== null; // HTTP/2: the upstream had refused it unread
     this.#controller = controller;
-    if (this.#reader === null) {
-      controller.abort(closedEarly());
-      return;
-    }
-    try {
+    if (this.#reader === null) controller.abort(closedEarly());
+    else {
       this.#carrier.begins(this);
       if (!isAgain) this.#reader.onSent();
-    } catch (error) {
-      controller.abort(error as Error); // undici would not catch it, and the process would end
     }
   }
 
