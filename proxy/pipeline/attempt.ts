@@ -37,8 +37,8 @@ export interface Attempt {
   readonly call: UpstreamRequest;
   readonly start: AttemptStart;
   readonly inFlight: InFlight;
-  /** Keeps what is told, where another entry could go on with it. */
-  readonly scribe: ResumableSink | null;
+  /** Notes the stream, where another deployment could go on with it. */
+  readonly resumable: ResumableSink | null;
   readonly ended: Promise<Ended>;
   cancel(): void;
 }
@@ -46,9 +46,9 @@ export interface Attempt {
 /** How an attempt is sent otherwise than straight to the client. */
 export interface AttemptOptions {
   readonly permit?: AdmissionPermit;
-  readonly outlet?: ResponseSink;
+  readonly sink?: ResponseSink;
   readonly head?: (start: AttemptStart) => HeadWriter;
-  readonly scribe?: ResumableSink;
+  readonly resumable?: ResumableSink;
 }
 
 /** Builds the request of a further attempt, out of what the client sent. @param cuts further changes to the body */
@@ -70,21 +70,22 @@ export function startAttempt(
   const { x, request, plan, log, startedAt } = context;
   const { deployment, retries, fallbacks } = plan;
   const { clock } = x.active.services;
-  const outlet = options.outlet ?? x.res;
+  const sink = options.sink ?? x.res;
   const start = { selected: selectedBy(plan), sentAt: clock.mono(), sentMs: clock.now(), retries, fallbacks };
   log.begun(start);
   const permit = options.permit ?? context.permit;
   const inFlight = permit.use(deployment, start.sentAt);
   try {
-    const scribe = options.scribe ?? transcriptSink(request, plan, outlet);
+    const resumable = options.resumable ?? resumableSink(request, plan, sink);
     const head = options.head?.(start) ?? context.head;
-    const running = relay(within(call, start.sentAt - startedAt), scribe ?? outlet, x.active.services, head);
-    if (scribe !== null) scribe.breakOff = (fault) => running.breakOff(fault);
+    const timed = withTimeLeft(call, start.sentAt - startedAt);
+    const running = relay(timed, resumable ?? sink, x.active.services, head);
+    if (resumable !== null) resumable.abort = (fault) => running.abort(fault);
     const ended = running.ended.then(
       (outcome): Ended => ({ outcome }),
       (thrown: unknown): Ended => ({ fault: toFault(thrown) }),
     );
-    return { entry: deployment, call, start, inFlight, scribe, ended, cancel: () => running.cancel() };
+    return { entry: deployment, call, start, inFlight, resumable, ended, cancel: () => running.cancel() };
   } catch (bug) {
     inFlight.abandoned(); // or the place would be taken for ever
     permit.used();
@@ -98,28 +99,28 @@ export function startAttempt(
  */
 export function judge(context: AttemptContext, attempt: Attempt, ended: Ended): Classification {
   const { inFlight } = attempt;
-  let isTold = false;
+  let isReported = false;
   try {
     const { x } = context;
     const { clock } = x.active.services;
     const found = classify(ended, clock.now());
     const { outcome } = ended;
     if (outcome !== undefined && outcome.readOn !== null) attempt.entry.metrics.readOn(outcome.readOn);
-    if (found.upstream === 'failed') isTold = tellFailure(context, attempt, found);
+    if (found.upstream === 'failed') isReported = reportFailure(context, attempt, found);
     else if (found.upstream === 'served') {
       const at = outcome?.firstByteAt ?? null;
       inFlight.served(clock.mono(), at === null ? null : at - attempt.start.sentAt);
-      isTold = true;
+      isReported = true;
     }
     return found;
   } finally {
-    if (!isTold) inFlight.abandoned(); // nothing was learnt, or a bug: the place is free again either way
+    if (!isReported) inFlight.abandoned(); // nothing was learnt, or a bug: the place is free again either way
     context.permit.used();
   }
 }
 
-/** @returns true: the deployment was told */
-function tellFailure(
+/** @returns true: the deployment knows */
+function reportFailure(
   { x, plan }: AttemptContext,
   { entry, inFlight }: Attempt,
   { failure }: Classification,
@@ -147,21 +148,21 @@ export function logReplaced(
 }
 
 /** Keeps the stream if another deployment of the group could continue it; otherwise nothing of it is kept. */
-function transcriptSink(
+function resumableSink(
   { endpoint, stream, isSingle }: ParsedRequest,
   { group, deployment }: CallPlan,
-  outlet: ResponseSink,
+  sink: ResponseSink,
 ): ResumableSink | null {
   const { continuation } = endpoint.protocol;
   if (!stream || !isSingle || continuation === null) return null;
   const isContinuable = group.deployments.some(
     (other) => other !== deployment && other.config.assistantPrefill,
   );
-  return isContinuable ? new ResumableSink(outlet, continuation.transcript()) : null;
+  return isContinuable ? new ResumableSink(sink, continuation.transcript()) : null;
 }
 
 /** The total clock runs from the first attempt. */
-function within(call: UpstreamRequest, elapsedMs: number): UpstreamRequest {
+function withTimeLeft(call: UpstreamRequest, elapsedMs: number): UpstreamRequest {
   const { totalMs } = call.clocks;
   if (totalMs === 0 || elapsedMs < 1) return call;
   return { ...call, clocks: { ...call.clocks, totalMs: Math.max(1, totalMs - elapsedMs) } };

@@ -33,8 +33,8 @@ export async function attempts(
     if (step === null && plan.denied) attempt.entry.metrics.denied();
     if (failure === null || step === null || isLate(plan, now + step.pauseMs - startedAt)) {
       if (ended.fault !== undefined) throw ended.fault;
-      if (attempt.scribe === null) return { outcome: ended.outcome, call: attempt.call };
-      return await continued(context, attempt, attempt.scribe, ended.outcome);
+      if (attempt.resumable === null) return { outcome: ended.outcome, call: attempt.call };
+      return await continued(context, attempt, attempt.resumable, ended.outcome);
     }
     logReplaced(context, attempt, ended, failure.kind);
     if (step.how === 'retry') attempt.entry.metrics.retried(failure.kind);
@@ -57,11 +57,11 @@ function isLate(plan: CallPlan, elapsedMs: number): boolean {
 }
 
 /** Whether the client is still there is looked at by the next attempt: its answer may be read on all the same. */
-async function pause(reply: DownstreamResponse, ms: number): Promise<void> {
+async function pause(response: DownstreamResponse, ms: number): Promise<void> {
   const { promise: done, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
   await untilClientLeaves(
-    reply,
+    response,
     { done, abandon: () => clearTimeout(timer) },
     'its call was to be tried again',
   );

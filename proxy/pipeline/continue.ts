@@ -1,5 +1,5 @@
 // `assistant_prefill`: a stream that broke off after its first token goes on at another entry of the name that declares
-// it, with the text that was told as the beginning of its answer. The client sees one stream; the record, the log, a
+// it, with the text that the client has as the beginning of its answer. The client sees one stream; the record, the log, a
 // metric and a comment in the stream say that there were two. Where that cannot be, the stream ends with its error.
 import type { Attempt as AttemptRow } from '../spend/record/record.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
@@ -18,7 +18,7 @@ export interface Answered {
   readonly call: UpstreamRequest;
 }
 
-/** The outcome of `first`, or of the attempt that went on with its stream. @param told what the client has got so far */
+/** The outcome of `first`, or of the attempt that went on with its stream. */
 export async function continued(
   context: AttemptContext,
   first: Attempt,
@@ -37,24 +37,21 @@ export async function continued(
     if (cuts === null) break;
     const call = rebuild(context, true, cuts);
     transcript.goOn();
-    const scribe = new ResumableSink(
-      x.res,
-      transcript,
-      joiningOf(context, last.attempt.entry, plan.deployment),
-    );
-    const next = startAttempt(context, call, { scribe, head: () => ({ ownHeaders: () => [] }) });
+    const resumption = resumptionOf(context, last.attempt.entry, plan.deployment);
+    const resumable = new ResumableSink(x.res, transcript, resumption);
+    const next = startAttempt(context, call, { resumable, head: () => ({ ownHeaders: () => [] }) });
     const ended = await next.ended;
     const { upstream, failure } = judge(context, next, ended);
     const own = ended.outcome;
-    const isPart = own !== undefined && (scribe.hasSpoken || own.end === 'client_gone');
-    next.entry.metrics.continued(scribe.hasSpoken ? 'joined' : 'failed');
+    const isPart = own !== undefined && (resumable.hasWritten || own.end === 'client_gone');
+    next.entry.metrics.continued(resumable.hasWritten ? 'joined' : 'failed');
     if (!isPart) {
       const error = failure?.kind ?? (upstream === 'unknown' ? 'cancelled' : 'refused');
       logReplaced(context, next, ended, error);
       continue;
     }
     log.replaced(last.attempt.start, partRow(context, last.attempt, last.own));
-    last = { attempt: next, outcome: joinedOf(last.outcome, own), own };
+    last = { attempt: next, outcome: mergedOf(last.outcome, own), own };
   }
   log.answers(last.attempt.start);
   return { outcome: last.outcome, call: last.attempt.call };
@@ -98,10 +95,10 @@ function hasMovedOn({ x, plan, permit }: AttemptContext, kind: FailureKind): boo
   return isAllowed;
 }
 
-function joiningOf({ x, plan }: AttemptContext, from: LiveDeployment, to: LiveDeployment): Resumption {
+function resumptionOf({ x, plan }: AttemptContext, from: LiveDeployment, to: LiveDeployment): Resumption {
   return {
-    mark: `continued by ${to.config.id}`,
-    joined: () =>
+    comment: `continued by ${to.config.id}`,
+    onResumed: () =>
       x.active.services.log.warn(
         {
           call_id: x.id,
@@ -116,7 +113,7 @@ function joiningOf({ x, plan }: AttemptContext, from: LiveDeployment, to: LiveDe
 }
 
 /** The whole answer: it began with the first attempt and ended with the last. */
-function joinedOf(before: Outcome, last: Outcome): Outcome {
+function mergedOf(before: Outcome, last: Outcome): Outcome {
   return {
     ...last,
     status: before.status,

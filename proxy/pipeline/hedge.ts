@@ -26,9 +26,9 @@ interface Runner {
 /** Sends `call`, and after `hedgeAfterMs` of its deployment without a valid answer another one beside it. */
 export async function hedged(context: AttemptContext, call: UpstreamRequest): Promise<Judged> {
   const { x, plan } = context;
-  const floor = new FirstWins(x.res);
+  const firstWins = new FirstWins(x.res);
   const due = alarm(plan.deployment.config.clocks.hedgeAfterMs);
-  const first = run(context, floor, call, context.permit, due.stop);
+  const first = run(context, firstWins, call, context.permit, due.stop);
   const isLate = await Promise.race([due.rang, first.done.then(() => false)]);
   due.stop();
   const permit = new AdmissionPermit(x);
@@ -38,7 +38,7 @@ export async function hedged(context: AttemptContext, call: UpstreamRequest): Pr
     const ended = await first.attempt.ended;
     return { attempt: first.attempt, ended, found: judge(context, first.attempt, ended) };
   }
-  const second = run(context, floor, rebuild(context, true), permit, () => undefined);
+  const second = run(context, firstWins, rebuild(context, true), permit, () => undefined);
   return await race(context, first, second, permit);
 }
 
@@ -54,29 +54,29 @@ function hasBranched({ x, plan }: AttemptContext, permit: AdmissionPermit): bool
 
 function run(
   context: AttemptContext,
-  floor: FirstWins,
+  firstWins: FirstWins,
   call: UpstreamRequest,
   permit: AdmissionPermit,
-  onBegin: () => void,
+  onValid: () => void,
 ): Runner {
   const { log, head } = context;
-  const speaker = floor.enter();
+  const sink = firstWins.open();
   const attempt = startAttempt(context, call, {
     permit,
-    outlet: speaker,
+    sink,
     head: (start) => ({
       ownHeaders: (status, upstreamMs) => head.ownHeaders(status, upstreamMs),
-      begins: () => {
-        onBegin();
+      onValid: () => {
+        onValid();
         log.answers(start);
-        floor.give(speaker);
+        firstWins.choose(sink);
       },
     }),
   });
-  speaker.stop = () => attempt.cancel();
+  sink.stop = () => attempt.cancel();
   const runner: Runner = {
     attempt,
-    isCancelled: () => speaker.cancelled,
+    isCancelled: () => sink.isCancelled,
     done: attempt.ended.then(() => runner),
   };
   return runner;

@@ -1,7 +1,7 @@
-// Answers that are read on although their client has left: how many, and their end when the proxy ends. They stand on no
-// connection any more, so nobody else could find them.
+// Responses that are read on although their client has left: how many, and their end when the proxy stops. They belong to
+// no connection any more, so nobody else could find them.
 
-/** An answer that is read for its usage alone. */
+/** A response that is read without a client. */
 export interface DetachedStream {
   /** Reads no further; the record says so. */
   giveUp(): void;
@@ -17,17 +17,17 @@ export class DetachedStreams {
   }
 
   /** @returns false when there are `most` already, and this one must be aborted. */
-  enter(one: DetachedStream, most: number): boolean {
+  add(one: DetachedStream, most: number): boolean {
     if (this.#all.size >= most) return false;
     this.#all.add(one);
     return true;
   }
 
-  leave(one: DetachedStream): void {
+  delete(one: DetachedStream): void {
     this.#all.delete(one);
   }
 
-  /** The proxy ends. */
+  /** The proxy stops. */
   giveUp(): void {
     for (const one of this.#all) one.giveUp();
   }

@@ -1,39 +1,70 @@
-// How an answer is ended towards the client: in one piece when it was gathered, with last words when it broke. Decides
-// nothing; relay.ts does.
+// How a response is ended towards the client: in one piece when it was gathered, with an error event when its stream
+// broke. Decides by the relay's last stage and nothing else.
 import { Buffer } from 'node:buffer';
+import type { Fault } from '../errors/fault.ts';
+import type { ErrorShape } from '../protocols/protocol.ts';
+import type { Ending } from './outcome.ts';
+import type { Flowing, Stage, Unsent } from './relay-state.ts';
 import type { ResponseSink } from './response-sink.ts';
 
-/** A client that does not read its error event is cut all the same. */
-const LAST_WORDS_MS = 5_000;
+/** A client that does not read the error event is cut off all the same. */
+const EVENT_MS = 5_000;
 /** fetch() drops what its caller has not read yet when the connection breaks; who has read the event leaves by itself. */
-const LISTENING_MS = 250;
+const READING_MS = 250;
 
-/** Sends an answer of which nothing has been sent. @param writeHead makes its head, with these headers more (flat) */
-export function finishResponse(
-  reply: ResponseSink,
-  status: number,
-  streams: boolean,
-  pieces: readonly Buffer[],
-  writeHead: (more: readonly string[]) => void,
-): void {
-  if (streams && status < 400) {
-    writeHead([]);
-    for (const piece of pieces) reply.write(piece);
-    reply.end();
-    return;
-  }
-  const body = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
-  const bodiless = status === 204 || status === 304;
-  writeHead(bodiless ? [] : ['content-length', String(body.length)]);
-  reply.end(body);
+/** What is said to the client beside the upstream's bytes. */
+export interface Own {
+  /** Makes the head of a response, with these headers more (flat). */
+  writeHead(unsent: Unsent, more: readonly string[]): void;
+  readonly errors: ErrorShape;
 }
 
-/** Sends what is left to say of a broken stream, then breaks the connection: a broken answer has no clean end. */
-export function endWithEvent(reply: ResponseSink, event: Buffer): void {
-  const cut = (): void => reply.destroy();
-  const unread = setTimeout(cut, LAST_WORDS_MS).unref();
-  reply.write(event, () => {
+/** Sends the rest of a response, or breaks the connection when it is not whole. @param stage the relay's last one */
+export function finishResponse(sink: ResponseSink, stage: Stage, ending: Ending, own: Own): void {
+  const { end, fault, readOn } = ending;
+  const isGone = end === 'client_gone' || sink.destroyed;
+  const isKept = sink.keeps && (end !== 'client_gone' || readOn === 'whole');
+  if (stage.is === 'flowing') {
+    if (!isGone) endFlowing(sink, stage, fault, own);
+  } else if (stage.is === 'gathering' || stage.is === 'holding') {
+    if (!isGone || isKept) sendWhole(sink, stage, own);
+  }
+}
+
+function endFlowing(
+  sink: ResponseSink,
+  { response, lastPiece }: Flowing,
+  fault: Fault | null,
+  own: Own,
+): void {
+  const { tap } = response;
+  if (fault === null) sink.end(lastPiece);
+  else if (tap.streams && !tap.opaque) endWithEvent(sink, own.errors.event(fault));
+  else sink.destroy();
+}
+
+function sendWhole(sink: ResponseSink, unsent: Unsent, own: Own): void {
+  const { response, pieces } = unsent;
+  const { status, tap } = response;
+  if (tap.streams && status < 400) {
+    own.writeHead(unsent, []);
+    for (const piece of pieces) sink.write(piece);
+    sink.end();
+    return;
+  }
+  const [first] = pieces;
+  const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+  const hasNoBody = status === 204 || status === 304;
+  own.writeHead(unsent, hasNoBody ? [] : ['content-length', String(body.length)]);
+  sink.end(body);
+}
+
+/** Sends the error event of a broken stream, then breaks the connection: a broken response has no clean end. */
+function endWithEvent(sink: ResponseSink, event: Buffer): void {
+  const cut = (): void => sink.destroy();
+  const unread = setTimeout(cut, EVENT_MS).unref();
+  sink.write(event, () => {
     clearTimeout(unread);
-    setTimeout(cut, LISTENING_MS).unref();
+    setTimeout(cut, READING_MS).unref();
   });
 }

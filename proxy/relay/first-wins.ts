@@ -1,77 +1,80 @@
-// One reply and the attempts that would answer on it at the same time: the first that has something valid to say gets the
-// floor, and the others are cancelled in the same instant, so that bytes of two answers can never meet. Decides nothing
-// else; request/hedge.ts starts the attempts and judges them.
+// One client and the attempts that would answer it at the same time: the first with a valid response wins, and the others
+// are cancelled at that moment, so that bytes of two responses can never meet. Decides nothing else;
+// pipeline/hedge.ts starts the attempts and judges them.
 import type { Buffer } from 'node:buffer';
 import type { Fault } from '../errors/fault.ts';
 import type { ResponseWatcher } from '../downstream/downstream-response.ts';
 import type { ResponseSink } from './response-sink.ts';
 
 export class FirstWins implements ResponseWatcher {
-  readonly reply: ResponseSink;
+  readonly #client: ResponseSink;
   /** Oldest first. */
-  readonly #speakers: HedgeSink[] = [];
+  readonly #attempts: HedgeSink[] = [];
 
-  constructor(reply: ResponseSink) {
-    this.reply = reply;
+  constructor(client: ResponseSink) {
+    this.#client = client;
   }
 
-  /** A further attempt that would answer. */
-  enter(): HedgeSink {
-    const speaker = new HedgeSink(this);
-    this.#speakers.push(speaker);
-    return speaker;
+  /** The sink of a further attempt. */
+  open(): HedgeSink {
+    const sink = new HedgeSink(this.#client, () => this.#watch());
+    this.#attempts.push(sink);
+    return sink;
   }
 
-  /** It has something to say: nobody else will. */
-  give(speaker: HedgeSink): void {
-    for (const other of this.#speakers) if (other !== speaker) other.cancel();
+  /** It has a valid response: the others are cancelled. */
+  choose(winner: HedgeSink): void {
+    for (const other of this.#attempts) if (other !== winner) other.cancel();
   }
 
-  /** Somebody begins to listen to the client, or ends. */
-  heed(): void {
-    this.reply.watcher = this.#listening().length > 0 ? this : null;
-  }
-
-  /** What was asked for twice is read on once: by the oldest, if its entry says so. */
+  /** What was asked for twice is read on once: by the oldest, if its deployment says so. */
   onClose(): void {
-    const [oldest, ...others] = this.#listening();
+    const [oldest, ...others] = this.#running();
     for (const other of others) other.cancel();
     oldest?.watcher?.onClose();
   }
 
   onDrain(): void {
-    for (const { watcher } of this.#listening()) watcher?.onDrain();
+    for (const { watcher } of this.#running()) watcher?.onDrain();
   }
 
   onInterrupt(fault: Fault): void {
-    for (const { watcher } of this.#listening()) watcher?.onInterrupt(fault);
+    for (const { watcher } of this.#running()) watcher?.onInterrupt(fault);
   }
 
-  #listening(): readonly HedgeSink[] {
-    return this.#speakers.filter(({ watcher }) => watcher !== null);
+  /** An attempt begins to watch the client, or ends. */
+  #watch(): void {
+    this.#client.watcher = this.#running().length > 0 ? this : null;
+  }
+
+  #running(): readonly HedgeSink[] {
+    return this.#attempts.filter(({ watcher }) => watcher !== null);
   }
 }
 
-/** The reply as one of the attempts sees it. */
+/** The client as one of the attempts sees it. */
 export class HedgeSink implements ResponseSink {
-  readonly #floor: FirstWins;
+  readonly #client: ResponseSink;
+  readonly #onWatcher: () => void;
   #watcher: ResponseWatcher | null = null;
-  #cancelled = false;
+  #isCancelled = false;
   /** How its attempt is ended; set when it has been started. */
   stop: () => void = () => undefined;
 
-  constructor(floor: FirstWins) {
-    this.#floor = floor;
+  /** @param onWatcher called when the attempt begins to watch the client, or ends */
+  constructor(client: ResponseSink, onWatcher: () => void) {
+    this.#client = client;
+    this.#onWatcher = onWatcher;
   }
 
-  /** Another attempt got the floor, or the client left. */
-  get cancelled(): boolean {
-    return this.#cancelled;
+  /** Another attempt has won, or the client left. */
+  get isCancelled(): boolean {
+    return this.#isCancelled;
   }
 
   cancel(): void {
     if (this.#watcher === null) return; // it has ended by itself
-    this.#cancelled = true;
+    this.#isCancelled = true;
     this.stop();
   }
 
@@ -81,38 +84,38 @@ export class HedgeSink implements ResponseSink {
 
   set watcher(watcher: ResponseWatcher | null) {
     this.#watcher = watcher;
-    this.#floor.heed();
+    this.#onWatcher();
   }
 
   get destroyed(): boolean {
-    return this.#floor.reply.destroyed;
+    return this.#client.destroyed;
   }
 
   get interrupted(): Fault | null {
-    return this.#floor.reply.interrupted;
+    return this.#client.interrupted;
   }
 
   get keeps(): boolean {
-    return this.#floor.reply.keeps;
+    return this.#client.keeps;
   }
 
   writeHead(status: number, headers: readonly string[], text?: string): void {
-    this.#floor.reply.writeHead(status, headers, text);
+    this.#client.writeHead(status, headers, text);
   }
 
   flushHeaders(): void {
-    this.#floor.reply.flushHeaders();
+    this.#client.flushHeaders();
   }
 
   write(piece: Buffer, done?: () => void): boolean {
-    return this.#floor.reply.write(piece, done);
+    return this.#client.write(piece, done);
   }
 
   end(piece?: Buffer | null): void {
-    this.#floor.reply.end(piece);
+    this.#client.end(piece);
   }
 
   destroy(): void {
-    this.#floor.reply.destroy();
+    this.#client.destroy();
   }
 }

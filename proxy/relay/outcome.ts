@@ -1,27 +1,32 @@
-// How an exchange with an upstream ended: what the relay hands to those who settle it. Values only.
+// How an exchange with an upstream ended: what the relay hands to those who settle it.
 import type { Buffer } from 'node:buffer';
 import type { Fault } from '../errors/fault.ts';
-import type { Reading } from './tap.ts';
+import { receivingOf, type Stage } from './relay-state.ts';
+import { NOTHING_READ, type Reading } from './tap.ts';
 
 export type RelayEnd = 'complete' | 'upstream_error' | 'truncated' | 'timeout' | 'client_gone' | 'stopped';
 
 /** An answer that was read after its client had left: to its end, until it broke, until nobody waited any longer. */
 export type ReadOnEnd = 'whole' | 'broken' | 'given_up';
 
-/** How an exchange ended. Times are monotonic milliseconds. */
-export interface Outcome {
+/** Why an exchange ended, as the client saw it. */
+export interface Ending {
   readonly end: RelayEnd;
-  /** The upstream's status; null when the client left before there was one. */
-  readonly status: number | null;
   /** Set when the answer broke after its head was sent. */
   readonly fault: Fault | null;
+  /** Set when the client left and the answer was read on; `end` is `client_gone` then. */
+  readonly readOn: ReadOnEnd | null;
+}
+
+/** How an exchange ended. Times are monotonic milliseconds. */
+export interface Outcome extends Ending {
+  /** The upstream's status; null when the client left before there was one. */
+  readonly status: number | null;
   readonly firstByteAt: number | null;
   /** From the start of the relay to the upstream's head (streams and large answers) or last byte, ms. */
   readonly upstreamMs: number;
   /** Bytes of the answer's body as the upstream sent them. */
   readonly responseBytes: number;
-  /** Set when the client left and the answer was read on; `end` is `client_gone` then. */
-  readonly readOn: ReadOnEnd | null;
   readonly reading: Reading;
   readonly upstreamCallId: string | null;
   /** The gateway's cost header as sent. */
@@ -33,4 +38,26 @@ export interface Outcome {
   /** Hands over the last byte, or breaks the connection when the answer is broken. `extra`: more headers, if the
    * head is still to be written. Call it once. */
   readonly finish: (extra: readonly string[]) => void;
+}
+
+/** @param stage the last one */
+export function outcomeOf(stage: Stage, { end, fault, readOn }: Ending, finish: Outcome['finish']): Outcome {
+  const isFlowing = stage.is === 'flowing';
+  const response = receivingOf(stage)?.response ?? null;
+  const pieces = 'pieces' in stage ? stage.pieces : [];
+  return {
+    end,
+    status: response?.status ?? null,
+    fault,
+    firstByteAt: response?.firstByteAt ?? null,
+    upstreamMs: response?.upstreamMs(isFlowing) ?? 0,
+    responseBytes: response?.bytes ?? 0,
+    readOn,
+    reading: response?.tap.reading() ?? NOTHING_READ,
+    upstreamCallId: response?.head.callId ?? null,
+    upstreamCost: response?.head.cost ?? null,
+    retryAfter: response?.head.retryAfter ?? null,
+    unsent: isFlowing ? null : pieces,
+    finish,
+  };
 }

@@ -1,398 +1,393 @@
-// The one clever file: hands one request to an upstream and its answer to the client, byte for byte, with
-// backpressure both ways. It observes the bytes on the side and never waits for what it reads there.
+// Hands one request to an upstream and its response to the client, byte for byte, with backpressure both ways. It reads
+// the usage beside the bytes and never makes them wait for it.
 //
-//   dispatch -> connecting -> waiting -> gathering (small answers: one write, cost header) -> outcome, finish()
-//                                     -> holding   (streams until their first token, if asked for)
-//                                     -> flowing   (streams and large answers)             -> outcome, finish()
+//   connecting -> waiting -+-> gathering   a small response: one write, and the cost header can be exact
+//                          |      | too large
+//                          +-> holding     a stream until its first token, where that is asked for
+//                          |      | first token, or too large
+//                          +-> flowing     a stream or a large response: each piece as it comes
 //
-// The promise resolves when the last byte is at hand but not yet handed over: the caller settles the spend record
-// first and then calls `finish`. It rejects with a Fault while nothing has been sent, so that the caller can answer.
+//   each of them -> detached    the client left: the same stages, and nothing is written
+//   each of them -> ended       the last byte, an error, a clock, the client, the end of the proxy
+//
+// `ended` resolves when the last byte is at hand but has not left: the caller settles the spend record and then calls
+// `finish`. It rejects with a Fault while nothing has been sent, so that the caller can answer or try another upstream;
+// and with `internal_error` for a bug, whenever that shows.
 import { Buffer } from 'node:buffer';
-import type { ResponseSink } from './response-sink.ts';
-import type { UpstreamExchange } from '../upstream/exchange.ts';
-import type { ReadOn } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
-import { Fault } from '../errors/fault.ts';
 import type { ResponseWatcher } from '../downstream/downstream-response.ts';
+import { Fault, toFault } from '../errors/fault.ts';
+import { holdsToken } from '../protocols/first-token.ts';
+import type { UpstreamExchange, ResponseReader } from '../upstream/exchange.ts';
+import { failureOf } from '../upstream/failures.ts';
+import type { ReceivedHead } from '../upstream/response-head.ts';
 import type { Deadlines, Watched } from './deadlines.ts';
 import type { DetachedStreams, DetachedStream } from './detached-streams.ts';
-import type { Outcome } from './outcome.ts';
-import type { UpstreamRequest } from './upstream-request.ts';
-import type { ResponseReader } from '../upstream/exchange.ts';
-import type { Phase } from './timeouts.ts';
-import type { ResponseHead } from '../headers/response-headers.ts';
-import type { Tap } from './tap.ts';
-import type { ReadOnEnd } from './outcome.ts';
-import type { ReceivedHead } from '../upstream/response-head.ts';
-import { readResponseHead, setHeader } from '../headers/response-headers.ts';
-import { tapFor, type Reading, NOTHING_READ } from './tap.ts';
-import { holdsToken } from '../protocols/first-token.ts';
-import { failureOf } from '../upstream/failures.ts';
+import { finishResponse } from './finish-response.ts';
+import { outcomeOf, type Ending, type Outcome, type RelayEnd } from './outcome.ts';
+import {
+  CONNECTING,
+  ENDED,
+  receivingOf,
+  stageOf,
+  type Flowing,
+  type Receiving,
+  type Stage,
+  type State,
+  type Unsent,
+} from './relay-state.ts';
+import { ResponseProgress } from './response-progress.ts';
+import type { ResponseSink } from './response-sink.ts';
 import { overdue } from './timeouts.ts';
-import type { RelayEnd } from './outcome.ts';
-import { finishResponse, endWithEvent } from './finish-response.ts';
+import type { UpstreamRequest } from './upstream-request.ts';
 
-/** What the relay needs of its surroundings. */
+/** What all exchanges share. */
 export interface RelayServices {
-  readonly deadlines: Deadlines;
+  readonly deadlines: Pick<Deadlines, 'add' | 'delete'>;
   readonly detachedStreams: DetachedStreams;
   readonly clock: Clock;
 }
 
-/** Makes the proxy's own response headers, flat; asked once, when the head is written. */
+/** Makes the proxy's own response headers. */
 export interface HeadWriter {
+  /** Flat name, value list; asked for once, when the head is written. */
   ownHeaders(upstreamStatus: number, upstreamMs: number): string[];
-  /** Told before anything is sent: the first token of a stream is there, or the head of another answer below 400. */
-  readonly begins?: () => void;
+  /** Called before anything is sent: the first token of a stream is there, or the head of another response below 400. */
+  readonly onValid?: () => void;
 }
 
 /** An exchange under way. */
-export interface Running {
-  /** @throws Fault while nothing has been sent to the client. */
+export interface RelayHandle {
+  /** @throws Fault while nothing has been sent to the client, and for a bug of ours */
   readonly ended: Promise<Outcome>;
-  /** Nobody wants the answer any more: ends at once, also an answer that was to be read on. */
+  /** Nobody wants the response any more: ends at once, also a response that was to be read on. */
   cancel(): void;
-  /** What came is no answer, whatever its framing says. */
-  breakOff(fault: Fault): void;
+  /** What came is no response, whatever its framing says. */
+  abort(fault: Fault): void;
 }
 
-/** Answers up to this size are gathered: head and body leave in one write, and the cost header can be exact. */
+/** Responses up to this size are gathered: head and body leave in one write, and the cost header can be exact. */
 const GATHER_BYTES = 262_144;
 
-/** Sends `call` and relays the answer to `reply`. */
+/** Sends `request` and relays the response to `sink`. */
 export function relay(
-  call: UpstreamRequest,
-  reply: ResponseSink,
-  around: RelayServices,
-  own: HeadWriter,
-): Running {
-  const running = new Relay(call, reply, around, own);
-  running.start();
-  return running;
+  request: UpstreamRequest,
+  sink: ResponseSink,
+  services: RelayServices,
+  headWriter: HeadWriter,
+): RelayHandle {
+  const handle = new Relay(request, sink, services, headWriter);
+  handle.start();
+  return handle;
 }
 
-class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream, Running {
-  readonly ended: Promise<Outcome>;
-  readonly #call: UpstreamRequest;
-  readonly #reply: ResponseSink;
-  readonly #deadlines: Deadlines;
-  readonly #departures: DetachedStreams;
-  readonly #mono: () => number;
-  readonly #own: HeadWriter;
-  readonly #resolve: (outcome: Outcome) => void;
-  readonly #reject: (reason: unknown) => void;
+class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream, RelayHandle {
+  index = -1; // among the deadlines
+  readonly #request: UpstreamRequest;
+  readonly #sink: ResponseSink;
+  readonly #services: RelayServices;
+  readonly #headWriter: HeadWriter;
+  readonly #outcome = Promise.withResolvers<Outcome>();
   readonly #startedAt: number;
+  #exchange: UpstreamExchange | null = null;
+  #state: State = CONNECTING;
 
-  index = -1; // on the roster of deadlines
-  #phase: Phase = 'connecting';
-  /** While the exchange with the upstream runs; afterwards its connection may be another one's. */
-  #sending: UpstreamExchange | null = null;
-  #head: ResponseHead | null = null;
-  #status = 0;
-  #statusText = '';
-  #tap: Tap | null = null;
-  #gathered: Buffer[] = [];
-  #held: Buffer | null = null; // the last chunk so far of an answer whose length is announced
-  #bytes = 0;
-  #sentAt = 0;
-  #headAt = 0;
-  #firstByteAt: number | null = null;
-  #lastByteAt = 0;
-  #paused = false;
-  /** When the client left, if the answer is read on. */
-  #leftAt: number | null = null;
-  #readOn: ReadOnEnd | null = null;
+  constructor(request: UpstreamRequest, sink: ResponseSink, services: RelayServices, headWriter: HeadWriter) {
+    this.#request = request;
+    this.#sink = sink;
+    this.#services = services;
+    this.#headWriter = headWriter;
+    this.#startedAt = services.clock.mono();
+  }
 
-  constructor(call: UpstreamRequest, reply: ResponseSink, around: RelayServices, own: HeadWriter) {
-    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-    this.ended = promise;
-    this.#call = call;
-    this.#reply = reply;
-    this.#deadlines = around.deadlines;
-    this.#departures = around.detachedStreams;
-    this.#mono = around.clock.mono;
-    this.#own = own;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    this.#startedAt = this.#mono();
+  get ended(): Promise<Outcome> {
+    return this.#outcome.promise;
   }
 
   start(): void {
-    const { pool } = this.#call;
-    this.#reply.watcher = this;
-    this.#deadlines.add(this);
-    if (this.#reply.destroyed && !this.#readsOn()) {
-      this.#break('client_gone', null);
-      return;
-    }
-    if (this.#reply.interrupted !== null) {
-      this.onInterrupt(this.#reply.interrupted);
-      return;
-    }
+    this.#sink.watcher = this;
+    this.#services.deadlines.add(this);
+    if (this.#sink.destroyed) this.onClose();
+    if (this.#sink.interrupted !== null) this.onInterrupt(this.#sink.interrupted);
+    if (this.#state.is !== 'ended') this.#send();
+  }
+
+  #send(): void {
     try {
-      const sending = pool.send(this.#call, this);
-      if (this.#phase !== 'ended') this.#sending = sending;
+      const exchange = this.#request.pool.send(this.#request, this);
+      this.#exchange = exchange;
+      if (this.#state.is === 'ended') exchange.destroy(); // it ended within `send`
     } catch (error) {
-      this.#leave();
       this.#reject(error); // a header that cannot be sent: a bug, since all of them were checked where they came in
     }
   }
 
+  // The upstream
+
   onSent(): void {
-    this.#phase = 'waiting';
-    this.#sentAt = this.#mono();
+    this.#move({ is: 'waiting', sentAt: this.#services.clock.mono() });
   }
 
-  onHead({ status, text, list }: ReceivedHead): void {
-    const { protocol, observation, answerNames, ownNames } = this.#call;
-    const head = readResponseHead(list, answerNames, ownNames);
-    this.#head = head;
-    this.#status = status;
-    this.#statusText = text;
-    this.#headAt = this.#lastByteAt = this.#mono();
-    const { streams } = (this.#tap = tapFor(head, protocol, observation));
+  onHead(received: ReceivedHead): void {
+    const stage = stageOf(this.#state);
+    if (stage?.is !== 'waiting') return;
+    const now = this.#services.clock.mono();
+    const response = new ResponseProgress(received, this.#request, this.#startedAt, now);
+    const { head, tap, status } = response;
+    const isHeld = this.#request.holdsHead && tap.streams;
     const isLarge = head.contentType.startsWith('audio/') || Number(head.contentLength) > GATHER_BYTES;
-    if (this.#call.holdsHead && streams) this.#phase = status < 400 ? 'holding' : 'gathering';
-    else if (streams || isLarge) {
-      this.#flow();
+    if (isHeld && status < 400) this.#move({ is: 'holding', sentAt: stage.sentAt, response, pieces: [] });
+    else if (!isHeld && (tap.streams || isLarge)) {
+      const flowing = this.#flow(response);
       // The first event mostly arrives in the same read as the head; only a lone head is flushed by itself.
       setImmediate(() => {
-        if (this.#firstByteAt === null && this.#phase === 'flowing') this.#reply.flushHeaders();
+        if (this.#state === flowing && response.firstByteAt === null) this.#sink.flushHeaders();
       });
     } else {
-      this.#phase = 'gathering';
-      if (status < 400) this.#own.begins?.();
+      this.#move({ is: 'gathering', response, pieces: [] });
+      if (status < 400) this.#headWriter.onValid?.();
     }
   }
 
   onData(bytes: Buffer): void {
-    const tap = this.#tap as Tap;
-    const now = this.#mono();
-    this.#lastByteAt = now;
-    this.#firstByteAt ??= now;
-    this.#bytes += bytes.length;
-    const isFlowing = this.#phase === 'flowing';
-    const chunk = !isFlowing || tap.keeps ? Buffer.from(bytes) : bytes; // else valid during this call only
-    const pass = tap.push(chunk);
-    const piece = this.#phase === 'gathering' ? chunk : pass;
-    if (isFlowing) {
-      if (piece !== null) this.#write(piece);
-      return;
-    }
-    if (piece !== null) this.#gathered.push(piece);
-    if (this.#phase === 'holding') {
-      if (tap.failed) {
-        this.#break('upstream_error', null); // nothing of worth follows an error event
-        return;
+    const stage = receivingOf(this.#state);
+    if (stage === null) return;
+    const { response } = stage;
+    const { tap } = response;
+    response.count(bytes.length, this.#services.clock.mono());
+    switch (stage.is) {
+      case 'flowing': {
+        const piece = tap.push(tap.keeps ? Buffer.from(bytes) : bytes);
+        if (piece !== null) this.#write(stage, piece);
+        break;
       }
-      // What is compressed cannot be told from a token.
-      if (piece !== null && (tap.opaque || holdsToken(piece, this.#call.protocol.events))) this.#release();
+      case 'gathering': {
+        const copy = Buffer.from(bytes);
+        tap.push(copy);
+        stage.pieces.push(copy);
+        if (response.bytes > GATHER_BYTES) this.#release(stage);
+        break;
+      }
+      case 'holding': {
+        const piece = tap.push(Buffer.from(bytes));
+        if (piece !== null) stage.pieces.push(piece);
+        // What is compressed cannot be told from a token.
+        const hasToken = piece !== null && (tap.opaque || holdsToken(piece, this.#request.protocol.events));
+        if (tap.failed)
+          this.#end('upstream_error'); // nothing of worth follows an error event
+        else if (hasToken || response.bytes > GATHER_BYTES) this.#release(stage);
+      }
     }
-    if (this.#bytes > GATHER_BYTES) this.#release();
-  }
-
-  /** What was kept so far goes out, and all that follows as it comes. */
-  #release(): void {
-    const sofar = this.#gathered;
-    this.#gathered = [];
-    if (this.#phase !== 'flowing') this.#flow();
-    for (const piece of sofar) this.#write(piece);
   }
 
   onEnd(written: boolean): void {
-    this.#sending = null;
-    if (written) this.#call.bodySent();
-    const tap = this.#tap as Tap;
+    if (written) this.#request.bodySent();
+    const stage = receivingOf(this.#state);
+    if (stage === null) return;
+    const { tap } = stage.response;
     const rest = tap.end();
-    // A held half event of an incomplete stream stays here: the error event must not follow half a line.
-    if (rest !== null && this.#phase === 'flowing' && tap.terminal) this.#write(rest);
-    if (rest !== null && this.#phase === 'holding') this.#gathered.push(rest);
+    // Half an event of an incomplete stream stays here: the error event must not follow half a line.
+    if (rest !== null && stage.is === 'flowing' && tap.terminal) this.#write(stage, rest);
+    if (rest !== null && stage.is === 'holding') stage.pieces.push(rest);
     const decoded = tap.decoded();
-    if (decoded === null) this.#judge(tap);
-    else void decoded.then(() => this.#judge(tap));
+    if (decoded === null) this.#judge();
+    else void decoded.then(() => this.#judge()).catch((error: unknown) => this.#crash(error));
   }
 
-  /** The upstream ended cleanly: was the answer whole? */
-  #judge(tap: Tap): void {
-    if (this.#phase === 'ended') return;
-    if (this.#status >= 400 || tap.terminal) {
-      this.#end(this.#status >= 400 || tap.failed ? 'upstream_error' : 'complete', null);
+  /** The upstream ended cleanly: is the response whole? */
+  #judge(): void {
+    const stage = receivingOf(this.#state);
+    if (stage === null) return;
+    const { status, tap } = stage.response;
+    if (status >= 400 || tap.terminal) {
+      this.#end(status >= 400 || tap.failed ? 'upstream_error' : 'complete');
     } else if (tap.streams) {
       const text = 'The stream of the upstream ended without its terminal event; the answer is not complete.';
       const fault = new Fault('stream_truncated', text);
-      if (this.#phase === 'holding' && this.#leftAt === null) this.#refuse(fault);
+      if (this.#state.is === 'holding') this.#reject(fault);
       else this.#end('truncated', fault);
-    } else this.#end('truncated', null); // handed on as it came: the client's parser will refuse it
+    } else this.#end('truncated'); // handed on as it came: the client's parser will refuse it
   }
 
   onError(error: Error): void {
-    this.#sending = null;
-    if (this.#phase === 'ended') return;
-    if (this.#tap?.finished === true) {
-      this.#end(this.#tap.failed ? 'upstream_error' : 'complete', null); // cut after the last event: nothing is missing
-      return;
-    }
-    if (this.#phase === 'flowing') {
-      const text = `The upstream ${this.#call.apiBase} broke off its answer; it is not complete.`;
+    const stage = stageOf(this.#state);
+    if (stage === null) return;
+    const tap = receivingOf(this.#state)?.response.tap;
+    if (tap?.finished === true) {
+      this.#end(tap.failed ? 'upstream_error' : 'complete'); // cut after the last event: nothing is missing
+    } else if (stage.is === 'flowing') {
+      const text = `The upstream ${this.#request.apiBase} broke off its answer; it is not complete.`;
       this.#fail(new Fault('stream_broken', text, { cause: error }), 'truncated');
-    } else this.#fail(failureOf(error, this.#call.apiBase, this.#phase !== 'connecting'), 'upstream_error');
-  }
-
-  check(now: number): void {
-    const silentSince = this.#head === null || this.#paused ? Infinity : this.#lastByteAt;
-    if (this.#leftAt !== null && now - this.#leftAt > (this.#call.readOn as ReadOn).ms) {
-      this.giveUp();
-      return;
-    }
-    const fault = overdue(this.#call, this.#phase, now, this.#startedAt, this.#sentAt, silentSince);
-    if (fault !== null) this.#fail(fault, 'timeout');
-  }
-
-  #flow(): void {
-    this.#phase = 'flowing';
-    this.#own.begins?.();
-    if (this.#leftAt === null) this.#writeHead([]);
-  }
-
-  #writeHead(extra: readonly string[]): void {
-    const head = this.#head as ResponseHead;
-    const list = head.pass;
-    const streams = (this.#tap as Tap).streams;
-    if (streams) setHeader(list, 'cache-control', 'no-cache');
-    if (streams) setHeader(list, 'x-accel-buffering', 'no');
-    else if (head.contentLength !== null && this.#phase === 'flowing')
-      list.push('content-length', head.contentLength);
-    list.push(...this.#own.ownHeaders(this.#status, this.#upstreamMs(this.#phase === 'flowing')), ...extra);
-    this.#reply.writeHead(this.#status, list, this.#statusText);
-  }
-
-  #upstreamMs(flowing: boolean): number {
-    return Math.max(0, (flowing ? this.#headAt : this.#lastByteAt) - this.#startedAt);
-  }
-
-  #write(chunk: Buffer): void {
-    if (this.#leftAt !== null) return;
-    let out: Buffer | null = chunk;
-    if ((this.#head as ResponseHead).contentLength !== null && !(this.#tap as Tap).streams) {
-      out = this.#held;
-      this.#held = Buffer.from(chunk);
-    }
-    if (out !== null && !this.#reply.write(out) && this.#sending !== null && !this.#paused) {
-      this.#paused = true;
-      this.#sending.pause();
+    } else {
+      const isSent = stage.is !== 'connecting';
+      this.#fail(failureOf(error, this.#request.apiBase, isSent), 'upstream_error');
     }
   }
+
+  // The client
 
   onDrain(): void {
-    if (!this.#paused) return;
-    this.#paused = false;
-    this.#lastByteAt = this.#mono(); // the silence was the client's
-    this.#sending?.resume();
+    const stage = stageOf(this.#state);
+    if (stage?.is !== 'flowing' || !stage.isPaused) return;
+    stage.isPaused = false;
+    stage.response.lastByteAt = this.#services.clock.mono(); // the silence was the client's
+    this.#exchange?.resume();
   }
 
   onClose(): void {
-    if (this.#phase === 'ended' || this.#readsOn()) return;
-    this.#break('client_gone', null);
+    if (!this.#detach()) this.cancel();
   }
 
-  /** What was asked for is paid for, read or not: go on for the usage, if the entry says so. */
-  #readsOn(): boolean {
-    const { readOn } = this.#call;
-    // Before the request is out nothing is owed; but an answer that is kept will be asked for again.
-    if (readOn === null || (this.#phase === 'connecting' && !this.#reply.keeps)) return false;
-    if (!this.#departures.enter(this, readOn.most)) return false;
-    this.#leftAt = this.#mono();
+  /** What was asked for is paid for, read or not: go on for the usage, if the deployment says so. */
+  #detach(): boolean {
+    const { readOn } = this.#request;
+    const stage = stageOf(this.#state);
+    if (stage === null || readOn === null) return false;
+    // Before the request is out nothing is owed; but a response that is kept will be asked for again.
+    if (stage.is === 'connecting' && !this.#sink.keeps) return false;
+    const { detachedStreams, clock } = this.#services;
+    if (!detachedStreams.add(this, readOn.most)) return false;
+    this.#state = { is: 'detached', stage, giveUpAt: clock.mono() + readOn.ms };
     this.onDrain(); // no client is waited for
     return true;
   }
 
-  giveUp(): void {
-    this.#readOn = 'given_up';
-    this.#break('client_gone', null);
-  }
-
-  cancel(): void {
-    if (this.#phase !== 'ended') this.#break('client_gone', null);
-  }
-
-  breakOff(fault: Fault): void {
-    if (this.#phase !== 'ended') this.#fail(fault, 'truncated');
-  }
-
   onInterrupt(fault: Fault): void {
-    if (this.#phase === 'ended') return;
-    if (this.#tap?.finished === true) this.#break(this.#tap.failed ? 'upstream_error' : 'complete', null);
+    const tap = receivingOf(this.#state)?.response.tap;
+    if (tap?.finished === true) this.#end(tap.failed ? 'upstream_error' : 'complete');
     else this.#fail(fault, 'stopped');
   }
 
-  /** Ends an exchange of which the upstream may have more to say. */
-  #break(end: RelayEnd, fault: Fault | null): void {
-    const sending = this.#sending;
-    this.#end(end, fault);
-    sending?.destroy();
+  // Clocks, and those who started it
+
+  check(now: number): void {
+    const state = this.#state;
+    const stage = stageOf(state);
+    if (stage === null) return;
+    if (state.is === 'detached' && now > state.giveUpAt) {
+      this.giveUp();
+      return;
+    }
+    const fault = overdue(this.#request, stage, now, this.#startedAt);
+    if (fault !== null) this.#fail(fault, 'timeout');
   }
+
+  giveUp(): void {
+    this.#end('client_gone', null, 'given_up');
+  }
+
+  cancel(): void {
+    this.#end('client_gone');
+  }
+
+  abort(fault: Fault): void {
+    this.#fail(fault, 'truncated');
+  }
+
+  // Towards the client
+
+  /** The stages are the same with a client and without. */
+  #move(stage: Stage): void {
+    const state = this.#state;
+    if (state.is === 'ended') return;
+    this.#state = state.is === 'detached' ? { ...state, stage } : stage;
+  }
+
+  #flow(response: ResponseProgress): Flowing {
+    const flowing: Flowing = { is: 'flowing', response, lastPiece: null, isPaused: false };
+    this.#move(flowing);
+    try {
+      this.#headWriter.onValid?.();
+      if (this.#state === flowing) this.#writeHead(flowing, []);
+    } catch (error) {
+      this.#crash(error);
+    }
+    return flowing;
+  }
+
+  /** What was kept so far goes out, and all that follows as it comes. */
+  #release({ response, pieces }: Unsent): void {
+    const flowing = this.#flow(response);
+    for (const piece of pieces) this.#write(flowing, piece);
+  }
+
+  #writeHead({ is, response }: Receiving, extra: readonly string[]): void {
+    const { status, statusText } = response;
+    const isFlowing = is === 'flowing';
+    const list = response.clientHeaders(isFlowing);
+    list.push(...this.#headWriter.ownHeaders(status, response.upstreamMs(isFlowing)), ...extra);
+    this.#sink.writeHead(status, list, statusText);
+  }
+
+  #write(flowing: Flowing, piece: Buffer): void {
+    if (this.#state !== flowing) return; // there is no client
+    let next: Buffer | null = piece;
+    if (flowing.response.announcedLength !== null) {
+      next = flowing.lastPiece;
+      flowing.lastPiece = Buffer.from(piece);
+    }
+    if (next !== null && !this.#sink.write(next) && !flowing.isPaused) {
+      flowing.isPaused = true;
+      this.#exchange?.pause();
+    }
+  }
+
+  // The end
 
   /** Ends with a fault: thrown while nothing has been sent, else part of the outcome. */
   #fail(fault: Fault, end: 'truncated' | 'timeout' | 'upstream_error' | 'stopped'): void {
-    const sending = this.#sending;
-    if (this.#phase === 'flowing' || this.#leftAt !== null)
-      this.#end(end === 'upstream_error' ? 'truncated' : end, fault);
-    else this.#refuse(fault);
-    sending?.destroy();
+    const { is } = this.#state;
+    if (is === 'ended') return;
+    if (is === 'flowing' || is === 'detached') this.#end(end, fault);
+    else this.#reject(fault);
   }
 
-  #refuse(fault: Fault): void {
+  /** A bug, also one after the end: the caller must not wait for ever. */
+  #crash(error: unknown): void {
+    this.#reject(toFault(error));
+  }
+
+  #reject(reason: unknown): void {
     this.#leave();
-    this.#reject(fault);
+    this.#outcome.reject(reason);
+    this.#exchange?.destroy();
+  }
+
+  #end(end: RelayEnd, fault: Fault | null = null, readOn: 'given_up' | null = null): void {
+    const state = this.#state;
+    const stage = stageOf(state);
+    if (stage === null) return;
+    this.#leave();
+    const ending: Ending =
+      state.is === 'detached' // what the client saw is that it left
+        ? { end: 'client_gone', fault: null, readOn: readOn ?? (end === 'complete' ? 'whole' : 'broken') }
+        : { end, fault, readOn: null };
+    const settle = (): void => {
+      try {
+        this.#outcome.resolve(outcomeOf(stage, ending, (extra) => this.#finish(stage, ending, extra)));
+      } catch (error) {
+        this.#crash(error);
+      }
+    };
+    const decoded = receivingOf(state)?.response.tap.decoded() ?? null;
+    if (decoded === null) settle();
+    else void decoded.then(settle, (error: unknown) => this.#crash(error));
+    this.#exchange?.destroy();
   }
 
   #leave(): void {
-    this.#phase = 'ended';
-    this.#deadlines.delete(this);
-    if (this.#leftAt !== null) this.#departures.leave(this);
-    this.#sending = null;
-    this.#reply.watcher = null;
+    const { is } = this.#state;
+    if (is === 'ended') return; // the sink may be another attempt's
+    this.#state = ENDED;
+    this.#services.deadlines.delete(this);
+    if (is === 'detached') this.#services.detachedStreams.delete(this);
+    this.#sink.watcher = null;
   }
 
-  #end(end: RelayEnd, fault: Fault | null): void {
-    const flowing = this.#phase === 'flowing';
-    this.#leave();
-    const tap = this.#tap;
-    if (this.#leftAt !== null) {
-      this.#readOn ??= end === 'complete' ? 'whole' : 'broken';
-      [end, fault] = ['client_gone', null]; // that is what the client saw
-    }
-    const outcome = (reading: Reading): Outcome => ({
-      end,
-      status: this.#head === null ? null : this.#status,
-      fault,
-      firstByteAt: this.#firstByteAt,
-      upstreamMs: this.#upstreamMs(flowing),
-      responseBytes: this.#bytes,
-      readOn: this.#readOn,
-      reading,
-      upstreamCallId: this.#head?.callId ?? null,
-      upstreamCost: this.#head?.cost ?? null,
-      retryAfter: this.#head?.retryAfter ?? null,
-      unsent: flowing ? null : this.#gathered,
-      finish: (extra) => this.#finish(end, flowing, fault, extra),
+  #finish(stage: Stage, ending: Ending, extra: readonly string[]): void {
+    finishResponse(this.#sink, stage, ending, {
+      writeHead: (unsent, more) => this.#writeHead(unsent, [...more, ...extra]),
+      errors: this.#request.protocol.errors,
     });
-    const decoded = tap === null ? null : tap.decoded();
-    if (decoded === null) this.#resolve(outcome(tap === null ? NOTHING_READ : tap.reading()));
-    else void decoded.then(() => this.#resolve(outcome((tap as Tap).reading())));
-  }
-
-  #finish(end: RelayEnd, flowing: boolean, fault: Fault | null, extra: readonly string[]): void {
-    const reply = this.#reply;
-    const streams = this.#tap?.streams === true;
-    const isKept = reply.keeps && !flowing && (end !== 'client_gone' || this.#readOn === 'whole');
-    if ((end === 'client_gone' || reply.destroyed) && !isKept) return;
-    if (!flowing) {
-      const pieces = this.#gathered;
-      finishResponse(reply, this.#status, streams, pieces, (more) => this.#writeHead([...more, ...extra]));
-    } else if (fault === null) reply.end(this.#held);
-    else if (streams && this.#tap?.opaque === false)
-      endWithEvent(reply, this.#call.protocol.errors.event(fault));
-    else reply.destroy();
   }
 }

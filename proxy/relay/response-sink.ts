@@ -1,8 +1,8 @@
-// Where a relay puts an answer: the client's reply itself, or what stands before it and looks the same (floor.ts,
-// scribe.ts). The relay never knows which.
+// Where a relay writes a response: to the client itself, or to what stands before it and looks the same (first-wins.ts,
+// resumable-sink.ts). The relay never knows which.
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 
-/** What the relay needs of a reply. */
+/** What the relay needs of the client's side. */
 export type ResponseSink = Pick<
   DownstreamResponse,
   | 'watcher'

@@ -1,6 +1,6 @@
-// Stands between the relay and the client where a stream may be continued by another upstream: the first attempt's scribe
-// keeps what is told, a later one's fits its events to what was told. It holds nothing back and passes the end on; what
-// is no answer breaks the attempt off.
+// Stands between the relay and the client where a stream may be continued by another upstream: the sink of the first
+// attempt notes the events that the client gets, the sink of a later one fits its events to those. It holds nothing back
+// and passes the end on; what is no such stream aborts the attempt.
 import { Buffer } from 'node:buffer';
 import { Fault } from '../errors/fault.ts';
 import type { ResponseWatcher } from '../downstream/downstream-response.ts';
@@ -9,97 +9,97 @@ import type { ResponseSink } from './response-sink.ts';
 
 /** How an attempt goes on with a stream. */
 export interface Resumption {
-  /** A comment that marks the seam; clients skip it. */
-  readonly mark: string;
-  /** Told when its first bytes go out. */
-  readonly joined: () => void;
+  /** The text of an SSE comment where the stream goes on; clients skip it. */
+  readonly comment: string;
+  /** Called when its first bytes go out. */
+  readonly onResumed: () => void;
 }
 
 export class ResumableSink implements ResponseSink {
   readonly transcript: Transcript;
-  readonly #outlet: ResponseSink;
-  readonly #joining: Resumption | null;
+  readonly #client: ResponseSink;
+  readonly #resumption: Resumption | null;
   #isReadable = false;
-  #hasSpoken = false;
-  /** The relay has ended: what it still says is its last word. */
+  #hasWritten = false;
+  /** The relay has ended: what it still writes is its error event. */
   #isOver = false;
   /** Ends the attempt; set when it has been started. */
-  breakOff: (fault: Fault) => void = () => undefined;
+  abort: (fault: Fault) => void = () => undefined;
 
-  /** @param joining null for the attempt that begins the stream */
-  constructor(outlet: ResponseSink, transcript: Transcript, joining: Resumption | null = null) {
-    this.#outlet = outlet;
+  /** @param resumption null for the attempt that begins the stream */
+  constructor(client: ResponseSink, transcript: Transcript, resumption: Resumption | null = null) {
+    this.#client = client;
     this.transcript = transcript;
-    this.#joining = joining;
+    this.#resumption = resumption;
   }
 
   /** Something of this attempt went to the client. */
-  get hasSpoken(): boolean {
-    return this.#hasSpoken;
+  get hasWritten(): boolean {
+    return this.#hasWritten;
   }
 
   get watcher(): ResponseWatcher | null {
-    return this.#outlet.watcher;
+    return this.#client.watcher;
   }
 
   set watcher(watcher: ResponseWatcher | null) {
     this.#isOver = watcher === null;
-    this.#outlet.watcher = watcher;
+    this.#client.watcher = watcher;
   }
 
   get destroyed(): boolean {
-    return this.#outlet.destroyed;
+    return this.#client.destroyed;
   }
 
   get interrupted(): Fault | null {
-    return this.#outlet.interrupted;
+    return this.#client.interrupted;
   }
 
   get keeps(): boolean {
-    return this.#outlet.keeps;
+    return this.#client.keeps;
   }
 
   writeHead(status: number, headers: readonly string[], text?: string): void {
     this.#isReadable = status < 400 && isPlainStream(headers);
-    if (this.#joining === null) {
+    if (this.#resumption === null) {
       if (!this.#isReadable) this.transcript.close();
-      this.#outlet.writeHead(status, headers, text);
-    } else if (!this.#isReadable) this.#break('is no stream that can be read');
+      this.#client.writeHead(status, headers, text);
+    } else if (!this.#isReadable) this.#abort('is no stream that can be read');
   }
 
   flushHeaders(): void {
-    if (this.#joining === null) this.#outlet.flushHeaders();
+    if (this.#resumption === null) this.#client.flushHeaders();
   }
 
   write(piece: Buffer, done?: () => void): boolean {
-    // After its end a relay has last words, which it waits for, and perhaps pieces that it had held back.
-    if (this.#isOver) return done === undefined || this.#outlet.write(piece, done);
-    if (this.#joining !== null && !this.#isReadable) return true;
+    // After its end a relay writes an error event, for which it waits, and perhaps pieces that it had held back.
+    if (this.#isOver) return done === undefined || this.#client.write(piece, done);
+    if (this.#resumption !== null && !this.#isReadable) return true;
     const { bytes, broken } =
-      this.#joining === null ? this.transcript.told(piece) : this.transcript.joined(piece);
-    const isFast = bytes === null || this.#say(bytes);
-    if (broken !== null) this.#break(`holds ${broken}`);
+      this.#resumption === null ? this.transcript.told(piece) : this.transcript.joined(piece);
+    const isFast = bytes === null || this.#pass(bytes);
+    if (broken !== null) this.#abort(`holds ${broken}`);
     return isFast;
   }
 
   end(piece?: Buffer | null): void {
-    this.#outlet.end(piece);
+    this.#client.end(piece);
   }
 
   destroy(): void {
-    this.#outlet.destroy();
+    this.#client.destroy();
   }
 
-  #say(bytes: Buffer): boolean {
-    const isSeam = this.#joining !== null && !this.#hasSpoken;
-    this.#hasSpoken = true;
-    if (!isSeam) return this.#outlet.write(bytes);
-    this.#joining?.joined();
-    return this.#outlet.write(Buffer.concat([Buffer.from(`: ${this.#joining?.mark}\n\n`), bytes]));
+  #pass(bytes: Buffer): boolean {
+    const isFirst = !this.#hasWritten;
+    this.#hasWritten = true;
+    if (!isFirst || this.#resumption === null) return this.#client.write(bytes);
+    this.#resumption.onResumed();
+    return this.#client.write(Buffer.concat([Buffer.from(`: ${this.#resumption.comment}\n\n`), bytes]));
   }
 
-  #break(why: string): void {
-    this.breakOff(new Fault('stream_broken', `The answer of the upstream ${why}; it is not complete.`));
+  #abort(why: string): void {
+    this.abort(new Fault('stream_broken', `The answer of the upstream ${why}; it is not complete.`));
   }
 }
 

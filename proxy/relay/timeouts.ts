@@ -10,45 +10,46 @@ export interface Clocked {
   readonly firstTokenMs: number;
 }
 
-/** Where an exchange stands. `holding`: the head is there, the first token is not. */
-export type Phase = 'connecting' | 'waiting' | 'gathering' | 'holding' | 'flowing' | 'ended';
+/** What an exchange waits for, and since when (monotonic ms). `holding`: the head is there, the first token is not. */
+export type Waits =
+  | { readonly is: 'connecting' }
+  | { readonly is: 'waiting'; readonly sentAt: number }
+  | { readonly is: 'gathering'; readonly response: LastHeard }
+  | { readonly is: 'holding'; readonly response: LastHeard; readonly sentAt: number }
+  | { readonly is: 'flowing'; readonly response: LastHeard; readonly isPaused: boolean };
 
-/**
- * The fault of the clock that has run out, or null. All times are monotonic ms.
- * @param silentSince the last byte of the upstream; infinite while its silence is not its own
- */
+interface LastHeard {
+  readonly lastByteAt: number;
+}
+
+/** The fault of the clock that has run out, or null. @param now monotonic ms, as `startedAt` */
 export function overdue(
   { apiBase, clocks, firstByteMs, firstTokenMs }: Clocked,
-  phase: Phase,
+  waits: Waits,
   now: number,
   startedAt: number,
-  sentAt: number,
-  silentSince: number,
 ): Fault | null {
   const over = (limitMs: number, since: number): boolean => limitMs > 0 && now - since > limitMs;
   if (over(clocks.totalMs, startedAt)) {
-    return new Fault(
-      'total_timeout',
-      `The answer of ${apiBase} was not complete within ${clocks.totalMs} ms.`,
-    );
+    const text = `The answer of ${apiBase} was not complete within ${clocks.totalMs} ms.`;
+    return new Fault('total_timeout', text);
   }
-  if (phase === 'connecting' && over(clocks.connectMs, startedAt)) {
+  if (waits.is === 'connecting') {
+    if (!over(clocks.connectMs, startedAt)) return null;
     const text = `No connection to the upstream ${apiBase} within ${clocks.connectMs} ms.`;
     return new Fault('connect_timeout', text);
   }
-  if (phase === 'waiting' && over(firstByteMs, sentAt)) {
-    return new Fault(
-      'first_byte_timeout',
-      `The upstream ${apiBase} sent no answer within ${firstByteMs} ms.`,
-    );
+  if (waits.is === 'waiting' && over(firstByteMs, waits.sentAt)) {
+    const text = `The upstream ${apiBase} sent no answer within ${firstByteMs} ms.`;
+    return new Fault('first_byte_timeout', text);
   }
-  if ((phase === 'waiting' || phase === 'holding') && over(firstTokenMs, sentAt)) {
-    return new Fault(
-      'first_token_timeout',
-      `The upstream ${apiBase} sent no token within ${firstTokenMs} ms.`,
-    );
+  if ((waits.is === 'waiting' || waits.is === 'holding') && over(firstTokenMs, waits.sentAt)) {
+    const text = `The upstream ${apiBase} sent no token within ${firstTokenMs} ms.`;
+    return new Fault('first_token_timeout', text);
   }
-  if (over(clocks.idleMs, silentSince)) {
+  if (waits.is === 'waiting') return null;
+  const isOurs = waits.is === 'flowing' && waits.isPaused; // nothing is read while the client is slow
+  if (!isOurs && over(clocks.idleMs, waits.response.lastByteAt)) {
     const text = `The upstream ${apiBase} fell silent for ${clocks.idleMs} ms within its answer.`;
     return new Fault('idle_timeout', text);
   }

@@ -29,7 +29,7 @@ export interface ResponseReader {
   onError(error: Error): void;
 }
 
-/** A request under way. */
+/** A request under way. Once its reader was told the end, nothing here does anything. */
 export interface UpstreamExchange {
   /** Stops reading; the upstream feels it. */
   pause(): void;

@@ -674,3 +674,17 @@ t.test('nobody there', async (t) => {
   t.match(await call(pool), { error: { code: 'ECONNREFUSED' } });
   t.equal(pool.size, 0);
 });
+
+t.test('a bug of its reader ends one exchange, not the process', async (t) => {
+  const bug = new Error('a bug');
+  const broken = (): never => {
+    throw bug;
+  };
+  const { pool } = await stage(t, (socket) => socket.write(OK));
+  for (const at of ['onSent', 'onHead', 'onData', 'onEnd'] as const) {
+    const { error } = await open(pool, GET, { [at]: broken }).got;
+    t.equal(error, bug, at);
+    t.equal(pool.size, 0, `${at}: its connection is not used again`);
+  }
+  t.match(await call(pool), { body: 'ok', error: null });
+});

@@ -1,0 +1,72 @@
+// Where an exchange stands, with the data that exists there and nowhere else. relay.ts moves from one to the next.
+import type { Buffer } from 'node:buffer';
+import type { ResponseProgress } from './response-progress.ts';
+
+/** There is no connection yet. */
+interface Connecting {
+  readonly is: 'connecting';
+}
+
+/** The request is on its way; there is no head yet. Times are monotonic milliseconds. */
+interface Waiting {
+  readonly is: 'waiting';
+  readonly sentAt: number;
+}
+
+/** A small response: its pieces are kept, and leave in one write. */
+interface Gathering {
+  readonly is: 'gathering';
+  readonly response: ResponseProgress;
+  readonly pieces: Buffer[];
+}
+
+/** A stream without a token so far: another upstream can still take over. */
+interface Holding {
+  readonly is: 'holding';
+  readonly sentAt: number;
+  readonly response: ResponseProgress;
+  readonly pieces: Buffer[];
+}
+
+/** The client gets each piece as it comes. */
+export interface Flowing {
+  readonly is: 'flowing';
+  readonly response: ResponseProgress;
+  /** The latest piece of a response with a length: it leaves when the spend record is settled, or at the next piece. */
+  lastPiece: Buffer | null;
+  /** The client is slow, and the upstream waits for it. */
+  isPaused: boolean;
+}
+
+/** The head has come, and nothing of it was sent to the client. */
+export type Unsent = Gathering | Holding;
+
+/** The head has come. */
+export type Receiving = Unsent | Flowing;
+
+/** How far the upstream has come. */
+export type Stage = Connecting | Waiting | Receiving;
+
+/** The client left, and the response is read on: for its usage, or because it is kept for a repeated call. */
+interface Detached {
+  readonly is: 'detached';
+  readonly stage: Stage;
+  readonly giveUpAt: number;
+}
+
+export type State = Stage | Detached | { readonly is: 'ended' };
+
+export const CONNECTING: State = { is: 'connecting' };
+export const ENDED: State = { is: 'ended' };
+
+/** null: the exchange has ended. */
+export function stageOf(state: State): Stage | null {
+  if (state.is === 'ended') return null;
+  return state.is === 'detached' ? state.stage : state;
+}
+
+/** null: there is no head, or the exchange has ended. */
+export function receivingOf(state: State): Receiving | null {
+  const stage = stageOf(state);
+  return stage === null || stage.is === 'connecting' || stage.is === 'waiting' ? null : stage;
+}

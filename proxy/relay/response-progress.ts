@@ -1,0 +1,59 @@
+// What has come of an upstream's response so far: its head, the tap that reads it, its bytes and their times.
+import { readResponseHead, setHeader, type ResponseHead } from '../headers/response-headers.ts';
+import type { ReceivedHead } from '../upstream/response-head.ts';
+import { tapFor, type Tap } from './tap.ts';
+import type { UpstreamRequest } from './upstream-request.ts';
+
+export class ResponseProgress {
+  readonly status: number;
+  readonly statusText: string;
+  readonly head: ResponseHead;
+  readonly tap: Tap;
+  /** Monotonic milliseconds, as all times here. */
+  readonly headAt: number;
+  firstByteAt: number | null = null;
+  lastByteAt: number;
+  /** Of the body, as the upstream sent them. */
+  bytes = 0;
+  readonly #startedAt: number;
+
+  constructor(
+    { status, text, list }: ReceivedHead,
+    request: Pick<UpstreamRequest, 'answerNames' | 'ownNames' | 'protocol' | 'observation'>,
+    startedAt: number,
+    now: number,
+  ) {
+    this.#startedAt = startedAt;
+    this.status = status;
+    this.statusText = text;
+    this.head = readResponseHead(list, request.answerNames, request.ownNames);
+    this.tap = tapFor(this.head, request.protocol, request.observation);
+    this.headAt = this.lastByteAt = now;
+  }
+
+  /** The Content-Length that the client gets if the body is passed on as it comes; events may be left out of a stream. */
+  get announcedLength(): string | null {
+    return this.tap.streams ? null : this.head.contentLength;
+  }
+
+  /** The upstream's headers as the client gets them, flat. @param isFlowing the body is passed on as it comes */
+  clientHeaders(isFlowing: boolean): string[] {
+    const list = this.head.pass;
+    if (this.tap.streams) {
+      setHeader(list, 'cache-control', 'no-cache');
+      setHeader(list, 'x-accel-buffering', 'no');
+    } else if (isFlowing && this.announcedLength !== null) list.push('content-length', this.announcedLength);
+    return list;
+  }
+
+  /** From the start to the head of a response that is passed on as it comes, or to the last byte of another. */
+  upstreamMs(isFlowing: boolean): number {
+    return Math.max(0, (isFlowing ? this.headAt : this.lastByteAt) - this.#startedAt);
+  }
+
+  count(bytes: number, now: number): void {
+    this.bytes += bytes;
+    this.firstByteAt ??= now;
+    this.lastByteAt = now;
+  }
+}
