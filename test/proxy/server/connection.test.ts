@@ -119,7 +119,7 @@ t.test(
   },
 );
 
-t.test('when too many requests wait in all, connections with many of them end', async (t) => {
+t.test('when too many requests wait in all, connections with many of them are cut', async (t) => {
   const gate = Promise.withResolvers<void>();
   const port = await startPort(t, async (_, response) => {
     await gate.promise;
@@ -137,7 +137,7 @@ t.test('when too many requests wait in all, connections with many of them end', 
   );
   const ended = clients.filter((_, i) => ends[i] !== 'answered');
   t.ok(ended.length > 0);
-  t.ok(ended.every((client) => client.statuses.length === 1 && /connection: close/.test(client.text)));
+  t.ok(ended.length >= clients.length - 3, `${ended.length} connections were cut, not kept waiting`);
   for (const client of clients) client.socket.destroy();
   await port.quiet();
 });
