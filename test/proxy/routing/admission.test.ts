@@ -86,6 +86,20 @@ t.test('the limit over all is shared in turn, too, and counts each call once', a
   t.equal(await turns(admission, place, calls), 'flood quiet flood');
 });
 
+t.test('a place that is given back is one place, and goes to nobody who waits for another', async (t) => {
+  const admission = new Admission();
+  const [place, other] = [entry(2), entry(1)];
+  for (let n = 0; n < 2; n += 1) t.equal(call(admission, 'm', [place]).entry, place);
+  t.equal(call(admission, 'n', [other]).entry, other);
+  const { waiting } = call(admission, 'n', [other]);
+  admission.giveBack(place);
+  t.equal(admission.waiting, 1, 'there is no room yet where it waits');
+  t.equal(call(admission, 'm', [place]).entry, place);
+  t.equal(admission.take('m', [place], RULES, false), null, 'one was given back, not two');
+  admission.giveBack(other);
+  t.same(await waiting?.turn, { entry: other });
+});
+
 t.test('a call that ends makes room for one, not for two', async (t) => {
   const admission = new Admission();
   const place = entry();

@@ -290,7 +290,8 @@ t.test('a full name overflows into the first fallback that has room', async (t) 
   const resting = groupOf('resting', 'y');
   rest(resting, 0);
   const legs = [full, resting, groupOf('free', 'z'), groupOf('more', 'w')];
-  const trip = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ legs }), 1);
+  const fallbacks = (kind: FailureKind) => (kind === 'server' ? legs : []);
+  const trip = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ legs, fallbacks }), 1);
   t.ok(trip.overflow(1));
   t.same([trip.group.name, trip.deployment.id, trip.fallbacks], ['free', 'z', 1]);
   t.ok(trip.overflow(1));
