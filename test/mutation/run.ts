@@ -1,5 +1,5 @@
 // `npm run mutate -- headers`, or with globs: `npm run mutate -- --source 'proxy/bodies/s*.ts' --test 'test/proxy/wire/s*.test.ts'`;
-// `--every 5` tries each fifth fault only.
+// `--every 5` tries each fifth fault only; `--at proxy/routing/rank.ts:33` those of one line, again after a test was mended.
 // Puts one small fault after the other into a copy of the tree and runs the tests of the area: a fault that no test
 // notices is printed. An endless loop is ended by the limit of processor seconds, which a busy machine does not change.
 import { spawn } from 'node:child_process';
@@ -21,6 +21,7 @@ const { values, positionals } = parseArgs({
     test: { type: 'string', multiple: true, default: [] },
     workers: { type: 'string', default: String(Math.min(2, availableParallelism())) },
     every: { type: 'string', default: '1' },
+    at: { type: 'string', multiple: true, default: [] },
     'cpu-seconds': { type: 'string', default: '60' },
   },
 });
@@ -28,6 +29,8 @@ const { values, positionals } = parseArgs({
 interface Placed extends Mutant {
   readonly file: string;
   readonly text: string;
+  /** `file:line`. */
+  readonly place: string;
 }
 
 const areas = positionals.map((name) => {
@@ -42,9 +45,14 @@ const tests = filesOf([...values.test, ...areas.flatMap((area) => area.tests)]);
 if (sources.length === 0 || tests.length === 0) throw new Error('name an area, or --source and --test');
 const all = sources.flatMap((file): Placed[] => {
   const text = readFileSync(join(ROOT, file), 'utf8');
-  return mutantsOf(file, text).map((mutant) => ({ ...mutant, file, text }));
+  return mutantsOf(file, text).map((mutant) => {
+    const line = text.slice(0, mutant.start).split('\n').length;
+    return { ...mutant, file, text, place: `${file}:${line}` };
+  });
 });
-const mutants = all.filter((_, n) => n % Number(values.every) === 0); // a sample, where the whole takes too long
+const mutants = all
+  .filter(({ place }) => values.at.length === 0 || values.at.includes(place))
+  .filter((_, n) => n % Number(values.every) === 0); // a sample, where the whole takes too long
 let tried = 0;
 
 /** Runs test files in a copy, in one process. @returns whether they pass */
@@ -69,12 +77,11 @@ async function isNoticed(folder: string, file: string): Promise<boolean> {
 async function work(queue: Iterator<Placed>, folder: string): Promise<Placed[]> {
   const survived: Placed[] = [];
   for (let next = queue.next(); next.done !== true; next = queue.next()) {
-    const { file, text, start, end, replacement } = next.value;
+    const { file, text, start, end, replacement, place } = next.value;
     writeFileSync(join(folder, file), text.slice(0, start) + replacement + text.slice(end));
     if (!(await isNoticed(folder, file))) {
       survived.push(next.value);
-      const line = text.slice(0, start).split('\n').length;
-      console.log(`survived ${file}:${line}: ${text.slice(start, end)} -> ${replacement}`);
+      console.log(`survived ${place}: ${text.slice(start, end)} -> ${replacement}`);
     }
     writeFileSync(join(folder, file), text);
     tried += 1;

@@ -1,7 +1,8 @@
 // The parts of a proxy without its server: a snapshot of a YAML text, and a real house for it to live in.
 import { writeFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { request, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import type { Test } from 'tap';
 import { registryNames } from '../../config/catalogue.ts';
 import { loadConfig, type Environment } from '../../config/load.ts';
@@ -69,12 +70,19 @@ export interface Sent {
   readonly body?: string | Buffer | readonly Buffer[] | null;
 }
 
+/** A whole answer, as the client of an exchange got it. */
+export interface ClientAnswer {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
 /** A real exchange: a request that came over a socket, on that configuration. It is answered when the test ends. */
 export async function exchangeOf(
   t: Test,
   active: ActiveConfig,
   sent: Sent = {},
-): Promise<{ x: Exchange; leave(): void }> {
+): Promise<{ x: Exchange; answer: Promise<ClientAnswer>; leave(): void }> {
   const { promise, resolve } = Promise.withResolvers<Exchange>();
   const listener = new HttpServer({
     limits: active.snapshot.limits,
@@ -88,6 +96,13 @@ export async function exchangeOf(
   const { method = 'POST', path = '/v1/chat/completions', headers = {}, body = '' } = sent;
   const client = request({ host: '127.0.0.1', port, method, path, headers, agent: false });
   client.on('error', () => undefined);
+  const answer = new Promise<ClientAnswer>((resolve, reject) => {
+    client.on('response', (res) => {
+      const { statusCode: status, headers } = res;
+      textOf(res).then((text) => resolve({ status, headers, text }), reject);
+    });
+  });
+  answer.catch(() => undefined); // most tests look at what is written, not at what arrives
   if (body === null) client.flushHeaders();
   else if (typeof body === 'string' || Buffer.isBuffer(body)) client.end(body);
   else {
@@ -99,5 +114,5 @@ export async function exchangeOf(
     listener.shut();
     listener.close();
   });
-  return { x: await promise, leave: () => client.destroy() };
+  return { x: await promise, answer, leave: () => client.destroy() };
 }

@@ -13,7 +13,7 @@ const LONGEST_RETRY_MS = 10_000;
 
 /** What a shipper is made with. */
 export interface ShipperOptions {
-  readonly store: Store;
+  readonly store: Pick<Store, 'ship'>;
   /** End of what is written. */
   readonly end: () => Position;
   /** Called after each successful shipment. */

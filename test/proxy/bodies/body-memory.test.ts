@@ -74,6 +74,18 @@ t.test('a change can be undone, in place or copied', async (t) => {
   t.pass('property held');
 });
 
+t.test('edits that overlap are a mistake of the caller, also in place', async (t) => {
+  const body = roomy(Buffer.from('0123456789'));
+  const cut = (start: number, end: number): Cut => ({ start, end, insert: ['x'] });
+  t.throws(() => cutInPlace(body, [cut(2, 5), cut(4, 6)], headroomOf(body)), RangeError);
+  t.equal(body.toString(), '0123456789', 'nothing was moved');
+  t.equal(
+    cutInPlace(body, [cut(5, 6), cut(2, 5)], headroomOf(body))?.toString(),
+    '01xx6789',
+    'neighbours may meet',
+  );
+});
+
 t.test('what does not fit into the room is left as it is', async (t) => {
   const body = roomy(Buffer.from('0123456789'));
   const room = headroomOf(body);

@@ -188,6 +188,12 @@ t.test('framing that two readers could read differently is refused with a senten
 });
 
 t.test('parts and part headers are bounded', (t) => {
+  const head = `--${B}\r\nContent-Disposition: form-data; name="a`;
+  t.equal(refused(`${head}"\r\n`).detail, 'The headers of a part of the form are cut short.');
+  t.equal(
+    refused(`${head}${'b'.repeat(9_000)}"\r\n\r\nv\r\n--${B}--`).detail,
+    'The headers of a part of the form are longer than 8192 bytes.',
+  );
   const many = (count: number): string =>
     form(...Array.from({ length: count }, (_, i) => field(`f${i}`, 'v')));
   t.equal(opened(many(200)).partCount, 200);

@@ -249,6 +249,25 @@ t.test('the place of invalid UTF-8 is found to the byte', (t) => {
   t.end();
 });
 
+t.test('each sentence says what belongs in the place of the fault', (t) => {
+  const sentences: Readonly<Record<string, string>> = {
+    '\ufeff{}': 'The body begins with a byte order mark; send JSON without one.',
+    '[1]': 'The body is JSON but not an object; send a JSON object.',
+    '{"a":1 "b":2}': 'The body is not valid JSON: unexpected " at byte 7, where a comma or } belongs.',
+    '{"a":1} x': 'The body is not valid JSON: unexpected text at byte 8, where the end of the body belongs.',
+    '[1] x': 'The body is not valid JSON: unexpected text at byte 4, where the end of the body belongs.',
+    '{"a":1,}':
+      'The body is not valid JSON: unexpected } at byte 7, where a member name in double quotes belongs.',
+    '{"a"}': 'The body is not valid JSON: unexpected } at byte 4, where a colon belongs.',
+    '{"a':
+      'The body is not valid JSON: unexpected end of the body at byte 3, where the end of a string belongs.',
+    '{"a":{"b":[]}}': 'The body nests deeper than 2 levels.',
+  };
+  for (const [text, sentence] of Object.entries(sentences)) t.equal(faultOf(text, 2).detail, sentence, text);
+  t.equal(faultOf(Buffer.from([0x7b, 0x7d, 0xff])).detail, 'The body is not valid UTF-8 at byte 2.');
+  t.end();
+});
+
 t.test('no sentence quotes what the client wrote', (t) => {
   const secrets = [
     '{"a":"my secret\nprompt"}',

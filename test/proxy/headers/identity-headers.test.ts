@@ -93,6 +93,33 @@ t.test('no value can break out of its header, and none is longer than servers ta
   }
 });
 
+t.test('what is too long is left out to the character, counted, and told', async (t) => {
+  const of = (name: GatewayName, more: Partial<GatewayIdentity>): [Record<string, string>, LeftOut[]] => {
+    const leftOut: LeftOut[] = [];
+    return [written(name, { ...NOBODY, ...more }, leftOut), leftOut];
+  };
+  const tag = (chars: number): string => 't'.repeat(chars);
+  const [whole, nothing] = of('litellm', { tags: [tag(1_000), tag(1_047)] });
+  t.equal(whole['x-litellm-tags']?.length, 2_048);
+  t.same(nothing, []);
+  const [cut, left] = of('litellm', { tags: [tag(1_000), tag(1_048), 'a,b', 'last'] });
+  t.equal(cut['x-litellm-tags'], `${tag(1_000)},last`);
+  t.same(left, [{ name: 'x-litellm-tags', rule: '2 of the tags cannot stand in a list of 2048 characters' }]);
+  const object = (chars: number) => ({ metadata: { k: 'v'.repeat(chars - '{"k":""}'.length) } });
+  const [fits, none] = of('litellm', object(4_096));
+  t.equal(fits['x-litellm-spend-logs-metadata']?.length, 4_096);
+  t.same(none, []);
+  const [without, told] = of('litellm', object(4_097));
+  t.notOk('x-litellm-spend-logs-metadata' in without);
+  t.same(told, [{ name: 'x-litellm-spend-logs-metadata', rule: 'longer than 4096 characters' }]);
+  const [each, many] = of('bifrost', {
+    tags: [...Array.from({ length: 35 }, (_, i) => `k${i}:v`), `long:${'v'.repeat(513)}`, 'k0:again'],
+  });
+  t.equal(Object.keys(each).filter((name) => name.startsWith('x-bf-dim-')).length, 32);
+  t.equal(each['x-bf-dim-k0'], 'again', 'a name that is there may have another value');
+  t.same(many, [{ name: 'x-bf-dim-', rule: '4 values cannot stand in headers' }]);
+});
+
 t.test('the names that tell a gateway whose call it is', async (t) => {
   const namesOf = (name: GatewayName): string[] =>
     [...identityNames(gatewayOf(name, 'compat', dialectOf(DEFAULT_WORDS)))].toSorted();

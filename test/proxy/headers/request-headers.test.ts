@@ -83,6 +83,11 @@ t.test(
     t.equal(many.credential, 'k0');
     t.same(many.credentials, ['k3', 'k1', 'k0']);
     t.equal(
+      read('authorization', 'Bearer k1', 'Authorization', 'Bearer k2').credential,
+      'k1',
+      'of two in one place the first',
+    );
+    t.equal(
       read('x-litellm-api-key', '', 'authorization', 'Bearer k1').credential,
       'k1',
       'an empty one is none',
@@ -124,6 +129,25 @@ t.test('each header is read into its place, of several the last', async (t) => {
   };
   const joined = { traceparent: 'Traceparent', tracestate: 'Tracestate', tags: 'X-LiteLLM-Tags' };
   const nothing = readHeaders(rules, []);
+  const pairs = Object.entries({
+    ...names,
+    ...joined,
+    connection: 'Connection',
+    host: 'Host',
+    key: 'Api-Key',
+  });
+  for (const order of [pairs, pairs.toReversed()]) {
+    const found = readHeaders(
+      rules,
+      order.flatMap(([member, name]) => [name, `the ${member}`]),
+    );
+    for (const member of Object.keys({ ...names, ...joined }))
+      t.equal(
+        Object.entries(found).find(([one]) => one === member)?.[1],
+        `the ${member}`,
+        'beside all others',
+      );
+  }
   for (const [member, name] of Object.entries(names)) {
     const found = readHeaders(rules, [name, 'one', name.toLowerCase(), 'two']);
     t.same({ ...found, raw: [], rules: [] }, { ...nothing, [member]: 'two' }, name);

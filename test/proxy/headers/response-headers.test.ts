@@ -71,6 +71,8 @@ t.test('names that Connection lists stay behind; the length is counted anew', as
     [...['x-b', '2']],
   );
   t.same(read('X-A', '1', 'Connection', 'Keep-Alive').pass, ['x-a', '1']);
+  t.equal(read('Content-Length', '5', 'Connection', 'close').contentLength, '5');
+  t.equal(read('Connection', 'close').contentLength, null);
 });
 
 t.test('which origins may read an answer is not for the upstream to say', async (t) => {

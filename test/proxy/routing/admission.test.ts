@@ -50,6 +50,8 @@ t.test(
     admission.giveBack(b);
     t.same(await waiting?.turn, { entry: b });
     t.equal(admission.waiting, 0);
+    admission.giveBack(a);
+    t.equal(call(admission, 'm', [a, b]).entry, a, 'nobody waits any more: the next one need not either');
   },
 );
 
@@ -82,6 +84,30 @@ t.test('the limit over all is shared in turn, too, and counts each call once', a
   const names = ['flood', 'flood', 'quiet'];
   const calls = names.map((name) => [name, call(admission, name, [place], rules).waiting] as const);
   t.equal(await turns(admission, place, calls), 'flood quiet flood');
+});
+
+t.test('a place that is given back is one place, and goes to nobody who waits for another', async (t) => {
+  const admission = new Admission();
+  const [place, other] = [entry(2), entry(1)];
+  for (let n = 0; n < 2; n += 1) t.equal(call(admission, 'm', [place]).entry, place);
+  t.equal(call(admission, 'n', [other]).entry, other);
+  const { waiting } = call(admission, 'n', [other]);
+  admission.giveBack(place);
+  t.equal(admission.waiting, 1, 'there is no room yet where it waits');
+  t.equal(call(admission, 'm', [place]).entry, place);
+  t.equal(admission.take('m', [place], RULES, false), null, 'one was given back, not two');
+  admission.giveBack(other);
+  t.same(await waiting?.turn, { entry: other });
+});
+
+t.test('a call that ends makes room for one, not for two', async (t) => {
+  const admission = new Admission();
+  const place = entry();
+  const rules = { ...RULES, total: 2 };
+  for (const name of ['a', 'b']) t.equal(call(admission, name, [place], rules).entry, place);
+  admission.leave();
+  t.equal(call(admission, 'c', [place], rules).entry, place);
+  t.equal(admission.take('d', [place], rules, false), null);
 });
 
 t.test('a full queue takes a place from the name that has most in it, from its last one', async (t) => {

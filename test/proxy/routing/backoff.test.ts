@@ -1,5 +1,5 @@
 import t from 'tap';
-import { pauseMs, retryAfterMs } from '../../../proxy/routing/backoff.ts';
+import { pauseMs, retryAfter, retryAfterMs } from '../../../proxy/routing/backoff.ts';
 
 const [low, high] = [(): number => 0, (): number => 0.999_999];
 
@@ -22,6 +22,14 @@ t.test(
     t.equal(pauseMs(1, 60_001, 0, low), null);
   },
 );
+
+t.test('callers that are turned away come back one to three seconds later', async (t) => {
+  const chances = [0, 0.4, 0.7, 0.999_999];
+  t.same(
+    chances.map((chance) => retryAfter(() => chance)),
+    [1, 2, 3, 3],
+  );
+});
 
 t.test('Retry-After is seconds or a date; anything else is not there', async (t) => {
   const now = Date.parse('2026-01-01T00:00:00Z');

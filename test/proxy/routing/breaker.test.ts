@@ -42,6 +42,20 @@ t.test('when its rest is over, one call tries it and decides', async (t) => {
   t.notOk(fail(breaker, 10_013), 'and it begins to count anew');
 });
 
+t.test('only the call that tries a half-open entry gives its place to the next one', async (t) => {
+  const breaker = new Breaker();
+  for (let now = 0; now < 4; now += 1) fail(breaker, now);
+  const former = breaker.begin(5_003);
+  const forced = breaker.begin(5_004);
+  t.notOk(breaker.admits(5_004));
+  breaker.abandoned(forced);
+  t.notOk(breaker.admits(5_004), 'another call has left, the one that tries has not');
+  breaker.failed(former, 5_010, RULES, null);
+  breaker.begin(10_010);
+  breaker.abandoned(former);
+  t.notOk(breaker.admits(10_010), 'and one that tried before says nothing of the one that tries now');
+});
+
 t.test('a call from before says nothing about the time after', async (t) => {
   const breaker = new Breaker();
   const slow = breaker.begin(0);

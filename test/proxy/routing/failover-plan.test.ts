@@ -201,6 +201,17 @@ t.test('whether there is more is known before anything fails', async (t) => {
     new FailoverPlan<Named>(groupOf('g', 'a'), rules({ retries: limited }), 0).hasMore,
     'by one kind of failure',
   );
+  for (const one of ['server', 'timeout'] as const) {
+    const retries = (kind: FailureKind) => ({ count: kind === one ? 1 : 0, again: true });
+    t.ok(new FailoverPlan<Named>(groupOf('g', 'a'), rules({ retries }), 0).hasMore, one);
+  }
+  const once = new FailoverPlan<Named>(
+    groupOf('g', 'a'),
+    rules({ retries: () => ({ count: 1, again: true }) }),
+    0,
+  );
+  once.next(failure(), 0);
+  t.notOk(once.hasMore, 'the only retry was made');
   const trip = new FailoverPlan<Named>(
     groupOf('g', 'a'),
     rules({ legs: [groupOf('f', 'x')], maxFallbacks: 1 }),
@@ -253,3 +264,62 @@ t.test(
     t.same(after(1, false), ['b', 'a', 'c']);
   },
 );
+
+t.test(
+  'the present attempt may go to those that serve; where nobody does, to the one that is next',
+  async (t) => {
+    const group = groupOf('g', 'a', 'b', 'c');
+    const open = (trip: FailoverPlan<Named>): string[] => trip.open(1).map(({ id }) => id);
+    const trip = new FailoverPlan<Named>(group, rules(), 0);
+    t.same(open(trip), ['a', 'b', 'c']);
+    rest(group, 0, 2);
+    t.same(open(trip), ['b'], 'one is enough');
+    rest(group, 1);
+    t.same(open(trip), ['a']);
+    const moved = new FailoverPlan<Named>(groupOf('g', 'a', 'b', 'c'), rules(), 0);
+    moved.moveTo(moved.open(1)[2] as Named);
+    t.same(open(moved), ['c', 'a', 'b'], 'the one that was to get it is next');
+    moved.next(failure(), 1);
+    t.same(open(moved), ['a', 'b'], 'what was asked is not among them');
+  },
+);
+
+t.test('a full name overflows into the first fallback that has room', async (t) => {
+  const full = groupOf('full', 'x');
+  for (const { health } of full.deployments) health.inFlight = Infinity;
+  const resting = groupOf('resting', 'y');
+  rest(resting, 0);
+  const legs = [full, resting, groupOf('free', 'z'), groupOf('more', 'w')];
+  const fallbacks = (kind: FailureKind) => (kind === 'server' ? legs : []);
+  const trip = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ legs, fallbacks }), 1);
+  t.ok(trip.overflow(1));
+  t.same([trip.group.name, trip.deployment.id, trip.fallbacks], ['free', 'z', 1]);
+  t.ok(trip.overflow(1));
+  t.same([trip.group.name, trip.fallbacks], ['more', 2], 'each name once');
+  t.notOk(trip.overflow(1), 'nobody else has room');
+  t.same([trip.group.name, trip.fallbacks], ['more', 2]);
+});
+
+t.test('nothing overflows where there are no fallbacks, or no more are allowed', async (t) => {
+  const legs = [groupOf('f', 'x'), groupOf('h', 'y')];
+  const none = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ legs, hasFallbacks: false }), 0);
+  t.notOk(none.overflow(0));
+  const one = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ legs, maxFallbacks: 1 }), 0);
+  t.ok(one.overflow(0));
+  t.notOk(one.overflow(0));
+  t.equal(one.deployment.id, 'x');
+});
+
+t.test('of the fallbacks the first that has room, then the first that serves, then the first', async (t) => {
+  const [full, resting, free] = [groupOf('full', 'x'), groupOf('resting', 'y'), groupOf('free', 'z')];
+  rest(resting, 0);
+  for (const { health } of full.deployments) health.inFlight = Infinity;
+  const next = (...legs: readonly ModelGroup<Named>[]): string => {
+    const trip = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ legs }), 0);
+    t.match(trip.next(failure(), 1), { how: 'fallback', pauseMs: 0 });
+    return trip.deployment.id;
+  };
+  t.equal(next(resting, full, free), 'z');
+  t.equal(next(resting, full), 'x');
+  t.equal(next(resting), 'y');
+});

@@ -112,6 +112,40 @@ t.test('lowest latency: a peak is seen at once, forgotten slowly, and calls unde
   );
 });
 
+t.test(
+  'what nobody measured is tried by one call at a time, and a drained one not for its speed',
+  async (t) => {
+    const [slow, fresh, busy] = [entry('slow'), entry('fresh'), entry('busy')];
+    slow.health.latency.observe(300, 0);
+    fresh.health.inFlight = 1;
+    busy.health.inFlight = 2;
+    t.equal(ids(lowestLatency([busy, fresh, slow], dice(1), 0)), 'slow fresh busy');
+    fresh.health.inFlight = 0;
+    t.equal(ids(lowestLatency([busy, slow, fresh], dice(1), 0)), 'fresh slow busy');
+    const drained = entry('drained', { weight: 0 });
+    drained.health.latency.observe(1, 0);
+    t.equal(ids(lowestLatency([drained, slow], dice(1), 0)), 'slow drained');
+  },
+);
+
+t.test('a group of one is that one, whatever its state', async (t) => {
+  const only = entry('only', { weight: 0, limit: 0 });
+  only.health.healthError = 'no answer';
+  t.same(rank([only], RULES, 'session', dice(1), 0), [only]);
+});
+
+t.test('what is full comes after what has room, and before what rests', async (t) => {
+  const [full, free, resting] = [
+    entry('full', { order: 1, limit: 1 }),
+    entry('free', { order: 3 }),
+    entry('resting', { order: 0 }),
+  ];
+  full.health.inFlight = 1;
+  resting.health.healthError = 'no answer';
+  t.equal(ids(rank([resting, full, free], RULES, null, dice(1), 0)), 'free full resting');
+  t.equal(ids(rank([resting, full], RULES, null, dice(1), 0)), 'full resting', 'also where none has room');
+});
+
 t.test('ranks go before everything but rest; an entry that rests is still there, last', async (t) => {
   const [a, b, c] = [entry('a', { order: 1 }), entry('b', { order: 2 }), entry('c')] as const;
   const all = [c, b, a];

@@ -54,6 +54,18 @@ t.test(
   },
 );
 
+t.test('a session’s order is the same in every replica, of this version and the next', async (t) => {
+  const published = { '': 0x811c9dc5, a: 0xe40c292c, foobar: 0xbf9cf968 }; // FNV-1a, 32 bits
+  for (const [text, hash] of Object.entries(published)) t.equal(seedOf(text) >>> 0, hash);
+  const entries = ['a', 'b', 'c', 'd'].map((id) => entry(id));
+  const orders = Array.from({ length: 12 }, (_, i) =>
+    sessionAffinity(entries, `session-${i}`)
+      .map(({ id }) => id)
+      .join(''),
+  );
+  t.equal(orders.join(' '), 'dacb bacd bdca cadb dcab cbda cabd acbd bdca cabd bdca abdc');
+});
+
 t.test('weights hold over sessions', async (t) => {
   const entries = [entry('a', 1), entry('b', 3), entry('c', 6)];
   const counts = new Map<string, number>();

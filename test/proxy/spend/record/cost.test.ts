@@ -100,7 +100,17 @@ t.test('entry before upstream before catalogue; what each says is kept', async (
     priceVersion: PLAIN.version,
   });
   t.match(cost({ tokens: USED }, null, '0.5', PLAIN), { costSource: 'upstream_header', priceVersion: null });
-  t.match(cost({ tokens: USED }, null, null, PLAIN), { spendPico: 6_000_000_000, costSource: 'catalogue' });
+  t.match(cost({ tokens: USED }, null, null, PLAIN), {
+    spendPico: 6_000_000_000,
+    costSource: 'catalogue',
+    priceVersion: PLAIN.version,
+  });
+  t.match(
+    cost({ tokens: USED, estimated: true }, PLAIN, null, catalogue),
+    { spendPico: 6_000_000_000, costSource: 'entry' },
+    'of an estimate, too, the entry comes before the catalogue',
+  );
+  t.match(cost({ tokens: USED, estimated: true }, null, null, PLAIN), { costSource: 'catalogue' });
   t.match(
     cost({ tokens: USED, estimated: true }, PLAIN, '0.5'),
     { spendPico: 500_000_000_000, costSource: 'upstream_header' },
@@ -167,6 +177,28 @@ t.test(
   },
 );
 
+t.test('a prompt is as long as all its tokens together, of whatever kind', async (t) => {
+  const stated = {
+    input_cost_per_token: 1e-12,
+    output_cost_per_token: 0,
+    input_cost_per_token_above_128k_tokens: 3e-12,
+  };
+  const kinds: readonly Partial<Tokens>[] = [
+    {},
+    { cacheRead: 50_000 },
+    { cacheWrite: 50_000 },
+    { cacheWrite: 50_000, cacheWrite1h: 50_000 },
+    { inputAudio: 50_000 },
+    { inputImage: 50_000 },
+  ];
+  for (const kind of kinds) {
+    const of = (prompt: number): number | null =>
+      pico({ tokens: tokens({ prompt, completion: 0, ...kind }) }, stated);
+    t.equal(of(128_000), 128_000, JSON.stringify(kind));
+    t.equal(of(128_001), 3 * 128_001, JSON.stringify(kind));
+  }
+});
+
 t.test('requests, images, seconds, characters, search units and web searches', async (t) => {
   const request = { input_cost_per_request: 7e-12 };
   t.equal(
@@ -187,6 +219,34 @@ t.test('requests, images, seconds, characters, search units and web searches', a
     ),
     20_000_000_000,
   );
+});
+
+t.test('a model with prices of both kinds is charged by what the upstream counted', async (t) => {
+  const both = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6, input_cost_per_second: 0.001 };
+  t.equal(pico({ units: { milliseconds: 2_000 } }, both), 2_000_000_000, 'seconds alone');
+  t.equal(
+    pico({ tokens: tokens({ prompt: 10, completion: 0 }), units: { milliseconds: 2_000 } }, both),
+    2_010_000_000,
+  );
+  const search = { ...both, search_context_cost_per_query: { search_context_size_medium: 0.01 } };
+  t.match(
+    cost({ units: { searches: 1 } }, prices(search)),
+    { spendPico: null, costReason: 'the upstream sent no usage' },
+    'a search says nothing of the tokens',
+  );
+  t.match(
+    cost(
+      { tokens: USED, units: { milliseconds: 2_000 } },
+      prices({ input_cost_per_token: 1e-6, input_cost_per_second: 0.001 }),
+    ),
+    { spendPico: null, costReason: 'no output price is known for model m' },
+    'tokens that were counted must have a price',
+  );
+});
+
+t.test('the largest cost that a number holds exactly is recorded', async (t) => {
+  t.equal(pico({}, { input_cost_per_request: '9007.199254740991' }), Number.MAX_SAFE_INTEGER);
+  t.equal(pico({}, { input_cost_per_request: '9007.199254740992' }), null);
 });
 
 t.test('a price finer than a pico-dollar is exact; only the sum is rounded, half up', async (t) => {
@@ -230,6 +290,28 @@ t.test('an unknown cost is null and says why', async (t) => {
     reason({}, { input_cost_per_request: 1, input_cost_per_second: 1 }),
     'the number of seconds is not known',
   );
+  const kinds: readonly (readonly [Partial<Tokens>, string])[] = [
+    [{ cacheRead: 5 }, 'cached input'],
+    [{ cacheWrite: 5 }, 'cache write'],
+    [{ cacheWrite: 5, cacheWrite1h: 5 }, 'one-hour cache write'],
+    [{ inputAudio: 5 }, 'audio input'],
+    [{ inputImage: 5 }, 'image input'],
+  ];
+  for (const [kind, says] of kinds) {
+    const used = tokens({ prompt: 5, completion: 0, ...kind });
+    t.equal(reason({ tokens: used }, { output_cost_per_token: 1 }), `no ${says} price is known for model m`);
+  }
+  const answered: readonly (readonly [Partial<Tokens>, string])[] = [
+    [{ reasoning: 5 }, 'reasoning'],
+    [{ outputAudio: 5 }, 'audio output'],
+    [{ outputImage: 5 }, 'image output'],
+  ];
+  for (const [kind, says] of answered) {
+    const used = tokens({ prompt: 0, completion: 5, ...kind });
+    t.equal(reason({ tokens: used }, { input_cost_per_token: 1 }), `no ${says} price is known for model m`);
+  }
+  t.equal(reason({}, { input_cost_per_character: 1 }), 'the number of characters is not known');
+  t.equal(reason({}, { input_cost_per_query: 1 }), 'the number of search units is not known');
   const huge = tokens({ prompt: 1e12, completion: 1e12 });
   t.equal(reason({ tokens: huge }, plain), 'the cost is too large to be recorded exactly');
 });

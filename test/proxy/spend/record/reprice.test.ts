@@ -3,7 +3,7 @@
 import t from 'tap';
 import { pricesOf } from '../../../../config/resolve/prices.ts';
 import { interrupted } from '../../../../proxy/spend/record/record.ts';
-import { reprice } from '../../../../proxy/spend/record/reprice.ts';
+import { FREE, priceOf, reprice, wholeCost } from '../../../../proxy/spend/record/reprice.ts';
 import { beginOf, settleOf } from './fixture/records.ts';
 import { NO_TOKENS } from '../../../../proxy/protocols/usage.ts';
 
@@ -28,6 +28,7 @@ t.test('a record is priced anew from what it holds: buckets, units, tier', async
     requestId: 'id',
     spendPico: 70 * 1e6 + 30 * 1e5 + 20 * 3e7,
     costSource: 'entry',
+    costReason: '',
     priceVersion: DEARER.entry?.version,
     costs: { entry: 673_000_000 },
   });
@@ -107,6 +108,79 @@ t.test('what was never asked, or came to nothing, keeps its cost', async (t) => 
     t.equal(reprice(record, { ...DEARER, catalogue: DEARER.entry }), record, record.endReason);
 });
 
+t.test('what was unknown, free, or failed with usage is priced by the new prices', async (t) => {
+  const begin = beginOf('id');
+  const unknown = settleOf(begin, { spendPico: null, costSource: 'none', costs: {}, priceVersion: null });
+  const free = settleOf(begin, { spendPico: 0, costSource: 'entry', costs: { entry: 0 } });
+  const failed = settleOf(begin, { status: 'failure', endReason: 'truncated', costs: {}, spendPico: null });
+  const stated = settleOf(begin, {
+    status: 'failure',
+    usageSource: 'none',
+    usage: null,
+    tokens: NO_TOKENS,
+    costs: { upstream_header: 7 },
+    spendPico: null,
+  });
+  for (const record of [unknown, free, failed])
+    t.match(reprice(record, DEARER), { spendPico: 673_000_000, costSource: 'entry' });
+  t.match(reprice(stated, DEARER), { spendPico: 7, costSource: 'upstream_header' });
+});
+
+t.test('a refusal of the upstream is free, unless it states a usage or a cost', async (t) => {
+  const refused = { ...settleOf(beginOf('id')), endReason: 'upstream_error', usage: null } as const;
+  t.same(priceOf(refused, null, DEARER), {
+    spendPico: 0,
+    costSource: 'none',
+    costReason: '',
+    costs: {},
+    priceVersion: null,
+  });
+  t.equal(priceOf(refused, null, DEARER), FREE);
+  t.match(priceOf(refused, 5, { entry: null, catalogue: null }), { spendPico: 5 });
+  t.match(priceOf({ ...refused, usage: {} }, null, DEARER), { spendPico: 673_000_000 });
+  t.match(priceOf({ ...refused, endReason: 'truncated' }, null, DEARER), { spendPico: 673_000_000 });
+});
+
+t.test('of an estimate the upstream’s own statement comes first', async (t) => {
+  const record = settleOf(beginOf('id'), { costs: { upstream_header: 5 }, usageSource: 'estimate' });
+  t.match(reprice(record, DEARER), { spendPico: 5, costSource: 'upstream_header' });
+  t.match(reprice({ ...record, usageSource: 'upstream' }, DEARER), { costSource: 'entry' });
+});
+
+t.test('what a whole call cost says what is missing in it', async (t) => {
+  const attempt = {
+    modelId: 'a',
+    model: 'm',
+    apiBase: 'http://a',
+    startMs: 1,
+    durationMs: 1,
+    status: 500,
+    error: 'server',
+    usage: null,
+  };
+  const last = { spendPico: 10, costSource: 'entry', costReason: '' } as const;
+  const before = (...picos: readonly (number | null)[]) =>
+    picos.map((spendPico) => ({ ...attempt, spendPico }));
+  t.same(wholeCost(last, []), last);
+  t.same(wholeCost(last, before(5, 0)), { ...last, spendPico: 15 });
+  t.same(wholeCost(last, before(null)), {
+    ...last,
+    costReason: 'of 1 replaced attempt the cost is not known',
+  });
+  t.same(wholeCost(last, before(null, 5, null)), {
+    ...last,
+    spendPico: 15,
+    costReason: 'of 2 replaced attempts the cost is not known',
+  });
+  const reasoned = { ...last, costReason: 'as it is' };
+  t.same(wholeCost(reasoned, before(null)), reasoned, 'a reason that is there stays');
+  const unknown = { spendPico: null, costSource: 'none', costReason: 'why' } as const;
+  t.same(wholeCost(unknown, before(5)), unknown);
+  const largest = Number.MAX_SAFE_INTEGER;
+  t.equal(wholeCost(last, before(largest - 10)).spendPico, largest);
+  t.equal(wholeCost(last, before(largest - 9)).spendPico, null);
+});
+
 function pickCost({
   spendPico,
   costSource,
@@ -137,7 +211,13 @@ t.test(
       serviceTier: null,
       spendPico: 1,
       attemptLog: [
-        { ...attempt, error: 'stream_broken', spendPico: 1_000, continued: true, tokens: own },
+        {
+          ...attempt,
+          error: 'stream_broken',
+          spendPico: 1_000,
+          continued: true,
+          tokens: { ...own, prompt: 95 },
+        },
         { ...attempt, spendPico: 1, tokens: own },
       ],
     });

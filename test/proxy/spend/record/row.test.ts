@@ -1,6 +1,7 @@
 // The row answers in the dialect's names and holds no text of prompt or answer.
 import t from 'tap';
 import { interrupted } from '../../../../proxy/spend/record/record.ts';
+import { NO_TOKENS } from '../../../../proxy/protocols/usage.ts';
 import { rowOf } from '../../../../proxy/spend/record/row.ts';
 import { beginOf, settleOf } from './fixture/records.ts';
 
@@ -132,4 +133,86 @@ t.test('a failure tells its class and status, never a message', async (t) => {
     'error_information'
   ];
   t.match(information, { error_code: '', error_class: 'upstream_timeout' });
+});
+
+t.test(
+  'counts of either family have columns of their own, and the rest of a usage is additional',
+  async (t) => {
+    const usage = {
+      prompt_tokens: 1,
+      completion_tokens: 2,
+      total_tokens: 3,
+      input_tokens: 1,
+      output_tokens: 2,
+      cache_read_input_tokens: 7,
+    };
+    const row = rowOf(settleOf(beginOf('id'), { usage }));
+    t.same(row.metadata['additional_usage_values'], { cache_read_input_tokens: 7 });
+    t.same(row.metadata['usage_object'], usage);
+  },
+);
+
+t.test('a total that nobody stated is the sum of both', async (t) => {
+  const tokensOf = (prompt: number | null, completion: number | null, total: number | null): number =>
+    rowOf(settleOf(beginOf('id'), { tokens: { ...NO_TOKENS, prompt, completion, total } })).total_tokens;
+  t.equal(tokensOf(3, 4, null), 7);
+  t.equal(tokensOf(null, 4, null), 4);
+  t.equal(tokensOf(3, null, null), 3);
+  t.equal(tokensOf(3, 4, 9), 9);
+});
+
+t.test('what is not there is null, a user without an id is empty', async (t) => {
+  const row = rowOf(settleOf(beginOf('id', { userId: null }), { units: null, firstByteMs: null }));
+  t.equal(row.user, '');
+  t.equal(row.units, null);
+  t.equal(row.completionStartTime, null);
+});
+
+t.test('each attempt is told with what is known of it', async (t) => {
+  const attempt = {
+    modelId: 'deployment-1',
+    model: 'gpt-4.1',
+    apiBase: 'https://gateway.example',
+    startMs: 1_760_000_000_000,
+    durationMs: 12,
+    status: 503,
+    error: 'server',
+    usage: null,
+    spendPico: null,
+  };
+  const tokens = { ...NO_TOKENS, prompt: 5, completion: 1, total: 6 };
+  const whole = { ...attempt, spendPico: 5_000_000_000, upstreamId: 'id-1', tokens, estimatedBy: 'o200k' };
+  const row = rowOf(
+    settleOf(beginOf('id'), { attemptLog: [attempt, { ...whole, continued: true, usage: { a: 1 } }] }),
+  );
+  const told = {
+    model_id: 'deployment-1',
+    model: 'gpt-4.1',
+    api_base: 'https://gateway.example',
+    start: '2025-10-09T08:53:20.000Z',
+    duration_ms: 12,
+    status: 503,
+    error: 'server',
+    usage: null,
+    spend: null,
+  };
+  t.same(row.attempt_log, [
+    told,
+    {
+      ...told,
+      usage: { a: 1 },
+      spend: 0.005,
+      continued: true,
+      upstream_id: 'id-1',
+      total_tokens: 6,
+      estimated_by: 'o200k',
+    },
+  ]);
+});
+
+t.test('times of a clock that was far off stay within four digits of years', async (t) => {
+  const startOf = (startMs: number): string => rowOf(settleOf(beginOf('id', { startMs }))).startTime;
+  t.equal(startOf(-1e15), '0000-01-01T00:00:00.000Z');
+  t.equal(startOf(1e15), '9999-12-31T23:59:59.999Z');
+  t.equal(startOf(8.64e15 + 1), '9999-12-31T23:59:59.999Z');
 });

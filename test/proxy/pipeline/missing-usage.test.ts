@@ -1,0 +1,83 @@
+// Which answers are counted here: those that began, whose upstream did not state what they used.
+import t from 'tap';
+import { countMissingUsage } from '../../../proxy/pipeline/missing-usage.ts';
+import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
+import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
+import type { Outcome } from '../../../proxy/relay/outcome.ts';
+import { NOTHING_READ, type Reading } from '../../../proxy/relay/tap.ts';
+import { exchangeOf, houseOf, liveOf } from '../../support/house.ts';
+
+const MODELS = `
+model_list:
+  - { model_name: m, litellm_params: { model: litellm_proxy/up, api_base: "http://127.0.0.1:1", api_key: k } }
+`;
+const house = await houseOf(t);
+const { x } = await exchangeOf(t, liveOf(t, MODELS, house));
+const { x: off } = await exchangeOf(
+  t,
+  liveOf(t, `${MODELS}general_settings: { estimate_missing_usage: false }`, house),
+);
+
+const endpointOf = (counted: Endpoint['counted']): Endpoint =>
+  ENDPOINTS.find((one) => one.counted === counted) as Endpoint;
+const [BOTH, PROMPT, NOTHING] = [
+  endpointOf('prompt and answer'),
+  endpointOf('prompt'),
+  endpointOf('nothing'),
+];
+const BODY = Buffer.from(
+  JSON.stringify({ messages: [{ role: 'user', content: 'one two three' }], input: 'one two' }),
+);
+const head = Buffer.from(JSON.stringify({ choices: [{ message: { content: 'four five' } }] }));
+const DELIVERED: Reading = { ...NOTHING_READ, delivered: { form: 'json', head, bytes: head.length } };
+
+function outcome(more: Partial<Outcome>, reading: Partial<Reading> = {}): Outcome {
+  return {
+    end: 'complete',
+    status: 200,
+    fault: null,
+    firstByteAt: null,
+    upstreamMs: 1,
+    responseBytes: 10,
+    readOn: null,
+    upstreamCallId: null,
+    upstreamCost: null,
+    retryAfter: null,
+    unsent: null,
+    finish: () => undefined,
+    ...more,
+    reading: { ...DELIVERED, ...reading },
+  };
+}
+
+t.test('what was stated is not counted; what was stated in part is', async (t) => {
+  const usage = { prompt_tokens: 1 };
+  t.equal(countMissingUsage(x, BOTH, outcome({}, { usage }), BODY), null);
+  t.not(countMissingUsage(x, BOTH, outcome({}, { usage, usageIsPartial: true }), BODY), null);
+});
+
+t.test('prompt and answer of an answer without usage are counted', async (t) => {
+  const estimate = await countMissingUsage(x, BOTH, outcome({}), BODY);
+  t.ok((estimate?.prompt ?? 0) > 0);
+  t.ok((estimate?.completion ?? 0) > 0);
+  const cut = await countMissingUsage(x, BOTH, outcome({ end: 'truncated' }), BODY);
+  t.same(cut, estimate, 'also of one that broke off: the upstream charges for it');
+});
+
+t.test('where only the prompt is counted, the answer must be whole', async (t) => {
+  const estimate = await countMissingUsage(x, PROMPT, outcome({}, { delivered: null }), BODY);
+  t.ok((estimate?.prompt ?? 0) > 0);
+  t.equal(countMissingUsage(x, PROMPT, outcome({ end: 'truncated' }), BODY), null);
+});
+
+t.test('nothing is counted that was not wanted, not sent, or not answered', async (t) => {
+  t.equal(countMissingUsage(off, BOTH, outcome({}), BODY), null, 'switched off');
+  t.equal(countMissingUsage(x, NOTHING, outcome({}), BODY), null, 'an endpoint without tokens');
+  t.equal(countMissingUsage(x, BOTH, outcome({}), null), null, 'no body went upstream');
+  t.equal(countMissingUsage(x, BOTH, outcome({ end: 'upstream_error' }), BODY), null);
+  t.equal(countMissingUsage(x, BOTH, outcome({ status: null }), BODY), null);
+  for (const status of [300, 404, 500])
+    t.equal(countMissingUsage(x, BOTH, outcome({ status }), BODY), null, String(status));
+  t.not(countMissingUsage(x, BOTH, outcome({ status: 299 }), BODY), null);
+  t.equal(countMissingUsage(x, BOTH, outcome({}, { delivered: null }), BODY), null, 'nothing was delivered');
+});
