@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { formatIssue } from '../../config/issue.ts';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { VERSION } from '../active-config/active-config.ts';
-import { answerBytes, answerJson } from '../pipeline/answer.ts';
+import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { probe } from '../upstream/probe.ts';
 
@@ -15,7 +15,7 @@ export interface ServerState {
 
 /** `GET /health/liveness`, `/health/liveliness`. */
 export function liveness(x: Exchange): void {
-  answerJson(x, "I'm alive!");
+  sendJson(x, "I'm alive!");
 }
 
 /**
@@ -30,7 +30,7 @@ export async function readiness(x: Exchange, reloader: ConfigReloader, state: Se
   const blocked = stuck !== undefined && snapshot.journal.whenUnwritable === 'block';
   const ready = !state.draining && !blocked;
   const reload = reloader.state;
-  answerJson(
+  sendJson(
     x,
     {
       status: ready ? 'healthy' : 'unhealthy',
@@ -83,7 +83,7 @@ export async function health(x: Exchange): Promise<void> {
   });
   const healthy = shown.filter((one) => !('error' in one));
   const unhealthy = shown.filter((one) => 'error' in one);
-  answerJson(x, {
+  sendJson(x, {
     healthy_endpoints: healthy,
     unhealthy_endpoints: unhealthy,
     healthy_count: healthy.length,
@@ -94,5 +94,5 @@ export async function health(x: Exchange): Promise<void> {
 /** `GET /metrics`, Prometheus text, of all workers. */
 export async function metrics(x: Exchange): Promise<void> {
   const { metrics: own, peers } = x.active.services;
-  answerBytes(x, own.contentType, Buffer.from(await peers.scrape()));
+  sendBytes(x, own.contentType, Buffer.from(await peers.scrape()));
 }

@@ -3,7 +3,7 @@
 import { Fault } from '../errors/fault.ts';
 import { dollarsOf, type PriceSources } from '../spend/record/cost.ts';
 import { priceOf, type Priceable } from '../spend/record/reprice.ts';
-import { answerJson } from '../pipeline/answer.ts';
+import { sendJson } from '../pipeline/respond.ts';
 import { pricesFor } from '../pipeline/charge.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { findGroup } from '../pipeline/select-deployment.ts';
@@ -21,7 +21,7 @@ export async function spendCalculate(x: Exchange): Promise<void> {
   const { model, prices } = pricesOf(x, named);
   const cost = priceOf({ ...used, model }, null, prices);
   if (cost.spendPico === null) throw wrong('model', `The cost is not known: ${cost.costReason}.`);
-  answerJson(x, {
+  sendJson(x, {
     cost: dollarsOf(cost.spendPico),
     cost_source: cost.costSource,
     price_version: cost.priceVersion,
@@ -76,12 +76,12 @@ function answered(body: Json, response: unknown): Calculable {
 /** Of the first entry that serves the name; a name that none serves may still be a vendor's. */
 function pricesOf(x: Exchange, named: string): { readonly model: string; readonly prices: PriceSources } {
   const group = served(x, named);
-  const [target] = group?.deployments ?? [];
-  if (group === null || target === undefined) {
+  const [deployment] = group?.deployments ?? [];
+  if (group === null || deployment === undefined) {
     const catalogue = x.active.services.catalogue.lookUp(named)?.prices ?? null;
-    return { model: named, prices: { entry: null, catalogue } };
+    return { model: named, prices: { deployment: null, catalogue } };
   }
-  const selected = group.select(target);
+  const selected = group.select(deployment);
   return { model: selected.upstreamModel, prices: pricesFor(x, selected) };
 }
 

@@ -14,22 +14,22 @@ const KEPT_BYTES = 8_388_608;
 
 const HEADROOM = Symbol('headroom');
 
-type Roomy = Buffer & { [HEADROOM]?: number };
+type BufferWithHeadroom = Buffer & { [HEADROOM]?: number };
 
 /** `memory` from `first` on, as a body that has the bytes before `first` as its room. */
-export function roomy(memory: Buffer, first: number): Buffer {
-  const body: Roomy = memory.subarray(first);
+export function withHeadroom(memory: Buffer, first: number): Buffer {
+  const body: BufferWithHeadroom = memory.subarray(first);
   body[HEADROOM] = first;
   return body;
 }
 
 /** Uninitialised memory of `size` bytes with room before it. It may be changed in place: give it to one owner only. */
-export function roomyBuffer(size: number): Buffer {
-  return roomy(Buffer.allocUnsafe(HEADROOM_BYTES + size), HEADROOM_BYTES);
+export function allocWithHeadroom(size: number): Buffer {
+  return withHeadroom(Buffer.allocUnsafe(HEADROOM_BYTES + size), HEADROOM_BYTES);
 }
 
 /** Bytes before `body` in the same memory that nobody uses; 0 for any other Buffer. */
-export function headroomOf(body: Roomy): number {
+export function headroomOf(body: BufferWithHeadroom): number {
   return body[HEADROOM] ?? 0;
 }
 
@@ -49,14 +49,14 @@ export class BodyMemory {
   /** Memory for a body; see `roomyBuffer`. */
   take(size: number): Buffer {
     const wanted = HEADROOM_BYTES + size;
-    if (wanted < LARGE_BYTES) return roomyBuffer(size);
+    if (wanted < LARGE_BYTES) return allocWithHeadroom(size);
     const found = this.#free.findIndex((one) => one.length >= wanted);
     const memory =
       found < 0
         ? Buffer.allocUnsafeSlow(Math.ceil(wanted / STEP_BYTES) * STEP_BYTES)
         : (this.#free.splice(found, 1)[0] as Buffer);
     if (found >= 0) this.#freeBytes -= memory.length;
-    return roomy(memory.subarray(0, wanted), HEADROOM_BYTES);
+    return withHeadroom(memory.subarray(0, wanted), HEADROOM_BYTES);
   }
 
   /**

@@ -5,7 +5,7 @@
 export type Json = Readonly<Record<string, unknown>>;
 
 /** Deepest answer of an upstream that is read. */
-export const ANSWER_DEPTH = 512;
+export const RESPONSE_DEPTH = 512;
 /** A `type` or `code` is an identifier; anything else could be a sentence that quotes a prompt. */
 const IDENTIFIER = /^[\w.:-]{1,64}$/;
 

@@ -104,8 +104,8 @@ function scan(body: Buffer, boundary: string, wanted: Wanted): PeekedForm {
   }
   for (;;) {
     const afterBoundary = lineStart + dashBoundary.length;
-    const mark = body.toString('latin1', afterBoundary, afterBoundary + 2);
-    if (mark === '--') {
+    const suffix = body.toString('latin1', afterBoundary, afterBoundary + 2);
+    if (suffix === '--') {
       const rest = body.toString('latin1', afterBoundary + 2, afterBoundary + 5);
       if (rest !== '' && rest !== CRLF) {
         throw new Refusal(
@@ -116,7 +116,7 @@ function scan(body: Buffer, boundary: string, wanted: Wanted): PeekedForm {
       }
       return { ok: true, fields, boundary, partCount, closing: lineStart };
     }
-    if (mark !== CRLF) {
+    if (suffix !== CRLF) {
       throw new Refusal(
         'not_multipart',
         afterBoundary,

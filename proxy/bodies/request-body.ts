@@ -58,9 +58,9 @@ export class RequestBody {
     if (state.kind !== 'unchanged') throw new Error('the body was changed already');
     if (cuts.length === 0) return;
     const { bytes } = state;
-    const room = this.#isFrozen ? 0 : headroomOf(bytes);
-    const undo = room === 0 ? [] : undoing(bytes, cuts);
-    const changed = room === 0 ? null : cutInPlace(bytes, cuts, room);
+    const headroom = this.#isFrozen ? 0 : headroomOf(bytes);
+    const undo = headroom === 0 ? [] : undoing(bytes, cuts);
+    const changed = headroom === 0 ? null : cutInPlace(bytes, cuts, headroom);
     if (changed !== null) this.#state = { kind: 'changed in place', bytes: changed, undo };
     else this.#state = { kind: 'changed copy', bytes: copyWithCuts(bytes, cuts), original: bytes };
   }

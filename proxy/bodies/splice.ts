@@ -2,7 +2,7 @@
 // client sent it, number spelling and white space included. Stands after peek.ts, before the body goes upstream.
 import { Buffer } from 'node:buffer';
 import type { Member, PeekedBody } from './peek.ts';
-import { roomy } from './body-memory.ts';
+import { withHeadroom } from './body-memory.ts';
 
 /** One change of a body. `value` is JSON text and is not checked again. */
 export type Edit =
@@ -130,14 +130,14 @@ const sizeOf = (piece: string | Buffer): number =>
 /**
  * Makes `cuts` in the memory of `body`, of which `body` itself must not be read any more. What lies behind the last cut
  * stays where it is; what lies before moves towards or away from it.
- * @param room bytes before `body` in the same memory that nobody uses
+ * @param headroom bytes before `body` in the same memory that nobody uses
  * @returns null when the room is too small; nothing was changed then. @throws RangeError when two cuts overlap
  */
-export function cutInPlace(body: Buffer, cuts: readonly Cut[], room: number): Buffer | null {
+export function cutInPlace(body: Buffer, cuts: readonly Cut[], headroom: number): Buffer | null {
   const sorted = inOrder(cuts);
   const size = sizeWith(body, sorted);
-  if (size - body.length > room) return null;
-  const memory = Buffer.from(body.buffer, body.byteOffset - room, room + body.length);
+  if (size - body.length > headroom) return null;
+  const memory = Buffer.from(body.buffer, body.byteOffset - headroom, headroom + body.length);
   const first = memory.length - size;
   const moves: { readonly to: number; readonly start: number; readonly end: number }[] = [];
   const inserts: { readonly to: number; readonly piece: string | Buffer }[] = [];
@@ -145,7 +145,7 @@ export function cutInPlace(body: Buffer, cuts: readonly Cut[], room: number): Bu
   let to = first;
   for (const { start, end, insert } of sorted) {
     if (start < from) throw new RangeError('two edits of the same bytes');
-    if (start > from) moves.push({ to, start: room + from, end: room + start });
+    if (start > from) moves.push({ to, start: headroom + from, end: headroom + start });
     to += start - from;
     for (const piece of insert) {
       inserts.push({ to, piece });
@@ -162,5 +162,5 @@ export function cutInPlace(body: Buffer, cuts: readonly Cut[], room: number): Bu
     if (typeof piece === 'string') memory.write(piece, at);
     else piece.copy(memory, at);
   }
-  return roomy(memory, first);
+  return withHeadroom(memory, first);
 }

@@ -169,9 +169,9 @@ function sentHeaders(
   list: readonly string[],
   body: Buffer | null,
   sessionHeader: string | null,
-  route: { readonly staticHeaders: readonly (readonly [string, unknown])[] },
+  deployment: { readonly staticHeaders: readonly (readonly [string, unknown])[] },
 ): string {
-  const secret = new Set(['authorization', ...route.staticHeaders.map(([name]) => name)]);
+  const secret = new Set(['authorization', ...deployment.staticHeaders.map(([name]) => name)]);
   let text = '';
   for (let i = 0; i < list.length; i += 2) {
     const name = list[i] as string;

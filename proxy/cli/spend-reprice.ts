@@ -117,26 +117,26 @@ function costText({ spendPico, costSource, costReason, costs, priceVersion }: Sp
 
 /** Prices of the entry that served a row, as the configuration has them now. */
 class PriceTables {
-  readonly #routes: ReadonlyMap<string, Deployment>;
+  readonly #deployments: ReadonlyMap<string, Deployment>;
   readonly #catalogue = new Catalogue();
   /** Rows of entries that are not there. */
   unknown = 0;
 
   constructor(snapshot: Snapshot) {
-    this.#routes = new Map(snapshot.deployments.map((deployment) => [deployment.id, deployment]));
+    this.#deployments = new Map(snapshot.deployments.map((deployment) => [deployment.id, deployment]));
   }
 
   of({ modelId, model }: SpendRecord): PriceSources | null {
     if (modelId === null) return null; // refused: it was sent nowhere
-    const route = this.#routes.get(modelId);
-    if (route === undefined) {
+    const deployment = this.#deployments.get(modelId);
+    if (deployment === undefined) {
       this.unknown += 1;
       return null;
     }
-    const catalogue = route.group.includes('*')
+    const catalogue = deployment.group.includes('*')
       ? (this.#catalogue.lookUp(model)?.prices ?? null)
-      : route.cataloguePrices;
-    return { entry: route.prices, catalogue };
+      : deployment.cataloguePrices;
+    return { deployment: deployment.prices, catalogue };
   }
 }
 

@@ -261,8 +261,8 @@ export class Supervisor {
     return [...this.#processes.values()].filter(({ servingSince, gone }) => servingSince !== null && !gone);
   }
 
-  #send(worker: WorkerProcess, word: keyof OfWorker & ('stop' | 'interrupt' | 'reload')): void {
-    worker.channel.ask(word, null).catch(() => undefined); // a worker that is gone needs neither
+  #send(worker: WorkerProcess, signal: keyof OfWorker & ('stop' | 'interrupt' | 'reload')): void {
+    worker.channel.ask(signal, null).catch(() => undefined); // a worker that is gone needs neither
   }
 
   #kill(): void {

@@ -17,7 +17,7 @@ export interface DemoClocks {
 }
 
 /** Where a reply goes. */
-export interface Outlet {
+export interface ReplyTarget {
   readonly res: ServerResponse;
   readonly behaviours: ReadonlySet<BehaviourName>;
   readonly clocks: DemoClocks;
@@ -30,14 +30,14 @@ export interface Outlet {
 type Pieces = readonly (string | Buffer)[];
 
 /** What comes before the reply; false: there will be no reply. */
-export async function untilDue(outlet: Outlet): Promise<boolean> {
-  const { res, behaviours, clocks } = outlet;
-  if (behaviours.has('hold')) await Promise.race([outlet.released(), closed(res)]);
+export async function beforeReply(target: ReplyTarget): Promise<boolean> {
+  const { res, behaviours, clocks } = target;
+  if (behaviours.has('hold')) await Promise.race([target.released(), closed(res)]);
   if (behaviours.has('slow')) await pause(res, clocks.slowMs);
   if (behaviours.has('silent')) {
     await pause(res, clocks.stallMs);
-    await cut(outlet);
-  } else if (behaviours.has('drop')) await cut(outlet);
+    await cut(target);
+  } else if (behaviours.has('drop')) await cut(target);
   return !res.destroyed && !behaviours.has('silent') && !behaviours.has('drop');
 }
 
@@ -58,8 +58,8 @@ export async function send(res: ServerResponse, reply: Reply): Promise<void> {
 }
 
 /** Sends a good reply in the way that the behaviours ask for. */
-export async function sendOddly(outlet: Outlet, reply: Reply): Promise<void> {
-  const { res, behaviours, clocks } = outlet;
+export async function sendWithBehaviours(target: ReplyTarget, reply: Reply): Promise<void> {
+  const { res, behaviours, clocks } = target;
   const isStream = Array.isArray(reply.body);
   const isHalved = !isStream && (behaviours.has('cut-clean') || behaviours.has('malformed'));
   const given = [reply.body].flat();
@@ -80,7 +80,7 @@ export async function sendOddly(outlet: Outlet, reply: Reply): Promise<void> {
 
   if (behaviours.has('header-then-close')) {
     res.flushHeaders();
-    await cut(outlet);
+    await cut(target);
     return;
   }
   const isShort = behaviours.has('cut') || behaviours.has('stall');
@@ -100,7 +100,7 @@ export async function sendOddly(outlet: Outlet, reply: Reply): Promise<void> {
     return;
   }
   if (behaviours.has('stall')) await pause(res, clocks.stallMs);
-  await cut(outlet);
+  await cut(target);
 }
 
 async function write(res: ServerResponse, piece: string | Buffer, isBytewise: boolean): Promise<boolean> {
@@ -138,7 +138,7 @@ function halves(piece: string | Buffer): Pieces {
  * What was written arrives first, so that a test can say how much the peer saw: Node holds chunked writes until the
  * turn's end, and destroySoon, other than destroy, lets the socket empty itself.
  */
-async function cut({ res, onCut }: Outlet): Promise<void> {
+async function cut({ res, onCut }: ReplyTarget): Promise<void> {
   if (res.destroyed) return;
   onCut();
   await new Promise((resolve) => setImmediate(resolve));

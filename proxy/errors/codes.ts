@@ -13,29 +13,29 @@ export interface FaultRule {
   /** What was wrong, for docs/errors.md. */
   readonly means: string;
   /** What to do about it. */
-  readonly mend: string;
+  readonly fix: string;
 }
 
-const client = (status: number, means: string, mend: string, type = 'invalid_request_error'): FaultRule => ({
+const client = (status: number, means: string, fix: string, type = 'invalid_request_error'): FaultRule => ({
   status,
   type,
   source: 'client',
   means,
-  mend,
+  fix,
 });
-const proxy = (status: number, means: string, mend: string, type = 'proxy_error'): FaultRule => ({
+const proxy = (status: number, means: string, fix: string, type = 'proxy_error'): FaultRule => ({
   status,
   type,
   source: 'proxy',
   means,
-  mend,
+  fix,
 });
-const upstream = (status: number, means: string, mend: string, type = 'upstream_error'): FaultRule => ({
+const upstream = (status: number, means: string, fix: string, type = 'upstream_error'): FaultRule => ({
   status,
   type,
   source: 'upstream',
   means,
-  mend,
+  fix,
 });
 
 export const FAULTS = {

@@ -18,7 +18,7 @@ export interface ResponseHead {
 }
 
 /** Which headers state cost and call id; lower-case names, best first. */
-export type AnswerNames = Pick<Gateway, 'cost' | 'callId'>;
+export type ResponseNames = Pick<Gateway, 'cost' | 'callId'>;
 
 /**
  * Reads a flat header list (name, value, ...) as it came.
@@ -27,7 +27,7 @@ export type AnswerNames = Pick<Gateway, 'cost' | 'callId'>;
  */
 export function readResponseHead(
   raw: readonly string[],
-  names: AnswerNames,
+  names: ResponseNames,
   ours: ReadonlySet<string>,
 ): ResponseHead {
   const pass: string[] = [];

@@ -155,8 +155,8 @@ function headersFor(
 const UNTRACED: readonly string[] = Object.freeze([]);
 
 function traceOf({ trace, headers, active }: Exchange): readonly string[] {
-  const isTold = trace !== null && active.services.traces?.propagates === true;
-  return isTold ? traceHeaders(trace, headers.tracestate) : UNTRACED;
+  const propagates = trace !== null && active.services.traces?.propagates === true;
+  return propagates ? traceHeaders(trace, headers.tracestate) : UNTRACED;
 }
 
 /** `x-<brand>-timeout`: seconds, the client's own first-byte clock. @throws Fault invalid_header. */

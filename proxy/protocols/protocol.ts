@@ -12,8 +12,8 @@ export interface Protocol {
   /** POST endpoints that name a model. */
   readonly endpoints: readonly EndpointRow[];
   /** Calls on an answer that the upstream has stored. */
-  readonly stored: readonly StoredAnswerRow[];
-  readonly answers: AnswerRules;
+  readonly stored: readonly StoredResponseRow[];
+  readonly response: ResponseRules;
   readonly events: EventRules;
   readonly errors: ErrorShape;
   readonly text: TextRules;
@@ -40,7 +40,7 @@ export interface EndpointRow {
   /** What can be counted here where the upstream states no usage. */
   readonly counted: 'prompt and answer' | 'prompt' | 'nothing';
   /** Repeats an answer that exists: its usage stands in the row of the call that made it and must not count twice. */
-  readonly retells: boolean;
+  readonly returnsStored: boolean;
 }
 
 /** An endpoint with the protocol it speaks. */
@@ -49,7 +49,7 @@ export interface Endpoint extends EndpointRow {
 }
 
 /** One thing that can be done with a stored answer. */
-export interface StoredAnswerRow {
+export interface StoredResponseRow {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** What follows the answer's id in the path. */
   readonly suffix: string;
@@ -57,7 +57,7 @@ export interface StoredAnswerRow {
 }
 
 /** Reads answers that are one JSON document. */
-export interface AnswerRules {
+export interface ResponseRules {
   /** The top-level members that are read; no other is built. */
   readonly members: ReadonlySet<string>;
   /** The one that holds the usage: looked for at the end of an answer that is too large to be kept whole. */
@@ -138,11 +138,11 @@ export interface Transcript {
   /** The stream cannot be read: nothing of it is kept. */
   close(): void;
   /** Notes events that are about to be sent as they are. */
-  told(piece: Buffer): Passed;
+  noteSent(piece: Buffer): Passed;
   /** From here on the events of another upstream are joined, which begin after `prefix`. */
-  goOn(): void;
+  resume(): void;
   /** Events of that upstream, as events of the stream that was begun. */
-  joined(piece: Buffer): Passed;
+  rewrite(piece: Buffer): Passed;
 }
 
 /** What of a piece may be sent. */

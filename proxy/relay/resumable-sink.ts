@@ -76,7 +76,7 @@ export class ResumableSink implements ResponseSink {
     if (this.#isOver) return done === undefined || this.#outlet.write(piece, done);
     if (this.#joining !== null && !this.#isReadable) return true;
     const { bytes, broken } =
-      this.#joining === null ? this.transcript.told(piece) : this.transcript.joined(piece);
+      this.#joining === null ? this.transcript.noteSent(piece) : this.transcript.rewrite(piece);
     const isFast = bytes === null || this.#say(bytes);
     if (broken !== null) this.#break(`holds ${broken}`);
     return isFast;

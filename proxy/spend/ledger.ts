@@ -230,8 +230,8 @@ class JournalLedger implements Ledger {
   get status(): LedgerStatus {
     const journal = this.#journal;
     return {
-      writable: journal.trouble === '',
-      reason: journal.trouble,
+      writable: journal.outageMessage === '',
+      reason: journal.outageMessage,
       rowsAtRisk: journal.atRisk,
       rowsLost: journal.lost,
       open: this.#open.size,
@@ -266,7 +266,7 @@ class JournalLedger implements Ledger {
     const leftClosed = this.#left?.close();
     await this.#journal.close();
     if (this.#journal.atRisk > 0) {
-      const message = `${this.#journal.atRisk} spend records could not be written before the end: ${this.#journal.trouble}`;
+      const message = `${this.#journal.atRisk} spend records could not be written before the end: ${this.#journal.outageMessage}`;
       this.#onEvent({ level: 'error', name: 'rows_lost', message });
     }
     this.#shipper.stop();
@@ -325,7 +325,7 @@ class JournalLedger implements Ledger {
   // Deletes segments that are shipped and hold no open begin.
   async #deleteShipped(): Promise<void> {
     this.#journal.flush();
-    if (this.#journal.trouble !== '') return; // settles of the begins that would go may be in memory only
+    if (this.#journal.outageMessage !== '') return; // settles of the begins that would go may be in memory only
     this.#carryForward();
     let limit = this.#shipper.position.segment;
     for (const { segment } of this.#open.values()) limit = Math.min(limit, segment);

@@ -30,7 +30,7 @@ export class Shipper {
   #failures = 0;
   #rows = 0;
   #damaged = 0;
-  #greeted = false;
+  #hasShipped = false;
   #stopped = false;
 
   constructor(options: ShipperOptions) {
@@ -83,7 +83,7 @@ export class Shipper {
       this.#timer = null;
       // A barrier was faster. The first shipment goes out with nothing to ship too: readiness tells of a wrong password
       // before the first row waits for it.
-      if (this.#greeted && !isBefore(this.#shipped, this.#options.end())) return;
+      if (this.#hasShipped && !isBefore(this.#shipped, this.#options.end())) return;
       this.#ship().catch(() => undefined); // told and retried by #attempt
     }, delayMs).unref();
   }
@@ -112,7 +112,7 @@ export class Shipper {
       throw error;
     }
     this.#shipped = to;
-    this.#greeted = true;
+    this.#hasShipped = true;
     if (this.#failures > 0)
       onEvent({ level: 'info', name: 'store_reachable', message: 'the store answers again' });
     this.#failures = 0;

@@ -38,7 +38,7 @@ export interface Charge {
 
 export interface PriceSources {
   /** The entry's own. */
-  readonly entry: Prices | null;
+  readonly deployment: Prices | null;
   readonly catalogue: Prices | null;
 }
 
@@ -76,14 +76,14 @@ export function picoDollars(text: string): number | null {
  */
 export function costOf(charge: Charge, prices: PriceSources): Cost {
   const buckets = bucketsOf(charge.tokens);
-  const entry = priced(charge, buckets, prices.entry);
+  const entry = priced(charge, buckets, prices.deployment);
   const catalogue = priced(charge, buckets, prices.catalogue);
   const known: KnownCosts = {
     ...(typeof entry === 'number' ? { entry } : {}),
     ...(charge.statedPico === null ? {} : { upstream_header: charge.statedPico }),
     ...(typeof catalogue === 'number' ? { catalogue } : {}),
   };
-  const doubtful = charge.estimated && (prices.entry === null || isByTokens(prices.entry));
+  const doubtful = charge.estimated && (prices.deployment === null || isByTokens(prices.deployment));
   for (const source of doubtful ? ESTIMATED_ORDER : ORDER) {
     const spendPico = known[source];
     if (spendPico === undefined) continue;
@@ -219,8 +219,8 @@ function priceOf(kind: TokenKind, prices: Prices, prompt: number, tier: string |
   return other === null ? null : priceOf(other, prices, prompt, tier);
 }
 
-function versionOf(source: keyof KnownCosts, { entry, catalogue }: PriceSources): string | null {
-  if (source === 'entry') return entry?.version ?? null;
+function versionOf(source: keyof KnownCosts, { deployment, catalogue }: PriceSources): string | null {
+  if (source === 'entry') return deployment?.version ?? null;
   return source === 'catalogue' ? (catalogue?.version ?? null) : null;
 }
 

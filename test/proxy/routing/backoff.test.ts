@@ -1,5 +1,5 @@
 import t from 'tap';
-import { pauseMs, retryAfterMs } from '../../../proxy/routing/backoff.ts';
+import { pauseMs, parseRetryAfter } from '../../../proxy/routing/backoff.ts';
 
 const [low, high] = [(): number => 0, (): number => 0.999_999];
 
@@ -25,10 +25,10 @@ t.test(
 
 t.test('Retry-After is seconds or a date; anything else is not there', async (t) => {
   const now = Date.parse('2026-01-01T00:00:00Z');
-  t.equal(retryAfterMs('5', now), 5_000);
-  t.equal(retryAfterMs(' 0.5 ', now), 500);
-  t.equal(retryAfterMs('Thu, 01 Jan 2026 00:00:09 GMT', now), 9_000);
-  t.equal(retryAfterMs('Wed, 31 Dec 2025 23:00:00 GMT', now), 0, 'a date that has passed');
+  t.equal(parseRetryAfter('5', now), 5_000);
+  t.equal(parseRetryAfter(' 0.5 ', now), 500);
+  t.equal(parseRetryAfter('Thu, 01 Jan 2026 00:00:09 GMT', now), 9_000);
+  t.equal(parseRetryAfter('Wed, 31 Dec 2025 23:00:00 GMT', now), 0, 'a date that has passed');
   for (const odd of [null, '', 'soon', '-5', 'Infinity', '1e9'])
-    t.equal(retryAfterMs(odd, now), null, String(odd));
+    t.equal(parseRetryAfter(odd, now), null, String(odd));
 });

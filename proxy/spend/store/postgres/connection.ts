@@ -103,7 +103,7 @@ async function end(client: Client): Promise<void> {
 }
 
 /** How to mend, by SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const MENDS: Readonly<Record<string, string>> = {
+const FIXES: Readonly<Record<string, string>> = {
   '28P01': 'check user and password in database_url',
   '28000': 'check user, password and sslmode in database_url, and pg_hba.conf of the server',
   '3D000': 'create the database, or name another one in database_url',
@@ -119,9 +119,9 @@ function explain(error: Error, { shown, user }: DatabaseData): string {
     error instanceof AggregateError
       ? error.errors.map((one) => (one as Error).message).join(', ')
       : error.message;
-  const mend = MENDS[code] ?? 'see that the server runs and can be reached from here';
+  const fix = FIXES[code] ?? 'see that the server runs and can be reached from here';
   return (
-    `the database ${shown} cannot be used by ${user}: ${text}${code === '' ? '' : ` (${code})`} - ${mend}; ` +
+    `the database ${shown} cannot be used by ${user}: ${text}${code === '' ? '' : ` (${code})`} - ${fix}; ` +
     `the journal keeps all records meanwhile`
   );
 }

@@ -52,22 +52,28 @@ export function whereOf(conditions: readonly string[]): string {
 /** What a filter demands of rows. */
 export function rowConditions(filter: SpendFilter, dialect: SqlDialect, binds: Binds): string[] {
   const { sessionId, endUser } = filter;
-  const all: readonly (readonly [sql: (mark: string) => string, value: Value | undefined])[] = [
-    [(mark) => `request_id = ${mark}`, filter.requestId],
-    [(mark) => `api_key = ${mark}`, filter.apiKeyHash],
-    [(mark) => `session_key = ${mark}`, sessionId === undefined ? undefined : sessionKey(sessionId)],
-    [(mark) => `end_user = ${mark}`, endUser === undefined ? undefined : (indexed(endUser) ?? '')],
-    [(mark) => `COALESCE(user_id, '') = ${mark}`, filter.user],
-    [(mark) => `COALESCE(team_id, '') = ${mark}`, filter.team],
-    [(mark) => `model = ${mark}`, filter.model],
-    [(mark) => `model_group = ${mark}`, filter.modelGroup],
-    [(mark) => `status = ${mark}`, filter.status],
-    [(mark) => `start_ms >= ${mark}`, filter.startMs],
-    [(mark) => `start_ms < ${mark}`, filter.endMs],
-    [(mark) => `spend_pico >= ${mark}`, filter.minSpendPico],
-    [(mark) => `spend_pico <= ${mark}`, filter.maxSpendPico],
+  const all: readonly (readonly [sql: (placeholder: string) => string, value: Value | undefined])[] = [
+    [(placeholder) => `request_id = ${placeholder}`, filter.requestId],
+    [(placeholder) => `api_key = ${placeholder}`, filter.apiKeyHash],
+    [
+      (placeholder) => `session_key = ${placeholder}`,
+      sessionId === undefined ? undefined : sessionKey(sessionId),
+    ],
+    [
+      (placeholder) => `end_user = ${placeholder}`,
+      endUser === undefined ? undefined : (indexed(endUser) ?? ''),
+    ],
+    [(placeholder) => `COALESCE(user_id, '') = ${placeholder}`, filter.user],
+    [(placeholder) => `COALESCE(team_id, '') = ${placeholder}`, filter.team],
+    [(placeholder) => `model = ${placeholder}`, filter.model],
+    [(placeholder) => `model_group = ${placeholder}`, filter.modelGroup],
+    [(placeholder) => `status = ${placeholder}`, filter.status],
+    [(placeholder) => `start_ms >= ${placeholder}`, filter.startMs],
+    [(placeholder) => `start_ms < ${placeholder}`, filter.endMs],
+    [(placeholder) => `spend_pico >= ${placeholder}`, filter.minSpendPico],
+    [(placeholder) => `spend_pico <= ${placeholder}`, filter.maxSpendPico],
     [dialect.hasTag, filter.tag],
-    [(mark) => `call_type = ${mark}`, filter.callType],
+    [(placeholder) => `call_type = ${placeholder}`, filter.callType],
   ];
   return all.flatMap(([sql, value]) => (value === undefined ? [] : [sql(binds.add(value))]));
 }
@@ -207,8 +213,12 @@ export function dailyConditions(filter: ActivityFilter, axis: Axis, binds: Binds
   if (endDay !== undefined) conditions.push(`day <= ${binds.add(endDay)}`);
   for (const [facet, wanted] of Object.entries(facets) as [Facet, readonly string[]][]) {
     const known = facet === 'session' ? wanted.map(sessionKey) : wanted;
-    const marks = known.map((value) => binds.add(facet === 'endUser' ? (indexed(value) ?? '') : value));
-    conditions.push(marks.length === 0 ? '1 = 0' : `${FACET_COLUMNS[facet]} IN (${marks.join(', ')})`);
+    const placeholders = known.map((value) =>
+      binds.add(facet === 'endUser' ? (indexed(value) ?? '') : value),
+    );
+    conditions.push(
+      placeholders.length === 0 ? '1 = 0' : `${FACET_COLUMNS[facet]} IN (${placeholders.join(', ')})`,
+    );
   }
   return conditions;
 }

@@ -8,7 +8,7 @@ import { beginOf, settleOf } from './fixture/records.ts';
 import { NO_TOKENS } from '../../../../proxy/protocols/usage.ts';
 
 const DEARER = {
-  entry: pricesOf(
+  deployment: pricesOf(
     {
       model: 'm',
       input_cost_per_token: 1e-6,
@@ -28,8 +28,8 @@ t.test('a record is priced anew from what it holds: buckets, units, tier', async
     requestId: 'id',
     spendPico: 70 * 1e6 + 30 * 1e5 + 20 * 3e7,
     costSource: 'entry',
-    priceVersion: DEARER.entry?.version,
-    costs: { entry: 673_000_000 },
+    priceVersion: DEARER.deployment?.version,
+    costs: { deployment: 673_000_000 },
   });
   t.same(reprice(again, DEARER), again, 'the same prices change nothing');
   t.same({ ...again, ...pickCost(record) }, record, 'nothing but the cost is touched');
@@ -37,7 +37,7 @@ t.test('a record is priced anew from what it holds: buckets, units, tier', async
 
 t.test('what the upstream stated stays, and counts where there are no prices', async (t) => {
   const record = settleOf(beginOf('id'), { costs: { upstream_header: 5, entry: 9 } });
-  t.match(reprice(record, { entry: null, catalogue: null }), {
+  t.match(reprice(record, { deployment: null, catalogue: null }), {
     spendPico: 5,
     costSource: 'upstream_header',
     costs: { upstream_header: 5 },
@@ -69,7 +69,7 @@ t.test('what replaced attempts cost stays in the sum, and is known to be missing
   t.match(again, {
     spendPico: 673_000_007,
     costReason: 'of 1 replaced attempt the cost is not known',
-    costs: { entry: 673_000_000 },
+    costs: { deployment: 673_000_000 },
   });
   t.same(
     again.attemptLog.map(({ spendPico }) => spendPico),
@@ -104,7 +104,7 @@ t.test('what was never asked, or came to nothing, keeps its cost', async (t) => 
     costSource: 'none',
   });
   for (const record of [refused, broken, interrupted(begin, begin.startMs)])
-    t.equal(reprice(record, { ...DEARER, catalogue: DEARER.entry }), record, record.endReason);
+    t.equal(reprice(record, { ...DEARER, catalogue: DEARER.deployment }), record, record.endReason);
 });
 
 function pickCost({

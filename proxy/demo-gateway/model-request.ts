@@ -30,7 +30,7 @@ const POST_ENDPOINTS = {
 export type Endpoint = (typeof POST_ENDPOINTS)[keyof typeof POST_ENDPOINTS];
 
 /** Where a request goes. */
-export type Place =
+export type Destination =
   | { readonly to: 'model'; readonly endpoint: Endpoint }
   | { readonly to: 'models'; readonly id: string | null }
   | { readonly to: 'stored'; readonly id: string; readonly act: 'get' | 'delete' | 'cancel' | 'input_items' }
@@ -42,7 +42,7 @@ export function faceOf(target: string): Face {
 }
 
 /** Finds the endpoint of a method and a raw request target (query allowed). */
-export function placeOf(method: string, target: string): Place {
+export function destinationOf(method: string, target: string): Destination {
   const query = target.indexOf('?');
   let path = query < 0 ? target : target.slice(0, query);
   if (path.startsWith('/compat/')) {
@@ -82,7 +82,7 @@ function decoded(text: string): string {
 }
 
 /** A model call, read. */
-export interface Ask {
+export interface ModelRequest {
   readonly face: Face;
   readonly endpoint: Endpoint;
   readonly model: string;
@@ -97,7 +97,12 @@ export interface Ask {
 const STREAMABLE: readonly Endpoint[] = ['chat_completion', 'text_completion', 'responses', 'messages'];
 
 /** Reads a model call; a string says why it cannot be read. */
-export function readAsk(face: Face, endpoint: Endpoint, contentType: string, bytes: Buffer): Ask | string {
+export function readModelRequest(
+  face: Face,
+  endpoint: Endpoint,
+  contentType: string,
+  bytes: Buffer,
+): ModelRequest | string {
   const body = contentType.startsWith('multipart/form-data')
     ? multipartFields(contentType, bytes)
     : jsonObject(bytes);
