@@ -1,5 +1,5 @@
-// Health and metrics. Liveness says the process runs; readiness says it should get requests; `/health` asks the
-// upstreams for their model lists - a call that costs nothing - and never makes a paid one.
+// Health and metrics. Liveness says the process runs; readiness says it should get requests; `/health` requests the model
+// lists of the upstreams, which costs nothing, and never makes a paid call.
 import { basename } from 'node:path';
 import { formatIssue } from '../../config/issue.ts';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
@@ -8,7 +8,7 @@ import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { probe } from '../upstream/probe.ts';
 
-/** What the server tells about its own life. */
+/** The server's own state. */
 export interface ServerState {
   readonly draining: boolean;
 }
@@ -57,8 +57,8 @@ export async function readiness(x: Exchange, reloader: ConfigReloader, state: Se
 }
 
 /**
- * `GET /health`, with `?model=` for one name: who answers `GET {base}/models` with our key. With background checks what
- * the last of them found.
+ * `GET /health`, with `?model=` for one name: which upstreams respond to `GET {base}/models` with our key. With background
+ * checks: the result of the last one.
  */
 export async function health(x: Exchange): Promise<void> {
   const wanted = new URLSearchParams(x.query).get('model');

@@ -1,5 +1,5 @@
-// Model listings. They touch nothing but memory: platforms rotate their keys when these answer 401 or 403, so no
-// trouble of ours may ever look like one.
+// Model listings. They read memory only: platforms rotate their keys when these return 401 or 403, so a failure of the
+// proxy must never look like one.
 import { Fault } from '../errors/fault.ts';
 import { modelInfoItem, modelItem, modelNames } from '../active-config/listings.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
@@ -21,7 +21,7 @@ export function oneModel(x: Exchange, id: string): void {
   sendJson(x, modelItem(id));
 }
 
-/** `GET /model/info`, `/v1/model/info`; `?litellm_model_id=` picks one. */
+/** `GET /model/info`, `/v1/model/info`; `?litellm_model_id=` selects one. */
 export function modelInfo(x: Exchange): void {
   const { snapshot } = x.active;
   const id = new URLSearchParams(x.query).get(`${snapshot.dialect.brand}_model_id`);

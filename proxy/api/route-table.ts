@@ -23,7 +23,7 @@ type Handler = (x: Exchange, caller: Caller, param: string) => void | Promise<vo
 
 export interface Route {
   readonly handle: Handler;
-  /** Whether a key is asked for. */
+  /** Whether no key is required. */
   readonly open: boolean;
 }
 
@@ -42,7 +42,7 @@ interface Pattern {
 }
 
 const VERSIONED = ['', '/v1', '//v1', '/v1/v1'];
-/** For the configured key alone. */
+/** For the master key alone. */
 const keyed = (handle: Handler): Route => ({
   handle: (x, caller, param) => {
     if (caller.identity === undefined) return handle(x, caller, param);
@@ -50,7 +50,7 @@ const keyed = (handle: Handler): Route => ({
   },
   open: false,
 });
-/** Also for keys that stand for a session. */
+/** Also for issued keys, which stand for a session. */
 const callable = (handle: Handler): Route => ({ handle, open: false });
 const open = (handle: Handler): Route => ({ handle, open: true });
 
@@ -60,7 +60,7 @@ export interface Routes {
   find(method: string, path: string): FoundRoute;
 }
 
-/** The paths of a wing, and nothing else. */
+/** The paths of a mounted extension, and nothing else. */
 export class MountRoutes implements Routes {
   readonly #prefix: string;
   readonly #found: FoundRoute;

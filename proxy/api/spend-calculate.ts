@@ -1,5 +1,5 @@
-// `POST /spend/calculate`: what a call would cost or has cost, by the prices that its row would be charged by. Asks no
-// gateway and leaves no row.
+// `POST /spend/calculate`: what a call would cost or has cost, by the prices that its row would be charged by. Calls no
+// gateway and records nothing.
 import { Fault } from '../errors/fault.ts';
 import { dollarsOf, type PriceSources } from '../spend/record/cost.ts';
 import { priceOf, type Priceable } from '../spend/record/reprice.ts';
@@ -54,14 +54,14 @@ async function asked(x: Exchange, body: Json): Promise<Calculable> {
   return { used: { ...rest, tokens, usageSource: 'estimate' }, estimatedBy: by, named: model };
 }
 
-/** A call that was made: what its answer states. */
+/** A call that was made: what its response states. */
 function answered(body: Json, response: unknown): Calculable {
-  const answer = objectIn(response, 'completion_response', '`completion_response` must be an object.');
-  const named = body['model'] ?? answer['model'];
-  if (typeof named !== 'string') throw wrong('completion_response', 'The answer names no `model`.');
-  const usage = objectIn(answer['usage'], 'completion_response', 'The answer has no `usage` to be priced.');
+  const completion = objectIn(response, 'completion_response', '`completion_response` must be an object.');
+  const named = body['model'] ?? completion['model'];
+  if (typeof named !== 'string') throw wrong('completion_response', 'The response names no `model`.');
+  const usage = objectIn(completion['usage'], 'completion_response', 'The response has no `usage` to price.');
   const units = readUnits(usage);
-  const tier = answer['service_tier'] ?? usage['service_tier'];
+  const tier = completion['service_tier'] ?? usage['service_tier'];
   const used = {
     endReason: 'complete',
     usage,
@@ -73,7 +73,7 @@ function answered(body: Json, response: unknown): Calculable {
   return { used, estimatedBy: null, named };
 }
 
-/** Of the first entry that serves the name; a name that none serves may still be a vendor's. */
+/** Those of the first deployment of the name; a name without deployments may still be in the catalogue. */
 function pricesOf(x: Exchange, named: string): { readonly model: string; readonly prices: PriceSources } {
   const group = served(x, named);
   const [deployment] = group?.deployments ?? [];

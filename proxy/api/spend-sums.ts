@@ -99,7 +99,7 @@ async function sendDays(
 ): Promise<void> {
   const facets: readonly (Facet | 'day')[] = ['day', ...whose, 'model', 'apiKeyHash'];
   const byDay = Map.groupBy(await groupsOf(x, filter, facets), ({ group }) => group.day ?? '');
-  const answer = [...byDay.keys()].sort().map((day) => {
+  const byDate = [...byDay.keys()].sort().map((day) => {
     const parties = Map.groupBy(byDay.get(day) ?? [], ({ group }) =>
       JSON.stringify(whose.map((f) => group[f])),
     );
@@ -108,7 +108,7 @@ async function sendDays(
       [member]: Array.from(parties.values(), (groups) => party(groups, whose)),
     };
   });
-  sendJson(x, answer);
+  sendJson(x, byDate);
 }
 
 function party(groups: readonly Activity[], whose: readonly (keyof typeof NAMES)[]): Json {
@@ -133,7 +133,7 @@ async function sendKeys(x: Exchange, filter: ActivityFilter): Promise<void> {
   const byKey = [...Map.groupBy(groups, ({ group }) => group.apiKeyHash ?? '')];
   const tokens = (some: readonly Activity[], kind: 'promptTokens' | 'completionTokens'): number =>
     some.reduce((sum, { sums }) => sum + sums[kind], 0);
-  const answer = byKey
+  const keys = byKey
     .sort(([, a], [, b]) => (spent(a) < spent(b) ? 1 : -1))
     .map(([key, models]) => ({
       api_key: key,
@@ -147,7 +147,7 @@ async function sendKeys(x: Exchange, filter: ActivityFilter): Promise<void> {
         total_output_tokens: model.sums.completionTokens,
       })),
     }));
-  sendJson(x, answer);
+  sendJson(x, keys);
 }
 
 function spent(groups: readonly Activity[]): bigint {

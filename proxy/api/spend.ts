@@ -1,5 +1,5 @@
 // Reading spend rows, in the dialect's shapes: `/spend/logs`, `/spend/logs/ui` (= `/v2`), `/spend/logs/session/ui`,
-// `/spend/logs/ui/{request_id}`. Rows of requests that have been answered are there: the reader waits for the ship.
+// `/spend/logs/ui/{request_id}`. Rows of completed requests are always there: the reader waits until the journal is shipped.
 import { dollarsOf } from '../spend/record/cost.ts';
 import { rowOf } from '../spend/record/row.ts';
 import { sendJson } from '../pipeline/respond.ts';
@@ -7,7 +7,7 @@ import type { Exchange } from '../pipeline/exchange.ts';
 import type { DaySpend, SpendFilter, SpendPage } from '../spend/store/store.ts';
 import { between, pages, read, status, text, usd, wrong } from './spend-query.ts';
 
-/** `/spend/logs` has no paging in the dialect; more rows than this are asked for by page. */
+/** `/spend/logs` has no paging in the dialect; more rows than this need the paged endpoint. */
 const MAX_ROWS = 10_000;
 
 /** `GET /spend/logs`: rows; with dates and `summarize` (the default) one object per day. */

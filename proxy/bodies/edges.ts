@@ -1,5 +1,4 @@
-// What is kept of an answer or event that is too large to be kept whole: its first and last bytes. Memory is bounded
-// whatever arrives.
+// The first and last bytes of a response or event that is too large to be kept whole. Memory is bounded whatever arrives.
 import { Buffer } from 'node:buffer';
 import { RESPONSE_DEPTH, objectIn, parseObject, type Json } from './json.ts';
 import { peek, readJson, type Wanted } from './peek.ts';

@@ -1,6 +1,6 @@
 // Finds form fields in a multipart/form-data body (RFC 7578) by byte offsets and edits them; files are never touched
-// and never copied apart. It must never guess: framing that two readers could read differently is refused, because
-// the upstream would then see another model than the proxy did. Stands beside peek.ts and splice.ts.
+// and never copied apart. It never guesses: framing that two parsers could read differently is refused, because
+// the upstream would then see another model than the proxy did. The multipart counterpart of peek.ts and splice.ts.
 import { Buffer, isUtf8 } from 'node:buffer';
 import { readParameters } from './disposition.ts';
 import type { Wanted } from './peek.ts';

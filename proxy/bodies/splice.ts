@@ -50,8 +50,9 @@ export function cutsOf(peeked: PeekedBody, edits: readonly Edit[]): Cut[] {
   if (appended.length > 0) {
     // The first comma is one too many when nothing stands before.
     const isAlone = peeked.memberCount === removed.length;
-    if (isAlone) appended[0] = (appended[0] as string).slice(1);
-    cuts.push({ start: peeked.lastValueEnd, end: peeked.lastValueEnd, insert: appended });
+    const [first, ...more] = appended;
+    const insert = isAlone && typeof first === 'string' ? [first.slice(1), ...more] : appended;
+    cuts.push({ start: peeked.lastValueEnd, end: peeked.lastValueEnd, insert });
   }
   return cuts;
 }
@@ -94,8 +95,8 @@ export function copyWithCuts(body: Buffer, cuts: readonly Cut[]): Buffer {
 }
 
 /**
- * The cuts that turn the changed body into `body` again. Ask before it is changed in place: another upstream may have to
- * get what the client sent. Copies what the cuts take out, some hundred bytes.
+ * The cuts that turn the changed body into `body` again. Call it before the body is changed in place: another attempt may
+ * need what the client sent. Copies what the cuts take out, some hundred bytes.
  */
 export function undoing(body: Buffer, cuts: readonly Cut[]): readonly Cut[] {
   let shift = 0;
@@ -130,8 +131,8 @@ const sizeOf = (piece: string | Buffer): number =>
 /**
  * Makes `cuts` in the memory of `body`, of which `body` itself must not be read any more. What lies behind the last cut
  * stays where it is; what lies before moves towards or away from it.
- * @param headroom bytes before `body` in the same memory that nobody uses
- * @returns null when the room is too small; nothing was changed then. @throws RangeError when two cuts overlap
+ * @param headroom unused bytes before `body` in the same memory
+ * @returns null when the headroom is too small; nothing was changed then. @throws RangeError when two cuts overlap
  */
 export function cutInPlace(body: Buffer, cuts: readonly Cut[], headroom: number): Buffer | null {
   const sorted = inOrder(cuts);

@@ -1,4 +1,4 @@
-// `throughline spend report`: sums by one word, from a store or from a running proxy.
+// `throughline spend report`: sums by one dimension, from a store or from a running proxy.
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { picoOfDollarText, roundedDollars } from '../spend/record/dollars.ts';

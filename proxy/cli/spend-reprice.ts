@@ -1,5 +1,5 @@
 // `throughline spend reprice`: what rows cost by the prices of a configuration as it stands now. Shows the difference;
-// changes rows only when told to.
+// changes rows only with `--apply`.
 import { resolve } from 'node:path';
 import { Catalogue } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -61,7 +61,7 @@ async function printCosts(values: Flags, terminal: Terminal): Promise<void> {
   terminal.out(textOf(sums, isApplied));
   if (prices.unknown > 0)
     terminal.out(
-      `${grouped(prices.unknown)} rows stay as they are: their model entry is not in this configuration\n`,
+      `${grouped(prices.unknown)} rows stay as they are: their deployment is not in this configuration\n`,
     );
 }
 
@@ -115,11 +115,11 @@ function costText({ spendPico, costSource, costReason, costs, priceVersion }: Sp
   return JSON.stringify([spendPico, costSource, costReason, known, priceVersion]);
 }
 
-/** Prices of the entry that served a row, as the configuration has them now. */
+/** Prices of the deployment that served a row, as the configuration has them now. */
 class PriceTables {
   readonly #deployments: ReadonlyMap<string, Deployment>;
   readonly #catalogue = new Catalogue();
-  /** Rows of entries that are not there. */
+  /** Rows of deployments that are not in the configuration. */
   unknown = 0;
 
   constructor(snapshot: Snapshot) {

@@ -1,5 +1,5 @@
-// A worker's place among its siblings: everything it says to the supervisor and hears from it. Obeys the supervisor
-// alone; signals of the system go to all processes of a service at once and would be obeyed twice.
+// A worker's connection to its supervisor: all calls in both directions. The worker obeys the supervisor alone; system
+// signals go to all processes of a service at once and would be obeyed twice.
 import cluster from 'node:cluster';
 import type {
   SharedConfig,
@@ -27,7 +27,7 @@ export class WorkerClient implements WorkerRole {
   readonly #handlers = new Map<SupervisorSignal, () => void>();
   readonly #pendingSignals: SupervisorSignal[] = [];
 
-  /** Asks for a place. Only in a process for which `isWorker` holds. */
+  /** Joins the supervisor. Only in a process for which `isWorker` holds. */
   static async join(): Promise<WorkerClient> {
     const self = cluster.worker;
     if (self === undefined) throw new Error('only a worker can join');
@@ -56,7 +56,7 @@ export class WorkerClient implements WorkerRole {
     }
   }
 
-  /** From now on the supervisor's questions are answered. */
+  /** From now on the supervisor's calls are served. */
   answer(duties: WorkerDuties): void {
     this.#channel.answer({
       adopt: (shared) => settled(duties.adopt(shared)),
@@ -100,7 +100,7 @@ export class WorkerClient implements WorkerRole {
     await this.#channel.ask('flush', null);
   }
 
-  /** Nobody brings connections any more, and the next supervisor must find the journals free: the quick end. */
+  /** No connections arrive any more, and the next supervisor needs the journals: stop as fast as possible. */
   async #endAfter(orphaned: Promise<void>): Promise<void> {
     await orphaned;
     this.#deliver('interrupt');

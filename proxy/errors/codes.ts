@@ -1,5 +1,5 @@
-// The closed table of what can go wrong on the request path. One entry = one code = one status; docs/errors.md is
-// compared with it by a test in both directions. Texts never contain "429" or "rate limit": client SDKs match
+// The closed table of faults on the request path. One row = one code = one status; a test compares docs/errors.md with it
+// in both directions. Texts never contain "429" or "rate limit": client SDKs match
 // on those words whatever the status is.
 
 /** Whose fault it is; sent as the `-error-source` response header. */

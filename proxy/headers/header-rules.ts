@@ -44,7 +44,7 @@ export interface HeaderRule {
   readonly isTag: boolean;
   /** `forwarded`, or `dropped` whatever else holds. */
   readonly verdict: HeaderVerdict;
-  /** Goes upstream while forwarding is off, too: it describes the body or the answer. */
+  /** Goes upstream even while forwarding is off: it describes the body or the response. */
   readonly always: boolean;
   /** May stand once only; of several the last counts, as it does where the proxy reads it. */
   readonly once: boolean;

@@ -1,5 +1,5 @@
 // The header list of an upstream request. Precedence: the proxy's own > the operator's > the key's > the client's. One
-// pass decides and, when somebody listens, says why: what `explain` prints is what was decided. Pure.
+// pass decides and, when `note` is given, reports why: `explain` prints the actual decisions. Pure.
 import { dashed } from '../../config/header-names.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { Deployment } from '../../config/snapshot.ts';
@@ -7,7 +7,7 @@ import type { HeaderRule, HeaderRules, HeaderVerdict } from './header-rules.ts';
 import { identityNames, writeIdentity, type GatewayIdentity } from './identity-headers.ts';
 import { carriesCredential, type RequestHeaders } from './request-headers.ts';
 
-/** The part of the list that depends on the entry alone, made when the configuration is loaded. */
+/** The part of the list that depends on the deployment alone, made when the configuration is loaded. */
 export interface DeploymentHeaders {
   readonly gateway: Deployment['gateway'];
   /** Flat name, value list: credential, agent, operator's headers. A session header that is stamped is not among them. */
@@ -16,13 +16,13 @@ export interface DeploymentHeaders {
   readonly names: ReadonlySet<string>;
   /** Why each header of `fixed` is there, in that order. */
   readonly rules: readonly string[];
-  /** Names in which this gateway is told whose call it is: nobody else writes them. */
+  /** Headers in which this gateway reads identity: only the proxy writes them. */
   readonly identityNames: ReadonlySet<string>;
   /** Further identity headers have names that depend on the call. */
   readonly writesEach: boolean;
 }
 
-/** Builds the fixed part. The bearer wins over an `authorization` of the operator when the entry has a key. */
+/** Builds the fixed part. The bearer wins over an `authorization` of the operator when the deployment has a key. */
 export function deploymentHeaders(
   deployment: Pick<Deployment, 'gateway' | 'apiKey' | 'staticHeaders' | 'forwardClientHeaders'>,
   userAgent: string,
@@ -86,7 +86,7 @@ const TRACE = verdict('stamped', 'trace context of the request');
 
 /**
  * The flat header list of one upstream request.
- * @param note is told what happened to each header and why
+ * @param note receives what happened to each header and why
  */
 export function upstreamHeaders(
   rules: HeaderRules,
@@ -98,7 +98,7 @@ export function upstreamHeaders(
   const { session } = deployment.gateway;
   const sendsIdentity = call.forwards || call.keyHeaders !== null;
   const list = deployment.fixed.slice();
-  // Only under a wildcard or with the identity of a key: the entry itself does not forward.
+  // Only under a wildcard or with the identity of a key: the deployment itself does not forward.
   const hidden = sendsIdentity && session !== null && deployment.names.has(session) ? session : null;
   if (hidden !== null) list.splice(list.indexOf(hidden), 2);
   if (note !== undefined) noteFixed(deployment, hidden, note);
@@ -112,7 +112,7 @@ export function upstreamHeaders(
       call.identity,
       (name, value, rule) => {
         if (name !== session && deployment.names.has(name)) return;
-        const holdsKey = name !== session && carriesCredential(value, credentials); // no session id holds one
+        const holdsKey = name !== session && carriesCredential(value, credentials); // a session id never holds one
         if (!holdsKey) identity.push(name, value);
         if (note !== undefined) left.push({ name, ...(holdsKey ? HOLDS_KEY : verdict('stamped', rule)) });
       },
@@ -126,7 +126,7 @@ export function upstreamHeaders(
   let hasType = false;
   for (let n = 0; n < client.rules.length; n += 1) {
     const rule = client.rules[n] as HeaderRule;
-    if (rule.verdict.action === 'dropped' && note === undefined) continue; // most are, and nothing can change that
+    if (rule.verdict.action === 'dropped' && note === undefined) continue; // most are, and nothing below could change that
     const decided = verdictOn(n, rule, client, deployment, call.forwards, identity, keyNames);
     if (decided.action === 'forwarded') {
       list.push(rule.name, client.raw[2 * n + 1] as string);
@@ -181,7 +181,7 @@ function isRepeated(rules: readonly HeaderRule[], n: number, name: string): bool
   return false;
 }
 
-/** The gateway reads in this header whose call it is. */
+/** The gateway reads identity from this header. */
 function isIdentity(plainName: string, deployment: DeploymentHeaders, identity: readonly string[]): boolean {
   return deployment.identityNames.has(plainName) || (deployment.writesEach && nameIn(identity, plainName));
 }

@@ -1,6 +1,6 @@
-// What a stream of chat completions has told the client so far, kept so that another upstream can continue it, and that
-// upstream's events made into those of the same stream. Only plain text can be joined: once anything else was told (tool
-// calls, thoughts, log probabilities, further choices, half an event) nothing is kept any more. Bounded; no I/O.
+// Keeps what a stream of chat completions has sent so far, so that another upstream can continue it, and rewrites that
+// upstream's events into the same stream. Only plain text can be continued: after anything else (tool calls, reasoning,
+// log probabilities, further choices, half an event) nothing is kept any more. Bounded; no I/O.
 import { Buffer } from 'node:buffer';
 import { asObject, parseObject, textIn, type Json } from '../bodies/json.ts';
 import type { Passed, Transcript } from './protocol.ts';
@@ -9,7 +9,7 @@ import type { Passed, Transcript } from './protocol.ts';
 const MOST_CHARS = 1_000_000;
 /** A string for each token takes 30 bytes beside its characters; so many are made into one. */
 const MOST_PIECES = 256;
-/** Members of a delta that can be joined; of the others only empty ones. */
+/** Members of a delta that can be continued; others only when empty. */
 const PLAIN_MEMBERS: ReadonlySet<string> = new Set(['role', 'content']);
 /** A text that goes on may end in tool calls. */
 const JOINED_MEMBERS: ReadonlySet<string> = new Set([...PLAIN_MEMBERS, 'tool_calls']);
@@ -32,9 +32,9 @@ export class ChatTranscript implements Transcript {
   #chars = 0;
   #identity: Json | null = null;
   #isPlain = true;
-  /** An end was told: a finish reason, `[DONE]`, an error. */
+  /** The end was sent: a finish reason, `[DONE]`, an error. */
   #isOver = false;
-  /** White space that was told and is not in `prefix`, which ends before it. */
+  /** White space that was sent after `prefix`, which ends before it. */
   #pendingSpace = '';
 
   constructor(mostChars = MOST_CHARS) {
@@ -85,7 +85,7 @@ export class ChatTranscript implements Transcript {
     for (const { text, data } of eventsIn(piece.toString('utf8'))) {
       const made = data === null ? text : this.#rewritten(data, text);
       if (made === null)
-        return { bytes: bytesOf(passed), broken: 'something that does not go on with the text' };
+        return { bytes: bytesOf(passed), broken: 'an event that does not continue the text' };
       passed += made;
     }
     return { bytes: bytesOf(passed), broken: null };
@@ -106,7 +106,7 @@ export class ChatTranscript implements Transcript {
     return isSilent ? '' : `data: ${text}\n\n`;
   }
 
-  /** A choice without its role, and without white space that was told already. */
+  /** A choice without its role, and without white space that was sent already. */
   #rewrittenChoice(choice: Json | null): Json | null {
     if (choice === null || Number(choice['index'] ?? 0) !== 0) return null;
     if (isSet(choice['logprobs']) || !holdsOnly(JOINED_MEMBERS, choice)) return null;

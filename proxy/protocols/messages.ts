@@ -1,4 +1,4 @@
-// Messages, `POST /v1/messages` (docs.anthropic.com/en/api/messages). Usage is told twice: `message_start` states the
+// Messages, `POST /v1/messages` (docs.anthropic.com/en/api/messages). Usage comes twice: `message_start` states the
 // input, `message_delta` the output and sometimes all again.
 import { Buffer } from 'node:buffer';
 import { isStated, objectIn, type Json } from '../bodies/json.ts';

@@ -31,12 +31,12 @@ export interface StoredResponseCall extends StoredResponseRow {
   readonly endpoint: Endpoint;
 }
 
-/** What can be done with a stored answer, by method and suffix; these calls go to the upstream that made it. */
+/** The operations on stored responses, by method and suffix; these calls go to the upstream that made the response. */
 export const BY_ID: readonly StoredResponseCall[] = PROTOCOLS.flatMap((protocol) =>
   protocol.stored.map((row) => ({ ...row, endpoint: { ...row.endpoint, protocol } })),
 );
 
-/** @throws Error for a name that no protocol has, which only a bug can ask for */
+/** @throws Error for a name that no protocol has, which only a bug can pass */
 export function protocolNamed(name: string): Protocol {
   const found = PROTOCOLS.find((one) => one.name === name);
   if (found === undefined) throw new Error(`there is no protocol ${name}`);
