@@ -110,8 +110,8 @@ function chunk(answer: Answer, stage: StreamEvent['stage'], content: Json): Stre
     logprobs: null,
     finish_reason: isFinish ? finishReason(answer) : null,
   };
-  const usage =
-    isFinish && usageInLast(answer) ? chatUsage(answer) : hasUsageChunk(answer) ? null : undefined;
+  const later = hasUsageChunk(answer) ? null : undefined;
+  const usage = isFinish && usageInLast(answer) ? chatUsage(answer) : later;
   return {
     stage,
     name: null,

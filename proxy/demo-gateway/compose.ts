@@ -1,5 +1,5 @@
-// Composes what is said: the text, the tool call and the token counts of one answer, the same for every wire format.
-// Deterministic, so that a test can say beforehand what it expects. Pure.
+// Composes an answer: text, tool call and token counts, the same for every wire format. Deterministic, so that a test can
+// state what it expects. Pure.
 import type { ModelRequest, Endpoint, Json } from './model-request.ts';
 import { isJson } from './model-request.ts';
 
@@ -45,7 +45,7 @@ export interface Answer {
 }
 
 /**
- * Composes the answer to an ask. `prompt` = words in messages, input, prompt, system and instructions + 3;
+ * Composes the answer to a model call. `prompt` = words in messages, input, prompt, system and instructions + 3;
  * `completion` = words of the answer (of name and arguments, for a tool call).
  */
 export function compose(request: ModelRequest, identity: string, echo: () => string): Answer {
@@ -140,7 +140,8 @@ function toolCall(body: Json): ToolCall {
   const tools = body['tools'];
   const tool: unknown = Array.isArray(tools) ? tools[0] : undefined;
   // Chat wraps the declaration in `function`; responses and messages have it flat.
-  const declared = isJson(tool) ? (isJson(tool['function']) ? tool['function'] : tool) : {};
+  const wrapper = isJson(tool) ? tool : {};
+  const declared = isJson(wrapper['function']) ? wrapper['function'] : wrapper;
   const schema = declared['parameters'] ?? declared['input_schema'];
   const name = typeof declared['name'] === 'string' ? declared['name'] : 'demo_tool';
   const text = JSON.stringify(schema === undefined ? { query: 'a demo question' } : sample(schema));

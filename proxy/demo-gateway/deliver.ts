@@ -1,5 +1,5 @@
-// Sends a reply with the clocks and the accidents that the behaviours ask for. The only file that waits or that ends a
-// connection before its time. A peer that leaves ends every wait at once.
+// Sends a reply with the delays and failures that the behaviours select. The only file that waits or cuts a connection. A
+// peer that leaves ends every wait at once.
 import type { ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { constants, createGzip, gzip } from 'node:zlib';
@@ -29,7 +29,7 @@ export interface ReplyTarget {
 
 type Pieces = readonly (string | Buffer)[];
 
-/** What comes before the reply; false: there will be no reply. */
+/** Waits as the behaviours select before the reply; false: there will be no reply. */
 export async function beforeReply(target: ReplyTarget): Promise<boolean> {
   const { res, behaviours, clocks } = target;
   if (behaviours.has('hold')) await Promise.race([target.released(), closed(res)]);
@@ -57,7 +57,7 @@ export async function send(res: ServerResponse, reply: Reply): Promise<void> {
   res.end();
 }
 
-/** Sends a good reply in the way that the behaviours ask for. */
+/** Sends a good reply in the way that the behaviours select. */
 export async function sendWithBehaviours(target: ReplyTarget, reply: Reply): Promise<void> {
   const { res, behaviours, clocks } = target;
   const isStream = Array.isArray(reply.body);
@@ -85,11 +85,8 @@ export async function sendWithBehaviours(target: ReplyTarget, reply: Reply): Pro
   }
   const isShort = behaviours.has('cut') || behaviours.has('stall');
   const sent = isShort ? pieces.slice(0, Math.max(1, Math.floor(pieces.length / 2))) : pieces;
-  const waitMs = behaviours.has('slow-stream')
-    ? clocks.slowMs
-    : behaviours.has('interval')
-      ? clocks.eventIntervalMs
-      : 0;
+  const intervalMs = behaviours.has('interval') ? clocks.eventIntervalMs : 0;
+  const waitMs = behaviours.has('slow-stream') ? clocks.slowMs : intervalMs;
   if (behaviours.has('slow-stream')) res.flushHeaders();
   for (const [at, piece] of sent.entries()) {
     if (waitMs > 0 && (at > 0 || behaviours.has('slow-stream'))) await pause(res, waitMs);

@@ -15,7 +15,7 @@ import { createResponder } from './respond.ts';
 /** How to start a demo gateway; everything has a default. Clocks: slowMs 2,000, eventIntervalMs 50, stallMs 600,000. */
 export interface DemoOptions extends Partial<DemoClocks> {
   /** Default 127.0.0.1. */
-  /** How many requests `seen` keeps, at most 10,000 (default); a gateway nobody looks into needs none of them. */
+  /** How many requests `seen` keeps, at most 10,000 (default); a gateway whose list is never read needs none. */
   readonly keepSeen?: number;
   readonly host?: string;
   /** Default 0: any free port. */
@@ -113,7 +113,7 @@ export async function startDemoGateway(options: DemoOptions = {}): Promise<DemoG
   };
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: HEADER_BYTES }, accept);
-  // 0 = all: by default Node hands on the first 1,000 or so and drops the rest without a word.
+  // 0 = all: by default Node passes on the first 1,000 or so and silently drops the others.
   server.maxHeadersCount = 0;
   await listen(server, host, options.port ?? 0);
   const { port } = server.address() as AddressInfo;

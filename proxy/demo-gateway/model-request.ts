@@ -1,6 +1,6 @@
-// What a request asks of the demo gateway: which face, which endpoint, which model and how. Pure; the strictness is
-// meant: an address that a real gateway would not serve (`/v1/v1/...`, `/compat/chat/completions`) is not served here,
-// so that a proxy's wrong address shows.
+// Reads a request to the demo gateway: interface, endpoint, model and behaviours. Pure. Strict on purpose: a path that a
+// real gateway would not serve (`/v1/v1/...`, `/compat/chat/completions`) is not served here, so that a proxy's wrong path
+// shows.
 import { behavioursOf } from './behaviours.ts';
 import type { BehaviourName } from './behaviours.ts';
 
@@ -36,7 +36,7 @@ export type Destination =
   | { readonly to: 'stored'; readonly id: string; readonly act: 'get' | 'delete' | 'cancel' | 'input_items' }
   | { readonly to: 'nowhere'; readonly status: 404 | 405 };
 
-/** Tells the face from a raw request target. */
+/** The interface that a raw request target belongs to. */
 export function faceOf(target: string): Face {
   return target.startsWith('/compat/') ? 'compat' : 'proxy';
 }
@@ -81,7 +81,7 @@ function decoded(text: string): string {
   }
 }
 
-/** A model call, read. */
+/** A parsed model call. */
 export interface ModelRequest {
   readonly face: Face;
   readonly endpoint: Endpoint;
@@ -135,7 +135,7 @@ function jsonObject(bytes: Buffer): Json | string {
   }
 }
 
-// RFC 7578: only text fields are read, because no answer here depends on what a file holds.
+// RFC 7578: only text fields are read, because no reply here depends on what a file holds.
 function multipartFields(contentType: string, bytes: Buffer): Json | string {
   const boundary = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
   if (boundary === null) return 'multipart/form-data without a boundary in content-type';

@@ -1,5 +1,5 @@
-// The reply to a request, decided before a byte is sent: status, headers, body or frames, in the manners of the two
-// faces. Pure. Never repeats a key that it was sent.
+// The reply to a request, decided before a byte is sent: status, headers, body or frames, in the formats of the two
+// interfaces. Pure. Never repeats a key that it was sent.
 import type { ModelRequest, Face, Json } from './model-request.ts';
 import { chatEvents, chatWhole, completionEvents, completionWhole } from './chat.ts';
 import type { Answer } from './compose.ts';
@@ -31,7 +31,7 @@ const JSON_TYPE = ['content-type', 'application/json'] as const;
 const COST = 'x-litellm-response-cost';
 const MODEL_ID = 'x-litellm-model-id';
 
-/** An error reply; `ask` is null when the request could not be read. */
+/** An error reply; `request` is null when the request could not be read. */
 export function refusalReply(face: Face, refusal: Refusal, request: ModelRequest | null): Reply {
   const { status, message, type, param } = refusal;
   const about = request === null ? { extra_fields: {} } : extraFields(request.endpoint, request.model);
@@ -49,7 +49,7 @@ export function bareNameReply(): Reply {
   return { status: 400, headers: JSON_TYPE, body: `${JSON.stringify(body)}\n` };
 }
 
-/** The reply of a behaviour that refuses; null when the ask is to be answered. */
+/** The reply of a behaviour that refuses; null when the call gets a good reply. */
 export function behaviourRefusal(
   request: ModelRequest,
   promptTokens: number,

@@ -1,5 +1,5 @@
-// From a request that has been read to the reply that is sent: finds the place, checks the key, and hands the rest to
-// the files that compose, word and deliver. Keeps the responses that can be asked for by id.
+// From a request that has been read to the reply that is sent: finds the endpoint, checks the key, composes the answer,
+// formats it and sends it. Keeps the responses that can be fetched by id.
 import type { Face, Json, Destination } from './model-request.ts';
 import { destinationOf, readModelRequest } from './model-request.ts';
 import { compose } from './compose.ts';
@@ -22,7 +22,7 @@ interface ReceivedRequest {
   readonly body: Buffer;
 }
 
-/** Replies to one request; settles when all has been handed to the connection. */
+/** Replies to one request; settles when everything is written to the connection. */
 type Responder = (received: ReceivedRequest, target: ReplyTarget) => Promise<void>;
 
 const STORED_COUNT = 1_000;

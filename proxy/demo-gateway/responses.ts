@@ -1,11 +1,11 @@
 // OpenAI responses on the wire, whole and streamed (platform.openai.com/docs/api-reference/responses-streaming), and
-// the answers about responses made earlier. A response stream has no [DONE]: response.completed is its end. Pure.
+// the calls on stored responses. A response stream has no [DONE]: response.completed is its end. Pure.
 import type { Json } from './model-request.ts';
 import { isJson } from './model-request.ts';
 import type { Answer } from './compose.ts';
 import type { StreamEvent } from './stream.ts';
 
-/** A response that can be asked for by its id. */
+/** A response that can be fetched by its id. */
 export interface StoredResponse {
   readonly id: string;
   readonly response: Json;

@@ -1,4 +1,4 @@
-// The journal's writing end: segment files that only grow. Owns grouped writes and syncs, rotation, and the retries
+// The journal's writer: segment files that only grow. Owns grouped writes and syncs, rotation, and the retries
 // while the disk cannot be written. Never reads, never deletes, never drops a record without counting it.
 // Appends of one event-loop turn share one write (4-6 us), so the price of durability falls with load.
 import type { JournalSettings } from '../../../config/snapshot.ts';
@@ -12,7 +12,7 @@ const RETRY_MS = 500;
 const RETRY_CHARS = 1 << 20;
 const SPACE_ERRORS: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** The journal cannot be written; the message says why and how to mend. */
+/** The journal cannot be written; the message says why and how to fix it. */
 export class JournalUnwritable extends Error {
   override readonly name = 'JournalUnwritable';
 }
@@ -155,7 +155,7 @@ export class Journal {
     }
   }
 
-  /** Writes and syncs what it can, then closes the file. `atRisk` tells afterwards what could not be written. */
+  /** Writes and syncs what it can, then closes the file. Afterwards `atRisk` counts what could not be written. */
   async close(): Promise<void> {
     this.flush();
     if (this.#outage !== null) this.#retry();
@@ -247,10 +247,9 @@ export class Journal {
   #retry(): void {
     this.#retryTimer = null;
     if (this.#outage === null || this.#closed) return;
-    const wantsRoom =
-      SPACE_ERRORS.has((this.#outage as NodeJS.ErrnoException).code ?? '') && !this.#syncFailed;
-    // A file that failed otherwise than for want of room may never work again; a new one may.
-    const error = wantsRoom || this.#rotate() ? this.#writeBacklog() : this.#outage;
+    const isFull = SPACE_ERRORS.has((this.#outage as NodeJS.ErrnoException).code ?? '') && !this.#syncFailed;
+    // A file that failed for another reason than a full disk may never work again; a new one may.
+    const error = isFull || this.#rotate() ? this.#writeBacklog() : this.#outage;
     if (error !== null) {
       this.#noteOutage(error);
       return;
@@ -293,7 +292,7 @@ export class Journal {
   #outageMessage(error: Error): string {
     return (
       `the spend journal in ${this.#options.dir} cannot be written (${error.message}) - ` +
-      `free room on that disk or mend it; writing goes on by itself then`
+      `free space on that disk or repair it; writing then resumes by itself`
     );
   }
 }

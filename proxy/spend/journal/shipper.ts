@@ -1,4 +1,4 @@
-// Moves the journal into the store, in the background: posts positions, never rows. A store that fails is asked again
+// Moves the journal into the store, in the background: posts positions, never rows. A store that fails is retried
 // with growing pauses while the journal keeps everything. Owns no file.
 import { isBefore } from '../store/segments.ts';
 import type { Position } from '../store/segments.ts';
@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { SpendEvent } from '../event.ts';
 
 // The longer the pause, the more rows share a commit, its fsync, the pages of the indexes and the daily sums they add
-// to (at 1,500 rows a second: 45 us of CPU per row with 200 ms). Nobody waits for it: a reader asks for the barrier.
+// to (at 1,500 rows a second: 45 us of CPU per row with 200 ms). No request waits for it; a reader uses the barrier.
 const PAUSE_MS = 1_000;
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 10_000;
@@ -81,10 +81,10 @@ export class Shipper {
     clearTimeout(this.#timer ?? undefined);
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      // A barrier was faster. The first shipment goes out with nothing to ship too: readiness tells of a wrong password
-      // before the first row waits for it.
+      // A barrier was faster. The first shipment runs even with nothing to ship, so that readiness shows a wrong password
+      // before the first row depends on it.
       if (this.#hasShipped && !isBefore(this.#shipped, this.#options.end())) return;
-      this.#ship().catch(() => undefined); // told and retried by #attempt
+      this.#ship().catch(() => undefined); // reported and retried by #attempt
     }, delayMs).unref();
   }
 

@@ -1,5 +1,5 @@
 // One line of the journal: `B <crc32> <json>\n` for a begin, `S <crc32> <json>\n` for a settle. Pure: no files here.
-// The ledger writes such lines and the store's worker reads them, so the format stands below both.
+// The ledger writes such lines and the store's worker reads them, so the format is below both.
 // A line is ASCII up to its JSON and ends in the only newline it has (JSON.stringify escapes newlines), so a reader
 // can find the next line after any damage.
 import { crc32 } from 'node:zlib';

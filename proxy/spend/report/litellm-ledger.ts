@@ -1,5 +1,5 @@
 // The ledger of a LiteLLM gateway: fetched page by page from `/spend/logs/v2`, or read from a CSV of its table
-// `LiteLLM_SpendLogs`. Whoever asks learns of every row or of an error; half a ledger would show false differences.
+// `LiteLLM_SpendLogs`. Returns every row or throws; half a ledger would show false differences.
 import type { Secret } from '../../../config/secret.ts';
 import { picoDollars } from '../record/cost.ts';
 import { sessionKey } from '../store/sql/spend-columns.ts';
@@ -9,12 +9,12 @@ import type { Period } from './reconcile.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** A ledger could not be read. The message says why and how to mend it; it holds no key. */
+/** A ledger could not be read. The message says why and how to fix it; it holds no key. */
 export class LedgerError extends Error {
   override readonly name = 'LedgerError';
 }
 
-/** Where a gateway is asked. */
+/** The gateway whose ledger is read. */
 export interface GatewayDoor {
   /** Its root: `https://gateway.example.com`. */
   readonly url: string;
@@ -39,7 +39,7 @@ export async function fetchLiteLlm(door: GatewayDoor, { startMs, endMs }: Period
 }
 
 // Pages are cut by number, and its order leaves rows of one moment where they fall: a row that arrives meanwhile shifts
-// the others. Large totals are capped by newer versions. What does not add up is asked for again in halves.
+// the others. Large totals are capped by newer versions. What does not add up is fetched again in halves.
 async function fetchWindow(
   door: GatewayDoor,
   fromMs: number,
@@ -165,7 +165,7 @@ function entriesIn(rows: readonly Row[]): LedgerEntry[] {
       answerIds: id === '' ? [] : [id],
       session: sessionKey(text(row['session_id'])),
       startMs,
-      model: text(row['model_group']) || text(row['model']), // the name that we asked for
+      model: text(row['model_group']) || text(row['model']), // the name that we requested
       tags: tagsOf(row['request_tags']),
       promptTokens: countOf(row['prompt_tokens']),
       completionTokens: countOf(row['completion_tokens']),

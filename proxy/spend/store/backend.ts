@@ -33,7 +33,7 @@ export interface StoreBackend {
   openCostWriter(): Promise<CostWriter>;
 }
 
-/** The calls that a store's worker answers; `close` belongs to the thread. */
+/** The calls that a store's worker serves; `close` belongs to the thread. */
 export type StoreCalls = Omit<Store, 'close'>;
 
 /** V8 lets the young generation grow to 48 MB under load by itself. Little of it lives: each row is forgotten when it is bound. */

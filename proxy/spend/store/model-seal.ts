@@ -1,5 +1,5 @@
 // The seal of runtime models: which key, and the proof that it is the one the store was begun with. The key is proved
-// against a stored sample before anything is written, so one database never holds entries under two keys.
+// against a stored sample before anything is written, so one database never holds models under two keys.
 import { randomBytes } from 'node:crypto';
 import type { Secret } from '../../../config/secret.ts';
 import { SALT_BYTES, sealerOf } from './seal.ts';
@@ -16,7 +16,7 @@ export interface SealProof {
   readonly sample: Uint8Array;
 }
 
-/** Seals and opens entries of runtime models. */
+/** Seals and opens runtime models. */
 export class ModelSeal {
   readonly #sealer: Sealer;
 

@@ -1,4 +1,4 @@
-// Questions about spend as SQL that SQLite and PostgreSQL both understand, and their answers as values. Pure. Every
+// Queries about spend as SQL that SQLite and PostgreSQL both understand, and their results as values. Pure. Every
 // value is bound; no text of a caller ever becomes part of a statement.
 import type { SqlDialect } from './dialect.ts';
 import { DAILY_COLUMNS, PICO_PER_USD, SUM_COLUMNS, type Axis } from './rollup.ts';
@@ -78,7 +78,7 @@ export function rowConditions(filter: SpendFilter, dialect: SqlDialect, binds: B
   return all.flatMap(([sql, value]) => (value === undefined ? [] : [sql(binds.add(value))]));
 }
 
-/** How many rows match, where a page of so many tells it or nobody asks; null: they have to be counted. */
+/** How many rows match, where the page already shows it or no total is wanted; null: they have to be counted. */
 export function totalOf({ page, pageSize, counts }: SpendPaging, rows: number): number | null {
   if (counts === false) return rows;
   const isLast = rows < pageSize && (rows > 0 || page === 1);
@@ -111,7 +111,7 @@ export function pageSql(
   };
 }
 
-/** Sums by day, model, end user and key: from the daily sums where they can tell, else from the rows. */
+/** Sums by day, model, end user and key: from the daily sums where possible, else from the rows. */
 export function summarySql(filter: SpendFilter, dialect: SqlDialect): Sql {
   const groups = 'day, model, end_user, api_key';
   const asked = dailyFilter(filter);
@@ -137,7 +137,7 @@ export function summarySql(filter: SpendFilter, dialect: SqlDialect): Sql {
   };
 }
 
-/** The same question to the daily sums; null when they cannot answer it. */
+/** The same query on the daily sums; null when they lack the columns. */
 function dailyFilter(filter: SpendFilter): ActivityFilter | null {
   const { startMs, endMs, tag, sessionId, apiKeyHash, team, user, endUser, model, modelGroup, ...rows } =
     filter;
@@ -223,7 +223,7 @@ export function dailyConditions(filter: ActivityFilter, axis: Axis, binds: Binds
   return conditions;
 }
 
-/** An answer to `activitySql`. Sums may come as numbers, bigints or texts. */
+/** A result row of `activitySql`. Sums may come as numbers, bigints or texts. */
 export function activityOf(row: Row, groupBy: readonly (Facet | 'day')[]): Activity {
   const sum = (column: (typeof SUM_COLUMNS)[number]): bigint => wholeOf(row[column]);
   return {
@@ -265,7 +265,7 @@ export function madeBySql(upstreamId: string, dialect: SqlDialect): Sql {
   };
 }
 
-/** An answer to `madeBySql`. */
+/** A result row of `madeBySql`. */
 export function madeBy(row: Row): MadeBy {
   return {
     modelId: row['model_id'] as string | null,
