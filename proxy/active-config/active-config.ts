@@ -86,7 +86,7 @@ export interface LiveDeployment extends Routable {
 }
 
 /** Names of the members a body may carry that the proxy acts on; see `pipeline/parse-request.ts`. */
-export interface WantedMembers {
+interface WantedMembers {
   readonly names: ReadonlySet<string>;
   readonly prefixes: readonly string[];
 }

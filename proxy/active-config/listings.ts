@@ -44,7 +44,7 @@ export function modelNames(snapshot: Snapshot, registry: readonly string[]): str
 }
 
 /** The body of `GET /v1/models`; key order as the dialect has it. */
-export function modelListBytes(snapshot: Snapshot, registry: readonly string[]): Buffer {
+function modelListBytes(snapshot: Snapshot, registry: readonly string[]): Buffer {
   const data = modelNames(snapshot, registry).map(modelItem);
   return Buffer.from(JSON.stringify({ data, object: 'list' }));
 }
@@ -59,6 +59,6 @@ export function modelInfoItem(deployment: Deployment): unknown {
 }
 
 /** The body of `GET /model/info`. */
-export function modelInfoBytes(deployments: readonly Deployment[]): Buffer {
+function modelInfoBytes(deployments: readonly Deployment[]): Buffer {
   return Buffer.from(JSON.stringify({ data: deployments.map(modelInfoItem) }));
 }

@@ -16,7 +16,7 @@ import { Deadlines } from '../relay/deadlines.ts';
 import { DetachedStreams } from '../relay/detached-streams.ts';
 
 /** What every caller passes in; the other services are optional. */
-export type RequiredServices = Pick<Services, 'ledger' | 'log' | 'pools'> & Partial<Services>;
+type RequiredServices = Pick<Services, 'ledger' | 'log' | 'pools'> & Partial<Services>;
 
 /** All services. @param inFlight for metrics: requests in flight */
 export function createServices(given: RequiredServices, inFlight: () => number = () => 0): Services {

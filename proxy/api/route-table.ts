@@ -21,7 +21,7 @@ import { handleByMount } from './mounted.ts';
 
 type Handler = (x: Exchange, caller: Caller, param: string) => void | Promise<void>;
 
-export interface Route {
+interface Route {
   readonly handle: Handler;
   /** Whether no key is required. */
   readonly open: boolean;

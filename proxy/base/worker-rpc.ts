@@ -29,7 +29,7 @@ export interface ErrorData {
   readonly code: string | null;
 }
 
-export interface WorkerOptions<Event> {
+interface WorkerOptions<Event> {
   /** The worker's file, see `workerFile`. It must call `serveCalls`. */
   readonly file: URL;
   /** Name of the thread, for profilers and `ps -T`. */
@@ -194,7 +194,7 @@ export class WorkerRpc<M extends object, Event = never> {
   }
 }
 
-export interface ServeOptions<M> {
+interface ServeOptions<M> {
   /** Called for each call, so that what failed can be opened again. What it throws, the call throws. */
   readonly methods: () => Implementation<M>;
   /** Translates an error for the caller; default: the error itself. */

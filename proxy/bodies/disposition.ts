@@ -2,7 +2,7 @@
 // could read differently is rejected. The grammar of multipart.ts; pure.
 
 /** A header value with parameters. */
-export interface Parameterized {
+interface Parameterized {
   /** Lower-case text before the first semicolon. */
   readonly type: string;
   /** Lower-case names. */

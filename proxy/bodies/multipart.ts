@@ -21,7 +21,7 @@ export interface Field {
 type MultipartFaultKind =
   'not_multipart' | 'too_many_parts' | 'duplicate_member' | 'odd_member' | 'invalid_utf8';
 
-export interface MultipartFault {
+interface MultipartFault {
   readonly ok: false;
   readonly fault: MultipartFaultKind;
   readonly at: number;

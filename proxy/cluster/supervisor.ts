@@ -27,7 +27,7 @@ const SWEEP_MS = 500;
 const CUT_MS = 15_000;
 
 /** What a supervisor is made with. */
-export interface SupervisorOptions {
+interface SupervisorOptions {
   /** Workers, at least 1. */
   readonly count: number;
   readonly log: Log;

@@ -13,7 +13,7 @@ const CALL_PIECE_CHARS = 6;
 const CALLING: readonly Endpoint[] = ['chat_completion', 'responses', 'messages'];
 
 /** Token counts: a token is a word. `prompt` includes the cache counts, `completion` includes `reasoning`. */
-export interface Counts {
+interface Counts {
   readonly prompt: number;
   readonly completion: number;
   readonly cacheRead: number;

@@ -1,7 +1,7 @@
 // The one class that is thrown on the request path. Anything else that is thrown is a bug and becomes `internal_error`.
 import { FAULTS, type FaultCode, type FaultSource } from './codes.ts';
 
-export interface FaultDetails {
+interface FaultDetails {
   /** Name of the body member, header or query parameter at fault. */
   readonly param?: string;
   /** Extra response headers, e.g. `allow`, `retry-after`. */

@@ -5,7 +5,7 @@ import { dashed, KEY_HEADERS, neverPassed } from '../../config/header-names.ts';
 import type { HeaderSettings } from '../../config/snapshot.ts';
 
 /** What the proxy does with a header itself; `none` = nothing. */
-export type HeaderRole =
+type HeaderRole =
   | 'none'
   | 'host'
   | 'content-type'

@@ -34,7 +34,7 @@ export function deploymentResponseHeaders(
 }
 
 /** Where a call was answered. */
-export interface AnsweredBy {
+interface AnsweredBy {
   /** From `deploymentHeaders`. */
   readonly headers: readonly string[];
   readonly retries: number;

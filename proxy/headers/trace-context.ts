@@ -14,7 +14,7 @@ export interface TraceContext {
 }
 
 /** What a `traceparent` says of the caller. */
-export interface TraceParent {
+interface TraceParent {
   readonly traceId: string;
   readonly spanId: string;
   readonly sampled: boolean;

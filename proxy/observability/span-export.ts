@@ -9,7 +9,7 @@ import { spanCount, spanSource, type SpanSource } from './spans.ts';
 import type { SpanCalls, SpansSent, SpanWorkerData } from './span-worker.ts';
 
 /** Read when metrics are scraped. */
-export interface SpanFigures {
+interface SpanFigures {
   readonly exported: number;
   readonly dropped: number;
   /** Sent to the thread, and not known to be exported or lost. */

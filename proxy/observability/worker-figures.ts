@@ -13,7 +13,7 @@ import {
 export type Figures = MetricObjectWithValues<MetricValue<string>>[];
 
 /** The supervisor's own figures; read at every scrape. */
-export interface SupervisorFigures {
+interface SupervisorFigures {
   /** Workers that serve. */
   readonly serving: number;
   /** Workers that ended unexpectedly. */

@@ -44,7 +44,7 @@ export interface Attempt {
 }
 
 /** Overrides for attempts that do not write straight to the client. */
-export interface AttemptOptions {
+interface AttemptOptions {
   readonly permit?: AdmissionPermit;
   readonly sink?: ResponseSink;
   readonly head?: (start: AttemptStart) => HeadWriter;

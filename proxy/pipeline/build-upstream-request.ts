@@ -28,13 +28,13 @@ export interface BodyChange {
   readonly why: string;
 }
 
-export interface Explainer {
+interface Explainer {
   readonly header: (decision: HeaderDecision) => void;
   readonly body: (change: BodyChange) => void;
 }
 
 /** What a further attempt may add to the body. */
-export interface BuildOptions {
+interface BuildOptions {
   /** Another upstream may take over as long as nothing was sent to the client. */
   readonly replaceable?: boolean;
   readonly explainer?: Explainer;

@@ -20,7 +20,7 @@ import { isObject, type IdentityMembers } from './identity.ts';
 import { billableUnitsOf, type BillableUnits } from './billable-units.ts';
 
 /** Where the members stand in the body, as the client sent it: JSON or a form. */
-export type RequestMembers =
+type RequestMembers =
   | { readonly kind: 'json'; readonly peeked: PeekedBody }
   | { readonly kind: 'form'; readonly peeked: PeekedForm };
 

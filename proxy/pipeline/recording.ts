@@ -20,7 +20,7 @@ import type { SelectedDeployment } from './select-deployment.ts';
 import type { KeptResponse } from '../downstream/kept-response.ts';
 
 /** What a record states of a call before its end. */
-export interface CallFacts {
+interface CallFacts {
   readonly caller: Caller;
   readonly endpoint: Endpoint;
   /** '' while the call has named none. */
@@ -85,7 +85,7 @@ export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
 }
 
 /** An attempt that got a response. */
-export interface AnsweredAttempt {
+interface AnsweredAttempt {
   readonly endpoint: Endpoint;
   readonly selected: SelectedDeployment;
   readonly outcome: Outcome;

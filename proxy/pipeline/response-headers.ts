@@ -7,7 +7,7 @@ import type { SpendRecord } from '../spend/record/record.ts';
 import { usd } from '../spend/record/cost.ts';
 
 /** What is known of a call when its head is written. */
-export interface CallResponse {
+interface CallResponse {
   readonly identity: Pick<Identity, 'sessionId'>;
   /** null before a deployment was selected. */
   readonly selected: SelectedDeployment | null;

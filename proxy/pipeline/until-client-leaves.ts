@@ -4,14 +4,14 @@ import { Fault } from '../errors/fault.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 
 /** What to wait for. */
-export interface Awaited<T> {
+interface Awaited<T> {
   readonly done: Promise<T>;
   /** Called synchronously when the wait is given up, before anything else happens. */
   readonly abandon?: () => void;
 }
 
 /** `left`: the wait was given up, because of `client_gone` or `shutting_down`. */
-export type WaitEnd<T> =
+type WaitEnd<T> =
   { readonly kind: 'done'; readonly value: T } | { readonly kind: 'left'; readonly why: Fault };
 
 /**

@@ -121,7 +121,7 @@ export interface TextRules {
 }
 
 /** Continues a stream of this protocol. */
-export interface Continuation {
+interface Continuation {
   /** Keeps what is sent to the client. */
   transcript(): Transcript;
   /**

@@ -35,7 +35,7 @@ export interface FailoverPolicy<G> {
 }
 
 /** The next attempt. */
-export interface Step {
+interface Step {
   readonly how: 'retry' | 'fallback';
   readonly pauseMs: number;
 }

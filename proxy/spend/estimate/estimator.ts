@@ -9,7 +9,7 @@ import type { CountCalls, CountRequest, Estimate } from './worker.ts';
 export type { Estimate } from './worker.ts';
 
 /** What is to be counted. */
-export interface Uncounted {
+interface Uncounted {
   readonly protocol: Protocol;
   /** The body as it went upstream. */
   readonly request: Buffer;

@@ -18,7 +18,7 @@ export class JournalUnwritable extends Error {
 }
 
 /** What a journal is made with. */
-export interface JournalOptions {
+interface JournalOptions {
   readonly dir: string;
   /** Number of the first segment to write; it must not exist. */
   readonly segment: number;

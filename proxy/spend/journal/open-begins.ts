@@ -3,7 +3,7 @@
 import type { SpendBegin } from '../record/record.ts';
 
 /** A begin and the segment that its line stands in. */
-export interface OpenBegin {
+interface OpenBegin {
   readonly segment: number;
   readonly entry: SpendBegin;
 }

@@ -9,7 +9,7 @@ const PAUSE_MS = 3_600_000;
 const BETWEEN_PIECES_MS = 200; // so that shipping and queries run between the pieces
 
 /** What the removal is made with. */
-export interface RetentionOptions {
+interface RetentionOptions {
   readonly store: Pick<Store, 'prune'>;
   readonly clock: Clock;
   readonly onEvent: (event: SpendEvent) => void;

@@ -5,7 +5,7 @@
 import { crc32 } from 'node:zlib';
 import type { SpendBegin, SpendRecord } from './record.ts';
 
-export type LineKind = 'B' | 'S';
+type LineKind = 'B' | 'S';
 
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
@@ -21,7 +21,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** A line that passed its checksum. */
-export interface Line {
+interface Line {
   readonly kind: LineKind;
   /** The entry's JSON; `SpendBegin` for `B`, `SpendRecord` for `S`. */
   readonly json: string;

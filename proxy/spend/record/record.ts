@@ -21,7 +21,7 @@ export type EndReason =
   | 'interrupted'; // the process died; written by recovery
 
 /** `estimate`: counted here, in whole or in part, because the upstream did not state it. */
-export type UsageSource = 'upstream' | 'estimate' | 'none';
+type UsageSource = 'upstream' | 'estimate' | 'none';
 /** `upstream_header`: as the upstream states it, in its cost header or in its usage object. */
 export type CostSource = 'entry' | 'upstream_header' | 'catalogue' | 'none';
 

@@ -8,7 +8,7 @@ import { bucketsOf } from '../../protocols/usage.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 /** The row in the dialect's names. Times are ISO 8601 in UTC, `spend` is USD. */
-export interface SpendRow {
+interface SpendRow {
   readonly request_id: string;
   readonly call_type: string;
   /** SHA-256 hex of the caller's key, or ''. */

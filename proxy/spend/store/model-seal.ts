@@ -11,7 +11,7 @@ const SAMPLE = 'throughline';
 const SAMPLE_PLACE = 'meta/sample';
 
 /** What a store keeps to prove a key by. */
-export interface SealProof {
+interface SealProof {
   readonly salt: Uint8Array;
   readonly sample: Uint8Array;
 }

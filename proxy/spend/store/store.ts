@@ -188,7 +188,7 @@ export interface Store extends SpendReader, ModelStore {
 const ERROR_CODES = ['unavailable', 'wrong_salt_key', 'no_salt_key'] as const;
 
 /** `unavailable` passes by itself or when the disk or server works again; the others need a change of configuration. */
-export type StoreErrorCode = (typeof ERROR_CODES)[number];
+type StoreErrorCode = (typeof ERROR_CODES)[number];
 
 export function isStoreErrorCode(code: string | null): code is StoreErrorCode {
   return ERROR_CODES.some((known) => known === code);

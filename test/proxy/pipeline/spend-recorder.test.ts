@@ -98,7 +98,7 @@ t.test('what fails after the end is not written a second time', async (t) => {
   send('m');
   const record = await recorder.settle(ANSWERED);
   t.match(await recorder.fail(new Error('a bug')), { code: 'internal_error' });
-  await t.rejects(recorder.settle(ANSWERED), /ends once/);
+  await t.rejects(recorder.settle(ANSWERED), /settled once/);
   t.equal(recorder.record, record);
   t.match(ledger.status, { written: 1, open: 0 });
 });

@@ -22,7 +22,7 @@ const RULES: AdmissionRules = { total: Infinity, mostWaiting: 100, waitMs: 500 }
 function call(admission: Admission, name: string, deployments: readonly Routable[], rules = RULES) {
   const deployment = admission.tryAcquire(name, deployments, rules, false);
   const waiting = deployment === null ? admission.wait(name, deployments, rules, false) : null;
-  return { entry: deployment, waiting };
+  return { deployment, waiting };
 }
 
 /** The names in the order in which their calls were let in, one place at a time. */
@@ -33,7 +33,7 @@ async function turns(
 ): Promise<string> {
   const order: string[] = [];
   for (const [name, waiting] of calls) {
-    void waiting?.result.then((turn) => order.push('entry' in turn ? name : `(${name})`));
+    void waiting?.result.then((turn) => order.push('deployment' in turn ? name : `(${name})`));
   }
   for (let i = 0; i < calls.length; i += 1) {
     place.health.reserved -= 1;
@@ -48,12 +48,12 @@ t.test(
   async (t) => {
     const admission = new Admission();
     const [a, b] = [deployment(1), deployment(1)];
-    t.equal(call(admission, 'm', [a, b]).entry, a);
-    t.equal(call(admission, 'm', [a, b]).entry, b);
+    t.equal(call(admission, 'm', [a, b]).deployment, a);
+    t.equal(call(admission, 'm', [a, b]).deployment, b);
     const { waiting } = call(admission, 'm', [a, b]);
     t.equal(admission.waiting, 1);
     admission.cancelReservation(b);
-    t.same(await waiting?.result, { entry: b });
+    t.same(await waiting?.result, { deployment: b });
     t.equal(admission.waiting, 0);
   },
 );
@@ -63,10 +63,10 @@ t.test('a newcomer does not overtake those who wait for the same name', async (t
   const [a, b] = [deployment(1), deployment(1)];
   call(admission, 'm', [a]);
   const { waiting } = call(admission, 'm', [a]);
-  t.equal(call(admission, 'm', [b]).entry, null, 'although this one could go elsewhere');
-  t.equal(call(admission, 'other', [b]).entry, b, 'another name has nothing to do with it');
+  t.equal(call(admission, 'm', [b]).deployment, null, 'although this one could go elsewhere');
+  t.equal(call(admission, 'other', [b]).deployment, b, 'another name has nothing to do with it');
   admission.cancelReservation(a);
-  t.same(await waiting?.result, { entry: a });
+  t.same(await waiting?.result, { deployment: a });
 });
 
 t.test('names are served in turn, however many of one name wait', async (t) => {
@@ -82,7 +82,7 @@ t.test('the limit over all is shared in turn, too, and counts each call once', a
   const admission = new Admission();
   const place = deployment();
   const rules = { ...RULES, total: 1 };
-  t.equal(call(admission, 'flood', [place], rules).entry, place);
+  t.equal(call(admission, 'flood', [place], rules).deployment, place);
   t.equal(
     admission.tryAcquire('flood', [place], rules, true),
     place,
@@ -123,5 +123,5 @@ t.test('a wait is bounded, and a call that leaves makes room in the queue', asyn
   t.same(await gone?.result, left);
   t.equal(admission.waiting, 0);
   admission.cancelReservation(place);
-  t.equal(call(admission, 'm', [place]).entry, place);
+  t.equal(call(admission, 'm', [place]).deployment, place);
 });

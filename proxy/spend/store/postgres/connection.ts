@@ -6,7 +6,7 @@ import type { DatabaseData } from './settings.ts';
 import { StoreUnavailable } from '../store.ts';
 
 /** What a connection is made with. */
-export interface PgConnectionOptions<T> {
+interface PgConnectionOptions<T> {
   readonly database: DatabaseData;
   /** Longest time of one statement. */
   readonly timeoutMs: number;
