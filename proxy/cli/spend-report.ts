@@ -112,9 +112,9 @@ async function fetched(
   }
   const text = await response.text();
   if (response.ok) return JSON.parse(text) as SpendReport;
-  const mend =
+  const fix =
     response.status === 401 ? 'give its master key with --key' : 'is it a Throughline of this version?';
-  throw new CannotStart(`the proxy at ${url} answers ${response.status}: ${text.slice(0, 200)} - ${mend}`);
+  throw new CannotStart(`the proxy at ${url} answers ${response.status}: ${text.slice(0, 200)} - ${fix}`);
 }
 
 async function put(

@@ -169,8 +169,8 @@ async function listen(server: Server, host: string, port: number): Promise<void>
     await once(server, 'listening');
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const mend = 'choose a free port (0 picks one) and an address of this machine';
-    throw new Error(`the demo gateway cannot listen on ${host}:${port}: ${reason} - ${mend}`, { cause });
+    const fix = 'choose a free port (0 picks one) and an address of this machine';
+    throw new Error(`the demo gateway cannot listen on ${host}:${port}: ${reason} - ${fix}`, { cause });
   }
 }
 

@@ -62,21 +62,21 @@ interface Held {
 
 /** The health of every deployment that some configuration has, reference-counted. */
 export class HealthRegistry {
-  readonly #entries = new Map<string, Held>();
+  readonly #held = new Map<string, Held>();
 
   /** Takes a reference to the health of a deployment. Pair with `release`. */
   acquire(id: string): DeploymentHealth {
-    const held = this.#entries.get(id) ?? { state: new DeploymentHealth(), users: 0 };
-    this.#entries.set(id, held);
+    const held = this.#held.get(id) ?? { state: new DeploymentHealth(), users: 0 };
+    this.#held.set(id, held);
     held.users += 1;
     return held.state;
   }
 
   /** Gives a reference back; with the last one the deployment is forgotten. */
   release(id: string): void {
-    const held = this.#entries.get(id);
+    const held = this.#held.get(id);
     if (held === undefined) return;
     held.users -= 1;
-    if (held.users === 0) this.#entries.delete(id);
+    if (held.users === 0) this.#held.delete(id);
   }
 }

@@ -29,7 +29,7 @@ t.test('a record is priced anew from what it holds: buckets, units, tier', async
     spendPico: 70 * 1e6 + 30 * 1e5 + 20 * 3e7,
     costSource: 'entry',
     priceVersion: DEARER.deployment?.version,
-    costs: { deployment: 673_000_000 },
+    costs: { entry: 673_000_000 },
   });
   t.same(reprice(again, DEARER), again, 'the same prices change nothing');
   t.same({ ...again, ...pickCost(record) }, record, 'nothing but the cost is touched');
@@ -69,7 +69,7 @@ t.test('what replaced attempts cost stays in the sum, and is known to be missing
   t.match(again, {
     spendPico: 673_000_007,
     costReason: 'of 1 replaced attempt the cost is not known',
-    costs: { deployment: 673_000_000 },
+    costs: { entry: 673_000_000 },
   });
   t.same(
     again.attemptLog.map(({ spendPico }) => spendPico),
