@@ -121,7 +121,7 @@ export class Platform implements Mount {
     };
   }
 
-  async answer(request: MountRequest): Promise<MountResponse> {
+  async handle(request: MountRequest): Promise<MountResponse> {
     if (this.#parts === null) return answerStoreDown(request);
     return this.#parts.router.answer(request, (key) => hash('sha256', key, 'hex'));
   }

@@ -18,14 +18,14 @@ const terminal = {
   home: join(import.meta.dirname, ...(import.meta.filename.endsWith('.ts') ? ['..'] : ['..', '..'])),
 };
 
-/** `hasColors` heeds NO_COLOR (https://no-color.org) and TERM. */
+/** `hasColors` honours NO_COLOR (https://no-color.org) and TERM. */
 function logStyle(): LogStyle {
   if (!process.stdout.isTTY) return 'json';
   return process.stdout.hasColors() ? 'coloured' : 'plain';
 }
 
-/** One clear sentence for what an operator can mend; a stack only for what is a bug. */
-function complain(error: unknown): number {
+/** One clear sentence for what an operator can fix; a stack only for what is a bug. */
+function report(error: unknown): number {
   if (error instanceof ConfigRefused) {
     for (const issue of error.issues) terminal.err(`${issue.severity}: ${formatIssue(issue)}\n`);
     terminal.err(`throughline: ${error.message}; nothing was started\n`);
@@ -45,8 +45,8 @@ function complain(error: unknown): number {
   return 70;
 }
 
-// `| head` has read enough: no error, and nobody is left to tell.
+// `| head` has closed the pipe: not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 74);
 });
-process.exit(await runProgram(process.argv.slice(2), VERSION, terminal).catch(complain));
+process.exit(await runProgram(process.argv.slice(2), VERSION, terminal).catch(report));

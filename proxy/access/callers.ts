@@ -1,14 +1,13 @@
-// Callers beside the configured key: who holds such a key, and what every call made with it is stamped with. Filled by
-// whoever issues keys (the platform wing); asked by request/authenticate.ts. In memory, so that no call ever waits for
-// a database and a database in trouble never turns into a 401.
+// Issued keys, beside the master key: the identity that each stands for. Filled by the platform, which issues them; read
+// by pipeline/authenticate.ts. In memory, so that no call waits for a database and a database outage never becomes a 401.
 import { hash } from 'node:crypto';
 import type { Secret } from '../../config/secret.ts';
 
-/** What a key stands for; it wins over what the request itself says. */
+/** The identity of a key; it wins over what the request itself states. */
 export interface CallerIdentity {
   /** Session of every call with this key, as it goes upstream: a UUID with dashes. */
   readonly sessionId: string;
-  /** For calls that name no end user; null = nobody. */
+  /** For calls that name no end user; null = none. */
   readonly endUser: string | null;
   /** Come before the tags of the request. */
   readonly tags: readonly string[];
@@ -34,17 +33,18 @@ const SCOPED = /^\/c\/([0-9a-f]{32})(?=\/)/;
 /** The session that a path belongs to, and the path below it; null for all other paths. */
 export function scopeOf(path: string): { readonly id: string; readonly rest: string } | null {
   const match = path.startsWith('/c/') ? SCOPED.exec(path) : null;
-  return match === null ? null : { id: match[1] as string, rest: path.slice(match[0].length) };
+  const [whole, id] = match ?? [];
+  return whole === undefined || id === undefined ? null : { id, rest: path.slice(whole.length) };
 }
 
 /** Keys by their SHA-256; some 400 bytes each. */
 export class CallerDirectory {
   readonly #byHash = new Map<string, Entry>();
-  readonly #news: (credential: string) => Promise<void> | null;
+  readonly #catchUp: (credential: string) => Promise<void> | null;
 
-  /** @param news what `news` answers; default: nobody else issues keys */
+  /** @param news see `catchUp`; default: no other server issues keys */
   constructor(news: (credential: string) => Promise<void> | null = () => null) {
-    this.#news = news;
+    this.#catchUp = news;
   }
 
   get size(): number {
@@ -71,11 +71,11 @@ export class CallerDirectory {
   }
 
   /**
-   * For a key that was not found: settles when it would be, had another server issued it before this call. Rejects when
-   * that cannot be told. null = nobody else can have issued such a key.
+   * For a key that was not found: resolves once keys that other servers had issued before this call are loaded too.
+   * Rejects when the database cannot be read. null = no other server can have issued such a key.
    */
-  news(credential: string): Promise<void> | null {
-    return this.#news(credential);
+  catchUp(credential: string): Promise<void> | null {
+    return this.#catchUp(credential);
   }
 
   /** Epoch milliseconds of the last call with a key; 0 = none since the start. */

@@ -1,6 +1,6 @@
-// Live = one configuration, ready to serve: snapshot, pools, header lists, metric handles, prepared answers. Made by
-// `prepare` (which may fail), put in place by one assignment (which cannot). A request captures it once and sees
-// one configuration from its first byte to its last.
+// One configuration, ready to serve: snapshot, connection pools, header lists, metric handles, prepared listings. Its
+// constructor may fail; putting it into service is one assignment, which cannot. A request captures it once and sees one
+// configuration from its first byte to its last.
 import type { Catalogue } from '../../config/catalogue.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import type { CallerDirectory } from '../access/callers.ts';
@@ -32,7 +32,7 @@ import {
 } from '../headers/response-header-names.ts';
 import { HeaderRules } from '../headers/header-rules.ts';
 import { deploymentHeaders, type DeploymentHeaders } from '../headers/upstream-headers.ts';
-import { modelInfoBytes, modelListBytes } from './listings.ts';
+import { listingsOf, type Listings } from './listings.ts';
 import type { DeploymentMetrics } from '../observability/deployment-metrics.ts';
 
 export const VERSION = '0.1.0';
@@ -44,49 +44,49 @@ export interface Services {
   readonly ledger: Ledger;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** The other workers; what is asked of the whole proxy is asked here. */
+  /** The other workers, for what concerns the whole proxy. */
   readonly peers: ClusterPeers;
-  /** Handles for requests that ended before a model entry was found. */
+  /** Handles for requests that ended before a deployment was selected. */
   readonly unrouted: DeploymentMetrics;
   readonly deadlines: Deadlines;
-  /** Answers that are read on without their clients. */
+  /** Responses that are read to their end after the client has left. */
   readonly detachedStreams: DetachedStreams;
   readonly pools: Pools;
-  /** What is known of the entries, over all configurations. */
+  /** The health of all deployments, across configurations. */
   readonly health: HealthRegistry;
   readonly retryBudget: RetryBudget;
-  /** Who goes upstream and who waits, where limits are set. */
+  /** Which calls go upstream and which wait, where limits are set. */
   readonly admission: Admission;
   readonly loopLag: LoopLag;
-  /** Calls that are known by an idempotency key. */
+  /** Calls by their idempotency keys. */
   readonly idempotency: IdempotencyCache;
-  /** Counts tokens that an upstream did not. */
+  /** Counts tokens where the upstream states no usage. */
   readonly estimator: Estimator;
   /** null: tracing is off. */
   readonly traces: Traces | null;
-  /** null: there is nowhere to send spans to. */
+  /** null: no collector is configured. */
   readonly spans: SpanExport | null;
-  /** Prices of models that come in by wildcards. */
+  /** Prices of models that are served by wildcards. */
   readonly catalogue: Catalogue;
-  /** Uniform in [0, 1): shares a group's requests out. */
+  /** Uniform in [0, 1): balances load within a group. */
   readonly random: () => number;
-  /** Keys that the wing has issued; null without a wing. */
+  /** Keys that the platform has issued; null without the platform. */
   readonly callers: CallerDirectory | null;
   readonly mount: Mount | null;
 }
 
-/** A route with all that can be made before a request comes. */
+/** A deployment with everything that can be prepared before a request comes. */
 export interface LiveDeployment extends Routable {
   readonly config: Deployment;
   readonly pool: Pool;
   readonly headers: DeploymentHeaders;
-  /** Response headers that depend on the route alone, flat. */
+  /** Response headers that depend on the deployment alone, flat. */
   readonly responseHeaders: readonly string[];
   readonly metrics: DeploymentMetrics;
 }
 
-/** Names of the members a body may carry that the proxy acts on; see `request/parse-request.ts`. */
-export interface WantedMembers {
+/** Names of the members a body may carry that the proxy acts on; see `pipeline/parse-request.ts`. */
+interface WantedMembers {
   readonly names: ReadonlySet<string>;
   readonly prefixes: readonly string[];
 }
@@ -138,7 +138,7 @@ export const CONTROL_MEMBERS: ReadonlySet<string> = new Set([
 
 /**
  * Spellings of `model` that differ in case only. Go's JSON decoder takes them for `model`, so an upstream written in
- * Go could serve another model than the one that was routed and recorded.
+ * Go could serve another model than the one that was selected and recorded.
  */
 export const MODEL_TWINS: ReadonlySet<string> = new Set(
   caseVariants('model').filter((name) => name !== 'model'),
@@ -146,8 +146,11 @@ export const MODEL_TWINS: ReadonlySet<string> = new Set(
 
 function caseVariants(word: string): string[] {
   if (word === '') return [''];
-  const [first = '', rest] = [word[0], word.slice(1)];
-  return caseVariants(rest).flatMap((tail) => [first.toLowerCase() + tail, first.toUpperCase() + tail]);
+  const first = word.charAt(0);
+  return caseVariants(word.slice(1)).flatMap((tail) => [
+    first.toLowerCase() + tail,
+    first.toUpperCase() + tail,
+  ]);
 }
 
 const READ_MEMBERS = ['model', 'stream', 'stream_options', 'user', 'safety_identifier', 'n', 'service_tier'];
@@ -161,18 +164,13 @@ export class ActiveConfig {
   readonly groups: ReadonlyMap<string, readonly LiveDeployment[]>;
   readonly wanted: WantedMembers;
   readonly headerNames: ResponseHeaderNames;
-  /** All of them: an upstream's header of such a name is renamed. */
+  /** The values of `headerNames`: an upstream's header of such a name is renamed. */
   readonly ownNames: ReadonlySet<string>;
-  /** Names of the catalogue, for wildcard listings. */
-  readonly registry: readonly string[];
-  /** The body of `GET /v1/models`. */
-  readonly modelList: Buffer;
-  /** The body of `GET /model/info`. */
-  readonly modelInfo: Buffer;
+  readonly listings: Listings;
   #users = 0;
   #retired = false;
 
-  /** Everything that can fail happens here. Takes shares in the pools; `retire` gives them back. */
+  /** Everything that can fail happens here. Takes references to pools and health; `retire` gives them back. */
   constructor(snapshot: Snapshot, services: Services, registry: readonly string[]) {
     const { dialect } = snapshot;
     this.snapshot = snapshot;
@@ -189,7 +187,7 @@ export class ActiveConfig {
     this.deployments = new Map(
       snapshot.deployments.map((deployment) => [
         deployment.id,
-        this.#target(deployment, metricsOf(deployment.group)),
+        this.#liveDeployment(deployment, metricsOf(deployment.group)),
       ]),
     );
     this.groups = new Map(
@@ -203,14 +201,14 @@ export class ActiveConfig {
       prefixes: [`${dialect.brand}_`],
     };
     this.ownNames = new Set(Object.values(this.headerNames));
-    this.registry = registry;
-    this.modelList = modelListBytes(snapshot, registry);
-    this.modelInfo = modelInfoBytes(snapshot.deployments);
+    this.listings = listingsOf(snapshot, registry);
   }
 
-  /** The target of a route of this snapshot. */
-  deployment(deployment: Deployment): LiveDeployment {
-    return this.deployments.get(deployment.id) as LiveDeployment;
+  /** The live deployment of a `model_list` entry of this snapshot. */
+  deployment({ id }: Deployment): LiveDeployment {
+    const found = this.deployments.get(id);
+    if (found === undefined) throw new Error(`the deployment ${id} is not of this configuration`);
+    return found;
   }
 
   enter(): void {
@@ -222,13 +220,13 @@ export class ActiveConfig {
     if (this.#retired && this.#users === 0) this.#release();
   }
 
-  /** Another configuration serves now; the pools go when the last request here has ended. */
+  /** Another configuration serves now; pools and health are released when the last request here has ended. */
   retire(): void {
     this.#retired = true;
     if (this.#users === 0) this.#release();
   }
 
-  #target(deployment: Deployment, metrics: DeploymentMetrics): LiveDeployment {
+  #liveDeployment(deployment: Deployment, metrics: DeploymentMetrics): LiveDeployment {
     return {
       config: deployment,
       seed: seedOf(deployment.id),

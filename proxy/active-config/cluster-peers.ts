@@ -1,5 +1,5 @@
-// What one worker needs of the others: changes that reach all, figures of the whole. A single process has none and is
-// the whole by itself. Routes and steps ask here and never know how many there are; proxy/cluster/ is the other side.
+// What one worker needs of the others: changes that reach all, figures of the whole proxy. A single process is the whole
+// by itself, so the API routes never need to know how many workers there are. proxy/cluster/ implements it for many.
 import type { Issue } from '../../config/issue.ts';
 import type { ConfigSource, RuntimeModel } from '../../config/load.ts';
 import type { Ledger, LedgerStatus } from '../spend/ledger.ts';
@@ -14,7 +14,7 @@ export interface ReloadState {
   readonly issues: readonly Issue[];
 }
 
-/** All that a configuration is made of: equal material leads every worker to the same snapshot version. */
+/** Everything a configuration is made of: equal input gives every worker the same snapshot version. */
 export interface SharedConfig {
   /** Of the snapshot it leads to. */
   readonly version: string;
@@ -23,9 +23,9 @@ export interface SharedConfig {
   readonly state: ReloadState;
 }
 
-/** The ledgers of the workers that answered. */
+/** The ledger status of each worker that replied. */
 export interface WholeStatus {
-  /** Workers there should be. */
+  /** Configured number of workers. */
   readonly configured: number;
   readonly ledgers: readonly LedgerStatus[];
 }
@@ -33,23 +33,23 @@ export interface WholeStatus {
 export interface ClusterPeers {
   /** Runs a change while no other worker changes anything. */
   inTurn<T>(change: () => Promise<T>): Promise<T>;
-  /** Resolves when every other worker serves this, or is gone. Call it within a turn. */
+  /** Resolves when every other worker serves this, or is gone. Call it inside `inTurn`. */
   spread(shared: SharedConfig): Promise<void>;
   status(): Promise<WholeStatus>;
   /** The text of `/metrics`. */
   scrape(): Promise<string>;
 }
 
-/** What a worker is told when it begins. */
+/** What a worker learns when it joins. */
 export interface Welcome {
   /** Counting from 1; names the journal and the log lines. A worker that replaces another one gets its number. */
   readonly number: number;
   readonly count: number;
-  /** null: nobody has read the files and the store yet. */
+  /** null: no worker has read the files and the store yet. */
   readonly served: SharedConfig | null;
 }
 
-/** What the rest of the proxy answers to the supervisor. */
+/** What the supervisor may call in a worker. */
 export interface WorkerDuties {
   readonly adopt: (shared: SharedConfig) => void;
   readonly status: () => LedgerStatus;
@@ -57,10 +57,10 @@ export interface WorkerDuties {
   readonly flush: () => Promise<void>;
 }
 
-/** The place of this process among several workers. */
+/** This process as one of several workers. */
 export interface WorkerRole extends ClusterPeers {
   readonly welcome: Welcome;
-  /** From now on the supervisor's questions are answered. */
+  /** From now on calls of the supervisor are served. */
   answer(duties: WorkerDuties): void;
   /** @throws Error when another worker cannot bring its rows into the store */
   flushOthers(): Promise<void>;

@@ -1,5 +1,5 @@
-// The three doors to a new configuration - file, signal, admin API - lead here, to the same prepare and swap. One
-// change at a time, of all workers together; a change that fails leaves everything as it was.
+// Changes the configuration in service. Files, SIGHUP and the admin API all use the same prepare-and-swap. One change at a
+// time, across all workers; a change that fails leaves everything as it was.
 import { randomUUID } from 'node:crypto';
 import { registryNames } from '../../config/catalogue.ts';
 import { formatIssue, type Issue } from '../../config/issue.ts';
@@ -14,7 +14,7 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import { ActiveConfig, type Services } from './active-config.ts';
 import type { ReloadState, SharedConfig } from './cluster-peers.ts';
 
-/** What became of one runtime model. */
+/** The result of a change to one runtime model. */
 export type ModelChange =
   | { readonly ok: true; readonly id: string; readonly persisted: boolean }
   | { readonly ok: false; readonly reason: 'invalid'; readonly issues: readonly Issue[] }
@@ -25,19 +25,19 @@ type Entry = Readonly<Record<string, unknown>>;
 export class ConfigReloader {
   readonly #path: string;
   readonly #env: Environment;
-  readonly #house: Services;
+  readonly #services: Services;
   readonly #exposed: boolean;
   /** Names of the catalogue; they do not change while the process runs. */
   readonly #registry = registryNames();
   #source: ConfigSource;
   #runtime: readonly RuntimeModel[];
-  #live: ActiveConfig;
+  #active: ActiveConfig;
   #state: ReloadState;
   #queue: Promise<unknown> = Promise.resolve();
 
   /**
-   * `exposed`: others than this machine can reach the server; a change must not leave it without a key then.
-   * `state`: how the change that led here ended, when another worker made it.
+   * `exposed`: other machines can reach the server, so a change must not leave it without a key.
+   * `state`: the result of the last change, when another worker made it.
    */
   constructor(
     path: string,
@@ -51,21 +51,21 @@ export class ConfigReloader {
     this.#exposed = exposed;
     this.#path = path;
     this.#env = env;
-    this.#house = services;
+    this.#services = services;
     this.#source = loaded.source;
     this.#runtime = runtime;
-    this.#live = new ActiveConfig(loaded.snapshot, services, this.#registry);
+    this.#active = new ActiveConfig(loaded.snapshot, services, this.#registry);
     this.#state = state ?? { result: 'applied', atMs: services.clock.now(), issues: [] };
     services.metrics.serving(loaded.snapshot.version);
     services.metrics.lastReload(this.#state.result);
-    if (state !== null) return; // another worker has read these files and said what there is to say
+    if (state !== null) return; // another worker has read these files and logged their issues
     services.metrics.reloaded('applied');
     this.#warn(loaded.snapshot.warnings);
   }
 
   /** The configuration that serves now. */
   get active(): ActiveConfig {
-    return this.#live;
+    return this.#active;
   }
 
   get state(): ReloadState {
@@ -74,7 +74,7 @@ export class ConfigReloader {
 
   /** What another worker needs to serve the same. */
   get shared(): SharedConfig {
-    const { version } = this.#live.snapshot;
+    const { version } = this.#active.snapshot;
     return { version, source: this.#source, runtime: this.#runtime, state: this.#state };
   }
 
@@ -82,16 +82,16 @@ export class ConfigReloader {
   reload(): Promise<ReloadState> {
     return this.#inTurn(async () => {
       const loaded = loadConfig(this.#path, this.#env, this.#runtime);
-      const { log, metrics, clock } = this.#house;
+      const { log, metrics, clock } = this.#services;
       if (!loaded.ok || this.#opensToAll(loaded.snapshot)) {
         const issues = loaded.ok ? [noKey(this.#path)] : loaded.issues;
         for (const issue of issues) log.error({ issue: formatIssue(issue) }, 'configuration refused');
         metrics.reloaded('refused');
         this.#state = { result: 'refused', atMs: clock.now(), issues };
-        await this.#house.peers.spread(this.shared);
+        await this.#services.peers.spread(this.shared);
         return this.#state;
       }
-      const result = loaded.snapshot.version === this.#live.snapshot.version ? 'unchanged' : 'applied';
+      const result = loaded.snapshot.version === this.#active.snapshot.version ? 'unchanged' : 'applied';
       if (result === 'applied') {
         this.#swap(loaded.snapshot, loaded.source, this.#runtime);
         this.#warn(loaded.snapshot.warnings);
@@ -102,27 +102,27 @@ export class ConfigReloader {
       }
       metrics.reloaded(result);
       this.#state = { result, atMs: clock.now(), issues: [] };
-      await this.#house.peers.spread(this.shared);
+      await this.#services.peers.spread(this.shared);
       return this.#state;
     });
   }
 
-  /** What another worker has changed, taken over. @throws Error when it cannot be served here */
+  /** Takes over what another worker has changed. @throws Error when it cannot be served here */
   adopt(shared: SharedConfig): void {
-    if (shared.version !== this.#live.snapshot.version) {
+    if (shared.version !== this.#active.snapshot.version) {
       const loaded = overlay(shared.source, this.#env, shared.runtime);
       if (!loaded.ok) throw new Error(`it is refused here: ${loaded.issues.map(formatIssue).join('; ')}`);
       this.#swap(loaded.snapshot, loaded.source, shared.runtime);
     }
     this.#state = shared.state;
-    this.#house.metrics.lastReload(shared.state.result);
+    this.#services.metrics.lastReload(shared.state.result);
   }
 
-  /** Adds a runtime model. Usable everywhere when this resolves. */
+  /** Adds a runtime model. All workers serve it when this resolves. */
   addModel(entry: Entry): Promise<ModelChange> {
     return this.#inTurn(() => {
       const id = textOf(infoOf(entry)['id']) ?? randomUUID();
-      if (this.#live.deployments.get(id)?.config.source === 'config')
+      if (this.#active.deployments.get(id)?.config.source === 'config')
         return { ok: false, reason: 'in_config' };
       const others = this.#runtime.filter((model) => model.id !== id);
       return this.#apply(id, entry, [...others, { id, entry }]);
@@ -134,7 +134,7 @@ export class ConfigReloader {
     return this.#inTurn(() => {
       const old = this.#runtime.find((model) => model.id === id);
       if (old === undefined)
-        return { ok: false, reason: this.#live.deployments.has(id) ? 'in_config' : 'unknown' };
+        return { ok: false, reason: this.#active.deployments.has(id) ? 'in_config' : 'unknown' };
       const entry = merged(old.entry as Entry, change);
       const runtime = this.#runtime.map((model) => (model.id === id ? { id, entry } : model));
       return this.#apply(id, entry, runtime);
@@ -145,7 +145,7 @@ export class ConfigReloader {
   deleteModel(id: string): Promise<ModelChange> {
     return this.#inTurn(async () => {
       if (!this.#runtime.some((model) => model.id === id)) {
-        return { ok: false, reason: this.#live.deployments.has(id) ? 'in_config' : 'unknown' };
+        return { ok: false, reason: this.#active.deployments.has(id) ? 'in_config' : 'unknown' };
       }
       return this.#apply(
         id,
@@ -159,21 +159,21 @@ export class ConfigReloader {
     const loaded = overlay(this.#source, this.#env, runtime);
     if (!loaded.ok) return { ok: false, reason: 'invalid', issues: loaded.issues };
     const persisted = loaded.snapshot.storeModelInDb;
-    // The store first: an answer that promises durability is given after the row is on the disk.
-    if (persisted && entry !== null) await this.#house.ledger.models.putModel(id, entry);
-    if (persisted && entry === null) await this.#house.ledger.models.deleteModel(id);
+    // The store first: the response says that the model is stored, so its row must be on the disk.
+    if (persisted && entry !== null) await this.#services.ledger.models.putModel(id, entry);
+    if (persisted && entry === null) await this.#services.ledger.models.deleteModel(id);
     this.#swap(loaded.snapshot, loaded.source, runtime);
-    await this.#house.peers.spread(this.shared);
+    await this.#services.peers.spread(this.shared);
     return { ok: true, id, persisted };
   }
 
   #swap(snapshot: Snapshot, source: ConfigSource, runtime: readonly RuntimeModel[]): void {
-    const next = new ActiveConfig(snapshot, this.#house, this.#registry);
-    const old = this.#live;
-    this.#live = next;
+    const next = new ActiveConfig(snapshot, this.#services, this.#registry);
+    const old = this.#active;
+    this.#active = next;
     this.#source = source;
     this.#runtime = runtime;
-    this.#house.metrics.serving(snapshot.version);
+    this.#services.metrics.serving(snapshot.version);
     old.retire();
   }
 
@@ -182,11 +182,11 @@ export class ConfigReloader {
   }
 
   #warn(warnings: readonly Issue[]): void {
-    for (const issue of warnings) this.#house.log.warn({ issue: formatIssue(issue) }, 'configuration');
+    for (const issue of warnings) this.#services.log.warn({ issue: formatIssue(issue) }, 'configuration');
   }
 
   #inTurn<T>(change: () => Promise<T> | T): Promise<T> {
-    const turn = this.#queue.then(() => this.#house.peers.inTurn(async () => change()));
+    const turn = this.#queue.then(() => this.#services.peers.inTurn(async () => change()));
     this.#queue = turn.catch(() => undefined);
     return turn;
   }

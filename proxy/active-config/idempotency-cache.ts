@@ -1,15 +1,15 @@
-// Calls that are known by an idempotency key: those under way, which the same call may join, and for a while those that
-// have ended, with their answers. Bounded in time, in number and in bytes; knows nothing of who may ask for what.
+// Calls by their idempotency keys: running ones, which a repeated call may join, and for a while ended ones with their
+// responses. Bounded in time, number and bytes. Does no access control: callers put the key owner into the key.
 import type { KeptResponse } from '../downstream/kept-response.ts';
 
 /** How a call ended. */
 export interface Ending {
-  /** As the spend record says it. */
+  /** The end reason of the spend record. */
   readonly reason: string;
   /** What the client got; null when it got nothing. */
   readonly httpStatus: number | null;
-  /** null: it cannot be given again. */
-  readonly answer: KeptResponse | null;
+  /** null: it cannot be replayed. */
+  readonly response: KeptResponse | null;
 }
 
 export interface IdempotencyLimits {
@@ -17,23 +17,23 @@ export interface IdempotencyLimits {
   readonly windowMs: number;
   /** Calls under way included. */
   readonly maxEntries: number;
-  /** Of all kept answers, with what it takes to keep them. */
+  /** Of all kept responses, bookkeeping included. */
   readonly maxBytes: number;
 }
 
-/** A call that is known. */
+/** A call in the cache. */
 export interface KnownCall {
   readonly id: string;
-  /** Digest of what was asked. */
+  /** Digest of the request. */
   readonly digest: string;
   readonly stream: boolean;
   /** null while it runs. */
   readonly ending: Ending | null;
-  /** Settles when it has ended; null when it is forgotten, as if it had never been. */
+  /** Settles when it has ended; null when it was forgotten. */
   readonly over: Promise<Ending | null>;
 }
 
-interface Entry {
+interface CachedCall {
   readonly id: string;
   readonly digest: string;
   readonly stream: boolean;
@@ -41,18 +41,18 @@ interface Entry {
   readonly over: Promise<Ending | null>;
   readonly end: (ending: Ending | null) => void;
   bytes: number;
-  /** Monotonic ms; while it runs it is known anyway. */
+  /** Monotonic ms; irrelevant while it runs. */
   until: number;
 }
 
 /** Object, promise, map entry, key and digest: 0.63 KB measured over 100,000 of them (Node 26), longer keys allowed for. */
-const ENTRY_BYTES = 1_024;
+const CALL_BYTES = 1_024;
 
-/** All that this process knows. */
+/** The calls of this process. */
 export class IdempotencyCache {
-  readonly #running = new Map<string, Entry>();
-  /** By the time of their end, so the first is the first to be forgotten. */
-  readonly #ended = new Map<string, Entry>();
+  readonly #running = new Map<string, CachedCall>();
+  /** In the order in which they ended, so the first expires first. */
+  readonly #ended = new Map<string, CachedCall>();
   readonly #mono: () => number;
   #bytes = 0;
 
@@ -61,12 +61,12 @@ export class IdempotencyCache {
     this.#mono = mono;
   }
 
-  /** Calls that are known. */
+  /** Calls in the cache. */
   get size(): number {
     return this.#running.size + this.#ended.size;
   }
 
-  /** What they take. */
+  /** Memory they take. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -77,41 +77,41 @@ export class IdempotencyCache {
     return this.#running.get(key) ?? this.#ended.get(key) ?? null;
   }
 
-  /** Makes a call known that `find` did not find. End it with `settle`. @returns false: there is no room */
+  /** Adds a call that `find` did not find. End it with `settle`. @returns false: the cache is full */
   begin(key: string, call: Pick<KnownCall, 'id' | 'digest' | 'stream'>, limits: IdempotencyLimits): boolean {
-    this.#makeRoom(limits.maxEntries - 1, limits.maxBytes - ENTRY_BYTES);
-    if (this.size >= limits.maxEntries || this.#bytes + ENTRY_BYTES > limits.maxBytes) return false;
+    this.#evict(limits.maxEntries - 1, limits.maxBytes - CALL_BYTES);
+    if (this.size >= limits.maxEntries || this.#bytes + CALL_BYTES > limits.maxBytes) return false;
     const { promise, resolve } = Promise.withResolvers<Ending | null>();
     this.#running.set(key, {
       ...call,
       ending: null,
       over: promise,
       end: resolve,
-      bytes: ENTRY_BYTES,
+      bytes: CALL_BYTES,
       until: Infinity,
     });
-    this.#bytes += ENTRY_BYTES;
+    this.#bytes += CALL_BYTES;
     return true;
   }
 
   /** The call has ended. @param ending null: forget it */
   settle(key: string, ending: Ending | null, limits: IdempotencyLimits): void {
-    const entry = this.#running.get(key);
-    if (entry === undefined) return;
+    const call = this.#running.get(key);
+    if (call === undefined) return;
     this.#running.delete(key);
-    entry.end(ending);
+    call.end(ending);
     if (ending === null) {
-      this.#bytes -= entry.bytes;
+      this.#bytes -= call.bytes;
       return;
     }
-    const answerBytes = ending.answer === null ? 0 : sizeOf(ending.answer);
-    this.#makeRoom(limits.maxEntries, limits.maxBytes - answerBytes);
+    const answerBytes = ending.response === null ? 0 : sizeOf(ending.response);
+    this.#evict(limits.maxEntries, limits.maxBytes - answerBytes);
     const fits = this.#bytes + answerBytes <= limits.maxBytes;
-    entry.ending = fits ? ending : { ...ending, answer: null };
-    if (fits) entry.bytes += answerBytes;
+    call.ending = fits ? ending : { ...ending, response: null };
+    if (fits) call.bytes += answerBytes;
     if (fits) this.#bytes += answerBytes;
-    entry.until = this.#mono() + limits.windowMs;
-    this.#ended.set(key, entry);
+    call.until = this.#mono() + limits.windowMs;
+    this.#ended.set(key, call);
   }
 
   #forgetOld(): void {
@@ -122,8 +122,8 @@ export class IdempotencyCache {
     }
   }
 
-  /** Forgets ended calls, the oldest first, until there are at most so many and so many bytes, or none. */
-  #makeRoom(entries: number, bytes: number): void {
+  /** Forgets ended calls, the oldest first, until at most so many calls and bytes are left. */
+  #evict(entries: number, bytes: number): void {
     this.#forgetOld();
     for (const key of this.#ended.keys()) {
       if (this.size <= entries && this.#bytes <= bytes) return;

@@ -1,17 +1,35 @@
-// The prepared answers of the model listings: made when a configuration is loaded, served as bytes.
+// The model listings: prepared when a configuration is loaded, served as bytes.
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 
 /** The dialect's constant (`DEFAULT_MODEL_CREATED_AT_TIME`); clients cache on it. */
 const CREATED = 1677610602;
 
-/** One entry of `/v1/models`. */
+export interface Listings {
+  /** Names of the catalogue, for wildcard listings. */
+  readonly registry: readonly string[];
+  /** The body of `GET /v1/models`. */
+  readonly models: Buffer;
+  /** The body of `GET /model/info`. */
+  readonly modelInfo: Buffer;
+}
+
+/** Prepares the listings of a snapshot. */
+export function listingsOf(snapshot: Snapshot, registry: readonly string[]): Listings {
+  return {
+    registry,
+    models: modelListBytes(snapshot, registry),
+    modelInfo: modelInfoBytes(snapshot.deployments),
+  };
+}
+
+/** One model in `/v1/models`. */
 export function modelItem(id: string): { id: string; object: 'model'; created: number; owned_by: 'openai' } {
   return { id, object: 'model', created: CREATED, owned_by: 'openai' };
 }
 
 /**
- * Names in configuration order, runtime additions after, no duplicates; then further names of those; then, when a bare `*` leads to a compat-type
- * gateway, the catalogue's names under the compat prefix.
+ * Names in configuration order, then runtime models, no duplicates; then aliases; then, when a bare `*` leads to a
+ * compat-type gateway, the catalogue's names under the compat prefix.
  */
 export function modelNames(snapshot: Snapshot, registry: readonly string[]): string[] {
   const names = new Set([
@@ -26,12 +44,12 @@ export function modelNames(snapshot: Snapshot, registry: readonly string[]): str
 }
 
 /** The body of `GET /v1/models`; key order as the dialect has it. */
-export function modelListBytes(snapshot: Snapshot, registry: readonly string[]): Buffer {
+function modelListBytes(snapshot: Snapshot, registry: readonly string[]): Buffer {
   const data = modelNames(snapshot, registry).map(modelItem);
   return Buffer.from(JSON.stringify({ data, object: 'list' }));
 }
 
-/** One entry of `/model/info`: never an api_key, never the value of a header. */
+/** One deployment in `/model/info`: never an api_key, never the value of a header. */
 export function modelInfoItem(deployment: Deployment): unknown {
   return {
     model_name: deployment.group,
@@ -41,6 +59,6 @@ export function modelInfoItem(deployment: Deployment): unknown {
 }
 
 /** The body of `GET /model/info`. */
-export function modelInfoBytes(deployments: readonly Deployment[]): Buffer {
+function modelInfoBytes(deployments: readonly Deployment[]): Buffer {
   return Buffer.from(JSON.stringify({ data: deployments.map(modelInfoItem) }));
 }

@@ -1,5 +1,5 @@
-// Furnishes a house: what differs from one house to the next is brought along, everything else is new and empty. Decides
-// nothing.
+// Creates the services of a process: what differs between a proxy, a test and a command is passed in, everything else is
+// new and empty.
 import { Catalogue } from '../../config/catalogue.ts';
 import { systemClock } from '../base/clock.ts';
 import { CallIds } from '../base/ids.ts';
@@ -15,12 +15,12 @@ import { noPeers } from './cluster-peers.ts';
 import { Deadlines } from '../relay/deadlines.ts';
 import { DetachedStreams } from '../relay/detached-streams.ts';
 
-/** What every house brings along; of the rest, what it has of its own. */
-export type RequiredServices = Pick<Services, 'ledger' | 'log' | 'pools'> & Partial<Services>;
+/** What every caller passes in; the other services are optional. */
+type RequiredServices = Pick<Services, 'ledger' | 'log' | 'pools'> & Partial<Services>;
 
-/** A whole house. @param inFlight for metrics: requests under way */
-export function createServices(brought: RequiredServices, inFlight: () => number = () => 0): Services {
-  const { ledger, clock = systemClock } = brought;
+/** All services. @param inFlight for metrics: requests in flight */
+export function createServices(given: RequiredServices, inFlight: () => number = () => 0): Services {
+  const { ledger, clock = systemClock } = given;
   const metrics = new Metrics(() => ledger.status, inFlight, VERSION);
   return {
     clock,
@@ -42,6 +42,6 @@ export function createServices(brought: RequiredServices, inFlight: () => number
     random: Math.random,
     callers: null,
     mount: null,
-    ...brought,
+    ...given,
   };
 }

@@ -1,7 +1,7 @@
 // `/user/daily/activity`, `/team/daily/activity`, `/tag/daily/activity` in the dialect's shape: a page of UTC days, the
 // newest first, each with its sums and how they split. From the daily sums; no row is read.
 import { dollarsOf } from '../spend/record/cost.ts';
-import { answerJson } from '../pipeline/answer.ts';
+import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Activity, ActivityFilter, ActivitySums } from '../spend/store/store.ts';
 import { days, groupsOf, list, one, pages, wrong } from './spend-query.ts';
@@ -38,7 +38,7 @@ export function dailyActivity(entity: Entity): (x: Exchange) => Promise<void> {
     const cells = shown.length === 0 ? [] : await cellsOf(x, filter, shown, entity);
     const totalPages = Math.ceil(newest.length / pageSize);
     const byDay = Map.groupBy(cells, ({ group }) => group.day ?? '');
-    answerJson(x, {
+    sendJson(x, {
       results: shown.map((day) => dayOf(day, byDay.get(day) ?? [], entity)),
       metadata: {
         ...totalsOf(cells),

@@ -1,21 +1,21 @@
-// Health and metrics. Liveness says the process runs; readiness says it should get requests; `/health` asks the
-// upstreams for their model lists - a call that costs nothing - and never makes a paid one.
+// Health and metrics. Liveness says the process runs; readiness says it should get requests; `/health` requests the model
+// lists of the upstreams, which costs nothing, and never makes a paid call.
 import { basename } from 'node:path';
 import { formatIssue } from '../../config/issue.ts';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { VERSION } from '../active-config/active-config.ts';
-import { answerBytes, answerJson } from '../pipeline/answer.ts';
+import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { probe } from '../upstream/probe.ts';
 
-/** What the server tells about its own life. */
+/** The server's own state. */
 export interface ServerState {
   readonly draining: boolean;
 }
 
 /** `GET /health/liveness`, `/health/liveliness`. */
 export function liveness(x: Exchange): void {
-  answerJson(x, "I'm alive!");
+  sendJson(x, "I'm alive!");
 }
 
 /**
@@ -30,7 +30,7 @@ export async function readiness(x: Exchange, reloader: ConfigReloader, state: Se
   const blocked = stuck !== undefined && snapshot.journal.whenUnwritable === 'block';
   const ready = !state.draining && !blocked;
   const reload = reloader.state;
-  answerJson(
+  sendJson(
     x,
     {
       status: ready ? 'healthy' : 'unhealthy',
@@ -57,8 +57,8 @@ export async function readiness(x: Exchange, reloader: ConfigReloader, state: Se
 }
 
 /**
- * `GET /health`, with `?model=` for one name: who answers `GET {base}/models` with our key. With background checks what
- * the last of them found.
+ * `GET /health`, with `?model=` for one name: which upstreams respond to `GET {base}/models` with our key. With background
+ * checks: the result of the last one.
  */
 export async function health(x: Exchange): Promise<void> {
   const wanted = new URLSearchParams(x.query).get('model');
@@ -83,7 +83,7 @@ export async function health(x: Exchange): Promise<void> {
   });
   const healthy = shown.filter((one) => !('error' in one));
   const unhealthy = shown.filter((one) => 'error' in one);
-  answerJson(x, {
+  sendJson(x, {
     healthy_endpoints: healthy,
     unhealthy_endpoints: unhealthy,
     healthy_count: healthy.length,
@@ -94,5 +94,5 @@ export async function health(x: Exchange): Promise<void> {
 /** `GET /metrics`, Prometheus text, of all workers. */
 export async function metrics(x: Exchange): Promise<void> {
   const { metrics: own, peers } = x.active.services;
-  answerBytes(x, own.contentType, Buffer.from(await peers.scrape()));
+  sendBytes(x, own.contentType, Buffer.from(await peers.scrape()));
 }

@@ -1,4 +1,4 @@
-// The body of a request to the proxy itself as one JSON object. Bodies that go upstream are never parsed here.
+// Reads the body of a request to the proxy's own API as one JSON object. Bodies that go upstream are never parsed here.
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { readBody } from '../pipeline/read-body.ts';
@@ -8,7 +8,7 @@ import { readBody } from '../pipeline/read-body.ts';
  */
 export async function readObject(x: Exchange): Promise<Readonly<Record<string, unknown>>> {
   const media = x.headers.contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  // A browser sends any other type across origins without asking first.
+  // A browser sends other types across origins without a CORS preflight.
   if (!media.endsWith('json'))
     throw new Fault('unsupported_media_type', 'Send `content-type: application/json`.');
   const body = (await readBody(x)).bytes;

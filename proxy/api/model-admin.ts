@@ -1,10 +1,10 @@
-// `/model/new`, `/model/update`, `/model/delete`: entries are validated exactly like the file, and the answer says
-// whether they survive a restart.
+// `/model/new`, `/model/update`, `/model/delete`: deployments are validated exactly like the file, and the response
+// says whether they survive a restart.
 import { formatIssue } from '../../config/issue.ts';
 import type { ConfigReloader, ModelChange } from '../active-config/config-reloader.ts';
 import { Fault } from '../errors/fault.ts';
 import { modelInfoItem } from '../active-config/listings.ts';
-import { answerJson } from '../pipeline/answer.ts';
+import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { readObject } from './json-body.ts';
 
@@ -12,7 +12,7 @@ type Entry = Readonly<Record<string, unknown>>;
 
 /** `POST /model/new` with `{model_name, litellm_params, model_info?}`. */
 export async function newModel(x: Exchange, reloader: ConfigReloader): Promise<void> {
-  answerChange(x, reloader, await stored(reloader.addModel(await readObject(x))), 'added');
+  sendChange(x, reloader, await stored(reloader.addModel(await readObject(x))), 'added');
 }
 
 /** `POST /model/update` with `{model_info: {id}, ...}`. */
@@ -22,29 +22,29 @@ export async function updateModel(x: Exchange, reloader: ConfigReloader): Promis
   const id = typeof info === 'object' && info !== null ? (info as Entry)['id'] : undefined;
   if (typeof id !== 'string')
     throw new Fault('invalid_model_entry', 'model_info.id must name the model to update.');
-  answerChange(x, reloader, await stored(reloader.updateModel(id, body)), 'updated');
+  sendChange(x, reloader, await stored(reloader.updateModel(id, body)), 'updated');
 }
 
 /** `POST /model/delete` with `{id}`. */
 export async function deleteModel(x: Exchange, reloader: ConfigReloader): Promise<void> {
   const { id } = (await readObject(x)) as { readonly id?: unknown };
   if (typeof id !== 'string') throw new Fault('invalid_model_entry', '`id` must name the model to delete.');
-  demand(await stored(reloader.deleteModel(id)), id);
-  answerJson(x, { message: `Model: ${id} deleted successfully` });
+  accepted(await stored(reloader.deleteModel(id)), id);
+  sendJson(x, { message: `Model: ${id} deleted successfully` });
 }
 
-function answerChange(x: Exchange, reloader: ConfigReloader, change: ModelChange, what: string): void {
-  const { id, persisted } = demand(change, '');
-  const route = reloader.active.deployments.get(id)?.config;
-  if (route === undefined) throw new Error(`the model ${id} is not there after it was ${what}`);
+function sendChange(x: Exchange, reloader: ConfigReloader, change: ModelChange, what: string): void {
+  const { id, persisted } = accepted(change, '');
+  const deployment = reloader.active.deployments.get(id)?.config;
+  if (deployment === undefined) throw new Error(`the model ${id} is missing after it was ${what}`);
   const message = persisted
     ? `${what}; stored, survives a restart`
-    : `${what} in memory only: it is gone after a restart. Set general_settings.store_model_in_db to keep such entries.`;
-  answerJson(x, { model_id: id, ...(modelInfoItem(route) as Entry), persisted, message });
+    : `${what} in memory only: it is gone after a restart. Set general_settings.store_model_in_db to keep such models.`;
+  sendJson(x, { model_id: id, ...(modelInfoItem(deployment) as Entry), persisted, message });
 }
 
 /** @throws Fault when the change was refused. */
-function demand(change: ModelChange, id: string): Extract<ModelChange, { ok: true }> {
+function accepted(change: ModelChange, id: string): Extract<ModelChange, { ok: true }> {
   if (change.ok) return change;
   switch (change.reason) {
     case 'invalid': {

@@ -1,35 +1,36 @@
-// Model listings. They touch nothing but memory: platforms rotate their keys when these answer 401 or 403, so no
-// trouble of ours may ever look like one.
+// Model listings. They read memory only: platforms rotate their keys when these return 401 or 403, so a failure of the
+// proxy must never look like one.
 import { Fault } from '../errors/fault.ts';
 import { modelInfoItem, modelItem, modelNames } from '../active-config/listings.ts';
-import { answerBytes, answerJson } from '../pipeline/answer.ts';
+import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 
 const JSON_TYPE = 'application/json';
 
 /** `GET /v1/models`, `/models`. */
 export function listModels(x: Exchange): void {
-  answerBytes(x, JSON_TYPE, x.active.modelList);
+  sendBytes(x, JSON_TYPE, x.active.listings.models);
 }
 
 /** `GET /v1/models/{id}`; ids may hold slashes. */
 export function oneModel(x: Exchange, id: string): void {
   const { snapshot } = x.active;
-  const known = x.active.groups.has(id) || modelNames(snapshot, x.active.registry).includes(id);
+  const known = x.active.groups.has(id) || modelNames(snapshot, x.active.listings.registry).includes(id);
   if (!known)
     throw new Fault('model_not_found', `The model \`${id.slice(0, 100)}\` does not exist on this proxy.`);
-  answerJson(x, modelItem(id));
+  sendJson(x, modelItem(id));
 }
 
-/** `GET /model/info`, `/v1/model/info`; `?litellm_model_id=` picks one. */
+/** `GET /model/info`, `/v1/model/info`; `?litellm_model_id=` selects one. */
 export function modelInfo(x: Exchange): void {
   const { snapshot } = x.active;
   const id = new URLSearchParams(x.query).get(`${snapshot.dialect.brand}_model_id`);
   if (id === null) {
-    answerBytes(x, JSON_TYPE, x.active.modelInfo);
+    sendBytes(x, JSON_TYPE, x.active.listings.modelInfo);
     return;
   }
-  const route = x.active.deployments.get(id)?.config;
-  if (route === undefined) throw new Fault('invalid_parameter', `Model id = ${id.slice(0, 100)} not found.`);
-  answerJson(x, { data: [modelInfoItem(route)] });
+  const deployment = x.active.deployments.get(id)?.config;
+  if (deployment === undefined)
+    throw new Fault('invalid_parameter', `Model id = ${id.slice(0, 100)} not found.`);
+  sendJson(x, { data: [modelInfoItem(deployment)] });
 }

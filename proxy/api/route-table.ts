@@ -17,23 +17,23 @@ import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.
 import { spendCalculate } from './spend-calculate.ts';
 import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spend-sums.ts';
 import type { Mount } from '../base/mount.ts';
-import { answerByMount } from './mounted.ts';
+import { handleByMount } from './mounted.ts';
 
 type Handler = (x: Exchange, caller: Caller, param: string) => void | Promise<void>;
 
-export interface RouteEntry {
+interface Route {
   readonly handle: Handler;
-  /** Whether a key is asked for. */
+  /** Whether no key is required. */
   readonly open: boolean;
 }
 
 /** A route that was found, with the decoded name or id of its path ('' when it has none). */
 export interface FoundRoute {
-  readonly entry: RouteEntry;
+  readonly route: Route;
   readonly param: string;
 }
 
-type Methods = Readonly<Record<string, RouteEntry>>;
+type Methods = Readonly<Record<string, Route>>;
 
 interface Pattern {
   readonly prefix: string;
@@ -42,17 +42,17 @@ interface Pattern {
 }
 
 const VERSIONED = ['', '/v1', '//v1', '/v1/v1'];
-/** For the configured key alone. */
-const keyed = (handle: Handler): RouteEntry => ({
+/** For the master key alone. */
+const keyed = (handle: Handler): Route => ({
   handle: (x, caller, param) => {
     if (caller.identity === undefined) return handle(x, caller, param);
     throw new Fault('invalid_api_key', 'This key makes LLM calls only; use the master key of this proxy.');
   },
   open: false,
 });
-/** Also for keys that stand for a session. */
-const callable = (handle: Handler): RouteEntry => ({ handle, open: false });
-const open = (handle: Handler): RouteEntry => ({ handle, open: true });
+/** Also for issued keys, which stand for a session. */
+const callable = (handle: Handler): Route => ({ handle, open: false });
+const open = (handle: Handler): Route => ({ handle, open: true });
 
 /** What one port serves. */
 export interface Routes {
@@ -60,14 +60,14 @@ export interface Routes {
   find(method: string, path: string): FoundRoute;
 }
 
-/** The paths of a wing, and nothing else. */
+/** The paths of a mounted extension, and nothing else. */
 export class MountRoutes implements Routes {
   readonly #prefix: string;
   readonly #found: FoundRoute;
 
   constructor(mount: Mount) {
     this.#prefix = mount.prefix;
-    this.#found = { entry: open((x) => answerByMount(x, mount)), param: '' };
+    this.#found = { route: open((x) => handleByMount(x, mount)), param: '' };
   }
 
   find(_method: string, path: string): FoundRoute {
@@ -84,13 +84,13 @@ export class MountRoutes implements Routes {
 export class RouteTable implements Routes {
   readonly #exact = new Map<string, Methods>();
   readonly #patterns: Pattern[] = [];
-  readonly #wing: MountRoutes | null;
+  readonly #mount: MountRoutes | null;
   /** Whether there are base paths of sessions. */
   readonly #scoped: boolean;
 
   /** @param mount served on the same port; null = none, or on a port of its own */
   constructor(reloader: ConfigReloader, state: ServerState, mount: MountRoutes | null) {
-    this.#wing = mount;
+    this.#mount = mount;
     this.#scoped = reloader.active.services.callers !== null;
     for (const endpoint of ENDPOINTS) {
       const call = callable((x, caller) => forward(x, caller, endpoint, null));
@@ -106,8 +106,8 @@ export class RouteTable implements Routes {
     this.#patterns.sort((a, b) => b.suffix.length - a.suffix.length);
     for (const base of [...VERSIONED, '/openai/v1']) {
       for (const row of [...BY_ID].reverse()) {
-        const entry = callable((x, caller, id) => forwardById(x, caller, row, id));
-        this.#pattern(`${base}/responses/`, row.suffix, { [row.method]: entry });
+        const route = callable((x, caller, id) => forwardById(x, caller, row, id));
+        this.#pattern(`${base}/responses/`, row.suffix, { [row.method]: route });
       }
     }
     for (const base of VERSIONED) {
@@ -141,25 +141,25 @@ export class RouteTable implements Routes {
   }
 
   find(method: string, path: string): FoundRoute {
-    if (this.#wing?.holds(path) === true) return this.#wing.find(method, path);
+    if (this.#mount?.holds(path) === true) return this.#mount.find(method, path);
     if (this.#scoped) path = scopeOf(path)?.rest ?? path;
     const exact = this.#exact.get(path);
-    if (exact !== undefined) return { entry: choose(exact, method), param: '' };
+    if (exact !== undefined) return { route: choose(exact, method), param: '' };
     let allowed: string[] = [];
     for (const { prefix, suffix, methods } of this.#patterns) {
       if (!path.startsWith(prefix) || !path.endsWith(suffix)) continue;
       const raw = path.slice(prefix.length, path.length - suffix.length);
       if (raw === '' || path.length < prefix.length + suffix.length) continue;
-      const entry = methods[method];
-      if (entry !== undefined) return { entry, param: decoded(raw) };
+      const route = methods[method];
+      if (route !== undefined) return { route, param: decoded(raw) };
       allowed = [...allowed, ...Object.keys(methods)];
     }
     if (allowed.length > 0) throw notAllowed(method, [...new Set(allowed)]);
     throw new Fault('route_not_found', `There is no route ${path.slice(0, 200)} on this proxy.`);
   }
 
-  #get(path: string, entry: RouteEntry): void {
-    this.#exact.set(path, readable(entry));
+  #get(path: string, route: Route): void {
+    this.#exact.set(path, readable(route));
   }
 
   #pattern(prefix: string, suffix: string, methods: Methods): void {
@@ -167,12 +167,12 @@ export class RouteTable implements Routes {
   }
 }
 
-const readable = (entry: RouteEntry): Methods => ({ GET: entry, HEAD: entry });
+const readable = (route: Route): Methods => ({ GET: route, HEAD: route });
 
-function choose(methods: Methods, method: string): RouteEntry {
-  const entry = Object.hasOwn(methods, method) ? methods[method] : undefined;
-  if (entry === undefined) throw notAllowed(method, Object.keys(methods));
-  return entry;
+function choose(methods: Methods, method: string): Route {
+  const route = Object.hasOwn(methods, method) ? methods[method] : undefined;
+  if (route === undefined) throw notAllowed(method, Object.keys(methods));
+  return route;
 }
 
 function notAllowed(method: string, allowed: readonly string[]): Fault {

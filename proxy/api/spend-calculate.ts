@@ -1,9 +1,9 @@
-// `POST /spend/calculate`: what a call would cost or has cost, by the prices that its row would be charged by. Asks no
-// gateway and leaves no row.
+// `POST /spend/calculate`: what a call would cost or has cost, by the prices that its row would be charged by. Calls no
+// gateway and records nothing.
 import { Fault } from '../errors/fault.ts';
 import { dollarsOf, type PriceSources } from '../spend/record/cost.ts';
 import { priceOf, type Priceable } from '../spend/record/reprice.ts';
-import { answerJson } from '../pipeline/answer.ts';
+import { sendJson } from '../pipeline/respond.ts';
 import { pricesFor } from '../pipeline/charge.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { findGroup } from '../pipeline/select-deployment.ts';
@@ -21,7 +21,7 @@ export async function spendCalculate(x: Exchange): Promise<void> {
   const { model, prices } = pricesOf(x, named);
   const cost = priceOf({ ...used, model }, null, prices);
   if (cost.spendPico === null) throw wrong('model', `The cost is not known: ${cost.costReason}.`);
-  answerJson(x, {
+  sendJson(x, {
     cost: dollarsOf(cost.spendPico),
     cost_source: cost.costSource,
     price_version: cost.priceVersion,
@@ -54,14 +54,14 @@ async function asked(x: Exchange, body: Json): Promise<Calculable> {
   return { used: { ...rest, tokens, usageSource: 'estimate' }, estimatedBy: by, named: model };
 }
 
-/** A call that was made: what its answer states. */
+/** A call that was made: what its response states. */
 function answered(body: Json, response: unknown): Calculable {
-  const answer = objectIn(response, 'completion_response', '`completion_response` must be an object.');
-  const named = body['model'] ?? answer['model'];
-  if (typeof named !== 'string') throw wrong('completion_response', 'The answer names no `model`.');
-  const usage = objectIn(answer['usage'], 'completion_response', 'The answer has no `usage` to be priced.');
+  const completion = objectIn(response, 'completion_response', '`completion_response` must be an object.');
+  const named = body['model'] ?? completion['model'];
+  if (typeof named !== 'string') throw wrong('completion_response', 'The response names no `model`.');
+  const usage = objectIn(completion['usage'], 'completion_response', 'The response has no `usage` to price.');
   const units = readUnits(usage);
-  const tier = answer['service_tier'] ?? usage['service_tier'];
+  const tier = completion['service_tier'] ?? usage['service_tier'];
   const used = {
     endReason: 'complete',
     usage,
@@ -73,15 +73,15 @@ function answered(body: Json, response: unknown): Calculable {
   return { used, estimatedBy: null, named };
 }
 
-/** Of the first entry that serves the name; a name that none serves may still be a vendor's. */
+/** Those of the first deployment of the name; a name without deployments may still be in the catalogue. */
 function pricesOf(x: Exchange, named: string): { readonly model: string; readonly prices: PriceSources } {
   const group = served(x, named);
-  const [target] = group?.deployments ?? [];
-  if (group === null || target === undefined) {
+  const [deployment] = group?.deployments ?? [];
+  if (group === null || deployment === undefined) {
     const catalogue = x.active.services.catalogue.lookUp(named)?.prices ?? null;
-    return { model: named, prices: { entry: null, catalogue } };
+    return { model: named, prices: { deployment: null, catalogue } };
   }
-  const selected = group.select(target);
+  const selected = group.select(deployment);
   return { model: selected.upstreamModel, prices: pricesFor(x, selected) };
 }
 

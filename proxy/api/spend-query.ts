@@ -1,5 +1,5 @@
-// Reading the query of the spend endpoints: dates, pages, amounts, each with the error that says how to write it. Knows
-// no endpoint and no shape of an answer.
+// Reads the query parameters of the spend endpoints: dates, pages, amounts, each with an error that says how to write it.
+// Knows no endpoint and no response format.
 import { Fault } from '../errors/fault.ts';
 import { picoDollars } from '../spend/record/cost.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const DEFAULT_PAGE_SIZE = 50;
 const MAX_PAGE_SIZE = 1000;
 
-/** The store's answer. @throws Fault store_unavailable */
+/** What the store returns. @throws Fault store_unavailable */
 export async function read<T>(rows: Promise<T>): Promise<T> {
   try {
     return await rows;
@@ -20,7 +20,7 @@ export async function read<T>(rows: Promise<T>): Promise<T> {
   }
 }
 
-/** What a wrong parameter is answered with. */
+/** The fault for a wrong parameter. */
 export function wrong(param: string, what: string): Fault {
   return new Fault('invalid_parameter', `The query parameter ${param} ${what}.`, { param });
 }
@@ -140,12 +140,12 @@ export function one<K extends string>(
   return value === null || value === '' ? {} : ({ [key]: [value] } as Record<K, string[]>);
 }
 
-/** Most groups of one answer: some 30 MB of JSON. */
+/** Most groups in one response: some 30 MB of JSON. */
 const MAX_GROUPS = 100_000;
 
 /**
  * Groups of the daily sums, all of them.
- * @throws Fault invalid_parameter when they are more than an answer can hold
+ * @throws Fault invalid_parameter when there are more than MAX_GROUPS
  */
 export async function groupsOf(
   x: Exchange,
@@ -154,5 +154,8 @@ export async function groupsOf(
 ): Promise<readonly Activity[]> {
   const groups = await read(x.active.services.ledger.reader.activity(filter, groupBy, MAX_GROUPS + 1));
   if (groups.length <= MAX_GROUPS) return groups;
-  throw wrong('end_date', `leaves more than ${MAX_GROUPS} sums for one answer; ask for fewer days at a time`);
+  throw wrong(
+    'end_date',
+    `leaves more than ${MAX_GROUPS} sums for one response; ask for fewer days at a time`,
+  );
 }

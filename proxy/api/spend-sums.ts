@@ -2,7 +2,7 @@
 // `/spend/report`. All from the daily sums; no row is read.
 import { REPORT_BY, isReportBy, spendReport } from '../spend/report/spend-report.ts';
 import { dollarsOf } from '../spend/record/cost.ts';
-import { answerJson } from '../pipeline/answer.ts';
+import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Activity, ActivityFilter, Facet } from '../spend/store/store.ts';
 import { days, groupsOf, list, one, read, whole, wrong } from './spend-query.ts';
@@ -16,7 +16,7 @@ const MAX_REPORT_ROWS = 100_000;
 export async function spendTags(x: Exchange): Promise<void> {
   const query = new URLSearchParams(x.query);
   const groups = await groupsOf(x, { ...days(query, false), ...list(query, 'tags', 'tag') }, ['tag']);
-  answerJson(
+  sendJson(
     x,
     groups.map(({ group, sums }) => ({
       individual_request_tag: group.tag,
@@ -30,7 +30,7 @@ export async function spendTags(x: Exchange): Promise<void> {
 export async function spendKeys(x: Exchange): Promise<void> {
   const query = new URLSearchParams(x.query);
   const groups = await groupsOf(x, days(query, false), ['apiKeyHash']);
-  answerJson(
+  sendJson(
     x,
     groups.map(({ group, sums }) => ({
       token: group.apiKeyHash,
@@ -48,7 +48,7 @@ export async function spendKeys(x: Exchange): Promise<void> {
 export async function spendUsers(x: Exchange): Promise<void> {
   const query = new URLSearchParams(x.query);
   const groups = await groupsOf(x, { ...days(query, false), ...one(query, 'user_id', 'user') }, ['user']);
-  answerJson(
+  sendJson(
     x,
     groups
       .filter(({ group }) => group.user !== '')
@@ -68,7 +68,7 @@ export async function ownReport(x: Exchange): Promise<void> {
   const by = query.get('by') ?? '';
   if (!isReportBy(by)) throw wrong('by', `must be one of ${Object.keys(REPORT_BY).join(', ')}`);
   const limit = whole(query, 'limit', REPORT_ROWS, MAX_REPORT_ROWS);
-  answerJson(x, await read(spendReport(x.active.services.ledger.reader, by, days(query, false), limit)));
+  sendJson(x, await read(spendReport(x.active.services.ledger.reader, by, days(query, false), limit)));
 }
 
 /** `GET /global/spend/report`: per day by team or customer; by key, user or team and customer over the whole time. */
@@ -79,20 +79,19 @@ export async function globalReport(x: Exchange): Promise<void> {
   const has = (name: string): boolean => (query.get(name) ?? '') !== '';
   if (!['team', 'customer', 'api_key'].includes(groupBy))
     throw wrong('group_by', 'must be team, customer or api_key');
-  if (has('api_key')) return answerKeys(x, { ...filter, ...one(query, 'api_key', 'apiKeyHash') });
-  if (has('internal_user_id')) return answerKeys(x, { ...filter, ...one(query, 'internal_user_id', 'user') });
+  if (has('api_key')) return sendKeys(x, { ...filter, ...one(query, 'api_key', 'apiKeyHash') });
+  if (has('internal_user_id')) return sendKeys(x, { ...filter, ...one(query, 'internal_user_id', 'user') });
   const whose = { ...filter, ...one(query, 'team_id', 'team'), ...one(query, 'customer_id', 'endUser') };
-  if (has('team_id') && has('customer_id'))
-    return answerDays(x, whose, 'teams_customers', ['team', 'endUser']);
-  if (groupBy === 'api_key') return answerKeys(x, whose);
-  if (groupBy === 'customer') return answerDays(x, whose, 'customers', ['endUser']);
-  return answerDays(x, whose, 'teams', ['team']);
+  if (has('team_id') && has('customer_id')) return sendDays(x, whose, 'teams_customers', ['team', 'endUser']);
+  if (groupBy === 'api_key') return sendKeys(x, whose);
+  if (groupBy === 'customer') return sendDays(x, whose, 'customers', ['endUser']);
+  return sendDays(x, whose, 'teams', ['team']);
 }
 
 /** The dialect calls the people whom calls are for customers. */
 const NAMES = { team: 'team_name', endUser: 'customer' } as const;
 
-async function answerDays(
+async function sendDays(
   x: Exchange,
   filter: ActivityFilter,
   member: string,
@@ -100,7 +99,7 @@ async function answerDays(
 ): Promise<void> {
   const facets: readonly (Facet | 'day')[] = ['day', ...whose, 'model', 'apiKeyHash'];
   const byDay = Map.groupBy(await groupsOf(x, filter, facets), ({ group }) => group.day ?? '');
-  const answer = [...byDay.keys()].sort().map((day) => {
+  const byDate = [...byDay.keys()].sort().map((day) => {
     const parties = Map.groupBy(byDay.get(day) ?? [], ({ group }) =>
       JSON.stringify(whose.map((f) => group[f])),
     );
@@ -109,7 +108,7 @@ async function answerDays(
       [member]: Array.from(parties.values(), (groups) => party(groups, whose)),
     };
   });
-  answerJson(x, answer);
+  sendJson(x, byDate);
 }
 
 function party(groups: readonly Activity[], whose: readonly (keyof typeof NAMES)[]): Json {
@@ -129,12 +128,12 @@ function party(groups: readonly Activity[], whose: readonly (keyof typeof NAMES)
   };
 }
 
-async function answerKeys(x: Exchange, filter: ActivityFilter): Promise<void> {
+async function sendKeys(x: Exchange, filter: ActivityFilter): Promise<void> {
   const groups = await groupsOf(x, filter, ['apiKeyHash', 'model']);
   const byKey = [...Map.groupBy(groups, ({ group }) => group.apiKeyHash ?? '')];
   const tokens = (some: readonly Activity[], kind: 'promptTokens' | 'completionTokens'): number =>
     some.reduce((sum, { sums }) => sum + sums[kind], 0);
-  const answer = byKey
+  const keys = byKey
     .sort(([, a], [, b]) => (spent(a) < spent(b) ? 1 : -1))
     .map(([key, models]) => ({
       api_key: key,
@@ -148,7 +147,7 @@ async function answerKeys(x: Exchange, filter: ActivityFilter): Promise<void> {
         total_output_tokens: model.sums.completionTokens,
       })),
     }));
-  answerJson(x, answer);
+  sendJson(x, keys);
 }
 
 function spent(groups: readonly Activity[]): bigint {

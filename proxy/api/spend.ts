@@ -1,13 +1,13 @@
 // Reading spend rows, in the dialect's shapes: `/spend/logs`, `/spend/logs/ui` (= `/v2`), `/spend/logs/session/ui`,
-// `/spend/logs/ui/{request_id}`. Rows of requests that have been answered are there: the reader waits for the ship.
+// `/spend/logs/ui/{request_id}`. Rows of completed requests are always there: the reader waits until the journal is shipped.
 import { dollarsOf } from '../spend/record/cost.ts';
 import { rowOf } from '../spend/record/row.ts';
-import { answerJson } from '../pipeline/answer.ts';
+import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { DaySpend, SpendFilter, SpendPage } from '../spend/store/store.ts';
 import { between, pages, read, status, text, usd, wrong } from './spend-query.ts';
 
-/** `/spend/logs` has no paging in the dialect; more rows than this are asked for by page. */
+/** `/spend/logs` has no paging in the dialect; more rows than this need the paged endpoint. */
 const MAX_ROWS = 10_000;
 
 /** `GET /spend/logs`: rows; with dates and `summarize` (the default) one object per day. */
@@ -24,12 +24,12 @@ export async function spendLogs(x: Exchange): Promise<void> {
   const dated = filter.startMs !== undefined && filter.endMs !== undefined;
   if (dated && query.get('summarize') !== 'false') {
     const days = await read(x.active.services.ledger.reader.summarize(filter));
-    answerJson(x, days.map(daySummary));
+    sendJson(x, days.map(daySummary));
     return;
   }
   const paging = { page: 1, pageSize: MAX_ROWS, order: 'newest', counts: false } as const;
   const page = await read(x.active.services.ledger.reader.query(filter, paging));
-  answerJson(x, page.rows.map(rowOf));
+  sendJson(x, page.rows.map(rowOf));
 }
 
 /** `GET /spend/logs/ui`, `/spend/logs/v2`: a page of rows, newest first; both dates are required. */
@@ -50,7 +50,7 @@ export async function spendLogsPage(x: Exchange): Promise<void> {
     ...between(query, true),
   };
   const paging = { ...pages(query), order: 'newest' } as const;
-  answerPage(x, await read(x.active.services.ledger.reader.query(filter, paging)), paging);
+  sendPage(x, await read(x.active.services.ledger.reader.query(filter, paging)), paging);
 }
 
 /** `GET /spend/logs/session/ui`: the calls of one session, oldest first. */
@@ -59,7 +59,7 @@ export async function spendLogsOfSession(x: Exchange): Promise<void> {
   const sessionId = query.get('session_id');
   if (sessionId === null || sessionId === '') throw wrong('session_id', 'is required');
   const paging = { ...pages(query), order: 'oldest' } as const;
-  answerPage(x, await read(x.active.services.ledger.reader.query({ sessionId }, paging)), paging);
+  sendPage(x, await read(x.active.services.ledger.reader.query({ sessionId }, paging)), paging);
 }
 
 /** `GET /spend/logs/ui/{request_id}`: one row. */
@@ -68,11 +68,11 @@ export async function spendLog(x: Exchange, requestId: string): Promise<void> {
   const { rows } = await read(x.active.services.ledger.reader.query({ requestId }, paging));
   const [row] = rows;
   if (row === undefined) throw wrong('request_id', 'names no row');
-  answerJson(x, rowOf(row));
+  sendJson(x, rowOf(row));
 }
 
-function answerPage(x: Exchange, page: SpendPage, paging: { page: number; pageSize: number }): void {
-  answerJson(x, {
+function sendPage(x: Exchange, page: SpendPage, paging: { page: number; pageSize: number }): void {
+  sendJson(x, {
     data: page.rows.map(rowOf),
     total: page.total,
     page: paging.page,

@@ -1,4 +1,4 @@
-// Time, as a value that is handed in: tests turn it by hand.
+// Time as a value that is passed in, so that tests control it.
 
 export interface Clock {
   /** Wall clock, epoch milliseconds: for records and logs. May step. */

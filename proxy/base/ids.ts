@@ -1,4 +1,4 @@
-// Call ids: UUIDv7 (RFC 9562 section 5.7), so that rows sort by the time they were admitted.
+// Call ids: UUIDv7 (RFC 9562 section 5.7), so that rows sort by the time their calls arrived.
 import { randomFillSync } from 'node:crypto';
 
 const HEX = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, '0'));

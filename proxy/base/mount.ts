@@ -1,10 +1,10 @@
-// The door between the proxy and an optional wing that answers a part of the paths with its own shapes. Plain values
-// go in and out, so that neither side knows the other's way of speaking HTTP.
+// The interface of an optional extension (the platform) that serves a part of the paths with its own formats. Plain values
+// go in and out, so that neither side depends on the other's HTTP code.
 
-/** A request as a wing sees it. */
+/** A request as the extension sees it. */
 export interface MountRequest {
   readonly method: string;
-  /** As sent, without the query; begins with the wing's prefix. */
+  /** As sent, without the query; begins with the extension's prefix. */
   readonly path: string;
   /** As sent, without the question mark. */
   readonly query: string;
@@ -22,8 +22,8 @@ export interface MountResponse {
 }
 
 export interface Mount {
-  /** Paths that begin with it are the wing's, e.g. `/api/`. */
+  /** The extension serves all paths that begin with it, e.g. `/api/`. */
   readonly prefix: string;
-  /** Never rejects: what goes wrong is answered in the wing's own shape. */
-  answer(request: MountRequest): Promise<MountResponse>;
+  /** Never rejects: errors become responses in the extension's own format. */
+  handle(request: MountRequest): Promise<MountResponse>;
 }

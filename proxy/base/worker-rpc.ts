@@ -1,6 +1,6 @@
-// Calls to a worker thread: a typed client on this side, an object with methods on the other. Arguments and results are
-// structured clones. The thread starts with the first call; one that dies rejects what is pending, and the next call
-// starts another. Knows no method by name.
+// RPC to a worker thread: a typed client on this side, an object with methods on the other. Arguments and results are
+// structured clones. The thread starts with the first call; when it dies, pending calls reject and the next call starts
+// another one. Knows no method by name.
 import { getCompileCacheDir } from 'node:module';
 import { dirname, extname } from 'node:path';
 import { parentPort, Worker } from 'node:worker_threads';
@@ -20,7 +20,7 @@ export type Implementation<M> = {
     : never;
 };
 
-/** What arrives of an error. */
+/** What is transferred of an error. */
 export interface ErrorData {
   /** `RangeError`; `WorkerLost` when the thread died, `WorkerClosed` after `close`. */
   readonly name: string;
@@ -29,7 +29,7 @@ export interface ErrorData {
   readonly code: string | null;
 }
 
-export interface WorkerOptions<Event> {
+interface WorkerOptions<Event> {
   /** The worker's file, see `workerFile`. It must call `serveCalls`. */
   readonly file: URL;
   /** Name of the thread, for profilers and `ps -T`. */
@@ -96,7 +96,7 @@ export class WorkerRpc<M extends object, Event = never> {
     });
   }
 
-  /** Calls that wait for their answer. */
+  /** Calls that wait for their result. */
   get pending(): number {
     return this.#pending.size;
   }
@@ -183,7 +183,7 @@ export class WorkerRpc<M extends object, Event = never> {
     else pending?.resolve(message.value);
   }
 
-  /** Forgets the thread and rejects what waits for it; null when it was forgotten before. */
+  /** Forgets the thread and rejects pending calls; null when it was forgotten before. */
   #drop(worker: Worker, cause: string): Error | null {
     if (this.#worker !== worker) return null;
     this.#worker = null;
@@ -194,15 +194,15 @@ export class WorkerRpc<M extends object, Event = never> {
   }
 }
 
-export interface ServeOptions<M> {
-  /** Asked for each call, so that what failed can be opened again. What it throws, the call throws. */
+interface ServeOptions<M> {
+  /** Called for each call, so that what failed can be opened again. What it throws, the call throws. */
   readonly methods: () => Implementation<M>;
-  /** Makes of an error what the caller gets; without it, the error itself. */
+  /** Translates an error for the caller; default: the error itself. */
   readonly onError?: (error: Error) => Error;
   readonly onClose?: () => void | Promise<void>;
 }
 
-/** Answers calls on this worker's port until the client closes it. */
+/** Serves calls on this worker's port until the client closes it. */
 export function serveCalls<M extends object>(options: ServeOptions<M>): void {
   const port = parentPort;
   if (port === null) throw new Error('calls are served by a worker thread only');
@@ -211,7 +211,7 @@ export function serveCalls<M extends object>(options: ServeOptions<M>): void {
   });
 }
 
-/** Tells the client's `onEvent`. */
+/** Sends an event to the client's `onEvent`. */
 export function postEvent(event: unknown): void {
   parentPort?.postMessage({ event } satisfies Message);
 }
@@ -221,7 +221,7 @@ async function respond<M extends object>(
   options: ServeOptions<M>,
   port: MessagePort,
 ): Promise<void> {
-  const message = await answer(request, options);
+  const message = await resultOf(request, options);
   try {
     port.postMessage(message);
   } catch (error) {
@@ -231,7 +231,7 @@ async function respond<M extends object>(
   if (request.method === null) port.close();
 }
 
-async function answer<M extends object>(
+async function resultOf<M extends object>(
   { id, method, args }: Request,
   { methods, onError = (error) => error, onClose }: ServeOptions<M>,
 ): Promise<Message> {

@@ -1,4 +1,4 @@
-// Bodies with room before them. A body is copied once, off the socket, into memory with some bytes to spare at its
+// Request bodies with headroom: free bytes before them. A body is copied once, off the socket, into memory with some bytes to spare at its
 // front. splice.ts changes it in place by moving what is short - mostly the few bytes before `messages` - and the head
 // of the upstream request is written right before it, so that both leave in one write.
 import { Buffer } from 'node:buffer';
@@ -14,22 +14,22 @@ const KEPT_BYTES = 8_388_608;
 
 const HEADROOM = Symbol('headroom');
 
-type Roomy = Buffer & { [HEADROOM]?: number };
+type BufferWithHeadroom = Buffer & { [HEADROOM]?: number };
 
-/** `memory` from `first` on, as a body that has the bytes before `first` as its room. */
-export function roomy(memory: Buffer, first: number): Buffer {
-  const body: Roomy = memory.subarray(first);
+/** `memory` from `first` on, as a body whose headroom is the bytes before `first`. */
+export function withHeadroom(memory: Buffer, first: number): Buffer {
+  const body: BufferWithHeadroom = memory.subarray(first);
   body[HEADROOM] = first;
   return body;
 }
 
-/** Uninitialised memory of `size` bytes with room before it. It may be changed in place: give it to one owner only. */
-export function roomyBuffer(size: number): Buffer {
-  return roomy(Buffer.allocUnsafe(HEADROOM_BYTES + size), HEADROOM_BYTES);
+/** Uninitialised memory of `size` bytes with headroom. It may be changed in place: give it to one owner only. */
+export function allocWithHeadroom(size: number): Buffer {
+  return withHeadroom(Buffer.allocUnsafe(HEADROOM_BYTES + size), HEADROOM_BYTES);
 }
 
-/** Bytes before `body` in the same memory that nobody uses; 0 for any other Buffer. */
-export function headroomOf(body: Roomy): number {
+/** Unused bytes before `body` in the same memory; 0 for any other Buffer. */
+export function headroomOf(body: BufferWithHeadroom): number {
   return body[HEADROOM] ?? 0;
 }
 
@@ -49,19 +49,17 @@ export class BodyMemory {
   /** Memory for a body; see `roomyBuffer`. */
   take(size: number): Buffer {
     const wanted = HEADROOM_BYTES + size;
-    if (wanted < LARGE_BYTES) return roomyBuffer(size);
+    if (wanted < LARGE_BYTES) return allocWithHeadroom(size);
     const found = this.#free.findIndex((one) => one.length >= wanted);
-    const memory =
-      found < 0
-        ? Buffer.allocUnsafeSlow(Math.ceil(wanted / STEP_BYTES) * STEP_BYTES)
-        : (this.#free.splice(found, 1)[0] as Buffer);
-    if (found >= 0) this.#freeBytes -= memory.length;
-    return roomy(memory.subarray(0, wanted), HEADROOM_BYTES);
+    const [kept] = found < 0 ? [] : this.#free.splice(found, 1);
+    if (kept !== undefined) this.#freeBytes -= kept.length;
+    const memory = kept ?? Buffer.allocUnsafeSlow(Math.ceil(wanted / STEP_BYTES) * STEP_BYTES);
+    return withHeadroom(memory.subarray(0, wanted), HEADROOM_BYTES);
   }
 
   /**
-   * Takes back memory that `take` gave. Only when nobody reads it any more, the system included: whoever still held it
-   * would see the body of another request.
+   * Takes back memory that `take` gave. Only when nothing reads it any more, the kernel included: a reader would see the
+   * body of another request.
    */
   giveBack(body: Buffer): void {
     const { buffer } = body;

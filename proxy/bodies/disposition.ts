@@ -1,8 +1,8 @@
-// Reads header values of the form `type; name=value; ...` (RFC 9110 section 5.6.6) the strict way: what two readers
-// could read differently is no value at all. The grammar of multipart.ts; pure.
+// Reads header values of the form `type; name=value; ...` (RFC 9110 section 5.6.6) strictly: a value that two parsers
+// could read differently is rejected. The grammar of multipart.ts; pure.
 
 /** A header value with parameters. */
-export interface Parameterized {
+interface Parameterized {
   /** Lower-case text before the first semicolon. */
   readonly type: string;
   /** Lower-case names. */

@@ -1,7 +1,6 @@
-// What is kept of an answer or event that is too large to be kept whole: its first and last bytes. Memory is bounded
-// whatever arrives.
+// The first and last bytes of a response or event that is too large to be kept whole. Memory is bounded whatever arrives.
 import { Buffer } from 'node:buffer';
-import { ANSWER_DEPTH, objectIn, parseObject, type Json } from './json.ts';
+import { RESPONSE_DEPTH, objectIn, parseObject, type Json } from './json.ts';
 import { peek, readJson, type Wanted } from './peek.ts';
 
 const HEAD_BYTES = 16_384;
@@ -42,7 +41,7 @@ export class Edges {
 export function membersOfHead(head: string, wanted: Wanted): Json {
   const bytes = Buffer.from(head);
   return Object.fromEntries(
-    peek(bytes, wanted, ANSWER_DEPTH).members.map((one) => [one.name, readJson(bytes, one)]),
+    peek(bytes, wanted, RESPONSE_DEPTH).members.map((one) => [one.name, readJson(bytes, one)]),
   );
 }
 

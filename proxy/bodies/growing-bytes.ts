@@ -1,5 +1,5 @@
-// Bytes that come in pieces of unknown number: an unfinished head, a chunked body. Appending costs time in proportion to
-// the bytes whatever their cut - a list of one-byte pieces would cost 100 bytes and more for each.
+// A byte buffer that grows: for chunked bodies and other input of unknown length. Appending is linear in the bytes, however
+// they are split; a list of one-byte pieces would take 100 bytes and more for each.
 import { Buffer } from 'node:buffer';
 
 const FIRST_BYTES = 4_096;

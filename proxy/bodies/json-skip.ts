@@ -53,7 +53,7 @@ export function skipString(body: Buffer, i: number, stop: Stop): number {
   let soft = Math.min(end, i + SHORT_BYTES);
   for (;;) {
     let c = 0;
-    // Letters first: of the bytes of a prompt they are the most, and one comparison lets them pass.
+    // Letters first: most bytes of a prompt are letters, and one comparison passes them.
     while (
       i < soft &&
       ((c = body[i] as number) > BACKSLASH || (c > QUOTE && c < BACKSLASH) || c === 0x20 || c === 0x21)

@@ -1,11 +1,10 @@
-// Reads members of parsed JSON whose shape nobody has promised: each function gives the value if it has the wanted type,
-// else null.
+// Reads members of parsed JSON of unknown structure: each function returns the value if it has the wanted type, else null.
 
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Deepest answer of an upstream that is read. */
-export const ANSWER_DEPTH = 512;
+/** Deepest nesting of an upstream's response that is read. */
+export const RESPONSE_DEPTH = 512;
 /** A `type` or `code` is an identifier; anything else could be a sentence that quotes a prompt. */
 const IDENTIFIER = /^[\w.:-]{1,64}$/;
 

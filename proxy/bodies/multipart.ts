@@ -1,6 +1,6 @@
 // Finds form fields in a multipart/form-data body (RFC 7578) by byte offsets and edits them; files are never touched
-// and never copied apart. It must never guess: framing that two readers could read differently is refused, because
-// the upstream would then see another model than the proxy did. Stands beside peek.ts and splice.ts.
+// and never copied apart. It never guesses: framing that two parsers could read differently is refused, because
+// the upstream would then see another model than the proxy did. The multipart counterpart of peek.ts and splice.ts.
 import { Buffer, isUtf8 } from 'node:buffer';
 import { readParameters } from './disposition.ts';
 import type { Wanted } from './peek.ts';
@@ -21,7 +21,7 @@ export interface Field {
 type MultipartFaultKind =
   'not_multipart' | 'too_many_parts' | 'duplicate_member' | 'odd_member' | 'invalid_utf8';
 
-export interface MultipartFault {
+interface MultipartFault {
   readonly ok: false;
   readonly fault: MultipartFaultKind;
   readonly at: number;
@@ -104,8 +104,8 @@ function scan(body: Buffer, boundary: string, wanted: Wanted): PeekedForm {
   }
   for (;;) {
     const afterBoundary = lineStart + dashBoundary.length;
-    const mark = body.toString('latin1', afterBoundary, afterBoundary + 2);
-    if (mark === '--') {
+    const suffix = body.toString('latin1', afterBoundary, afterBoundary + 2);
+    if (suffix === '--') {
       const rest = body.toString('latin1', afterBoundary + 2, afterBoundary + 5);
       if (rest !== '' && rest !== CRLF) {
         throw new Refusal(
@@ -116,7 +116,7 @@ function scan(body: Buffer, boundary: string, wanted: Wanted): PeekedForm {
       }
       return { ok: true, fields, boundary, partCount, closing: lineStart };
     }
-    if (mark !== CRLF) {
+    if (suffix !== CRLF) {
       throw new Refusal(
         'not_multipart',
         afterBoundary,

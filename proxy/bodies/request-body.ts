@@ -1,9 +1,9 @@
-// The body of one request, and alone the owner of its memory: what changes it, who may still read it, and when the memory
-// may be used for another request. Everything that could show one caller the body of another is decided here.
+// The body of one request and the only owner of its memory: edits, leases, and when the memory may be reused for another
+// request. Everything that could show one caller the body of another is decided here.
 //
 // Two rules, which hold whatever the callers do:
-// - Memory is written to only until somebody has leased it. A system that still sends it (a failed attempt, a hedge that
-//   lost) never sees it change: further attempts get a copy.
+// - Memory is written only until it is leased. A socket that still sends it (of a failed attempt, or of a hedge that lost)
+//   never sees it change: further attempts get a copy.
 // - Memory goes back for the next request only after `release`, and only when every lease on it was returned. A lease that
 //   is never returned costs the reuse and nothing else: the collector takes the memory.
 import type { Buffer } from 'node:buffer';
@@ -13,7 +13,7 @@ import { copyWithCuts, cutInPlace, undoing, type Cut } from './splice.ts';
 /** The bytes of one attempt. They stay as they are until `giveBack`. */
 export interface BodyLease {
   readonly bytes: Buffer;
-  /** The system has all of the bytes, or will never read them. Calling it again does nothing. */
+  /** The kernel has all of the bytes, or will never read them. Calling it again does nothing. */
   readonly giveBack: () => void;
 }
 
@@ -27,7 +27,7 @@ type State =
 
 export class RequestBody {
   #state: State;
-  /** Returns the memory to whoever lent it; null: it is not used again. */
+  /** Gives the memory back to its pool; null: it is not reused. */
   #return: (() => void) | null;
   /** Set by the first lease: from then on nothing is written into the client's memory. */
   #isFrozen = false;
@@ -36,7 +36,7 @@ export class RequestBody {
   #isReleased = false;
 
   /**
-   * @param bytes as the client sent them; with room before them (headroom.ts) they are changed in place
+   * @param bytes as the client sent them; with headroom (body-memory.ts) they are changed in place
    * @param giveBack takes the memory of `bytes` back for another request
    */
   constructor(bytes: Buffer, giveBack: (() => void) | null = null) {
@@ -50,7 +50,7 @@ export class RequestBody {
   }
 
   /**
-   * Makes `cuts` in the client's bytes: in place where there is room and nobody else reads them, else in a copy.
+   * Makes `cuts` in the client's bytes: in place where there is headroom and no lease, else in a copy.
    * @throws Error when it was changed already: `restore` first. RangeError when two cuts overlap
    */
   edit(cuts: readonly Cut[]): void {
@@ -58,9 +58,9 @@ export class RequestBody {
     if (state.kind !== 'unchanged') throw new Error('the body was changed already');
     if (cuts.length === 0) return;
     const { bytes } = state;
-    const room = this.#isFrozen ? 0 : headroomOf(bytes);
-    const undo = room === 0 ? [] : undoing(bytes, cuts);
-    const changed = room === 0 ? null : cutInPlace(bytes, cuts, room);
+    const headroom = this.#isFrozen ? 0 : headroomOf(bytes);
+    const undo = headroom === 0 ? [] : undoing(bytes, cuts);
+    const changed = headroom === 0 ? null : cutInPlace(bytes, cuts, headroom);
     if (changed !== null) this.#state = { kind: 'changed in place', bytes: changed, undo };
     else this.#state = { kind: 'changed copy', bytes: copyWithCuts(bytes, cuts), original: bytes };
   }
@@ -82,7 +82,7 @@ export class RequestBody {
   /** The bytes for one attempt. Take it after `edit`. */
   lease(): BodyLease {
     const { kind, bytes } = this.#state;
-    // Only the first one gets the room: what an attempt writes before its body is nothing that another one may overwrite.
+    // Only the first lease gets the headroom: an attempt may write its head there, and no other may overwrite it.
     const leased = this.#isFrozen ? bytes.subarray() : bytes;
     this.#isFrozen = true;
     if (kind === 'changed copy') return { bytes: leased, giveBack: () => undefined };

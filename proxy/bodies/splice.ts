@@ -2,7 +2,7 @@
 // client sent it, number spelling and white space included. Stands after peek.ts, before the body goes upstream.
 import { Buffer } from 'node:buffer';
 import type { Member, PeekedBody } from './peek.ts';
-import { roomy } from './body-memory.ts';
+import { withHeadroom } from './body-memory.ts';
 
 /** One change of a body. `value` is JSON text and is not checked again. */
 export type Edit =
@@ -50,8 +50,9 @@ export function cutsOf(peeked: PeekedBody, edits: readonly Edit[]): Cut[] {
   if (appended.length > 0) {
     // The first comma is one too many when nothing stands before.
     const isAlone = peeked.memberCount === removed.length;
-    if (isAlone) appended[0] = (appended[0] as string).slice(1);
-    cuts.push({ start: peeked.lastValueEnd, end: peeked.lastValueEnd, insert: appended });
+    const [first, ...more] = appended;
+    const insert = isAlone && typeof first === 'string' ? [first.slice(1), ...more] : appended;
+    cuts.push({ start: peeked.lastValueEnd, end: peeked.lastValueEnd, insert });
   }
   return cuts;
 }
@@ -94,8 +95,8 @@ export function copyWithCuts(body: Buffer, cuts: readonly Cut[]): Buffer {
 }
 
 /**
- * The cuts that turn the changed body into `body` again. Ask before it is changed in place: another upstream may have to
- * get what the client sent. Copies what the cuts take out, some hundred bytes.
+ * The cuts that turn the changed body into `body` again. Call it before the body is changed in place: another attempt may
+ * need what the client sent. Copies what the cuts take out, some hundred bytes.
  */
 export function undoing(body: Buffer, cuts: readonly Cut[]): readonly Cut[] {
   let shift = 0;
@@ -130,14 +131,14 @@ const sizeOf = (piece: string | Buffer): number =>
 /**
  * Makes `cuts` in the memory of `body`, of which `body` itself must not be read any more. What lies behind the last cut
  * stays where it is; what lies before moves towards or away from it.
- * @param room bytes before `body` in the same memory that nobody uses
- * @returns null when the room is too small; nothing was changed then. @throws RangeError when two cuts overlap
+ * @param headroom unused bytes before `body` in the same memory
+ * @returns null when the headroom is too small; nothing was changed then. @throws RangeError when two cuts overlap
  */
-export function cutInPlace(body: Buffer, cuts: readonly Cut[], room: number): Buffer | null {
+export function cutInPlace(body: Buffer, cuts: readonly Cut[], headroom: number): Buffer | null {
   const sorted = inOrder(cuts);
   const size = sizeWith(body, sorted);
-  if (size - body.length > room) return null;
-  const memory = Buffer.from(body.buffer, body.byteOffset - room, room + body.length);
+  if (size - body.length > headroom) return null;
+  const memory = Buffer.from(body.buffer, body.byteOffset - headroom, headroom + body.length);
   const first = memory.length - size;
   const moves: { readonly to: number; readonly start: number; readonly end: number }[] = [];
   const inserts: { readonly to: number; readonly piece: string | Buffer }[] = [];
@@ -145,7 +146,7 @@ export function cutInPlace(body: Buffer, cuts: readonly Cut[], room: number): Bu
   let to = first;
   for (const { start, end, insert } of sorted) {
     if (start < from) throw new RangeError('two edits of the same bytes');
-    if (start > from) moves.push({ to, start: room + from, end: room + start });
+    if (start > from) moves.push({ to, start: headroom + from, end: headroom + start });
     to += start - from;
     for (const piece of insert) {
       inserts.push({ to, piece });
@@ -162,5 +163,5 @@ export function cutInPlace(body: Buffer, cuts: readonly Cut[], room: number): Bu
     if (typeof piece === 'string') memory.write(piece, at);
     else piece.copy(memory, at);
   }
-  return roomy(memory, first);
+  return withHeadroom(memory, first);
 }

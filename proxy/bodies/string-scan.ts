@@ -1,7 +1,7 @@
 // Skips the long strings of a JSON body 16 bytes at a time, in WebAssembly (string-scan.wat). Agents send hundreds of
-// kilobytes of messages, and nearly all of it is inside strings. It only ever says "nothing odd up to here": faults and
-// the last bytes of a body are the byte loop's (json-skip.ts). Pure to its callers: the scratch memory it copies into
-// is filled anew for each body, and a call never yields.
+// kilobytes of messages, and nearly all of it is inside strings. It only skips what is certainly fine; faults and the last
+// bytes of a body are left to the byte loop (json-skip.ts). Its scratch memory is filled anew for each body, and a call
+// never yields, so it is pure for its callers.
 import type { Buffer } from 'node:buffer';
 import { STRING_SCAN } from './string-scan-bytes.ts';
 

@@ -1,4 +1,4 @@
-// Makes what strangers send fit to be kept: bounded, and without what databases refuse. NUL cannot stand in a PostgreSQL
+// Sanitizes client input for storage: bounded, and without what databases refuse. NUL cannot stand in a PostgreSQL
 // text, a lone surrogate in no UTF-8 at all; both become U+FFFD. Pure.
 
 type Json = Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export function cleanText(text: string, limitChars: number): string {
 
 /**
  * The object, or null when it is longer than about `limitChars` as JSON or nested deeper than 32 levels. Walks instead of
- * writing JSON: every answer's usage comes this way.
+ * writing JSON: the usage of every response passes here.
  */
 export function cleanObject(value: Json, limitChars: number): Json | null {
   if (sizeOf(value, DEEPEST) > limitChars) return null;

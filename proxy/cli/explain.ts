@@ -104,7 +104,7 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   }
 }
 
-/** Who is asked, and who next; nothing when there is one entry and no other name to take over. */
+/** The order of deployments and fallbacks; nothing when there is one deployment and no fallback. */
 function routingText(active: ActiveConfig, { group }: CallPlan, identity: Identity): string {
   const { routing } = active.snapshot;
   const others = chainOf(routing, group.name);
@@ -119,7 +119,7 @@ function routingText(active: ActiveConfig, { group }: CallPlan, identity: Identi
   return `\nentries of ${group.name}, by order and ${how}\n${lines.join('')}${then}`;
 }
 
-/** A request as it would have come in, on a connection to nobody. Its body is read from a file. */
+/** The exchange of a request that arrived on no connection; its body comes from a file. */
 function exchangeOf(active: ActiveConfig, path: string, headers: readonly string[]): Exchange {
   const socket = new Socket();
   const message = new IncomingMessage(socket);
@@ -127,7 +127,7 @@ function exchangeOf(active: ActiveConfig, path: string, headers: readonly string
   message.url = `/v1/${path}`;
   message.httpVersion = '1.1';
   message.rawHeaders = ['Host', 'localhost', 'Content-Type', 'application/json', ...headers];
-  const nobody = {
+  const connection = {
     socket,
     clientAddress: null,
     bodies: new BodyMemory(),
@@ -139,8 +139,8 @@ function exchangeOf(active: ActiveConfig, path: string, headers: readonly string
     answered: () => undefined,
     cut: () => undefined,
   };
-  const response = new DownstreamResponse(new ServerResponse(message), nobody);
-  return openExchange(new DownstreamRequest(message, nobody, 'none'), response, active);
+  const response = new DownstreamResponse(new ServerResponse(message), connection);
+  return openExchange(new DownstreamRequest(message, connection, 'none'), response, active);
 }
 
 function headerOf(text: string): string[] {
@@ -169,9 +169,9 @@ function sentHeaders(
   list: readonly string[],
   body: Buffer | null,
   sessionHeader: string | null,
-  route: { readonly staticHeaders: readonly (readonly [string, unknown])[] },
+  deployment: { readonly staticHeaders: readonly (readonly [string, unknown])[] },
 ): string {
-  const secret = new Set(['authorization', ...route.staticHeaders.map(([name]) => name)]);
+  const secret = new Set(['authorization', ...deployment.staticHeaders.map(([name]) => name)]);
   let text = '';
   for (let i = 0; i < list.length; i += 2) {
     const name = list[i] as string;

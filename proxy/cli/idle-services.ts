@@ -1,4 +1,4 @@
-// A house in which nothing happens: for commands that resolve and shape, but neither send nor record.
+// Services for commands that resolve a configuration and build requests, but neither send nor record.
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../base/clock.ts';
 import { createServices } from '../active-config/services.ts';
@@ -12,7 +12,7 @@ const refuse = (): never => {
   throw new Error('this command records nothing');
 };
 
-/** Recording in it is a bug and throws. @param otel calls are traced as they would be, and no span is made */
+/** Recording with them is a bug and throws. @param otel adds trace headers as configured; no span is exported */
 export function idleServices({ otel }: Pick<Snapshot, 'otel'>): Services {
   const ledger: Ledger = {
     begin: refuse,

@@ -53,8 +53,8 @@ async function rotate(values: Flags, terminal: Terminal): Promise<void> {
     throw new CannotStart(`${error.message}; nothing was changed`);
   });
   if (count === null) {
-    const mend = database === null ? `in ${dataDir} - check --data-dir` : `in ${database.shown}`;
-    throw new CannotStart(`there is no platform data ${mend}`);
+    const fix = database === null ? `in ${dataDir} - check --data-dir` : `in ${database.shown}`;
+    throw new CannotStart(`there is no platform data ${fix}`);
   }
   terminal.out(`${count} items are sealed under the new key; now set it as platform.secret_key\n`);
 }

@@ -138,7 +138,7 @@ function levelOf(flag: LogLevel | undefined, { env }: Terminal): LogLevel {
   return flag ?? oneOf('THROUGHLINE_LOG_LEVEL', env['THROUGHLINE_LOG_LEVEL'] ?? 'info', LEVELS);
 }
 
-/** Serves until the first stop signal has been obeyed. */
+/** Serves until a stop signal came and the proxy has stopped. */
 export async function untilStopped({ gateway, handle }: Running, terminal: Terminal): Promise<number> {
   await new Promise<void>((stopped) => {
     terminal.onSignal('reload', () => void gateway.reload());

@@ -1,4 +1,4 @@
-// `throughline spend report`: sums by one word, from a store or from a running proxy.
+// `throughline spend report`: sums by one dimension, from a store or from a running proxy.
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { picoOfDollarText, roundedDollars } from '../spend/record/dollars.ts';
@@ -97,9 +97,9 @@ async function fetched(
     end_date: days.endDay,
     limit: String(limit),
   });
-  let answer: Response;
+  let response: Response;
   try {
-    answer = await fetch(`${url.replace(/\/+$/, '')}/spend/report?${query.toString()}`, {
+    response = await fetch(`${url.replace(/\/+$/, '')}/spend/report?${query.toString()}`, {
       headers: key.reveal() === '' ? {} : { authorization: `Bearer ${key.reveal()}` },
       redirect: 'error', // the key is for this proxy alone
       signal: AbortSignal.timeout(ANSWER_MS),
@@ -110,11 +110,11 @@ async function fetched(
       `the proxy at ${url} does not answer (${cause instanceof Error ? cause.message : message}) - see --url`,
     );
   }
-  const text = await answer.text();
-  if (answer.ok) return JSON.parse(text) as SpendReport;
-  const mend =
-    answer.status === 401 ? 'give its master key with --key' : 'is it a Throughline of this version?';
-  throw new CannotStart(`the proxy at ${url} answers ${answer.status}: ${text.slice(0, 200)} - ${mend}`);
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text) as SpendReport;
+  const fix =
+    response.status === 401 ? 'give its master key with --key' : 'is it a Throughline of this version?';
+  throw new CannotStart(`the proxy at ${url} answers ${response.status}: ${text.slice(0, 200)} - ${fix}`);
 }
 
 async function put(

@@ -1,5 +1,5 @@
 // `throughline spend reprice`: what rows cost by the prices of a configuration as it stands now. Shows the difference;
-// changes rows only when told to.
+// changes rows only with `--apply`.
 import { resolve } from 'node:path';
 import { Catalogue } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -61,7 +61,7 @@ async function printCosts(values: Flags, terminal: Terminal): Promise<void> {
   terminal.out(textOf(sums, isApplied));
   if (prices.unknown > 0)
     terminal.out(
-      `${grouped(prices.unknown)} rows stay as they are: their model entry is not in this configuration\n`,
+      `${grouped(prices.unknown)} rows stay as they are: their deployment is not in this configuration\n`,
     );
 }
 
@@ -115,28 +115,28 @@ function costText({ spendPico, costSource, costReason, costs, priceVersion }: Sp
   return JSON.stringify([spendPico, costSource, costReason, known, priceVersion]);
 }
 
-/** Prices of the entry that served a row, as the configuration has them now. */
+/** Prices of the deployment that served a row, as the configuration has them now. */
 class PriceTables {
-  readonly #routes: ReadonlyMap<string, Deployment>;
+  readonly #deployments: ReadonlyMap<string, Deployment>;
   readonly #catalogue = new Catalogue();
-  /** Rows of entries that are not there. */
+  /** Rows of deployments that are not in the configuration. */
   unknown = 0;
 
   constructor(snapshot: Snapshot) {
-    this.#routes = new Map(snapshot.deployments.map((deployment) => [deployment.id, deployment]));
+    this.#deployments = new Map(snapshot.deployments.map((deployment) => [deployment.id, deployment]));
   }
 
   of({ modelId, model }: SpendRecord): PriceSources | null {
     if (modelId === null) return null; // refused: it was sent nowhere
-    const route = this.#routes.get(modelId);
-    if (route === undefined) {
+    const deployment = this.#deployments.get(modelId);
+    if (deployment === undefined) {
       this.unknown += 1;
       return null;
     }
-    const catalogue = route.group.includes('*')
+    const catalogue = deployment.group.includes('*')
       ? (this.#catalogue.lookUp(model)?.prices ?? null)
-      : route.cataloguePrices;
-    return { entry: route.prices, catalogue };
+      : deployment.cataloguePrices;
+    return { deployment: deployment.prices, catalogue };
   }
 }
 

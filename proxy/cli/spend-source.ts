@@ -163,7 +163,7 @@ export async function withOutput(
   });
 }
 
-/** The same for who writes to a path of its own. */
+/** The same for a writer that takes a path. */
 export async function withFile(
   file: string,
   terminal: Terminal,

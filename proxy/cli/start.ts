@@ -69,7 +69,7 @@ function configFor({ port }: DemoGateway, dataDir: string, { home }: Terminal): 
 async function demoBeside(port: number): Promise<DemoGateway> {
   const options = { host: '127.0.0.1', keepSeen: 1 };
   const wanted = port === 0 || port + DEMO_OFFSET > 65_535 ? 0 : port + DEMO_OFFSET;
-  // Nobody calls it but this proxy, so another port serves as well.
+  // Only this proxy calls it, so any other port will do.
   return startDemoGateway({ ...options, port: wanted })
     .catch(() => startDemoGateway({ ...options, port: 0 }))
     .catch((error: Error) => {
@@ -77,7 +77,7 @@ async function demoBeside(port: number): Promise<DemoGateway> {
     });
 }
 
-/** Whether the port can be bound; any other hindrance than a taken port is left to who binds it. */
+/** Whether the port can be bound; other errors than a taken port are reported when the server binds it. */
 async function isFree(host: string, port: number): Promise<boolean> {
   const probe = createServer();
   return new Promise((resolve) => {

@@ -26,7 +26,7 @@ export function workersOf(wanted: number | 'auto'): number {
   return wanted === 'auto' ? Math.min(MOST, availableParallelism()) : wanted;
 }
 
-/** Runs the workers until they are told to stop. @returns the exit code. @throws CannotStart */
+/** Runs the workers until a stop signal. @returns the exit code. @throws CannotStart */
 export async function supervise(
   count: number,
   dataDir: string,

@@ -1,5 +1,5 @@
-// What a subcommand may touch: text out, the environment as a value, signals as a call. main.ts passes it in. Beside it
-// what several subcommands read alike from flags and environment.
+// What a subcommand gets from main.ts: output, the environment, signals. Also the flags and variables that several
+// subcommands share.
 import { resolve } from 'node:path';
 import { Option, type Command } from '@commander-js/extra-typings';
 import type { Environment } from '../../config/load.ts';

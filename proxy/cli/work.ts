@@ -1,4 +1,4 @@
-// `serve` in a worker: the proxy, told what to do by its supervisor instead of the system.
+// `serve` in a worker: the proxy, controlled by its supervisor instead of system signals.
 import { overlay, type Environment } from '../../config/load.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
 import { readConfig, startProxy, type Applied, type ProxyOptions } from '../server/proxy.ts';

@@ -1,5 +1,5 @@
-// Questions and answers between two processes over Node's IPC. A question that comes before there is somebody to
-// answer it waits. Knows no question by name, and decides nothing about a peer that is slow or gone.
+// RPC between two processes over Node's IPC. A call that arrives before handlers are set waits for them. Knows no method
+// by name, and leaves it to the caller what to do about a peer that is slow or gone.
 import type { Calls } from './protocol.ts';
 
 /** One end of an IPC connection: a `cluster.Worker`, on either side. */
@@ -25,7 +25,7 @@ type Message =
   | { readonly answer: number; readonly value: unknown }
   | { readonly answer: number; readonly problem: string };
 
-/** Answers to the questions of the other side; what they throw comes out of `ask` there, as a plain Error. */
+/** Handlers for the other side's calls; what they throw is rejected there as a plain Error. */
 export type Answers<Of extends Calls> = {
   readonly [K in keyof Of]: (args: Of[K]['args']) => Of[K]['value'] | Promise<Of[K]['value']>;
 };
@@ -35,7 +35,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Asks `Theirs`, answers `Ours`. */
+/** Calls `Theirs`, serves `Ours`. */
 export class Channel<Theirs extends Calls, Ours extends Calls> {
   readonly #port: Port;
   readonly #waiting = new Map<number, Waiting>();
@@ -52,12 +52,12 @@ export class Channel<Theirs extends Calls, Ours extends Calls> {
     });
   }
 
-  /** Says who answers; questions that came before are answered now, in their order. */
+  /** Sets the handlers; calls that came before are served now, in order. */
   answer(answers: Answers<Ours>): void {
     this.#answers.resolve(answers);
   }
 
-  /** @throws NoAnswer, or an Error with the words of the one that was thrown at the other side */
+  /** @throws NoAnswer, or an Error with the message of the one that was thrown at the other side */
   ask<K extends string & keyof Theirs>(
     question: K,
     args: Theirs[K]['args'],
@@ -89,7 +89,7 @@ export class Channel<Theirs extends Calls, Ours extends Calls> {
   }
 
   #post(message: Message): void {
-    // A peer that is gone is told by `disconnect`; the error of the write says nothing more.
+    // `disconnect` reports a peer that is gone; the error of the write adds nothing.
     if (!this.#closed) this.#port.send(message, () => undefined);
   }
 

@@ -1,10 +1,10 @@
-// What the supervisor and its workers ask each other, and the shapes that travel. Sent as structured clones, so plain
-// values, Maps and Sets may stand in them; never a Secret, which would lose its type on the way.
+// The calls between the supervisor and its workers. Sent as structured clones, so plain values, Maps and Sets are allowed;
+// never a Secret, which would lose its type.
 import type { LedgerStatus } from '../spend/ledger.ts';
 import type { Figures } from '../observability/worker-figures.ts';
 import type { SharedConfig, Welcome, WholeStatus } from '../active-config/cluster-peers.ts';
 
-/** Questions by name: arguments and value of each. */
+/** Calls by name: arguments and result of each. */
 export type Calls = Readonly<Record<string, { readonly args: unknown; readonly value: unknown }>>;
 
 /** A worker takes connections. */
@@ -15,11 +15,11 @@ export interface Serving {
   readonly shared: SharedConfig;
 }
 
-/** What a worker asks of the supervisor. */
+/** What a worker calls in the supervisor. */
 export type OfSupervisor = {
   join: { readonly args: null; readonly value: Welcome };
   serving: { readonly args: Serving; readonly value: null };
-  /** Answered when no other worker changes anything; ends with `endTurn`, or with the worker. */
+  /** Resolves when no other worker changes anything; the turn ends with `endTurn`, or with the worker. */
   turn: { readonly args: null; readonly value: null };
   endTurn: { readonly args: null; readonly value: null };
   spread: { readonly args: SharedConfig; readonly value: null };
@@ -29,7 +29,7 @@ export type OfSupervisor = {
   flush: { readonly args: null; readonly value: null };
 };
 
-/** What the supervisor asks of a worker. */
+/** What the supervisor calls in a worker. */
 export type OfWorker = {
   adopt: { readonly args: SharedConfig; readonly value: null };
   status: { readonly args: null; readonly value: LedgerStatus };

@@ -1,5 +1,5 @@
-// Starts the workers, replaces those that die, hands changes from one to all, and ends them in order. Serves nothing,
-// reads no configuration and keeps no record: whatever hurts a worker must not reach what replaces it.
+// Starts the workers, replaces those that die, spreads configuration changes, and stops them in order. Serves nothing,
+// reads no configuration and keeps no record, so that nothing that crashes a worker can crash it too.
 import cluster from 'node:cluster';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../observability/logger.ts';
@@ -15,7 +15,7 @@ import { WorkerProcess, type Ended } from './worker-process.ts';
 const ADOPT_MS = 30_000;
 /** Shipping what was written in 0.2 s takes some 20 ms; a reader must not wait for a worker that is stuck. */
 const FLUSH_MS = 5_000;
-/** Nor must a probe, which has a second by default. */
+/** Health probes and scrapes must not wait either: a probe has one second by default. */
 const LOOK_MS = 500;
 /** A worker that has served so long is replaced at once when it ends; one that has not, after growing pauses. */
 const SOUND_MS = 10_000;
@@ -23,11 +23,11 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 /** A worker that is not stuck takes a connection within some milliseconds; one that is older than this is not taken. */
 const SWEEP_MS = 500;
-/** After the second signal: 3 s for last words, and records are shipped for 10 s at most. */
+/** After the second signal: 3 s for final responses, and at most 10 s to ship records. */
 const CUT_MS = 15_000;
 
 /** What a supervisor is made with. */
-export interface SupervisorOptions {
+interface SupervisorOptions {
   /** Workers, at least 1. */
   readonly count: number;
   readonly log: Log;
@@ -65,8 +65,8 @@ export class Supervisor {
   }
 
   /**
-   * Runs until all have ended. The first worker starts alone: a configuration or a machine that must be mended is told
-   * once, and the store is made or migrated by one.
+   * Runs until all have ended. The first worker starts alone: a broken configuration or machine is reported
+   * once, and one process makes or migrates the store.
    * @param onServing called when all serve
    * @returns the exit code: of the worker that could not start, else 0
    */
@@ -76,8 +76,9 @@ export class Supervisor {
       const rest = Array.from({ length: this.#options.count - 1 }, (_, i) => i + 2);
       if (first !== null && (await this.#started(rest)) !== null) {
         this.#up = true;
-        this.#options.log.info({ workers: this.#options.count, url: first[0]?.url }, 'all workers serve');
-        onServing(first[0] as Serving);
+        const [leader] = first;
+        this.#options.log.info({ workers: this.#options.count, url: leader?.url }, 'all workers serve');
+        if (leader !== undefined) onServing(leader);
       }
       return await this.#over.promise;
     } finally {
@@ -86,7 +87,7 @@ export class Supervisor {
     }
   }
 
-  /** The first call lets running requests end; at the second one they are told to. */
+  /** The first call lets running requests end; the second one ends them. */
   stop(how: 'stop' | 'interrupt' = 'stop'): void {
     this.#stops += 1;
     const workers = this.#processes.size;
@@ -109,7 +110,7 @@ export class Supervisor {
       this.#options.log.warn('no worker serves, so the configuration was not read again - try again later');
   }
 
-  /** Null when it came to an end instead. */
+  /** null when the supervisor ended instead. */
   #started(numbers: readonly number[]): Promise<Serving[] | null> {
     if (this.#stops > 0) return Promise.resolve(null);
     const serving = numbers.map((number) => new Promise<Serving>((resolve) => this.#begin(number, resolve)));
@@ -137,7 +138,7 @@ export class Supervisor {
         return null;
       },
       turn: async () => {
-        if (!worker.gone) await this.#turns.take(worker); // its last words may come after its end
+        if (!worker.gone) await this.#turns.take(worker); // its last messages may come after its end
         return null;
       },
       endTurn: () => {
@@ -177,7 +178,7 @@ export class Supervisor {
     try {
       await worker.channel.ask('adopt', shared, ADOPT_MS);
     } catch (error) {
-      if (worker.gone) return; // what replaces it begins with the newest
+      if (worker.gone) return; // its replacement starts with the newest
       const about = { worker: worker.number, why: (error as Error).message };
       this.#options.log.error(
         about,
@@ -209,7 +210,7 @@ export class Supervisor {
   async #flush(number: number): Promise<void> {
     for (;;) {
       const worker = this.#processes.get(number);
-      if (worker === undefined) return; // it fails again and again; its rows come with its recovery
+      if (worker === undefined) return; // it keeps failing; its rows come with its recovery
       try {
         await worker.channel.ask('flush', null, FLUSH_MS);
         return;
@@ -231,7 +232,7 @@ export class Supervisor {
       return;
     }
     if (!this.#up) {
-      this.#exitCode = code ?? 1; // it has said why itself
+      this.#exitCode = code ?? 1; // the worker has logged the reason itself
       if (signal !== null) log.error({ worker: number, pid, signal }, 'a worker was killed before it served');
       this.stop();
       return;
@@ -261,8 +262,8 @@ export class Supervisor {
     return [...this.#processes.values()].filter(({ servingSince, gone }) => servingSince !== null && !gone);
   }
 
-  #send(worker: WorkerProcess, word: keyof OfWorker & ('stop' | 'interrupt' | 'reload')): void {
-    worker.channel.ask(word, null).catch(() => undefined); // a worker that is gone needs neither
+  #send(worker: WorkerProcess, signal: keyof OfWorker & ('stop' | 'interrupt' | 'reload')): void {
+    worker.channel.ask(signal, null).catch(() => undefined); // a worker that is gone needs neither
   }
 
   #kill(): void {

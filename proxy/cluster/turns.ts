@@ -1,5 +1,5 @@
-// One change of the configuration at a time, over all workers. A turn ends with its holder, so that one that dies
-// holding it stops nobody.
+// A mutex for configuration changes across all workers. A turn ends with its holder, so that a worker that dies while
+// holding it blocks no other.
 
 interface Turn {
   readonly holder: object;

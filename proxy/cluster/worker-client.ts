@@ -1,5 +1,5 @@
-// A worker's place among its siblings: everything it says to the supervisor and hears from it. Obeys the supervisor
-// alone; signals of the system go to all processes of a service at once and would be obeyed twice.
+// A worker's connection to its supervisor: all calls in both directions. The worker obeys the supervisor alone; system
+// signals go to all processes of a service at once and would be obeyed twice.
 import cluster from 'node:cluster';
 import type {
   SharedConfig,
@@ -11,7 +11,7 @@ import type {
 import { Channel } from './channel.ts';
 import type { OfSupervisor, OfWorker, Serving } from './protocol.ts';
 
-type Word = 'stop' | 'interrupt' | 'reload';
+type SupervisorSignal = 'stop' | 'interrupt' | 'reload';
 
 /** Whether this process was started by a supervisor. */
 export function isWorker(): boolean {
@@ -24,10 +24,10 @@ export class WorkerClient implements WorkerRole {
   /** The supervisor is gone, and this worker stops by itself. */
   readonly orphaned: Promise<void>;
   readonly #channel: Channel<OfSupervisor, OfWorker>;
-  readonly #acts = new Map<Word, () => void>();
-  readonly #unheard: Word[] = [];
+  readonly #handlers = new Map<SupervisorSignal, () => void>();
+  readonly #pendingSignals: SupervisorSignal[] = [];
 
-  /** Asks for a place. Only in a process for which `isWorker` holds. */
+  /** Joins the supervisor. Only in a process for which `isWorker` holds. */
   static async join(): Promise<WorkerClient> {
     const self = cluster.worker;
     if (self === undefined) throw new Error('only a worker can join');
@@ -48,24 +48,24 @@ export class WorkerClient implements WorkerRole {
   }
 
   /** Calls back at each stop or reload that the supervisor asks for, those included that came before. */
-  onSignal(kind: Word, act: () => void): void {
-    this.#acts.set(kind, act);
-    for (const word of this.#unheard.filter((one) => one === kind)) {
-      this.#unheard.splice(this.#unheard.indexOf(word), 1);
+  onSignal(kind: SupervisorSignal, act: () => void): void {
+    this.#handlers.set(kind, act);
+    for (const signal of this.#pendingSignals.filter((one) => one === kind)) {
+      this.#pendingSignals.splice(this.#pendingSignals.indexOf(signal), 1);
       act();
     }
   }
 
-  /** From now on the supervisor's questions are answered. */
+  /** From now on the supervisor's calls are served. */
   answer(duties: WorkerDuties): void {
     this.#channel.answer({
       adopt: (shared) => settled(duties.adopt(shared)),
       status: () => duties.status(),
       figures: () => duties.figures(),
       flush: async () => settled(await duties.flush()),
-      stop: () => settled(this.#tell('stop')),
-      interrupt: () => settled(this.#tell('interrupt')),
-      reload: () => settled(this.#tell('reload')),
+      stop: () => settled(this.#deliver('stop')),
+      interrupt: () => settled(this.#deliver('interrupt')),
+      reload: () => settled(this.#deliver('reload')),
     });
   }
 
@@ -100,16 +100,16 @@ export class WorkerClient implements WorkerRole {
     await this.#channel.ask('flush', null);
   }
 
-  /** Nobody brings connections any more, and the next supervisor must find the journals free: the quick end. */
+  /** No connections arrive any more, and the next supervisor needs the journals: stop as fast as possible. */
   async #endAfter(orphaned: Promise<void>): Promise<void> {
     await orphaned;
-    this.#tell('interrupt');
-    this.#tell('interrupt');
+    this.#deliver('interrupt');
+    this.#deliver('interrupt');
   }
 
-  #tell(word: Word): void {
-    const act = this.#acts.get(word);
-    if (act === undefined) this.#unheard.push(word);
+  #deliver(signal: SupervisorSignal): void {
+    const act = this.#handlers.get(signal);
+    if (act === undefined) this.#pendingSignals.push(signal);
     else act();
   }
 }

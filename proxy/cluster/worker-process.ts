@@ -11,14 +11,14 @@ export interface Ended {
   readonly signal: string | null;
 }
 
-/** What node:cluster sends along to hand a connection over; `fd` is negative once it is closed in this process. */
+/** The handle that node:cluster sends with a connection; `fd` is negative once it is closed in this process. */
 interface Connection {
   readonly fd: number;
   close(): void;
 }
 
 export class WorkerProcess {
-  /** Its place; a replacement has the same. */
+  /** Counts from 1; a replacement gets the same number. */
   readonly number: number;
   readonly pid: number;
   readonly channel: Channel<OfWorker, OfSupervisor>;
@@ -29,7 +29,7 @@ export class WorkerProcess {
   servingSince: number | null = null;
   gone = false;
   readonly #worker: ReturnType<typeof cluster.fork>;
-  readonly #handed = new Set<Connection>();
+  readonly #sent = new Set<Connection>();
   #stale: ReadonlySet<Connection> = new Set();
 
   /** Starts it with the arguments of `cluster.setupPrimary`. */
@@ -48,7 +48,7 @@ export class WorkerProcess {
         resolve({ code, signal });
       };
       this.#worker.once('exit', end);
-      this.#worker.once('error', () => this.pid === 0 && end(null, null)); // it could not even be started
+      this.#worker.once('error', () => this.pid === 0 && end(null, null)); // it could not be started
     });
   }
 
@@ -62,32 +62,32 @@ export class WorkerProcess {
   }
 
   /**
-   * Ends connections that were handed to this worker and not taken. node:cluster forgets one when its worker dies before
+   * Closes connections that were sent to this worker and not accepted. node:cluster forgets one when its worker dies before
    * it answers, and when the last worker that listened refuses it: the client would wait for ever.
    */
   dropUntaken(): void {
-    for (const connection of this.#handed) connection.close(); // what was taken is closed here already; the worker has it
-    this.#handed.clear();
+    for (const connection of this.#sent) connection.close(); // what was taken is closed here already; the worker has it
+    this.#sent.clear();
   }
 
-  /** Ends those that were there at the last call, too: a worker that stops may still take new ones. */
+  /** Closes those that were already pending at the last call: a worker that stops may still accept new ones. */
   dropStale(): void {
-    for (const connection of this.#handed) {
+    for (const connection of this.#sent) {
       if (!this.#stale.has(connection)) continue;
       connection.close();
-      this.#handed.delete(connection);
+      this.#sent.delete(connection);
     }
-    this.#stale = new Set(this.#handed);
+    this.#stale = new Set(this.#sent);
   }
 
   #watchConnections(): void {
     const child = this.#worker.process;
     const send = child.send.bind(child) as (...args: readonly unknown[]) => boolean;
     child.send = (...args: readonly unknown[]) => {
-      for (const connection of this.#handed) if (connection.fd < 0) this.#handed.delete(connection); // closed: taken
+      for (const connection of this.#sent) if (connection.fd < 0) this.#sent.delete(connection); // closed: taken
       const [, handle] = args;
       if (typeof handle === 'object' && handle !== null && 'fd' in handle)
-        this.#handed.add(handle as Connection);
+        this.#sent.add(handle as Connection);
       return send(...args);
     };
   }

@@ -1,6 +1,6 @@
 // Chat completions and legacy completions on the wire, whole and streamed, as OpenAI documents them
 // (platform.openai.com/docs/api-reference/chat). Pure: an answer in, objects out.
-import type { Json } from './ask.ts';
+import type { Json } from './model-request.ts';
 import type { Answer } from './compose.ts';
 import type { StreamEvent } from './stream.ts';
 
@@ -88,7 +88,7 @@ function chatUsage({ counts }: Answer): Json {
 }
 
 function head(answer: Answer, object: string): Json {
-  const { endpoint, model } = answer.ask;
+  const { endpoint, model } = answer.request;
   const prefix = endpoint === 'chat_completion' ? 'chatcmpl' : 'cmpl';
   return { id: `${prefix}-${answer.identity}`, object, created: answer.createdS, model };
 }
@@ -103,15 +103,15 @@ function finishReason(answer: Answer): string {
 
 function chunk(answer: Answer, stage: StreamEvent['stage'], content: Json): StreamEvent {
   const isFinish = stage === 'finish';
-  const isChat = answer.ask.endpoint === 'chat_completion';
+  const isChat = answer.request.endpoint === 'chat_completion';
   const choice = {
     index: 0,
     ...content,
     logprobs: null,
     finish_reason: isFinish ? finishReason(answer) : null,
   };
-  const usage =
-    isFinish && usageInLast(answer) ? chatUsage(answer) : hasUsageChunk(answer) ? null : undefined;
+  const later = hasUsageChunk(answer) ? null : undefined;
+  const usage = isFinish && usageInLast(answer) ? chatUsage(answer) : later;
   return {
     stage,
     name: null,
@@ -124,11 +124,11 @@ function chunk(answer: Answer, stage: StreamEvent['stage'], content: Json): Stre
 }
 
 function usageInLast(answer: Answer): boolean {
-  return answer.hasUsage && answer.ask.behaviours.has('usage-in-last');
+  return answer.hasUsage && answer.request.behaviours.has('usage-in-last');
 }
 
 function hasUsageChunk(answer: Answer): boolean {
-  return answer.hasUsage && answer.ask.includeUsage && !answer.ask.behaviours.has('usage-in-last');
+  return answer.hasUsage && answer.request.includeUsage && !answer.request.behaviours.has('usage-in-last');
 }
 
 function tail(answer: Answer, object: string): StreamEvent[] {

@@ -1,7 +1,7 @@
-// Composes what is said: the text, the tool call and the token counts of one answer, the same for every wire format.
-// Deterministic, so that a test can say beforehand what it expects. Pure.
-import type { Ask, Endpoint, Json } from './ask.ts';
-import { isJson } from './ask.ts';
+// Composes an answer: text, tool call and token counts, the same for every wire format. Deterministic, so that a test can
+// state what it expects. Pure.
+import type { ModelRequest, Endpoint, Json } from './model-request.ts';
+import { isJson } from './model-request.ts';
 
 const HUGE_EVENTS = 20_000;
 const HUGE_PIECE = 'demo '.repeat(50);
@@ -13,7 +13,7 @@ const CALL_PIECE_CHARS = 6;
 const CALLING: readonly Endpoint[] = ['chat_completion', 'responses', 'messages'];
 
 /** Token counts: a token is a word. `prompt` includes the cache counts, `completion` includes `reasoning`. */
-export interface Counts {
+interface Counts {
   readonly prompt: number;
   readonly completion: number;
   readonly cacheRead: number;
@@ -30,7 +30,7 @@ interface ToolCall {
 
 /** One answer before it takes a wire format. */
 export interface Answer {
-  readonly ask: Ask;
+  readonly request: ModelRequest;
   /** Makes ids unique over gateways: `<tag>-<serial>`, or `duplicate`. */
   readonly identity: string;
   /** Epoch seconds. */
@@ -45,12 +45,12 @@ export interface Answer {
 }
 
 /**
- * Composes the answer to an ask. `prompt` = words in messages, input, prompt, system and instructions + 3;
+ * Composes the answer to a model call. `prompt` = words in messages, input, prompt, system and instructions + 3;
  * `completion` = words of the answer (of name and arguments, for a tool call).
  */
-export function compose(request: Ask, identity: string, echo: () => string): Answer {
+export function compose(request: ModelRequest, identity: string, echo: () => string): Answer {
   const { body, behaviours } = request;
-  const heard =
+  const promptWords =
     countWords(body['messages']) +
     countWords(body['input']) +
     countWords(body['prompt']) +
@@ -58,13 +58,13 @@ export function compose(request: Ask, identity: string, echo: () => string): Ans
     countWords(body['instructions']);
   const isCalling = behaviours.has('tools') && CALLING.includes(request.endpoint) && !hasToolResult(body);
   const call = isCalling ? toolCall(body) : null;
-  const pieces = call === null ? textPieces(request, heard, echo) : [];
+  const pieces = call === null ? textPieces(request, promptWords, echo) : [];
   const text = pieces.join('');
-  const prompt = heard + 3;
+  const prompt = promptWords + 3;
   const completion = call === null ? countWords(text) : countWords(call.name) + countWords(call.arguments);
   const isCached = behaviours.has('cached');
   return {
-    ask: request,
+    request: request,
     identity: behaviours.has('duplicate-id') ? 'duplicate' : identity,
     createdS: Math.floor(Date.now() / 1000),
     text,
@@ -81,12 +81,12 @@ export function compose(request: Ask, identity: string, echo: () => string): Ans
   };
 }
 
-function textPieces(request: Ask, heard: number, echo: () => string): readonly string[] {
+function textPieces(request: ModelRequest, promptWords: number, echo: () => string): readonly string[] {
   const { behaviours } = request;
   if (behaviours.has('huge')) return Array<string>(HUGE_EVENTS).fill(HUGE_PIECE);
   const text = behaviours.has('echo')
     ? echo()
-    : `Hello from ${request.model}: the demo gateway heard ${heard} words.`;
+    : `Hello from ${request.model}: the demo gateway heard ${promptWords} words.`;
   const pieces = sliced(text);
   return behaviours.has('big-event') ? [...pieces, ` ${'x'.repeat(BIG_EVENT_BYTES)}`] : pieces;
 }
@@ -140,7 +140,8 @@ function toolCall(body: Json): ToolCall {
   const tools = body['tools'];
   const tool: unknown = Array.isArray(tools) ? tools[0] : undefined;
   // Chat wraps the declaration in `function`; responses and messages have it flat.
-  const declared = isJson(tool) ? (isJson(tool['function']) ? tool['function'] : tool) : {};
+  const wrapper = isJson(tool) ? tool : {};
+  const declared = isJson(wrapper['function']) ? wrapper['function'] : wrapper;
   const schema = declared['parameters'] ?? declared['input_schema'];
   const name = typeof declared['name'] === 'string' ? declared['name'] : 'demo_tool';
   const text = JSON.stringify(schema === undefined ? { query: 'a demo question' } : sample(schema));

@@ -1,5 +1,5 @@
-// Sends a reply with the clocks and the accidents that the behaviours ask for. The only file that waits or that ends a
-// connection before its time. A peer that leaves ends every wait at once.
+// Sends a reply with the delays and failures that the behaviours select. The only file that waits or cuts a connection. A
+// peer that leaves ends every wait at once.
 import type { ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { constants, createGzip, gzip } from 'node:zlib';
@@ -17,7 +17,7 @@ export interface DemoClocks {
 }
 
 /** Where a reply goes. */
-export interface Outlet {
+export interface ReplyTarget {
   readonly res: ServerResponse;
   readonly behaviours: ReadonlySet<BehaviourName>;
   readonly clocks: DemoClocks;
@@ -29,15 +29,15 @@ export interface Outlet {
 
 type Pieces = readonly (string | Buffer)[];
 
-/** What comes before the reply; false: there will be no reply. */
-export async function untilDue(outlet: Outlet): Promise<boolean> {
-  const { res, behaviours, clocks } = outlet;
-  if (behaviours.has('hold')) await Promise.race([outlet.released(), closed(res)]);
+/** Waits as the behaviours select before the reply; false: there will be no reply. */
+export async function beforeReply(target: ReplyTarget): Promise<boolean> {
+  const { res, behaviours, clocks } = target;
+  if (behaviours.has('hold')) await Promise.race([target.released(), closed(res)]);
   if (behaviours.has('slow')) await pause(res, clocks.slowMs);
   if (behaviours.has('silent')) {
     await pause(res, clocks.stallMs);
-    await cut(outlet);
-  } else if (behaviours.has('drop')) await cut(outlet);
+    await cut(target);
+  } else if (behaviours.has('drop')) await cut(target);
   return !res.destroyed && !behaviours.has('silent') && !behaviours.has('drop');
 }
 
@@ -57,9 +57,9 @@ export async function send(res: ServerResponse, reply: Reply): Promise<void> {
   res.end();
 }
 
-/** Sends a good reply in the way that the behaviours ask for. */
-export async function sendOddly(outlet: Outlet, reply: Reply): Promise<void> {
-  const { res, behaviours, clocks } = outlet;
+/** Sends a good reply in the way that the behaviours select. */
+export async function sendWithBehaviours(target: ReplyTarget, reply: Reply): Promise<void> {
+  const { res, behaviours, clocks } = target;
   const isStream = Array.isArray(reply.body);
   const isHalved = !isStream && (behaviours.has('cut-clean') || behaviours.has('malformed'));
   const given = [reply.body].flat();
@@ -80,16 +80,13 @@ export async function sendOddly(outlet: Outlet, reply: Reply): Promise<void> {
 
   if (behaviours.has('header-then-close')) {
     res.flushHeaders();
-    await cut(outlet);
+    await cut(target);
     return;
   }
   const isShort = behaviours.has('cut') || behaviours.has('stall');
   const sent = isShort ? pieces.slice(0, Math.max(1, Math.floor(pieces.length / 2))) : pieces;
-  const waitMs = behaviours.has('slow-stream')
-    ? clocks.slowMs
-    : behaviours.has('interval')
-      ? clocks.eventIntervalMs
-      : 0;
+  const intervalMs = behaviours.has('interval') ? clocks.eventIntervalMs : 0;
+  const waitMs = behaviours.has('slow-stream') ? clocks.slowMs : intervalMs;
   if (behaviours.has('slow-stream')) res.flushHeaders();
   for (const [at, piece] of sent.entries()) {
     if (waitMs > 0 && (at > 0 || behaviours.has('slow-stream'))) await pause(res, waitMs);
@@ -100,7 +97,7 @@ export async function sendOddly(outlet: Outlet, reply: Reply): Promise<void> {
     return;
   }
   if (behaviours.has('stall')) await pause(res, clocks.stallMs);
-  await cut(outlet);
+  await cut(target);
 }
 
 async function write(res: ServerResponse, piece: string | Buffer, isBytewise: boolean): Promise<boolean> {
@@ -138,7 +135,7 @@ function halves(piece: string | Buffer): Pieces {
  * What was written arrives first, so that a test can say how much the peer saw: Node holds chunked writes until the
  * turn's end, and destroySoon, other than destroy, lets the socket empty itself.
  */
-async function cut({ res, onCut }: Outlet): Promise<void> {
+async function cut({ res, onCut }: ReplyTarget): Promise<void> {
   if (res.destroyed) return;
   onCut();
   await new Promise((resolve) => setImmediate(resolve));

@@ -6,8 +6,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Face } from './ask.ts';
-import { faceOf } from './ask.ts';
+import type { Face } from './model-request.ts';
+import { faceOf } from './model-request.ts';
 import type { DemoClocks } from './deliver.ts';
 import { Recent } from './recent.ts';
 import { createResponder } from './respond.ts';
@@ -15,7 +15,7 @@ import { createResponder } from './respond.ts';
 /** How to start a demo gateway; everything has a default. Clocks: slowMs 2,000, eventIntervalMs 50, stallMs 600,000. */
 export interface DemoOptions extends Partial<DemoClocks> {
   /** Default 127.0.0.1. */
-  /** How many requests `seen` keeps, at most 10,000 (default); a gateway nobody looks into needs none of them. */
+  /** How many requests `seen` keeps, at most 10,000 (default); a gateway whose list is never read needs none. */
   readonly keepSeen?: number;
   readonly host?: string;
   /** Default 0: any free port. */
@@ -66,7 +66,7 @@ const KEEP_ALIVE_MS = 60_000;
 const HEADER_BYTES = 256 * 1024;
 const NOTHING = Buffer.alloc(0);
 
-type Draft = { -readonly [Key in keyof SeenRequest]: SeenRequest[Key] };
+type MutableRequest = { -readonly [Key in keyof SeenRequest]: SeenRequest[Key] };
 
 /**
  * Starts a demo gateway and settles when it listens.
@@ -89,31 +89,31 @@ export async function startDemoGateway(options: DemoOptions = {}): Promise<DemoG
       isCut = true;
     };
     const { promise: finished, resolve: finish } = Promise.withResolvers<'complete' | 'aborted'>();
-    const draft = draftOf(req, finished);
+    const request = requestOf(req, finished);
     const record = (): void => {
-      draft.id = ++serial;
-      draft.body = chunks.length === 1 ? (chunks[0] ?? NOTHING) : Buffer.concat(chunks);
-      seen.add(draft, draft.body.length);
-      options.onRequest?.(draft);
+      request.id = ++serial;
+      request.body = chunks.length === 1 ? (chunks[0] ?? NOTHING) : Buffer.concat(chunks);
+      seen.add(request, request.body.length);
+      options.onRequest?.(request);
     };
     req.on('data', (chunk: Buffer) => chunks.push(chunk));
     // A peer that leaves while it sends is an error here; `close` below tells of it.
     req.on('error', () => undefined);
     req.on('end', () => {
       record();
-      respond(draft, { res, behaviours: new Set(), clocks, released, onCut }).catch((error: unknown) => {
+      respond(request, { res, behaviours: new Set(), clocks, released, onCut }).catch((error: unknown) => {
         fail(res, error);
       });
     });
     res.on('close', () => {
-      draft.aborted = !res.writableFinished && !isCut;
-      if (draft.id === 0) record();
-      finish(draft.aborted ? 'aborted' : 'complete');
+      request.aborted = !res.writableFinished && !isCut;
+      if (request.id === 0) record();
+      finish(request.aborted ? 'aborted' : 'complete');
     });
   };
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: HEADER_BYTES }, accept);
-  // 0 = all: by default Node hands on the first 1,000 or so and drops the rest without a word.
+  // 0 = all: by default Node passes on the first 1,000 or so and silently drops the others.
   server.maxHeadersCount = 0;
   await listen(server, host, options.port ?? 0);
   const { port } = server.address() as AddressInfo;
@@ -137,7 +137,7 @@ export async function startDemoGateway(options: DemoOptions = {}): Promise<DemoG
   };
 }
 
-function draftOf(req: IncomingMessage, finished: SeenRequest['finished']): Draft {
+function requestOf(req: IncomingMessage, finished: SeenRequest['finished']): MutableRequest {
   const path = req.url ?? '';
   return {
     id: 0,
@@ -169,8 +169,8 @@ async function listen(server: Server, host: string, port: number): Promise<void>
     await once(server, 'listening');
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const mend = 'choose a free port (0 picks one) and an address of this machine';
-    throw new Error(`the demo gateway cannot listen on ${host}:${port}: ${reason} - ${mend}`, { cause });
+    const fix = 'choose a free port (0 picks one) and an address of this machine';
+    throw new Error(`the demo gateway cannot listen on ${host}:${port}: ${reason} - ${fix}`, { cause });
   }
 }
 

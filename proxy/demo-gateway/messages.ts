@@ -1,6 +1,6 @@
 // Anthropic messages on the wire, whole and streamed (docs.anthropic.com/en/api/messages-streaming). The stream states
 // its input tokens in message_start and its output tokens in message_delta only, as the original does. Pure.
-import type { Json } from './ask.ts';
+import type { Json } from './model-request.ts';
 import type { Answer } from './compose.ts';
 import type { StreamEvent } from './stream.ts';
 
@@ -70,7 +70,7 @@ function inputUsage({ counts }: Answer): Json {
 }
 
 function head(answer: Answer): Json {
-  return { id: `msg_${answer.identity}`, type: 'message', role: 'assistant', model: answer.ask.model };
+  return { id: `msg_${answer.identity}`, type: 'message', role: 'assistant', model: answer.request.model };
 }
 
 function toolUseId(answer: Answer): string {

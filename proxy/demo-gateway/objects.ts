@@ -1,7 +1,7 @@
 // The answers of the endpoints that never stream here: embeddings, images, audio, moderations, rerank, token counts and
 // the model list. Pure; small but true to their formats, so that the official SDKs read them.
 import { BEHAVIOURS } from './behaviours.ts';
-import type { Ask, Face, Json } from './ask.ts';
+import type { ModelRequest, Face, Json } from './model-request.ts';
 import type { Answer } from './compose.ts';
 import { countWords } from './compose.ts';
 
@@ -15,8 +15,8 @@ const MODELS_CREATED_S = 1_677_610_602;
 
 /** The answer of an endpoint that has no text of its own; null for the others. */
 export function objectWhole(answer: Answer): Json | null {
-  const { ask } = answer;
-  switch (ask.endpoint) {
+  const { request } = answer;
+  switch (request.endpoint) {
     case 'embedding':
       return embeddings(answer);
     case 'count_tokens':
@@ -76,34 +76,34 @@ function usageMember(answer: Answer, usage: Json): Json {
   return answer.hasUsage ? { usage } : {};
 }
 
-function countOf(request: Ask, member: string, otherwise: number, most: number): number {
+function countOf(request: ModelRequest, member: string, otherwise: number, most: number): number {
   const count = Number(request.body[member]);
   return Number.isInteger(count) && count > 0 ? Math.min(count, most) : otherwise;
 }
 
 function embeddings(answer: Answer): Json {
-  const { ask } = answer;
-  const input = ask.body['input'];
+  const { request } = answer;
+  const input = request.body['input'];
   // One string and one list of tokens are one input; a list of either is many.
   const inputs: readonly unknown[] =
     Array.isArray(input) && input.length > 0 && typeof input[0] !== 'number' ? input : [input];
-  const dimensions = countOf(ask, 'dimensions', DEFAULT_DIMENSIONS, MOST_DIMENSIONS);
+  const dimensions = countOf(request, 'dimensions', DEFAULT_DIMENSIONS, MOST_DIMENSIONS);
   const data = inputs.map((item, index) => {
     const seed = countWords(item) + index + 1;
     const vector = Float32Array.from({ length: dimensions }, (_, at) => Math.sin(seed * (at + 1)));
     const embedding =
-      ask.body['encoding_format'] === 'base64'
+      request.body['encoding_format'] === 'base64'
         ? Buffer.from(vector.buffer).toString('base64')
         : Array.from(vector);
     return { object: 'embedding', index, embedding };
   });
   const { prompt } = answer.counts;
   const usage = { prompt_tokens: prompt, total_tokens: prompt };
-  return { object: 'list', data, model: ask.model, ...usageMember(answer, usage) };
+  return { object: 'list', data, model: request.model, ...usageMember(answer, usage) };
 }
 
 function images(answer: Answer): Json {
-  const count = countOf(answer.ask, 'n', 1, 10);
+  const count = countOf(answer.request, 'n', 1, 10);
   const data = Array.from({ length: count }, () => ({ b64_json: PIXEL, revised_prompt: answer.text }));
   return { created: answer.createdS, data, ...usageMember(answer, imageUsage(answer)) };
 }
@@ -120,20 +120,20 @@ function imageUsage({ counts: { prompt, completion } }: Answer): Json {
 
 function moderation(answer: Answer): Json {
   const names = ['harassment', 'hate', 'illicit', 'self-harm', 'sexual', 'violence'];
-  const input = answer.ask.body['input'];
+  const input = answer.request.body['input'];
   const result = {
     flagged: false,
     categories: Object.fromEntries(names.map((name) => [name, false])),
     category_scores: Object.fromEntries(names.map((name) => [name, 0.001])),
   };
   const results = (Array.isArray(input) ? input : [input]).map(() => result);
-  return { id: `modr-${answer.identity}`, model: answer.ask.model, results };
+  return { id: `modr-${answer.identity}`, model: answer.request.model, results };
 }
 
 function rerank(answer: Answer): Json {
-  const { body } = answer.ask;
+  const { body } = answer.request;
   const documents: readonly unknown[] = Array.isArray(body['documents']) ? body['documents'] : [];
-  const count = countOf(answer.ask, 'top_n', documents.length, documents.length);
+  const count = countOf(answer.request, 'top_n', documents.length, documents.length);
   const results = documents.slice(0, count).map((document, index) => ({
     index,
     relevance_score: 1 / (index + 1),

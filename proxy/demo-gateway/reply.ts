@@ -1,6 +1,6 @@
-// The reply to a request, decided before a byte is sent: status, headers, body or frames, in the manners of the two
-// faces. Pure. Never repeats a key that it was sent.
-import type { Ask, Face, Json } from './ask.ts';
+// The reply to a request, decided before a byte is sent: status, headers, body or frames, in the formats of the two
+// interfaces. Pure. Never repeats a key that it was sent.
+import type { ModelRequest, Face, Json } from './model-request.ts';
 import { chatEvents, chatWhole, completionEvents, completionWhole } from './chat.ts';
 import type { Answer } from './compose.ts';
 import { messageEvents, messageWhole } from './messages.ts';
@@ -31,10 +31,10 @@ const JSON_TYPE = ['content-type', 'application/json'] as const;
 const COST = 'x-litellm-response-cost';
 const MODEL_ID = 'x-litellm-model-id';
 
-/** An error reply; `ask` is null when the request could not be read. */
-export function refusalReply(face: Face, refusal: Refusal, ask: Ask | null): Reply {
+/** An error reply; `request` is null when the request could not be read. */
+export function refusalReply(face: Face, refusal: Refusal, request: ModelRequest | null): Reply {
   const { status, message, type, param } = refusal;
-  const about = ask === null ? { extra_fields: {} } : extraFields(ask.endpoint, ask.model);
+  const about = request === null ? { extra_fields: {} } : extraFields(request.endpoint, request.model);
   const body =
     face === 'proxy'
       ? JSON.stringify({ error: { message, type, param: param ?? null, code: String(status) } })
@@ -49,8 +49,12 @@ export function bareNameReply(): Reply {
   return { status: 400, headers: JSON_TYPE, body: `${JSON.stringify(body)}\n` };
 }
 
-/** The reply of a behaviour that refuses; null when the ask is to be answered. */
-export function refusedReply(request: Ask, promptTokens: number, elsewhere: string): Reply | null {
+/** The reply of a behaviour that refuses; null when the call gets a good reply. */
+export function behaviourRefusal(
+  request: ModelRequest,
+  promptTokens: number,
+  elsewhere: string,
+): Reply | null {
   const { behaviours, face } = request;
   if (behaviours.has('502-html')) {
     const body =
@@ -62,7 +66,7 @@ export function refusedReply(request: Ask, promptTokens: number, elsewhere: stri
   return refusal === null ? null : refusalReply(face, refusal, request);
 }
 
-function refusalOf({ behaviours, model }: Ask, promptTokens: number): Refusal | null {
+function refusalOf({ behaviours, model }: ModelRequest, promptTokens: number): Refusal | null {
   if (behaviours.has('refuse-401')) return unknownKey();
   if (behaviours.has('refuse-400')) {
     const message = "Invalid value for 'temperature': expected a number between 0 and 2";
@@ -98,8 +102,8 @@ export function unknownKey(): Refusal {
 
 /** The good reply, whole or streamed. */
 export function answerReply(answer: Answer, echo: () => string): Reply {
-  const { ask } = answer;
-  if (ask.stream) {
+  const { request } = answer;
+  if (request.stream) {
     const headers = [
       'content-type',
       'text/event-stream; charset=utf-8',
@@ -109,21 +113,21 @@ export function answerReply(answer: Answer, echo: () => string): Reply {
     ];
     return { status: 200, headers, body: framesOf(answer, eventsOf(answer)) };
   }
-  const isEcho = ask.behaviours.has('echo');
-  if (ask.endpoint === 'speech' && !isEcho) {
+  const isEcho = request.behaviours.has('echo');
+  if (request.endpoint === 'speech' && !isEcho) {
     return { status: 200, headers: ['content-type', 'audio/wav', ...ownHeaders(answer)], body: speech() };
   }
-  if (ask.endpoint === 'speech') {
+  if (request.endpoint === 'speech') {
     return { status: 200, headers: [...JSON_TYPE, ...ownHeaders(answer)], body: echo() };
   }
   if (
-    ask.body['response_format'] === 'text' &&
-    (ask.endpoint === 'transcription' || ask.endpoint === 'translation')
+    request.body['response_format'] === 'text' &&
+    (request.endpoint === 'transcription' || request.endpoint === 'translation')
   ) {
     const headers = ['content-type', 'text/plain; charset=utf-8', ...ownHeaders(answer)];
     return { status: 200, headers, body: answer.text };
   }
-  const extra = ask.face === 'compat' ? extraFields(ask.endpoint, ask.model) : {};
+  const extra = request.face === 'compat' ? extraFields(request.endpoint, request.model) : {};
   return {
     status: 200,
     headers: [...JSON_TYPE, ...ownHeaders(answer)],
@@ -132,7 +136,7 @@ export function answerReply(answer: Answer, echo: () => string): Reply {
 }
 
 function wholeOf(answer: Answer, echo: (() => string) | null): Json {
-  switch (answer.ask.endpoint) {
+  switch (answer.request.endpoint) {
     case 'chat_completion':
       return chatWhole(answer);
     case 'text_completion':
@@ -148,7 +152,7 @@ function wholeOf(answer: Answer, echo: (() => string) | null): Json {
 }
 
 function eventsOf(answer: Answer): readonly StreamEvent[] {
-  switch (answer.ask.endpoint) {
+  switch (answer.request.endpoint) {
     case 'responses':
       return responseEvents(answer);
     case 'messages':
@@ -160,14 +164,14 @@ function eventsOf(answer: Answer): readonly StreamEvent[] {
   }
 }
 
-function ownHeaders({ ask, identity, counts }: Answer): readonly string[] {
-  const { behaviours } = ask;
+function ownHeaders({ request, identity, counts }: Answer): readonly string[] {
+  const { behaviours } = request;
   const headers: string[] = [];
-  const isProxy = ask.face === 'proxy';
+  const isProxy = request.face === 'proxy';
   if (isProxy) headers.push('x-litellm-call-id', `demo-call-${identity}`, MODEL_ID, 'demo-deployment');
   if (behaviours.has('cost')) headers.push(COST, '0.00125');
   else if (behaviours.has('cost-none')) headers.push(COST, 'None');
-  else if (isProxy && !ask.stream && !behaviours.has('no-cost')) {
+  else if (isProxy && !request.stream && !behaviours.has('no-cost')) {
     // 1 USD per million words in, 2 out: a millionth is the last digit, so the text never has an exponent.
     headers.push(COST, String((counts.prompt + 2 * counts.completion) / 1_000_000));
   }

@@ -1,19 +1,19 @@
-// From a request that has been read to the reply that is sent: finds the place, checks the key, and hands the rest to
-// the files that compose, word and deliver. Keeps the responses that can be asked for by id.
-import type { Face, Json, Place } from './ask.ts';
-import { placeOf, readAsk } from './ask.ts';
+// From a request that has been read to the reply that is sent: finds the endpoint, checks the key, composes the answer,
+// formats it and sends it. Keeps the responses that can be fetched by id.
+import type { Face, Json, Destination } from './model-request.ts';
+import { destinationOf, readModelRequest } from './model-request.ts';
 import { compose } from './compose.ts';
-import type { Outlet } from './deliver.ts';
-import { send, sendOddly, untilDue } from './deliver.ts';
+import type { ReplyTarget } from './deliver.ts';
+import { send, sendWithBehaviours, beforeReply } from './deliver.ts';
 import { modelEntry, modelList } from './objects.ts';
 import { Recent } from './recent.ts';
 import type { Refusal, Reply } from './reply.ts';
-import { answerReply, bareNameReply, refusalReply, refusedReply, unknownKey } from './reply.ts';
+import { answerReply, bareNameReply, refusalReply, behaviourRefusal, unknownKey } from './reply.ts';
 import type { StoredResponse } from './responses.ts';
 import { inputItemList, storedResponse } from './responses.ts';
 
 /** The parts of a request that decide its answer. */
-interface Heard {
+interface ReceivedRequest {
   readonly id: number;
   readonly method: string;
   readonly path: string;
@@ -22,8 +22,8 @@ interface Heard {
   readonly body: Buffer;
 }
 
-/** Answers one request on its outlet; settles when all has been handed to the connection. */
-type Responder = (heard: Heard, outlet: Outlet) => Promise<void>;
+/** Replies to one request; settles when everything is written to the connection. */
+type Responder = (received: ReceivedRequest, target: ReplyTarget) => Promise<void>;
 
 const STORED_COUNT = 1_000;
 const STORED_BYTES = 64 * 1024 * 1024;
@@ -33,7 +33,7 @@ export function createResponder(tag: string, acceptKeys: readonly string[] | nul
   const stored = new Recent<StoredResponse>(STORED_COUNT, STORED_BYTES);
   const credentials = acceptKeys?.map((key) => `Bearer ${key}`) ?? null;
 
-  const aboutStored = ({ id, act }: Place & { to: 'stored' }, face: Face): Reply => {
+  const aboutStored = ({ id, act }: Destination & { to: 'stored' }, face: Face): Reply => {
     const found = stored.items.findLast((item) => item.id === id);
     if (found === undefined) {
       const message = `Response with id '${id}' not found.`;
@@ -46,38 +46,41 @@ export function createResponder(tag: string, acceptKeys: readonly string[] | nul
     return jsonReply({ id, object: 'response', deleted: true });
   };
 
-  return async (heard, outlet) => {
-    const { res } = outlet;
-    const { face, body } = heard;
-    const place = placeOf(heard.method, heard.path);
+  return async (received, target) => {
+    const { res } = target;
+    const { face, body } = received;
+    const destination = destinationOf(received.method, received.path);
     const refuse = (refusal: Refusal): Promise<void> => send(res, refusalReply(face, refusal, null));
-    if (place.to === 'nowhere') return refuse(nowhere(place.status, heard));
+    if (destination.to === 'nowhere') return refuse(nowhere(destination.status, received));
     const { authorization = '', host = '', 'content-type': contentType = '' } = res.req.headers;
     const isKnown = credentials === null || credentials.includes(authorization);
-    if (place.to !== 'model') {
+    if (destination.to !== 'model') {
       if (!isKnown) return refuse(unknownKey());
-      if (place.to === 'stored') return send(res, aboutStored(place, face));
-      return send(res, jsonReply(place.id === null ? modelList(face) : modelEntry(place.id)));
+      if (destination.to === 'stored') return send(res, aboutStored(destination, face));
+      return send(res, jsonReply(destination.id === null ? modelList(face) : modelEntry(destination.id)));
     }
 
-    const ask = readAsk(face, place.endpoint, contentType, body);
-    if (typeof ask === 'string') return refuse({ status: 400, message: ask, type: 'invalid_request_error' });
+    const request = readModelRequest(face, destination.endpoint, contentType, body);
+    if (typeof request === 'string')
+      return refuse({ status: 400, message: request, type: 'invalid_request_error' });
     // Before the key is looked at, as Bifrost 1.4 does it.
-    if (face === 'compat' && !ask.model.includes('/')) return send(res, bareNameReply());
-    if (!isKnown) return send(res, refusalReply(face, unknownKey(), ask));
+    if (face === 'compat' && !request.model.includes('/')) return send(res, bareNameReply());
+    if (!isKnown) return send(res, refusalReply(face, unknownKey(), request));
 
-    const isPlain = ask.behaviours.size === 0;
-    const odd: Outlet = { ...outlet, behaviours: ask.behaviours };
-    if (!isPlain && !(await untilDue(odd))) return;
-    const echo = (): string => echoOf(heard);
-    const answer = compose(ask, `${tag}-${heard.id}`, echo);
-    const refused = isPlain ? null : refusedReply(ask, answer.counts.prompt, `http://${host}/elsewhere`);
+    const isPlain = request.behaviours.size === 0;
+    const withBehaviours: ReplyTarget = { ...target, behaviours: request.behaviours };
+    if (!isPlain && !(await beforeReply(withBehaviours))) return;
+    const echo = (): string => echoOf(received);
+    const answer = compose(request, `${tag}-${received.id}`, echo);
+    const refused = isPlain
+      ? null
+      : behaviourRefusal(request, answer.counts.prompt, `http://${host}/elsewhere`);
     if (refused !== null) return send(res, refused);
-    if (ask.endpoint === 'responses' && ask.body['store'] !== false) {
+    if (request.endpoint === 'responses' && request.body['store'] !== false) {
       stored.add(storedResponse(answer), body.length + answer.text.length);
     }
     const reply = answerReply(answer, echo);
-    return isPlain ? send(res, reply) : sendOddly(odd, reply);
+    return isPlain ? send(res, reply) : sendWithBehaviours(withBehaviours, reply);
   };
 }
 
@@ -85,7 +88,7 @@ function jsonReply(body: Json): Reply {
   return { status: 200, headers: ['content-type', 'application/json'], body: JSON.stringify(body) };
 }
 
-function nowhere(status: 404 | 405, { method, path }: Heard): Refusal {
+function nowhere(status: 404 | 405, { method, path }: ReceivedRequest): Refusal {
   const message =
     status === 404
       ? `Nothing is served at ${path}: LiteLLM-like endpoints are at /v1/..., Bifrost-like ones at /compat/v1/...`
@@ -93,6 +96,6 @@ function nowhere(status: 404 | 405, { method, path }: Heard): Refusal {
   return { status, message, type: 'invalid_request_error' };
 }
 
-function echoOf({ method, path, rawHeaders, body }: Heard): string {
+function echoOf({ method, path, rawHeaders, body }: ReceivedRequest): string {
   return JSON.stringify({ method, path, headers: rawHeaders, body: body.toString('utf8') });
 }

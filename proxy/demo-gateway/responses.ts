@@ -1,11 +1,11 @@
 // OpenAI responses on the wire, whole and streamed (platform.openai.com/docs/api-reference/responses-streaming), and
-// the answers about responses made earlier. A response stream has no [DONE]: response.completed is its end. Pure.
-import type { Json } from './ask.ts';
-import { isJson } from './ask.ts';
+// the calls on stored responses. A response stream has no [DONE]: response.completed is its end. Pure.
+import type { Json } from './model-request.ts';
+import { isJson } from './model-request.ts';
 import type { Answer } from './compose.ts';
 import type { StreamEvent } from './stream.ts';
 
-/** A response that can be asked for by its id. */
+/** A response that can be fetched by its id. */
 export interface StoredResponse {
   readonly id: string;
   readonly response: Json;
@@ -58,7 +58,7 @@ export function responseEvents(answer: Answer): StreamEvent[] {
 
 /** What is kept of a response for later questions about it. */
 export function storedResponse(answer: Answer): StoredResponse {
-  const input = answer.ask.body['input'];
+  const input = answer.request.body['input'];
   const items = Array.isArray(input) ? input.filter(isJson) : [{ role: 'user', content: input ?? '' }];
   return {
     id: responseId(answer),
@@ -112,7 +112,7 @@ function item(answer: Answer, status: 'in_progress' | 'completed'): Json {
 }
 
 function response(answer: Answer, status: 'in_progress' | 'completed', output: readonly Json[]): Json {
-  const { ask, counts } = answer;
+  const { request, counts } = answer;
   const { prompt, completion } = counts;
   const usage = {
     input_tokens: prompt,
@@ -129,20 +129,20 @@ function response(answer: Answer, status: 'in_progress' | 'completed', output: r
     status,
     error: null,
     incomplete_details: null,
-    instructions: ask.body['instructions'] ?? null,
-    max_output_tokens: ask.body['max_output_tokens'] ?? null,
-    model: ask.model,
+    instructions: request.body['instructions'] ?? null,
+    max_output_tokens: request.body['max_output_tokens'] ?? null,
+    model: request.model,
     output,
     parallel_tool_calls: true,
-    previous_response_id: ask.body['previous_response_id'] ?? null,
-    store: ask.body['store'] !== false,
+    previous_response_id: request.body['previous_response_id'] ?? null,
+    store: request.body['store'] !== false,
     temperature: 1,
     text: { format: { type: 'text' } },
-    tool_choice: ask.body['tool_choice'] ?? 'auto',
-    tools: ask.body['tools'] ?? [],
+    tool_choice: request.body['tool_choice'] ?? 'auto',
+    tools: request.body['tools'] ?? [],
     top_p: 1,
     truncation: 'disabled',
-    metadata: ask.body['metadata'] ?? {},
+    metadata: request.body['metadata'] ?? {},
     ...(isDone && !answer.hasUsage ? {} : { usage: isDone ? usage : null }),
   };
 }

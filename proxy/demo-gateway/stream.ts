@@ -1,6 +1,6 @@
 // Turns the events of an answer into the frames of an event stream, with what a behaviour breaks on purpose. Pure; the
 // clocks and the ways a connection ends stand in deliver.ts.
-import type { Json } from './ask.ts';
+import type { Json } from './model-request.ts';
 import type { Answer } from './compose.ts';
 
 /** One event before it becomes bytes. */
@@ -15,7 +15,7 @@ export interface StreamEvent {
 
 /** The frames of a stream, each with its blank line, in the order of sending. */
 export function framesOf(answer: Answer, events: readonly StreamEvent[]): readonly string[] {
-  const { behaviours, endpoint, face, model } = answer.ask;
+  const { behaviours, endpoint, face, model } = answer.request;
   const extra = (at: number): Json => (face === 'compat' ? extraFields(endpoint, model, at) : {});
   let frames = events.map((event, at) => frameOf(event, extra(at)));
   const middle = middleOf(events);
@@ -63,22 +63,22 @@ function malformedFrame(like: string): string {
   return `${text.slice(0, text.indexOf('data: ') + 6 + Math.floor((text.length - text.indexOf('data: ')) / 2))}\n\n`;
 }
 
-function errorFrames({ ask }: Answer, sequence: number): readonly string[] {
+function errorFrames({ request }: Answer, sequence: number): readonly string[] {
   const message = 'The provider failed in the middle of the answer';
-  if (ask.endpoint === 'messages') {
+  if (request.endpoint === 'messages') {
     const data = { type: 'error', error: { type: 'overloaded_error', message } };
     return [frameOf({ stage: 'finish', name: 'error', data }, {})];
   }
-  if (ask.endpoint === 'responses') {
+  if (request.endpoint === 'responses') {
     const data = { type: 'error', code: 'server_error', message, param: null, sequence_number: sequence };
     return [frameOf({ stage: 'finish', name: 'error', data }, {})];
   }
-  if (ask.face === 'proxy') {
+  if (request.face === 'proxy') {
     const data = { error: { message, type: 'internal_server_error', param: null, code: '500' } };
     return [frameOf({ stage: 'finish', name: null, data }, {})];
   }
   // Bifrost ends a failed stream with [DONE] all the same.
   const error = { is_bifrost_error: false, status_code: 500, error: { type: 'server_error', message } };
-  const data = { ...error, ...extraFields(ask.endpoint, ask.model, sequence) };
+  const data = { ...error, ...extraFields(request.endpoint, request.model, sequence) };
   return [frameOf({ stage: 'finish', name: null, data }, {}), 'data: [DONE]\n\n'];
 }

@@ -1,4 +1,4 @@
-// Why a proxy was not started: for the operator, who reads one clear sentence and never a stack.
+// Errors that prevent a start: shown to the operator as one clear sentence, never as a stack.
 import type { Issue } from '../../config/issue.ts';
 
 /** The configuration cannot be served; every issue at once. */
@@ -12,7 +12,7 @@ export class ConfigRefused extends Error {
   }
 }
 
-/** Something about the start itself that the operator must mend. */
+/** The start failed for a reason that the operator must fix. */
 export class CannotStart extends Error {
   override readonly name = 'CannotStart';
 }

@@ -1,5 +1,5 @@
-// The closed table of what can go wrong on the request path. One entry = one code = one status; docs/errors.md is
-// compared with it by a test in both directions. Texts never contain "429" or "rate limit": client SDKs match
+// The closed table of faults on the request path. One row = one code = one status; a test compares docs/errors.md with it
+// in both directions. Texts never contain "429" or "rate limit": client SDKs match
 // on those words whatever the status is.
 
 /** Whose fault it is; sent as the `-error-source` response header. */
@@ -13,29 +13,29 @@ export interface FaultRule {
   /** What was wrong, for docs/errors.md. */
   readonly means: string;
   /** What to do about it. */
-  readonly mend: string;
+  readonly fix: string;
 }
 
-const client = (status: number, means: string, mend: string, type = 'invalid_request_error'): FaultRule => ({
+const client = (status: number, means: string, fix: string, type = 'invalid_request_error'): FaultRule => ({
   status,
   type,
   source: 'client',
   means,
-  mend,
+  fix,
 });
-const proxy = (status: number, means: string, mend: string, type = 'proxy_error'): FaultRule => ({
+const proxy = (status: number, means: string, fix: string, type = 'proxy_error'): FaultRule => ({
   status,
   type,
   source: 'proxy',
   means,
-  mend,
+  fix,
 });
-const upstream = (status: number, means: string, mend: string, type = 'upstream_error'): FaultRule => ({
+const upstream = (status: number, means: string, fix: string, type = 'upstream_error'): FaultRule => ({
   status,
   type,
   source: 'upstream',
   means,
-  mend,
+  fix,
 });
 
 export const FAULTS = {

@@ -1,7 +1,7 @@
-// The one class that is thrown on the request path. What is thrown otherwise is a bug and becomes `internal_error`.
+// The one class that is thrown on the request path. Anything else that is thrown is a bug and becomes `internal_error`.
 import { FAULTS, type FaultCode, type FaultSource } from './codes.ts';
 
-export interface FaultDetails {
+interface FaultDetails {
   /** Name of the body member, header or query parameter at fault. */
   readonly param?: string;
   /** Extra response headers, e.g. `allow`, `retry-after`. */
@@ -9,7 +9,7 @@ export interface FaultDetails {
   readonly cause?: unknown;
 }
 
-/** SDKs take any error whose text holds these for one that calls for patience, whatever its status. */
+/** SDKs treat any error whose text holds these as a rate limit, whatever its status. */
 const TRIGGERS = /\b429\b|rate[\s_-]*limit/gi;
 
 /** A failure with its status, its side and a text that is safe to show: never a credential, never a stack. */

@@ -5,7 +5,7 @@ import { dashed, KEY_HEADERS, neverPassed } from '../../config/header-names.ts';
 import type { HeaderSettings } from '../../config/snapshot.ts';
 
 /** What the proxy does with a header itself; `none` = nothing. */
-export type HeaderRole =
+type HeaderRole =
   | 'none'
   | 'host'
   | 'content-type'
@@ -44,7 +44,7 @@ export interface HeaderRule {
   readonly isTag: boolean;
   /** `forwarded`, or `dropped` whatever else holds. */
   readonly verdict: HeaderVerdict;
-  /** Goes upstream while forwarding is off, too: it describes the body or the answer. */
+  /** Goes upstream even while forwarding is off: it describes the body or the response. */
   readonly always: boolean;
   /** May stand once only; of several the last counts, as it does where the proxy reads it. */
   readonly once: boolean;

@@ -1,10 +1,10 @@
-// Whose call it is, in the headers of the gateway that it goes to. Pure; the gateway's dialect is data. What a header
-// cannot carry is left out and named: it stays in the record.
+// Writes the caller's identity into the headers that the gateway reads it from. Pure; which headers is data of the gateway.
+// What a header cannot carry is left out with a note; the record keeps it.
 import type { Gateway, Written } from '../../config/resolve/gateways/gateway.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Whose call it is, as far as a gateway can be told. */
+/** The identity of a call, as far as gateways can be sent it. */
 export interface GatewayIdentity {
   readonly sessionId: string;
   readonly endUser: string | null;
@@ -12,9 +12,9 @@ export interface GatewayIdentity {
   readonly metadata: Json | null;
 }
 
-/** Takes one header, and why it is written. */
+/** Receives one header, and why it is written. */
 type Write = (name: string, value: string, rule: string) => void;
-/** Is told what is left out, and why. */
+/** Receives what is left out, and why. */
 type LeaveOut = (name: string, rule: string) => void;
 
 /**
@@ -38,7 +38,7 @@ const FITS = /^[\x20-\x7e]+$/;
 /** A tag with a key: the platform's conversation tags, `team:blue`. */
 const KEYED = /^([A-Za-z0-9][\w.-]{0,63})\s*[:=]\s*(\S.*)$/;
 
-/** Writes the headers that tell `gateway` whose call it is. */
+/** Writes the identity headers of `gateway`. */
 export function writeIdentity(
   proxy: Gateway,
   identity: GatewayIdentity,
@@ -104,7 +104,7 @@ function writeEach(proxy: Gateway, identity: GatewayIdentity, write: Write, leav
     leaveOut(tags?.name ?? metadata?.name ?? proxy.name, `${left} values cannot stand in headers`);
 }
 
-/** One object of texts: what such gateways index. */
+/** One object of strings, which is what such gateways index. */
 function flatObject(written: Written, identity: GatewayIdentity): Json {
   const entries = scalarsOf(identity.metadata).map(([key, value]) => [key, value.slice(0, 128)]);
   if (identity.tags.length > 0) entries.push(['tags', identity.tags.join(',').slice(0, LIST_CHARS)]);

@@ -1,5 +1,5 @@
 // One pass over a request's raw headers: what the proxy itself reads, and the rule of each. Node's own `req.headers` is
-// not used: it joins, drops and truncates, and a lost header is a hole in attribution.
+// not used: it joins and drops headers, and a lost header is lost attribution.
 import type { HeaderRule, HeaderRules } from './header-rules.ts';
 
 /** Everything the steps need from the headers; absent ones are null. Values are as sent. */
@@ -15,7 +15,7 @@ export interface RequestHeaders {
   readonly contentEncoding: string | null;
   readonly transferEncoding: string | null;
   readonly userAgent: string | null;
-  /** The caller's key, `Bearer ` removed, from the first place of the dialect's order that has one. */
+  /** The caller's key, `Bearer ` removed, from the first header of the dialect's order that has one. */
   readonly credential: string | null;
   /** Every value found in a credential header: none of them may go upstream under another name. */
   readonly credentials: readonly string[];

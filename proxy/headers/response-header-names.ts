@@ -24,7 +24,7 @@ export function responseHeaderNames({ headerPrefix }: Pick<Dialect, 'headerPrefi
   return Object.freeze(Object.fromEntries(named) as ResponseHeaderNames);
 }
 
-/** What depends on the model entry alone, flat; made when the configuration is loaded. */
+/** Headers that depend on the deployment alone, flat; made when the configuration is loaded. */
 export function deploymentResponseHeaders(
   names: ResponseHeaderNames,
   deployment: { readonly id: string; readonly apiBase: string },
@@ -34,7 +34,7 @@ export function deploymentResponseHeaders(
 }
 
 /** Where a call was answered. */
-export interface AnsweredBy {
+interface AnsweredBy {
   /** From `deploymentHeaders`. */
   readonly headers: readonly string[];
   readonly retries: number;

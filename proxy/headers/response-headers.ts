@@ -18,16 +18,16 @@ export interface ResponseHead {
 }
 
 /** Which headers state cost and call id; lower-case names, best first. */
-export type AnswerNames = Pick<Gateway, 'cost' | 'callId'>;
+export type ResponseNames = Pick<Gateway, 'cost' | 'callId'>;
 
 /**
  * Reads a flat header list (name, value, ...) as it came.
  * @param names where this gateway states its cost and its call id.
- * @param ours lower-case names that the proxy sets on every answer; they come back as `llm_provider-<name>`.
+ * @param ours lower-case names that the proxy sets on every response; they come back as `llm_provider-<name>`.
  */
 export function readResponseHead(
   raw: readonly string[],
-  names: AnswerNames,
+  names: ResponseNames,
   ours: ReadonlySet<string>,
 ): ResponseHead {
   const pass: string[] = [];
@@ -60,7 +60,7 @@ export function readResponseHead(
         retryAfter = value;
         break;
       default:
-        // Which origins may read an answer is this proxy's to say (off unless configured), not the upstream's.
+        // This proxy decides which origins may read a response (off unless configured), not the upstream.
         if (HOP_BY_HOP.has(name) || name === 'alt-svc' || name.startsWith('access-control-')) continue;
     }
     const statesCost = names.cost.indexOf(name);

@@ -1,7 +1,7 @@
 // Trace context as it travels in headers: https://www.w3.org/TR/trace-context-1/. Pure. What is malformed counts as not
 // sent, as the specification wants it: no call fails for its trace.
 
-/** Where a call stands in a trace: the span that stands for it, and the one above. */
+/** The trace context of a call: its span and its parent. */
 export interface TraceContext {
   /** 32 lower-case hex digits. */
   readonly traceId: string;
@@ -9,12 +9,12 @@ export interface TraceContext {
   readonly spanId: string;
   /** The caller's span; null = the trace begins here. */
   readonly parentId: string | null;
-  /** Spans of this trace are kept; who is upstream is told so. */
+  /** Spans of this trace are kept; the flag goes upstream too. */
   readonly sampled: boolean;
 }
 
 /** What a `traceparent` says of the caller. */
-export interface TraceParent {
+interface TraceParent {
   readonly traceId: string;
   readonly spanId: string;
   readonly sampled: boolean;

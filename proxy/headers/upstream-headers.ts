@@ -1,5 +1,5 @@
 // The header list of an upstream request. Precedence: the proxy's own > the operator's > the key's > the client's. One
-// pass decides and, when somebody listens, says why: what `explain` prints is what was decided. Pure.
+// pass decides and, when `note` is given, reports why: `explain` prints the actual decisions. Pure.
 import { dashed } from '../../config/header-names.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { Deployment } from '../../config/snapshot.ts';
@@ -7,7 +7,7 @@ import type { HeaderRule, HeaderRules, HeaderVerdict } from './header-rules.ts';
 import { identityNames, writeIdentity, type GatewayIdentity } from './identity-headers.ts';
 import { carriesCredential, type RequestHeaders } from './request-headers.ts';
 
-/** The part of the list that depends on the entry alone, made when the configuration is loaded. */
+/** The part of the list that depends on the deployment alone, made when the configuration is loaded. */
 export interface DeploymentHeaders {
   readonly gateway: Deployment['gateway'];
   /** Flat name, value list: credential, agent, operator's headers. A session header that is stamped is not among them. */
@@ -16,18 +16,18 @@ export interface DeploymentHeaders {
   readonly names: ReadonlySet<string>;
   /** Why each header of `fixed` is there, in that order. */
   readonly rules: readonly string[];
-  /** Names in which this gateway is told whose call it is: nobody else writes them. */
+  /** Headers in which this gateway reads identity: only the proxy writes them. */
   readonly identityNames: ReadonlySet<string>;
   /** Further identity headers have names that depend on the call. */
   readonly writesEach: boolean;
 }
 
-/** Builds the fixed part. The bearer wins over an `authorization` of the operator when the entry has a key. */
+/** Builds the fixed part. The bearer wins over an `authorization` of the operator when the deployment has a key. */
 export function deploymentHeaders(
-  route: Pick<Deployment, 'gateway' | 'apiKey' | 'staticHeaders' | 'forwardClientHeaders'>,
+  deployment: Pick<Deployment, 'gateway' | 'apiKey' | 'staticHeaders' | 'forwardClientHeaders'>,
   userAgent: string,
 ): DeploymentHeaders {
-  const sessionHeader = route.gateway.session;
+  const sessionHeader = deployment.gateway.session;
   const fixed: string[] = [];
   const rules: string[] = [];
   const exact = new Set<string>();
@@ -37,16 +37,17 @@ export function deploymentHeaders(
     fixed.push(name, value);
     rules.push(rule);
   };
-  if (route.apiKey !== null) put('authorization', `Bearer ${route.apiKey.reveal()}`, "the entry's api_key");
-  for (const [name, value] of route.staticHeaders) {
+  if (deployment.apiKey !== null)
+    put('authorization', `Bearer ${deployment.apiKey.reveal()}`, "the entry's api_key");
+  for (const [name, value] of deployment.staticHeaders) {
     // Without forwarding nothing is stamped, and then an operator's fixed session id is the only one there is.
     const isTwin = name !== sessionHeader && dashed(name) === sessionHeader; // CGI readers see no difference
-    if (!isTwin && (name !== sessionHeader || !route.forwardClientHeaders))
+    if (!isTwin && (name !== sessionHeader || !deployment.forwardClientHeaders))
       put(name, value.reveal(), 'extra_headers of the operator');
   }
   put('user-agent', userAgent, 'names this proxy');
   const names = new Set([...exact].map(dashed));
-  const { gateway } = route;
+  const { gateway } = deployment;
   const writesEach = gateway.tags?.as === 'each' || gateway.metadata?.as === 'each';
   return { gateway, fixed, names, rules, identityNames: identityNames(gateway), writesEach };
 }
@@ -85,33 +86,33 @@ const TRACE = verdict('stamped', 'trace context of the request');
 
 /**
  * The flat header list of one upstream request.
- * @param note is told what happened to each header and why
+ * @param note receives what happened to each header and why
  */
 export function upstreamHeaders(
   rules: HeaderRules,
   client: RequestHeaders,
-  entry: DeploymentHeaders,
+  deployment: DeploymentHeaders,
   call: CallHeaders,
   note?: (decision: HeaderDecision) => void,
 ): string[] {
-  const { session } = entry.gateway;
-  const isTold = call.forwards || call.keyHeaders !== null;
-  const list = entry.fixed.slice();
-  // Only under a wildcard or with the identity of a key: the entry itself does not forward.
-  const hidden = isTold && session !== null && entry.names.has(session) ? session : null;
+  const { session } = deployment.gateway;
+  const sendsIdentity = call.forwards || call.keyHeaders !== null;
+  const list = deployment.fixed.slice();
+  // Only under a wildcard or with the identity of a key: the deployment itself does not forward.
+  const hidden = sendsIdentity && session !== null && deployment.names.has(session) ? session : null;
   if (hidden !== null) list.splice(list.indexOf(hidden), 2);
-  if (note !== undefined) noteFixed(entry, hidden, note);
+  if (note !== undefined) noteFixed(deployment, hidden, note);
 
   const identity: string[] = [];
   const left: HeaderDecision[] = [];
-  if (isTold) {
+  if (sendsIdentity) {
     const { credentials } = client;
     writeIdentity(
-      entry.gateway,
+      deployment.gateway,
       call.identity,
       (name, value, rule) => {
-        if (name !== session && entry.names.has(name)) return;
-        const holdsKey = name !== session && carriesCredential(value, credentials); // no session id holds one
+        if (name !== session && deployment.names.has(name)) return;
+        const holdsKey = name !== session && carriesCredential(value, credentials); // a session id never holds one
         if (!holdsKey) identity.push(name, value);
         if (note !== undefined) left.push({ name, ...(holdsKey ? HOLDS_KEY : verdict('stamped', rule)) });
       },
@@ -119,13 +120,14 @@ export function upstreamHeaders(
     );
   }
   const { keyHeaders } = call;
-  const keyNames = keyHeaders === null ? null : addKeyHeaders(list, rules, entry, identity, keyHeaders, note);
+  const keyNames =
+    keyHeaders === null ? null : addKeyHeaders(list, rules, deployment, identity, keyHeaders, note);
 
   let hasType = false;
   for (let n = 0; n < client.rules.length; n += 1) {
     const rule = client.rules[n] as HeaderRule;
-    if (rule.verdict.action === 'dropped' && note === undefined) continue; // most are, and nothing can change that
-    const decided = verdictOn(n, rule, client, entry, call.forwards, identity, keyNames);
+    if (rule.verdict.action === 'dropped' && note === undefined) continue; // most are, and nothing below could change that
+    const decided = verdictOn(n, rule, client, deployment, call.forwards, identity, keyNames);
     if (decided.action === 'forwarded') {
       list.push(rule.name, client.raw[2 * n + 1] as string);
       hasType ||= rule.role === 'content-type';
@@ -139,7 +141,7 @@ export function upstreamHeaders(
   }
   for (let i = 0; i < call.trace.length; i += 2) {
     const [name, value] = [call.trace[i] as string, call.trace[i + 1] as string];
-    if (entry.names.has(name)) continue;
+    if (deployment.names.has(name)) continue;
     const holdsKey = carriesCredential(value, client.credentials);
     if (!holdsKey) list.push(name, value);
     note?.({ name, ...(holdsKey ? HOLDS_KEY : TRACE) });
@@ -154,18 +156,19 @@ function verdictOn(
   n: number,
   rule: HeaderRule,
   client: RequestHeaders,
-  entry: DeploymentHeaders,
+  deployment: DeploymentHeaders,
   forwards: boolean,
   identity: readonly string[],
   keyNames: ReadonlySet<string> | null,
 ): HeaderVerdict {
   const { name, plainName } = rule;
-  if (name === entry.gateway.session) return forwards ? SESSION_STAMPED : OFF;
+  if (name === deployment.gateway.session) return forwards ? SESSION_STAMPED : OFF;
   if (rule.verdict.action !== 'forwarded') return rule.verdict;
   if (!forwards && !rule.always) return OFF;
   if (rule.role !== 'content-type' && client.nominated?.has(name) === true) return NOMINATED;
-  if (entry.names.has(plainName)) return OPERATOR_WINS;
-  if (isIdentity(plainName, entry, identity)) return nameIn(identity, plainName) ? WRITTEN_ANEW : NOT_OURS;
+  if (deployment.names.has(plainName)) return OPERATOR_WINS;
+  if (isIdentity(plainName, deployment, identity))
+    return nameIn(identity, plainName) ? WRITTEN_ANEW : NOT_OURS;
   if (keyNames?.has(plainName) === true) return KEY_WINS;
   if (rule.once && isRepeated(client.rules, n, name)) return REPEATED;
   return carriesCredential(client.raw[2 * n + 1] as string, client.credentials) ? HOLDS_KEY : rule.verdict;
@@ -178,9 +181,9 @@ function isRepeated(rules: readonly HeaderRule[], n: number, name: string): bool
   return false;
 }
 
-/** The gateway reads in this header whose call it is. */
-function isIdentity(plainName: string, entry: DeploymentHeaders, identity: readonly string[]): boolean {
-  return entry.identityNames.has(plainName) || (entry.writesEach && nameIn(identity, plainName));
+/** The gateway reads identity from this header. */
+function isIdentity(plainName: string, deployment: DeploymentHeaders, identity: readonly string[]): boolean {
+  return deployment.identityNames.has(plainName) || (deployment.writesEach && nameIn(identity, plainName));
 }
 
 function nameIn(list: readonly string[], name: string): boolean {
@@ -192,14 +195,14 @@ function nameIn(list: readonly string[], name: string): boolean {
 function addKeyHeaders(
   list: string[],
   rules: HeaderRules,
-  entry: DeploymentHeaders,
+  deployment: DeploymentHeaders,
   identity: readonly string[],
   keyHeaders: NonNullable<CallHeaders['keyHeaders']>,
   note?: (decision: HeaderDecision) => void,
 ): ReadonlySet<string> {
   const names = new Set<string>();
   for (const [name, value] of keyHeaders) {
-    const decided = verdictOnKeyHeader(rules.ruleOf(name), entry, identity);
+    const decided = verdictOnKeyHeader(rules.ruleOf(name), deployment, identity);
     note?.({ name, ...decided });
     if (decided !== KEY_HEADER) continue;
     names.add(dashed(name));
@@ -210,22 +213,22 @@ function addKeyHeaders(
 
 function verdictOnKeyHeader(
   rule: HeaderRule,
-  entry: DeploymentHeaders,
+  deployment: DeploymentHeaders,
   identity: readonly string[],
 ): HeaderVerdict {
   if (rule.barred) return rule.verdict;
   if (rule.role === 'content-type') return OF_THE_BODY;
-  if (entry.names.has(rule.plainName)) return OPERATOR_WINS;
-  return isIdentity(rule.plainName, entry, identity) ? NOT_OURS : KEY_HEADER;
+  if (deployment.names.has(rule.plainName)) return OPERATOR_WINS;
+  return isIdentity(rule.plainName, deployment, identity) ? NOT_OURS : KEY_HEADER;
 }
 
 function noteFixed(
-  entry: DeploymentHeaders,
+  deployment: DeploymentHeaders,
   hidden: string | null,
   note: (decision: HeaderDecision) => void,
 ): void {
-  entry.rules.forEach((rule, n) => {
-    const name = entry.fixed[2 * n] as string;
+  deployment.rules.forEach((rule, n) => {
+    const name = deployment.fixed[2 * n] as string;
     if (name !== hidden) note({ name, action: 'set', rule });
   });
 }

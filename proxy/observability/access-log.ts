@@ -1,6 +1,5 @@
-// The access log: one line for each request that ended as it should, of the same shape and into the same buffer as the
-// log's other lines. Made by hand: alone, the log library took 1.1 us and 2.3 KB
-// for this line, the template takes 0.13 us.
+// The access log: one line for each request that ended normally, with the fields and in the buffer of the other log lines.
+// Written with a template: pino alone took 1.1 us and 2.3 KB for this line, the template takes 0.13 us.
 /** What a line says. Texts are as the client or the configuration gave them; no header, body or key. */
 export interface AccessLine {
   readonly call_id: string;

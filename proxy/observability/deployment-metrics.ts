@@ -1,36 +1,36 @@
-// What the rest of the proxy hands to the metrics: the handles of one deployment, and figures that a scrape reads.
+// What the rest of the proxy gives to the metrics: the handles of one model group, and figures that a scrape reads.
 import type { SpendRecord } from '../spend/record/record.ts';
 
-/** The handles that one model entry's requests write to. */
+/** The handles that requests of one model group write to. */
 export interface DeploymentMetrics {
   readonly observe: (record: SpendRecord, overheadMs: number) => void;
-  /** A failed attempt was followed by another on the same name. */
+  /** A failed attempt was retried within the group. */
   readonly retried: (failure: string) => void;
   /** The retry budget refused an attempt. */
   readonly denied: () => void;
-  /** An entry rests from now on. */
-  readonly rested: () => void;
-  /** A call waits for its turn. */
+  /** A deployment began to cool down. */
+  readonly cooldownStarted: () => void;
+  /** A call waits in the admission queue. */
   readonly queued: () => void;
-  /** A call was turned away, and why. */
+  /** A call was refused by admission control. */
   readonly refused: (why: string) => void;
-  /** A second attempt was made beside a slow one (`hedge_after`); who answered. */
+  /** A second attempt was made beside a slow one (`hedge_after`); which of the two won. */
   readonly hedged: (end: 'won' | 'lost' | 'failed') => void;
-  /** A stream that broke off was to be continued elsewhere; what came of it. */
+  /** An attempt to continue a broken stream at another deployment ended. */
   readonly continued: (end: 'joined' | 'failed') => void;
-  /** An answer was read on after its client had left; how that ended. */
-  readonly readOn: (end: string) => void;
+  /** Reading a response after its client had left has ended. */
+  readonly detachedStreamEnded: (end: string) => void;
 }
 
-/** An entry as the scrape shows it. */
-export interface EntryFigure {
+/** A deployment as the scrape shows it. */
+export interface DeploymentFigure {
   readonly model: string;
   readonly modelId: string;
-  /** 0 closed, 1 half open, 2 open, 3 found ill by a background check. */
+  /** 0 closed, 1 half open, 2 open, 3 failed its background check. */
   readonly state: number;
 }
 
-/** How near the process is to its limits; read when metrics are scraped. */
+/** How close the process is to its limits; read at every scrape. */
 export interface LoadFigures {
   readonly admission: { readonly waiting: number };
   readonly loopLag: { readonly worstMs: number };

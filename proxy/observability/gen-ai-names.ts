@@ -1,6 +1,6 @@
 // Names of span attributes, by OpenTelemetry's conventions for generative AI
 // (https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/) as of @opentelemetry/semantic-conventions 1.45.
-// Copied, because that package keeps them under an entry that may change in any minor version.
+// Copied, because that package keeps them under an entry point that may change in any minor version.
 
 export const OPERATION_NAME = 'gen_ai.operation.name';
 export const PROVIDER_NAME = 'gen_ai.provider.name';

@@ -1,4 +1,4 @@
-// What the ledger tells about itself, as metrics. A table: names, texts and where the figures come from.
+// The metrics of the ledger, as a table: name, help text and where the figure comes from.
 
 /** Read when metrics are scraped. */
 export interface LedgerFigures {
@@ -30,24 +30,29 @@ export const LEDGER_METRICS: readonly Row[] = [
     '1 while spend records reach the journal.',
     (f) => Number(f.writable),
   ],
-  ['gauge', 'throughline_spend_rows_at_risk', 'Records held in memory alone.', (f) => f.rowsAtRisk],
+  ['gauge', 'throughline_spend_rows_at_risk', 'Records that are in memory only.', (f) => f.rowsAtRisk],
   [
     'counter',
     'throughline_spend_rows_lost_total',
-    'Records given up for want of memory in an outage; stays 0.',
+    'Records lost because memory ran out during an outage; should stay 0.',
     (f) => f.rowsLost,
   ],
   [
     'state',
     'throughline_store_reachable',
-    '1 while the store takes rows over.',
+    '1 while the store accepts rows.',
     (f) => Number(f.storeReachable),
   ],
-  ['gauge', 'throughline_spend_rows_open', 'Requests begun in the journal and not settled.', (f) => f.open],
+  [
+    'gauge',
+    'throughline_spend_rows_open',
+    'Requests that have begun in the journal and are not settled.',
+    (f) => f.open,
+  ],
   [
     'gauge',
     'throughline_journal_backlog_bytes',
-    'Written to the journal, not yet in the store.',
+    'Bytes written to the journal that are not in the store yet.',
     (f) => f.pendingShip,
   ],
   [
@@ -59,7 +64,7 @@ export const LEDGER_METRICS: readonly Row[] = [
   [
     'counter',
     'throughline_spend_rows_shipped_total',
-    'Records taken into the store since the start.',
+    'Records shipped to the store since the start.',
     (f) => f.shipped,
   ],
   [

@@ -10,7 +10,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 export interface LogHandle {
   readonly log: Log;
-  /** Writes what is buffered; synchronous, so that it can be the last act of a process. */
+  /** Writes what is buffered; synchronous, so that it can run right before the process exits. */
   readonly flush: () => void;
 }
 
@@ -19,8 +19,8 @@ const WHOLE_BYTES = 4096;
 
 /**
  * Buffers 16 KB or one second, whichever comes first: a write() per line would cost more than the line.
- * @param worker of a process that shares stdout with others, and therefore writes whole lines of 4 KB at most: stands
- *   in every line, unless it is 0, the supervisor's
+ * @param worker number of a process that shares stdout with others, and therefore writes whole lines of at most 4 KB;
+ *   logged in every line, unless it is 0, the supervisor's
  */
 export function openLog(level: LogLevel, destination?: DestinationStream, worker?: number): LogHandle {
   if (destination !== undefined) return { log: logInto(destination, level, worker), flush: () => undefined };
@@ -40,7 +40,7 @@ function logInto(destination: DestinationStream, level: LogLevel, worker = 0): L
   });
 }
 
-/** A supervisor says little, and what it says must not wait. */
+/** A supervisor logs little, and writes it at once. */
 function piecesOf(worker: number | undefined): Parameters<typeof pino.destination>[0] & object {
   if (worker === undefined) return { sync: false, minLength: 16_000, periodicFlush: 1000 };
   if (worker === 0) return { sync: true };

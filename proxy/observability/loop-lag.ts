@@ -1,5 +1,5 @@
-// How late the event loop is: the first sign that one process has more to do than one core can. A single pause (a
-// collection, a large body) is no such sign, so what stands is told apart from what was worst.
+// How late the event loop is: the first sign that a process is overloaded. A single pause (a garbage collection, a large
+// body) is no such sign, so standing lag is measured apart from the worst lag.
 
 const TICK_MS = 100;
 /** About half a second, longer in a loop that lags. */
@@ -38,7 +38,7 @@ export class LoopLag {
     this.#dueAt = now + TICK_MS;
   }
 
-  /** By how much the loop has been late each time of late, ms: what waits whatever happens. */
+  /** The smallest delay of the last half second, ms: lag that does not go away. */
   get standingMs(): number {
     let least = Infinity;
     for (let i = 1; i <= STANDING_TICKS; i += 1)

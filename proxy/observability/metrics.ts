@@ -1,9 +1,9 @@
 // Prometheus metrics. Label values come from the configuration (model_name, never a name that a client made up), so
-// cardinality is bounded; children are looked up once per route and kept.
+// cardinality is bounded; children are looked up once per model group and kept.
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../spend/record/record.ts';
 import { countRefusedConnections } from './connection-metrics.ts';
-import type { DeploymentMetrics, EntryFigure, LoadFigures } from './deployment-metrics.ts';
+import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deployment-metrics.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
 import { addPlatformMetrics, type PlatformFigures } from './platform-metrics.ts';
 import { ModelHistogram, Tally } from './tally.ts';
@@ -18,126 +18,142 @@ const COST_SOURCES = ['entry', 'upstream_header', 'catalogue'] as const;
 /** All metrics of one process. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #requests = this.#tallied(
-    'throughline_requests_total',
-    'Requests that passed authentication, by how they ended.',
-    ['model', 'call_type', 'status', 'end_reason'],
-  );
-  readonly #rejected = new Counter({
-    name: 'throughline_rejected_total',
-    help: 'Requests that were refused without a spend record: at authentication, before it, or on a route that is no LLM call.',
-    labelNames: ['code'],
-    registers: [this.#registry],
-  });
+  readonly #requests = {
+    ended: this.#tallied('throughline_requests_total', 'Authenticated requests, by how they ended.', [
+      'model',
+      'call_type',
+      'status',
+      'end_reason',
+    ]),
+    rejected: new Counter({
+      name: 'throughline_rejected_total',
+      help: 'Requests refused without a spend record: before or at authentication, or on a path that is no LLM endpoint.',
+      labelNames: ['code'],
+      registers: [this.#registry],
+    }),
+    refused: this.#tallied(
+      'throughline_overloaded_total',
+      'Calls refused with 503 because a limit was reached, by the limit.',
+      ['model', 'why'],
+    ),
+    queued: this.#tallied(
+      'throughline_queued_total',
+      'Calls that waited for others to end because of max_parallel_requests.',
+      ['model'],
+    ),
+  };
   /** A connection was closed as it came. */
   readonly connectionRefused = countRefusedConnections(this.#registry);
-  readonly #duration = this.#histogram(
-    'throughline_request_duration_seconds',
-    'From the head of the request to the last byte of the answer.',
-    SECONDS,
-  );
-  readonly #firstByte = this.#histogram(
-    'throughline_first_byte_seconds',
-    'From the head of the request to the first byte of the body of the answer.',
-    SECONDS,
-  );
-  readonly #overhead = this.#histogram(
-    'throughline_overhead_seconds',
-    'Time spent in the proxy itself, the upstream and the client left out.',
-    OVERHEAD_SECONDS,
-  );
-  readonly #tokens = this.#tallied(
-    'throughline_tokens_total',
-    'Tokens as the upstream counted them; estimates where it did not.',
-    ['model', 'kind'],
-  );
-  readonly #spend = this.#tallied(
-    'throughline_spend_usd_total',
-    'Cost of answered requests, US dollars; requests of unknown price are in throughline_unpriced_total.',
-    ['model'],
-  );
-  readonly #unpriced = this.#tallied(
-    'throughline_unpriced_total',
-    'Successful requests whose cost is not known.',
-    ['model'],
-  );
-  readonly #estimated = this.#tallied(
-    'throughline_usage_estimated_total',
-    'Requests whose tokens were counted here, because the upstream did not state them.',
-    ['model'],
-  );
-  readonly #costDiffers = this.#tallied(
-    'throughline_cost_differs_total',
-    'Requests for which this source states a cost that is more than 1 % off the recorded one.',
-    ['model', 'source'],
-  );
-  readonly #costDifference = this.#tallied(
-    'throughline_cost_difference_usd_total',
-    'Sum of the distances between the recorded cost and the cost by this source, US dollars.',
-    ['model', 'source'],
-  );
-  readonly #retries = this.#tallied(
-    'throughline_retries_total',
-    'Attempts on a name after a failed one, by the kind of failure.',
-    ['model', 'failure'],
-  );
-  readonly #fallbacks = this.#tallied(
-    'throughline_fallbacks_total',
-    'Attempts on another name after a failed one.',
-    ['model', 'to'],
-  );
-  readonly #denied = this.#tallied(
-    'throughline_retries_denied_total',
-    'Retries and fallbacks that the retry budget did not allow.',
-    ['model'],
-  );
-  readonly #cooldowns = this.#tallied('throughline_cooldowns_total', 'How often an entry began to rest.', [
-    'model',
-  ]);
-  readonly #queued = this.#tallied(
-    'throughline_queued_total',
-    'Calls that waited for others to end because of max_parallel_requests.',
-    ['model'],
-  );
-  readonly #refused = this.#tallied(
-    'throughline_overloaded_total',
-    'Calls that were turned away for want of room, by the reason.',
-    ['model', 'why'],
-  );
-  readonly #readOn = this.#tallied(
-    'throughline_read_on_total',
-    'Answers that were read on for their usage after their clients had left, by how that ended.',
-    ['model', 'end'],
-  );
-  readonly #hedges = this.#tallied(
-    'throughline_hedges_total',
-    'Second attempts beside a slow one (hedge_after), by who answered: won = the second, lost = the first.',
-    ['model', 'end'],
-  );
-  readonly #continued = this.#tallied(
-    'throughline_continued_streams_total',
-    'Attempts to continue a stream that broke off (assistant_prefill), by what came of them.',
-    ['model', 'end'],
-  );
-  readonly #reloads = new Counter({
-    name: 'throughline_config_reloads_total',
-    help: 'Configuration changes tried, by result (applied, unchanged, refused).',
-    labelNames: ['result'],
-    registers: [this.#registry],
-  });
-  readonly #configOk = new Gauge({
-    name: 'throughline_config_last_reload_successful',
-    help: '1 when the files on disk are what is served, 0 when the last change was refused.',
-    aggregator: 'min',
-    registers: [this.#registry],
-  });
-  readonly #configVersion = new Gauge({
-    name: 'throughline_config_info',
-    help: 'The configuration that is served.',
-    aggregator: 'max',
-    labelNames: ['version'],
-    registers: [this.#registry],
-  });
+  readonly #times = {
+    duration: this.#histogram(
+      'throughline_request_duration_seconds',
+      'From the head of the request to the last byte of the response.',
+      SECONDS,
+    ),
+    firstByte: this.#histogram(
+      'throughline_first_byte_seconds',
+      'From the head of the request to the first byte of the body of the response.',
+      SECONDS,
+    ),
+    overhead: this.#histogram(
+      'throughline_overhead_seconds',
+      'Time spent in the proxy itself, without upstream and client.',
+      OVERHEAD_SECONDS,
+    ),
+  };
+  readonly #usage = {
+    tokens: this.#tallied(
+      'throughline_tokens_total',
+      'Tokens as the upstream counted them; estimates where it did not.',
+      ['model', 'kind'],
+    ),
+    estimated: this.#tallied(
+      'throughline_usage_estimated_total',
+      'Requests whose tokens were counted here, because the upstream did not state them.',
+      ['model'],
+    ),
+  };
+  readonly #costs = {
+    spend: this.#tallied(
+      'throughline_spend_usd_total',
+      'Cost of requests, US dollars; requests of unknown price are in throughline_unpriced_total.',
+      ['model'],
+    ),
+    unpriced: this.#tallied('throughline_unpriced_total', 'Successful requests whose cost is not known.', [
+      'model',
+    ]),
+    differs: this.#tallied(
+      'throughline_cost_differs_total',
+      'Requests for which this source states a cost that is more than 1 % off the recorded one.',
+      ['model', 'source'],
+    ),
+    difference: this.#tallied(
+      'throughline_cost_difference_usd_total',
+      'Sum of the absolute differences between the recorded cost and the cost by this source, US dollars.',
+      ['model', 'source'],
+    ),
+  };
+  readonly #attempts = {
+    retries: this.#tallied(
+      'throughline_retries_total',
+      'Retries within a model group after a failed attempt, by the kind of failure.',
+      ['model', 'failure'],
+    ),
+    fallbacks: this.#tallied(
+      'throughline_fallbacks_total',
+      'Fallbacks to another model group after a failed attempt.',
+      ['model', 'to'],
+    ),
+    denied: this.#tallied(
+      'throughline_retries_denied_total',
+      'Retries and fallbacks that the retry budget did not allow.',
+      ['model'],
+    ),
+    cooldowns: this.#tallied('throughline_cooldowns_total', 'How often a deployment began to cool down.', [
+      'model',
+    ]),
+    hedges: this.#tallied(
+      'throughline_hedges_total',
+      'Second attempts beside a slow one (hedge_after), by which one won: won = the second, lost = the first.',
+      ['model', 'end'],
+    ),
+    continued: this.#tallied(
+      'throughline_continued_streams_total',
+      'Attempts to continue a stream that broke off (assistant_prefill), by result.',
+      ['model', 'end'],
+    ),
+    detached: this.#tallied(
+      'throughline_detached_streams_total',
+      'Responses that were read for their usage after their clients had left, by how that ended.',
+      ['model', 'end'],
+    ),
+    readOn: this.#tallied(
+      'throughline_read_on_total',
+      'Deprecated, use throughline_detached_streams_total.',
+      ['model', 'end'],
+    ),
+  };
+  readonly #config = {
+    reloads: new Counter({
+      name: 'throughline_config_reloads_total',
+      help: 'Attempts to change the configuration, by result (applied, unchanged, refused).',
+      labelNames: ['result'],
+      registers: [this.#registry],
+    }),
+    lastOk: new Gauge({
+      name: 'throughline_config_last_reload_successful',
+      help: '1 when the files on disk are served, 0 when the last change was refused.',
+      aggregator: 'min',
+      registers: [this.#registry],
+    }),
+    version: new Gauge({
+      name: 'throughline_config_info',
+      help: 'The version of the configuration that is served.',
+      aggregator: 'max',
+      labelNames: ['version'],
+      registers: [this.#registry],
+    }),
+  };
 
   /** @param figures read at every scrape. */
   constructor(figures: () => LedgerFigures, inFlight: () => number, version: string) {
@@ -164,12 +180,12 @@ export class Metrics {
     }).set({ version, node: process.versions.node }, 1);
   }
 
-  /** Figures of the platform wing, read at every scrape; without a wing there are no such metrics. */
+  /** Figures of the platform, read at every scrape; without the platform there are no such metrics. */
   platform(read: () => PlatformFigures): void {
     addPlatformMetrics(this.#registry, read);
   }
 
-  /** Figures of the export of spans, read at every scrape; without tracing there are no such metrics. */
+  /** Figures of the span export, read at every scrape; without tracing there are no such metrics. */
   spans(read: () => TraceFigures): void {
     addTraceMetrics(this.#registry, read);
   }
@@ -226,39 +242,42 @@ export class Metrics {
 
   #histogram(name: string, help: string, bounds: readonly number[]): ModelHistogram {
     const histogram = new ModelHistogram(name, help, bounds);
-    // The registry asks a metric for its name and its `get` alone; its type names prom-client's own classes.
+    // The registry uses only `name` and `get`, but its type wants one of prom-client's own classes.
     this.#registry.registerMetric(histogram as unknown as Metric);
     return histogram;
   }
 
   /** Handles for one `model_name`. */
   forModel(model: string): DeploymentMetrics {
-    const duration = this.#duration.of(model);
-    const firstByte = this.#firstByte.of(model);
-    const overhead = this.#overhead.of(model);
-    const prompt = this.#tokens(model, 'prompt');
-    const completion = this.#tokens(model, 'completion');
-    const cached = this.#tokens(model, 'cache_read');
-    const written = this.#tokens(model, 'cache_write');
-    const reasoning = this.#tokens(model, 'reasoning');
-    const estimated = this.#estimated(model);
-    const spend = this.#spend(model);
-    const unpriced = this.#unpriced(model);
+    const duration = this.#times.duration.of(model);
+    const firstByte = this.#times.firstByte.of(model);
+    const overhead = this.#times.overhead.of(model);
+    const prompt = this.#usage.tokens(model, 'prompt');
+    const completion = this.#usage.tokens(model, 'completion');
+    const cached = this.#usage.tokens(model, 'cache_read');
+    const written = this.#usage.tokens(model, 'cache_write');
+    const reasoning = this.#usage.tokens(model, 'reasoning');
+    const estimated = this.#usage.estimated(model);
+    const spend = this.#costs.spend(model);
+    const unpriced = this.#costs.unpriced(model);
     const requests = new Map<string, Tally>();
     return {
-      retried: (failure) => this.#retries(model, failure).add(1),
-      denied: () => this.#denied(model).add(1),
-      rested: () => this.#cooldowns(model).add(1),
-      queued: () => this.#queued(model).add(1),
-      refused: (why) => this.#refused(model, why).add(1),
-      hedged: (end) => this.#hedges(model, end).add(1),
-      continued: (end) => this.#continued(model, end).add(1),
-      readOn: (end) => this.#readOn(model, end).add(1),
+      retried: (failure) => this.#attempts.retries(model, failure).add(1),
+      denied: () => this.#attempts.denied(model).add(1),
+      cooldownStarted: () => this.#attempts.cooldowns(model).add(1),
+      queued: () => this.#requests.queued(model).add(1),
+      refused: (why) => this.#requests.refused(model, why).add(1),
+      hedged: (end) => this.#attempts.hedges(model, end).add(1),
+      continued: (end) => this.#attempts.continued(model, end).add(1),
+      detachedStreamEnded: (end) => {
+        this.#attempts.detached(model, end).add(1);
+        this.#attempts.readOn(model, end).add(1);
+      },
       observe: (record, overheadMs) => {
         const key = `${record.callType} ${record.endReason}`;
         let ended = requests.get(key);
         if (ended === undefined) {
-          ended = this.#requests(model, record.callType, record.status, record.endReason);
+          ended = this.#requests.ended(model, record.callType, record.status, record.endReason);
           requests.set(key, ended);
         }
         ended.add(1);
@@ -278,30 +297,39 @@ export class Metrics {
     };
   }
 
-  /** How far the sources of a cost are apart. Tallies are made when they are first needed: most models have one source. */
+  /** Compares the sources of a cost. Tallies are made when first needed: most models have one source. */
   #compare(model: string, { costs, costSource, spendPico }: SpendRecord): void {
     if (spendPico === null || costSource === 'none') return;
-    const recorded = costs[costSource]; // of this answer: `spendPico` may hold the cost of replaced attempts too
+    const recorded = costs[costSource]; // of this response: `spendPico` may hold the cost of replaced attempts too
     if (recorded === undefined) return;
     for (const source of COST_SOURCES) {
       const pico = costs[source];
       if (pico === undefined || source === costSource) continue;
       const distance = Math.abs(pico - recorded);
-      this.#costDifference(model, source).add(distance / 1e12);
-      if (distance * 100 > recorded) this.#costDiffers(model, source).add(1);
+      this.#costs.difference(model, source).add(distance / 1e12);
+      if (distance * 100 > recorded) this.#costs.differs(model, source).add(1);
     }
   }
 
-  /** A failed attempt on one name was followed by one on another; both are of the configuration. */
+  /** A fallback from one model group to another; both names are of the configuration. */
   fellBack(model: string, to: string): void {
-    this.#fallbacks(model, to).add(1);
+    this.#attempts.fallbacks(model, to).add(1);
   }
 
-  /** Shows which entries do not serve at the time of a scrape. Call it once. */
-  watchEntries(read: () => Iterable<EntryFigure>): void {
+  /** Adds the state of each deployment, read at every scrape. Call it once. */
+  watchDeployments(read: () => Iterable<DeploymentFigure>): void {
+    this.#deploymentState(
+      'throughline_deployment_state',
+      'Deployments that do not serve: 1 = half open, a trial call decides; 2 = cooling down; 3 = a background check failed.',
+      read,
+    );
+    this.#deploymentState('throughline_entry_state', 'Deprecated, use throughline_deployment_state.', read);
+  }
+
+  #deploymentState(name: string, help: string, read: () => Iterable<DeploymentFigure>): void {
     new Gauge({
-      name: 'throughline_entry_state',
-      help: 'Entries that do not serve: 1 = one call tries it, 2 = it rests, 3 = a background check found it ill.',
+      name,
+      help,
       labelNames: ['model', 'model_id'],
       registers: [this.#registry],
       collect() {
@@ -311,15 +339,11 @@ export class Metrics {
     });
   }
 
-  /** Shows how near the process is to its limits. Call it once. */
+  /** Adds the load figures, read at every scrape. Call it once. */
   watchLoad({ admission, loopLag, idempotency }: LoadFigures): void {
-    this.#gauge(
-      'throughline_idempotency_calls',
-      'Calls known by an idempotency key.',
-      () => idempotency.size,
-    );
-    this.#gauge('throughline_idempotency_bytes', 'Memory that they take.', () => idempotency.bytes);
-    this.#gauge('throughline_queued', 'Calls that wait for others to end.', () => admission.waiting);
+    this.#gauge('throughline_idempotency_calls', 'Calls in the idempotency cache.', () => idempotency.size);
+    this.#gauge('throughline_idempotency_bytes', 'Memory of the idempotency cache.', () => idempotency.bytes);
+    this.#gauge('throughline_queued', 'Calls waiting in the admission queue.', () => admission.waiting);
     this.#gauge(
       'throughline_event_loop_lag_seconds',
       'Longest delay of the event loop within the last 15 s.',
@@ -328,26 +352,26 @@ export class Metrics {
     );
   }
 
-  /** A request that got no record: its fault code. */
+  /** A request was refused without a record. @param code of the fault */
   rejected(code: string): void {
-    this.#rejected.inc({ code });
+    this.#requests.rejected.inc({ code });
   }
 
   /** The outcome of one attempt to change the configuration, made by this process. */
   reloaded(result: 'applied' | 'unchanged' | 'refused'): void {
-    this.#reloads.inc({ result });
+    this.#config.reloads.inc({ result });
     this.lastReload(result);
   }
 
   /** The outcome of the last attempt, whoever made it. */
   lastReload(result: 'applied' | 'unchanged' | 'refused'): void {
-    this.#configOk.set(result === 'refused' ? 0 : 1);
+    this.#config.lastOk.set(result === 'refused' ? 0 : 1);
   }
 
-  /** The configuration that is served now, by whichever door it came. */
+  /** The configuration that is served now. */
   serving(version: string): void {
-    this.#configVersion.reset();
-    this.#configVersion.set({ version }, 1);
+    this.#config.version.reset();
+    this.#config.version.set({ version }, 1);
   }
 
   get contentType(): string {

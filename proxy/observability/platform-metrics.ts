@@ -1,9 +1,9 @@
-// Metrics of the platform wing, read at every scrape. Must not know the wing: it hands its figures over.
+// Metrics of the platform, read at every scrape. Does not import the platform, which passes its figures in.
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** What the platform wing counts. */
+/** What the platform counts. */
 export interface PlatformFigures {
-  /** Answers by their status. */
+  /** Responses by status. */
   readonly answers: ReadonlyMap<string, number>;
   /** Sandboxes by their status. */
   readonly sandboxes: ReadonlyMap<string, number>;
@@ -17,7 +17,7 @@ export interface PlatformFigures {
 export function addPlatformMetrics(registry: Registry, read: () => PlatformFigures): void {
   new Counter({
     name: 'throughline_platform_requests_total',
-    help: 'Calls of the platform interface, by the status of the answer.',
+    help: 'Requests to the platform API, by the status of the response.',
     labelNames: ['status'],
     registers: [registry],
     collect() {
@@ -37,7 +37,7 @@ export function addPlatformMetrics(registry: Registry, read: () => PlatformFigur
   });
   new Gauge({
     name: 'throughline_platform_keys',
-    help: 'Keys of conversations that are taken.',
+    help: 'Conversation keys that are accepted.',
     registers: [registry],
     collect() {
       this.set(read().keys);

@@ -1,6 +1,6 @@
-// Spans on their way to a collector, as the main thread sees it: records of sampled calls go to a thread in batches, and
-// what became of their spans comes back. The queue is bounded; what does not fit, or does not arrive, is dropped and
-// counted. A request never waits here and never fails here.
+// Exports spans from the main thread's side: records of sampled calls go to a worker thread in batches, and it reports how
+// many spans were exported or lost. The queue is bounded; what does not fit, or does not arrive, is dropped and counted.
+// A request never waits here and never fails here.
 import type { OtelSettings } from '../../config/snapshot.ts';
 import { workerFile, WorkerRpc } from '../base/worker-rpc.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
@@ -9,10 +9,10 @@ import { spanCount, spanSource, type SpanSource } from './spans.ts';
 import type { SpanCalls, SpansSent, SpanWorkerData } from './span-worker.ts';
 
 /** Read when metrics are scraped. */
-export interface SpanFigures {
+interface SpanFigures {
   readonly exported: number;
   readonly dropped: number;
-  /** Handed over, and not known to be exported or lost. */
+  /** Sent to the thread, and not known to be exported or lost. */
   readonly waiting: number;
 }
 
@@ -77,14 +77,14 @@ export class SpanExport {
     }
     this.#waiting += count;
     this.#batch.push(spanSource(record, trace, responseModel));
-    if (this.#batch.length >= BATCH) this.#hand();
-    else this.#timer ??= setTimeout(() => this.#hand(), BATCH_MS).unref();
+    if (this.#batch.length >= BATCH) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), BATCH_MS).unref();
   }
 
   /** Exports what it can within `deadlineMs`; the rest counts as dropped. Idempotent. */
   async close(deadlineMs: number): Promise<void> {
     if (this.#isClosed) return;
-    this.#hand();
+    this.#flush();
     this.#isClosed = true;
     let timer: NodeJS.Timeout | undefined;
     const deadline = new Promise<void>((resolve) => {
@@ -97,11 +97,11 @@ export class SpanExport {
     await this.#worker.terminate();
   }
 
-  #hand(): void {
+  #flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#batch.length === 0) return;
-    this.#worker.calls.take(this.#batch).catch(() => undefined); // a thread that dies is told by #died
+    this.#worker.calls.take(this.#batch).catch(() => undefined); // a thread that dies is handled by #died
     this.#batch = [];
   }
 
@@ -129,11 +129,11 @@ export class SpanExport {
 
   #sent({ spans, error }: SpansSent): void {
     this.#waiting -= spans;
-    if (error === null) this.#taken(spans);
+    if (error === null) this.#succeeded(spans);
     else this.#lost(spans, error);
   }
 
-  #taken(spans: number): void {
+  #succeeded(spans: number): void {
     this.#exported += spans;
     if (this.#isFailing) this.#log.info({ dropped: this.#dropped }, 'spans are exported again');
     this.#isFailing = false;
@@ -147,7 +147,7 @@ export class SpanExport {
     if (lost > 0) this.#lost(lost, error.message);
   }
 
-  /** Says so once, until spans are exported again: a collector may be away for days. */
+  /** Logs the first loss only, until spans are exported again: a collector may be away for days. */
   #lost(spans: number, why: string): void {
     this.#dropped += spans;
     if (this.#isFailing) return;

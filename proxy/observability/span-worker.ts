@@ -1,5 +1,5 @@
 // The thread that exports spans: records in, OTLP over HTTP out, by OpenTelemetry's SDK. It alone loads the SDK, and it
-// is started only where tracing is on. Says of every span what became of it; drops none itself, the bound is before it.
+// is started only where tracing is on. Reports for every span whether it was exported; drops none itself, the queue is bounded before it.
 import { workerData } from 'node:worker_threads';
 import { SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
 import type { HrTime } from '@opentelemetry/api';
@@ -25,11 +25,11 @@ export interface SpanWorkerData {
 export interface SpanCalls {
   /** Resolves when the SDK is loaded. */
   ready(): Promise<void>;
-  /** Takes records of sampled calls; what becomes of their spans is told by events. */
+  /** Takes records of sampled calls; events report how their export went. */
   take(sources: readonly SpanSource[]): Promise<void>;
 }
 
-/** What became of so many spans; `error` = they are lost. */
+/** How the export of so many spans ended; `error`: they are lost. */
 export interface SpansSent {
   readonly spans: number;
   readonly error: string | null;
@@ -44,8 +44,8 @@ const otlp = new OTLPTraceExporter({
   timeoutMillis: settings.timeoutMs,
 });
 
-/** The exporter, telling how it went. */
-const told: SpanExporter = {
+/** The exporter, which also reports each result to the main thread. */
+const reportingExporter: SpanExporter = {
   export: (spans, done) => {
     otlp.export(spans, (result) => {
       const error = result.error === undefined ? null : textOf(result.error);
@@ -56,17 +56,17 @@ const told: SpanExporter = {
   shutdown: () => otlp.shutdown(),
 };
 const processor = new BatchSpanProcessor({
-  exporter: told,
+  exporter: reportingExporter,
   maxQueueSize: settings.mostSpans,
   maxExportBatchSize: Math.min(512, settings.mostSpans),
   scheduledDelayMillis: settings.delayMs,
-  exportTimeoutMillis: settings.timeoutMs * 2, // the exporter's own clock tells first; this one only says `Timeout`
+  exportTimeoutMillis: settings.timeoutMs * 2, // the exporter's own timeout fires first and says more
 });
 
-/** With the status, but without what the collector says in its body: nobody knows what that is. */
+/** With the status, but without the collector's response body, which may hold anything. */
 function textOf({ message, code, name }: Error & { readonly code?: string | number }): string {
   if (typeof code === 'number') return `it answers ${code} ${message}`.trim();
-  return message === '' ? (code ?? name) : message; // of a name with several addresses Node says the code alone
+  return message === '' ? (code ?? name) : message; // for a name with several addresses Node gives the code alone
 }
 
 function readable(data: SpanData, traceId: string): ReadableSpan {
@@ -109,5 +109,5 @@ serveCalls<SpanCalls>({
         for (const span of spansOf(source)) processor.onEnd(readable(span, source.trace.traceId));
     },
   }),
-  onClose: () => processor.shutdown(), // what failed was told by the exporter
+  onClose: () => processor.shutdown(), // failures were reported by the exporter
 });

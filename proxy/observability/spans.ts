@@ -1,6 +1,6 @@
 // A finished spend record as spans: one for the call and, when it took several attempts, one below it for each. Pure;
-// runs in the exporter's thread. What a span may say is listed here: never text of a prompt or an answer, never a key,
-// an address or an end user of the client's.
+// runs in the exporter's thread. Lists what a span may hold: never text of a prompt or an answer, never a key, an address
+// or an end user of the client's.
 import type { SpendRecord } from '../spend/record/record.ts';
 import {
   CONVERSATION_ID,
@@ -54,7 +54,7 @@ export interface SpanSource extends Pick<
   | 'spendPico'
 > {
   readonly trace: NonNullable<SpendRecord['trace']>;
-  /** The model that the answer names; null when it names none. */
+  /** The model that the response names; null when it names none. */
   readonly responseModel: string | null;
 }
 
@@ -81,7 +81,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 };
 const PICO_PER_USD = 1e12;
 
-/** What of a record goes to the exporter's thread: a copy of 25 members takes 1.8 us, of all of them 2.8. */
+/** The part of a record that goes to the exporter's thread: a copy of 25 members takes 1.8 us, of all of them 2.8. */
 export function spanSource(
   record: SpendRecord,
   trace: SpanSource['trace'],
@@ -133,7 +133,7 @@ function spanOfCall(source: SpanSource, operation: string): SpanData {
   const { trace, tokens } = source;
   const error = source.status === 'failure' ? (source.errorCode ?? source.endReason) : null;
   return {
-    // A name that a client made up and nobody serves must not become one of a tracer's operations.
+    // A name that a client made up must not become one of a tracer's operations.
     name: source.modelId === null ? operation : `${operation} ${source.model}`,
     spanId: trace.spanId,
     parentId: trace.parentId,
@@ -174,7 +174,7 @@ function spanOfCall(source: SpanSource, operation: string): SpanData {
   };
 }
 
-/** Without tokens and cost: whoever adds up spans must not count a call twice. */
+/** Without tokens and cost, so that sums over spans do not count a call twice. */
 function attemptsOf({ trace, attemptLog }: SpanSource, operation: string): SpanData[] {
   return attemptLog.map((attempt, i) => ({
     name: `${operation} ${attempt.model}`,
@@ -199,7 +199,8 @@ function attemptsOf({ trace, attemptLog }: SpanSource, operation: string): SpanD
 function serverOf(apiBase: string | null): Record<string, Value> {
   const url = apiBase === null ? null : URL.parse(apiBase);
   if (url === null) return {};
-  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+  const defaultPort = url.protocol === 'https:' ? 443 : 80;
+  const port = url.port === '' ? defaultPort : Number(url.port);
   return { [SERVER_ADDRESS]: url.hostname, [SERVER_PORT]: port };
 }
 

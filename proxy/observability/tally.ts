@@ -25,8 +25,8 @@ export class Buckets {
   observe(value: number): void {
     const bounds = this.#bounds;
     let at = 0;
-    while (at < bounds.length && value > (bounds[at] as number)) at += 1;
-    this.#counts[at] = (this.#counts[at] as number) + 1;
+    while (at < bounds.length && value > (bounds[at] ?? Infinity)) at += 1;
+    this.#counts[at] = (this.#counts[at] ?? 0) + 1;
     this.#sum += value;
   }
 
@@ -51,7 +51,7 @@ export class Buckets {
   }
 }
 
-/** A histogram by `model`, with the few members that prom-client's registry asks of a metric. */
+/** A histogram by `model`, with the few members that prom-client's registry uses. */
 export class ModelHistogram {
   readonly name: string;
   readonly help: string;
@@ -66,7 +66,7 @@ export class ModelHistogram {
     this.#bounds = bounds;
   }
 
-  /** The child of a model; kept by whoever observes. */
+  /** The child of a model; the caller keeps it. */
   of(model: string): Buckets {
     const known = this.#models.get(model) ?? new Buckets(this.#bounds);
     this.#models.set(model, known);
@@ -74,7 +74,7 @@ export class ModelHistogram {
   }
 
   async get(): Promise<object> {
-    // Of 10,000 models mostly a few are asked for; the others would be half a million lines of zeros.
+    // Of 10,000 models mostly a few are used; the others would be half a million lines of zeros.
     const values = [...this.#models].flatMap(([model, buckets]) =>
       buckets.isEmpty ? [] : buckets.samples(this.name, { model }),
     );

@@ -1,5 +1,5 @@
-// Metrics of the export of spans, read at every scrape; only while tracing is on. Must not know the exporter: it hands
-// its figures over.
+// Metrics of the span export, read at every scrape; only while tracing is on. Does not import the exporter, which passes
+// its figures in.
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** What the exporter counts. */
@@ -14,7 +14,7 @@ export function addTraceMetrics(registry: Registry, read: () => TraceFigures): v
   const registers = [registry];
   new Counter({
     name: 'throughline_trace_spans_exported_total',
-    help: 'Spans that the collector has taken.',
+    help: 'Spans that the collector has accepted.',
     registers,
     collect() {
       this.reset();
@@ -23,7 +23,7 @@ export function addTraceMetrics(registry: Registry, read: () => TraceFigures): v
   });
   new Counter({
     name: 'throughline_trace_spans_dropped_total',
-    help: 'Spans given up: the collector did not take them, or too many waited.',
+    help: 'Spans dropped: the collector did not accept them, or the queue was full.',
     registers,
     collect() {
       this.reset();

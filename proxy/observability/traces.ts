@@ -1,5 +1,5 @@
-// The place of each call in a trace: the caller's, or a new one of our own. All that tracing costs on the way of a
-// request stands here. Must never fail a request, and sends nothing: spans are made of the finished record.
+// Gives each call its trace context: the caller's trace, or a new one. This is all that tracing adds to a request's own
+// path. Never fails a request and sends nothing: spans are made from the finished record.
 import type { OtelSettings } from '../../config/snapshot.ts';
 import { RandomHex } from '../base/random-hex.ts';
 import { readTraceparent, type TraceContext } from '../headers/trace-context.ts';
@@ -8,7 +8,7 @@ const RANDOM_DIGITS = 13; // 52 bits, an exact double; the last digits are the r
 
 /** One per process, while tracing is on. */
 export class Traces {
-  /** Whether upstreams are told. */
+  /** Whether the trace context goes upstream. */
   readonly propagates: boolean;
   readonly #sampler: OtelSettings['sampler'];
   readonly #ids = new RandomHex();

@@ -1,5 +1,5 @@
-// Metrics of several workers as one text. Counts of a worker that ended are kept, because a counter that goes back
-// looks like a restart of the whole. Knows no process: it is handed figures and names of workers.
+// Metrics of several workers as one text. Counts of a worker that ended are kept, because a counter that goes back looks
+// like a restart of the whole proxy. Knows no processes: figures and worker numbers are passed in.
 import {
   AggregatorRegistry,
   Counter,
@@ -12,17 +12,17 @@ import {
 /** All metrics of one worker; plain values. */
 export type Figures = MetricObjectWithValues<MetricValue<string>>[];
 
-/** What is told of the supervisor's own process; read at every scrape. */
-export interface SupervisorFigures {
+/** The supervisor's own figures; read at every scrape. */
+interface SupervisorFigures {
   /** Workers that serve. */
   readonly serving: number;
-  /** Workers that ended unasked. */
+  /** Workers that ended unexpectedly. */
   readonly lost: number;
 }
 
 /** The figures of the whole. */
 export class WorkerFigures {
-  /** Of workers that run, as last told. */
+  /** The last figures of each running worker. */
   readonly #last = new Map<number, Figures>();
   #ended: Promise<Figures> = Promise.resolve([]);
   readonly #own = new Registry();
@@ -39,7 +39,7 @@ export class WorkerFigures {
     });
     new Counter({
       name: 'throughline_workers_lost_total',
-      help: 'Workers that ended unasked and were replaced.',
+      help: 'Workers that ended unexpectedly and were replaced.',
       registers,
       collect() {
         this.reset();
@@ -75,11 +75,11 @@ export class WorkerFigures {
   }
 
   /**
-   * The text of `/metrics`, of the workers that run now. Of one that did not answer (null) its last counts are told,
-   * and no gauges.
+   * The text of `/metrics`, of the workers that run now. Of one that did not reply (null), the last counts are
+   * shown, and no gauges.
    */
   async scrape(answers: ReadonlyMap<number, Figures | null>): Promise<string> {
-    const ended = this.#ended; // taken together with the rest: a worker that ends meanwhile must not count twice
+    const ended = this.#ended; // read before the first await: a worker that ends meanwhile must not count twice
     const all = [...answers].map(([worker, figures]) => {
       if (figures !== null) this.#last.set(worker, figures);
       return figures ?? counts(this.#last.get(worker) ?? []);

@@ -1,10 +1,10 @@
-// What a call holds of the limits that are set (`max_parallel_requests`): a place among all calls and one at a deployment.
-// It is acquired before the begin entry is written, moves when an attempt goes elsewhere, and is released at the end.
+// What a call holds of the limits that are set (`max_parallel_requests`): one slot of the proxy's total and one at a
+// deployment. It is acquired before the begin entry is written, moves with each attempt, and is released at the end.
 import { Fault } from '../errors/fault.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
-import type { Admission, Refusal } from '../routing/admission.ts';
+import type { Admission, QueuedCall, Refusal } from '../routing/admission.ts';
 import type { InFlight } from '../routing/deployment-health.ts';
-import { retryAfter } from '../routing/backoff.ts';
+import { retryAfterSeconds } from '../routing/backoff.ts';
 import type { Exchange } from './exchange.ts';
 import type { CallPlan } from './plan.ts';
 import { untilClientLeaves } from './until-client-leaves.ts';
@@ -14,13 +14,13 @@ export function checkLag(x: Exchange): void {
   const { services, snapshot } = x.active;
   if (services.loopLag.standingMs <= snapshot.overload.maxLagMs) return;
   services.unrouted.refused('event_loop_lag');
-  throw overloaded(x, 'The proxy has more to do than it can at the moment.');
+  throw overloaded(x, 'The proxy is overloaded at the moment.');
 }
 
 export class AdmissionPermit {
   readonly #x: Exchange;
   readonly #admission: Admission;
-  /** Holds a place at this deployment, not used yet. */
+  /** The deployment at which a slot is reserved and not used yet. */
   #held: LiveDeployment | null = null;
   #isCounted = false;
   #waitedMs = 0;
@@ -31,8 +31,8 @@ export class AdmissionPermit {
   }
 
   /**
-   * Takes a place at the deployment at which `plan` stands, or at another of its group, or of a fallback, which has room;
-   * waits for one when none has. Does nothing where no limits are set. @throws Fault overloaded, client_gone, shutting_down
+   * Reserves a slot at the plan's current deployment, else at another one of its group, else at a fallback; waits for
+   * one when all are full. Does nothing where no limits are set. @throws Fault overloaded, client_gone, shutting_down
    */
   async acquire(plan: CallPlan): Promise<void> {
     const { services, snapshot } = this.#x.active;
@@ -45,14 +45,14 @@ export class AdmissionPermit {
       return;
     }
     from.metrics.refused(refused);
-    throw overloaded(this.#x, 'The model is busy, and so many calls wait for it already.');
+    throw overloaded(this.#x, 'The model is busy, and too many calls wait for it already.');
   }
 
-  /** Takes a place at the first of `entries` that has room, or none: nobody waits. @returns the one that was taken */
-  acquireFree(name: string, entries: readonly LiveDeployment[]): LiveDeployment | null {
+  /** Reserves a slot at the first of `deployments` with capacity, without waiting. @returns that deployment, or null */
+  tryAcquire(name: string, deployments: readonly LiveDeployment[]): LiveDeployment | null {
     const { snapshot } = this.#x.active;
-    if (!snapshot.overload.isLimited) return entries[0] ?? null;
-    this.#held = this.#admission.take(name, entries, snapshot.overload, this.#isCounted);
+    if (!snapshot.overload.isLimited) return deployments[0] ?? null;
+    this.#held = this.#admission.tryAcquire(name, deployments, snapshot.overload, this.#isCounted);
     if (this.#held !== null) this.#isCounted = true;
     return this.#held;
   }
@@ -62,59 +62,64 @@ export class AdmissionPermit {
     return this.#waitedMs;
   }
 
-  /** An attempt uses the place: from now on it counts as under way at the deployment. */
+  /** An attempt uses the reserved slot: from now on it counts as in flight at the deployment. */
   use(deployment: LiveDeployment, nowMs: number): InFlight {
     if (this.#held !== null) this.#held.health.reserved -= 1;
     this.#held = null;
     return deployment.health.startRequest(nowMs);
   }
 
-  /** An attempt is over: the deployment may have room for another call. */
-  used(): void {
-    this.#admission.freed();
+  /** An attempt has ended: a waiting call may get its slot. */
+  attemptEnded(): void {
+    this.#admission.wakeWaiting();
   }
 
   /** The call is over. */
   release(): void {
-    if (this.#held !== null) this.#admission.giveBack(this.#held);
+    if (this.#held !== null) this.#admission.cancelReservation(this.#held);
     this.#held = null;
-    if (this.#isCounted) this.#admission.leave();
+    if (this.#isCounted) this.#admission.release();
     this.#isCounted = false;
   }
 
   #tryNow(plan: CallPlan): boolean {
     const { services, snapshot } = this.#x.active;
-    const entries = plan.open(services.clock.mono());
-    const entry = this.#admission.take(plan.group.name, entries, snapshot.overload, this.#isCounted);
-    if (entry !== null) this.#hold(plan, entry);
-    return entry !== null;
+    const deployments = plan.candidates(services.clock.mono());
+    const deployment = this.#admission.tryAcquire(
+      plan.group.name,
+      deployments,
+      snapshot.overload,
+      this.#isCounted,
+    );
+    if (deployment !== null) this.#hold(plan, deployment);
+    return deployment !== null;
   }
 
   async #wait(plan: CallPlan): Promise<Refusal | null> {
     const { services, snapshot } = this.#x.active;
-    const entries = plan.open(services.clock.mono());
-    const waiting = this.#admission.wait(plan.group.name, entries, snapshot.overload, this.#isCounted);
-    if (waiting === null) return 'queue_full';
+    const deployments = plan.candidates(services.clock.mono());
+    const queued = this.#admission.wait(plan.group.name, deployments, snapshot.overload, this.#isCounted);
+    if (queued === null) return 'queue_full';
     plan.deployment.metrics.queued();
     const since = services.clock.mono();
-    // Whoever leaves leaves the queue in the same instant: its place must not be given to nobody.
-    const turn = { done: waiting.turn, abandon: () => waiting.leave() };
-    const end = await untilClientLeaves(this.#x.res, turn, 'its call waited');
+    // A client that leaves is dequeued at once, so that no slot is given to a call that is gone.
+    const waiting = { done: queued.result, abandon: () => queued.leave() };
+    const end = await untilClientLeaves(this.#x.res, waiting, 'its call waited');
     this.#waitedMs += services.clock.mono() - since;
     if (end.kind === 'left') {
-      await this.#giveBackTurn(waiting.turn);
+      await this.#holdLateResult(queued.result);
       throw end.why;
     }
     if ('refused' in end.value) return end.value.refused;
-    if ('entry' in end.value) this.#hold(plan, end.value.entry);
+    if ('deployment' in end.value) this.#hold(plan, end.value.deployment);
     return null;
   }
 
-  /** The turn may have come in the instant before the client left: then the place is taken, and given back by `release`. */
-  async #giveBackTurn(turn: Promise<{ readonly entry: LiveDeployment } | object>): Promise<void> {
-    const end = await turn;
-    if (!('entry' in end)) return;
-    this.#held = end.entry;
+  /** A slot may have been granted in the instant before the client left: hold it, so that `release` gives it back. */
+  async #holdLateResult(result: QueuedCall<LiveDeployment>['result']): Promise<void> {
+    const end = await result;
+    if (!('deployment' in end)) return;
+    this.#held = end.deployment;
     this.#isCounted = true;
   }
 
@@ -126,7 +131,7 @@ export class AdmissionPermit {
 }
 
 function overloaded(x: Exchange, what: string): Fault {
-  const seconds = retryAfter(x.active.services.random);
+  const seconds = retryAfterSeconds(x.active.services.random);
   return new Fault('overloaded', `${what} Send the request again in ${seconds} s.`, {
     headers: [['retry-after', String(seconds)]],
   });

@@ -1,5 +1,5 @@
-// The attempts of one call in the order in which they began: which of them is the answer, and what became of the others.
-// Entries are values that never change; the list only grows.
+// The attempts of one call in the order in which they began: which of them gave the response, and how the others ended.
+// Append-only.
 import type { SelectedDeployment } from './select-deployment.ts';
 import type { Attempt } from '../spend/record/record.ts';
 
@@ -24,46 +24,46 @@ export class AttemptLog {
   readonly #others: Replaced[] = [];
   #answering: AttemptStart | null = null;
 
-  /** An attempt begins. It is the one that answers, until another one is. */
+  /** An attempt begins. It counts as the one that gives the response, until another one does. */
   begun(start: AttemptStart): void {
     this.#starts.push(start);
     this.#answering = start;
   }
 
-  /** That attempt is the answer, although another one has begun since. */
+  /** That attempt gives the response, although another one has begun since. */
   answers(start: AttemptStart): void {
     this.#answering = start;
   }
 
-  /** An attempt is not the answer, or wrote its first part alone. @param attempt as the record tells of it */
+  /** An attempt did not give the response, or only its first part. @param attempt as the record states it */
   replaced({ sentAt }: AttemptStart, attempt: Attempt | Promise<Attempt>): void {
     this.#others.push({ sentAt, attempt: Promise.resolve(attempt) });
   }
 
-  /** The attempt that answers; null when nothing was sent upstream. */
+  /** The attempt that gives the response; null when nothing was sent upstream. */
   get answering(): AttemptStart | null {
     return this.#answering;
   }
 
-  /** How often the call was tried again so far. */
+  /** Retries so far. */
   get retries(): number {
     return this.#starts.at(-1)?.retries ?? 0;
   }
 
-  /** How many other model groups were asked so far. */
+  /** Fallbacks to other model groups so far. */
   get fallbacks(): number {
     return this.#starts.at(-1)?.fallbacks ?? 0;
   }
 
-  /** From the first attempt to the one that answers, ms: the attempts before it and the pauses between. */
+  /** From the start of the first attempt to that of the responding one, ms: earlier attempts and the pauses between. */
   get replacedMs(): number {
     return (this.#answering?.sentAt ?? 0) - (this.#starts[0]?.sentAt ?? 0);
   }
 
-  /** The attempts beside the one that answers, oldest first; null when there are none. */
+  /** The attempts beside the responding one, oldest first; null when there are none. */
   others(): Promise<readonly Attempt[]> | null {
     if (this.#others.length === 0) return null;
-    // Two may have begun in the same millisecond, which is all that the record tells.
+    // The record has milliseconds only, and two attempts may begin in the same one.
     const inOrder = this.#others.toSorted((a, b) => a.sentAt - b.sentAt);
     return Promise.all(inOrder.map(({ attempt }) => attempt));
   }

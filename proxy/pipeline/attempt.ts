@@ -1,5 +1,5 @@
-// One attempt: sent to its deployment, followed to its end, classified. The deployment is told how it did. Who is asked, and
-// who next, is decided by attempts.ts and hedge.ts; nothing is repeated here.
+// One attempt: sends the request to one deployment, awaits the end, classifies it and updates the deployment's health.
+// attempts.ts and hedge.ts decide which deployment is tried and when; nothing is retried here.
 import { toFault } from '../errors/fault.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import type { InFlight } from '../routing/deployment-health.ts';
@@ -27,13 +27,13 @@ export interface AttemptContext {
   readonly permit: AdmissionPermit;
   readonly log: AttemptLog;
   readonly head: HeadWriter;
-  /** When the first attempt began, monotonic ms: the total clock runs from there. */
+  /** When the first attempt began, monotonic ms: `total_timeout` runs from there. */
   readonly startedAt: number;
 }
 
 /** An attempt under way. */
 export interface Attempt {
-  readonly entry: LiveDeployment;
+  readonly deployment: LiveDeployment;
   readonly call: UpstreamRequest;
   readonly start: AttemptStart;
   readonly inFlight: InFlight;
@@ -43,15 +43,15 @@ export interface Attempt {
   cancel(): void;
 }
 
-/** How an attempt is sent otherwise than straight to the client. */
-export interface AttemptOptions {
+/** Overrides for attempts that do not write straight to the client. */
+interface AttemptOptions {
   readonly permit?: AdmissionPermit;
   readonly sink?: ResponseSink;
   readonly head?: (start: AttemptStart) => HeadWriter;
   readonly resumable?: ResumableSink;
 }
 
-/** Builds the request of a further attempt, out of what the client sent. @param cuts further changes to the body */
+/** Builds the request of a further attempt from the client's original body. @param cuts further changes to the body */
 export function rebuild(
   { x, request, identity, plan }: AttemptContext,
   replaceable: boolean,
@@ -76,7 +76,7 @@ export function startAttempt(
   const permit = options.permit ?? context.permit;
   const inFlight = permit.use(deployment, start.sentAt);
   try {
-    const resumable = options.resumable ?? resumableSink(request, plan, sink);
+    const resumable = options.resumable ?? transcriptSink(request, plan, sink);
     const head = options.head?.(start) ?? context.head;
     const timed = withTimeLeft(call, start.sentAt - startedAt);
     const running = relay(timed, resumable ?? sink, x.active.services, head);
@@ -85,59 +85,61 @@ export function startAttempt(
       (outcome): Ended => ({ outcome }),
       (thrown: unknown): Ended => ({ fault: toFault(thrown) }),
     );
-    return { entry: deployment, call, start, inFlight, resumable, ended, cancel: () => running.cancel() };
+    return { deployment, call, start, inFlight, resumable, ended, cancel: () => running.cancel() };
   } catch (bug) {
-    inFlight.abandoned(); // or the place would be taken for ever
-    permit.used();
+    inFlight.abandoned(); // or the slot would stay taken for ever
+    permit.attemptEnded();
     throw bug;
   }
 }
 
 /**
- * What the end of an attempt says. Its deployment is told, and gets no calls for a while if it failed too often and others
- * can take them.
+ * Classifies the end of an attempt and updates the health of its deployment, which cools down when it has failed too often
+ * and others can take its calls.
  */
-export function judge(context: AttemptContext, attempt: Attempt, ended: Ended): Classification {
+export function finishAttempt(context: AttemptContext, attempt: Attempt, ended: Ended): Classification {
   const { inFlight } = attempt;
   let isReported = false;
   try {
     const { x } = context;
     const { clock } = x.active.services;
-    const found = classify(ended, clock.now());
+    const classification = classify(ended, clock.now());
     const { outcome } = ended;
-    if (outcome !== undefined && outcome.readOn !== null) attempt.entry.metrics.readOn(outcome.readOn);
-    if (found.upstream === 'failed') isReported = reportFailure(context, attempt, found);
-    else if (found.upstream === 'served') {
+    if (outcome !== undefined && outcome.readOn !== null)
+      attempt.deployment.metrics.detachedStreamEnded(outcome.readOn);
+    if (classification.upstream === 'failed') isReported = reportFailure(context, attempt, classification);
+    else if (classification.upstream === 'served') {
       const at = outcome?.firstByteAt ?? null;
       inFlight.served(clock.mono(), at === null ? null : at - attempt.start.sentAt);
       isReported = true;
     }
-    return found;
+    return classification;
   } finally {
-    if (!isReported) inFlight.abandoned(); // nothing was learnt, or a bug: the place is free again either way
-    context.permit.used();
+    if (!isReported) inFlight.abandoned(); // nothing was learnt, or a bug: the slot becomes free either way
+    context.permit.attemptEnded();
   }
 }
 
-/** @returns true: the deployment knows */
+/** @returns true: the health is updated */
 function reportFailure(
   { x, plan }: AttemptContext,
-  { entry, inFlight }: Attempt,
+  { deployment, inFlight }: Attempt,
   { failure }: Classification,
 ): boolean {
   const { services, snapshot } = x.active;
-  const { config, metrics } = entry;
+  const { config, metrics } = deployment;
   const now = services.clock.mono();
-  const allowedFails = plan.othersServe(now, entry) ? snapshot.routing.allowedFails : Infinity;
-  const restMs = failure?.kind === 'rate_limit' ? (failure.wishMs ?? config.cooldownMs) : null;
-  if (inFlight.failed(now, { allowedFails, cooldownMs: config.cooldownMs }, restMs)) {
-    metrics.rested();
-    services.log.warn({ model: config.group, model_id: config.id, upstream: config.apiBase }, 'entry rests');
+  const allowedFails = plan.othersServe(now, deployment) ? snapshot.routing.allowedFails : Infinity;
+  const cooldownMs = failure?.kind === 'rate_limit' ? (failure.retryAfterMs ?? config.cooldownMs) : null;
+  if (inFlight.failed(now, { allowedFails, cooldownMs: config.cooldownMs }, cooldownMs)) {
+    metrics.cooldownStarted();
+    const about = { model: config.group, model_id: config.id, upstream: config.apiBase };
+    services.log.warn(about, 'deployment cooling down');
   }
   return true;
 }
 
-/** Notes that another attempt is the answer. @param error in one word why */
+/** Records that another attempt gave the response instead. @param error why, in one word */
 export function logReplaced(
   { x, request, log }: AttemptContext,
   { start }: Attempt,
@@ -147,8 +149,8 @@ export function logReplaced(
   log.replaced(start, replacedAttempt(x, start, ended, error, request));
 }
 
-/** Keeps the stream if another deployment of the group could continue it; otherwise nothing of it is kept. */
-function resumableSink(
+/** Keeps the stream if another deployment of the group could continue it; null otherwise. */
+function transcriptSink(
   { endpoint, stream, isSingle }: ParsedRequest,
   { group, deployment }: CallPlan,
   sink: ResponseSink,

@@ -1,22 +1,22 @@
-// Sends a request, and sends it again elsewhere while that may help and nothing has reached the client. The one owner of
-// retries: nothing below tries again, and what is tried is counted against one budget.
+// Sends a request, and retries it or falls back while that may help and nothing has reached the client. The only owner of
+// retries: no layer below retries, and each one is taken from the retry budget.
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
-import { judge, logReplaced, rebuild, startAttempt, type AttemptContext } from './attempt.ts';
-import { continued, type Answered } from './continue.ts';
-import { hedged, type Judged } from './hedge.ts';
+import { finishAttempt, logReplaced, rebuild, startAttempt, type AttemptContext } from './attempt.ts';
+import { continueStream, type CallResult } from './continue.ts';
+import { runHedged, type FinishedAttempt } from './hedge.ts';
 import type { CallPlan } from './plan.ts';
 import { untilClientLeaves } from './until-client-leaves.ts';
 
 /**
- * The outcome of the last attempt. Of those before, nothing was sent, or the last one went on with it.
+ * The outcome of the last attempt. Earlier attempts sent nothing to the client, or the last one continued their stream.
  * @param first the request to the deployment at which the plan stands
- * @throws Fault when the last attempt ended before there was an answer
+ * @throws Fault when the last attempt ended without a response
  */
-export async function attempts(
+export async function runAttempts(
   shared: Omit<AttemptContext, 'startedAt'>,
   first: UpstreamRequest,
-): Promise<Answered> {
+): Promise<CallResult> {
   const { x, plan, permit } = shared;
   const { services, snapshot } = x.active;
   const { clock, metrics } = services;
@@ -26,29 +26,31 @@ export async function attempts(
   let call = first;
   for (;;) {
     const isHedged = plan.deployment.config.clocks.hedgeAfterMs > 0 && plan.group.deployments.length > 1;
-    const { attempt, ended, found } = isHedged ? await hedged(context, call) : await single(context, call);
-    const { failure } = found;
+    const { attempt, ended, classification } = isHedged
+      ? await runHedged(context, call)
+      : await runSingle(context, call);
+    const { failure } = classification;
     const now = clock.mono();
     const step = failure === null ? null : plan.next(failure, now);
-    if (step === null && plan.denied) attempt.entry.metrics.denied();
+    if (step === null && plan.denied) attempt.deployment.metrics.denied();
     if (failure === null || step === null || isLate(plan, now + step.pauseMs - startedAt)) {
       if (ended.fault !== undefined) throw ended.fault;
       if (attempt.resumable === null) return { outcome: ended.outcome, call: attempt.call };
-      return await continued(context, attempt, attempt.resumable, ended.outcome);
+      return await continueStream(context, attempt, attempt.resumable, ended.outcome);
     }
     logReplaced(context, attempt, ended, failure.kind);
-    if (step.how === 'retry') attempt.entry.metrics.retried(failure.kind);
-    else metrics.fellBack(attempt.entry.config.group, plan.deployment.config.group);
+    if (step.how === 'retry') attempt.deployment.metrics.retried(failure.kind);
+    else metrics.fellBack(attempt.deployment.config.group, plan.deployment.config.group);
     if (step.pauseMs > 0) await pause(x.res, step.pauseMs);
     await permit.acquire(plan);
     call = rebuild(context, plan.hasMore);
   }
 }
 
-async function single(context: AttemptContext, call: UpstreamRequest): Promise<Judged> {
+async function runSingle(context: AttemptContext, call: UpstreamRequest): Promise<FinishedAttempt> {
   const attempt = startAttempt(context, call);
   const ended = await attempt.ended;
-  return { attempt, ended, found: judge(context, attempt, ended) };
+  return { attempt, ended, classification: finishAttempt(context, attempt, ended) };
 }
 
 function isLate(plan: CallPlan, elapsedMs: number): boolean {
@@ -56,7 +58,7 @@ function isLate(plan: CallPlan, elapsedMs: number): boolean {
   return totalMs > 0 && elapsedMs >= totalMs;
 }
 
-/** Whether the client is still there is looked at by the next attempt: its answer may be read on all the same. */
+/** A client that leaves meanwhile ends the pause; the next attempt handles it, because its response may be read on. */
 async function pause(response: DownstreamResponse, ms: number): Promise<void> {
   const { promise: done, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);

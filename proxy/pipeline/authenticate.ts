@@ -1,14 +1,14 @@
-// Who calls. The result is a closed type: there is no path on which a failed check leaves an identity behind.
-// Runs before the body is read, and asks nobody: a database in trouble can never turn into a 401. The one exception is a
-// key that another server may have issued a moment ago.
+// Authenticates the caller. The result is a closed type: no failed check can leave an identity behind. Runs before the
+// body is read and queries no database, so a database outage never becomes a 401. The one exception: an unknown key that
+// another server may have issued a moment ago.
 import { scopeOf, type CallerIdentity, type KnownCaller } from '../access/callers.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 
 export interface Caller {
-  /** SHA-256 hex of the key; '' when no key is configured and everybody may call. */
+  /** SHA-256 hex of the key; '' when no key is configured and anyone may call. */
   readonly keyHash: string;
-  /** What the key stands for, when it is not the configured one: such a caller may make LLM calls, nothing else. */
+  /** The identity of an issued key; absent for the master key. Such a caller may make LLM calls, nothing else. */
   readonly identity?: CallerIdentity;
 }
 
@@ -16,7 +16,7 @@ type Scope = ReturnType<typeof scopeOf>;
 
 const ANYBODY: Caller = { keyHash: '' };
 
-/** Who calls; a promise only where others must be asked. @throws Fault missing_api_key, invalid_api_key, store_unavailable */
+/** The caller; a promise only where the store must be queried. @throws Fault missing_api_key, invalid_api_key, store_unavailable */
 export function authenticate(x: Exchange): Caller | Promise<Caller> {
   const { services, snapshot } = x.active;
   const { credential } = x.headers;
@@ -26,14 +26,15 @@ export function authenticate(x: Exchange): Caller | Promise<Caller> {
     return { keyHash: key.sha256() };
   }
   const known = credential === null ? null : (services.callers?.find(credential, x.startMs) ?? null);
-  const news = known === null && credential !== null ? (services.callers?.news(credential) ?? null) : null;
-  if (news === null) return callerOf(x, scope, known);
-  return afterNews(x, scope, news);
+  const catchUp =
+    known === null && credential !== null ? (services.callers?.catchUp(credential) ?? null) : null;
+  if (catchUp === null) return callerOf(x, scope, known);
+  return afterCatchUp(x, scope, catchUp);
 }
 
-async function afterNews(x: Exchange, scope: Scope, news: Promise<void>): Promise<Caller> {
+async function afterCatchUp(x: Exchange, scope: Scope, catchUp: Promise<void>): Promise<Caller> {
   try {
-    await news;
+    await catchUp;
   } catch (cause) {
     throw new Fault('store_unavailable', 'The store that may know this key does not answer.', {
       cause,

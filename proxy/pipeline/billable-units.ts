@@ -1,13 +1,13 @@
-// What a request tells about its own price: how many images or characters, which service tier. Pure; read beside the
-// members that the proxy acts on, and only of the endpoints that are priced by them.
+// The billable units that a request itself states: number of images or characters, service tier. Pure. Read only for the
+// endpoints that are priced by them.
 import type { Units } from '../protocols/usage.ts';
 import { peek, readString, type Wanted } from '../bodies/peek.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 
-/** What will be charged beside the tokens of the answer. */
+/** What is charged beside the tokens of the response. */
 export interface BillableUnits {
   readonly units: Units;
-  /** The tier that was asked for; the answer's own statement wins. */
+  /** The requested tier; the one that the response states wins. */
   readonly serviceTier: string | null;
 }
 
@@ -17,7 +17,7 @@ export const NO_BILLABLE_UNITS: BillableUnits = Object.freeze({
 });
 
 const MOST_IMAGES = 1_000;
-/** Only speech is priced by its text: the general scan does not mark texts of any length. */
+/** Only speech is priced by its text; the general scan does not look at texts of any length. */
 const INPUT: Wanted = { names: new Set(['input']), prefixes: [] };
 const DEEPEST = 512;
 const TIER = /^[a-z_]{1,32}$/;

@@ -28,13 +28,13 @@ export interface BodyChange {
   readonly why: string;
 }
 
-export interface Explainer {
+interface Explainer {
   readonly header: (decision: HeaderDecision) => void;
   readonly body: (change: BodyChange) => void;
 }
 
 /** What a further attempt may add to the body. */
-export interface BuildOptions {
+interface BuildOptions {
   /** Another upstream may take over as long as nothing was sent to the client. */
   readonly replaceable?: boolean;
   readonly explainer?: Explainer;
@@ -155,8 +155,8 @@ function headersFor(
 const UNTRACED: readonly string[] = Object.freeze([]);
 
 function traceOf({ trace, headers, active }: Exchange): readonly string[] {
-  const isTold = trace !== null && active.services.traces?.propagates === true;
-  return isTold ? traceHeaders(trace, headers.tracestate) : UNTRACED;
+  const propagates = trace !== null && active.services.traces?.propagates === true;
+  return propagates ? traceHeaders(trace, headers.tracestate) : UNTRACED;
 }
 
 /** `x-<brand>-timeout`: seconds, the client's own first-byte clock. @throws Fault invalid_header. */

@@ -1,9 +1,9 @@
-// Our part of an answer's head: made when the head of an upstream's answer goes to the client, which is also the moment
-// that says how long the proxy itself has taken.
+// The proxy's own response headers: made when the head of an upstream's response goes to the client. The proxy's own
+// overhead is measured at the same moment.
 import type { Outcome } from '../relay/outcome.ts';
 import type { HeadWriter } from '../relay/relay.ts';
 import type { AdmissionPermit } from './admission-permit.ts';
-import { callHeaders } from './answer.ts';
+import { callHeaders } from './respond.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
@@ -29,7 +29,7 @@ export class CallHead implements HeadWriter {
     const selected = this.#attempts.answering?.selected ?? null;
     const response = {
       identity: this.#identity,
-      picked: selected,
+      selected,
       attempts: this.#attempts,
       overheadMs,
       upstreamStatus,
@@ -39,9 +39,9 @@ export class CallHead implements HeadWriter {
     return list;
   }
 
-  /** What the proxy took of an answered call, ms; null when the client left before there was a head. */
+  /** The proxy's own overhead, ms; null when the client left before there was a head. */
   overheadMs({ end, upstreamMs }: Outcome): number | null {
-    // The head of a gathered answer is written after its record; the metric must not wait for it.
+    // The head of a gathered response is written after its record; the metric must not wait for it.
     if (this.#overheadMs === null && end !== 'client_gone') return this.#since(upstreamMs);
     return this.#overheadMs;
   }

@@ -1,5 +1,5 @@
-// From what an answer says of its usage to what it is charged for: counts, units, tier, the upstream's own figure. Pure.
-// Used once when a request ends, and for the cost in a stream's usage, so the two agree.
+// From the usage that a response states to what is charged: token counts, units, tier, the cost that the upstream states.
+// Pure. Used when a request ends and for the cost in a stream's usage event, so the two agree.
 import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
 import { picoDollars, usd, type PriceSources } from '../spend/record/cost.ts';
@@ -15,7 +15,7 @@ import type { Exchange } from './exchange.ts';
 import type { BillableUnits } from './billable-units.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 
-/** The part of a record that tells what was used. */
+/** The part of a record that states what was used. */
 export type Used = Pick<
   SpendRecord,
   'usage' | 'usageSource' | 'tokens' | 'estimatedBy' | 'units' | 'serviceTier' | 'warnings'
@@ -24,7 +24,7 @@ export type Used = Pick<
 /** Ten times the largest that was seen; rows stay small whatever an upstream sends. */
 const USAGE_CHARS = 8_192;
 
-/** What an answer used. @param estimate counts of what the upstream did not state */
+/** What a response used. @param estimate token counts that the upstream did not state */
 export function usedBy(
   endpoint: Endpoint,
   billable: BillableUnits,
@@ -32,7 +32,7 @@ export function usedBy(
   estimate: Estimate | null,
 ): Used {
   const { reading } = outcome;
-  const sent = endpoint.retells ? null : reading.usage;
+  const sent = endpoint.returnsStored ? null : reading.usage;
   const usage = sent === null ? null : cleanObject(sent, USAGE_CHARS);
   const { tokens: stated, doubts } = endpoint.protocol.readTokens(sent);
   const warnings =
@@ -56,13 +56,13 @@ function sourceOf(sent: Json | null, estimate: Estimate | null): Used['usageSour
   return sent === null ? 'none' : 'upstream';
 }
 
-/** What an image endpoint writes are image tokens, also where the upstream gives no details. */
+/** The output of an image endpoint is image tokens, also where the upstream gives no details. */
 function imageTokens(endpoint: Endpoint, tokens: Tokens): Tokens {
   const unsaid = endpoint.pricedBy === 'images' && tokens.outputImage === null;
   return unsaid && tokens.completion !== null ? { ...tokens, outputImage: tokens.completion } : tokens;
 }
 
-/** What the upstream stated stands; of an output that it had only begun to count, the larger figure. */
+/** Counts that the upstream stated win; of an output that it had only begun to count, the larger one. */
 function withEstimate(stated: Tokens, estimate: Estimate): Tokens {
   const prompt = stated.prompt ?? estimate.prompt;
   const completion = Math.max(stated.completion ?? 0, estimate.completion);
@@ -85,7 +85,7 @@ function unitsOf(
   return Object.keys(units).length === 0 ? null : units;
 }
 
-/** Messages state it within their usage. */
+/** Anthropic messages state it within their usage. */
 function tierOf(stated: string | null, usage: Json | null): string | null {
   return stated ?? identifierIn(usage, 'service_tier');
 }
@@ -98,7 +98,7 @@ export function statedPico(proxy: Gateway, header: string | null, usage: Json | 
   return typeof cost === 'number' ? picoDollars(String(cost)) : null;
 }
 
-/** The price tables that hold for a call. */
+/** The price tables that apply to a call. */
 export function pricesFor(
   x: Exchange,
   { deployment: { config }, upstreamModel }: SelectedDeployment,
@@ -106,7 +106,7 @@ export function pricesFor(
   const catalogue = config.group.includes('*')
     ? (x.active.services.catalogue.lookUp(upstreamModel)?.prices ?? null)
     : config.cataloguePrices;
-  return { entry: config.prices, catalogue };
+  return { deployment: config.prices, catalogue };
 }
 
 /** Prices the usage of a stream while it passes. */

@@ -1,20 +1,20 @@
-// What an attempt's end says: about the upstream (does it count against it?), and about the request (may another attempt
-// mend it?). Statuses are read from statuses; texts are looked at only where no status tells what was wrong. Pure.
+// Classifies the end of an attempt: does it count against the upstream, and may another attempt succeed? The status
+// decides; the error text is read only where the status alone does not tell. Pure.
 import type { Fault } from '../errors/fault.ts';
 import type { Failure, FailureKind } from '../routing/failover-plan.ts';
-import { retryAfterMs } from '../routing/backoff.ts';
+import { parseRetryAfter } from '../routing/backoff.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import { errorIn, reasonOf, type UpstreamError } from '../protocols/upstream-error.ts';
 
-/** How an attempt ended: with an answer, or before there was one. */
+/** How an attempt ended: with a response, or before there was one. */
 export type Ended =
   | { readonly outcome: Outcome; readonly fault?: undefined }
   | { readonly fault: Fault; readonly outcome?: undefined };
 
 export interface Classification {
-  /** `failed` counts against the entry; `unknown`: the client left, or the proxy was stopped. */
+  /** `failed` counts against the deployment; `unknown`: the client left, or the proxy was stopped. */
   readonly upstream: 'served' | 'failed' | 'unknown';
-  /** Set when another attempt may mend it, and nothing was sent to the client. */
+  /** Set when another attempt may succeed and nothing was sent to the client. */
   readonly failure: Failure | null;
 }
 
@@ -25,16 +25,16 @@ const UNKNOWN: Classification = { upstream: 'unknown', failure: null };
 function classified(
   upstream: Classification['upstream'],
   kind: FailureKind,
-  wishMs: number | null = null,
+  retryAfterMs: number | null = null,
 ): Classification {
-  return { upstream, failure: { kind, wishMs } };
+  return { upstream, failure: { kind, retryAfterMs } };
 }
 
 /** @param nowMs epoch milliseconds, for a `Retry-After` that is a date */
 export function classify({ outcome, fault }: Ended, nowMs: number): Classification {
   if (outcome === undefined) return ofFault(fault);
   if (outcome.end === 'client_gone' || outcome.end === 'stopped') return UNKNOWN;
-  const found = ofAnswer(outcome, nowMs);
+  const found = ofOutcome(outcome, nowMs);
   return outcome.unsent === null ? { ...found, failure: null } : found;
 }
 
@@ -57,28 +57,30 @@ function ofFault(fault: Fault): Classification {
   }
 }
 
-function ofAnswer({ end, status, unsent, retryAfter }: Outcome, nowMs: number): Classification {
+function ofOutcome({ end, status, unsent, retryAfter }: Outcome, nowMs: number): Classification {
   if (end === 'complete') return SERVED;
   if (end !== 'upstream_error') return classified('failed', 'server'); // a document that ended in the middle
-  const wishMs = retryAfterMs(retryAfter, nowMs);
+  const retryAfterMs = parseRetryAfter(retryAfter, nowMs);
   const error = unsent === null ? null : errorIn(unsent);
-  return status !== null && status >= 400 ? ofStatus(status, wishMs, error) : ofEvent(error, wishMs);
+  return status !== null && status >= 400
+    ? ofStatus(status, retryAfterMs, error)
+    : ofEvent(error, retryAfterMs);
 }
 
-function ofStatus(status: number, wishMs: number | null, error: UpstreamError | null): Classification {
-  if (status === 429) return classified('failed', 'rate_limit', wishMs);
-  if (status === 408 || status === 504) return classified('failed', 'timeout', wishMs);
-  if (status === 409 || status === 425) return classified('served', 'server', wishMs);
-  if (status === 501 || status === 505) return SERVED; // it will not have learnt it the next time
-  if (status >= 500) return classified('failed', 'server', wishMs);
+function ofStatus(status: number, retryAfterMs: number | null, error: UpstreamError | null): Classification {
+  if (status === 429) return classified('failed', 'rate_limit', retryAfterMs);
+  if (status === 408 || status === 504) return classified('failed', 'timeout', retryAfterMs);
+  if (status === 409 || status === 425) return classified('served', 'server', retryAfterMs);
+  if (status === 501 || status === 505) return SERVED; // a retry cannot change that
+  if (status >= 500) return classified('failed', 'server', retryAfterMs);
   if (status === 401) return FAILED; // our key, not the client's; the same key would be refused again
   return status === 400 || status === 413 || status === 422 ? ofRefusal(error) : SERVED;
 }
 
-/** An error event before any token. Its code stands for the status that could not be sent any more. */
-function ofEvent(error: UpstreamError | null, wishMs: number | null): Classification {
+/** An error event before any token. Its code stands in for the status, which is already 200. */
+function ofEvent(error: UpstreamError | null, retryAfterMs: number | null): Classification {
   const status = Number(error?.code);
-  if (status >= 400 && status < 600) return ofStatus(status, wishMs, error);
+  if (status >= 400 && status < 600) return ofStatus(status, retryAfterMs, error);
   switch (error?.type) {
     case 'invalid_request_error':
     case 'not_found_error':
@@ -88,13 +90,13 @@ function ofEvent(error: UpstreamError | null, wishMs: number | null): Classifica
     case 'authentication_error':
       return FAILED;
     case 'rate_limit_error':
-      return classified('failed', 'rate_limit', wishMs);
+      return classified('failed', 'rate_limit', retryAfterMs);
     default:
-      return classified('failed', 'server', wishMs);
+      return classified('failed', 'server', retryAfterMs);
   }
 }
 
-/** A request that the upstream calls wrong: only a fallback that is made for that reason can mend it. */
+/** The upstream rejects the request itself: only a fallback for exactly that reason can help. */
 function ofRefusal(error: UpstreamError | null): Classification {
   const reason = error === null ? null : reasonOf(error);
   return reason === null ? SERVED : classified('served', reason);

@@ -1,5 +1,5 @@
-// The handles of one request: sockets, clock readings, the Live captured once. No state bag: each step takes values
-// and returns new ones.
+// The handles of one request: request and response, clock readings, the active configuration captured once. It never
+// changes: each step takes values and returns new ones.
 import type { DownstreamRequest } from '../downstream/downstream-request.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 import type { ActiveConfig } from '../active-config/active-config.ts';
@@ -34,7 +34,7 @@ export function openExchange(
   const { clock, ids, traces } = active.services;
   const startMs = clock.now();
   const url = req.target;
-  const mark = url.indexOf('?');
+  const queryAt = url.indexOf('?');
   const headers = readHeaders(active.rules, req.headers);
   return {
     req,
@@ -45,7 +45,7 @@ export function openExchange(
     startedAt: clock.mono(),
     headers,
     trace: traces === null ? null : traces.begin(headers.traceparent),
-    path: mark < 0 ? url : url.slice(0, mark),
-    query: mark < 0 ? '' : url.slice(mark + 1),
+    path: queryAt < 0 ? url : url.slice(0, queryAt),
+    query: queryAt < 0 ? '' : url.slice(queryAt + 1),
   };
 }

@@ -1,15 +1,15 @@
-// Calls on a response that exists (`/v1/responses/{id}` and below): they go to the upstream that made it, which the
-// spend records know. Same header policy and same settling as every other call.
+// Calls on a stored response (`/v1/responses/{id}` and below): they go to the upstream that made it, which the spend
+// records know. Same header policy and same settling as every other call.
 import { Fault } from '../errors/fault.ts';
 import { AdmissionPermit, checkLag } from './admission-permit.ts';
 import { AttemptLog } from './attempt-log.ts';
 import type { Caller } from './authenticate.ts';
-import type { StoredAnswerCall } from '../protocols/table.ts';
+import type { StoredResponseCall } from '../protocols/table.ts';
 import { NO_BILLABLE_UNITS } from './billable-units.ts';
 import { buildByIdRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
 import type { Exchange } from './exchange.ts';
-import { exitWithAnswer, exitWithFault } from './exits.ts';
+import { finishWithResponse, finishWithFault } from './finish.ts';
 import { identityOf } from './identity.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 import { planSingle } from './plan.ts';
@@ -23,7 +23,7 @@ import { relay } from '../relay/relay.ts';
 export async function forwardById(
   x: Exchange,
   caller: Caller,
-  { method, suffix, endpoint }: StoredAnswerCall,
+  { method, suffix, endpoint }: StoredResponseCall,
   id: string,
 ): Promise<void> {
   const log = new AttemptLog();
@@ -31,26 +31,29 @@ export async function forwardById(
   const permit = new AdmissionPermit(x);
   try {
     checkLag(x);
-    if (method === 'POST') recorder.learn({ requestBytes: await discardBody(x) });
+    if (method === 'POST') recorder.note({ requestBytes: await discardBody(x) });
     const identity = identityOf(x, caller);
-    const { picked, model } = await makerOf(x, id);
-    recorder.learn({ identity, model, picked });
-    await permit.acquire(planSingle(x.active, picked)); // like a call that names the model of that response
-    await recorder.begin();
+    const { selected, model } = await findMaker(x, id);
+    recorder.note({ identity, model });
+    await permit.acquire(planSingle(x.active, selected)); // like a call that names the model of that response
+    await recorder.begin(selected);
     const path = `responses/${encodeURIComponent(id)}${suffix}`;
-    const call = buildByIdRequest(x, endpoint, identity, picked, method, path);
+    const call = buildByIdRequest(x, endpoint, identity, selected, method, path);
     const head = new CallHead(x, identity, log, permit);
-    const outcome = await once(x, picked, call, log, permit, head);
-    await exitWithAnswer(x, recorder, head, NO_BILLABLE_UNITS, { outcome, call });
+    const outcome = await runOnce(x, selected, call, log, permit, head);
+    await finishWithResponse(x, recorder, head, NO_BILLABLE_UNITS, { outcome, call });
   } catch (thrown) {
-    await exitWithFault(x, recorder, log, endpoint, thrown);
+    await finishWithFault(x, recorder, log, endpoint, thrown);
   } finally {
     permit.release();
   }
 }
 
-/** Sends a request once: what it says of a response says little of how models are served, and nobody else has it. */
-async function once(
+/**
+ * Sends the request once: no other upstream has the response, and the outcome of a lookup says little about how the
+ * deployment serves models, so its health is not updated.
+ */
+async function runOnce(
   x: Exchange,
   selected: SelectedDeployment,
   call: UpstreamRequest,
@@ -66,11 +69,11 @@ async function once(
     return await relay(call, x.res, x.active.services, head).ended;
   } finally {
     inFlight.abandoned();
-    permit.used();
+    permit.attemptEnded();
   }
 }
 
-/** The body of the client does not go upstream. @returns its size */
+/** Reads the client's body, which does not go upstream. @returns its size */
 async function discardBody(x: Exchange): Promise<number> {
   const body = await readBody(x);
   const { length } = body.bytes;
@@ -78,18 +81,18 @@ async function discardBody(x: Exchange): Promise<number> {
   return length;
 }
 
-/** The target whose answer had this id. @throws Fault response_not_found, store_unavailable. */
-async function makerOf(x: Exchange, id: string): Promise<{ picked: SelectedDeployment; model: string }> {
+/** The deployment whose response had this id. @throws Fault response_not_found, store_unavailable. */
+async function findMaker(x: Exchange, id: string): Promise<{ selected: SelectedDeployment; model: string }> {
   const made = await x.active.services.ledger.reader.findByUpstreamId(id).catch((cause: unknown) => {
     throw new Fault('store_unavailable', 'The spend store does not answer, so the upstream is not known.', {
       cause,
     });
   });
-  const target = x.active.deployments.get(made?.modelId ?? '');
-  if (made === null || target === undefined) {
+  const deployment = x.active.deployments.get(made?.modelId ?? '');
+  if (made === null || deployment === undefined) {
     const text = `No response ${id.slice(0, 100)} was made through this proxy.`;
     throw new Fault('response_not_found', text, { param: 'id' });
   }
-  const forwards = target.config.forwardClientHeaders || x.active.snapshot.forwards(made.modelGroup);
-  return { picked: { deployment: target, upstreamModel: made.model, forwards }, model: made.modelGroup };
+  const forwards = deployment.config.forwardClientHeaders || x.active.snapshot.forwards(made.modelGroup);
+  return { selected: { deployment, upstreamModel: made.model, forwards }, model: made.modelGroup };
 }

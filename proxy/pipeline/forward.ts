@@ -1,16 +1,16 @@
 // The table of contents of the program: one LLM call, from its body to its spend record, step by step. Each step takes
-// values and returns one. A call has two exits, an outcome or a fault, and its record is settled once at either.
+// values and returns one. A call ends with a response or with a fault, and its record is settled exactly once.
 import type { RequestBody } from '../bodies/request-body.ts';
 import { AdmissionPermit, checkLag } from './admission-permit.ts';
 import { AttemptLog } from './attempt-log.ts';
-import { attempts } from './attempts.ts';
+import { runAttempts } from './attempts.ts';
 import type { Caller } from './authenticate.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
 import type { Exchange } from './exchange.ts';
-import { exitWithAnswer, exitWithFault, exitWithRepeat } from './exits.ts';
-import { claimKey, type IdempotencyClaim } from './idempotency.ts';
+import { finishWithResponse, finishWithFault, finishWithReplay } from './finish.ts';
+import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from './idempotency.ts';
 import { identityOf } from './identity.ts';
 import { parseRequest } from './parse-request.ts';
 import { selectedBy, planCall } from './plan.ts';
@@ -28,30 +28,28 @@ export async function forward(
   const recorder = new SpendRecorder(x, caller, endpoint, log, pathModel ?? '');
   const permit = new AdmissionPermit(x);
   let body: RequestBody | null = null;
-  let claim: IdempotencyClaim | null = null;
+  let claim: IdempotencyClaim | RepeatedCall | null = null;
   try {
     checkLag(x);
-    body = await readBody(x); // bounded, inflated; it owns its memory
-    recorder.learn({ requestBytes: body.bytes.length });
-    const request = parseRequest(x, endpoint, body, pathModel); // the members that steer a call; the rest is only checked
-    const identity = identityOf(x, caller, request.identityMembers); // by key, headers and body, once
-    recorder.learn({ model: request.model, stream: request.stream, identity });
-    const known = await claimKey(x, caller, request); // of a call that was made before, under the same key
-    if (known?.kind === 'repeated') return await exitWithRepeat(x, recorder, identity, log, known);
-    claim = known;
-    const plan = planCall(x.active, request.model, identity); // which deployment gets it, and which next when that fails
-    await permit.acquire(plan); // waits for its turn, where limits are set
+    body = await readBody(x); // bounded and inflated
+    recorder.note({ requestBytes: body.bytes.length });
+    const request = parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on
+    const identity = identityOf(x, caller, request.identityMembers); // from key, headers and body, resolved once
+    recorder.note({ model: request.model, stream: request.stream, identity });
+    claim = await claimIdempotencyKey(x, caller, request);
+    if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
+    const plan = planCall(x.active, request.model, identity); // the deployment to try first, and the ones after it
+    await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
-    recorder.learn({ picked: selected });
-    await recorder.begin(); // in the operating system before the first byte goes upstream
+    await recorder.begin(selected); // written to the journal before the first byte goes upstream
     const first = buildUpstreamRequest(x, request, identity, selected, { replaceable: plan.hasMore });
     const head = new CallHead(x, identity, log, permit);
-    const answered = await attempts({ x, request, identity, plan, permit, log, head }, first);
-    await exitWithAnswer(x, recorder, head, request.billable, answered); // settled before the last byte goes to the client
+    const result = await runAttempts({ x, request, identity, plan, permit, log, head }, first);
+    await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {
-    await exitWithFault(x, recorder, log, endpoint, thrown);
+    await finishWithFault(x, recorder, log, endpoint, thrown);
   } finally {
-    claim?.settle(recorder.record);
+    if (claim?.kind === 'first') claim.settle(recorder.record);
     permit.release();
     body?.release();
   }

@@ -1,20 +1,27 @@
-// `hedge_after`: a second attempt beside one from which nothing valid has come yet. The first valid answer wins and the
-// other attempt is cancelled at once; both stand in the record. A hedge is never waited for: without a free entry, a
-// free place or budget left the first attempt simply goes on alone.
+// `hedge_after`: a second attempt beside one from which nothing valid has come yet. The first valid response wins and the
+// other attempt is cancelled at once; the record has both. A hedge never waits: without a free deployment and budget, the
+// first attempt continues alone.
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import { FirstWins } from '../relay/first-wins.ts';
 import { AdmissionPermit } from './admission-permit.ts';
-import { judge, logReplaced, rebuild, startAttempt, type Attempt, type AttemptContext } from './attempt.ts';
+import {
+  finishAttempt,
+  logReplaced,
+  rebuild,
+  startAttempt,
+  type Attempt,
+  type AttemptContext,
+} from './attempt.ts';
 import { classify, type Classification, type Ended } from './classify.ts';
 
-/** The attempt that is the answer for now: it has answered, or nobody beside it has. */
-export interface Judged {
+/** An attempt that has ended, with its classification. */
+export interface FinishedAttempt {
   readonly attempt: Attempt;
   readonly ended: Ended;
-  readonly found: Classification;
+  readonly classification: Classification;
 }
 
-/** In the record of an attempt that another one outran. */
+/** Recorded for an attempt that was cancelled because another one was faster. */
 const CANCELLED = 'cancelled';
 
 interface Runner {
@@ -23,8 +30,8 @@ interface Runner {
   readonly done: Promise<Runner>;
 }
 
-/** Sends `call`, and after `hedgeAfterMs` of its deployment without a valid answer another one beside it. */
-export async function hedged(context: AttemptContext, call: UpstreamRequest): Promise<Judged> {
+/** Sends `call`; after the deployment's `hedgeAfterMs` without a valid response, sends a second attempt beside it. */
+export async function runHedged(context: AttemptContext, call: UpstreamRequest): Promise<FinishedAttempt> {
   const { x, plan } = context;
   const firstWins = new FirstWins(x.res);
   const due = alarm(plan.deployment.config.clocks.hedgeAfterMs);
@@ -33,21 +40,24 @@ export async function hedged(context: AttemptContext, call: UpstreamRequest): Pr
   due.stop();
   const permit = new AdmissionPermit(x);
   const isWanted = isLate && !x.res.destroyed && x.res.interrupted === null;
-  if (!isWanted || !hasBranched(context, permit)) {
+  if (!isWanted || !branchPlan(context, permit)) {
     permit.release();
     const ended = await first.attempt.ended;
-    return { attempt: first.attempt, ended, found: judge(context, first.attempt, ended) };
+    return { attempt: first.attempt, ended, classification: finishAttempt(context, first.attempt, ended) };
   }
   const second = run(context, firstWins, rebuild(context, true), permit, () => undefined);
   return await race(context, first, second, permit);
 }
 
-/** Moves on to another deployment, if there is a free one and the budget allows it. */
-function hasBranched({ x, plan }: AttemptContext, permit: AdmissionPermit): boolean {
+/** Moves the plan to another deployment, if one is free and the budget allows it. */
+function branchPlan({ x, plan }: AttemptContext, permit: AdmissionPermit): boolean {
   const { metrics } = plan.deployment;
-  const entry = permit.acquireFree(plan.group.name, plan.beside('timeout', x.active.services.clock.mono()));
-  if (entry === null) return false;
-  const isAllowed = plan.branch(entry);
+  const deployment = permit.tryAcquire(
+    plan.group.name,
+    plan.hedgeCandidates('timeout', x.active.services.clock.mono()),
+  );
+  if (deployment === null) return false;
+  const isAllowed = plan.branch(deployment);
   if (!isAllowed) metrics.denied();
   return isAllowed;
 }
@@ -82,41 +92,41 @@ function run(
   return runner;
 }
 
-/** Two attempts to the end of both: one is the answer, the other is recorded beside it. `permit`: that of the second. */
+/** Runs both attempts to their ends: one gives the response, the other is recorded beside it. `permit`: the second's. */
 async function race(
   context: AttemptContext,
   first: Runner,
   second: Runner,
   permit: AdmissionPermit,
-): Promise<Judged> {
+): Promise<FinishedAttempt> {
   const { x, plan, log } = context;
   const sooner = await Promise.race([first.done, second.done]);
   const later = sooner === first ? second : first;
-  const isAnswer =
+  const soonerWins =
     !sooner.isCancelled() && isFinal(classify(await sooner.attempt.ended, x.active.services.clock.now()));
-  if (isAnswer) later.attempt.cancel();
-  const [winner, loser] = isAnswer ? [sooner, later] : [later, sooner];
+  if (soonerWins) later.attempt.cancel();
+  const [winner, loser] = soonerWins ? [sooner, later] : [later, sooner];
   const lost = await loser.attempt.ended;
-  const { failure, upstream } = judge(context, loser.attempt, lost);
+  const { failure, upstream } = finishAttempt(context, loser.attempt, lost);
   const isCancelled = upstream === 'unknown';
   logReplaced(context, loser.attempt, lost, failure?.kind ?? (isCancelled ? CANCELLED : 'refused'));
-  plan.keepTo(winner.attempt.entry, !isCancelled);
-  permit.release(); // one call counts once; the attempts at both deployments are counted by themselves
+  plan.keepTo(winner.attempt.deployment, !isCancelled);
+  permit.release(); // the call counts once towards the total; each deployment counts its own attempt
   log.answers(winner.attempt.start);
   const ended = await winner.attempt.ended;
-  const found = judge(context, winner.attempt, ended);
-  const hasAnswered = ended.outcome?.unsent === null || found.upstream === 'served';
+  const classification = finishAttempt(context, winner.attempt, ended);
+  const hasAnswered = ended.outcome?.unsent === null || classification.upstream === 'served';
   const endOfSecond = winner === second ? 'won' : 'lost';
-  second.attempt.entry.metrics.hedged(hasAnswered ? endOfSecond : 'failed');
-  return { attempt: winner.attempt, ended, found };
+  second.attempt.deployment.metrics.hedged(hasAnswered ? endOfSecond : 'failed');
+  return { attempt: winner.attempt, ended, classification };
 }
 
-/** Nobody else could do better: an answer, a refusal that is about the request, a client that left. */
+/** No other attempt could do better: a valid response, a refusal of the request itself, a client that left. */
 function isFinal({ upstream, failure }: Classification): boolean {
   return failure === null && upstream !== 'failed';
 }
 
-/** Rings once, with true; `stop` keeps it silent. */
+/** Resolves with true after `ms`, or with false on `stop`. */
 function alarm(ms: number): { readonly rang: Promise<boolean>; readonly stop: () => void } {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(true), ms);

@@ -1,6 +1,6 @@
-// `Idempotency-Key`: a call that is sent again under its key joins the first one while it runs, and gets its answer again
-// afterwards, instead of being paid twice. Off unless configured. What has cost nothing is forgotten, so that sending it
-// again tries it again.
+// `Idempotency-Key`: a call that is sent again under its key joins the first one while it runs, and gets the same response
+// afterwards, instead of being paid twice. Off unless configured. A call that failed without cost is forgotten, so sending
+// it again makes a new attempt.
 import { hash } from 'node:crypto';
 import { Fault } from '../errors/fault.ts';
 import type { Ending, KnownCall } from '../active-config/idempotency-cache.ts';
@@ -9,36 +9,36 @@ import type { SpendRecord } from '../spend/record/record.ts';
 import type { Exchange } from './exchange.ts';
 import type { Caller } from './authenticate.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { callHeaders } from './answer.ts';
+import { callHeaders } from './respond.ts';
 import { untilClientLeaves } from './until-client-leaves.ts';
 import type { KeptResponse } from '../downstream/kept-response.ts';
 
 const HEADER = 'idempotency-key';
 const KEY = /^[\x21-\x7e]{1,255}$/;
-/** Of the first answer's own headers these are true of the second, too. */
+/** Of the proxy's own headers in the first response, these also hold for the replay. */
 const KEPT_OWN: readonly string[] = ['error-source'];
 
-/** A call that is the first under its key. */
+/** The first call under its key. */
 export interface IdempotencyClaim {
   readonly kind: 'first';
   /** The call is over. @param record null: it left none */
   settle(record: SpendRecord | null): void;
 }
 
-/** A call that was made before. */
+/** A call that was made before, with its kept response. */
 export interface RepeatedCall {
   readonly kind: 'repeated';
   readonly id: string;
-  readonly answer: KeptResponse;
+  readonly response: KeptResponse;
 }
 
 /**
- * What the call's key says. Call it before the body is changed.
- * @returns null when there is no key, or it is not looked at; else the claim of the first call, or what is to be given
- * again, for which a call that runs is waited for
+ * Looks the call's key up and claims it. Call it before the body is changed.
+ * @returns null without a key or with idempotency off; else the claim of the first call, or the response to replay, which
+ * is awaited while the first call runs
  * @throws Fault invalid_header, idempotency_mismatch, idempotency_conflict, overloaded, client_gone, shutting_down
  */
-export async function claimKey(
+export async function claimIdempotencyKey(
   x: Exchange,
   caller: Caller,
   request: ParsedRequest,
@@ -56,36 +56,36 @@ export async function claimKey(
   for (;;) {
     const known = idempotency.find(key);
     if (known === null) {
-      if (!idempotency.begin(key, { id: x.id, digest, stream: request.stream }, limits)) throw noRoom(x);
+      if (!idempotency.begin(key, { id: x.id, digest, stream: request.stream }, limits)) throw cacheFull(x);
       x.res.keeps = !request.stream;
       return { kind: 'first', settle: (record) => idempotency.settle(key, endingOf(record, x.res), limits) };
     }
     if (known.digest !== digest) throw mismatch(x, known);
     if (known.stream && known.ending === null)
       throw conflict(x, known, 'is still running, and it is a stream');
-    const ending = known.ending ?? (await overOf(known, x.res));
-    if (ending === null) continue; // it has cost nothing and is forgotten: this one takes its place
-    if (ending.answer !== null) return { kind: 'repeated', id: known.id, answer: ending.answer };
+    const ending = known.ending ?? (await waitForEnding(known, x.res));
+    if (ending === null) continue; // it failed without cost and is forgotten: this call takes its place
+    if (ending.response !== null) return { kind: 'repeated', id: known.id, response: ending.response };
     const status = ending.httpStatus === null ? 'without a status' : `with status ${ending.httpStatus}`;
     throw conflict(x, known, `has ended (${ending.reason}, ${status}), and its answer was not kept`);
   }
 }
 
-/** Gives an answer again. Call it after its row was written. @param own what tells of this call, flat */
-export function answerAgain(x: Exchange, { id, answer }: RepeatedCall, own: readonly string[]): void {
+/** Sends the kept response again. Call it after the record is settled. @param own headers of this call, flat */
+export function replayResponse(x: Exchange, { id, response }: RepeatedCall, own: readonly string[]): void {
   const { headerPrefix } = x.active.snapshot.dialect;
   if (x.res.destroyed) return;
   const list: string[] = [];
-  for (let i = 0; i + 1 < answer.headers.length; i += 2) {
-    const [name = '', value = ''] = answer.headers.slice(i, i + 2);
+  for (let i = 0; i + 1 < response.headers.length; i += 2) {
+    const [name = '', value = ''] = response.headers.slice(i, i + 2);
     const suffix = name.startsWith(headerPrefix) ? name.slice(headerPrefix.length) : null;
     const ofOrigin = name === 'vary' || name.startsWith('access-control-');
     if (suffix === null ? !ofOrigin : KEPT_OWN.includes(suffix)) list.push(name, value);
   }
   list.push(...callHeaders(x), ...own);
   list.push(x.active.headerNames.cost, '0', ...originalHeaders(x, id), 'idempotent-replayed', 'true');
-  x.res.writeHead(answer.status, list);
-  x.res.end(answer.body);
+  x.res.writeHead(response.status, list);
+  x.res.end(response.body);
 }
 
 /** @throws Fault invalid_header */
@@ -97,15 +97,15 @@ function keyOf({ req }: Exchange): string | null {
   throw new Fault('invalid_header', text, { param: HEADER });
 }
 
-/** What failed and cost nothing may be tried again. */
-function endingOf(record: SpendRecord | null, reply: DownstreamResponse): Ending | null {
+/** null, so that the call may be tried again, when it failed without cost. */
+function endingOf(record: SpendRecord | null, response: DownstreamResponse): Ending | null {
   if (record === null || (record.status === 'failure' && record.spendPico === 0)) return null;
-  return { reason: record.endReason, httpStatus: record.httpStatus, answer: reply.kept };
+  return { reason: record.endReason, httpStatus: record.httpStatus, response: response.kept };
 }
 
-/** Waits for a call that runs. */
-async function overOf(known: KnownCall, reply: DownstreamResponse): Promise<Ending | null> {
-  const end = await untilClientLeaves(reply, { done: known.over }, 'the same call ran');
+/** Waits for a running call to end. */
+async function waitForEnding(known: KnownCall, response: DownstreamResponse): Promise<Ending | null> {
+  const end = await untilClientLeaves(response, { done: known.over }, 'the same call ran');
   if (end.kind === 'left') throw end.why;
   return end.value;
 }
@@ -120,7 +120,7 @@ function mismatch(x: Exchange, { id }: KnownCall): Fault {
   return new Fault('idempotency_mismatch', text, { param: HEADER, headers: [originalHeaders(x, id)] });
 }
 
-/** SDKs send a 409 again unless they are told that it is of no use. */
+/** SDKs retry a 409 unless `x-should-retry` says otherwise. */
 function conflict(x: Exchange, { id }: KnownCall, what: string): Fault {
   return new Fault('idempotency_conflict', `The call with this Idempotency-Key, ${id}, ${what}.`, {
     param: HEADER,
@@ -128,7 +128,7 @@ function conflict(x: Exchange, { id }: KnownCall, what: string): Fault {
   });
 }
 
-function noRoom({ active }: Exchange): Fault {
+function cacheFull({ active }: Exchange): Fault {
   active.services.unrouted.refused('idempotency_full');
   const text = 'So many calls with an Idempotency-Key are running that no further one can be remembered.';
   return new Fault('overloaded', text, { headers: [['retry-after', '1']] });

@@ -1,5 +1,5 @@
 // Whose call it is: session, end user, tags, spend metadata. One function, one order, from key, headers and body; documented
-// in docs/identity.md. What it decides is recorded, returned in a header and stamped upstream. Pure.
+// in docs/identity.md. The result is recorded, returned in a header and sent upstream. Pure.
 import type { CallerIdentity } from '../access/callers.ts';
 import { carriesCredential, type RequestHeaders } from '../headers/request-headers.ts';
 import { cleanObject, cleanText } from '../bodies/text.ts';
@@ -35,13 +35,13 @@ export interface IdentityMembers {
 const MAX_TAGS = 100;
 const MAX_TEXT = 256;
 const MAX_METADATA = 16_384;
-/** What may stand in a header: the id is stamped on the upstream request. */
+/** What may stand in a header: the id is set on the upstream request. */
 const SESSION = /^[\x21-\x7e]{1,256}$/;
 
 /** Where an identity comes from, beside the body. */
 export interface IdentitySources {
   readonly headers: RequestHeaders;
-  /** What the caller's key stands for: it comes before the request's own words. null: for nothing. */
+  /** The identity of the caller's key, which wins over what the request states; null: the key has none. */
   readonly key: CallerIdentity | null;
   /** Spells the sources in `sessionSource`. */
   readonly brand: string;
@@ -137,13 +137,18 @@ function sessionOf(
   return null;
 }
 
+function tagText(value: unknown): string {
+  if (typeof value === 'string') return value.trim();
+  return typeof value === 'number' ? String(value) : '';
+}
+
 function tagsOf(headers: RequestHeaders, lists: readonly unknown[], warnings: string[]): readonly string[] {
   const tags = new Set<string>();
   let dropped = 0;
   let cut = 0;
   let leaking = 0;
   const add = (value: unknown): void => {
-    const text = typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
+    const text = tagText(value);
     if (text === '') return;
     if (carriesCredential(text, headers.credentials)) {
       leaking += 1;
@@ -166,7 +171,7 @@ function tagsOf(headers: RequestHeaders, lists: readonly unknown[], warnings: st
   return [...tags];
 }
 
-/** The tags of an entry or a key, then the request's, none twice, at most 100. */
+/** The tags of a deployment or a key, then the request's, none twice, at most 100. */
 export function mergedTags(first: readonly string[], request: readonly string[]): readonly string[] {
   return first.length === 0 ? request : [...new Set([...first, ...request])].slice(0, MAX_TAGS);
 }
@@ -198,7 +203,7 @@ function headerObject(
     const value: unknown = JSON.parse(headers.spendMetadata);
     if (isObject(value)) return value;
   } catch {
-    // told below: not JSON and not an object are one mistake to the sender
+    // warned about below: not JSON and not an object are the same mistake
   }
   warnings.push(`the header x-${brand}-spend-logs-metadata is not a JSON object; it was not stored`);
   return undefined;
@@ -217,7 +222,7 @@ function objectOf(
       const parsed: unknown = JSON.parse(value);
       if (isObject(parsed)) return parsed;
     } catch {
-      // told below
+      // warned about below
     }
   }
   warnings.push(`${name} is not an object; it was not read`);

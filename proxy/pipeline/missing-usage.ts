@@ -1,11 +1,11 @@
-// What must be counted here because the upstream began to answer and did not state its usage; mostly nothing.
+// Estimates the usage of a response whose upstream did not state it; for most responses there is nothing to do.
 import type { Buffer } from 'node:buffer';
 import type { Outcome } from '../relay/outcome.ts';
 import type { Exchange } from './exchange.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
 
-/** @param body what went upstream. @returns null when nothing is to be counted, without a pause */
+/** @param body what went upstream. @returns null, synchronously, when there is nothing to count */
 export function countMissingUsage(
   { active }: Exchange,
   { counted, protocol }: Endpoint,

@@ -1,25 +1,25 @@
-// Hands the finished record of a call to those who watch: metrics, traces and the access log. It runs once for each record,
-// after the journal has it.
+// Reports the settled record of a call to metrics, traces and the access log. Runs once for each record, after the journal
+// has it.
 import type { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 
-/** What is told beside the record. */
+/** What is reported beside the record. */
 export interface Observed {
   /** Where the call went last; null when it went nowhere. */
-  readonly picked: SelectedDeployment | null;
-  /** What the proxy took, ms; null when there was no answer to measure it by. */
+  readonly selected: SelectedDeployment | null;
+  /** The proxy's own overhead, ms; null when there was no response to measure it by. */
   readonly overheadMs: number | null;
-  /** The model that the answer names. */
+  /** The model that the response names. */
   readonly responseModel: string | null;
   readonly fault: Fault | null;
 }
 
 export function observeCall({ active }: Exchange, record: SpendRecord, observed: Observed): void {
   const { services } = active;
-  const { picked, overheadMs, responseModel, fault } = observed;
-  (picked?.deployment.metrics ?? services.unrouted).observe(record, overheadMs ?? -1);
+  const { selected, overheadMs, responseModel, fault } = observed;
+  (selected?.deployment.metrics ?? services.unrouted).observe(record, overheadMs ?? -1);
   services.spans?.ended(record, responseModel);
   const line = {
     ...(record.attempts > 1 ? { attempts: record.attempts } : {}),

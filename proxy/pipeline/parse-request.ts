@@ -1,5 +1,5 @@
-// What the client asks for: model, stream, what says whose call it is, and where in the body the members stand that the
-// proxy acts on. Nothing is built from the body but these; the rest is never looked at beyond being valid.
+// Reads what the proxy acts on from a request body: model, stream, identity, and the byte offsets of those members. Nothing
+// else of the body is built; it is only checked for validity.
 import type { RequestBody } from '../bodies/request-body.ts';
 import type { FaultCode } from '../errors/codes.ts';
 import { Fault } from '../errors/fault.ts';
@@ -20,22 +20,22 @@ import { isObject, type IdentityMembers } from './identity.ts';
 import { billableUnitsOf, type BillableUnits } from './billable-units.ts';
 
 /** Where the members stand in the body, as the client sent it: JSON or a form. */
-export type RequestMembers =
+type RequestMembers =
   | { readonly kind: 'json'; readonly peeked: PeekedBody }
   | { readonly kind: 'form'; readonly peeked: PeekedForm };
 
 export interface ParsedRequest {
   readonly endpoint: Endpoint;
-  /** The name the client asked for: in the path, else in the body. */
+  /** The requested model name: in the path, else in the body. */
   readonly model: string;
   /** The body's own `model`; null when only the path names one. */
   readonly bodyModel: string | null;
   readonly stream: boolean;
-  /** One answer is asked for (`n`). */
+  /** One choice is requested (`n` is 1 or absent). */
   readonly isSingle: boolean;
   /** `stream_options` as parsed; null when absent. */
   readonly streamOptions: Readonly<Record<string, unknown>> | null;
-  /** What the body says of whose call it is. */
+  /** What the body states about identity. */
   readonly identityMembers: IdentityMembers;
   readonly billable: BillableUnits;
   readonly members: RequestMembers;
@@ -116,7 +116,7 @@ function membersOf(x: Exchange, endpoint: Endpoint, bytes: Buffer): RequestMembe
       peeked.detail,
     );
   }
-  // An upstream that heeds a charset such as UTF-7 would read other members than the proxy did.
+  // An upstream that honours a charset such as UTF-7 would read other members than the proxy did.
   if (/charset/i.test(type) && !UTF8.test(readParameters(type)?.parameters.get('charset') ?? '')) {
     throw new Fault('unsupported_media_type', 'JSON is taken in UTF-8 only (RFC 8259 section 8.1).');
   }
@@ -143,7 +143,7 @@ const PEEK_CODES: Readonly<Record<PeekFaultKind, FaultCode>> = {
 
 type Members = ReadonlyMap<string, unknown>;
 
-/** Strings are read as strings, the rest is parsed: the marked members are small. */
+/** Strings are decoded directly, other values are parsed: the wanted members are small. */
 function jsonMembers(bytes: Buffer, peeked: PeekedBody): Members {
   const members = new Map<string, unknown>();
   for (const member of peeked.members) members.set(member.name, valueOf(bytes, member));

@@ -1,5 +1,5 @@
-// A model name -> its failover plan: which deployment gets the call, and which next when that fails. The rules of the
-// configuration, put into the words of `routing/failover-plan.ts`.
+// A model name -> its failover plan: which deployment gets the call, and which one next when that fails. Applies the
+// configuration's rules to `routing/failover-plan.ts`.
 import type { Routing } from '../../config/snapshot.ts';
 import { Fault } from '../errors/fault.ts';
 import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
@@ -10,10 +10,10 @@ import { findGroup, groupOf, type LiveModelGroup, type SelectedDeployment } from
 
 export type CallPlan = FailoverPlan<LiveDeployment, LiveModelGroup>;
 
-/** Where the plan stands: the deployment that gets the next attempt. */
+/** The deployment that gets the next attempt. */
 export const selectedBy = ({ group, deployment }: CallPlan): SelectedDeployment => group.select(deployment);
 
-/** Retries where nobody stated a number: on other entries only, so a name with one entry is never asked twice. */
+/** Retries where no number is configured: on other deployments only, so a name with one deployment is tried once. */
 const UNSTATED = { count: 2, again: false } as const;
 
 /** @throws Fault model_not_found, provider_required. */
@@ -27,7 +27,7 @@ export function planCall(
   return new FailoverPlan(policy.first, policy, active.services.clock.mono());
 }
 
-/** A call that one entry alone can serve: it is asked once. */
+/** The plan of a call that only one deployment can serve: one attempt. */
 export function planSingle(active: ActiveConfig, selected: SelectedDeployment): CallPlan {
   const { deployment } = selected;
   const { clock, random } = active.services;
@@ -42,13 +42,13 @@ export function planSingle(active: ActiveConfig, selected: SelectedDeployment): 
     fallbacks: () => [],
     maxFallbacks: 0,
     spend: () => false,
-    floorMs: 0,
+    minPauseMs: 0,
     random,
   };
   return new FailoverPlan(group, policy, clock.mono());
 }
 
-/** What a configuration states a number of retries for, beside `server`. */
+/** The kinds of failure with a retry count of their own, beside `server`. */
 const STATED: Readonly<Partial<Record<FailureKind, 'timeout' | 'rateLimit'>>> = {
   timeout: 'timeout',
   rate_limit: 'rateLimit',
@@ -56,11 +56,11 @@ const STATED: Readonly<Partial<Record<FailureKind, 'timeout' | 'rateLimit'>>> = 
 
 class Policy implements FailoverPolicy<LiveModelGroup> {
   readonly first: LiveModelGroup;
-  readonly #live: ActiveConfig;
+  readonly #active: ActiveConfig;
   readonly #session: string | null;
 
   constructor(active: ActiveConfig, group: LiveModelGroup, session: string | null) {
-    this.#live = active;
+    this.#active = active;
     this.#session = session;
     this.first = this.#ranked(group);
   }
@@ -99,34 +99,34 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
   }
 
   spend(): boolean {
-    return this.#live.services.retryBudget.spend(this.#routing.retryBudget);
+    return this.#active.services.retryBudget.spend(this.#routing.retryBudget);
   }
 
-  get floorMs(): number {
+  get minPauseMs(): number {
     return this.#routing.retryAfterMs;
   }
 
   get random(): () => number {
-    return this.#live.services.random;
+    return this.#active.services.random;
   }
 
   get #routing(): Routing {
-    return this.#live.snapshot.routing;
+    return this.#active.snapshot.routing;
   }
 
   #ranked(group: LiveModelGroup): LiveModelGroup {
     if (group.deployments.length === 1) return group;
-    const { clock, random } = this.#live.services;
+    const { clock, random } = this.#active.services;
     return {
       ...group,
       deployments: rank(group.deployments, this.#routing, this.#session, random, clock.mono()),
     };
   }
 
-  /** A name that is to take over; none where the store has not brought its model, or no entry can serve it. */
+  /** The group of a fallback name; empty where its runtime model is not loaded yet, or no deployment can serve it. */
   #group(name: string): readonly LiveModelGroup[] {
     try {
-      const group = findGroup(this.#live, name);
+      const group = findGroup(this.#active, name);
       return group === null ? [] : [this.#ranked(group)];
     } catch (error) {
       if (error instanceof Fault) return [];
@@ -139,7 +139,7 @@ function generalFallbacks({ fallbacks, defaultFallbacks }: Routing, name: string
   return fallbacks.get(name) ?? fallbacks.get('*') ?? defaultFallbacks;
 }
 
-/** All names that take over for `start`, depth first: a name, its own fallbacks, the next name; none twice. */
+/** All fallback names of `start`, depth first: a name, its own fallbacks, the next name; none twice. */
 export function chainOf(routing: Routing, start: string): readonly string[] {
   const names = new Set([start]);
   const walk = (name: string): void => {

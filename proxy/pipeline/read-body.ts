@@ -1,4 +1,4 @@
-// The body of a request, bounded and uncompressed, with the memory it came in.
+// Reads the body of a request: bounded, decompressed, in memory that goes back to its pool.
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress, type ZlibOptions } from 'node:zlib';
 import { RequestBody } from '../bodies/request-body.ts';

@@ -1,4 +1,4 @@
-// From the values of the steps to the begin and settle entries of the spend journal. Pure.
+// Builds the begin and settle entries of the spend journal from the values of the steps. Pure.
 import type { Fault } from '../errors/fault.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
 import type { Cost } from '../spend/record/cost.ts';
@@ -19,8 +19,8 @@ import { mergedTags, type Identity } from './identity.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 import type { KeptResponse } from '../downstream/kept-response.ts';
 
-/** What a record tells of a call before its end. */
-export interface CallFacts {
+/** What a record states of a call before its end. */
+interface CallFacts {
   readonly caller: Caller;
   readonly endpoint: Endpoint;
   /** '' while the call has named none. */
@@ -28,8 +28,8 @@ export interface CallFacts {
   readonly identity: Identity;
   readonly stream: boolean;
   readonly requestBytes: number;
-  /** null while it is not known where the call goes. */
-  readonly picked: SelectedDeployment | null;
+  /** null before a deployment is selected. */
+  readonly selected: SelectedDeployment | null;
 }
 
 const TEXT = 512; // clients choose these texts; rows stay small
@@ -41,33 +41,33 @@ function programOf(userAgent: string | null): string | null {
   return product.replace(/\/v?\d.*$/, '') || null;
 }
 
-/** The columns that tell where a request went, and for whom by that entry. */
-export function placeOf(
+/** The columns that say where a request went, and whom the deployment attributes it to. */
+export function destinationOf(
   selected: SelectedDeployment | null,
   identity: Identity,
 ): Pick<SpendBegin, 'model' | 'modelId' | 'provider' | 'apiBase' | 'teamId' | 'userId' | 'profile' | 'tags'> {
-  const route = selected?.deployment.config ?? null;
+  const deployment = selected?.deployment.config ?? null;
   return {
     model: selected?.upstreamModel ?? '',
-    modelId: route?.id ?? null,
-    provider: route?.provider ?? null,
-    apiBase: route?.apiBase ?? null,
-    teamId: route?.attribution.teamId ?? null,
-    userId: route?.attribution.userId ?? null,
-    profile: route?.attribution.profile ?? null,
-    tags: route === null ? identity.tags : mergedTags(route.attribution.tags, identity.tags),
+    modelId: deployment?.id ?? null,
+    provider: deployment?.provider ?? null,
+    apiBase: deployment?.apiBase ?? null,
+    teamId: deployment?.attribution.teamId ?? null,
+    userId: deployment?.attribution.userId ?? null,
+    profile: deployment?.attribution.profile ?? null,
+    tags: deployment === null ? identity.tags : mergedTags(deployment.attribution.tags, identity.tags),
   };
 }
 
 /** The begin entry: all that is known before the first byte goes upstream. */
 export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
-  const { identity, picked } = facts;
+  const { identity, selected } = facts;
   const begin = {
     requestId: x.id,
     callType: facts.endpoint.callType,
     startMs: x.startMs,
     apiKeyHash: facts.caller.keyHash,
-    ...placeOf(picked, identity),
+    ...destinationOf(selected, identity),
     modelGroup: clip(facts.model) ?? '',
     sessionId: identity.sessionId,
     sessionSource: identity.sessionSource,
@@ -84,34 +84,34 @@ export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
   return x.trace === null ? begin : { ...begin, trace: x.trace };
 }
 
-/** How an attempt went that got an answer. */
-export interface Answered {
+/** An attempt that got a response. */
+interface AnsweredAttempt {
   readonly endpoint: Endpoint;
-  readonly picked: SelectedDeployment;
+  readonly selected: SelectedDeployment;
   readonly outcome: Outcome;
   readonly billable: BillableUnits;
   /** Counts of what the upstream did not state; null = none were needed. */
   readonly estimate: Estimate | null;
 }
 
-/** What an answer used and what it cost. */
-function chargeOf(x: Exchange, answered: Answered): { readonly used: Used; readonly cost: Cost } {
-  const { endpoint, picked, outcome } = answered;
+/** What a response used and what it cost. */
+function chargeOf(x: Exchange, answered: AnsweredAttempt): { readonly used: Used; readonly cost: Cost } {
+  const { endpoint, selected, outcome } = answered;
   const used = usedBy(endpoint, answered.billable, outcome, answered.estimate);
-  if (endpoint.retells) return { used, cost: FREE };
-  const stated = statedPico(picked.deployment.config.gateway, outcome.upstreamCost, outcome.reading.usage);
-  const priceable = { ...used, endReason: outcome.end, model: picked.upstreamModel };
-  return { used, cost: priceOf(priceable, stated, pricesFor(x, picked)) };
+  if (endpoint.returnsStored) return { used, cost: FREE };
+  const stated = statedPico(selected.deployment.config.gateway, outcome.upstreamCost, outcome.reading.usage);
+  const priceable = { ...used, endReason: outcome.end, model: selected.upstreamModel };
+  return { used, cost: priceOf(priceable, stated, pricesFor(x, selected)) };
 }
 
-/** What is owed for an attempt that ended with a fault: nothing when it never reached the upstream, else who knows. */
+/** The cost of an attempt that ended with a fault: 0 when it never reached the upstream, else unknown (null). */
 function faultPico(fault: Fault): number | null {
   const { code } = fault;
   return code === 'upstream_unreachable' || code === 'connect_timeout' || code === 'overloaded' ? 0 : null;
 }
 
-/** The settle entry of an exchange that reached its upstream and got an answer. */
-export function settleOf(x: Exchange, begin: SpendBegin, answered: Answered): SpendRecord {
+/** The settle entry of a call that got a response from its upstream. */
+export function settleOf(x: Exchange, begin: SpendBegin, answered: AnsweredAttempt): SpendRecord {
   const { outcome } = answered;
   const { used, cost } = chargeOf(x, answered);
   const ended = x.active.services.clock.now();
@@ -127,12 +127,7 @@ export function settleOf(x: Exchange, begin: SpendBegin, answered: Answered): Sp
     endReason: outcome.end,
     httpStatus: outcome.status,
     errorCode: outcome.fault?.code ?? (outcome.end === 'client_gone' ? 'client_gone' : null),
-    errorSource:
-      outcome.end === 'complete'
-        ? null
-        : outcome.end === 'client_gone'
-          ? 'client'
-          : (outcome.fault?.source ?? 'upstream'),
+    errorSource: errorSourceOf(outcome),
     attempts: 1,
     attemptLog: [],
     responseBytes: outcome.responseBytes,
@@ -142,6 +137,11 @@ export function settleOf(x: Exchange, begin: SpendBegin, answered: Answered): Sp
     warnings: withWarnings(begin, used.warnings, outcome.readOn),
     ...cost,
   };
+}
+
+function errorSourceOf({ end, fault }: Outcome): SpendRecord['errorSource'] {
+  if (end === 'complete') return null;
+  return end === 'client_gone' ? 'client' : (fault?.source ?? 'upstream');
 }
 
 const READ_ON: Readonly<Record<ReadOnEnd, string>> = {
@@ -159,30 +159,30 @@ function withWarnings(
   return [...begin.warnings, ...used, ...(readOn === null ? [] : [READ_ON[readOn]])];
 }
 
-/** The settle entry of a call that got the answer of an earlier one. */
+/** The settle entry of a call that got the response of an earlier one. */
 export function settleRepeated(
   x: Exchange,
   begin: SpendBegin,
   id: string,
-  answer: KeptResponse,
+  response: KeptResponse,
 ): SpendRecord {
   return {
     ...begin,
     ...NO_ANSWER,
     ...FREE,
     endMs: x.active.services.clock.now(),
-    status: answer.status < 400 ? 'success' : 'failure',
+    status: response.status < 400 ? 'success' : 'failure',
     endReason: 'replayed',
-    httpStatus: answer.status,
+    httpStatus: response.status,
     errorCode: null,
     errorSource: null,
     attempts: 0,
-    responseBytes: answer.body.length,
+    responseBytes: response.body.length,
     warnings: [...begin.warnings, `the answer of call ${id} was given again`],
   };
 }
 
-/** The settle entry of an exchange that ended with a fault before an answer was sent. */
+/** The settle entry of a call that ended with a fault before a response was sent. */
 export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reached: boolean): SpendRecord {
   const end = endOf(fault);
   const cost = reached ? faultPico(fault) : 0;
@@ -203,7 +203,7 @@ export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reache
   };
 }
 
-/** The columns of an attempt that its start tells. */
+/** The columns of an attempt that follow from its start. */
 function attemptAt(
   { selected, sentMs }: AttemptStart,
   endMs: number,
@@ -212,13 +212,13 @@ function attemptAt(
   return { modelId: id, model: selected.upstreamModel, apiBase, startMs: sentMs, durationMs: endMs - sentMs };
 }
 
-/** An attempt that came to nothing while another one is the answer. @param error in one word why */
+/** An attempt that was replaced by another one. @param error why, in one word */
 export function replacedAttempt(
   x: Exchange,
   start: AttemptStart,
   ended: Ended,
   error: string,
-  { endpoint, billable }: Pick<Answered, 'endpoint' | 'billable'>,
+  { endpoint, billable }: Pick<AnsweredAttempt, 'endpoint' | 'billable'>,
 ): Attempt {
   const at = attemptAt(start, x.active.services.clock.now());
   if (ended.outcome === undefined) {
@@ -226,12 +226,18 @@ export function replacedAttempt(
     return { ...at, status: null, error: fault.code, usage: null, spendPico: faultPico(fault) };
   }
   const { outcome } = ended;
-  const { used, cost } = chargeOf(x, { endpoint, billable, picked: start.selected, outcome, estimate: null });
+  const { used, cost } = chargeOf(x, {
+    endpoint,
+    billable,
+    selected: start.selected,
+    outcome,
+    estimate: null,
+  });
   return { ...at, status: outcome.status, error, usage: used.usage, spendPico: cost.spendPico };
 }
 
-/** An attempt that began an answer which the next one went on with. */
-export function partOf(x: Exchange, start: AttemptStart, answered: Answered): Attempt {
+/** An attempt whose stream the next one continued. */
+export function partOf(x: Exchange, start: AttemptStart, answered: AnsweredAttempt): Attempt {
   const { outcome } = answered;
   const { used, cost } = chargeOf(x, answered);
   const upstreamId = clip(outcome.reading.id);
@@ -272,7 +278,7 @@ export function withReplaced(
   return parts.length === 0 ? whole : withParts(whole, parts, attempt);
 }
 
-/** The record of an answer that several attempts wrote: the tokens of all, and by whom each part was written. */
+/** The record of a response that several attempts wrote: the tokens of all, and which attempt wrote each part. */
 function withParts(record: SpendRecord, parts: readonly Attempt[], last: Attempt): SpendRecord {
   const estimatedBy =
     record.estimatedBy ?? parts.find((part) => part.estimatedBy !== undefined)?.estimatedBy ?? null;

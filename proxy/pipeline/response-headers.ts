@@ -1,5 +1,5 @@
-// The response headers that tell of a call: its session, where it went, after how many attempts, what the proxy took and
-// what it cost. One function makes all of them, for the answer of an upstream as for one of our own.
+// The response headers about a call: its session, the deployment, the number of attempts, the proxy's overhead and the
+// cost. One function makes them all, for upstream responses and for our own.
 import type { AttemptLog } from './attempt-log.ts';
 import type { Identity } from './identity.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
@@ -7,23 +7,23 @@ import type { SpendRecord } from '../spend/record/record.ts';
 import { usd } from '../spend/record/cost.ts';
 
 /** What is known of a call when its head is written. */
-export interface CallResponse {
+interface CallResponse {
   readonly identity: Pick<Identity, 'sessionId'>;
-  /** Where it went; null when it went nowhere. */
-  readonly picked: SelectedDeployment | null;
+  /** null before a deployment was selected. */
+  readonly selected: SelectedDeployment | null;
   readonly attempts: Pick<AttemptLog, 'retries' | 'fallbacks'>;
-  /** What the proxy took, ms; absent in an answer of our own. */
+  /** The proxy's own overhead, ms; absent in a response of our own. */
   readonly overheadMs?: number;
-  /** The status of an upstream's answer; absent in an answer of our own. */
+  /** The status of the upstream's response; absent in a response of our own. */
   readonly upstreamStatus?: number;
 }
 
 /** A flat name, value list. @param prefix `x-<brand>-` */
 export function responseHeaders(prefix: string, response: CallResponse): string[] {
-  const { identity, picked, attempts, overheadMs, upstreamStatus } = response;
+  const { identity, selected, attempts, overheadMs, upstreamStatus } = response;
   const list = [`${prefix}session-id`, identity.sessionId];
-  if (picked !== null) {
-    list.push(...picked.deployment.responseHeaders);
+  if (selected !== null) {
+    list.push(...selected.deployment.responseHeaders);
     list.push(`${prefix}attempted-retries`, String(attempts.retries));
     list.push(`${prefix}attempted-fallbacks`, String(attempts.fallbacks));
   }
@@ -32,7 +32,7 @@ export function responseHeaders(prefix: string, response: CallResponse): string[
   return list;
 }
 
-/** The cost of a call that served, where it is known: it is not before the record is settled. Flat. */
+/** The cost of a successful call, known once the record is settled. Flat. */
 export function costHeaders(prefix: string, { status, spendPico }: SpendRecord): string[] {
   return spendPico === null || status !== 'success' ? [] : [`${prefix}response-cost`, usd(spendPico)];
 }

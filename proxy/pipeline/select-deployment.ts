@@ -1,5 +1,5 @@
-// Which entries serve a name: exact names win, then further names (`model_group_alias`), then wildcards, most specific
-// first. Pure; which of the entries is asked first is `plan.ts`'s.
+// Which deployments serve a name: exact names win, then aliases (`model_group_alias`), then wildcards, most specific first.
+// Pure; `plan.ts` decides which of them is tried first.
 import type { Deployment } from '../../config/snapshot.ts';
 import { Fault } from '../errors/fault.ts';
 import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
@@ -14,7 +14,7 @@ export interface SelectedDeployment {
   readonly forwards: boolean;
 }
 
-/** The entries of one name (of a `model_name`, or under a wildcard the name as asked), and what a call to one of them is. */
+/** The deployments of one name (a `model_name`, or the requested name under a wildcard), and how to select one. */
 export interface LiveModelGroup extends ModelGroup<LiveDeployment> {
   readonly select: (deployment: LiveDeployment) => SelectedDeployment;
 }
@@ -29,8 +29,8 @@ export function groupOf(active: ActiveConfig, model: string): LiveModelGroup {
 /** The group that serves a name, or null. @throws Fault provider_required. */
 export function findGroup(active: ActiveConfig, model: string): LiveModelGroup | null {
   const name = active.snapshot.routing.aliases.get(model) ?? model;
-  const entries = active.groups.get(name);
-  if (entries !== undefined) return { name, deployments: entries, select: pickedExactly };
+  const deployments = active.groups.get(name);
+  if (deployments !== undefined) return { name, deployments, select: selectExactly };
   for (const { pattern, regex, deployments } of active.snapshot.wildcards) {
     const match = regex.exec(name);
     if (match === null) continue;
@@ -51,12 +51,12 @@ export function findGroup(active: ActiveConfig, model: string): LiveModelGroup |
   return null;
 }
 
-function pickedExactly(deployment: LiveDeployment): SelectedDeployment {
+function selectExactly(deployment: LiveDeployment): SelectedDeployment {
   const { upstreamModel, forwardClientHeaders } = deployment.config;
   return { deployment, upstreamModel, forwards: forwardClientHeaders };
 }
 
-/** The dialect's rule: no star = constant, fewer stars than were matched = the name as asked, else one by one. */
+/** The dialect's rule: no star = constant, fewer stars than were matched = the requested name, else one by one. */
 function fill(deployment: Deployment, model: string, captured: readonly string[]): string {
   const stars = deployment.upstreamModel.split('*').length - 1;
   if (stars === 0) return deployment.upstreamModel;
@@ -70,7 +70,7 @@ const shown = (model: string): string => (model.length > 100 ? `${model.slice(0,
 function bareName(model: string): Fault {
   return new Fault(
     'provider_required',
-    `The model \`${shown(model)}\` is not configured here, and the gateway behind this proxy wants the form ` +
+    `The model \`${shown(model)}\` is not configured here, and the gateway behind this proxy expects the form ` +
       `provider/model: ask for \`<provider>/${shown(model)}\`.`,
     { param: 'model' },
   );

@@ -1,5 +1,5 @@
-// Begins and settles the spend record of one call: one begin entry at most, and exactly one settle entry, whatever is
-// thrown and whenever. It owns what the record needs and no more; who watches is told by observe-call.ts.
+// Begins and settles the spend record of one call: at most one begin entry and exactly one settle entry, whatever is
+// thrown and whenever. It holds what the record needs and no more; observe-call.ts reports to metrics, traces and logs.
 import type { Buffer } from 'node:buffer';
 import { Fault, toFault } from '../errors/fault.ts';
 import type { Outcome } from '../relay/outcome.ts';
@@ -12,28 +12,28 @@ import { identityOf, type Identity } from './identity.ts';
 import { countMissingUsage } from './missing-usage.ts';
 import { observeCall, type Observed } from './observe-call.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
-import { beginOf, placeOf, settleFault, settleOf, settleRepeated, withReplaced } from './recording.ts';
+import { beginOf, destinationOf, settleFault, settleOf, settleRepeated, withReplaced } from './recording.ts';
 import { JournalUnwritable } from '../spend/journal/journal.ts';
 import type { SpendBegin, SpendRecord } from '../spend/record/record.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Attempt } from '../spend/record/record.ts';
 import type { KeptResponse } from '../downstream/kept-response.ts';
 
-/** What the steps of a call find out, one after the other. */
-interface Learnt {
+/** What is known of the call so far; each step adds to it. */
+interface KnownFacts {
   readonly model: string;
-  /** null: the body was not read, and the key and the headers tell alone. */
+  /** null: the body was not read, so key and headers alone decide. */
   readonly identity: Identity | null;
   readonly stream: boolean;
   readonly requestBytes: number;
   /** Where the call goes first. */
-  readonly picked: SelectedDeployment | null;
+  readonly selected: SelectedDeployment | null;
 }
 
-/** How a call was answered by an upstream. */
+/** A call that got a response from an upstream. */
 export interface AnsweredCall {
   readonly outcome: Outcome;
-  /** What went upstream: it is counted where the upstream states no usage. */
+  /** What went upstream: its tokens are counted where the upstream states no usage. */
   readonly body: Buffer | null;
   readonly billable: BillableUnits;
   readonly head: Pick<CallHead, 'overheadMs'>;
@@ -52,7 +52,7 @@ export class SpendRecorder {
   readonly #caller: Caller;
   readonly #endpoint: Endpoint;
   readonly #attempts: AttemptLog;
-  #learnt: Learnt;
+  #known: KnownFacts;
   #state: State = { kind: 'open' };
 
   /** @param model what the path names; '' when it names none */
@@ -61,27 +61,31 @@ export class SpendRecorder {
     this.#caller = caller;
     this.#endpoint = endpoint;
     this.#attempts = attempts;
-    this.#learnt = { model, identity: null, stream: false, requestBytes: 0, picked: null };
+    this.#known = { model, identity: null, stream: false, requestBytes: 0, selected: null };
   }
 
-  /** Notes what a step has found out; the record of a call that ends here tells it. */
-  learn(more: Partial<Learnt>): void {
-    this.#learnt = { ...this.#learnt, ...more };
+  /** Adds what a step has found out; the record of a call that ends here states it. */
+  note(more: Partial<KnownFacts>): void {
+    this.#known = { ...this.#known, ...more };
   }
 
   /** Where the call went last, or is about to go; null before that is known. */
-  get picked(): SelectedDeployment | null {
-    return this.#attempts.answering?.selected ?? this.#learnt.picked;
+  get selected(): SelectedDeployment | null {
+    return this.#attempts.answering?.selected ?? this.#known.selected;
   }
 
-  /** The row, once it was handed over. */
+  /** The record, once it is settled. */
   get record(): SpendRecord | null {
     return this.#state.kind === 'settled' ? this.#state.record : null;
   }
 
-  /** Writes the begin entry: from here on the call leaves a row even if the process is killed. @throws Fault */
-  async begin(): Promise<void> {
-    const begin = this.#newBegin();
+  /**
+   * Writes the begin entry: from here on the call leaves a row even if the process is killed.
+   * @param selected where the call goes first. @throws Fault
+   */
+  async begin(selected: SelectedDeployment): Promise<void> {
+    this.note({ selected });
+    const begin = this.#createBegin();
     try {
       await this.#x.active.services.ledger.begin(begin);
     } catch (cause) {
@@ -92,29 +96,29 @@ export class SpendRecorder {
     this.#state = { kind: 'begun', begin };
   }
 
-  /** Writes the end of a call that an upstream answered. */
+  /** Settles a call that got a response from an upstream. */
   async settle({ outcome, body, billable, head }: AnsweredCall): Promise<SpendRecord> {
-    const { picked } = this;
+    const { selected } = this;
     const endpoint = this.#endpoint;
-    if (picked === null) throw new Error('an answer from nowhere');
+    if (selected === null) throw new Error('a response without a deployment');
     const counting = countMissingUsage(this.#x, endpoint, outcome, body);
     const estimate = counting === null ? null : await counting;
-    const answered = { endpoint, picked, outcome, billable, estimate };
+    const answered = { endpoint, selected, outcome, billable, estimate };
     const last = settleOf(this.#x, this.#begun(), answered);
     const others = this.#attempts.others();
     const record = others === null ? last : this.#withOthers(last, await others);
     const { fault, reading } = outcome;
-    const observed = { picked, overheadMs: head.overheadMs(outcome), responseModel: reading.model, fault };
+    const observed = { selected, overheadMs: head.overheadMs(outcome), responseModel: reading.model, fault };
     return await this.#write(record, observed);
   }
 
-  /** Writes the end of a call that gets the answer of an earlier one. */
-  async settleRepeated(id: string, answer: KeptResponse): Promise<SpendRecord> {
-    const record = settleRepeated(this.#x, this.#begun(), id, answer);
-    return await this.#write(record, { ...UNANSWERED, picked: null, fault: null });
+  /** Settles a call that gets the response of an earlier one. */
+  async settleRepeated(id: string, response: KeptResponse): Promise<SpendRecord> {
+    const record = settleRepeated(this.#x, this.#begun(), id, response);
+    return await this.#write(record, { ...UNANSWERED, selected: null, fault: null });
   }
 
-  /** Writes the end of a call that came to nothing; whatever was thrown becomes a fault. */
+  /** Settles a call that failed; whatever was thrown becomes a fault. */
   async fail(thrown: unknown): Promise<Fault> {
     const fault = toFault(thrown);
     if (this.#state.kind === 'settled') {
@@ -124,32 +128,32 @@ export class SpendRecorder {
     const last = settleFault(this.#x, this.#begun(), fault, this.#attempts.answering !== null);
     const others = this.#attempts.others();
     const record = others === null ? last : this.#withOthers(last, await others);
-    await this.#write(record, { ...UNANSWERED, picked: this.picked, fault });
+    await this.#write(record, { ...UNANSWERED, selected: this.selected, fault });
     return fault;
   }
 
   #begun(): SpendBegin {
-    return this.#state.kind === 'begun' ? this.#state.begin : this.#newBegin();
+    return this.#state.kind === 'begun' ? this.#state.begin : this.#createBegin();
   }
 
-  #newBegin(): SpendBegin {
+  #createBegin(): SpendBegin {
     const [caller, endpoint] = [this.#caller, this.#endpoint];
-    return beginOf(this.#x, { ...this.#learnt, caller, endpoint, identity: this.#identity() });
+    return beginOf(this.#x, { ...this.#known, caller, endpoint, identity: this.#identity() });
   }
 
   #identity(): Identity {
-    return this.#learnt.identity ?? identityOf(this.#x, this.#caller);
+    return this.#known.identity ?? identityOf(this.#x, this.#caller);
   }
 
   #withOthers(last: SpendRecord, others: readonly Attempt[]): SpendRecord {
     const start: AttemptStart | null = this.#attempts.answering;
     if (start === null) return last;
-    return withReplaced({ ...last, ...placeOf(start.selected, this.#identity()) }, others, start);
+    return withReplaced({ ...last, ...destinationOf(start.selected, this.#identity()) }, others, start);
   }
 
   async #write(record: SpendRecord, observed: Observed): Promise<SpendRecord> {
-    if (this.#state.kind === 'settled') throw new Error('a call ends once');
-    const written = this.#x.active.services.ledger.settle(record); // the journal has it from here on: never before, never twice
+    if (this.#state.kind === 'settled') throw new Error('a call is settled once');
+    const written = this.#x.active.services.ledger.settle(record); // queued in the journal by this call, so it must not happen twice
     this.#state = { kind: 'settled', record };
     await written;
     observeCall(this.#x, record, observed);

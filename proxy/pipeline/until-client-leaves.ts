@@ -1,17 +1,17 @@
-// Waiting for something on behalf of a client: for a place, for another call, for time. Nobody waits for a client that has
-// left, nor for a proxy that stops. This is the only place that knows how a step hears of either.
+// Waits for something on behalf of a client: a slot, another call, a pause. The wait ends at once when the client leaves or
+// the proxy stops. The only place that knows how a step learns of either.
 import { Fault } from '../errors/fault.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 
-/** What is waited for. */
-export interface Awaited<T> {
+/** What to wait for. */
+interface Awaited<T> {
   readonly done: Promise<T>;
-  /** Called at once when nobody waits any more, before anything else happens. */
+  /** Called synchronously when the wait is given up, before anything else happens. */
   readonly abandon?: () => void;
 }
 
-/** `left`: why nobody waits any more, `client_gone` or `shutting_down`. */
-export type WaitEnd<T> =
+/** `left`: the wait was given up, because of `client_gone` or `shutting_down`. */
+type WaitEnd<T> =
   { readonly kind: 'done'; readonly value: T } | { readonly kind: 'left'; readonly why: Fault };
 
 /**
@@ -19,21 +19,21 @@ export type WaitEnd<T> =
  * @param during for the fault's text: `The client left while <during>.`
  */
 export async function untilClientLeaves<T>(
-  reply: Pick<DownstreamResponse, 'watcher' | 'destroyed' | 'interrupted'>,
+  response: Pick<DownstreamResponse, 'watcher' | 'destroyed' | 'interrupted'>,
   awaited: Awaited<T>,
   during: string,
 ): Promise<WaitEnd<T>> {
   const { promise: left, resolve } = Promise.withResolvers<WaitEnd<T>>();
   const leave = (): void => {
     awaited.abandon?.();
-    const why = reply.interrupted ?? new Fault('client_gone', `The client left while ${during}.`);
+    const why = response.interrupted ?? new Fault('client_gone', `The client left while ${during}.`);
     resolve({ kind: 'left', why });
   };
-  reply.watcher = { onClose: leave, onDrain: () => undefined, onInterrupt: leave };
-  if (reply.destroyed || reply.interrupted !== null) leave();
+  response.watcher = { onClose: leave, onDrain: () => undefined, onInterrupt: leave };
+  if (response.destroyed || response.interrupted !== null) leave();
   try {
     return await Promise.race([left, awaited.done.then((value): WaitEnd<T> => ({ kind: 'done', value }))]);
   } finally {
-    reply.watcher = null;
+    response.watcher = null;
   }
 }

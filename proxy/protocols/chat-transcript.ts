@@ -1,6 +1,6 @@
-// What a stream of chat completions has told the client so far, kept so that another upstream can continue it, and that
-// upstream's events made into those of the same stream. Only plain text can be joined: once anything else was told (tool
-// calls, thoughts, log probabilities, further choices, half an event) nothing is kept any more. Bounded; no I/O.
+// Keeps what a stream of chat completions has sent so far, so that another upstream can continue it, and rewrites that
+// upstream's events into the same stream. Only plain text can be continued: after anything else (tool calls, reasoning,
+// log probabilities, further choices, half an event) nothing is kept any more. Bounded; no I/O.
 import { Buffer } from 'node:buffer';
 import { asObject, parseObject, textIn, type Json } from '../bodies/json.ts';
 import type { Passed, Transcript } from './protocol.ts';
@@ -9,7 +9,7 @@ import type { Passed, Transcript } from './protocol.ts';
 const MOST_CHARS = 1_000_000;
 /** A string for each token takes 30 bytes beside its characters; so many are made into one. */
 const MOST_PIECES = 256;
-/** Members of a delta that can be joined; of the others only empty ones. */
+/** Members of a delta that can be continued; others only when empty. */
 const PLAIN_MEMBERS: ReadonlySet<string> = new Set(['role', 'content']);
 /** A text that goes on may end in tool calls. */
 const JOINED_MEMBERS: ReadonlySet<string> = new Set([...PLAIN_MEMBERS, 'tool_calls']);
@@ -32,10 +32,10 @@ export class ChatTranscript implements Transcript {
   #chars = 0;
   #identity: Json | null = null;
   #isPlain = true;
-  /** An end was told: a finish reason, `[DONE]`, an error. */
+  /** The end was sent: a finish reason, `[DONE]`, an error. */
   #isOver = false;
-  /** White space that was told and is not in `prefix`, which ends before it. */
-  #owed = '';
+  /** White space that was sent after `prefix`, which ends before it. */
+  #pendingSpace = '';
 
   constructor(mostChars = MOST_CHARS) {
     this.#mostChars = mostChars;
@@ -62,7 +62,7 @@ export class ChatTranscript implements Transcript {
   }
 
   /** Up to the first event that is none of a chat. */
-  told(piece: Buffer): Passed {
+  noteSent(piece: Buffer): Passed {
     if (!this.#isPlain || this.#isOver) return { bytes: piece, broken: null };
     let [passed, isWhole] = ['', true];
     for (const event of eventsIn(piece.toString('utf8'))) {
@@ -75,46 +75,48 @@ export class ChatTranscript implements Transcript {
     return { bytes: piece, broken: null };
   }
 
-  goOn(): void {
+  resume(): void {
     const text = this.#text;
-    this.#owed = text.slice(text.trimEnd().length);
+    this.#pendingSpace = text.slice(text.trimEnd().length);
   }
 
-  joined(piece: Buffer): Passed {
+  rewrite(piece: Buffer): Passed {
     let passed = '';
     for (const { text, data } of eventsIn(piece.toString('utf8'))) {
-      const made = data === null ? text : this.#made(data, text);
+      const made = data === null ? text : this.#rewritten(data, text);
       if (made === null)
-        return { bytes: bytesOf(passed), broken: 'something that does not go on with the text' };
+        return { bytes: bytesOf(passed), broken: 'an event that does not continue the text' };
       passed += made;
     }
     return { bytes: bytesOf(passed), broken: null };
   }
 
   /** @returns the event as one of the stream that was begun, '' when it says nothing there, null when it cannot stand there */
-  #made(data: string, asSent: string): string | null {
+  #rewritten(data: string, asSent: string): string | null {
     const event = parseObject(data);
     const choices = event?.['choices'];
     if (event === null || !Array.isArray(choices)) return this.#note(data) ? asSent : null; // `[DONE]`, or an error
-    const told = choices.map((choice: unknown) => this.#joinedChoice(asObject(choice)));
-    if (told.some((choice) => choice === null)) return null;
-    const made = { ...event, ...this.#identity, choices: told };
+    const rewritten = choices.map((choice: unknown) => this.#rewrittenChoice(asObject(choice)));
+    if (rewritten.some((choice) => choice === null)) return null;
+    const made = { ...event, ...this.#identity, choices: rewritten };
     const text = JSON.stringify(made);
     if (!this.#note(text)) return null;
-    const isSilent = told.length > 0 && told.every((choice) => !says(choice)) && !isSet(event['usage']);
+    const isSilent =
+      rewritten.length > 0 && rewritten.every((choice) => !says(choice)) && !isSet(event['usage']);
     return isSilent ? '' : `data: ${text}\n\n`;
   }
 
-  /** A choice without its role, and without white space that was told already. */
-  #joinedChoice(choice: Json | null): Json | null {
+  /** A choice without its role, and without white space that was sent already. */
+  #rewrittenChoice(choice: Json | null): Json | null {
     if (choice === null || Number(choice['index'] ?? 0) !== 0) return null;
     if (isSet(choice['logprobs']) || !holdsOnly(JOINED_MEMBERS, choice)) return null;
     const { role: _, ...delta } = asObject(choice['delta']) ?? {};
     const content = delta['content'];
-    if (this.#owed === '' || typeof content !== 'string' || content === '') return { ...choice, delta };
+    if (this.#pendingSpace === '' || typeof content !== 'string' || content === '')
+      return { ...choice, delta };
     let at = 0;
-    while (at < content.length && content[at] === this.#owed[at]) at += 1;
-    this.#owed = at === content.length ? this.#owed.slice(at) : '';
+    while (at < content.length && content[at] === this.#pendingSpace[at]) at += 1;
+    this.#pendingSpace = at === content.length ? this.#pendingSpace.slice(at) : '';
     return { ...choice, delta: { ...delta, content: content.slice(at) } };
   }
 

@@ -5,7 +5,7 @@ import type { Cut } from '../bodies/splice.ts';
 import { ChatTranscript } from './chat-transcript.ts';
 import { CHOICE_EVENTS } from './choices.ts';
 import { OPENAI_ERRORS } from './errors.ts';
-import { ANSWERS, TEXT, textEndpoint } from './openai.ts';
+import { RESPONSE, TEXT, textEndpoint } from './openai.ts';
 import type { Protocol } from './protocol.ts';
 import { readTokens } from './usage.ts';
 
@@ -15,7 +15,7 @@ export const chat: Protocol = {
   name: 'chat',
   endpoints: [textEndpoint('chat/completions', 'acompletion', { usageOnRequest: true })],
   stored: [],
-  answers: ANSWERS,
+  response: RESPONSE,
   events: CHOICE_EVENTS,
   errors: OPENAI_ERRORS,
   text: { ...TEXT, inEvent: (event) => event['choices'] },

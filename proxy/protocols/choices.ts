@@ -1,6 +1,6 @@
 // Streams whose events have `choices`: chat completions and completions.
 import { asObject, objectIn, textIn, type Json } from '../bodies/json.ts';
-import { hasSpokenChoice, markersOf, USAGE_MARKER } from './openai.ts';
+import { hasContent, markersOf, USAGE_MARKER } from './openai.ts';
 import type { EventRules } from './protocol.ts';
 
 const FINISH_MARKER = 'finish_reason"(?!\\s*:\\s*(?:null|""))';
@@ -14,7 +14,7 @@ export const CHOICE_EVENTS: EventRules = {
     usageIsPartial: false,
     end: hasFinishReason(json) ? 'terminal' : null,
   }),
-  isAnswer: hasSpokenChoice,
+  isAnswer: hasContent,
 };
 
 /** Groq states it in a member of its own, Moonshot in the last choice. */

@@ -1,7 +1,7 @@
 // Completions, `POST /v1/completions` (platform.openai.com/docs/api-reference/completions).
 import { CHOICE_EVENTS } from './choices.ts';
 import { OPENAI_ERRORS } from './errors.ts';
-import { ANSWERS, TEXT, textEndpoint } from './openai.ts';
+import { RESPONSE, TEXT, textEndpoint } from './openai.ts';
 import type { Protocol } from './protocol.ts';
 import { readTokens } from './usage.ts';
 
@@ -9,7 +9,7 @@ export const completions: Protocol = {
   name: 'completions',
   endpoints: [textEndpoint('completions', 'atext_completion', { usageOnRequest: true })],
   stored: [],
-  answers: ANSWERS,
+  response: RESPONSE,
   events: CHOICE_EVENTS,
   errors: OPENAI_ERRORS,
   text: { ...TEXT, inEvent: (event) => event['choices'] },

@@ -1,4 +1,4 @@
-// Embeddings, `POST /v1/embeddings` (platform.openai.com/docs/api-reference/embeddings). Their answer is no text.
+// Embeddings, `POST /v1/embeddings` (platform.openai.com/docs/api-reference/embeddings). The response holds no text.
 import { endpoint } from './openai.ts';
 import type { Protocol } from './protocol.ts';
 import { TASK } from './task.ts';

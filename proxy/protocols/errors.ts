@@ -1,5 +1,5 @@
-// The two shapes in which the SDKs of OpenAI and Anthropic read an error: the body of an answer, and the last event of a
-// broken stream. That event is never followed by `[DONE]`.
+// Errors in the formats of the OpenAI and Anthropic SDKs: as the body of a response, and as the last event of a broken
+// stream. That event is never followed by `[DONE]`.
 import { Buffer } from 'node:buffer';
 import type { Fault } from '../errors/fault.ts';
 import type { ErrorShape } from './protocol.ts';
@@ -14,7 +14,7 @@ export function namedError(data: object): Buffer {
   return Buffer.from(`event: error\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
-/** OpenAI's shape, and that of every answer outside an LLM endpoint. Its SDKs raise on an event with an `error` member. */
+/** OpenAI's format, also used outside LLM endpoints. Its SDKs raise on an event with an `error` member. */
 export const OPENAI_ERRORS: ErrorShape = {
   body: (fault) => Buffer.from(JSON.stringify({ error: errorObject(fault) })),
   event: (fault) => Buffer.from(`data: ${JSON.stringify({ error: errorObject(fault) })}\n\n`),

@@ -1,6 +1,6 @@
-// What the events of one stream have told so far: its end, an error, usage, id and model. Takes whole events, parses only
+// Reads the events of one stream: end, error, usage, id and model. Takes whole events, parses only
 // those whose text holds a marker, and lets the parsed JSON decide, because a model may write any marker into its
-// answer. Keeps no text of an answer. What differs between protocols is asked of the protocol.
+// answer. Keeps no text of an answer. What differs between protocols comes from the protocol's rules.
 import { membersOfHead, objectInTail, type Edges } from '../bodies/edges.ts';
 import { identifierIn, isStated, objectIn, parseObject, textIn, type Json } from '../bodies/json.ts';
 import type { EventRules, StreamEnd } from './protocol.ts';
@@ -15,11 +15,11 @@ export class EventReading {
   events = 0;
   /** The event that ends the answer was seen, or an error event. */
   terminal = false;
-  /** Nothing of worth can follow: `[DONE]`, `response.completed`, `message_stop`, an error event. */
+  /** Nothing relevant can follow: `[DONE]`, `response.completed`, `message_stop`, an error event. */
   finished = false;
   /** An error event was seen. */
   failed = false;
-  /** As sent; of a messages stream its parts put together. */
+  /** As sent; of a messages stream, its parts merged. */
   usage: Json | null = null;
   /** The usage is that of the start of a messages stream: its output is still to come. */
   usageIsPartial = false;

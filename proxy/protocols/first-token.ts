@@ -1,5 +1,4 @@
-// Tells the first token of a stream from what comes before it: comments, pings, the events that only say that an answer
-// will come. Looks at whole events while nothing has been sent to the client, and at nothing after.
+// Finds the first token of a stream behind comments, pings and events that only announce an answer. Looks at whole events while nothing has been sent to the client, and at nothing after.
 import type { Buffer } from 'node:buffer';
 import type { Json } from '../bodies/json.ts';
 import type { EventRules } from './protocol.ts';

@@ -1,9 +1,9 @@
-// Messages, `POST /v1/messages` (docs.anthropic.com/en/api/messages). Usage is told twice: `message_start` states the
+// Messages, `POST /v1/messages` (docs.anthropic.com/en/api/messages). Usage comes twice: `message_start` states the
 // input, `message_delta` the output and sometimes all again.
 import { Buffer } from 'node:buffer';
 import { isStated, objectIn, type Json } from '../bodies/json.ts';
 import { errorObject, namedError } from './errors.ts';
-import { ANSWERS, endpoint, markersOf, TEXT, textEndpoint, USAGE_MARKER } from './openai.ts';
+import { RESPONSE, endpoint, markersOf, TEXT, textEndpoint, USAGE_MARKER } from './openai.ts';
 import type { EventFacts, Protocol, StreamEvent } from './protocol.ts';
 import { readTokens } from './usage.ts';
 
@@ -17,7 +17,7 @@ export const messages: Protocol = {
     endpoint('messages/count_tokens', 'acount_tokens'),
   ],
   stored: [],
-  answers: ANSWERS,
+  response: RESPONSE,
   events: {
     markers: markersOf(USAGE_MARKER, 'message_stop'),
     usagePath: ['usage'],

@@ -1,6 +1,6 @@
 // What the protocols in OpenAI's style have in common; each object says what it does otherwise.
 import { objectIn, type Json } from '../bodies/json.ts';
-import type { AnswerRules, EndpointRow, TextRules } from './protocol.ts';
+import type { ResponseRules, EndpointRow, TextRules } from './protocol.ts';
 
 /** An endpoint of the usual kind: JSON in, charged by tokens. */
 export function endpoint(
@@ -15,7 +15,7 @@ export function endpoint(
     usageOnRequest: false,
     pricedBy: 'tokens',
     counted: 'nothing',
-    retells: false,
+    returnsStored: false,
     ...more,
   };
 }
@@ -25,7 +25,7 @@ export function textEndpoint(path: string, callType: string, more: Partial<Endpo
   return endpoint(path, callType, { counted: 'prompt and answer', ...more });
 }
 
-export const ANSWERS: AnswerRules = {
+export const RESPONSE: ResponseRules = {
   members: new Set(['usage', 'id', 'model', 'error', 'meta', 'service_tier', 'duration']),
   usageMember: 'usage',
   usageIn: (members) => objectIn(members, 'usage'),
@@ -49,12 +49,12 @@ export function markersOf(...texts: readonly string[]): RegExp {
 }
 
 /** A choice of an event has a text, a tool call or an end: anything beside its role. Without choices all is an answer. */
-export function hasSpokenChoice(event: Json): boolean {
+export function hasContent(event: Json): boolean {
   const choices = event['choices'];
-  return !Array.isArray(choices) || choices.some(isSpoken);
+  return !Array.isArray(choices) || choices.some(hasChoiceContent);
 }
 
-function isSpoken(choice: unknown): boolean {
+function hasChoiceContent(choice: unknown): boolean {
   if (choice === null || typeof choice !== 'object') return true;
   const { finish_reason: end, text, delta } = choice as Json;
   if (isSet(end) || isSet(text)) return true;

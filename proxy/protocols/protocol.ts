@@ -1,5 +1,5 @@
 // What a protocol is: everything in which one API differs from another (chat completions, responses, messages ...) is a
-// member of its Protocol object. No other folder asks which protocol it has. A new one is one file beside this one
+// member of its Protocol object. No other folder branches on the protocol. A new one is one file beside this one
 // and one line in table.ts.
 import type { Json } from '../bodies/json.ts';
 import type { Cut } from '../bodies/splice.ts';
@@ -11,9 +11,9 @@ export interface Protocol {
   readonly name: string;
   /** POST endpoints that name a model. */
   readonly endpoints: readonly EndpointRow[];
-  /** Calls on an answer that the upstream has stored. */
-  readonly stored: readonly StoredAnswerRow[];
-  readonly answers: AnswerRules;
+  /** Calls on a response that the upstream has stored. */
+  readonly stored: readonly StoredResponseRow[];
+  readonly response: ResponseRules;
   readonly events: EventRules;
   readonly errors: ErrorShape;
   readonly text: TextRules;
@@ -39,8 +39,8 @@ export interface EndpointRow {
   readonly pricedBy: 'tokens' | 'images' | 'characters';
   /** What can be counted here where the upstream states no usage. */
   readonly counted: 'prompt and answer' | 'prompt' | 'nothing';
-  /** Repeats an answer that exists: its usage stands in the row of the call that made it and must not count twice. */
-  readonly retells: boolean;
+  /** Returns a stored response: its usage is in the row of the call that made it and must not count twice. */
+  readonly returnsStored: boolean;
 }
 
 /** An endpoint with the protocol it speaks. */
@@ -48,26 +48,26 @@ export interface Endpoint extends EndpointRow {
   readonly protocol: Protocol;
 }
 
-/** One thing that can be done with a stored answer. */
-export interface StoredAnswerRow {
+/** One operation on a stored response. */
+export interface StoredResponseRow {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** What follows the answer's id in the path. */
+  /** What follows the response's id in the path. */
   readonly suffix: string;
   readonly endpoint: EndpointRow;
 }
 
-/** Reads answers that are one JSON document. */
-export interface AnswerRules {
+/** Reads responses that are one JSON document. */
+export interface ResponseRules {
   /** The top-level members that are read; no other is built. */
   readonly members: ReadonlySet<string>;
-  /** The one that holds the usage: looked for at the end of an answer that is too large to be kept whole. */
+  /** The one that holds the usage: looked for at the end of a response that is too large to be kept whole. */
   readonly usageMember: string;
   usageIn(members: Json): Json | null;
 }
 
 /** Reads events of a stream. */
 export interface EventRules {
-  /** Finds the events that may tell usage, an end or an error; the others are not parsed. */
+  /** Finds the events that may hold usage, an end or an error; the others are not parsed. */
   readonly markers: RegExp;
   /** To the usage object of an event. */
   readonly usagePath: Path;
@@ -81,11 +81,11 @@ export interface StreamEvent {
   /** Its `type`, else the name of the event, else ''. */
   readonly type: string;
   readonly json: Json;
-  /** The answer that the event describes: its `response` or `message`, else the event itself. */
+  /** The response that the event describes: its `response` or `message`, else the event itself. */
   readonly answer: Json;
 }
 
-/** What one event tells. */
+/** What one event states. */
 export interface EventFacts {
   /** All usage that is known now; null when this event states none. */
   readonly usage: Json | null;
@@ -95,14 +95,14 @@ export interface EventFacts {
   readonly end: StreamEnd | null;
 }
 
-/** `terminal`: the answer is whole, but usage may follow. `finished`: nothing of worth can follow. */
+/** `terminal`: the answer is whole, but usage may follow. `finished`: nothing relevant can follow. */
 export type StreamEnd = 'terminal' | 'finished' | 'failed';
 
 export const NO_FACTS: EventFacts = Object.freeze({ usage: null, usageIsPartial: false, end: null });
 
 /** How a fault is put so that the SDKs of the protocol raise on it. */
 export interface ErrorShape {
-  /** The body of an answer. */
+  /** The body of a response. */
   body(fault: Fault): Buffer;
   /** The last event of a broken stream. */
   event(fault: Fault): Buffer;
@@ -121,8 +121,8 @@ export interface TextRules {
 }
 
 /** Continues a stream of this protocol. */
-export interface Continuation {
-  /** Keeps what the client is sent. */
+interface Continuation {
+  /** Keeps what is sent to the client. */
   transcript(): Transcript;
   /**
    * Cuts that make `text` the beginning of the answer that a request asks for; null when the request has no place for it.
@@ -131,18 +131,18 @@ export interface Continuation {
   prefill(body: Buffer, text: string, maxDepth: number): readonly Cut[] | null;
 }
 
-/** What a stream has told the client so far, and events of a second upstream made into those of the same stream. */
+/** Keeps what a stream has sent so far, and rewrites the events of a second upstream into the same stream. */
 export interface Transcript {
-  /** The text that another upstream can continue; null when it would not be the same answer. */
+  /** The text that another upstream can continue; null when it cannot be continued faithfully. */
   readonly prefix: string | null;
   /** The stream cannot be read: nothing of it is kept. */
   close(): void;
   /** Notes events that are about to be sent as they are. */
-  told(piece: Buffer): Passed;
-  /** From here on the events of another upstream are joined, which begin after `prefix`. */
-  goOn(): void;
-  /** Events of that upstream, as events of the stream that was begun. */
-  joined(piece: Buffer): Passed;
+  noteSent(piece: Buffer): Passed;
+  /** From here on, events of another upstream follow, which begin after `prefix`. */
+  resume(): void;
+  /** Rewrites events of that upstream as events of the stream that was begun. */
+  rewrite(piece: Buffer): Passed;
 }
 
 /** What of a piece may be sent. */

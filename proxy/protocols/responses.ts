@@ -2,7 +2,7 @@
 // (platform.openai.com/docs/api-reference/responses). Usage, id and model of an event are those of its `response`.
 import { objectIn, textIn, type Json } from '../bodies/json.ts';
 import { errorObject, namedError, OPENAI_ERRORS } from './errors.ts';
-import { ANSWERS, endpoint, markersOf, TEXT, textEndpoint } from './openai.ts';
+import { RESPONSE, endpoint, markersOf, TEXT, textEndpoint } from './openai.ts';
 import { NO_FACTS, type EndpointRow, type EventFacts, type Protocol, type StreamEvent } from './protocol.ts';
 import { readTokens } from './usage.ts';
 
@@ -16,7 +16,7 @@ const OPENINGS: ReadonlySet<unknown> = new Set([
   'ping',
 ]);
 
-const about = (callType: string): EndpointRow => endpoint('responses', callType, { retells: true });
+const about = (callType: string): EndpointRow => endpoint('responses', callType, { returnsStored: true });
 
 export const responses: Protocol = {
   name: 'responses',
@@ -27,7 +27,7 @@ export const responses: Protocol = {
     { method: 'POST', suffix: '/cancel', endpoint: about('acancel_responses') },
     { method: 'GET', suffix: '/input_items', endpoint: about('alist_input_items') },
   ],
-  answers: ANSWERS,
+  response: RESPONSE,
   events: {
     markers: markersOf('response\\.(?:completed|failed|incomplete)'),
     usagePath: ['response', 'usage'],

@@ -6,7 +6,7 @@ import { embeddings } from './embeddings.ts';
 import { images } from './images.ts';
 import { messages } from './messages.ts';
 import { moderations } from './moderations.ts';
-import type { Endpoint, Protocol, StoredAnswerRow } from './protocol.ts';
+import type { Endpoint, Protocol, StoredResponseRow } from './protocol.ts';
 import { rerank } from './rerank.ts';
 import { responses } from './responses.ts';
 
@@ -27,16 +27,16 @@ export const ENDPOINTS: readonly Endpoint[] = PROTOCOLS.flatMap((protocol) =>
   protocol.endpoints.map((row): Endpoint => ({ ...row, protocol })),
 );
 
-export interface StoredAnswerCall extends StoredAnswerRow {
+export interface StoredResponseCall extends StoredResponseRow {
   readonly endpoint: Endpoint;
 }
 
-/** What can be done with a stored answer, by method and suffix; these calls go to the upstream that made it. */
-export const BY_ID: readonly StoredAnswerCall[] = PROTOCOLS.flatMap((protocol) =>
+/** The operations on stored responses, by method and suffix; these calls go to the upstream that made the response. */
+export const BY_ID: readonly StoredResponseCall[] = PROTOCOLS.flatMap((protocol) =>
   protocol.stored.map((row) => ({ ...row, endpoint: { ...row.endpoint, protocol } })),
 );
 
-/** @throws Error for a name that no protocol has, which only a bug can ask for */
+/** @throws Error for a name that no protocol has, which only a bug can pass */
 export function protocolNamed(name: string): Protocol {
   const found = PROTOCOLS.find((one) => one.name === name);
   if (found === undefined) throw new Error(`there is no protocol ${name}`);

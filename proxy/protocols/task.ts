@@ -2,7 +2,7 @@
 // shapes, so usage is read wherever one of them has it, and a stream ends with an event whose type says so.
 import { objectIn, type Json } from '../bodies/json.ts';
 import { OPENAI_ERRORS } from './errors.ts';
-import { ANSWERS, hasSpokenChoice, markersOf, TEXT, USAGE_MARKER } from './openai.ts';
+import { RESPONSE, hasContent, markersOf, TEXT, USAGE_MARKER } from './openai.ts';
 import type { EventFacts, Protocol, StreamEnd, StreamEvent } from './protocol.ts';
 import { readTokens } from './usage.ts';
 
@@ -10,12 +10,12 @@ const END = /\.(?:completed|done)$/;
 
 export const TASK: Omit<Protocol, 'name' | 'endpoints'> = {
   stored: [],
-  answers: { ...ANSWERS, usageIn: (members) => objectIn(members, 'usage') ?? billedIn(members) },
+  response: { ...RESPONSE, usageIn: (members) => objectIn(members, 'usage') ?? billedIn(members) },
   events: {
     markers: markersOf(USAGE_MARKER, '\\.(?:completed|done|failed)'),
     usagePath: ['usage'],
     read,
-    isAnswer: hasSpokenChoice,
+    isAnswer: hasContent,
   },
   errors: OPENAI_ERRORS,
   text: { ...TEXT, inEvent: (event) => event['choices'] },

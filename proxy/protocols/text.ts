@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import { asObject, parseObject, type Json } from '../bodies/json.ts';
 import type { TextRules } from './protocol.ts';
 
-/** What was relayed of an answer, and how its text stands in there. */
+/** What was relayed of a response, and its format. */
 export interface Delivered {
   readonly form: 'json' | 'events';
   /** The first bytes. */

@@ -1,5 +1,5 @@
-// Reads the error that an upstream answered with, and whether it is one of the two refusals that another model may not
-// share. Upstreams state them by a code or, without one, in their message; no status tells them apart. Pure.
+// Reads an upstream's error, and whether it is one of the two refusals that another model may not share. Upstreams state
+// them by a code or, without one, in their message; the status does not distinguish them. Pure.
 import { Buffer } from 'node:buffer';
 import type { Json } from '../bodies/json.ts';
 

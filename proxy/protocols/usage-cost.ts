@@ -1,7 +1,7 @@
 // Writes the cost into the usage object of one event, for clients of the dialect's `include_cost_in_streaming_usage`.
 // Every other byte stays. Anything but the one plain shape (a single data line with a usage object) is left alone.
 import { Buffer } from 'node:buffer';
-import { ANSWER_DEPTH } from '../bodies/json.ts';
+import { RESPONSE_DEPTH } from '../bodies/json.ts';
 import { peek, type PeekedBody } from '../bodies/peek.ts';
 import type { EventRules } from './protocol.ts';
 
@@ -32,6 +32,6 @@ export function withCost(event: Buffer, { usagePath }: EventRules, usd: string):
 }
 
 function objectOf(bytes: Buffer, member: string): PeekedBody | null {
-  const peeked = peek(bytes, { names: new Set([member]), prefixes: [] }, ANSWER_DEPTH);
+  const peeked = peek(bytes, { names: new Set([member]), prefixes: [] }, RESPONSE_DEPTH);
   return peeked.ok ? peeked : null;
 }

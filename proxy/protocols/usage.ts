@@ -1,7 +1,7 @@
 // Reads token counts out of the usage objects of OpenAI's and Anthropic's protocols into one set of counts, and splits them
 // into buckets that are billed once each. Gateways answer one protocol with the spelling of another, so the spelling
-// decides, not the endpoint. Pure; it never guesses: what is missing or is no count is null, what contradicts itself is
-// told, and the object itself is recorded as it was sent.
+// decides, not the endpoint. Pure; it never guesses: what is missing or is no count is null, contradictions become warnings,
+// and the object itself is recorded as it was sent.
 import { asObject, isStated, type Json } from '../bodies/json.ts';
 
 /** Token counts; null = not stated. `prompt` and `completion` include all kinds that stand below them. */
@@ -68,7 +68,7 @@ export interface Buckets {
   readonly reasoning: number;
   readonly outputAudio: number;
   readonly outputImage: number;
-  /** In the stated total and in neither part of it; nobody can say what they cost. */
+  /** In the stated total and in neither part of it; their cost is unknown. */
   readonly unassigned: number;
 }
 
@@ -116,7 +116,7 @@ class Reader {
     let completion = this.#of('completion_tokens') ?? this.#of('output_tokens');
     const stated = this.#of('total_tokens');
     const reasoning = this.#in(this.#output, 'reasoning_tokens') ?? this.#in(this.#output, 'thinking_tokens');
-    // Some upstreams count the reasoning beside the completion; the total gives them away.
+    // Some upstreams count the reasoning beside the completion; the total shows it.
     if (prompt !== null && completion !== null && reasoning !== null && reasoning > 0) {
       if (stated === prompt + completion + reasoning) completion += reasoning;
     }

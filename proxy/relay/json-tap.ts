@@ -2,9 +2,9 @@
 // byte, never throws, keeps no text, and its memory is bounded whatever the upstream sends.
 import { Buffer } from 'node:buffer';
 import { Edges, membersOfHead, objectInTail } from '../bodies/edges.ts';
-import { ANSWER_DEPTH, identifierIn, objectIn, textIn, type Json } from '../bodies/json.ts';
+import { RESPONSE_DEPTH, identifierIn, objectIn, textIn, type Json } from '../bodies/json.ts';
 import { peek, readJson, type Wanted } from '../bodies/peek.ts';
-import type { AnswerRules } from '../protocols/protocol.ts';
+import type { ResponseRules } from '../protocols/protocol.ts';
 import type { Delivered } from '../protocols/text.ts';
 
 /** What an answer says about itself; null = not said, or not JSON. */
@@ -23,7 +23,7 @@ const MOST_CHUNKS = 256;
 
 /** Observes one answer: up to 256 KiB exactly, a larger one by its first 16 and last 64 KiB. */
 export class JsonTap {
-  readonly #rules: AnswerRules;
+  readonly #rules: ResponseRules;
   readonly #wanted: Wanted;
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -33,7 +33,7 @@ export class JsonTap {
   #delivered: Delivered | null = null;
 
   /** @param keepText keep an answer without usage, for a count of its tokens */
-  constructor(rules: AnswerRules, keepText = false) {
+  constructor(rules: ResponseRules, keepText = false) {
     this.#rules = rules;
     this.#wanted = { names: rules.members, prefixes: [] };
     this.#keepText = keepText;
@@ -79,7 +79,7 @@ export class JsonTap {
   }
 
   #membersOf(body: Buffer): Json {
-    const peeked = peek(body, this.#wanted, ANSWER_DEPTH);
+    const peeked = peek(body, this.#wanted, RESPONSE_DEPTH);
     this.#damaged = !peeked.ok && peeked.fault === 'not_json';
     return peeked.ok ? Object.fromEntries(peeked.members.map((one) => [one.name, readJson(body, one)])) : {};
   }

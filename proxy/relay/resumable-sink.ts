@@ -76,7 +76,7 @@ export class ResumableSink implements ResponseSink {
     if (this.#isOver) return done === undefined || this.#client.write(piece, done);
     if (this.#resumption !== null && !this.#isReadable) return true;
     const { bytes, broken } =
-      this.#resumption === null ? this.transcript.told(piece) : this.transcript.joined(piece);
+      this.#resumption === null ? this.transcript.noteSent(piece) : this.transcript.rewrite(piece);
     const isFast = bytes === null || this.#pass(bytes);
     if (broken !== null) this.#abort(`holds ${broken}`);
     return isFast;

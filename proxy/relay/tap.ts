@@ -74,9 +74,9 @@ export function tapFor(head: ResponseHead, protocol: Protocol, wanted: Observati
   return new CompressedTap(inner, encoding);
 }
 
-function plainTap(type: string, { events, answers }: Protocol, wanted: Observation): Tap {
+function plainTap(type: string, { events, response }: Protocol, wanted: Observation): Tap {
   if (type.startsWith('text/event-stream')) return new StreamTap(new SseTap(events, wanted));
-  if (type.includes('json')) return new WholeTap(new JsonTap(answers, wanted.keepText));
+  if (type.includes('json')) return new WholeTap(new JsonTap(response, wanted.keepText));
   return new BlindTap();
 }
 

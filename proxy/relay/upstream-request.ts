@@ -1,6 +1,6 @@
 // One upstream request as the relay takes it: all that was decided before the first byte. Values only.
 import type { Clocks, ReadOn } from '../../config/snapshot.ts';
-import type { AnswerNames } from '../headers/response-headers.ts';
+import type { ResponseNames } from '../headers/response-headers.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { Observation } from './tap.ts';
@@ -28,7 +28,7 @@ export interface UpstreamRequest extends HttpRequest {
   /** What is wanted of the answer beside its bytes. */
   readonly observation: Observation;
   /** Where the gateway states its cost and call id. */
-  readonly answerNames: AnswerNames;
+  readonly answerNames: ResponseNames;
   /** Lower-case names of the response headers that the proxy sets itself. */
   readonly ownNames: ReadonlySet<string>;
 }

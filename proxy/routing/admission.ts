@@ -1,7 +1,7 @@
-// Who may go to an upstream now and who waits for it, where limits are set: a short queue for each name, served in turn,
-// so that a flood on one name costs the others no more than their turn. Knows no HTTP; whoever asks also tells when
-// somebody has left.
-import { hasRoom, type Routable } from './routable.ts';
+// Admission control, where limits are set: which calls go upstream now and which wait. Each model name has a short queue,
+// and the queues are served round-robin, so that a flood on one name does not starve the others. Knows no HTTP; the
+// caller reports when a client has left.
+import { hasCapacity, type Routable } from './routable.ts';
 
 /** What bounds all calls of this process together. */
 export interface AdmissionRules {
@@ -15,27 +15,28 @@ export interface AdmissionRules {
 
 export type Refusal = 'queue_full' | 'queue_timeout';
 
-/** What came of waiting. */
-export type Turn<T> = { readonly entry: T } | { readonly refused: Refusal } | { readonly left: true };
+/** How waiting ended. */
+export type AdmissionResult<T> =
+  { readonly deployment: T } | { readonly refused: Refusal } | { readonly left: true };
 
 /** A call in a queue. */
-export interface Waiting<T> {
-  readonly turn: Promise<Turn<T>>;
-  /** The call needs no turn any more. */
+export interface QueuedCall<T> {
+  readonly result: Promise<AdmissionResult<T>>;
+  /** Leaves the queue. */
   leave(): void;
 }
 
 interface Waiter {
-  readonly entries: readonly Routable[];
+  readonly deployments: readonly Routable[];
   readonly rules: AdmissionRules;
-  /** Already counted among all calls: it waits for an entry alone. */
+  /** Already counted among all calls: it waits for a deployment alone. */
   readonly isCounted: boolean;
-  readonly end: (turn: Turn<Routable>) => void;
+  readonly end: (result: AdmissionResult<Routable>) => void;
 }
 
 /** The calls of this process. */
 export class Admission {
-  /** By name; the name whose turn it is stands first. None is empty. */
+  /** By model name; the name to serve next stands first. No queue is empty. */
   readonly #queues = new Map<string, Waiter[]>();
   #running = 0;
   #waiting = 0;
@@ -45,76 +46,82 @@ export class Admission {
   }
 
   /**
-   * The first of `entries` that has room, if nobody waits who was there before. The entry holds a place for the call
-   * until `EntryState.visit` or `giveBack`; unless `isCounted`, the call counts as one of all until `leave`.
+   * Reserves a slot at the first of `deployments` that has one, unless earlier calls wait for this name. The slot is held
+   * until `DeploymentHealth.startRequest` or `cancelReservation`. Unless `isCounted`, the call counts towards the total
+   * until `release`.
    */
-  take<T extends Routable>(
+  tryAcquire<T extends Routable>(
     name: string,
-    entries: readonly T[],
+    deployments: readonly T[],
     rules: AdmissionRules,
     isCounted: boolean,
   ): T | null {
     if (this.#queues.has(name)) return null;
-    return this.#fit(entries, rules, isCounted);
+    return this.#reserve(deployments, rules, isCounted);
   }
 
-  /** Waits for a place, in the queue of `name`. @returns null when too many wait */
+  /** Queues the call under `name`. @returns null when too many wait */
   wait<T extends Routable>(
     name: string,
-    entries: readonly T[],
+    deployments: readonly T[],
     rules: AdmissionRules,
     isCounted: boolean,
-  ): Waiting<T> | null {
-    if (!this.#makeRoom(name, rules.mostWaiting)) return null;
-    const { promise, resolve } = Promise.withResolvers<Turn<T>>();
+  ): QueuedCall<T> | null {
+    if (!this.#makeSpace(name, rules.mostWaiting)) return null;
+    const { promise, resolve } = Promise.withResolvers<AdmissionResult<T>>();
     const timer = setTimeout(() => this.#drop(name, waiter, { refused: 'queue_timeout' }), rules.waitMs);
     const waiter: Waiter = {
-      entries,
+      deployments,
       rules,
       isCounted,
-      end: (turn) => {
+      end: (result) => {
         clearTimeout(timer);
-        resolve(turn as Turn<T>);
+        resolve(result as AdmissionResult<T>);
       },
     };
     this.#enqueue(name, waiter);
-    return { turn: promise, leave: () => this.#drop(name, waiter, { left: true }) };
+    return { result: promise, leave: () => this.#drop(name, waiter, { left: true }) };
   }
 
-  /** A call that held a place without using it. */
-  giveBack(entry: Routable): void {
-    entry.health.reserved -= 1;
-    this.freed();
+  /** Gives a reserved slot back unused. */
+  cancelReservation(deployment: Routable): void {
+    deployment.health.reserved -= 1;
+    this.wakeWaiting();
   }
 
-  /** A call that counted among all has ended. */
-  leave(): void {
+  /** A call that counted towards the total has ended. */
+  release(): void {
     this.#running -= 1;
-    this.freed();
+    this.wakeWaiting();
   }
 
-  /** An entry may have room: whoever waits for it gets it. */
-  freed(): void {
+  /** Capacity may have become free: calls that wait for it get it. */
+  wakeWaiting(): void {
     if (this.#waiting === 0) return;
-    // A name that is put back at the end is met again, so this goes on until nobody fits.
+    // A name that is put back at the end comes up again, so this goes on until no call fits.
     for (const [name, queue] of this.#queues) {
-      const [first] = queue as [Waiter];
-      const entry = this.#fit(first.entries, first.rules, first.isCounted);
-      if (entry === null) continue;
-      this.#drop(name, first, { entry });
+      const [first] = queue;
+      if (first === undefined) continue;
+      const deployment = this.#reserve(first.deployments, first.rules, first.isCounted);
+      if (deployment === null) continue;
+      this.#drop(name, first, { deployment });
       if (queue.length === 0) continue;
-      this.#queues.delete(name); // it had its turn: now the others
+      this.#queues.delete(name); // it was served: now the other names
       this.#queues.set(name, queue);
     }
   }
 
-  #fit<T extends Routable>(entries: readonly T[], { total }: AdmissionRules, isCounted: boolean): T | null {
+  #reserve<T extends Routable>(
+    deployments: readonly T[],
+    { total }: AdmissionRules,
+    isCounted: boolean,
+  ): T | null {
     if (!isCounted && this.#running >= total) return null;
-    const entry = entries.find(hasRoom);
-    if (entry === undefined) return null;
-    entry.health.reserved += 1;
+    const deployment = deployments.find(hasCapacity);
+    if (deployment === undefined) return null;
+    deployment.health.reserved += 1;
     if (!isCounted) this.#running += 1;
-    return entry;
+    return deployment;
   }
 
   #enqueue(name: string, waiter: Waiter): void {
@@ -125,23 +132,25 @@ export class Admission {
   }
 
   /** With a full queue the name that has most in it loses its last one, rather than a name that has fewer. */
-  #makeRoom(name: string, most: number): boolean {
+  #makeSpace(name: string, most: number): boolean {
     if (this.#waiting < most) return true;
     let [longest, queue]: [string, readonly Waiter[]] = [name, this.#queues.get(name) ?? []];
     const own = queue.length;
     for (const [other, its] of this.#queues) if (its.length > queue.length) [longest, queue] = [other, its];
     if (queue.length <= own + 1) return false;
-    this.#drop(longest, queue.at(-1) as Waiter, { refused: 'queue_full' });
+    const last = queue.at(-1);
+    if (last === undefined) return false;
+    this.#drop(longest, last, { refused: 'queue_full' });
     return true;
   }
 
-  #drop(name: string, waiter: Waiter, turn: Turn<Routable>): void {
+  #drop(name: string, waiter: Waiter, result: AdmissionResult<Routable>): void {
     const queue = this.#queues.get(name);
     const at = queue?.indexOf(waiter) ?? -1;
     if (queue === undefined || at < 0) return;
     queue.splice(at, 1);
     if (queue.length === 0) this.#queues.delete(name);
     this.#waiting -= 1;
-    waiter.end(turn);
+    waiter.end(result);
   }
 }

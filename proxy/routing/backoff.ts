@@ -1,33 +1,34 @@
-// How long to wait before the same entry is asked again. Another entry is asked at once. Pure but for the dice.
+// How long to wait before the same deployment is tried again; another deployment is tried at once. Pure, except that
+// randomness is passed in.
 
 const FIRST_MS = 500;
 const LONGEST_MS = 8_000;
-/** A client waits no longer than this for an upstream that asks for patience; it is told the upstream's answer instead. */
-const LONGEST_WISH_MS = 60_000;
-/** Callers that were all told "in 5 s" must not come back in the same instant. */
+/** When an upstream asks for a longer pause than this, the client gets its response instead of a retry. */
+const MAX_RETRY_AFTER_MS = 60_000;
+/** Jitter: callers that all got `Retry-After: 5` must not come back in the same instant. */
 const SPREAD = 0.25;
 
 /**
- * Exponential, half of it jitter; never below what the upstream wishes.
+ * Exponential backoff, half of it jitter; never below what the upstream asks for.
  * @param repeat 1 for the first repetition
- * @param wishMs the upstream's `Retry-After`, null when it sent none
- * @param floorMs the operator's `retry_after`
- * @returns ms, or null when the upstream wishes for more patience than is had
+ * @param retryAfterMs the upstream's `Retry-After`, null when it sent none
+ * @param minPauseMs the operator's `retry_after`
+ * @returns ms, or null when the upstream asks for a pause that is too long
  */
 export function pauseMs(
   repeat: number,
-  wishMs: number | null,
-  floorMs: number,
+  retryAfterMs: number | null,
+  minPauseMs: number,
   random: () => number,
 ): number | null {
-  if (wishMs !== null && wishMs > LONGEST_WISH_MS) return null;
+  if (retryAfterMs !== null && retryAfterMs > MAX_RETRY_AFTER_MS) return null;
   const step = Math.min(LONGEST_MS, FIRST_MS * 2 ** (repeat - 1));
-  const least = Math.max(wishMs ?? 0, floorMs);
+  const least = Math.max(retryAfterMs ?? 0, minPauseMs);
   return Math.max(step * (0.5 + random() / 2), least * (1 + random() * SPREAD));
 }
 
-/** Seconds after which a caller that was turned away may come back; spread, so that not all come at once. */
-export function retryAfter(random: () => number): number {
+/** `Retry-After` for a call that was refused, in seconds; random, so that not all callers come back at once. */
+export function retryAfterSeconds(random: () => number): number {
   return 1 + Math.floor(random() * 3);
 }
 
@@ -36,7 +37,7 @@ export function retryAfter(random: () => number): number {
  * @param nowMs epoch milliseconds
  * @returns null when it is absent or neither seconds nor a date
  */
-export function retryAfterMs(text: string | null, nowMs: number): number | null {
+export function parseRetryAfter(text: string | null, nowMs: number): number | null {
   if (text === null) return null;
   if (/^\s*\d{1,9}(\.\d+)?\s*$/.test(text)) return Number(text) * 1000;
   const at = /^\s*[a-z]{3,9}, /i.test(text) ? Date.parse(text) : NaN; // JavaScript takes `-5` for a year

@@ -1,9 +1,9 @@
-// The circuit breaker of one entry: closed -> open when too much has failed within a minute -> half open when its rest
-// is over: one call tries it, and its end decides. It judges nothing: callers say what failed, and whose fault it was.
+// The circuit breaker of one deployment: closed -> open when too many calls failed within a minute -> half open after the
+// cooldown, when one trial call decides. It does not judge responses: callers report what failed and whose fault it was.
 
-/** When an entry rests, and for how long. */
+/** When a deployment cools down, and for how long. */
 export interface CooldownRules {
-  /** Failures within a minute that are borne. */
+  /** Failures within a minute that do not open the breaker. */
   readonly allowedFails: number;
   readonly cooldownMs: number;
 }
@@ -12,7 +12,7 @@ export type BreakerState = 'closed' | 'open' | 'half_open';
 
 const WINDOW_MS = 60_000;
 /** One upstream cannot take itself out for longer than this by a `Retry-After`. */
-const LONGEST_REST_MS = 300_000;
+const MAX_COOLDOWN_MS = 300_000;
 
 export class Breaker {
   #windowAt = -Infinity;
@@ -29,18 +29,18 @@ export class Breaker {
     return nowMs < this.#openUntilMs ? 'open' : 'half_open';
   }
 
-  /** Whether a call may go here while there is somewhere else to go. */
+  /** Whether a call may go here while another deployment could take it. */
   admits(nowMs: number): boolean {
     const state = this.state(nowMs);
     return state === 'closed' || (state === 'half_open' && !this.#probing);
   }
 
-  /** When the rest ends, monotonic ms; 0 when there is none. */
+  /** When the cooldown ends, monotonic ms; 0 when closed. */
   get openUntilMs(): number {
     return this.#openUntilMs;
   }
 
-  /** A call begins. @returns its era, for its end; negative: it is the one that tries a half-open entry. */
+  /** A call begins. @returns its era, for its end; negative: it is the trial call of a half-open breaker. */
   begin(nowMs: number): number {
     if (this.state(nowMs) !== 'half_open' || this.#probing) return this.#era;
     this.#probing = true;
@@ -63,20 +63,20 @@ export class Breaker {
 
   /**
    * The upstream failed.
-   * @param restMs it asked for a rest: at once, and this long (bounded); null = by the count of failures
-   * @returns whether it rests from now on and did not before
+   * @param cooldownMs the upstream asked for a pause: open at once, for this long (bounded); null = by the failure count
+   * @returns whether the breaker was closed and is open now
    */
-  failed(era: number, nowMs: number, rules: CooldownRules, restMs: number | null): boolean {
+  failed(era: number, nowMs: number, rules: CooldownRules, cooldownMs: number | null): boolean {
     this.#release(era);
     this.#count(nowMs);
     this.#fails += 1;
     if (Math.abs(era) !== this.#era || !Number.isFinite(rules.allowedFails)) return false;
     const wasClosed = this.#openUntilMs === 0;
     const tooMany = this.#fails > rules.allowedFails && this.#fails * 2 >= this.#calls;
-    if (!(era < 0 || restMs !== null || (wasClosed && tooMany))) return false;
+    if (!(era < 0 || cooldownMs !== null || (wasClosed && tooMany))) return false;
     this.#era += 1;
     this.#probing = false;
-    this.#openUntilMs = nowMs + Math.min(Math.max(restMs ?? 0, rules.cooldownMs), LONGEST_REST_MS);
+    this.#openUntilMs = nowMs + Math.min(Math.max(cooldownMs ?? 0, rules.cooldownMs), MAX_COOLDOWN_MS);
     return wasClosed;
   }
 

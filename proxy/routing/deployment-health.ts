@@ -1,57 +1,57 @@
-// What this process knows of one entry, over all configurations that have it: calls under way, how slow it is, whether
-// it rests. Entries are known by their id, so a reload forgets nothing of those that stay.
+// What this process knows of each deployment, across configurations: calls in flight, latency, cooldown. Deployments are
+// known by their id, so a reload keeps the health of those that stay.
 import { Breaker, type CooldownRules } from './breaker.ts';
 import { PeakEwma } from './peak-ewma.ts';
 
 export class DeploymentHealth {
   /** Calls under way from this process. */
   inFlight = 0;
-  /** Places that are held for calls which are about to come. */
+  /** Slots that are reserved for calls about to start. */
   reserved = 0;
   readonly latency = new PeakEwma();
   readonly breaker = new Breaker();
-  /** What the last background check found; null: it answers, or is not checked. */
+  /** What the last background check found; null: healthy, or not checked. */
   healthError: string | null = null;
 
-  /** Whether calls go here while there is somewhere else to go. */
+  /** Whether calls go here while another deployment could take them. */
   isAvailable(nowMs: number): boolean {
     return this.healthError === null && this.breaker.admits(nowMs);
   }
 
-  /** A call goes to the entry; end it by exactly one method of the visit. */
+  /** A request goes to the deployment; end it by exactly one method of the result. */
   startRequest(nowMs: number): InFlight {
     return new InFlight(this, nowMs);
   }
 }
 
-/** One call at an entry. */
+/** One request in flight at a deployment. */
 export class InFlight {
-  readonly #entry: DeploymentHealth;
+  readonly #health: DeploymentHealth;
   readonly #era: number;
 
-  constructor(entry: DeploymentHealth, nowMs: number) {
-    this.#entry = entry;
-    this.#era = entry.breaker.begin(nowMs);
-    entry.inFlight += 1;
+  constructor(health: DeploymentHealth, nowMs: number) {
+    this.#health = health;
+    this.#era = health.breaker.begin(nowMs);
+    health.inFlight += 1;
   }
 
-  /** @param firstByteMs from sending to the first byte of the answer; null when there was none */
+  /** @param firstByteMs from sending to the first byte of the response; null when there was none */
   served(nowMs: number, firstByteMs: number | null): void {
-    this.#entry.inFlight -= 1;
-    if (firstByteMs !== null) this.#entry.latency.observe(firstByteMs, nowMs);
-    this.#entry.breaker.succeeded(this.#era, nowMs);
+    this.#health.inFlight -= 1;
+    if (firstByteMs !== null) this.#health.latency.observe(firstByteMs, nowMs);
+    this.#health.breaker.succeeded(this.#era, nowMs);
   }
 
-  /** Nothing was learnt: the client left, or the proxy failed. */
+  /** The end says nothing about the upstream: the client left, or the proxy failed. */
   abandoned(): void {
-    this.#entry.inFlight -= 1;
-    this.#entry.breaker.abandoned(this.#era);
+    this.#health.inFlight -= 1;
+    this.#health.breaker.abandoned(this.#era);
   }
 
-  /** @returns whether the entry rests from now on; see `Breaker.failed` */
-  failed(nowMs: number, rules: CooldownRules, restMs: number | null): boolean {
-    this.#entry.inFlight -= 1;
-    return this.#entry.breaker.failed(this.#era, nowMs, rules, restMs);
+  /** @returns whether the deployment cools down from now on; see `Breaker.failed` */
+  failed(nowMs: number, rules: CooldownRules, cooldownMs: number | null): boolean {
+    this.#health.inFlight -= 1;
+    return this.#health.breaker.failed(this.#era, nowMs, rules, cooldownMs);
   }
 }
 
@@ -60,11 +60,11 @@ interface Held {
   users: number;
 }
 
-/** The states of all entries that some configuration has. */
+/** The health of every deployment that some configuration has, reference-counted. */
 export class HealthRegistry {
   readonly #held = new Map<string, Held>();
 
-  /** Takes a share in the state of an entry. Pair with `release`. */
+  /** Takes a reference to the health of a deployment. Pair with `release`. */
   acquire(id: string): DeploymentHealth {
     const held = this.#held.get(id) ?? { state: new DeploymentHealth(), users: 0 };
     this.#held.set(id, held);
@@ -72,7 +72,7 @@ export class HealthRegistry {
     return held.state;
   }
 
-  /** Gives a share back; with the last one the entry is forgotten. */
+  /** Gives a reference back; with the last one the deployment is forgotten. */
   release(id: string): void {
     const held = this.#held.get(id);
     if (held === undefined) return;

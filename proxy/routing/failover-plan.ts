@@ -1,41 +1,41 @@
 // The attempts of one request, planned: where it is sent, and where it goes when that fails. The only place that decides
 // on retries and fallbacks; it sends nothing and waits for nothing.
-import { hasRoom, type Routable } from './routable.ts';
+import { hasCapacity, type Routable } from './routable.ts';
 import { pauseMs } from './backoff.ts';
 
-/** How an attempt failed, as far as another attempt may mend it. */
+/** How an attempt failed, where another attempt may succeed. */
 export type FailureKind =
   'timeout' | 'rate_limit' | 'server' | 'unreached' | 'context_window' | 'content_policy';
 
 export interface Failure {
   readonly kind: FailureKind;
   /** The upstream's `Retry-After`, ms. */
-  readonly wishMs: number | null;
+  readonly retryAfterMs: number | null;
 }
 
-/** Entries of one name, best first. */
+/** The deployments of one model name, best first. */
 export interface ModelGroup<T> {
   readonly name: string;
   readonly deployments: readonly T[];
 }
 
 export interface FailoverPolicy<G> {
-  /** Attempts beside the first, by kind of failure; `again`: also on an entry that failed before. */
+  /** Retries by kind of failure; `again`: also on a deployment that failed before. */
   retries(kind: FailureKind): { readonly count: number; readonly again: boolean };
-  /** Whether `fallbacks` may have some, for whatever kind of failure. */
+  /** Whether `fallbacks` may return any, for any kind of failure. */
   readonly hasFallbacks: boolean;
   /** The groups that take over after a failure of this kind, best first. */
   fallbacks(kind: FailureKind): readonly G[];
   readonly maxFallbacks: number;
-  /** Takes one attempt from the budget of all requests. */
+  /** Takes one attempt from the retry budget; false when it is empty. */
   spend(): boolean;
-  /** Shortest pause before one entry is asked again, ms. */
-  readonly floorMs: number;
+  /** Shortest pause before the same deployment is tried again, ms. */
+  readonly minPauseMs: number;
   readonly random: () => number;
 }
 
 /** The next attempt. */
-export interface Step {
+interface Step {
   readonly how: 'retry' | 'fallback';
   readonly pauseMs: number;
 }
@@ -51,18 +51,18 @@ const RETRIED: readonly FailureKind[] = ['server', 'timeout', 'rate_limit'];
 
 export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGroup<T>> {
   readonly #policy: FailoverPolicy<G>;
-  readonly #left: G[] = [];
-  /** The group that was asked for, when it was passed over because all of it rests; the last resort. */
+  readonly #tried: G[] = [];
+  /** The requested group, when it was skipped because all of it cools down; the last resort. */
   readonly #skipped: G | null = null;
   #group: G;
   #at = 0;
-  /** Attempts on entries that had failed before. */
+  /** Attempts on deployments that had failed before. */
   #repeats = 0;
   #retries = 0;
   #fallbacks = 0;
   #denied = false;
 
-  /** Begins at the best entry of `group`; when all of it rests, at the first fallback that does not. */
+  /** Starts at the best deployment of `group`; when the whole group cools down, at the first fallback that does not. */
   constructor(group: G, policy: FailoverPolicy<G>, nowMs: number) {
     this.#group = group;
     this.#policy = policy;
@@ -97,7 +97,7 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     return this.#denied;
   }
 
-  /** Whether some failure could be answered by another attempt. */
+  /** Whether some kind of failure would lead to another attempt. */
   get hasMore(): boolean {
     if (this.#policy.hasFallbacks && this.#fallbacks < this.#policy.maxFallbacks) return true;
     const hasOthers = this.#at + 1 < this.#group.deployments.length;
@@ -107,53 +107,53 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     });
   }
 
-  /** Whether somebody else could have had the call of an entry: only then may it rest. */
+  /** Whether another deployment could take the calls of this one: only then may it cool down. */
   othersServe(nowMs: number, than: T = this.deployment): boolean {
-    const other = (entry: T): boolean => entry !== than && entry.health.isAvailable(nowMs);
+    const other = (deployment: T): boolean => deployment !== than && deployment.health.isAvailable(nowMs);
     return (
       this.#group.deployments.some(other) ||
       this.#policy.fallbacks('server').some(({ deployments }) => deployments.some(other))
     );
   }
 
-  /** The entries of this group that the present attempt may go to, best first: those that rest only when all do. */
-  open(nowMs: number): readonly T[] {
+  /** The deployments that the current attempt may go to, best first: unavailable ones only when all are. */
+  candidates(nowMs: number): readonly T[] {
     const left = this.#group.deployments.slice(this.#at);
     const serving = left.filter(({ health }) => health.isAvailable(nowMs));
     return serving.length > 0 ? serving : [this.deployment];
   }
 
-  /** The present attempt goes to another one of `open`; the one that was to get it is next. */
-  moveTo(entry: T): void {
-    if (entry === this.deployment) return;
-    const others = this.#group.deployments.filter((one) => one !== entry);
-    this.#group = { ...this.#group, deployments: others.toSpliced(this.#at, 0, entry) };
+  /** The current attempt goes to another one of `candidates`; the one it was planned for comes next. */
+  moveTo(deployment: T): void {
+    if (deployment === this.deployment) return;
+    const others = this.#group.deployments.filter((one) => one !== deployment);
+    this.#group = { ...this.#group, deployments: others.toSpliced(this.#at, 0, deployment) };
   }
 
-  /** Entries of this group that were not asked yet and can take a call at once, best first, for an attempt beside the plan. */
-  beside(kind: FailureKind, nowMs: number): readonly T[] {
+  /** Untried deployments of this group that can take a call at once, best first: for a hedge or a continuation. */
+  hedgeCandidates(kind: FailureKind, nowMs: number): readonly T[] {
     if (this.#retries >= this.#policy.retries(kind).count) return [];
-    return this.#group.deployments.slice(this.#at + 1).filter((entry) => isOpen(entry, nowMs));
+    return this.#group.deployments.slice(this.#at + 1).filter((deployment) => isOpen(deployment, nowMs));
   }
 
-  /** One of `beside` gets a further attempt and is the present entry. @returns false when the budget refuses */
-  branch(entry: T): boolean {
+  /** One of `hedgeCandidates` gets a further attempt and becomes current. @returns false when the budget refuses */
+  branch(deployment: T): boolean {
     if (!this.#policy.spend()) return false;
     this.#retries += 1;
     this.#at += 1;
-    this.moveTo(entry);
+    this.moveTo(deployment);
     return true;
   }
 
-  /** Of the last two entries `entry` is the present one after all; the other may be asked again unless it failed. */
-  keepTo(entry: T, otherFailed: boolean): void {
-    this.moveTo(entry);
+  /** Of the last two deployments, makes `deployment` the current one; the other may be tried again unless it failed. */
+  keepTo(deployment: T, otherFailed: boolean): void {
+    this.moveTo(deployment);
     if (otherFailed) return;
     this.#at -= 1;
-    this.moveTo(entry);
+    this.moveTo(deployment);
   }
 
-  /** All of this group is full: goes on to the first fallback that has room. @returns false when there is none */
+  /** All of this group is full: moves to the first fallback with capacity. @returns false when there is none */
   overflow(nowMs: number): boolean {
     if (!this.#policy.hasFallbacks || this.#fallbacks >= this.#policy.maxFallbacks) return false;
     const group = this.#unseen('server').find(({ deployments }) => isOpen(deployments[0], nowMs));
@@ -161,11 +161,11 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     return group !== undefined;
   }
 
-  /** Moves on after a failure. @returns null when the failure is the answer */
+  /** Moves on after a failure. @returns null when there is no further attempt */
   next(failure: Failure, nowMs: number): Step | null {
     const place = this.#choose(failure, nowMs);
     if (place === null) return null;
-    // An attempt that found no connection has put no load on anybody.
+    // An attempt that got no connection has put no load on any upstream.
     if (failure.kind !== 'unreached' && !this.#policy.spend()) {
       this.#denied = true;
       return null;
@@ -182,13 +182,13 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
   }
 
   #enter(group: G): void {
-    this.#left.push(this.#group);
+    this.#tried.push(this.#group);
     this.#fallbacks += 1;
     this.#group = group;
     this.#at = 0;
   }
 
-  #choose({ kind, wishMs }: Failure, nowMs: number): Place<G> | null {
+  #choose({ kind, retryAfterMs }: Failure, nowMs: number): Place<G> | null {
     if (kind === 'context_window' || kind === 'content_policy') return this.#fallback(kind, nowMs);
     const { count, again } = this.#policy.retries(kind);
     if (this.#retries >= count) return this.#fallback(kind, nowMs);
@@ -199,8 +199,8 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     const at = open ?? turn.find(serves) ?? this.#at;
     if (at > this.#at && this.#repeats === 0) return { group: this.#group, at, pauseMs: 0 };
     if (!again) return this.#fallback(kind, nowMs);
-    const wish = at === this.#at ? wishMs : null; // one upstream's wish is not another's
-    const pause = pauseMs(this.#repeats + 1, wish, this.#policy.floorMs, this.#policy.random);
+    const wish = at === this.#at ? retryAfterMs : null; // a `Retry-After` binds the upstream that sent it alone
+    const pause = pauseMs(this.#repeats + 1, wish, this.#policy.minPauseMs, this.#policy.random);
     return pause === null ? this.#fallback(kind, nowMs) : { group: this.#group, at, pauseMs: pause };
   }
 
@@ -219,11 +219,11 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
   }
 
   #hasSeen({ name }: G): boolean {
-    return name === this.#group.name || this.#left.some((group) => group.name === name);
+    return name === this.#group.name || this.#tried.some((group) => group.name === name);
   }
 }
 
-/** The entry can take a call at once. Legs are ranked, so the first entry of one speaks for all. */
-function isOpen(entry: Routable | undefined, nowMs: number): boolean {
-  return entry !== undefined && entry.health.isAvailable(nowMs) && hasRoom(entry);
+/** The deployment can take a call at once. Groups are ranked, so the first deployment stands for all. */
+function isOpen(deployment: Routable | undefined, nowMs: number): boolean {
+  return deployment !== undefined && deployment.health.isAvailable(nowMs) && hasCapacity(deployment);
 }

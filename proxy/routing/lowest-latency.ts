@@ -1,13 +1,14 @@
 // `latency-based-routing`: by the time to the first byte, times the calls that would then be under way - so the fastest
-// one is not flooded. An entry that was not measured of late is tried, by one call at a time. Pure but for the dice.
+// one is not flooded. A deployment without a recent measurement is tried by one call at a time. Pure, except that
+// randomness is passed in.
 import { byScore, type Routable, type Strategy } from './routable.ts';
 import { weightedShuffle } from './weighted-shuffle.ts';
 
 /** Behind all that is known, ms. */
 const UNMEASURED_AND_BUSY_MS = 1e9;
 
-export const lowestLatency: Strategy = (entries, random, nowMs) =>
-  byScore(weightedShuffle(entries, random, nowMs), (entry) => cost(entry, nowMs));
+export const lowestLatency: Strategy = (deployments, random, nowMs) =>
+  byScore(weightedShuffle(deployments, random, nowMs), (deployment) => cost(deployment, nowMs));
 
 function cost({ weight, health }: Routable, nowMs: number): number {
   if (weight <= 0) return Infinity;

@@ -1,12 +1,12 @@
-// What the choice among the entries of a group looks at. The strategies beside this file order such entries, best
-// first; they hold no state, and whatever is random or tells the time is handed in.
+// What the choice among the deployments of a group looks at. The strategies beside this file order deployments, best
+// first; they hold no state, and randomness and time are passed in.
 import type { DeploymentHealth } from './deployment-health.ts';
 
-/** One entry of a group. */
+/** One deployment of a group. */
 export interface Routable {
-  /** `seedOf` the entry's id: its place in the draw for a session. */
+  /** `seedOf` the deployment's id, for session affinity. */
   readonly seed: number;
-  /** Share inside the group; 0 = only when nobody else can. */
+  /** Share inside the group; 0 = only when no other deployment can. */
   readonly weight: number;
   /** Rank inside the group, lowest first. */
   readonly order: number;
@@ -16,23 +16,29 @@ export interface Routable {
 }
 
 /** Whether a further call is within the limit. */
-export function hasRoom({ limit, health }: Routable): boolean {
+export function hasCapacity({ limit, health }: Routable): boolean {
   return health.inFlight + health.reserved < limit;
 }
 
-/** Orders entries of one rank, best first. `random` is uniform in [0, 1); times are monotonic milliseconds. */
+/** Orders deployments of one rank, best first. `random` is uniform in [0, 1); times are monotonic milliseconds. */
 export type Strategy = <T extends Routable>(
-  entries: readonly T[],
+  deployments: readonly T[],
   random: () => number,
   nowMs: number,
 ) => readonly T[];
 
-/** The entries by ascending score; equal ones keep their order. */
-export function byScore<T>(entries: readonly T[], score: (entry: T) => number): readonly T[] {
-  return entries
-    .map((entry) => ({ entry, score: score(entry) }))
-    .sort((a, b) => (a.score < b.score ? -1 : a.score > b.score ? 1 : 0)) // two infinities are equal; their difference is NaN
-    .map(({ entry }) => entry);
+/** Ascending order. Subtraction would not do: two infinities are equal, and their difference is NaN. */
+export function compare(a: number, b: number): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** Sorted by ascending score; equal ones keep their order. */
+export function byScore<T>(deployments: readonly T[], score: (deployment: T) => number): readonly T[] {
+  return deployments
+    .map((deployment) => ({ deployment, score: score(deployment) }))
+    .sort((a, b) => compare(a.score, b.score))
+    .map(({ deployment }) => deployment);
 }
 
 /**

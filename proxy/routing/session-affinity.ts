@@ -1,11 +1,14 @@
-// Session affinity by weighted rendezvous hashing: every replica of the proxy sends a session to the same entry without
-// talking to the others, and an entry that goes away moves its own sessions alone (Thaler and Ravishankar 1998). Pure.
+// Session affinity by weighted rendezvous hashing: every replica of the proxy sends a session to the same deployment
+// without coordination, and a deployment that goes away moves its own sessions alone (Thaler and Ravishankar 1998). Pure.
 import { byScore, ticket, type Routable } from './routable.ts';
 
-/** The entries in the order in which this session asks them. */
-export function sessionAffinity<T extends Routable>(entries: readonly T[], session: string): readonly T[] {
+/** The deployments in the order in which this session tries them. */
+export function sessionAffinity<T extends Routable>(
+  deployments: readonly T[],
+  session: string,
+): readonly T[] {
   const seed = seedOf(session);
-  return byScore(entries, (entry) => ticket(mixed(seed ^ entry.seed), entry.weight));
+  return byScore(deployments, (deployment) => ticket(mixed(seed ^ deployment.seed), deployment.weight));
 }
 
 /** 32 bits of a text: FNV-1a. Short ids in a row differ in few bits, which `mixed` spreads. */

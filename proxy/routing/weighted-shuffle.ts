@@ -1,5 +1,5 @@
-// `simple-shuffle`: by chance, each entry first as often as its weight says. Pure but for the dice.
+// `simple-shuffle`: at random, each deployment first in proportion to its weight. Pure, except that randomness is passed in.
 import { byScore, ticket, type Strategy } from './routable.ts';
 
-export const weightedShuffle: Strategy = (entries, random) =>
-  byScore(entries, ({ weight }) => ticket(random(), weight));
+export const weightedShuffle: Strategy = (deployments, random) =>
+  byScore(deployments, ({ weight }) => ticket(random(), weight));

@@ -53,7 +53,7 @@ export class HealthChecks {
 function note({ config, health }: LiveDeployment, ailment: string | null, log: Log): void {
   const place = { model: config.group, model_id: config.id, upstream: config.apiBase };
   if (ailment !== null && health.healthError === null)
-    log.warn({ ...place, why: ailment }, 'entry does not answer');
-  if (ailment === null && health.healthError !== null) log.info(place, 'entry answers again');
+    log.warn({ ...place, why: ailment }, 'deployment unhealthy');
+  if (ailment === null && health.healthError !== null) log.info(place, 'deployment healthy again');
   health.healthError = ailment;
 }

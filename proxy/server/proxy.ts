@@ -31,7 +31,7 @@ import { ProxyServer, type Drain } from './server.ts';
 import { Pools } from '../upstream/pools.ts';
 import { ConfigWatcher } from './config-watcher.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
-import type { EntryFigure } from '../observability/deployment-metrics.ts';
+import type { DeploymentFigure } from '../observability/deployment-metrics.ts';
 
 export interface ProxyOptions {
   readonly configPath: string;
@@ -241,7 +241,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     });
     const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;
     const checks = new HealthChecks(() => reloader.active);
-    metrics.watchEntries(() => troubled(reloader.active));
+    metrics.watchDeployments(() => troubled(reloader.active));
     metrics.watchLoad(services);
     services.loopLag.start();
     const proxy: RunningProxy = new RunningProxy({
@@ -272,7 +272,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
 }
 
 /** The entries that do not serve, as the scrape shows them. */
-function* troubled(active: ActiveConfig): Generator<EntryFigure> {
+function* troubled(active: ActiveConfig): Generator<DeploymentFigure> {
   const now = active.services.clock.mono();
   for (const { config, health } of active.deployments.values()) {
     const figure = health.healthError === null ? BREAKER_FIGURES[health.breaker.state(now)] : 3;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import type { FaultCode } from '../errors/codes.ts';
 import { Fault, toFault } from '../errors/fault.ts';
-import { answerFault, corsHeaders, rawAnswer } from '../pipeline/answer.ts';
+import { sendFault, corsHeaders, rawResponse } from '../pipeline/respond.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
 import { RouteTable, MountRoutes, type FoundRoute, type Routes } from '../api/route-table.ts';
@@ -177,9 +177,9 @@ export class ProxyServer {
       const { req: request, headers, query } = x;
       checkRequest({ request, headers, query, maxHeaders: x.active.snapshot.limits.headerCount });
       if (x.req.method === 'OPTIONS' && preflight(x)) return;
-      const { entry, param }: FoundRoute = routes.find(x.req.method, x.path);
-      const caller = entry.open ? NOBODY : authenticate(x);
-      await entry.handle(x, caller instanceof Promise ? await caller : caller, param);
+      const { route, param }: FoundRoute = routes.find(x.req.method, x.path);
+      const caller = route.open ? NOBODY : authenticate(x);
+      await route.handle(x, caller instanceof Promise ? await caller : caller, param);
     } catch (thrown) {
       const fault = toFault(thrown);
       const { log, metrics } = x.active.services;
@@ -188,7 +188,7 @@ export class ProxyServer {
       if (fault.code === 'internal_error') log.error({ ...line, err: fault.cause }, 'rejected');
       else log.info(line, 'rejected');
       if (UNTRUSTED.has(fault.code)) x.res.closeAfter();
-      answerFault(x, fault);
+      sendFault(x, fault);
     } finally {
       x.active.leave();
       this.#running -= 1;
@@ -201,7 +201,7 @@ export class ProxyServer {
     const { active } = this.#changes;
     active.services.metrics.rejected(fault.code);
     active.services.log.info({ error: fault.code, why: fault.message }, 'rejected');
-    return rawAnswer(active.snapshot.dialect, fault);
+    return rawResponse(active.snapshot.dialect, fault);
   }
 }
 

@@ -1,5 +1,5 @@
-// The ledger: spend records that survive a crash. Joins journal, shipper and store, and deletes segments that nobody
-// needs any more. A begin is in the operating system before anything goes upstream, a settle before the last byte goes
+// The ledger: spend records that survive a crash. Joins journal, shipper and store, and deletes segments that are no
+// longer needed. A begin is in the operating system before anything goes upstream, a settle before the last byte goes
 // to the client; the store may be away for days meanwhile. The request path waits for neither disk sync nor database.
 import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -35,7 +35,7 @@ const LEAST_CLOSE_MS = 100; // the store's thread needs some 5 ms, also when shi
 /** Numbers for metrics and `/health/readiness`. */
 export interface LedgerStatus {
   readonly writable: boolean;
-  /** Why not, and how to mend; '' while writable. */
+  /** Why not, and how to fix it; '' while writable. */
   readonly reason: string;
   /** Requests whose last entry is in memory only. */
   readonly rowsAtRisk: number;
@@ -71,7 +71,7 @@ export interface LedgerOptions {
   readonly saltKey: Secret | null;
   readonly clock: Clock;
   readonly onEvent?: (event: SpendEvent) => void;
-  /** Is told of each call of a former process that had no end, once its row is in the journal. */
+  /** Called for each unsettled call of a former process, once its row is in the journal. */
   readonly onInterrupted?: ((record: SpendRecord) => void) | undefined;
   /** Which of how many workers this is. Default: the one process of its data directory. */
   readonly worker?: WorkerNumber | undefined;
@@ -102,8 +102,8 @@ export interface Ledger {
 }
 
 /**
- * Takes the directory, recovers what a former process left, and starts shipping. Also takes over what journals of
- * processes that are no more hold: after a change of the number of workers nobody else would.
+ * Takes the directory, recovers what a former process left, and starts shipping. Also takes over the
+ * journals of workers that no longer exist, after the number of workers has changed.
  * @throws DirectoryLocked, or an Error that names the directory when it cannot be written
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
@@ -141,7 +141,7 @@ export function takeDirectory(dir: string): DirectoryLock {
 function unusable(dir: string, cause: Error): Error {
   return new Error(
     `the data directory ${dir} cannot be used (${cause.message}) - ` +
-      `make it writable and free room in it, or name another one with --data-dir`,
+      `make it writable and free space in it, or name another one with --data-dir`,
     { cause },
   );
 }
@@ -230,8 +230,8 @@ class JournalLedger implements Ledger {
   get status(): LedgerStatus {
     const journal = this.#journal;
     return {
-      writable: journal.trouble === '',
-      reason: journal.trouble,
+      writable: journal.outageMessage === '',
+      reason: journal.outageMessage,
       rowsAtRisk: journal.atRisk,
       rowsLost: journal.lost,
       open: this.#open.size,
@@ -266,7 +266,7 @@ class JournalLedger implements Ledger {
     const leftClosed = this.#left?.close();
     await this.#journal.close();
     if (this.#journal.atRisk > 0) {
-      const message = `${this.#journal.atRisk} spend records could not be written before the end: ${this.#journal.trouble}`;
+      const message = `${this.#journal.atRisk} spend records could not be written before the end: ${this.#journal.outageMessage}`;
       this.#onEvent({ level: 'error', name: 'rows_lost', message });
     }
     this.#shipper.stop();
@@ -325,7 +325,7 @@ class JournalLedger implements Ledger {
   // Deletes segments that are shipped and hold no open begin.
   async #deleteShipped(): Promise<void> {
     this.#journal.flush();
-    if (this.#journal.trouble !== '') return; // settles of the begins that would go may be in memory only
+    if (this.#journal.outageMessage !== '') return; // settles of the begins that would go may be in memory only
     this.#carryForward();
     let limit = this.#shipper.position.segment;
     for (const { segment } of this.#open.values()) limit = Math.min(limit, segment);
@@ -370,7 +370,7 @@ class JournalLedger implements Ledger {
   }
 }
 
-/** Waits for `task` at most `deadlineMs`; its failure is not ours to tell. */
+/** Waits for `task` at most `deadlineMs`; its failure is reported elsewhere. */
 async function within(deadlineMs: number, task: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<void>((resolve) => {

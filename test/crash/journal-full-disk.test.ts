@@ -51,7 +51,7 @@ t.test(
     const { begun, refusal } = await beginUntilRefused(ledger);
     t.ok(refusal instanceof JournalUnwritable);
     t.match(refusal, {
-      message: /^the spend journal in .*journal cannot be written \(ENOSPC.*\) - free room on that disk/,
+      message: /^the spend journal in .*journal cannot be written \(ENOSPC.*\) - free space on that disk/,
     });
     t.match(ledger.status, { writable: false, reason: /ENOSPC/, rowsAtRisk: 0, open: begun.length + 1 });
     t.match(readFileSync(segmentPath(disk.journalDir, 1), 'utf8'), /\}\n$/, 'no torn line is left behind');

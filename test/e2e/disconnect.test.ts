@@ -68,7 +68,7 @@ t.test('an answer is read to its end for its usage, streamed or not, begun or no
     'complete',
   ]);
   const { text } = await send(rig.url, 'GET', '/metrics');
-  t.match(text, 'throughline_read_on_total{model="*",end="whole"} 2');
+  t.match(text, 'throughline_detached_streams_total{model="*",end="whole"} 2');
 });
 
 t.test('a client that was slow does not hold up what is read on without it', async (t) => {

@@ -88,13 +88,16 @@ t.test(
     a.status = 503;
     for (let i = 0; i < 3; i += 1)
       t.equal((await chat(rig, 'm')).headers['x-litellm-attempted-retries'], '1');
-    t.match(await rig.logged((line) => line['msg'] === 'entry rests'), { model: 'm', upstream: a.url });
+    t.match(await rig.logged((line) => line['msg'] === 'deployment cooling down'), {
+      model: 'm',
+      upstream: a.url,
+    });
     const spared = await chat(rig, 'm');
     t.match(spared.headers, { 'x-litellm-attempted-retries': '0' });
     t.equal(a.calls, 3);
     const { text } = await send(rig.url, 'GET', '/metrics');
     t.match(text, /throughline_cooldowns_total\{model="m"\} 1/);
-    t.match(text, /throughline_entry_state\{model="m",model_id="[0-9a-f]+"\} 2/);
+    t.match(text, /throughline_deployment_state\{model="m",model_id="[0-9a-f]+"\} 2/);
     const health = await send(rig.url, 'GET', '/health');
     t.same(
       (JSON.parse(health.text) as { healthy_endpoints: { breaker: string }[] }).healthy_endpoints.map(
@@ -113,7 +116,7 @@ t.test(
     clock.advance(1);
     t.not(idOf(await chat(rig, 'm')), idOf(spared));
     t.equal(a.calls, 4, 'one call tried it');
-    t.notMatch((await send(rig.url, 'GET', '/metrics')).text, /throughline_entry_state\{/);
+    t.notMatch((await send(rig.url, 'GET', '/metrics')).text, /throughline_deployment_state\{/);
   },
 );
 
@@ -205,16 +208,16 @@ t.test('background checks leave out what does not answer, before a request finds
       `general_settings: { master_key: ${KEY}, background_health_checks: true, health_check_interval: 0.05 }\n`,
   });
   await checked;
-  t.match(await rig.logged((line) => line['msg'] === 'entry does not answer'), { upstream: a.url });
+  t.match(await rig.logged((line) => line['msg'] === 'deployment unhealthy'), { upstream: a.url });
   await chat(rig, 'm');
   t.same([a.calls, b.calls], [0, 1]);
   const health = JSON.parse((await send(rig.url, 'GET', '/health')).text) as {
     unhealthy_endpoints: object[];
   };
   t.match(health.unhealthy_endpoints, [{ api_base: a.url, error: /answered 503/ }]);
-  t.match((await send(rig.url, 'GET', '/metrics')).text, /throughline_entry_state\{[^}]*\} 3/);
+  t.match((await send(rig.url, 'GET', '/metrics')).text, /throughline_deployment_state\{[^}]*\} 3/);
   a.models = 200;
-  await rig.logged((line) => line['msg'] === 'entry answers again');
+  await rig.logged((line) => line['msg'] === 'deployment healthy again');
   await chat(rig, 'm');
   t.same([a.calls, b.calls], [1, 1]);
 });

@@ -1,6 +1,6 @@
-// Counts the tokens of answers whose upstream did not. In a thread of its own, started when it is first needed and ended
-// when it has been idle: nearly every answer states its usage. Always answers, and soon: what the thread cannot count in
-// time is counted by its bytes. It keeps no text; what waits is bounded.
+// Counts the tokens of responses whose upstream did not. In a thread of its own, started when it is first needed and ended
+// when it has been idle: nearly every answer states its usage. Always returns, and soon: what the thread cannot count in
+// time is estimated from its bytes. It keeps no text; the queue is bounded.
 import type { Protocol } from '../../protocols/protocol.ts';
 import type { Delivered } from '../../protocols/text.ts';
 import { workerFile, WorkerRpc } from '../../base/worker-rpc.ts';
@@ -9,18 +9,18 @@ import type { CountCalls, CountRequest, Estimate } from './worker.ts';
 export type { Estimate } from './worker.ts';
 
 /** What is to be counted. */
-export interface Uncounted {
+interface Uncounted {
   readonly protocol: Protocol;
   /** The body as it went upstream. */
   readonly request: Buffer;
-  /** null: only the prompt is asked for. */
+  /** null: count the prompt only. */
   readonly answer: Delivered | null;
 }
 
 export interface EstimatorOptions {
   /** Longest wait for the thread, ms; its first start takes some 200. */
   readonly waitMs?: number;
-  /** The thread ends after this long without a question, ms. */
+  /** The thread ends after this long without a call, ms. */
   readonly idleMs?: number;
 }
 
@@ -59,7 +59,7 @@ export class Estimator {
     if (this.#waitingBytes + bytes > MOST_WAITING_BYTES) return byBytes(uncounted);
     clearTimeout(this.#idle ?? undefined);
     this.#waitingBytes += bytes;
-    // A thread that is late may be lost in a text: the next call gets a new one.
+    // A thread that is late may be stuck in a long text: the next call gets a new one.
     const late = setTimeout(() => void this.#worker.terminate(), this.#waitMs);
     try {
       return await this.#count({

@@ -12,7 +12,7 @@ export interface CountRequest {
   readonly request: Uint8Array;
   /** How many bytes the whole body has. */
   readonly requestBytes: number;
-  /** null: only the prompt is asked for. */
+  /** null: count the prompt only. */
   readonly answer: Delivered | null;
 }
 

@@ -1,7 +1,7 @@
 // Lines that could not be written, kept in memory until the disk can be written again. Bounded, because a process that
 // runs out of memory loses all of them; what does not fit is counted, never forgotten silently.
 
-// Rows of requests that were refused while the disk is full come as fast as clients knock; they must not take the
+// Rows of requests that were refused while the disk is full come as fast as clients send them; they must not take the
 // memory that the rows of real calls need.
 const REFUSED_CHARS = 32 << 20;
 const ALL_CHARS = 256 << 20; // some 200,000 rows
@@ -24,12 +24,12 @@ export class Backlog {
     return this.#lines.size;
   }
 
-  /** Lines that found no room. */
+  /** Lines that did not fit. */
   get lost(): number {
     return this.#lost;
   }
 
-  /** @returns false when there is no room: the line is counted as lost. */
+  /** @returns false when there is no space: the line is counted as lost. */
   keep(append: Append): boolean {
     const { requestId, line, kind } = append;
     const before = this.#lines.get(requestId);

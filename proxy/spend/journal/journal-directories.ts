@@ -1,5 +1,5 @@
 // Where journals lie: `journal/` is that of a process that is alone on its data directory, `journal/w1`, `journal/w2`,
-// ... those of workers. One writer each. Says which ones nobody writes any more; opens none of them.
+// ... those of workers. One writer each. Lists those without a writer; opens none of them.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 

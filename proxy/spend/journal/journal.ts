@@ -1,4 +1,4 @@
-// The journal's writing end: segment files that only grow. Owns grouped writes and syncs, rotation, and the retries
+// The journal's writer: segment files that only grow. Owns grouped writes and syncs, rotation, and the retries
 // while the disk cannot be written. Never reads, never deletes, never drops a record without counting it.
 // Appends of one event-loop turn share one write (4-6 us), so the price of durability falls with load.
 import type { JournalSettings } from '../../../config/snapshot.ts';
@@ -12,13 +12,13 @@ const RETRY_MS = 500;
 const RETRY_CHARS = 1 << 20;
 const SPACE_ERRORS: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** The journal cannot be written; the message says why and how to mend. */
+/** The journal cannot be written; the message says why and how to fix it. */
 export class JournalUnwritable extends Error {
   override readonly name = 'JournalUnwritable';
 }
 
 /** What a journal is made with. */
-export interface JournalOptions {
+interface JournalOptions {
   readonly dir: string;
   /** Number of the first segment to write; it must not exist. */
   readonly segment: number;
@@ -69,8 +69,8 @@ export class Journal {
   }
 
   /** Why the journal cannot be written; '' while it can. */
-  get trouble(): string {
-    return this.#outage === null ? '' : this.#sentence(this.#outage);
+  get outageMessage(): string {
+    return this.#outage === null ? '' : this.#outageMessage(this.#outage);
   }
 
   /** Requests whose line is in memory only. */
@@ -130,14 +130,14 @@ export class Journal {
     const error = this.#write(turn.begins, turn.settles); // begins first, so that a reader meets them first
     if (error === null) {
       this.#wrote();
-      if (this.#settings.fsyncIntervalMs > 0) this.#answer(turn, null);
-      else void this.sync().then((failure) => this.#answer(turn, failure));
+      if (this.#settings.fsyncIntervalMs > 0) this.#resolveTurn(turn, null);
+      else void this.sync().then((failure) => this.#resolveTurn(turn, failure));
       return;
     }
-    this.#suffer(error);
+    this.#noteOutage(error);
     for (const append of turn.settles) this.#keep(append);
     if (this.#settings.whenUnwritable === 'serve') for (const append of turn.begins) this.#keep(append);
-    this.#answer(turn, error);
+    this.#resolveTurn(turn, error);
   }
 
   /** Resolves when all that was written before the call is on the disk; with the error when that cannot be said. */
@@ -155,7 +155,7 @@ export class Journal {
     }
   }
 
-  /** Writes and syncs what it can, then closes the file. `atRisk` tells afterwards what could not be written. */
+  /** Writes and syncs what it can, then closes the file. Afterwards `atRisk` counts what could not be written. */
   async close(): Promise<void> {
     this.flush();
     if (this.#outage !== null) this.#retry();
@@ -174,10 +174,10 @@ export class Journal {
     return this.#turn;
   }
 
-  #answer(turn: Turn, failure: Error | null): void {
+  #resolveTurn(turn: Turn, failure: Error | null): void {
     turn.settled.resolve();
     if (failure === null || this.#settings.whenUnwritable === 'serve') turn.begun.resolve();
-    else if (turn.begins.length > 0) turn.begun.reject(new JournalUnwritable(this.#sentence(failure)));
+    else if (turn.begins.length > 0) turn.begun.reject(new JournalUnwritable(this.#outageMessage(failure)));
   }
 
   #write(...lists: readonly (readonly Append[])[]): Error | null {
@@ -230,35 +230,34 @@ export class Journal {
       // After a failed fsync the kernel may have dropped the pages, and asking again would answer that all is well
       // (https://lwn.net/Articles/752063/): this file is not written any more.
       this.#syncFailed = true;
-      this.#suffer(error as Error);
+      this.#noteOutage(error as Error);
       return error as Error;
     } finally {
       for (const file of left) await file.close();
     }
   }
 
-  #suffer(error: Error): void {
+  #noteOutage(error: Error): void {
     const first = this.#outage === null;
     this.#outage = error;
     this.#retryTimer ??= setTimeout(() => this.#retry(), RETRY_MS).unref();
-    if (first) this.#tell('error', 'journal_unwritable', this.#sentence(error));
+    if (first) this.#emit('error', 'journal_unwritable', this.#outageMessage(error));
   }
 
   #retry(): void {
     this.#retryTimer = null;
     if (this.#outage === null || this.#closed) return;
-    const wantsRoom =
-      SPACE_ERRORS.has((this.#outage as NodeJS.ErrnoException).code ?? '') && !this.#syncFailed;
-    // A file that failed otherwise than for want of room may never work again; a new one may.
-    const error = wantsRoom || this.#rotate() ? this.#writeBacklog() : this.#outage;
+    const isFull = SPACE_ERRORS.has((this.#outage as NodeJS.ErrnoException).code ?? '') && !this.#syncFailed;
+    // A file that failed for another reason than a full disk may never work again; a new one may.
+    const error = isFull || this.#rotate() ? this.#writeBacklog() : this.#outage;
     if (error !== null) {
-      this.#suffer(error);
+      this.#noteOutage(error);
       return;
     }
     this.#outage = null;
     this.#syncFailed = false;
     this.#wrote();
-    this.#tell('info', 'journal_writable', 'the spend journal can be written again');
+    this.#emit('info', 'journal_writable', 'the spend journal can be written again');
   }
 
   #writeBacklog(): Error | null {
@@ -271,14 +270,14 @@ export class Journal {
 
   #keep(append: Append): void {
     if (this.#backlog.keep(append) || this.#backlog.lost > 1) return;
-    this.#tell(
+    this.#emit(
       'error',
       'rows_lost',
       'too many spend records wait for the disk; further ones are counted as lost',
     );
   }
 
-  #tell(level: SpendEvent['level'], name: string, message: string): void {
+  #emit(level: SpendEvent['level'], name: string, message: string): void {
     this.#options.onEvent({ level, name, message });
   }
 
@@ -286,14 +285,14 @@ export class Journal {
     return new JournalUnwritable(
       this.#outage === null
         ? 'the spend journal is closed: the proxy is stopping'
-        : this.#sentence(this.#outage),
+        : this.#outageMessage(this.#outage),
     );
   }
 
-  #sentence(error: Error): string {
+  #outageMessage(error: Error): string {
     return (
       `the spend journal in ${this.#options.dir} cannot be written (${error.message}) - ` +
-      `free room on that disk or mend it; writing goes on by itself then`
+      `free space on that disk or repair it; writing then resumes by itself`
     );
   }
 }

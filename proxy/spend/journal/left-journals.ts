@@ -1,4 +1,4 @@
-// Journals of processes that are no more: recovered, shipped and removed, in the background and one after the other.
+// Journals of workers that no longer exist: recovered, shipped and removed, in the background and one after the other.
 // What cannot be taken over now stays as it is and is tried again; nothing is deleted before the store has it.
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -88,7 +88,7 @@ export class LeftJournals {
   }
 }
 
-/** All but `damaged.log`, which is for a person to look at. Segments first: without them the rest means nothing. */
+/** All but `damaged.log`, which is for a person to look at. Segments first: the other files are meaningless without them. */
 function remove(dir: string): void {
   for (const segment of listSegments(dir)) rmSync(segmentPath(dir, segment), { force: true });
   for (const name of ['id', 'lock.db', 'lock.db-journal']) rmSync(join(dir, name), { force: true });

@@ -1,4 +1,4 @@
-// Segments that are not written any more: which there are, and the deletion of those that nobody needs. Oldest first,
+// Segments that are not written any more: lists them, and deletes those that are no longer needed. Oldest first,
 // because a begin whose settle was deleted before it would look interrupted to a later recovery.
 import { rmSync, statSync } from 'node:fs';
 import { segmentPath, syncDirectory } from '../store/segments.ts';

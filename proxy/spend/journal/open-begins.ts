@@ -1,9 +1,9 @@
 // The requests that have begun and not settled. Entries lie in an array and the Map holds their places only: a Map of
-// the entries themselves would keep them alive long after their end (see base/roster.ts).
+// the entries themselves would keep them alive long after their end (see base/dense-set.ts).
 import type { SpendBegin } from '../record/record.ts';
 
 /** A begin and the segment that its line stands in. */
-export interface OpenBegin {
+interface OpenBegin {
   readonly segment: number;
   readonly entry: SpendBegin;
 }

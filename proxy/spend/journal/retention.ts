@@ -1,15 +1,15 @@
 // Removes rows that are older than the configured period, a small piece at a time, in the background. Decides when; the
-// store decides how. Never removes what nobody asked to be removed: without a period it does nothing.
+// store decides how. Without a configured period it does nothing.
 import type { Clock } from '../../base/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { SpendEvent } from '../event.ts';
 
 const FIRST_MS = 30_000; // a start has better things to do
 const PAUSE_MS = 3_600_000;
-const BETWEEN_PIECES_MS = 200; // shipping and questions take turns with the pieces
+const BETWEEN_PIECES_MS = 200; // so that shipping and queries run between the pieces
 
 /** What the removal is made with. */
-export interface RetentionOptions {
+interface RetentionOptions {
   readonly store: Pick<Store, 'prune'>;
   readonly clock: Clock;
   readonly onEvent: (event: SpendEvent) => void;
@@ -64,7 +64,7 @@ export class Retention {
       }
       this.#pruneIn(done ? PAUSE_MS : BETWEEN_PIECES_MS);
     } catch (error) {
-      // A store that is away is told by the shipper; what could not be removed now is removed in an hour.
+      // The shipper reports a store that is away; what could not be removed now is removed in an hour.
       const message = `old rows could not be removed: ${(error as Error).message}`;
       if (!this.#stopped) onEvent({ level: 'warn', name: 'rows_kept', message });
       this.#pruneIn(PAUSE_MS);

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { segmentPath, syncDirectory } from '../store/segments.ts';
 
 const NEWLINE = Buffer.from('\n');
-// A probe must find this much room, or a nearly full disk would flap between writable and not with every request.
+// A probe must find this much free space, or a nearly full disk would flap between writable and not with every request.
 const PROBE = Buffer.alloc(64 << 10, '\n');
 
 const syncData = promisify(fdatasync);
@@ -62,7 +62,7 @@ export class SegmentFile {
     return null;
   }
 
-  /** Whether there is room for many lines more: writes blank ones, which readers skip, and cuts them off again. */
+  /** Whether there is space for many more lines: writes blank ones, which readers skip, and cuts them off again. */
   probe(): Error | null {
     const goodEnd = this.#torn ? null : this.#end;
     const error = this.write(PROBE);
@@ -75,7 +75,7 @@ export class SegmentFile {
     await syncData(this.#fd);
   }
 
-  /** Never throws: what could fail has been told by `sync`. */
+  /** Never throws: `sync` has reported what could fail. */
   async close(): Promise<void> {
     await closeFile(this.#fd).catch(() => undefined);
   }

@@ -1,4 +1,4 @@
-// Moves the journal into the store, in the background: posts positions, never rows. A store that fails is asked again
+// Moves the journal into the store, in the background: posts positions, never rows. A store that fails is retried
 // with growing pauses while the journal keeps everything. Owns no file.
 import { isBefore } from '../store/segments.ts';
 import type { Position } from '../store/segments.ts';
@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { SpendEvent } from '../event.ts';
 
 // The longer the pause, the more rows share a commit, its fsync, the pages of the indexes and the daily sums they add
-// to (at 1,500 rows a second: 45 us of CPU per row with 200 ms). Nobody waits for it: a reader asks for the barrier.
+// to (at 1,500 rows a second: 45 us of CPU per row with 200 ms). No request waits for it; a reader uses the barrier.
 const PAUSE_MS = 1_000;
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 10_000;
@@ -30,7 +30,7 @@ export class Shipper {
   #failures = 0;
   #rows = 0;
   #damaged = 0;
-  #greeted = false;
+  #hasShipped = false;
   #stopped = false;
 
   constructor(options: ShipperOptions) {
@@ -81,10 +81,10 @@ export class Shipper {
     clearTimeout(this.#timer ?? undefined);
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      // A barrier was faster. The first shipment goes out with nothing to ship too: readiness tells of a wrong password
-      // before the first row waits for it.
-      if (this.#greeted && !isBefore(this.#shipped, this.#options.end())) return;
-      this.#ship().catch(() => undefined); // told and retried by #attempt
+      // A barrier was faster. The first shipment runs even with nothing to ship, so that readiness shows a wrong password
+      // before the first row depends on it.
+      if (this.#hasShipped && !isBefore(this.#shipped, this.#options.end())) return;
+      this.#ship().catch(() => undefined); // reported and retried by #attempt
     }, delayMs).unref();
   }
 
@@ -112,7 +112,7 @@ export class Shipper {
       throw error;
     }
     this.#shipped = to;
-    this.#greeted = true;
+    this.#hasShipped = true;
     if (this.#failures > 0)
       onEvent({ level: 'info', name: 'store_reachable', message: 'the store answers again' });
     this.#failures = 0;

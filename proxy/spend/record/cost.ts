@@ -16,7 +16,7 @@ export interface Cost {
   readonly costSource: CostSource;
   /** Why `spendPico` is null, or ''. */
   readonly costReason: string;
-  /** What each source that can tell says, the one that counts included. */
+  /** The cost by each source that knows it, the one that counts included. */
   readonly costs: KnownCosts;
   /** Version of the price table that was used; null when none was. */
   readonly priceVersion: string | null;
@@ -37,8 +37,8 @@ export interface Charge {
 }
 
 export interface PriceSources {
-  /** The entry's own. */
-  readonly entry: Prices | null;
+  /** The deployment's own prices (`model_list`). */
+  readonly deployment: Prices | null;
   readonly catalogue: Prices | null;
 }
 
@@ -70,20 +70,20 @@ export function picoDollars(text: string): number | null {
 }
 
 /**
- * The cost of one request: by the entry's prices, else as the upstream states it, else by the catalogue; of estimated
+ * The cost of one request: by the deployment's prices, else as the upstream states it, else by the catalogue; of estimated
  * tokens the upstream's statement comes first. A source that cannot give a number (no usage, no price for tokens that
  * were used) gives way to the next; the reason is that of the first that had prices.
  */
 export function costOf(charge: Charge, prices: PriceSources): Cost {
   const buckets = bucketsOf(charge.tokens);
-  const entry = priced(charge, buckets, prices.entry);
+  const entry = priced(charge, buckets, prices.deployment);
   const catalogue = priced(charge, buckets, prices.catalogue);
   const known: KnownCosts = {
     ...(typeof entry === 'number' ? { entry } : {}),
     ...(charge.statedPico === null ? {} : { upstream_header: charge.statedPico }),
     ...(typeof catalogue === 'number' ? { catalogue } : {}),
   };
-  const doubtful = charge.estimated && (prices.entry === null || isByTokens(prices.entry));
+  const doubtful = charge.estimated && (prices.deployment === null || isByTokens(prices.deployment));
   for (const source of doubtful ? ESTIMATED_ORDER : ORDER) {
     const spendPico = known[source];
     if (spendPico === undefined) continue;
@@ -156,7 +156,7 @@ function priced(charge: Charge, buckets: Buckets | null, prices: Prices | null):
   if (isByTokens(prices)) {
     const tokens = buckets === null ? noUsage(charge.tokens) : attoOfTokens(buckets, charge, prices);
     if (typeof tokens === 'bigint') atto += tokens;
-    // Audio that is billed by the second has no tokens, and an entry may well state both prices.
+    // Audio that is billed by the second has no tokens, and a deployment may state both prices.
     else if (buckets !== null || !Object.keys(units).some((name) => name !== 'searches')) return tokens;
   } else if (!hasTokenPrices(prices) && (missing !== null || !counted))
     return missing ?? noPrice(charge.model);
@@ -219,8 +219,8 @@ function priceOf(kind: TokenKind, prices: Prices, prompt: number, tier: string |
   return other === null ? null : priceOf(other, prices, prompt, tier);
 }
 
-function versionOf(source: keyof KnownCosts, { entry, catalogue }: PriceSources): string | null {
-  if (source === 'entry') return entry?.version ?? null;
+function versionOf(source: keyof KnownCosts, { deployment, catalogue }: PriceSources): string | null {
+  if (source === 'entry') return deployment?.version ?? null;
   return source === 'catalogue' ? (catalogue?.version ?? null) : null;
 }
 

@@ -1,11 +1,11 @@
 // One line of the journal: `B <crc32> <json>\n` for a begin, `S <crc32> <json>\n` for a settle. Pure: no files here.
-// The ledger writes such lines and the store's worker reads them, so the format stands below both.
+// The ledger writes such lines and the store's worker reads them, so the format is below both.
 // A line is ASCII up to its JSON and ends in the only newline it has (JSON.stringify escapes newlines), so a reader
 // can find the next line after any damage.
 import { crc32 } from 'node:zlib';
 import type { SpendBegin, SpendRecord } from './record.ts';
 
-export type LineKind = 'B' | 'S';
+type LineKind = 'B' | 'S';
 
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
@@ -21,7 +21,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** A line that passed its checksum. */
-export interface Line {
+interface Line {
   readonly kind: LineKind;
   /** The entry's JSON; `SpendBegin` for `B`, `SpendRecord` for `S`. */
   readonly json: string;

@@ -4,7 +4,7 @@ import type { Units } from '../../protocols/usage.ts';
 import { NO_TOKENS } from '../../protocols/usage.ts';
 
 // The spend record: one per request that passed authentication, whatever its end. Pure types and pure builders;
-// the journal, the store and the spend API all speak this shape. Never prompt or answer text.
+// the journal, the store and the spend API all use this type. Never prompt or answer text.
 
 /** Why a request ended. `complete` is the only success. */
 export type EndReason =
@@ -15,17 +15,17 @@ export type EndReason =
   | 'timeout' // one of the clocks
   | 'client_gone' // the client left before the answer was complete
   | 'replayed' // the answer of an earlier call with the same idempotency key was given again; cost nothing
-  | 'stopped' // the proxy was told to stop, and the answer was not complete when its time was over
+  | 'stopped' // the proxy was stopped, and the answer was not complete when its time was over
   | 'refused' // the proxy answered with a fault of its own before anything went upstream
   | 'proxy_error' // a bug of ours
   | 'interrupted'; // the process died; written by recovery
 
 /** `estimate`: counted here, in whole or in part, because the upstream did not state it. */
-export type UsageSource = 'upstream' | 'estimate' | 'none';
+type UsageSource = 'upstream' | 'estimate' | 'none';
 /** `upstream_header`: as the upstream states it, in its cost header or in its usage object. */
 export type CostSource = 'entry' | 'upstream_header' | 'catalogue' | 'none';
 
-/** What each source says a request cost, pico-dollars; absent = it cannot tell. */
+/** The cost of a request by source, pico-dollars; absent = unknown to that source. */
 export type KnownCosts = Readonly<Partial<Record<Exclude<CostSource, 'none'>, number>>>;
 
 /** What is known before the first byte goes upstream: the journal's begin entry. Times are epoch milliseconds. */
@@ -37,7 +37,7 @@ export interface SpendBegin {
   readonly startMs: number;
   /** SHA-256 hex of the caller's key; '' when no key is configured. */
   readonly apiKeyHash: string;
-  /** Upstream's name of the model; '' when the request was refused before a route was picked. */
+  /** Upstream's name of the model; '' when the request was refused before a deployment was selected. */
   readonly model: string;
   /** What the client asked for. */
   readonly modelGroup: string;
@@ -49,7 +49,7 @@ export interface SpendBegin {
   readonly sessionSource: string;
   /** Body `user`, `metadata.trace_user_id` and alike. */
   readonly endUser: string | null;
-  /** Team, owner and profile as the model entry states them. */
+  /** Team, owner and profile as the deployment states them. */
   readonly teamId: string | null;
   readonly userId: string | null;
   readonly profile: string | null;
@@ -132,13 +132,13 @@ export interface SpendRecord extends SpendBegin {
   readonly costSource: CostSource;
   /** Why `spendPico` is null, or what it lacks; else ''. */
   readonly costReason: string;
-  /** What each source says of the last attempt; where they differ, `costSource` names the one that counts. */
+  /** The cost of the last attempt by each source; where they differ, `costSource` names the one that counts. */
   readonly costs: KnownCosts;
   /** Version of the price table that made `spendPico`; null when none did. */
   readonly priceVersion: string | null;
 }
 
-/** What a record says of an answer that no upstream is known to have given. */
+/** The columns of a record without a response from an upstream. */
 export const NO_ANSWER = {
   firstByteMs: null,
   attemptLog: [],

@@ -27,7 +27,7 @@ export function priceOf(record: Priceable, statedPico: number | null, prices: Pr
   return costOf(charge, prices);
 }
 
-/** What was never asked of an upstream, or is told a second time. */
+/** The cost of a call that reached no upstream, or got a stored response. */
 export const FREE: Cost = Object.freeze({
   spendPico: 0,
   costSource: 'none',
@@ -54,8 +54,8 @@ export function wholeCost(
 
 /**
  * The record with its cost by other prices. What the upstream stated stays, and so does what replaced attempts cost.
- * Records whose cost does not follow from prices are handed back as they are: requests that were refused or came to
- * nothing, and answers that were told again.
+ * Records whose cost does not follow from prices are handed back as they are: requests that were refused or failed,
+ * and replayed responses.
  */
 export function reprice(record: SpendRecord, prices: PriceSources): SpendRecord {
   const statedPico = record.costs.upstream_header ?? null;

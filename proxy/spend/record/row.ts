@@ -1,4 +1,4 @@
-// The spend record as the API answers it: a row of the dialect's SpendLogs table, with our own columns after it.
+// The spend record as the API returns it: a row of the dialect's SpendLogs table, with our own columns after it.
 // Pure mapping. Never adds prompt or answer text: `messages`, `response` and `proxy_server_request` are always empty.
 import { dollarsOf } from './cost.ts';
 import type { Buckets } from '../../protocols/usage.ts';
@@ -8,7 +8,7 @@ import { bucketsOf } from '../../protocols/usage.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 /** The row in the dialect's names. Times are ISO 8601 in UTC, `spend` is USD. */
-export interface SpendRow {
+interface SpendRow {
   readonly request_id: string;
   readonly call_type: string;
   /** SHA-256 hex of the caller's key, or ''. */
@@ -66,7 +66,7 @@ export interface SpendRow {
   readonly cache_read_tokens: number | null;
   readonly cache_creation_tokens: number | null;
   readonly reasoning_tokens: number | null;
-  /** Each token once; the values add up to `total_tokens`. null when the counts do not tell. */
+  /** Each token once; the values add up to `total_tokens`. null when the counts are incomplete. */
   readonly token_buckets: Buckets | null;
   /** What was counted beside tokens: images, milliseconds, characters, queries, searches. */
   readonly units: Json | null;

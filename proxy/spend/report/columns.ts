@@ -1,4 +1,4 @@
-// What a report or an export has as columns: one list for CSV, JSON and Parquet, so that they never tell different
+// The columns of a report or an export: one list for CSV, JSON and Parquet, so that they never state different
 // things. Pure.
 import { dollarText } from '../record/dollars.ts';
 import type { SpendRecord } from '../record/record.ts';

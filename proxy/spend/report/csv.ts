@@ -4,7 +4,7 @@ import { CsvError as ParserError, parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 
 /** A cell of a line; null and undefined are empty. */
-export type CsvCell = string | number | bigint | boolean | null | undefined;
+type CsvCell = string | number | bigint | boolean | null | undefined;
 
 /** A number that begins with a minus is no formula. */
 const asNumber = (value: number | bigint): { value: string; escape_formulas: boolean } => ({

@@ -1,4 +1,4 @@
-// One call as a ledger tells of it, ours or a gateway's: what two ledgers can be compared by. Pure.
+// One call as a ledger records it, ours or a gateway's: the fields by which two ledgers are compared. Pure.
 import type { Attempt, SpendRecord } from '../record/record.ts';
 import { sessionKey } from '../store/sql/spend-columns.ts';
 
@@ -22,7 +22,7 @@ export interface LedgerEntry {
   readonly spendPico: bigint | null;
 }
 
-/** Whether an entry tells of anything to pay: refused and failed calls may stand in one ledger alone. */
+/** Whether an entry has no cost: refused and failed calls may stand in one ledger alone. */
 export function isWithoutCost({ spendPico, promptTokens, completionTokens }: LedgerEntry): boolean {
   return (spendPico ?? 0n) === 0n && (promptTokens ?? 0) + (completionTokens ?? 0) === 0;
 }

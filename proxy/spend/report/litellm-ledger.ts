@@ -1,5 +1,5 @@
 // The ledger of a LiteLLM gateway: fetched page by page from `/spend/logs/v2`, or read from a CSV of its table
-// `LiteLLM_SpendLogs`. Whoever asks learns of every row or of an error; half a ledger would show false differences.
+// `LiteLLM_SpendLogs`. Returns every row or throws; half a ledger would show false differences.
 import type { Secret } from '../../../config/secret.ts';
 import { picoDollars } from '../record/cost.ts';
 import { sessionKey } from '../store/sql/spend-columns.ts';
@@ -9,13 +9,13 @@ import type { Period } from './reconcile.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** A ledger could not be read. The message says why and how to mend it; it holds no key. */
+/** A ledger could not be read. The message says why and how to fix it; it holds no key. */
 export class LedgerError extends Error {
   override readonly name = 'LedgerError';
 }
 
-/** Where a gateway is asked. */
-export interface GatewayDoor {
+/** The gateway whose ledger is read. */
+export interface GatewayLedger {
   /** Its root: `https://gateway.example.com`. */
   readonly url: string;
   readonly key: Secret;
@@ -29,19 +29,22 @@ const ANSWER_MS = 120_000;
 const PAGE_SIZES = [1000, 100];
 
 /** All rows of the gateway that began in the period, each once. @throws LedgerError */
-export async function fetchLiteLlm(door: GatewayDoor, { startMs, endMs }: Period): Promise<LedgerEntry[]> {
+export async function fetchLiteLlm(
+  gateway: GatewayLedger,
+  { startMs, endMs }: Period,
+): Promise<LedgerEntry[]> {
   const rows = new Map<string, Row>();
   const whole = (ms: number): number => Math.floor(ms / 1000) * 1000; // the gateway takes whole seconds
   for (let from = whole(startMs); from < endMs; from += DAY_MS) {
-    await fetchWindow(door, from, Math.min(from + DAY_MS, whole(endMs) + 1000), rows);
+    await fetchWindow(gateway, from, Math.min(from + DAY_MS, whole(endMs) + 1000), rows);
   }
   return entriesIn([...rows.values()]);
 }
 
 // Pages are cut by number, and its order leaves rows of one moment where they fall: a row that arrives meanwhile shifts
-// the others. Large totals are capped by newer versions. What does not add up is asked for again in halves.
+// the others. Large totals are capped by newer versions. What does not add up is fetched again in halves.
 async function fetchWindow(
-  door: GatewayDoor,
+  gateway: GatewayLedger,
   fromMs: number,
   toMs: number,
   rows: Map<string, Row>,
@@ -49,7 +52,7 @@ async function fetchWindow(
   const found = new Map<string, Row>();
   let total = 0;
   for (let page = 1, pages = 1; page <= pages; page += 1) {
-    const answer = await fetchPage(door, fromMs, toMs, page);
+    const answer = await fetchPage(gateway, fromMs, toMs, page);
     total = answer.isCapped ? Infinity : answer.total;
     pages = answer.isCapped ? 0 : answer.pages;
     for (const row of answer.rows) found.set(String(row['request_id']), row);
@@ -61,8 +64,8 @@ async function fetchWindow(
       );
     }
     const middle = fromMs + Math.ceil((toMs - fromMs) / 2000) * 1000;
-    await fetchWindow(door, fromMs, middle, rows);
-    await fetchWindow(door, middle, toMs, rows);
+    await fetchWindow(gateway, fromMs, middle, rows);
+    await fetchWindow(gateway, middle, toMs, rows);
     return;
   }
   for (const [id, row] of found) rows.set(id, row);
@@ -76,7 +79,7 @@ interface Page {
   readonly isCapped: boolean;
 }
 
-async function fetchPage(door: GatewayDoor, fromMs: number, toMs: number, page: number): Promise<Page> {
+async function fetchPage(gateway: GatewayLedger, fromMs: number, toMs: number, page: number): Promise<Page> {
   for (const pageSize of PAGE_SIZES) {
     const query = new URLSearchParams({
       start_date: secondText(fromMs),
@@ -85,10 +88,10 @@ async function fetchPage(door: GatewayDoor, fromMs: number, toMs: number, page: 
       page_size: String(pageSize),
       sort_by: 'startTime',
       sort_order: 'asc',
-      ...(door.keyHash === null ? {} : { api_key: door.keyHash }),
+      ...(gateway.keyHash === null ? {} : { api_key: gateway.keyHash }),
     });
-    const url = `${door.url.replace(/\/+$/, '')}/spend/logs/v2?${query.toString()}`;
-    const answer = await ask(url, door);
+    const url = `${gateway.url.replace(/\/+$/, '')}/spend/logs/v2?${query.toString()}`;
+    const answer = await ask(url, gateway);
     if (answer.status === 422 && pageSize !== PAGE_SIZES.at(-1)) continue;
     const text = await answer.text();
     if (!answer.ok) {
@@ -102,7 +105,7 @@ async function fetchPage(door: GatewayDoor, fromMs: number, toMs: number, page: 
   throw new LedgerError('the gateway takes no page size');
 }
 
-async function ask(url: string, { key }: GatewayDoor): Promise<Response> {
+async function ask(url: string, { key }: GatewayLedger): Promise<Response> {
   try {
     return await fetch(url, {
       headers: { authorization: `Bearer ${key.reveal()}` },
@@ -165,7 +168,7 @@ function entriesIn(rows: readonly Row[]): LedgerEntry[] {
       answerIds: id === '' ? [] : [id],
       session: sessionKey(text(row['session_id'])),
       startMs,
-      model: text(row['model_group']) || text(row['model']), // the name that we asked for
+      model: text(row['model_group']) || text(row['model']), // the name that we requested
       tags: tagsOf(row['request_tags']),
       promptTokens: countOf(row['prompt_tokens']),
       completionTokens: countOf(row['completion_tokens']),

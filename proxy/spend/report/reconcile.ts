@@ -47,7 +47,7 @@ export interface Reconciliation {
   readonly total: Part;
   /** Pairs by how they were found. */
   readonly joined_by: Readonly<Record<JoinedBy, number>>;
-  /** Entries of one ledger alone that tell of nothing to pay: failed and refused calls. They are in no other count. */
+  /** Entries of one ledger alone without a cost: failed and refused calls. They are in no other count. */
   readonly without_cost: { readonly here: number; readonly there: number };
   /** The costliest first. */
   readonly differences: readonly Difference[];
@@ -64,7 +64,7 @@ export interface Period {
   readonly endMs: number;
 }
 
-/** Compares what both ledgers tell of `period`, which the entries should exceed by the clocks' difference. */
+/** Compares both ledgers over `period`, which the entries should exceed by the clocks' difference. */
 export function reconcile(
   here: readonly LedgerEntry[],
   there: readonly LedgerEntry[],

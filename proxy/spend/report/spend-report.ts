@@ -3,7 +3,7 @@
 import { dollarText } from '../record/dollars.ts';
 import type { Activity, ActivityFilter, ActivitySums, Facet, SpendReader } from '../store/store.ts';
 
-/** What a report can be by, as people write it. `user` and `team` are those of the key or the entry. */
+/** What a report can be by, as people write it. `user` and `team` are those of the key or the deployment. */
 export const REPORT_BY = {
   session: 'session',
   user: 'user',
@@ -48,14 +48,14 @@ export interface SpendReport {
   readonly end_date: string | null;
   /** The dearest first; days in their order. */
   readonly rows: readonly ReportRow[];
-  /** Whether there are more rows than were asked for; `total` has them all. */
+  /** Whether there are more rows than the limit; `total` has them all. */
   readonly more: boolean;
   /** All calls, each once: a call with two tags stands in two rows. */
   readonly total: ReportRow;
 }
 
 /**
- * Asks for the sums and puts the report together.
+ * Queries the sums and makes the report.
  * @param limit most rows
  */
 export async function spendReport(

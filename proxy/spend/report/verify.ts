@@ -213,9 +213,9 @@ class DaySums {
     for (const [key, sums] of this.#sums) if (key.startsWith(' ')) addTo(ours, sums);
     differing += left.size;
     if (differing === 0) return null;
-    const told = (sums: readonly bigint[]): string =>
+    const sumsText = (sums: readonly bigint[]): string =>
       `${amounts(sums)[0]} calls for ${dollarText(amounts(sums).at(-1) ?? 0n)} USD`;
-    return `${this.day}: ${differing} sums are not those of the rows; the sums tell of ${told(theirs)}, the rows of ${told(ours)}`;
+    return `${this.day}: ${differing} sums are not those of the rows; the sums tell of ${sumsText(theirs)}, the rows of ${sumsText(ours)}`;
   }
 
   #fold(): void {

@@ -9,7 +9,7 @@ import type { StoreReader } from './reader.ts';
 import { isStoreErrorCode, StoreUnavailable, type Store } from './store.ts';
 
 /** What a store is opened with. */
-export interface StoreOptions {
+interface StoreOptions {
   readonly journal: JournalPlace;
   /** Encrypts runtime models; null: they cannot be stored. */
   readonly saltKey: Secret | null;
@@ -17,7 +17,7 @@ export interface StoreOptions {
 }
 
 /** A store in a thread of its own. */
-export interface OpenStore {
+interface OpenStore {
   readonly store: Store;
   /** Tables of others in the same database; null: the database is a file of this store's own. */
   readonly extensionTables: ExtensionTables | null;
@@ -33,7 +33,7 @@ export interface StoreBackend {
   openCostWriter(): Promise<CostWriter>;
 }
 
-/** The calls that a store's worker answers; `close` belongs to the thread. */
+/** The calls that a store's worker serves; `close` belongs to the thread. */
 export type StoreCalls = Omit<Store, 'close'>;
 
 /** V8 lets the young generation grow to 48 MB under load by itself. Little of it lives: each row is forgotten when it is bound. */

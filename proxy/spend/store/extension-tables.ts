@@ -26,7 +26,7 @@ export interface ExtensionTables {
   /** Takes the steps that are missing, one process at a time however many start at once. */
   migrateExtension(schema: ExtensionSchema): Promise<void>;
   /**
-   * Runs the statements in one transaction, after what was asked before.
+   * Runs the statements in one transaction, after all earlier calls.
    * @returns the rows of each; null = one of them did not change its one row, so nothing was changed
    */
   transact(statements: readonly ExtensionStatement[]): Promise<readonly (readonly ExtensionRow[])[] | null>;

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 const WAIT_MS = 500; // a holder that starts at the same moment needs some milliseconds to write its name
 const SQLITE_BUSY = 5;
 
-/** Another process writes to this data directory. The message names it and how to mend. */
+/** Another process writes to this data directory. The message names it and how to fix it. */
 export class DirectoryLocked extends Error {
   override readonly name = 'DirectoryLocked';
   readonly dir: string;

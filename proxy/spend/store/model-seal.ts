@@ -1,5 +1,5 @@
 // The seal of runtime models: which key, and the proof that it is the one the store was begun with. The key is proved
-// against a stored sample before anything is written, so one database never holds entries under two keys.
+// against a stored sample before anything is written, so one database never holds models under two keys.
 import { randomBytes } from 'node:crypto';
 import type { Secret } from '../../../config/secret.ts';
 import { SALT_BYTES, sealerOf } from './seal.ts';
@@ -11,12 +11,12 @@ const SAMPLE = 'throughline';
 const SAMPLE_PLACE = 'meta/sample';
 
 /** What a store keeps to prove a key by. */
-export interface SealProof {
+interface SealProof {
   readonly salt: Uint8Array;
   readonly sample: Uint8Array;
 }
 
-/** Seals and opens entries of runtime models. */
+/** Seals and opens runtime models. */
 export class ModelSeal {
   readonly #sealer: Sealer;
 

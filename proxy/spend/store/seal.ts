@@ -8,7 +8,7 @@ const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 /** Length of the salt that an owner of sealed texts stores beside them, bytes. */
 export const SALT_BYTES = 16;
-// OWASP's floor for scrypt is N=2^17 for passwords typed by people; a master key is longer, and this runs once per
+// OWASP's minimum for scrypt is N=2^17 for passwords typed by people; a master key is longer, and this runs once per
 // start: N=2^15, r=8 takes about 60 ms and 32 MiB.
 const SCRYPT = { N: 1 << 15, r: 8, p: 1, maxmem: 64 << 20 };
 

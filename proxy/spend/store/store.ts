@@ -16,7 +16,7 @@ export interface SpendFilter {
   readonly team?: string;
   /** The upstream's name. */
   readonly model?: string;
-  /** What clients ask for. */
+  /** The model name that clients request. */
   readonly modelGroup?: string;
   readonly status?: 'success' | 'failure';
   /** Epoch milliseconds; `startMs <= row.startMs < endMs`. */
@@ -34,7 +34,7 @@ export interface SpendPaging {
   readonly page: number;
   readonly pageSize: number;
   readonly order: 'newest' | 'oldest';
-  /** false: nobody asks for the total. Counting reads every row that matches: of ten million it took 3 s of CPU. */
+  /** false: no total is wanted. Counting reads every row that matches: of ten million it took 3 s of CPU. */
   readonly counts?: false;
 }
 
@@ -90,7 +90,7 @@ export interface Activity {
   readonly sums: ActivitySums;
 }
 
-/** Which entry made an upstream object. */
+/** Which deployment made an upstream object. */
 export interface MadeBy {
   readonly modelId: string | null;
   readonly modelGroup: string;
@@ -108,19 +108,19 @@ export interface SessionTotals {
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
   readonly reasoningTokens: number;
-  /** Of the newest call: what the client asked for, all its tokens, the upstream's id. */
+  /** Of the newest call: the requested model, all its tokens, the upstream's id. */
   readonly last: { readonly modelGroup: string; readonly tokens: number; readonly upstreamId: string | null };
 }
 
 /** Reads spend rows. Every call may reject with `StoreUnavailable`. */
 export interface SpendReader {
   query(filter: SpendFilter, paging: SpendPaging): Promise<SpendPage>;
-  /** One entry per day that has rows, oldest first. */
+  /** One object per day that has rows, oldest first. */
   summarize(filter: SpendFilter): Promise<readonly DaySpend[]>;
   /**
    * Daily sums, kept beside the rows and equal to them: a year costs as little as a day. The dearest group first, at
    * most `limit` of them; an empty `groupBy` gives one group of everything.
-   * @throws RangeError when both `tag` and `session` are asked for, because no sum is kept of the two together
+   * @throws RangeError when both `tag` and `session` are given, because no sum is kept of the two together
    */
   activity(
     filter: ActivityFilter,
@@ -142,7 +142,7 @@ export interface StoredModel {
   readonly entry: Readonly<Record<string, unknown>>;
 }
 
-/** Runtime models; entries are encrypted at rest. Every call may reject with `StoreUnavailable`. */
+/** Runtime models, encrypted at rest. Every call may reject with `StoreUnavailable`. */
 export interface ModelStore {
   /** In the order in which they were first put. */
   listModels(): Promise<readonly StoredModel[]>;
@@ -188,13 +188,13 @@ export interface Store extends SpendReader, ModelStore {
 const ERROR_CODES = ['unavailable', 'wrong_salt_key', 'no_salt_key'] as const;
 
 /** `unavailable` passes by itself or when the disk or server works again; the others need a change of configuration. */
-export type StoreErrorCode = (typeof ERROR_CODES)[number];
+type StoreErrorCode = (typeof ERROR_CODES)[number];
 
 export function isStoreErrorCode(code: string | null): code is StoreErrorCode {
   return ERROR_CODES.some((known) => known === code);
 }
 
-/** The store could not answer. The message says why and what to do about it; it holds no secret. */
+/** The store is unavailable. The message says why and what to do about it; it holds no secret. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
   readonly code: StoreErrorCode;

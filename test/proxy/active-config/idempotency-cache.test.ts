@@ -12,7 +12,7 @@ const call = (id: string) => ({ id, digest: 'd', stream: false });
 const ending = (size: number): Ending => ({
   reason: 'complete',
   httpStatus: 200,
-  answer: keptResponse(200, [], Buffer.alloc(size)),
+  response: keptResponse(200, [], Buffer.alloc(size)),
 });
 
 t.test('a call is known from its begin until its window is over; one that is forgotten is not', async (t) => {
@@ -25,7 +25,7 @@ t.test('a call is known from its begin until its window is over; one that is for
   const over = replays.find('k')?.over;
   replays.settle('k', ending(10), LIMITS);
   t.match(await over, { reason: 'complete', httpStatus: 200 });
-  t.equal(replays.find('k')?.ending?.answer?.body.length, 10);
+  t.equal(replays.find('k')?.ending?.response?.body.length, 10);
   now += 999;
   t.not(replays.find('k'), null);
   now += 1;
@@ -61,7 +61,7 @@ t.test(
     replays.begin('b', call('b'), limits);
     replays.settle('b', ending(6_000), limits);
     t.equal(replays.find('a'), null);
-    t.equal(replays.find('b')?.ending?.answer?.body.length, 6_000);
+    t.equal(replays.find('b')?.ending?.response?.body.length, 6_000);
     replays.begin('c', call('c'), limits);
     replays.settle('c', ending(20_000), limits);
     t.match(replays.find('c'), { id: 'c', ending: { reason: 'complete', answer: null } });

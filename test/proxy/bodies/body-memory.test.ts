@@ -1,11 +1,11 @@
 // A body with room before it is changed in place: the result is what a copy would be, and nothing else is touched.
 import fc from 'fast-check';
 import t from 'tap';
-import { BodyMemory, headroomOf, roomyBuffer } from '../../../proxy/bodies/body-memory.ts';
+import { BodyMemory, headroomOf, allocWithHeadroom } from '../../../proxy/bodies/body-memory.ts';
 import { undoing, type Cut, copyWithCuts, cutInPlace } from '../../../proxy/bodies/splice.ts';
 
 function roomy(bytes: Buffer): Buffer {
-  const body = roomyBuffer(bytes.length);
+  const body = allocWithHeadroom(bytes.length);
   bytes.copy(body);
   return body;
 }
@@ -88,11 +88,11 @@ t.test('edits that overlap are a mistake of the caller, also in place', async (t
 
 t.test('what does not fit into the room is left as it is', async (t) => {
   const body = roomy(Buffer.from('0123456789'));
-  const room = headroomOf(body);
-  const long = 'x'.repeat(room + 1);
-  t.equal(cutInPlace(body, [{ start: 5, end: 5, insert: [long] }], room), null);
+  const headroom = headroomOf(body);
+  const long = 'x'.repeat(headroom + 1);
+  t.equal(cutInPlace(body, [{ start: 5, end: 5, insert: [long] }], headroom), null);
   t.equal(body.toString(), '0123456789', 'and the body is as it was');
-  const exact = cutInPlace(body, [{ start: 5, end: 5, insert: [long.slice(1)] }], room);
+  const exact = cutInPlace(body, [{ start: 5, end: 5, insert: [long.slice(1)] }], headroom);
   t.equal(String(exact), `01234${long.slice(1)}56789`);
   t.ok(exact !== null && liesIn(exact, body));
 });
@@ -119,5 +119,5 @@ t.test('large memory is used again, within bounds; small memory is left to Node'
 
 t.test('other Buffers have no room, slices of a roomy one neither', async (t) => {
   t.equal(headroomOf(Buffer.alloc(10)), 0);
-  t.equal(headroomOf(roomyBuffer(10).subarray(2)), 0);
+  t.equal(headroomOf(allocWithHeadroom(10).subarray(2)), 0);
 });

@@ -221,12 +221,12 @@ t.test('demo-gateway prints its addresses, answers there, and ends with a signal
     [`${proxy}/v1`, 'demo'],
     [compat, 'acme/demo'],
   ] as const) {
-    const answer = await fetch(`${base}/chat/completions`, {
+    const response = await fetch(`${base}/chat/completions`, {
       method: 'POST',
       body: JSON.stringify({ model, messages: [] }),
     });
-    t.equal(answer.status, 200);
-    t.match(await answer.json(), { choices: [{ finish_reason: 'stop' }] });
+    t.equal(response.status, 200);
+    t.match(await response.json(), { choices: [{ finish_reason: 'stop' }] });
   }
   demo.kill('SIGTERM');
   t.match(await demo.ended, { code: 0 });

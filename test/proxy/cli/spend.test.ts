@@ -252,7 +252,7 @@ model_list:
     writeFileSync(join(dir, 'others.yaml'), priced('0.000001').replace('deployment-1', 'another'));
     t.match(
       (await run('reprice', '--config', 'others.yaml', ...NOVEMBER)).out,
-      /rows stay as they are: their model entry is not in/,
+      /rows stay as they are: their deployment is not in/,
     );
   });
 

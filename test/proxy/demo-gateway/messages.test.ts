@@ -13,7 +13,7 @@ async function clients(t: Test): Promise<readonly Anthropic[]> {
   );
 }
 
-const ask = (model: string): Anthropic.MessageCreateParamsNonStreaming => ({
+const request = (model: string): Anthropic.MessageCreateParamsNonStreaming => ({
   model,
   max_tokens: 100,
   system: 'be kind',
@@ -35,11 +35,11 @@ async function failsAs(
 
 t.test('a message, whole and streamed, says the same with the same usage', async (t) => {
   for (const anthropic of await clients(t)) {
-    const whole = await anthropic.messages.create(ask('demo/model'));
+    const whole = await anthropic.messages.create(request('demo/model'));
     const content = [{ type: 'text', text: 'Hello from demo/model: the demo gateway heard 5 words.' }];
     t.match(whole, { type: 'message', role: 'assistant', content, stop_reason: 'end_turn' });
     t.match(whole.usage, { input_tokens: 8, output_tokens: 9 });
-    const final = await anthropic.messages.stream(ask('demo/model')).finalMessage();
+    const final = await anthropic.messages.stream(request('demo/model')).finalMessage();
     t.match(final, { content, stop_reason: 'end_turn', usage: { input_tokens: 8, output_tokens: 9 } });
   }
 });
@@ -49,7 +49,7 @@ t.test('a tool use, whole and streamed in pieces, ends with its result', async (
     const tools: Anthropic.Tool[] = [
       { name: 'find', input_schema: { type: 'object', properties: { text: { type: 'string' } } } },
     ];
-    const given = { ...ask('demo/demo-tools'), tools };
+    const given = { ...request('demo/demo-tools'), tools };
     const whole = await anthropic.messages.create(given);
     let pieces = 0;
     const stream = anthropic.messages.stream(given).on('inputJson', () => pieces++);
@@ -77,28 +77,28 @@ t.test('cache counts are apart from input_tokens, and the stream states them at 
   const [anthropic] = await clients(t);
   if (anthropic === undefined) throw new Error('no client');
   const expected = { input_tokens: 2, cache_read_input_tokens: 4, cache_creation_input_tokens: 2 };
-  t.match((await anthropic.messages.create(ask('demo-cached'))).usage, expected);
-  t.match((await anthropic.messages.stream(ask('demo-cached')).finalMessage()).usage, expected);
+  t.match((await anthropic.messages.create(request('demo-cached'))).usage, expected);
+  t.match((await anthropic.messages.stream(request('demo-cached')).finalMessage()).usage, expected);
 });
 
 t.test('tokens are counted as they are charged', async (t) => {
   for (const anthropic of await clients(t)) {
-    const { model, system = '', messages } = ask('demo/model');
+    const { model, system = '', messages } = request('demo/model');
     t.same((await anthropic.messages.countTokens({ model, system, messages })).input_tokens, 8);
   }
 });
 
 t.test('refusals and error events are the errors that the client knows', async (t) => {
   for (const anthropic of await clients(t)) {
-    await failsAs(t, anthropic.messages.create(ask('demo/demo-429')), Anthropic.RateLimitError);
-    await failsAs(t, anthropic.messages.create(ask('demo/demo-refuse-400')), Anthropic.BadRequestError);
+    await failsAs(t, anthropic.messages.create(request('demo/demo-429')), Anthropic.RateLimitError);
+    await failsAs(t, anthropic.messages.create(request('demo/demo-refuse-400')), Anthropic.BadRequestError);
     await t.rejects(
-      anthropic.messages.stream(ask('demo/demo-error-event')).finalMessage(),
+      anthropic.messages.stream(request('demo/demo-error-event')).finalMessage(),
       /overloaded_error/,
     );
     await failsAs(
       t,
-      anthropic.messages.stream(ask('demo/demo-cut')).finalMessage(),
+      anthropic.messages.stream(request('demo/demo-cut')).finalMessage(),
       Anthropic.AnthropicError,
     );
   }

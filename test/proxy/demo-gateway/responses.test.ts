@@ -35,12 +35,12 @@ async function failsAs(
 t.test('a response, whole and streamed, on both faces', async (t) => {
   for (const base of ['/v1', '/compat/v1']) {
     const openai = await client(t, base);
-    const ask = { model: 'demo/model', instructions: 'be brief', input: 'one two three' };
+    const request = { model: 'demo/model', instructions: 'be brief', input: 'one two three' };
     const text = 'Hello from demo/model: the demo gateway heard 5 words.';
-    const whole = await openai.responses.create(ask);
+    const whole = await openai.responses.create(request);
     t.equal(whole.output_text, text);
     t.match(whole.usage, { input_tokens: 8, output_tokens: 9, total_tokens: 17 });
-    const stream = openai.responses.stream(ask);
+    const stream = openai.responses.stream(request);
     const types: string[] = [];
     const numbers: number[] = [];
     for await (const event of stream) {
@@ -58,9 +58,9 @@ t.test('a response, whole and streamed, on both faces', async (t) => {
 
 t.test('a function call, whole and streamed, and the answer to its output', async (t) => {
   const openai = await client(t);
-  const ask = { model: 'demo-tools', input: 'add', tools };
-  const whole = await openai.responses.create(ask);
-  const streamed = await openai.responses.stream(ask).finalResponse();
+  const request = { model: 'demo-tools', input: 'add', tools };
+  const whole = await openai.responses.create(request);
+  const streamed = await openai.responses.stream(request).finalResponse();
   for (const { output } of [whole, streamed]) {
     t.match(output[0], {
       type: 'function_call',
@@ -72,7 +72,7 @@ t.test('a function call, whole and streamed, and the answer to its output', asyn
   const [call] = whole.output;
   if (call?.type !== 'function_call') throw new Error('no function call');
   const after = await openai.responses.create({
-    ...ask,
+    ...request,
     input: [call, { type: 'function_call_output', call_id: call.call_id, output: 'the sum is three' }],
   });
   t.match(after.output_text, 'heard 4 words');

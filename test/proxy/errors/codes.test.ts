@@ -30,7 +30,7 @@ for (const source of ['client', 'proxy', 'upstream'] as const) {
       String(rule.status),
       `\`${rule.type}\``,
       rule.means,
-      rule.mend,
+      rule.fix,
     ]);
     t.ok(wanted.length > 3);
     t.same(rowsOf(source), wanted);
@@ -39,9 +39,9 @@ for (const source of ['client', 'proxy', 'upstream'] as const) {
 
 t.test('no text of the table reads as another error to an SDK', async (t) => {
   for (const [code, rule] of RULES) {
-    t.notMatch(`${code} ${rule.type} ${rule.means} ${rule.mend}`, /429|rate.?limit/i, code);
+    t.notMatch(`${code} ${rule.type} ${rule.means} ${rule.fix}`, /429|rate.?limit/i, code);
     t.match(rule.means, /^[A-Z].*\.$/, `${code} is a sentence`);
-    t.match(rule.mend, /^[A-Z].*\.$/, `${code} says how to mend it`);
+    t.match(rule.fix, /^[A-Z].*\.$/, `${code} says how to mend it`);
   }
 });
 

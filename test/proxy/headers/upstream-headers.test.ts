@@ -568,18 +568,18 @@ general_settings: { forward_client_headers_to_llm_api: true }
       fc.array(fc.tuple(anyName, value), { maxLength: 10 }),
       fc.subarray(['x-', 'c', 'a', 'f', 'u']),
       call,
-      (entry, pairs, forwardPrefixes, given) => {
+      (deployment, pairs, forwardPrefixes, given) => {
         // As in service: rules that know of tracing come with a trace to send.
         const traced = given.trace.length > 0;
         const policy = { forwardAll: true, forwardPrefixes, deny: [] };
         const rules = new HeaderRules(snapshot.dialect, policy, [], null, traced);
         const client = readHeaders(rules, pairs.flat());
         const noted: string[] = [];
-        const list = upstreamHeaders(rules, client, entry, given, ({ name, action }) => {
+        const list = upstreamHeaders(rules, client, deployment, given, ({ name, action }) => {
           if (action === 'set' || action === 'forwarded' || action === 'stamped') noted.push(name);
         });
         const sent = list.filter((_, i) => i % 2 === 0);
-        const quiet = upstreamHeaders(rules, client, entry, given);
+        const quiet = upstreamHeaders(rules, client, deployment, given);
         const repeatable = new Set([
           'accept',
           'x-a',
@@ -588,7 +588,13 @@ general_settings: { forward_client_headers_to_llm_api: true }
           'x-litellm-tags',
           ...names,
         ]);
-        for (const name of [...entry.names, ...entry.identityNames, 'content-type', 'from', 'traceparent'])
+        for (const name of [
+          ...deployment.names,
+          ...deployment.identityNames,
+          'content-type',
+          'from',
+          'traceparent',
+        ])
           repeatable.delete(name);
         t.strictSame(noted.toSorted(), sent.toSorted());
         t.strictSame(quiet, list, 'being listened to changes nothing');

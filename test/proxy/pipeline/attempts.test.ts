@@ -3,7 +3,6 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { AdmissionPermit } from '../../../proxy/pipeline/admission-permit.ts';
 import { AttemptLog } from '../../../proxy/pipeline/attempt-log.ts';
-import { attempts } from '../../../proxy/pipeline/attempts.ts';
 import { buildUpstreamRequest } from '../../../proxy/pipeline/build-upstream-request.ts';
 import { CallHead } from '../../../proxy/pipeline/call-head.ts';
 import { identityOf } from '../../../proxy/pipeline/identity.ts';
@@ -14,6 +13,7 @@ import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import { startHeldUpstream, type HeldUpstream } from '../../support/held.ts';
 import { exchangeOf, houseOf, liveOf } from '../../support/house.ts';
+import { runAttempts } from '../../../proxy/pipeline/attempts.ts';
 
 const CHAT = ENDPOINTS[0] as Endpoint;
 const CALLER = { keyHash: 'hash' };
@@ -50,7 +50,7 @@ router_settings: { disable_cooldowns: true, retry_budget: 1${router} }
   await permit.acquire(plan);
   const first = buildUpstreamRequest(x, request, identity, selectedBy(plan), { replaceable: plan.hasMore });
   const head = new CallHead(x, identity, log, permit);
-  const done = attempts({ x, request, identity, plan, permit, log, head }, first);
+  const done = runAttempts({ x, request, identity, plan, permit, log, head }, first);
   done.catch(() => undefined); // until the test looks at it
   const health = [...active.deployments.values()].map((one) => one.health);
   /** The attempts beside the answer: where, and why they were not it. */

@@ -418,7 +418,7 @@ t.test("from the upstream's bytes to buckets and cost", async (t) => {
         );
       const prices = pricesOf({ model: 'm', ...(one.prices ?? PLAIN) }, undefined);
       const cost = priceOf({ ...used, endReason: 'complete', model: 'm' }, null, {
-        entry: prices,
+        deployment: prices,
         catalogue: null,
       });
       t.equal(

@@ -134,11 +134,11 @@ t.test('faults: what never reached the upstream, what it did not answer, what it
 t.test('Retry-After comes along', async (t) => {
   t.match(classify(outcome({ status: 429, retryAfter: '7' }), 0).failure, {
     kind: 'rate_limit',
-    wishMs: 7_000,
+    retryAfterMs: 7_000,
   });
   const date = 'Thu, 01 Jan 1970 00:00:05 GMT';
   t.match(classify(outcome({ status: 503, retryAfter: date }), 1_000).failure, {
     kind: 'server',
-    wishMs: 4_000,
+    retryAfterMs: 4_000,
   });
 });

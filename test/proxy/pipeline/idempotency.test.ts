@@ -4,8 +4,6 @@ import t from 'tap';
 import type { Test } from 'tap';
 import type { ActiveConfig } from '../../../proxy/active-config/active-config.ts';
 import { IdempotencyCache } from '../../../proxy/active-config/idempotency-cache.ts';
-import { answerJson } from '../../../proxy/pipeline/answer.ts';
-import { answerAgain, claimKey } from '../../../proxy/pipeline/idempotency.ts';
 import { parseRequest } from '../../../proxy/pipeline/parse-request.ts';
 import { readBody } from '../../../proxy/pipeline/read-body.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
@@ -14,6 +12,8 @@ import type { SpendRecord } from '../../../proxy/spend/record/record.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { exchangeOf, houseOf, liveOf, type Sent } from '../../support/house.ts';
 import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
+import { claimIdempotencyKey, replayResponse } from '../../../proxy/pipeline/idempotency.ts';
+import { sendJson } from '../../../proxy/pipeline/respond.ts';
 
 const CHAT = ENDPOINTS[0] as Endpoint;
 const CALLER = { keyHash: 'hash' };
@@ -41,7 +41,7 @@ const keyed = (key: string | string[], body: object = BODY, path = '/v1/chat/com
 async function arrive(t: Test, active: ActiveConfig, sent: Sent, caller = CALLER) {
   const { x, answer, leave } = await exchangeOf(t, active, sent);
   const request = parseRequest(x, CHAT, await readBody(x), null);
-  return { x, answer, leave, claim: claimKey(x, caller, request) };
+  return { x, answer, leave, claim: claimIdempotencyKey(x, caller, request) };
 }
 
 /** The first call of a key, and its end. */
@@ -52,7 +52,7 @@ async function first(t: Test, active: ActiveConfig, sent: Sent) {
   return {
     x,
     end: (record: SpendRecord | null): void => {
-      if (record !== null) answerJson(x, { text: 'the answer' });
+      if (record !== null) sendJson(x, { text: 'the answer' });
       claimed.settle(record);
     },
   };
@@ -73,7 +73,7 @@ t.test('a call that has ended is told again, under its own id', async (t) => {
   const repeated = await two.claim;
   if (repeated?.kind !== 'repeated') throw new Error('it was not repeated');
   t.equal(repeated.id, one.x.id);
-  answerAgain(two.x, repeated, ['x-litellm-session-id', 's-2']);
+  replayResponse(two.x, repeated, ['x-litellm-session-id', 's-2']);
   t.match(await two.answer, {
     status: 200,
     text: '{"text":"the answer"}',
@@ -152,7 +152,7 @@ function settleBare(active: ActiveConfig, key: string, record: SpendRecord): voi
   const { endReason: reason, httpStatus } = record;
   const limits = active.snapshot.idempotency;
   if (limits === null) throw new Error('keys are looked at');
-  idempotency.settle(`${CALLER.keyHash} ${key}`, { reason, httpStatus, answer: null }, limits);
+  idempotency.settle(`${CALLER.keyHash} ${key}`, { reason, httpStatus, response: null }, limits);
 }
 
 t.test('a stream that runs cannot be joined', async (t) => {

@@ -19,7 +19,7 @@ async function watched(t: Test) {
   const active = liveOf(t, CONFIG, { ...(await houseOf(t)), log: openLog('info', { write }).log });
   const { x } = await exchangeOf(t, active);
   const observe = (record: SpendRecord, more: Partial<Observed> = {}): Record<string, unknown> => {
-    observeCall(x, record, { picked: null, overheadMs: null, responseModel: null, fault: null, ...more });
+    observeCall(x, record, { selected: null, overheadMs: null, responseModel: null, fault: null, ...more });
     return lines.at(-1) ?? {};
   };
   return { active, observe, metrics: () => active.services.metrics.scrape() };
@@ -84,7 +84,7 @@ t.test('a mistake of the client is nobody’s warning, and its words are not in 
 t.test('it is counted where it went; what went nowhere is counted as such', async (t) => {
   const { active, observe, metrics } = await watched(t);
   t.notOk(counted(await metrics(), 'm'));
-  observe(RECORD, { picked: firstOf(active, 'm') });
+  observe(RECORD, { selected: firstOf(active, 'm') });
   t.ok(counted(await metrics(), 'm'));
   t.notOk(counted(await metrics(), ''));
   observe(RECORD);

@@ -8,7 +8,7 @@ import { firstOf, houseOf, liveOf } from '../../support/house.ts';
 const AFFINE = { sessionId: 's', sessionSource: 'x-litellm-session-id' };
 const FRESH = { sessionId: 's', sessionSource: 'generated' };
 
-const entry = (name: string, upstream: string, more = ''): string =>
+const deployment = (name: string, upstream: string, more = ''): string =>
   `  - { model_name: "${name}", litellm_params: { model: litellm_proxy/${upstream}, api_base: "http://127.0.0.1:1", api_key: k, order: 1${more} } }\n`;
 
 async function planned(
@@ -24,7 +24,7 @@ async function planned(
 function stops(plan: CallPlan, kind: FailureKind = 'server'): string[] {
   const seen = [selectedBy(plan).upstreamModel];
   for (let n = 0; n < 20; n += 1) {
-    const step = plan.next({ kind, wishMs: null }, 0);
+    const step = plan.next({ kind, retryAfterMs: null }, 0);
     if (step === null) return seen;
     seen.push(`${step.how} ${selectedBy(plan).upstreamModel}`);
   }
@@ -32,7 +32,9 @@ function stops(plan: CallPlan, kind: FailureKind = 'server'): string[] {
 }
 
 t.test('where no number is stated, others of the name are asked, and none twice', async (t) => {
-  const of = await planned(t, { entries: entry('one', 'a') + entry('two', 'a') + entry('two', 'b') });
+  const of = await planned(t, {
+    entries: deployment('one', 'a') + deployment('two', 'a') + deployment('two', 'b'),
+  });
   t.equal(stops(of('one')).length, 1);
   const both = stops(of('two'));
   t.equal(both.length, 2);
@@ -41,7 +43,7 @@ t.test('where no number is stated, others of the name are asked, and none twice'
 
 t.test('a stated number holds for the kind of failure it names, the group before the whole', async (t) => {
   const of = await planned(t, {
-    entries: entry('g', 'a') + entry('h', 'b'),
+    entries: deployment('g', 'a') + deployment('h', 'b'),
     settings: `router_settings:
   retry_policy: { TimeoutErrorRetries: 1, RateLimitErrorRetries: 3, InternalServerErrorRetries: 0 }
   model_group_retry_policy: { h: { InternalServerErrorRetries: 2 } }
@@ -61,7 +63,7 @@ t.test('a stated number holds for the kind of failure it names, the group before
 
 t.test('each reason has fallbacks of its own; a name that is not served is passed over', async (t) => {
   const of = await planned(t, {
-    entries: ['small', 'large', 'mild', 'other'].map((name) => entry(name, name)).join(''),
+    entries: ['small', 'large', 'mild', 'other'].map((name) => deployment(name, name)).join(''),
     settings: `router_settings:
   num_retries: 0
   fallbacks: [{ small: [other, large] }]
@@ -79,7 +81,7 @@ t.test('fallbacks of fallbacks follow theirs, and no name comes twice', async (t
   const active = liveOf(
     t,
     `model_list:
-${['a', 'b', 'c', 'd'].map((name) => entry(name, name)).join('')}router_settings:
+${['a', 'b', 'c', 'd'].map((name) => deployment(name, name)).join('')}router_settings:
   fallbacks: [{ a: [b, c] }, { b: [d, a] }]
 `,
     await houseOf(t),
@@ -90,10 +92,10 @@ ${['a', 'b', 'c', 'd'].map((name) => entry(name, name)).join('')}router_settings
 
 t.test('a session stays at its entry; a call without one is bound to nothing', async (t) => {
   let draw = 0;
-  const entries = Array.from({ length: 8 }, (_, n) => entry('m', `up-${n}`)).join('');
+  const deployments = Array.from({ length: 8 }, (_, n) => deployment('m', `up-${n}`)).join('');
   const settings = 'router_settings: { session_affinity: true }\n';
   const services = await houseOf(t, () => (draw = (draw + 0.37) % 1));
-  const active = liveOf(t, `model_list:\n${entries}${settings}`, services);
+  const active = liveOf(t, `model_list:\n${deployments}${settings}`, services);
   const asked = (identity: typeof AFFINE): number =>
     new Set(Array.from({ length: 30 }, () => selectedBy(planCall(active, 'm', identity)).upstreamModel)).size;
   t.equal(asked(AFFINE), 1);
@@ -103,7 +105,7 @@ t.test('a session stays at its entry; a call without one is bound to nothing', a
 t.test('what one entry alone can serve is asked once, whatever the rules say', async (t) => {
   const active = liveOf(
     t,
-    `model_list:\n${entry('m', 'a')}${entry('m', 'b')}router_settings: { num_retries: 5, default_fallbacks: [m] }\n`,
+    `model_list:\n${deployment('m', 'a')}${deployment('m', 'b')}router_settings: { num_retries: 5, default_fallbacks: [m] }\n`,
     await houseOf(t),
   );
   const plan = planSingle(active, firstOf(active, 'm'));

@@ -55,13 +55,13 @@ async function recorder(t: Test): Promise<Recorder> {
       identity: identityOf(x, { keyHash: 'hash' }),
       stream: false,
       requestBytes: 3,
-      picked: model === '' ? null : firstOf(active, model),
+      selected: model === '' ? null : firstOf(active, model),
     });
   return {
     settled: (outcome, model = 'm', endpoint = CHAT) =>
       settleOf(x, begin(model), {
         endpoint,
-        picked: firstOf(active, model),
+        selected: firstOf(active, model),
         outcome: { ...OUTCOME, ...outcome },
         billable: NO_BILLABLE_UNITS,
         estimate: null,

@@ -21,13 +21,13 @@ const namesOf = (list: readonly string[]): string[] => list.filter((_, i) => i %
 const valueOf = (list: readonly string[], name: string): string | undefined => list[list.indexOf(name) + 1];
 
 t.test('a call that went nowhere has its session and nothing else', async (t) => {
-  const list = responseHeaders('x-acme-', { identity, picked: null, attempts: new AttemptLog() });
+  const list = responseHeaders('x-acme-', { identity, selected: null, attempts: new AttemptLog() });
   t.same(list, ['x-acme-session-id', 's-1']);
 });
 
 t.test('a call that went somewhere tells where, and after how many attempts', async (t) => {
   const attempts = { retries: 2, fallbacks: 1 };
-  const list = responseHeaders('x-litellm-', { identity, picked: selected, attempts });
+  const list = responseHeaders('x-litellm-', { identity, selected: selected, attempts });
   t.same(namesOf(list), [
     'x-litellm-session-id',
     'x-litellm-model-id',
@@ -45,7 +45,7 @@ t.test("an upstream's answer has the overhead, and says whose an error is", asyn
   const attempts = new AttemptLog();
   const good = responseHeaders('x-a-', {
     identity,
-    picked: selected,
+    selected: selected,
     attempts,
     overheadMs: 1.23456,
     upstreamStatus: 200,
@@ -55,7 +55,7 @@ t.test("an upstream's answer has the overhead, and says whose an error is", asyn
   for (const upstreamStatus of [400, 429, 503]) {
     const bad = responseHeaders('x-a-', {
       identity,
-      picked: selected,
+      selected: selected,
       attempts,
       overheadMs: 0,
       upstreamStatus,
@@ -73,7 +73,7 @@ t.test('the cost is told of calls that served and whose cost is known', async (t
     identity: identityOf(x, { keyHash: '' }),
     stream: false,
     requestBytes: 0,
-    picked: selected,
+    selected: selected,
   });
   const record = settleRepeated(x, begin, 'id', { status: 200, headers: [], body: Buffer.alloc(0) });
   t.same(costHeaders('x-a-', { ...record, spendPico: 1_500_000 }), ['x-a-response-cost', '0.0000015']);

@@ -8,10 +8,14 @@ import { firstOf, houseOf, liveOf } from '../../support/house.ts';
 const P = 'api_base: "http://127.0.0.1:1", api_key: k';
 const C = 'api_base: "http://127.0.0.1:1/v1", api_key: k';
 
-const live = async (t: Test, entries: readonly string[]): Promise<ActiveConfig> =>
-  liveOf(t, `model_list:\n${entries.map((entry) => `  - ${entry}\n`).join('')}`, await houseOf(t));
+const live = async (t: Test, deployments: readonly string[]): Promise<ActiveConfig> =>
+  liveOf(
+    t,
+    `model_list:\n${deployments.map((deployment) => `  - ${deployment}\n`).join('')}`,
+    await houseOf(t),
+  );
 
-const entry = (name: string, model: string, rest: string): string =>
+const deployment = (name: string, model: string, rest: string): string =>
   `{ model_name: "${name}", litellm_params: { model: "${model}", ${rest} } }`;
 
 /** Upstream name and the pattern that led there. */
@@ -31,10 +35,10 @@ const faultOf = (act: () => unknown): Fault => {
 
 t.test('exact names win over patterns, long patterns over short ones', async (t) => {
   const on = await live(t, [
-    entry('*', 'litellm_proxy/*', P),
-    entry('anthropic/*', 'litellm_proxy/claude/*', P),
-    entry('anthropic/claude-*', 'openai/c/*', C),
-    entry('anthropic/claude-x', 'litellm_proxy/exact', P),
+    deployment('*', 'litellm_proxy/*', P),
+    deployment('anthropic/*', 'litellm_proxy/claude/*', P),
+    deployment('anthropic/claude-*', 'openai/c/*', C),
+    deployment('anthropic/claude-x', 'litellm_proxy/exact', P),
   ]);
   t.equal(way(on, 'anthropic/claude-x'), 'anthropic/claude-x -> exact');
   t.equal(way(on, 'anthropic/claude-y'), 'anthropic/claude-* -> c/y');
@@ -45,10 +49,10 @@ t.test('exact names win over patterns, long patterns over short ones', async (t)
 
 t.test('stars are filled one by one; too few of them pass the name on, none makes it constant', async (t) => {
   const on = await live(t, [
-    entry('a-*-b-*', 'litellm_proxy/*/x/*', P),
-    entry('c-*-d-*', 'litellm_proxy/one/*', P),
-    entry('e-*', 'litellm_proxy/constant', P),
-    entry('f.*', 'litellm_proxy/$1/*', P),
+    deployment('a-*-b-*', 'litellm_proxy/*/x/*', P),
+    deployment('c-*-d-*', 'litellm_proxy/one/*', P),
+    deployment('e-*', 'litellm_proxy/constant', P),
+    deployment('f.*', 'litellm_proxy/$1/*', P),
   ]);
   t.equal(way(on, 'a-1-b-2'), 'a-*-b-* -> 1/x/2');
   t.equal(way(on, 'c-1-d-2'), 'c-*-d-* -> c-1-d-2');
@@ -59,17 +63,20 @@ t.test('stars are filled one by one; too few of them pass the name on, none make
 });
 
 t.test('a bare name under a bare star to a compat-type gateway is refused with the mend', async (t) => {
-  const on = await live(t, [entry('*', 'openai/*', C)]);
+  const on = await live(t, [deployment('*', 'openai/*', C)]);
   const fault = faultOf(() => firstOf(on, 'gpt-4o'));
   t.match(fault, { code: 'provider_required', status: 400, param: 'model' });
   t.match(fault.message, /ask for `<provider>\/gpt-4o`\.$/);
   t.equal(way(on, 'openai/gpt-4o'), '* -> openai/gpt-4o');
-  const proxied = await live(t, [entry('*', 'litellm_proxy/*', P)]);
+  const proxied = await live(t, [deployment('*', 'litellm_proxy/*', P)]);
   t.equal(way(proxied, 'gpt-4o'), '* -> gpt-4o', 'a proxy-type gateway knows bare names');
 });
 
 t.test('an unknown name is told the nearest ones, and never at length', async (t) => {
-  const on = await live(t, [entry('smart', 'litellm_proxy/a', P), entry('fast', 'litellm_proxy/b', P)]);
+  const on = await live(t, [
+    deployment('smart', 'litellm_proxy/a', P),
+    deployment('fast', 'litellm_proxy/b', P),
+  ]);
   const fault = faultOf(() => firstOf(on, 'smrt'));
   t.match(fault, { code: 'model_not_found', status: 404, param: 'model' });
   t.equal(
@@ -86,8 +93,8 @@ t.test(
   async (t) => {
     const aliases =
       'router_settings: { model_group_alias: { old: m, older: { model: w-9, hidden: true }, m: w-1 } }';
-    const entries = [entry('m', 'litellm_proxy/a', P), entry('w-*', 'litellm_proxy/w/*', P)];
-    const yaml = `model_list:\n${entries.map((one) => `  - ${one}\n`).join('')}${aliases}\n`;
+    const deployments = [deployment('m', 'litellm_proxy/a', P), deployment('w-*', 'litellm_proxy/w/*', P)];
+    const yaml = `model_list:\n${deployments.map((one) => `  - ${one}\n`).join('')}${aliases}\n`;
     const on = liveOf(t, yaml, await houseOf(t));
     t.equal(way(on, 'old'), 'm -> a');
     t.equal(way(on, 'older'), 'w-* -> w/9');
@@ -97,7 +104,7 @@ t.test(
 );
 
 t.test('under a bare star a bare name goes to the entries that know bare names', async (t) => {
-  const on = await live(t, [entry('*', 'openai/*', C), entry('*', 'litellm_proxy/*', P)]);
+  const on = await live(t, [deployment('*', 'openai/*', C), deployment('*', 'litellm_proxy/*', P)]);
   t.same(
     groupOf(on, 'gpt-4o').deployments.map(({ config }) => config.kind),
     ['proxy'],

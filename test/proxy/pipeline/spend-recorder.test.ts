@@ -45,6 +45,7 @@ interface Recording {
   readonly ledger: Ledger;
   /** An attempt at the first entry of a name begins. */
   readonly send: (model: string, retries?: number) => ReturnType<typeof begunAt>;
+  readonly selected: ReturnType<typeof firstOf>;
 }
 
 const begunAt = (log: AttemptLog, selected: ReturnType<typeof firstOf>, retries: number) => {
@@ -59,8 +60,9 @@ async function recording(t: Test): Promise<Recording> {
   const log = new AttemptLog();
   const recorder = new SpendRecorder(x, { keyHash: 'hash' }, CHAT, log, 'of-path');
   const send = (model: string, retries = 0) => begunAt(log, firstOf(active, model), retries);
-  recorder.learn({ picked: firstOf(active, 'm') });
-  return { recorder, log, ledger: active.services.ledger, send };
+  const selected = firstOf(active, 'm');
+  recorder.note({ selected });
+  return { recorder, log, ledger: active.services.ledger, send, selected };
 }
 
 t.test('a call that ends before its body was read has the identity of its headers', async (t) => {
@@ -79,9 +81,9 @@ t.test('a call that ends before its body was read has the identity of its header
 });
 
 t.test('an answered call: one begin, one settle', async (t) => {
-  const { recorder, ledger, send } = await recording(t);
-  recorder.learn({ model: 'm', stream: true, requestBytes: 7 });
-  await recorder.begin();
+  const { recorder, ledger, send, selected } = await recording(t);
+  recorder.note({ model: 'm', stream: true, requestBytes: 7 });
+  await recorder.begin(selected);
   t.match(ledger.status, { written: 0, open: 1 });
   send('m');
   const record = await recorder.settle(ANSWERED);
@@ -91,19 +93,19 @@ t.test('an answered call: one begin, one settle', async (t) => {
 });
 
 t.test('what fails after the end is not written a second time', async (t) => {
-  const { recorder, ledger, send } = await recording(t);
-  await recorder.begin();
+  const { recorder, ledger, send, selected } = await recording(t);
+  await recorder.begin(selected);
   send('m');
   const record = await recorder.settle(ANSWERED);
   t.match(await recorder.fail(new Error('a bug')), { code: 'internal_error' });
-  await t.rejects(recorder.settle(ANSWERED), /ends once/);
+  await t.rejects(recorder.settle(ANSWERED), /settled once/);
   t.equal(recorder.record, record);
   t.match(ledger.status, { written: 1, open: 0 });
 });
 
 t.test('a bug while an answer is settled still leaves one row', async (t) => {
-  const { recorder, ledger, send } = await recording(t);
-  await recorder.begin();
+  const { recorder, ledger, send, selected } = await recording(t);
+  await recorder.begin(selected);
   send('m');
   const broken = {
     ...ANSWERED,
@@ -120,16 +122,16 @@ t.test('a bug while an answer is settled still leaves one row', async (t) => {
 });
 
 t.test('a fault before anything was sent costs nothing, also behind the begin entry', async (t) => {
-  const { recorder, ledger } = await recording(t);
-  await recorder.begin();
+  const { recorder, ledger, selected } = await recording(t);
+  await recorder.begin(selected);
   await recorder.fail(new Fault('invalid_header', 'no number'));
   t.match(recorder.record, { attempts: 0, spendPico: 0, costReason: '' });
   t.match(ledger.status, { written: 1, open: 0 });
 });
 
 t.test('the row is at the deployment that answered, with the attempts before it', async (t) => {
-  const { recorder, log, send } = await recording(t);
-  await recorder.begin();
+  const { recorder, log, send, selected } = await recording(t);
+  await recorder.begin(selected);
   const first = send('m');
   const failed = { modelId: 'id-m', model: 'up', apiBase: 'b', startMs: 0, durationMs: 1 };
   log.replaced(first, { ...failed, status: null, error: 'timeout', usage: null, spendPico: 0 });

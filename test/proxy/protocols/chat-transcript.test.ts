@@ -9,9 +9,9 @@ const event = (choice: Json, more: Json = {}): string =>
   `data: ${JSON.stringify({ id: 'a', object: 'chat.completion.chunk', created: 7, model: 'm', choices: [{ index: 0, finish_reason: null, ...choice }], ...more })}\n\n`;
 const says = (content: string, more: Json = {}): string => event({ delta: { content } }, more);
 const told = (transcript: ChatTranscript, ...pieces: readonly string[]): string =>
-  pieces.map((piece) => transcript.told(Buffer.from(piece)).bytes?.toString() ?? '').join('');
+  pieces.map((piece) => transcript.noteSent(Buffer.from(piece)).bytes?.toString() ?? '').join('');
 const joined = (transcript: ChatTranscript, ...pieces: readonly string[]): string =>
-  pieces.map((piece) => transcript.joined(Buffer.from(piece)).bytes?.toString() ?? '').join('');
+  pieces.map((piece) => transcript.rewrite(Buffer.from(piece)).bytes?.toString() ?? '').join('');
 
 t.test(
   'text is kept whatever the line ends, comments and cuts between events; bytes pass as they are',
@@ -28,7 +28,7 @@ t.test(
       t.equal(told(transcript, ...pieces), pieces.join(''));
       t.equal(transcript.prefix, 'Grüße, Welt 🌍');
       const whole = new ChatTranscript();
-      whole.told(Buffer.from(pieces.join('')));
+      whole.noteSent(Buffer.from(pieces.join('')));
       t.equal(whole.prefix, 'Grüße, Welt 🌍', 'also in one piece');
     }
     const late = new ChatTranscript();
@@ -83,7 +83,7 @@ t.test('there is nothing to go on with where that would not be the same answer',
 
 t.test('an event that is not JSON is not told, and neither is what follows in the same piece', (t) => {
   const transcript = new ChatTranscript();
-  const { bytes, broken } = transcript.told(Buffer.from(`${says('x')}data: {"id":\n\n${says('y')}`));
+  const { bytes, broken } = transcript.noteSent(Buffer.from(`${says('x')}data: {"id":\n\n${says('y')}`));
   t.equal(bytes?.toString(), says('x'));
   t.match(broken, /not JSON/);
   t.equal(transcript.prefix, 'x', 'what came before it can go on');
@@ -94,7 +94,7 @@ t.test('events of the one that goes on become events of the stream that was begu
   const transcript = new ChatTranscript();
   told(transcript, event({ delta: { role: 'assistant', content: '' } }), says('one\n '));
   t.equal(transcript.prefix, 'one');
-  transcript.goOn();
+  transcript.resume();
   const other = { id: 'b', created: 9, model: 'n', system_fingerprint: 'f' };
   const text = joined(
     transcript,
@@ -119,10 +119,10 @@ t.test('events of the one that goes on become events of the stream that was begu
 t.test('white space that differs from what was told is kept, and the next part begins after both', (t) => {
   const transcript = new ChatTranscript();
   told(transcript, says('one  '));
-  transcript.goOn();
+  transcript.resume();
   t.match(joined(transcript, says(' \ttwo ')), /"content":"\\ttwo "/);
   t.equal(transcript.prefix, 'one  \ttwo');
-  transcript.goOn();
+  transcript.resume();
   t.match(joined(transcript, says('three')), /"content":"three"/);
   t.equal(transcript.prefix, 'one  \ttwo three');
   t.end();
@@ -134,7 +134,7 @@ t.test(
     const begun = (): ChatTranscript => {
       const transcript = new ChatTranscript();
       told(transcript, says('one'));
-      transcript.goOn();
+      transcript.resume();
       return transcript;
     };
     const calls = begun();
@@ -148,7 +148,7 @@ t.test(
       'data: {"cut',
     ]) {
       const transcript = begun();
-      const { bytes, broken } = transcript.joined(Buffer.from(wrong));
+      const { bytes, broken } = transcript.rewrite(Buffer.from(wrong));
       t.equal(bytes, null, wrong);
       t.ok(broken);
       t.equal(transcript.prefix, 'one', 'somebody else may go on');

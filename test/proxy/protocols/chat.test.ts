@@ -146,6 +146,6 @@ t.test('a broken stream is continued with the text as the beginning of the answe
   });
   t.equal(prefilled('{"model":"m"}'), null, 'there is no place for it');
   const transcript = continuation?.transcript();
-  transcript?.told(Buffer.from(delta({ role: 'assistant', content: 'Hel' }) + delta({ content: 'lo' })));
+  transcript?.noteSent(Buffer.from(delta({ role: 'assistant', content: 'Hel' }) + delta({ content: 'lo' })));
   t.equal(transcript?.prefix, 'Hello');
 });

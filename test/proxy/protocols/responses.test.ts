@@ -121,7 +121,7 @@ t.test('calls on a stored response do not count its usage again', async (t) => {
       method,
       suffix,
       endpoint.callType,
-      endpoint.retells,
+      endpoint.returnsStored,
     ]),
     [
       ['GET', '', 'aget_responses', true],

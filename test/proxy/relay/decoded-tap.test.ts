@@ -24,7 +24,7 @@ async function readThrough(
   compressed: Buffer,
   chunkBytes = 10,
 ): Promise<[DecodedTap, JsonTap]> {
-  const inner = new JsonTap(chat.answers);
+  const inner = new JsonTap(chat.response);
   const tap = new DecodedTap(inner, encoding);
   for (let at = 0; at < compressed.length; at += chunkBytes)
     tap.push(compressed.subarray(at, at + chunkBytes));
@@ -74,7 +74,7 @@ t.test('damaged bytes and unknown codings end in the flag, not in an error', asy
 });
 
 t.test('nothing pushed is nothing read, and the end may be asked for twice', async (t) => {
-  const tap = new DecodedTap(new JsonTap(chat.answers), 'gzip');
+  const tap = new DecodedTap(new JsonTap(chat.response), 'gzip');
   tap.push(Buffer.alloc(0));
   await tap.end();
   await tap.end();

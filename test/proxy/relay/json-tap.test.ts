@@ -21,7 +21,7 @@ const USAGE = {
 };
 
 function read(body: string | Buffer, chunkBytes = 16_384, protocol: Protocol = chat): JsonReading {
-  const tap = new JsonTap(protocol.answers);
+  const tap = new JsonTap(protocol.response);
   const bytes = Buffer.from(body);
   for (let at = 0; at < bytes.length; at += chunkBytes) tap.push(bytes.subarray(at, at + chunkBytes));
   return tap.end();
@@ -107,7 +107,7 @@ t.test('however an answer is cut up the same is read', (t) => {
       const body = Buffer.from(
         JSON.stringify({ id: 'é', pad: 'é'.repeat(before / 2), usage: USAGE, z: 'z'.repeat(after) }),
       );
-      const tap = new JsonTap(chat.answers);
+      const tap = new JsonTap(chat.response);
       for (let at = 0, i = 0; at < body.length; i++) {
         const size = parts[i % parts.length] ?? 1;
         tap.push(body.subarray(at, at + size));

@@ -592,9 +592,9 @@ t.test('a bug ends one exchange and leaves nobody waiting', async (t) => {
   });
 
   t.test('in reading the response at its end', async (t) => {
-    const answers = { ...chat.answers, usageIn: broken };
+    const answers = { ...chat.response, usageIn: broken };
     for (const encoding of [[], ['content-encoding', 'gzip']]) {
-      const played = sent({ request: { protocol: { ...chat, answers } } });
+      const played = sent({ request: { protocol: { ...chat, response: answers } } });
       played.upstream.head(200, ...JSON_TYPE, ...encoding);
       const body = Buffer.from('{"id":"x","usage":{}}');
       played.upstream.onData(encoding.length > 0 ? gzipSync(body) : body);
@@ -606,7 +606,7 @@ t.test('a bug ends one exchange and leaves nobody waiting', async (t) => {
       t.equal(await code(played), 'internal_error');
       t.equal(played.watched(), 0);
     }
-    const left = sent({ request: { protocol: { ...chat, answers } } });
+    const left = sent({ request: { protocol: { ...chat, response: answers } } });
     left.upstream.head(200, ...JSON_TYPE);
     left.upstream.data('{"id":"x","usage":{}}');
     left.sink.leave();

@@ -34,7 +34,7 @@ function resumed(): {
   first.writeHead(200, SSE);
   first.write(Buffer.from(says('Hel')));
   first.watcher = null;
-  transcript.goOn();
+  transcript.resume();
   client.calls.length = 0;
   let resumptions = 0;
   const sink = new ResumableSink(client, transcript, {

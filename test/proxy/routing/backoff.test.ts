@@ -1,5 +1,6 @@
 import t from 'tap';
-import { pauseMs, retryAfter, retryAfterMs } from '../../../proxy/routing/backoff.ts';
+import { pauseMs, retryAfterSeconds } from '../../../proxy/routing/backoff.ts';
+import { parseRetryAfter } from '../../../proxy/routing/backoff.ts';
 
 const [low, high] = [(): number => 0, (): number => 0.999_999];
 
@@ -26,17 +27,17 @@ t.test(
 t.test('callers that are turned away come back one to three seconds later', async (t) => {
   const chances = [0, 0.4, 0.7, 0.999_999];
   t.same(
-    chances.map((chance) => retryAfter(() => chance)),
+    chances.map((chance) => retryAfterSeconds(() => chance)),
     [1, 2, 3, 3],
   );
 });
 
 t.test('Retry-After is seconds or a date; anything else is not there', async (t) => {
   const now = Date.parse('2026-01-01T00:00:00Z');
-  t.equal(retryAfterMs('5', now), 5_000);
-  t.equal(retryAfterMs(' 0.5 ', now), 500);
-  t.equal(retryAfterMs('Thu, 01 Jan 2026 00:00:09 GMT', now), 9_000);
-  t.equal(retryAfterMs('Wed, 31 Dec 2025 23:00:00 GMT', now), 0, 'a date that has passed');
+  t.equal(parseRetryAfter('5', now), 5_000);
+  t.equal(parseRetryAfter(' 0.5 ', now), 500);
+  t.equal(parseRetryAfter('Thu, 01 Jan 2026 00:00:09 GMT', now), 9_000);
+  t.equal(parseRetryAfter('Wed, 31 Dec 2025 23:00:00 GMT', now), 0, 'a date that has passed');
   for (const odd of [null, '', 'soon', '-5', 'Infinity', '1e9'])
-    t.equal(retryAfterMs(odd, now), null, String(odd));
+    t.equal(parseRetryAfter(odd, now), null, String(odd));
 });

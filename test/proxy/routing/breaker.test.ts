@@ -5,8 +5,8 @@ import { HealthRegistry } from '../../../proxy/routing/deployment-health.ts';
 const RULES = { allowedFails: 3, cooldownMs: 5_000 };
 
 /** Fails a call at `now`; whether the breaker opened by it. */
-const fail = (breaker: Breaker, now: number, restMs: number | null = null, rules = RULES): boolean =>
-  breaker.failed(breaker.begin(now), now, rules, restMs);
+const fail = (breaker: Breaker, now: number, cooldownMs: number | null = null, rules = RULES): boolean =>
+  breaker.failed(breaker.begin(now), now, rules, cooldownMs);
 const serve = (breaker: Breaker, now: number): void => breaker.succeeded(breaker.begin(now), now);
 
 t.test('more failures than are allowed within a minute open it, if they are half of its calls', async (t) => {

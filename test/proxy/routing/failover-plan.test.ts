@@ -14,7 +14,7 @@ interface Named extends Routable {
   readonly id: string;
 }
 
-const entry = (id: string): Named => ({
+const deployment = (id: string): Named => ({
   id,
   seed: 0,
   weight: 1,
@@ -24,23 +24,26 @@ const entry = (id: string): Named => ({
 });
 const groupOf = (name: string, ...names: string[]): ModelGroup<Named> => ({
   name,
-  deployments: names.map(entry),
+  deployments: names.map(deployment),
 });
 
 const rules = (
-  more: Partial<FailoverPolicy<ModelGroup<Named>>> & { readonly legs?: readonly ModelGroup<Named>[] } = {},
+  more: Partial<FailoverPolicy<ModelGroup<Named>>> & { readonly groups?: readonly ModelGroup<Named>[] } = {},
 ) => ({
   retries: () => ({ count: 2, again: false }),
-  hasFallbacks: (more.legs ?? []).length > 0,
-  fallbacks: () => more.legs ?? [],
+  hasFallbacks: (more.groups ?? []).length > 0,
+  fallbacks: () => more.groups ?? [],
   maxFallbacks: 5,
   spend: () => true,
-  floorMs: 0,
+  minPauseMs: 0,
   random: () => 0,
   ...more,
 });
 
-const failure = (kind: FailureKind = 'server', wishMs: number | null = null): Failure => ({ kind, wishMs });
+const failure = (kind: FailureKind = 'server', retryAfterMs: number | null = null): Failure => ({
+  kind,
+  retryAfterMs,
+});
 const rest = ({ deployments }: ModelGroup<Named>, ...which: number[]): void => {
   for (const i of which)
     deployments[i]?.health.startRequest(0).failed(0, { allowedFails: 0, cooldownMs: 9_000 }, null);
@@ -50,11 +53,11 @@ const rest = ({ deployments }: ModelGroup<Named>, ...which: number[]): void => {
 function stops(
   trip: FailoverPlan<Named>,
   kind: FailureKind = 'server',
-  wishMs: number | null = null,
+  retryAfterMs: number | null = null,
 ): string[] {
   const seen = [trip.deployment.id];
   for (let i = 0; i < 20; i += 1) {
-    const step = trip.next(failure(kind, wishMs), 1);
+    const step = trip.next(failure(kind, retryAfterMs), 1);
     if (step === null) return seen;
     seen.push(`${step.how} ${trip.deployment.id}${step.pauseMs === 0 ? '' : ` after ${step.pauseMs}`}`);
   }
@@ -100,7 +103,7 @@ t.test('a wish for patience is kept on the entry that has it; one beyond a minut
     'retry b',
   ]);
   t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a'), stated, 0), 'rate_limit', 61_000), ['a']);
-  const backed = rules({ retries: () => ({ count: 1, again: true }), legs: [groupOf('f', 'x')] });
+  const backed = rules({ retries: () => ({ count: 1, again: true }), groups: [groupOf('f', 'x')] });
   t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a'), backed, 0), 'rate_limit', 61_000), [
     'a',
     'fallback x',
@@ -108,8 +111,8 @@ t.test('a wish for patience is kept on the entry that has it; one beyond a minut
 });
 
 t.test('fallbacks follow when the entries are used up, each name once, five at most', async (t) => {
-  const legs = ['f1', 'f2', 'f1', 'g', 'f3'].map((name) => groupOf(name, `${name}-a`, `${name}-b`));
-  t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a', 'b', 'c', 'd'), rules({ legs }), 0)), [
+  const groups = ['f1', 'f2', 'f1', 'g', 'f3'].map((name) => groupOf(name, `${name}-a`, `${name}-b`));
+  t.same(stops(new FailoverPlan<Named>(groupOf('g', 'a', 'b', 'c', 'd'), rules({ groups }), 0)), [
     'a',
     'retry b',
     'retry c',
@@ -119,7 +122,7 @@ t.test('fallbacks follow when the entries are used up, each name once, five at m
   ]);
   const many = Array.from({ length: 9 }, (_, i) => groupOf(`f${i}`, `x${i}`));
   t.equal(
-    stops(new FailoverPlan<Named>(groupOf('g', 'a'), rules({ legs: many, maxFallbacks: 5 }), 0)).length,
+    stops(new FailoverPlan<Named>(groupOf('g', 'a'), rules({ groups: many, maxFallbacks: 5 }), 0)).length,
     6,
   );
 });
@@ -147,13 +150,13 @@ t.test('what rests is passed over; when all of a name rests, a fallback gets the
     'a',
     'nobody else: it serves all the same',
   );
-  const backed = new FailoverPlan<Named>(group, rules({ legs: [groupOf('f', 'x')] }), 1);
+  const backed = new FailoverPlan<Named>(group, rules({ groups: [groupOf('f', 'x')] }), 1);
   t.equal(backed.fallbacks, 1);
   t.same(stops(backed), ['x', 'fallback a'], 'and is the last resort of that fallback');
   const resting = groupOf('f', 'x');
   rest(resting, 0);
   t.equal(
-    new FailoverPlan<Named>(group, rules({ legs: [resting] }), 1).deployment.id,
+    new FailoverPlan<Named>(group, rules({ groups: [resting] }), 1).deployment.id,
     'a',
     'all rest: in order',
   );
@@ -167,7 +170,7 @@ t.test('an entry may rest only while others can take its calls', async (t) => {
   rest(pair, 1);
   t.notOk(new FailoverPlan<Named>(pair, rules(), 0).othersServe(1), 'the last one of a group');
   t.ok(
-    new FailoverPlan<Named>(pair, rules({ legs: [groupOf('f', 'x')] }), 0).othersServe(1),
+    new FailoverPlan<Named>(pair, rules({ groups: [groupOf('f', 'x')] }), 0).othersServe(1),
     'a fallback counts',
   );
 });
@@ -214,7 +217,7 @@ t.test('whether there is more is known before anything fails', async (t) => {
   t.notOk(once.hasMore, 'the only retry was made');
   const trip = new FailoverPlan<Named>(
     groupOf('g', 'a'),
-    rules({ legs: [groupOf('f', 'x')], maxFallbacks: 1 }),
+    rules({ groups: [groupOf('f', 'x')], maxFallbacks: 1 }),
     0,
   );
   t.ok(trip.hasMore);
@@ -226,11 +229,12 @@ t.test(
   'beside the present entry: those not asked yet that can take a call, within retries and budget',
   async (t) => {
     const group = groupOf('g', 'a', 'b', 'c', 'd');
-    const ids = (trip: FailoverPlan<Named>): string[] => trip.beside('timeout', 1).map(({ id }) => id);
+    const ids = (trip: FailoverPlan<Named>): string[] =>
+      trip.hedgeCandidates('timeout', 1).map(({ id }) => id);
     const trip = new FailoverPlan<Named>(group, rules(), 0);
     rest(group, 1);
     t.same(ids(trip), ['c', 'd']);
-    t.ok(trip.branch(trip.beside('timeout', 1)[0] as Named));
+    t.ok(trip.branch(trip.hedgeCandidates('timeout', 1)[0] as Named));
     t.same([trip.deployment.id, trip.retries, ids(trip)], ['c', 1, ['d']]);
     trip.next(failure(), 1);
     t.same([trip.retries, ids(trip)], [2, []], 'no retry is left');
@@ -239,7 +243,7 @@ t.test(
       [],
     );
     const poor = new FailoverPlan<Named>(group, rules({ spend: () => false }), 0);
-    t.notOk(poor.branch(poor.beside('timeout', 1)[0] as Named));
+    t.notOk(poor.branch(poor.hedgeCandidates('timeout', 1)[0] as Named));
     t.same([poor.deployment.id, poor.retries, poor.denied], ['a', 0, false], 'nothing has changed');
   },
 );
@@ -253,10 +257,10 @@ t.test(
         rules({ retries: () => ({ count: 9, again: false }) }),
         0,
       );
-      const both = [trip.deployment, trip.beside('timeout', 1)[0] as Named] as const;
+      const both = [trip.deployment, trip.hedgeCandidates('timeout', 1)[0] as Named] as const;
       trip.branch(both[1]);
       trip.keepTo(both[winner], otherFailed);
-      return [trip.deployment.id, ...trip.beside('timeout', 1).map(({ id }) => id)];
+      return [trip.deployment.id, ...trip.hedgeCandidates('timeout', 1).map(({ id }) => id)];
     };
     t.same(after(0, true), ['a', 'c']);
     t.same(after(0, false), ['a', 'b', 'c']);
@@ -269,7 +273,7 @@ t.test(
   'the present attempt may go to those that serve; where nobody does, to the one that is next',
   async (t) => {
     const group = groupOf('g', 'a', 'b', 'c');
-    const open = (trip: FailoverPlan<Named>): string[] => trip.open(1).map(({ id }) => id);
+    const open = (trip: FailoverPlan<Named>): string[] => trip.candidates(1).map(({ id }) => id);
     const trip = new FailoverPlan<Named>(group, rules(), 0);
     t.same(open(trip), ['a', 'b', 'c']);
     rest(group, 0, 2);
@@ -277,7 +281,7 @@ t.test(
     rest(group, 1);
     t.same(open(trip), ['a']);
     const moved = new FailoverPlan<Named>(groupOf('g', 'a', 'b', 'c'), rules(), 0);
-    moved.moveTo(moved.open(1)[2] as Named);
+    moved.moveTo(moved.candidates(1)[2] as Named);
     t.same(open(moved), ['c', 'a', 'b'], 'the one that was to get it is next');
     moved.next(failure(), 1);
     t.same(open(moved), ['a', 'b'], 'what was asked is not among them');
@@ -291,7 +295,7 @@ t.test('a full name overflows into the first fallback that has room', async (t) 
   rest(resting, 0);
   const legs = [full, resting, groupOf('free', 'z'), groupOf('more', 'w')];
   const fallbacks = (kind: FailureKind) => (kind === 'server' ? legs : []);
-  const trip = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ legs, fallbacks }), 1);
+  const trip = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ groups: legs, fallbacks }), 1);
   t.ok(trip.overflow(1));
   t.same([trip.group.name, trip.deployment.id, trip.fallbacks], ['free', 'z', 1]);
   t.ok(trip.overflow(1));
@@ -302,9 +306,9 @@ t.test('a full name overflows into the first fallback that has room', async (t) 
 
 t.test('nothing overflows where there are no fallbacks, or no more are allowed', async (t) => {
   const legs = [groupOf('f', 'x'), groupOf('h', 'y')];
-  const none = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ legs, hasFallbacks: false }), 0);
+  const none = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ groups: legs, hasFallbacks: false }), 0);
   t.notOk(none.overflow(0));
-  const one = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ legs, maxFallbacks: 1 }), 0);
+  const one = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ groups: legs, maxFallbacks: 1 }), 0);
   t.ok(one.overflow(0));
   t.notOk(one.overflow(0));
   t.equal(one.deployment.id, 'x');
@@ -314,8 +318,8 @@ t.test('of the fallbacks the first that has room, then the first that serves, th
   const [full, resting, free] = [groupOf('full', 'x'), groupOf('resting', 'y'), groupOf('free', 'z')];
   rest(resting, 0);
   for (const { health } of full.deployments) health.inFlight = Infinity;
-  const next = (...legs: readonly ModelGroup<Named>[]): string => {
-    const trip = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ legs }), 0);
+  const next = (...groups: readonly ModelGroup<Named>[]): string => {
+    const trip = new FailoverPlan<Named>(groupOf('g', 'a'), rules({ groups }), 0);
     t.match(trip.next(failure(), 1), { how: 'fallback', pauseMs: 0 });
     return trip.deployment.id;
   };

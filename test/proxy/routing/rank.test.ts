@@ -13,7 +13,7 @@ interface Named extends Routable {
   readonly id: string;
 }
 
-const entry = (id: string, more: Partial<Routable> = {}): Named => ({
+const deployment = (id: string, more: Partial<Routable> = {}): Named => ({
   id,
   seed: seedOf(id),
   weight: 1,
@@ -34,20 +34,20 @@ function dice(seed: number): () => number {
   };
 }
 
-const ids = (entries: readonly Named[]): string => entries.map(({ id }) => id).join(' ');
+const ids = (deployments: readonly Named[]): string => deployments.map(({ id }) => id).join(' ');
 const RULES = { strategy: 'simple-shuffle', sessionAffinity: true } as const;
 
 /** How often each id is first in `rounds` draws. */
 function firsts(
   strategy: Strategy,
-  entries: readonly Named[],
+  deployments: readonly Named[],
   rounds: number,
   seed = 7,
 ): Map<string, number> {
-  const counts = new Map(entries.map(({ id }) => [id, 0]));
+  const counts = new Map(deployments.map(({ id }) => [id, 0]));
   const random = dice(seed);
   for (let i = 0; i < rounds; i += 1) {
-    const first = strategy(entries, random, 0)[0] as Named;
+    const first = strategy(deployments, random, 0)[0] as Named;
     counts.set(first.id, (counts.get(first.id) ?? 0) + 1);
   }
   return counts;
@@ -57,10 +57,10 @@ t.test('a weighted shuffle gives each entry its share, within 1% of all draws', 
   const rounds = 100_000;
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 1_000 }), { minLength: 2, maxLength: 5 }), (weights) => {
-      const entries = weights.map((weight, i) => entry(`e${i}`, { weight }));
+      const deployments = weights.map((weight, i) => deployment(`e${i}`, { weight }));
       const sum = weights.reduce((all, weight) => all + weight, 0);
-      const counts = firsts(weightedShuffle, entries, rounds);
-      return entries.every(({ id, weight }) => {
+      const counts = firsts(weightedShuffle, deployments, rounds);
+      return deployments.every(({ id, weight }) => {
         return Math.abs((counts.get(id) ?? 0) / rounds - weight / sum) < 0.01;
       });
     }),
@@ -70,7 +70,7 @@ t.test('a weighted shuffle gives each entry its share, within 1% of all draws', 
 });
 
 t.test('a weight of 0 is asked last, and alone it serves', async (t) => {
-  const [a, drained] = [entry('a'), entry('drained', { weight: 0 })];
+  const [a, drained] = [deployment('a'), deployment('drained', { weight: 0 })];
   for (const strategy of [weightedShuffle, leastBusy, lowestLatency]) {
     t.same(Object.fromEntries(firsts(strategy, [drained, a], 500)), { a: 500, drained: 0 });
     t.equal(ids(strategy([drained], dice(1), 0)), 'drained');
@@ -81,7 +81,7 @@ t.test('a weight of 0 is asked last, and alone it serves', async (t) => {
 });
 
 t.test('least busy: fewest calls under way for the weight, equals by weight', async (t) => {
-  const [a, b, c] = [entry('a'), entry('b', { weight: 4 }), entry('c')] as const;
+  const [a, b, c] = [deployment('a'), deployment('b', { weight: 4 }), deployment('c')] as const;
   a.health.inFlight = 1;
   b.health.inFlight = 2;
   t.equal(ids(leastBusy([a, b, c], dice(1), 0)), 'c b a');
@@ -92,7 +92,7 @@ t.test('least busy: fewest calls under way for the weight, equals by weight', as
 });
 
 t.test('lowest latency: a peak is seen at once, forgotten slowly, and calls under way count', async (t) => {
-  const [fast, slow] = [entry('fast'), entry('slow')];
+  const [fast, slow] = [deployment('fast'), deployment('slow')];
   fast.health.latency.observe(100, 0);
   slow.health.latency.observe(300, 0);
   t.equal(ids(lowestLatency([slow, fast], dice(1), 0)), 'fast slow');
@@ -106,7 +106,7 @@ t.test('lowest latency: a peak is seen at once, forgotten slowly, and calls unde
   t.ok(fast.health.latency.at(2_000) > 4_500, 'one good answer does not undo it');
   t.ok(fast.health.latency.at(600_000) < 1, 'but ten quiet minutes do');
   t.equal(
-    ids(lowestLatency([slow, entry('new')], dice(1), 2_000)),
+    ids(lowestLatency([slow, deployment('new')], dice(1), 2_000)),
     'new slow',
     'what nobody measured is tried',
   );
@@ -115,30 +115,30 @@ t.test('lowest latency: a peak is seen at once, forgotten slowly, and calls unde
 t.test(
   'what nobody measured is tried by one call at a time, and a drained one not for its speed',
   async (t) => {
-    const [slow, fresh, busy] = [entry('slow'), entry('fresh'), entry('busy')];
+    const [slow, fresh, busy] = [deployment('slow'), deployment('fresh'), deployment('busy')];
     slow.health.latency.observe(300, 0);
     fresh.health.inFlight = 1;
     busy.health.inFlight = 2;
     t.equal(ids(lowestLatency([busy, fresh, slow], dice(1), 0)), 'slow fresh busy');
     fresh.health.inFlight = 0;
     t.equal(ids(lowestLatency([busy, slow, fresh], dice(1), 0)), 'fresh slow busy');
-    const drained = entry('drained', { weight: 0 });
+    const drained = deployment('drained', { weight: 0 });
     drained.health.latency.observe(1, 0);
     t.equal(ids(lowestLatency([drained, slow], dice(1), 0)), 'slow drained');
   },
 );
 
 t.test('a group of one is that one, whatever its state', async (t) => {
-  const only = entry('only', { weight: 0, limit: 0 });
+  const only = deployment('only', { weight: 0, limit: 0 });
   only.health.healthError = 'no answer';
   t.same(rank([only], RULES, 'session', dice(1), 0), [only]);
 });
 
 t.test('what is full comes after what has room, and before what rests', async (t) => {
   const [full, free, resting] = [
-    entry('full', { order: 1, limit: 1 }),
-    entry('free', { order: 3 }),
-    entry('resting', { order: 0 }),
+    deployment('full', { order: 1, limit: 1 }),
+    deployment('free', { order: 3 }),
+    deployment('resting', { order: 0 }),
   ];
   full.health.inFlight = 1;
   resting.health.healthError = 'no answer';
@@ -147,7 +147,7 @@ t.test('what is full comes after what has room, and before what rests', async (t
 });
 
 t.test('ranks go before everything but rest; an entry that rests is still there, last', async (t) => {
-  const [a, b, c] = [entry('a', { order: 1 }), entry('b', { order: 2 }), entry('c')] as const;
+  const [a, b, c] = [deployment('a', { order: 1 }), deployment('b', { order: 2 }), deployment('c')] as const;
   const all = [c, b, a];
   const asked = (session: string | null, now = 0): string => ids(rank(all, RULES, session, dice(3), now));
   for (let i = 0; i < 50; i += 1) t.equal(asked(`session ${i}`), 'a b c');
@@ -165,12 +165,12 @@ t.test('ranks go before everything but rest; an entry that rests is still there,
 });
 
 t.test('a session keeps its entry whatever the strategy says; without affinity it does not', async (t) => {
-  const entries = ['a', 'b', 'c', 'd'].map((id) => entry(id));
-  const own = ids(rank(entries, RULES, 'session-1', dice(1), 0));
+  const deployments = ['a', 'b', 'c', 'd'].map((id) => deployment(id));
+  const own = ids(rank(deployments, RULES, 'session-1', dice(1), 0));
   for (let seed = 0; seed < 50; seed += 1)
-    t.equal(ids(rank(entries.toReversed(), RULES, 'session-1', dice(seed), 0)), own);
+    t.equal(ids(rank(deployments.toReversed(), RULES, 'session-1', dice(seed), 0)), own);
   const free = new Set<string>();
   for (let seed = 0; seed < 50; seed += 1)
-    free.add(ids(rank(entries, { ...RULES, sessionAffinity: false }, 'session-1', dice(seed), 0)));
+    free.add(ids(rank(deployments, { ...RULES, sessionAffinity: false }, 'session-1', dice(seed), 0)));
   t.ok(free.size > 5, `${free.size} orders`);
 });

@@ -1,6 +1,6 @@
 // Scores, tickets and room: what every strategy stands on.
 import t from 'tap';
-import { byScore, hasRoom, ticket } from '../../../proxy/routing/routable.ts';
+import { byScore, ticket, hasCapacity } from '../../../proxy/routing/routable.ts';
 import { DeploymentHealth } from '../../../proxy/routing/deployment-health.ts';
 
 t.test('lowest score first, equal ones in the order in which they came', async (t) => {
@@ -19,7 +19,7 @@ t.test('a ticket is drawn by weight; without one it never wins', async (t) => {
 
 t.test('calls under way and places that are held count against the limit', async (t) => {
   const health = new DeploymentHealth();
-  const room = (limit: number): boolean => hasRoom({ seed: 0, weight: 1, order: 0, limit, health });
+  const room = (limit: number): boolean => hasCapacity({ seed: 0, weight: 1, order: 0, limit, health });
   t.same([room(0), room(1), room(Infinity)], [false, true, true]);
   health.inFlight = 1;
   t.same([room(1), room(2)], [false, true]);

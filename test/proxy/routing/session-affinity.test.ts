@@ -4,7 +4,7 @@ import t from 'tap';
 import { DeploymentHealth } from '../../../proxy/routing/deployment-health.ts';
 import { seedOf, sessionAffinity } from '../../../proxy/routing/session-affinity.ts';
 
-const entry = (id: string, weight = 1) => ({
+const deployment = (id: string, weight = 1) => ({
   id,
   weight,
   seed: seedOf(id),
@@ -14,8 +14,8 @@ const entry = (id: string, weight = 1) => ({
 });
 
 const SESSIONS = Array.from({ length: 20_000 }, (_, i) => `session-${i}`);
-const ownerOf = (entries: readonly ReturnType<typeof entry>[], session: string): string =>
-  sessionAffinity(entries, session)[0]?.id ?? '';
+const ownerOf = (deployments: readonly ReturnType<typeof deployment>[], session: string): string =>
+  sessionAffinity(deployments, session)[0]?.id ?? '';
 
 t.test('of n entries one goes away: its sessions move, and no others', async (t) => {
   fc.assert(
@@ -23,16 +23,16 @@ t.test('of n entries one goes away: its sessions move, and no others', async (t)
       fc.uniqueArray(fc.string({ minLength: 1, maxLength: 64 }), { minLength: 2, maxLength: 8 }),
       fc.nat(),
       (names, pick) => {
-        const entries = names.map((name) => entry(name));
-        const gone = entries[pick % entries.length] as (typeof entries)[number];
-        const left = entries.filter((one) => one !== gone);
+        const deployments = names.map((name) => deployment(name));
+        const gone = deployments[pick % deployments.length] as (typeof deployments)[number];
+        const left = deployments.filter((one) => one !== gone);
         let moved = 0;
         for (const session of SESSIONS) {
-          const before = ownerOf(entries, session);
+          const before = ownerOf(deployments, session);
           if (before === gone.id) moved += 1;
           else if (ownerOf(left, session) !== before) return false;
         }
-        return Math.abs(moved / SESSIONS.length - 1 / entries.length) < 0.02;
+        return Math.abs(moved / SESSIONS.length - 1 / deployments.length) < 0.02;
       },
     ),
     { numRuns: 10 },
@@ -43,10 +43,10 @@ t.test('of n entries one goes away: its sessions move, and no others', async (t)
 t.test(
   'the sessions of an entry that went away are shared out among the others, not given to one',
   async (t) => {
-    const entries = ['a', 'b', 'c', 'd'].map((id) => entry(id));
+    const deployments = ['a', 'b', 'c', 'd'].map((id) => deployment(id));
     const heirs = new Map<string, number>();
     for (const session of SESSIONS) {
-      const [first, second] = sessionAffinity(entries, session);
+      const [first, second] = sessionAffinity(deployments, session);
       if (first?.id === 'a') heirs.set(second?.id ?? '', (heirs.get(second?.id ?? '') ?? 0) + 1);
     }
     const all = [...heirs.values()].reduce((sum, count) => sum + count, 0);
@@ -57,7 +57,7 @@ t.test(
 t.test('a session’s order is the same in every replica, of this version and the next', async (t) => {
   const published = { '': 0x811c9dc5, a: 0xe40c292c, foobar: 0xbf9cf968 }; // FNV-1a, 32 bits
   for (const [text, hash] of Object.entries(published)) t.equal(seedOf(text) >>> 0, hash);
-  const entries = ['a', 'b', 'c', 'd'].map((id) => entry(id));
+  const entries = ['a', 'b', 'c', 'd'].map((id) => deployment(id));
   const orders = Array.from({ length: 12 }, (_, i) =>
     sessionAffinity(entries, `session-${i}`)
       .map(({ id }) => id)
@@ -67,21 +67,21 @@ t.test('a session’s order is the same in every replica, of this version and th
 });
 
 t.test('weights hold over sessions', async (t) => {
-  const entries = [entry('a', 1), entry('b', 3), entry('c', 6)];
+  const deployments = [deployment('a', 1), deployment('b', 3), deployment('c', 6)];
   const counts = new Map<string, number>();
   for (const session of SESSIONS) {
-    const id = ownerOf(entries, session);
+    const id = ownerOf(deployments, session);
     counts.set(id, (counts.get(id) ?? 0) + 1);
   }
-  for (const { id, weight } of entries)
+  for (const { id, weight } of deployments)
     t.ok(Math.abs((counts.get(id) ?? 0) / SESSIONS.length - weight / 10) < 0.015, `${id}: ${counts.get(id)}`);
 });
 
 t.test('ids that differ in one digit are spread all the same', async (t) => {
-  const entries = Array.from({ length: 10 }, (_, i) => entry(`https://gateway-${i}.example.com`));
+  const deployments = Array.from({ length: 10 }, (_, i) => deployment(`https://gateway-${i}.example.com`));
   const counts = new Map<string, number>();
   for (const session of SESSIONS) {
-    const id = ownerOf(entries, session);
+    const id = ownerOf(deployments, session);
     counts.set(id, (counts.get(id) ?? 0) + 1);
   }
   for (const count of counts.values()) t.ok(Math.abs(count - 2_000) < 250, String(count));

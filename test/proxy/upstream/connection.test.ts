@@ -13,7 +13,7 @@ import { failureOf } from '../../../proxy/upstream/failures.ts';
 import { proxyFor, readProxySettings } from '../../../proxy/upstream/http-proxies.ts';
 import { ConnectionPool, type Pool } from '../../../proxy/upstream/pool.ts';
 import type { ReceivedHead } from '../../../proxy/upstream/response-head.ts';
-import { roomyBuffer } from '../../../proxy/bodies/body-memory.ts';
+import { allocWithHeadroom } from '../../../proxy/bodies/body-memory.ts';
 import { tempDir } from '../spend/store/fixture/temp-dir.ts';
 
 const GET: HttpRequest = { method: 'GET', path: '/', headers: [], body: null };
@@ -311,7 +311,7 @@ t.test('a request is written as one message: head, framing, body', async (t) => 
   t.equal(seen.pop(), `GET / HTTP/1.1\r\n${common}x-a: caf\xe9\r\n\r\n`);
   await call(pool, { ...GET, method: 'POST' });
   t.equal(seen.pop(), `POST / HTTP/1.1\r\n${common}content-length: 0\r\n\r\n`);
-  const room = roomyBuffer(5);
+  const room = allocWithHeadroom(5);
   room.write('hello');
   for (const body of [Buffer.from('hello'), room]) {
     await call(pool, { ...GET, method: 'POST', body });

@@ -1,4 +1,4 @@
-// One connection to PostgreSQL that mends itself: made when it is needed, given up at any error, made again by the next
+// One connection to PostgreSQL that reconnects by itself: made when it is needed, given up at any error, made again by the next
 // use. Never two at a time, never a query outside `use`.
 import { Client } from 'pg';
 import { clientConfig } from './settings.ts';
@@ -6,7 +6,7 @@ import type { DatabaseData } from './settings.ts';
 import { StoreUnavailable } from '../store.ts';
 
 /** What a connection is made with. */
-export interface PgConnectionOptions<T> {
+interface PgConnectionOptions<T> {
   readonly database: DatabaseData;
   /** Longest time of one statement. */
   readonly timeoutMs: number;
@@ -34,7 +34,7 @@ export class PgConnection<T> {
 
   /**
    * Runs `task` when those before it have ended.
-   * @throws StoreUnavailable with what is wrong and how to mend it; the connection is gone then
+   * @throws StoreUnavailable with what is wrong and how to fix it; the connection is gone then
    */
   use<R>(task: (ready: T) => Promise<R>): Promise<R> {
     const result = this.#last.then(() => this.#run(task));
@@ -69,7 +69,7 @@ export class PgConnection<T> {
   async #connect(): Promise<Connected<T>> {
     const { database, prepare } = this.#options;
     const client = await this.#open(database.tls !== 'disable');
-    // Lost while nobody asks: the next use makes another one.
+    // Lost while idle: the next use makes another one.
     client.on('end', () => {
       if (this.#connected?.client === client) this.#connected = null;
     });
@@ -84,7 +84,7 @@ export class PgConnection<T> {
   async #open(encrypted: boolean): Promise<Client> {
     const { database, timeoutMs } = this.#options;
     const client = new Client(clientConfig(database, encrypted, timeoutMs));
-    client.on('error', () => undefined); // told by the rejection of whatever runs, or by the next use
+    client.on('error', () => undefined); // reported by the rejection of the running query, or by the next use
     client.setTypeParser(INT8, Number); // all our bigints are below 2^53
     try {
       await client.connect();
@@ -102,14 +102,14 @@ async function end(client: Client): Promise<void> {
   await client.end().catch(() => undefined);
 }
 
-/** How to mend, by SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const MENDS: Readonly<Record<string, string>> = {
+/** How to fix it, by SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const FIXES: Readonly<Record<string, string>> = {
   '28P01': 'check user and password in database_url',
   '28000': 'check user, password and sslmode in database_url, and pg_hba.conf of the server',
   '3D000': 'create the database, or name another one in database_url',
   '42501': 'grant the user CREATE on the database, or create the schema and make the user its owner',
   '53300': 'raise max_connections of the server; each process needs two',
-  '53100': 'free room on the disk of the server',
+  '53100': 'free space on the disk of the server',
 };
 
 function explain(error: Error, { shown, user }: DatabaseData): string {
@@ -119,9 +119,9 @@ function explain(error: Error, { shown, user }: DatabaseData): string {
     error instanceof AggregateError
       ? error.errors.map((one) => (one as Error).message).join(', ')
       : error.message;
-  const mend = MENDS[code] ?? 'see that the server runs and can be reached from here';
+  const fix = FIXES[code] ?? 'see that the server runs and can be reached from here';
   return (
-    `the database ${shown} cannot be used by ${user}: ${text}${code === '' ? '' : ` (${code})`} - ${mend}; ` +
+    `the database ${shown} cannot be used by ${user}: ${text}${code === '' ? '' : ` (${code})`} - ${fix}; ` +
     `the journal keeps all records meanwhile`
   );
 }

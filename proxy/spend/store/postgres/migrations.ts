@@ -14,7 +14,7 @@ const FIRST_MS = Date.parse('2020-01-01T00:00:00Z');
 const END_MS = Date.parse('2100-01-01T00:00:00Z');
 
 /** Steps of one owner of tables, and the table that says how many of them were taken. */
-export interface Chain {
+interface Chain {
   readonly versionTable: string;
   readonly steps: readonly string[];
 }

@@ -37,7 +37,7 @@ export class Partitions {
     for (const month of missing) this.#known.add(month);
   }
 
-  // Made alone and then attached: that waits for nobody who reads or writes, `PARTITION OF` for all of them.
+  // Made alone and then attached: that blocks no reader or writer, while `PARTITION OF` blocks all of them.
   async #make(month: string): Promise<void> {
     const table = this.#tableOf(month);
     const { rows } = await this.#client.query<{ there: boolean }>(

@@ -154,7 +154,7 @@ export class PostgresStore implements StoreCalls, ExtensionTables {
     return this.#reading.use(async (client) => {
       const text = `SELECT id, sealed FROM ${this.#schema}.models ORDER BY number`;
       const rows = await rowsOf(client, { text, values: [] });
-      if (rows.length === 0) return []; // no key is asked for as long as nothing is sealed
+      if (rows.length === 0) return []; // without sealed models no key is needed
       const seal = await this.#proved(client);
       return rows.map((row) => seal.open(String(row['id']), row['sealed'] as Uint8Array));
     });

@@ -10,7 +10,7 @@ import { Binds, whereOf, type Sql } from './spend-sql.ts';
 /** Columns of a row's cost; nothing else of a row is ever changed. */
 const COST_COLUMNS = ['spend_pico', 'cost_source', 'cost_reason', 'costs', 'price_version', 'attempt_log'];
 
-/** A row's cost replaced, unless somebody else did so since `before` was read: at most one row. */
+/** A row's cost replaced, unless another process did so since `before` was read: at most one row. */
 export function recostSql(before: SpendRecord, after: SpendRecord, dialect: SqlDialect): Sql {
   const binds = new Binds(dialect);
   const cells = cellsOf(after);

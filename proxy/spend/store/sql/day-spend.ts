@@ -1,10 +1,10 @@
-// Answers to `summarySql`, put together by day: rows by day, model, end user and key become one object a day. Pure.
+// Results of `summarySql`, combined by day: rows by day, model, end user and key become one object a day. Pure.
 import { picoOf, wholeOf } from './spend-sql.ts';
 import type { DaySpend } from '../store.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** One entry per day, in the order of the rows. */
+/** One object per day, in the order of the rows. */
 export function daysOf(rows: Iterable<Row>): DaySpend[] {
   const days = new Map<string, DaySum>();
   for (const row of rows) {

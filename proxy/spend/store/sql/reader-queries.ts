@@ -35,9 +35,9 @@ export function nextRowsSql(
 /** Which of these ids are rows: `request_id` of each. */
 export function knownSql(requestIds: readonly string[], dialect: SqlDialect): Sql {
   const binds = new Binds(dialect);
-  const marks = requestIds.map((id) => binds.add(id)).join(', ');
+  const placeholders = requestIds.map((id) => binds.add(id)).join(', ');
   return {
-    text: `SELECT request_id FROM ${dialect.spend} WHERE request_id IN (${marks})`,
+    text: `SELECT request_id FROM ${dialect.spend} WHERE request_id IN (${placeholders})`,
     values: binds.values,
   };
 }

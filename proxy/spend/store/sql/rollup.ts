@@ -54,7 +54,7 @@ const DAY_MS = 86_400_000;
  * 9.2 million dollars, and gateways may state any cost.
  */
 export const PICO_PER_USD = 1_000_000_000_000;
-/** An upstream may state any number. 2^40 tokens a call leave room for 8 million calls in a 64-bit sum. */
+/** An upstream may state any number. With 2^40 tokens a call, 8 million calls fit in a 64-bit sum. */
 export const MOST_TOKENS = 2 ** 40;
 const ID_CHARS = 22; // 132 bits: two sets of facets never share one
 
@@ -88,7 +88,7 @@ export class Rollup {
     tags.forEach((tag, i) => {
       if (tag !== '' && tags.indexOf(tag) === i) addTo(sumsOf(cell.tags, tag), values);
     });
-    // A session that nobody named holds one call; its sum would be a copy of its row.
+    // A generated session holds one call; its sum would be a copy of its row.
     const session = record.sessionSource === 'generated' ? '' : sessionKey(record.sessionId);
     addTo(sumsOf(cell.sessions, session), values);
   }

@@ -1,4 +1,4 @@
-// Sums of named sessions, as SQL that SQLite and PostgreSQL both understand, and its answers as values. Pure. From the
+// Sums of named sessions, as SQL that SQLite and PostgreSQL both understand, and its results as values. Pure. From the
 // rows and not from the daily sums: those are not indexed by session, and do not know the last call.
 import { MOST_TOKENS, PICO_PER_USD } from './rollup.ts';
 import { sessionKey } from './spend-columns.ts';
@@ -39,7 +39,7 @@ export function totalsSql(sessionIds: readonly string[], dialect: SqlDialect): S
   };
 }
 
-/** Answers to `totalsSql`, in the order of the ids. */
+/** Results of `totalsSql`, in the order of the ids. */
 export function totalsOf(sessionIds: readonly string[], rows: Iterable<Row>): (SessionTotals | null)[] {
   const found = new Map(Array.from(rows, (row) => [row['session_key'], totalOf(row)]));
   return sessionIds.map((id) => found.get(sessionKey(id)) ?? null);

@@ -1,4 +1,4 @@
-// Questions about spend as SQL that SQLite and PostgreSQL both understand, and their answers as values. Pure. Every
+// Queries about spend as SQL that SQLite and PostgreSQL both understand, and their results as values. Pure. Every
 // value is bound; no text of a caller ever becomes part of a statement.
 import type { SqlDialect } from './dialect.ts';
 import { DAILY_COLUMNS, PICO_PER_USD, SUM_COLUMNS, type Axis } from './rollup.ts';
@@ -52,27 +52,33 @@ export function whereOf(conditions: readonly string[]): string {
 /** What a filter demands of rows. */
 export function rowConditions(filter: SpendFilter, dialect: SqlDialect, binds: Binds): string[] {
   const { sessionId, endUser } = filter;
-  const all: readonly (readonly [sql: (mark: string) => string, value: Value | undefined])[] = [
-    [(mark) => `request_id = ${mark}`, filter.requestId],
-    [(mark) => `api_key = ${mark}`, filter.apiKeyHash],
-    [(mark) => `session_key = ${mark}`, sessionId === undefined ? undefined : sessionKey(sessionId)],
-    [(mark) => `end_user = ${mark}`, endUser === undefined ? undefined : (indexed(endUser) ?? '')],
-    [(mark) => `COALESCE(user_id, '') = ${mark}`, filter.user],
-    [(mark) => `COALESCE(team_id, '') = ${mark}`, filter.team],
-    [(mark) => `model = ${mark}`, filter.model],
-    [(mark) => `model_group = ${mark}`, filter.modelGroup],
-    [(mark) => `status = ${mark}`, filter.status],
-    [(mark) => `start_ms >= ${mark}`, filter.startMs],
-    [(mark) => `start_ms < ${mark}`, filter.endMs],
-    [(mark) => `spend_pico >= ${mark}`, filter.minSpendPico],
-    [(mark) => `spend_pico <= ${mark}`, filter.maxSpendPico],
+  const all: readonly (readonly [sql: (placeholder: string) => string, value: Value | undefined])[] = [
+    [(placeholder) => `request_id = ${placeholder}`, filter.requestId],
+    [(placeholder) => `api_key = ${placeholder}`, filter.apiKeyHash],
+    [
+      (placeholder) => `session_key = ${placeholder}`,
+      sessionId === undefined ? undefined : sessionKey(sessionId),
+    ],
+    [
+      (placeholder) => `end_user = ${placeholder}`,
+      endUser === undefined ? undefined : (indexed(endUser) ?? ''),
+    ],
+    [(placeholder) => `COALESCE(user_id, '') = ${placeholder}`, filter.user],
+    [(placeholder) => `COALESCE(team_id, '') = ${placeholder}`, filter.team],
+    [(placeholder) => `model = ${placeholder}`, filter.model],
+    [(placeholder) => `model_group = ${placeholder}`, filter.modelGroup],
+    [(placeholder) => `status = ${placeholder}`, filter.status],
+    [(placeholder) => `start_ms >= ${placeholder}`, filter.startMs],
+    [(placeholder) => `start_ms < ${placeholder}`, filter.endMs],
+    [(placeholder) => `spend_pico >= ${placeholder}`, filter.minSpendPico],
+    [(placeholder) => `spend_pico <= ${placeholder}`, filter.maxSpendPico],
     [dialect.hasTag, filter.tag],
-    [(mark) => `call_type = ${mark}`, filter.callType],
+    [(placeholder) => `call_type = ${placeholder}`, filter.callType],
   ];
   return all.flatMap(([sql, value]) => (value === undefined ? [] : [sql(binds.add(value))]));
 }
 
-/** How many rows match, where a page of so many tells it or nobody asks; null: they have to be counted. */
+/** How many rows match, where the page already shows it or no total is wanted; null: they have to be counted. */
 export function totalOf({ page, pageSize, counts }: SpendPaging, rows: number): number | null {
   if (counts === false) return rows;
   const isLast = rows < pageSize && (rows > 0 || page === 1);
@@ -105,7 +111,7 @@ export function pageSql(
   };
 }
 
-/** Sums by day, model, end user and key: from the daily sums where they can tell, else from the rows. */
+/** Sums by day, model, end user and key: from the daily sums where possible, else from the rows. */
 export function summarySql(filter: SpendFilter, dialect: SqlDialect): Sql {
   const groups = 'day, model, end_user, api_key';
   const asked = dailyFilter(filter);
@@ -131,7 +137,7 @@ export function summarySql(filter: SpendFilter, dialect: SqlDialect): Sql {
   };
 }
 
-/** The same question to the daily sums; null when they cannot answer it. */
+/** The same query on the daily sums; null when they lack the columns. */
 function dailyFilter(filter: SpendFilter): ActivityFilter | null {
   const { startMs, endMs, tag, sessionId, apiKeyHash, team, user, endUser, model, modelGroup, ...rows } =
     filter;
@@ -207,13 +213,17 @@ export function dailyConditions(filter: ActivityFilter, axis: Axis, binds: Binds
   if (endDay !== undefined) conditions.push(`day <= ${binds.add(endDay)}`);
   for (const [facet, wanted] of Object.entries(facets) as [Facet, readonly string[]][]) {
     const known = facet === 'session' ? wanted.map(sessionKey) : wanted;
-    const marks = known.map((value) => binds.add(facet === 'endUser' ? (indexed(value) ?? '') : value));
-    conditions.push(marks.length === 0 ? '1 = 0' : `${FACET_COLUMNS[facet]} IN (${marks.join(', ')})`);
+    const placeholders = known.map((value) =>
+      binds.add(facet === 'endUser' ? (indexed(value) ?? '') : value),
+    );
+    conditions.push(
+      placeholders.length === 0 ? '1 = 0' : `${FACET_COLUMNS[facet]} IN (${placeholders.join(', ')})`,
+    );
   }
   return conditions;
 }
 
-/** An answer to `activitySql`. Sums may come as numbers, bigints or texts. */
+/** A result row of `activitySql`. Sums may come as numbers, bigints or texts. */
 export function activityOf(row: Row, groupBy: readonly (Facet | 'day')[]): Activity {
   const sum = (column: (typeof SUM_COLUMNS)[number]): bigint => wholeOf(row[column]);
   return {
@@ -255,7 +265,7 @@ export function madeBySql(upstreamId: string, dialect: SqlDialect): Sql {
   };
 }
 
-/** An answer to `madeBySql`. */
+/** A result row of `madeBySql`. */
 export function madeBy(row: Row): MadeBy {
   return {
     modelId: row['model_id'] as string | null,

@@ -23,7 +23,7 @@ export class SqliteCostWriter implements CostWriter {
       if (this.#db?.isTransaction === true) this.#db.exec('ROLLBACK');
       throw new StoreUnavailable(
         'unavailable',
-        `the SQLite file ${this.#file} cannot be changed (${(error as Error).message}) - run as the user of the proxy, and see that the disk has room`,
+        `the SQLite file ${this.#file} cannot be changed (${(error as Error).message}) - run as the user of the proxy, and see that the disk has space`,
       );
     }
   }

@@ -34,7 +34,7 @@ export class Database {
 
   /** The store, opened if it is not. */
   open(): SqliteStore {
-    // Rows put into a file that somebody deleted would be gone without an error.
+    // Rows written to a deleted file would be lost without an error.
     if (this.#opened !== null && inodeOf(this.#settings.file) !== this.#opened.inode) this.close();
     return (this.#opened ??= this.#openAnew()).store;
   }
@@ -123,7 +123,7 @@ export class Database {
       'errcode' in cause ? `the database ${this.#settings.file} cannot be used` : 'the store failed';
     return (
       `${what}: ${cause.message} - ` +
-      `see that its directory exists, is writable and has room; the journal keeps all records meanwhile`
+      `see that its directory exists, is writable and has space; the journal keeps all records meanwhile`
     );
   }
 }

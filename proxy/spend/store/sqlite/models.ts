@@ -1,4 +1,4 @@
-// Runtime models in SQLite, each entry sealed as a whole. Runs in the worker only.
+// Runtime models in SQLite, each one sealed as a whole. Runs in the worker only.
 import type { DatabaseSync } from 'node:sqlite';
 import type { Secret } from '../../../../config/secret.ts';
 import { ModelSeal } from '../model-seal.ts';
@@ -17,7 +17,7 @@ export class SqliteModels {
 
   list(): StoredModel[] {
     const rows = this.#db.prepare('SELECT id, sealed FROM models ORDER BY rowid').all();
-    if (rows.length === 0) return []; // no key is asked for as long as nothing is sealed
+    if (rows.length === 0) return []; // without sealed models no key is needed
     const seal = this.#proved();
     return rows.map((row) => seal.open(String(row['id']), row['sealed'] as Uint8Array));
   }

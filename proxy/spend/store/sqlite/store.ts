@@ -60,9 +60,9 @@ export class SqliteStore implements Implementation<StoreCalls> {
     this.#journal = journal;
     this.#models = new SqliteModels(db, saltKey);
     this.#heap = heap;
-    const marks = COLUMN_NAMES.map(() => '?').join(', ');
+    const placeholders = COLUMN_NAMES.map(() => '?').join(', ');
     this.#insert = db.prepare(
-      `INSERT OR IGNORE INTO spend (${COLUMN_NAMES.join(', ')}) VALUES (${marks})`, // a replayed line is no second row
+      `INSERT OR IGNORE INTO spend (${COLUMN_NAMES.join(', ')}) VALUES (${placeholders})`, // a replayed line is no second row
     );
     this.#addDaily = addingDaily(db);
     this.#moveCursor = db.prepare(

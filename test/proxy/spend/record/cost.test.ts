@@ -84,7 +84,7 @@ function cost(
 ): Cost {
   const statedPico = stated === null ? null : picoDollars(stated);
   const whole = { tokens: NO_TOKENS, estimated: false, units: {}, serviceTier: null, model: 'm', statedPico };
-  return costOf({ ...whole, ...charge }, { entry, catalogue });
+  return costOf({ ...whole, ...charge }, { deployment: entry, catalogue });
 }
 const pico = (charge: Partial<Charge>, stated: Stated): number | null =>
   cost(charge, prices(stated)).spendPico;

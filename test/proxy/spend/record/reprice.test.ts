@@ -8,7 +8,7 @@ import { beginOf, settleOf } from './fixture/records.ts';
 import { NO_TOKENS } from '../../../../proxy/protocols/usage.ts';
 
 const DEARER = {
-  entry: pricesOf(
+  deployment: pricesOf(
     {
       model: 'm',
       input_cost_per_token: 1e-6,
@@ -29,8 +29,8 @@ t.test('a record is priced anew from what it holds: buckets, units, tier', async
     spendPico: 70 * 1e6 + 30 * 1e5 + 20 * 3e7,
     costSource: 'entry',
     costReason: '',
-    priceVersion: DEARER.entry?.version,
-    costs: { entry: 673_000_000 },
+    priceVersion: DEARER.deployment?.version,
+    costs: { deployment: 673_000_000 },
   });
   t.same(reprice(again, DEARER), again, 'the same prices change nothing');
   t.same({ ...again, ...pickCost(record) }, record, 'nothing but the cost is touched');
@@ -38,7 +38,7 @@ t.test('a record is priced anew from what it holds: buckets, units, tier', async
 
 t.test('what the upstream stated stays, and counts where there are no prices', async (t) => {
   const record = settleOf(beginOf('id'), { costs: { upstream_header: 5, entry: 9 } });
-  t.match(reprice(record, { entry: null, catalogue: null }), {
+  t.match(reprice(record, { deployment: null, catalogue: null }), {
     spendPico: 5,
     costSource: 'upstream_header',
     costs: { upstream_header: 5 },
@@ -70,7 +70,7 @@ t.test('what replaced attempts cost stays in the sum, and is known to be missing
   t.match(again, {
     spendPico: 673_000_007,
     costReason: 'of 1 replaced attempt the cost is not known',
-    costs: { entry: 673_000_000 },
+    costs: { deployment: 673_000_000 },
   });
   t.same(
     again.attemptLog.map(({ spendPico }) => spendPico),
@@ -105,7 +105,7 @@ t.test('what was never asked, or came to nothing, keeps its cost', async (t) => 
     costSource: 'none',
   });
   for (const record of [refused, broken, interrupted(begin, begin.startMs)])
-    t.equal(reprice(record, { ...DEARER, catalogue: DEARER.entry }), record, record.endReason);
+    t.equal(reprice(record, { ...DEARER, catalogue: DEARER.deployment }), record, record.endReason);
 });
 
 t.test('what was unknown, free, or failed with usage is priced by the new prices', async (t) => {
@@ -136,7 +136,7 @@ t.test('a refusal of the upstream is free, unless it states a usage or a cost', 
     priceVersion: null,
   });
   t.equal(priceOf(refused, null, DEARER), FREE);
-  t.match(priceOf(refused, 5, { entry: null, catalogue: null }), { spendPico: 5 });
+  t.match(priceOf(refused, 5, { deployment: null, catalogue: null }), { spendPico: 5 });
   t.match(priceOf({ ...refused, usage: {} }, null, DEARER), { spendPico: 673_000_000 });
   t.match(priceOf({ ...refused, endReason: 'truncated' }, null, DEARER), { spendPico: 673_000_000 });
 });

@@ -10,7 +10,7 @@ import { Secret } from '../../../../config/secret.ts';
 import {
   fetchLiteLlm,
   readLiteLlmCsv,
-  type GatewayDoor,
+  type GatewayLedger,
 } from '../../../../proxy/spend/report/litellm-ledger.ts';
 
 const FIXTURES = join(import.meta.dirname, 'fixture');
@@ -30,7 +30,7 @@ async function gateway(
   t: Test,
   rows: readonly Record<string, unknown>[],
   odd: (query: URLSearchParams, req: IncomingMessage) => Answer | null = () => null,
-): Promise<GatewayDoor & { readonly asked: URLSearchParams[] }> {
+): Promise<GatewayLedger & { readonly asked: URLSearchParams[] }> {
   const asked: URLSearchParams[] = [];
   const server = createServer((req, res) => {
     const query = new URL(req.url ?? '', 'http://x').searchParams;

@@ -1,4 +1,4 @@
-// Answers of the proxy itself: faults and small JSON documents. Nothing of an upstream passes here.
+// Responses that the proxy makes itself: faults and small JSON documents. Upstream responses do not pass here.
 import type { Dialect } from '../../config/dialect.ts';
 import type { Fault } from '../errors/fault.ts';
 import { OPENAI_ERRORS } from '../protocols/errors.ts';
@@ -7,10 +7,10 @@ import { responseHeaderNames } from '../headers/response-header-names.ts';
 import type { Exchange } from './exchange.ts';
 
 /**
- * Sends a fault as a JSON error, unless the client has gone or an answer has begun.
+ * Sends a fault as a JSON error, unless the client has gone or a response has begun.
  * @param shape of the protocol that the client speaks
  */
-export function answerFault(
+export function sendFault(
   x: Exchange,
   fault: Fault,
   shape: ErrorShape = OPENAI_ERRORS,
@@ -27,17 +27,17 @@ export function answerFault(
 }
 
 /** Sends a JSON document. */
-export function answerJson(x: Exchange, value: unknown, status = 200): void {
+export function sendJson(x: Exchange, value: unknown, status = 200): void {
   send(x, status, 'application/json', Buffer.from(JSON.stringify(value)), []);
 }
 
 /** Sends prepared bytes. */
-export function answerBytes(x: Exchange, type: string, body: Buffer, status = 200): void {
+export function sendBytes(x: Exchange, type: string, body: Buffer, status = 200): void {
   send(x, status, type, body, []);
 }
 
-/** Sends a whole answer with a header list of its own, flat. */
-export function answerWhole(x: Exchange, status: number, headers: readonly string[], body: Buffer): void {
+/** Sends a whole response with its own header list, flat. */
+export function sendResponse(x: Exchange, status: number, headers: readonly string[], body: Buffer): void {
   if (x.res.headersSent || x.res.destroyed) return;
   const list = [...headers, 'content-length', String(body.length)];
   list.push(...callHeaders(x));
@@ -52,7 +52,7 @@ function send(x: Exchange, status: number, type: string, body: Buffer, extra: re
   x.res.end(x.req.method === 'HEAD' ? null : body);
 }
 
-/** What every answer carries: the id of the call, and CORS headers where they are configured. Flat. */
+/** What every response carries: the id of the call, and CORS headers where they are configured. Flat. */
 export function callHeaders(x: Exchange): string[] {
   return [`${x.active.snapshot.dialect.headerPrefix}call-id`, x.id, ...corsHeaders(x)];
 }
@@ -75,8 +75,8 @@ export function corsHeaders(x: Exchange): string[] {
   ];
 }
 
-/** An answer before there is an exchange: the bytes were not a request. */
-export function rawAnswer(dialect: Dialect, fault: Fault): string {
+/** A response as raw bytes, for input that is not an HTTP request. */
+export function rawResponse(dialect: Dialect, fault: Fault): string {
   const body = OPENAI_ERRORS.body(fault);
   return (
     `HTTP/1.1 ${fault.status} ${fault.code}\r\ncontent-type: application/json\r\n` +

@@ -1,6 +1,6 @@
-// What a request asks of the demo gateway: which face, which endpoint, which model and how. Pure; the strictness is
-// meant: an address that a real gateway would not serve (`/v1/v1/...`, `/compat/chat/completions`) is not served here,
-// so that a proxy's wrong address shows.
+// Reads a request to the demo gateway: interface, endpoint, model and behaviours. Pure. Strict on purpose: a path that a
+// real gateway would not serve (`/v1/v1/...`, `/compat/chat/completions`) is not served here, so that a proxy's wrong path
+// shows.
 import { behavioursOf } from './behaviours.ts';
 import type { BehaviourName } from './behaviours.ts';
 
@@ -30,19 +30,19 @@ const POST_ENDPOINTS = {
 export type Endpoint = (typeof POST_ENDPOINTS)[keyof typeof POST_ENDPOINTS];
 
 /** Where a request goes. */
-export type Place =
+export type Destination =
   | { readonly to: 'model'; readonly endpoint: Endpoint }
   | { readonly to: 'models'; readonly id: string | null }
   | { readonly to: 'stored'; readonly id: string; readonly act: 'get' | 'delete' | 'cancel' | 'input_items' }
   | { readonly to: 'nowhere'; readonly status: 404 | 405 };
 
-/** Tells the face from a raw request target. */
+/** The interface that a raw request target belongs to. */
 export function faceOf(target: string): Face {
   return target.startsWith('/compat/') ? 'compat' : 'proxy';
 }
 
 /** Finds the endpoint of a method and a raw request target (query allowed). */
-export function placeOf(method: string, target: string): Place {
+export function destinationOf(method: string, target: string): Destination {
   const query = target.indexOf('?');
   let path = query < 0 ? target : target.slice(0, query);
   if (path.startsWith('/compat/')) {
@@ -81,8 +81,8 @@ function decoded(text: string): string {
   }
 }
 
-/** A model call, read. */
-export interface Ask {
+/** A parsed model call. */
+export interface ModelRequest {
   readonly face: Face;
   readonly endpoint: Endpoint;
   readonly model: string;
@@ -97,7 +97,12 @@ export interface Ask {
 const STREAMABLE: readonly Endpoint[] = ['chat_completion', 'text_completion', 'responses', 'messages'];
 
 /** Reads a model call; a string says why it cannot be read. */
-export function readAsk(face: Face, endpoint: Endpoint, contentType: string, bytes: Buffer): Ask | string {
+export function readModelRequest(
+  face: Face,
+  endpoint: Endpoint,
+  contentType: string,
+  bytes: Buffer,
+): ModelRequest | string {
   const body = contentType.startsWith('multipart/form-data')
     ? multipartFields(contentType, bytes)
     : jsonObject(bytes);
@@ -130,7 +135,7 @@ function jsonObject(bytes: Buffer): Json | string {
   }
 }
 
-// RFC 7578: only text fields are read, because no answer here depends on what a file holds.
+// RFC 7578: only text fields are read, because no reply here depends on what a file holds.
 function multipartFields(contentType: string, bytes: Buffer): Json | string {
   const boundary = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
   if (boundary === null) return 'multipart/form-data without a boundary in content-type';

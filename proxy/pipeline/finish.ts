@@ -1,0 +1,54 @@
+// The three ways an authenticated call ends: with an upstream's response, with the stored response of an earlier call, or
+// with a fault. Each settles the record first and sends the last byte then.
+import type { AttemptLog } from './attempt-log.ts';
+import { sendFault } from './respond.ts';
+import type { BillableUnits } from './billable-units.ts';
+import type { CallHead } from './call-head.ts';
+import type { CallResult } from './continue.ts';
+import type { Exchange } from './exchange.ts';
+import { replayResponse, type RepeatedCall } from './idempotency.ts';
+import type { Identity } from './identity.ts';
+import { costHeaders, responseHeaders } from './response-headers.ts';
+import type { SpendRecorder } from './spend-recorder.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
+
+/** Ends a call with the response of an upstream, error statuses included. */
+export async function finishWithResponse(
+  x: Exchange,
+  recorder: SpendRecorder,
+  head: CallHead,
+  billable: BillableUnits,
+  { outcome, call }: CallResult,
+): Promise<void> {
+  const record = await recorder.settle({ outcome, body: call.body, billable, head });
+  outcome.finish(costHeaders(x.active.snapshot.dialect.headerPrefix, record));
+}
+
+/** Ends a call with the response of an earlier call under the same idempotency key. */
+export async function finishWithReplay(
+  x: Exchange,
+  recorder: SpendRecorder,
+  identity: Identity,
+  attempts: AttemptLog,
+  repeated: RepeatedCall,
+): Promise<void> {
+  await recorder.settleRepeated(repeated.id, repeated.response);
+  const { headerPrefix } = x.active.snapshot.dialect;
+  replayResponse(x, repeated, responseHeaders(headerPrefix, { identity, selected: null, attempts }));
+}
+
+/** Ends a call with a fault; any other exception becomes `internal_error`. */
+export async function finishWithFault(
+  x: Exchange,
+  recorder: SpendRecorder,
+  attempts: AttemptLog,
+  endpoint: Endpoint,
+  thrown: unknown,
+): Promise<void> {
+  // A bug while settling must not lose the record: it is settled once more, as failed by that bug.
+  const fault = await recorder.fail(thrown).catch((bug: unknown) => recorder.fail(bug));
+  const { record, selected } = recorder;
+  const { headerPrefix } = x.active.snapshot.dialect;
+  const own = record === null ? [] : responseHeaders(headerPrefix, { identity: record, selected, attempts });
+  sendFault(x, fault, endpoint.protocol.errors, own);
+}
