@@ -33,7 +33,7 @@ export interface RegistryEntry {
 }
 
 /** What the catalogue knows about one model; only members it really knows. */
-export interface Known {
+export interface KnownModel {
   /** null: the catalogue names the model but states no token price. */
   readonly prices: Prices | null;
   /** `key`, `litellm_provider`, `max_input_tokens`, `input_cost_per_token` (US dollars), `supports_*`, ... */
@@ -42,10 +42,10 @@ export interface Known {
 
 /** A lookup costs 5-30 us (measured), so answers are kept for as long as their owner lives. */
 export class Catalogue {
-  readonly #known = new Map<string, Known | null>();
+  readonly #known = new Map<string, KnownModel | null>();
 
   /** Looks the name up verbatim, then without what stands before each slash. null: unknown. */
-  lookUp(upstreamModel: string): Known | null {
+  lookUp(upstreamModel: string): KnownModel | null {
     const kept = this.#known.get(upstreamModel);
     if (kept !== undefined) return kept;
     let found = find(upstreamModel, undefined);
@@ -101,7 +101,7 @@ function isProvider(name: string): boolean {
   return PROVIDERS.some((provider) => provider.id === name);
 }
 
-function find(model: string, providerId: string | undefined): Known | null {
+function find(model: string, providerId: string | undefined): KnownModel | null {
   const found = calcPrice({}, model, providerId === undefined ? {} : { providerId });
   if (found === null) return null;
   const prices = pricesFrom(found.model_price);

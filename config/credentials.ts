@@ -32,15 +32,16 @@ export function withCredentials(root: Tree, diagnostics: Diagnostics): Tree {
     const credential = credentials.get(name.value);
     if (credential === undefined) {
       const near = nearest(name.value, credentials.keys());
-      const mend = near === null ? 'add it to credential_list' : `did you mean ${near}?`;
+      const fix = near === null ? 'add it to credential_list' : `did you mean ${near}?`;
       diagnostics.error(
         ['model_list', index, 'litellm_params', 'litellm_credential_name'],
         'no credential has this name',
-        mend,
+        fix,
       );
       return entry;
     }
-    if (!diagnostics.soundAt(['credential_list', credential.index])) diagnostics.spoil(['model_list', index]);
+    if (!diagnostics.isSound(['credential_list', credential.index]))
+      diagnostics.markBroken(['model_list', index]);
     changed = true;
     const members = new Map([...credential.members, ...params.members]);
     return withMember(entry, 'litellm_params', { ...params, members });

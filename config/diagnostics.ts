@@ -7,7 +7,7 @@ import type { Path, TextFile, Tree } from './tree.ts';
 /** Name of the "file" of entries that came by an admin call. */
 export const RUNTIME_FILE: TextFile = Object.freeze({ name: '<model/new>', lineStarts: null });
 
-interface Finding {
+interface LocatedIssue {
   readonly path: Path;
   readonly issue: Issue;
 }
@@ -15,7 +15,7 @@ interface Finding {
 /** All issues about one tree. */
 export class Diagnostics {
   #root: Tree;
-  readonly #found: Finding[] = [];
+  readonly #found: LocatedIssue[] = [];
   readonly #broken = new Set<string>();
 
   constructor(root: Tree) {
@@ -23,39 +23,39 @@ export class Diagnostics {
   }
 
   /** `at: 'key'` points at the key instead of the value. */
-  error(path: Path, message: string, mend: string, at: 'value' | 'key' = 'value'): void {
-    this.#add('error', path, message, mend, at);
-    this.spoil(path);
+  error(path: Path, message: string, fix: string, at: 'value' | 'key' = 'value'): void {
+    this.#add('error', path, message, fix, at);
+    this.markBroken(path);
   }
 
   /** Marks a path and all above it as not sound, without an issue: its error is reported elsewhere. */
-  spoil(path: Path): void {
+  markBroken(path: Path): void {
     for (let depth = 0; depth <= path.length; depth += 1) this.#broken.add(pathText(path.slice(0, depth)));
   }
 
   /** From now on places are looked up in `root`, a later state of the same tree. */
-  about(root: Tree): void {
+  setTree(root: Tree): void {
     this.#root = root;
   }
 
-  warn(path: Path, message: string, mend: string, at: 'value' | 'key' = 'value'): void {
-    this.#add('warning', path, message, mend, at);
+  warn(path: Path, message: string, fix: string, at: 'value' | 'key' = 'value'): void {
+    this.#add('warning', path, message, fix, at);
   }
 
   /** Whether no error was found at or below a path. */
-  soundAt(path: Path): boolean {
+  isSound(path: Path): boolean {
     return !this.#broken.has(pathText(path));
   }
 
   /** Every issue that `keep` lets through, sorted by file, line and column. */
   issues(keep: (path: Path, severity: Issue['severity']) => boolean = () => true): readonly Issue[] {
     const kept = this.#found
-      .filter((finding) => keep(finding.path, finding.issue.severity))
-      .map((finding) => finding.issue);
+      .filter((located) => keep(located.path, located.issue.severity))
+      .map((located) => located.issue);
     return kept.sort(byPlace);
   }
 
-  #add(severity: Issue['severity'], path: Path, message: string, mend: string, at: 'value' | 'key'): void {
+  #add(severity: Issue['severity'], path: Path, message: string, fix: string, at: 'value' | 'key'): void {
     const { file, offset } = this.#spot(path, at);
     // An admin's caller sent one entry, so a position in our list would say nothing to them.
     const shown = file === RUNTIME_FILE ? path.slice(2) : path;
@@ -65,7 +65,7 @@ export class Diagnostics {
       ...placeIn(file, offset),
       path: pathText(shown),
       message,
-      fix: mend,
+      fix,
     };
     this.#found.push({ path, issue });
   }

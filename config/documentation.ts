@@ -16,7 +16,7 @@ this first line:
 - \`os.environ/NAME\` may stand for any value, in lists too. A name that is not set is an error.
 - A key with nothing behind it counts as not written.
 - Times are seconds, prices are US dollars; both may be written as numbers or as numeric text.
-- Every issue is reported at once, as \`file:line:column path: what is wrong - how to mend it\`. Unknown keys are errors.
+- Every issue is reported at once, as \`file:line:column path: what is wrong - how to fix it\`. Unknown keys are errors.
 - Keys of the LiteLLM dialect that have no effect here are accepted and warned about once each; they are listed at the
   end of each section.
 - \`config/samples/\` holds files to begin with.

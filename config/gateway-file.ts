@@ -701,7 +701,7 @@ export interface LitellmSettings {
    */
   extra_spend_tag_headers: string[];
   /**
-   * Attempts beside the first, for a call that failed in a way that another attempt may mend. Not stated: 2, on other entries of the group alone; stated: also on the same entry, after a pause.
+   * Attempts beside the first, for a call that failed in a way that another attempt may fix. Not stated: 2, on other entries of the group alone; stated: also on the same entry, after a pause.
    */
   num_retries?: number | string;
   /**
@@ -792,7 +792,7 @@ export interface RouterSettings {
    */
   session_affinity: boolean;
   /**
-   * Attempts beside the first, for a call that failed in a way that another attempt may mend. Not stated: 2, on other entries of the group alone; stated: also on the same entry, after a pause. Goes before `litellm_settings.num_retries`.
+   * Attempts beside the first, for a call that failed in a way that another attempt may fix. Not stated: 2, on other entries of the group alone; stated: also on the same entry, after a pause. Goes before `litellm_settings.num_retries`.
    */
   num_retries?: number | string;
   /**

@@ -11,7 +11,7 @@ import type { Issue } from './issue.ts';
 import { environmentOf, withReferences } from './references.ts';
 import type { Environment } from './references.ts';
 import { deepFreeze } from './resolve/freeze.ts';
-import { kindRules, takeApart } from './resolve/kinds/table.ts';
+import { kindRules, splitModelName } from './resolve/kinds/table.ts';
 import { resolved } from './resolve/snapshot.ts';
 import { shownName } from './shown.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -54,7 +54,7 @@ export function overlay(source: ConfigSource, env: Environment, runtime: readonl
   const diagnostics = new Diagnostics(written);
   const own = environmentOf(written, env);
   const tree = withCredentials(withReferences(written, env, own, diagnostics), diagnostics);
-  diagnostics.about(tree);
+  diagnostics.setTree(tree);
   const value = soundParts(validated(tree, diagnostics), diagnostics);
   const skipped = skippedEntries(value, diagnostics);
   const kept = (path: Path): boolean => !(path[0] === 'model_list' && skipped.has(Number(path[1])));
@@ -72,7 +72,7 @@ export function overlay(source: ConfigSource, env: Environment, runtime: readonl
     tree,
     written,
     env: own,
-    findings: diagnostics,
+    diagnostics: diagnostics,
     catalogue,
     skipped,
     runtimeIds,
@@ -102,7 +102,7 @@ function withRuntime(tree: Tree, runtime: readonly RuntimeModel[]): Tree {
 /** Broken sections are replaced by their defaults, so that the rest can still be checked in the same run. */
 function soundParts(value: GatewayFile, diagnostics: Diagnostics): GatewayFile {
   const dflt = defaults();
-  const sound = (key: keyof GatewayFile): boolean => diagnostics.soundAt([key]);
+  const sound = (key: keyof GatewayFile): boolean => diagnostics.isSound([key]);
   return {
     model_list: Array.isArray(value.model_list) ? value.model_list : [],
     credential_list: Array.isArray(value.credential_list) ? value.credential_list : [],
@@ -123,7 +123,7 @@ function skippedEntries(value: GatewayFile, diagnostics: Diagnostics): ReadonlyS
     const model = member(params, 'model');
     const provider = member(params, 'custom_llm_provider');
     if (typeof model !== 'string') return;
-    const name = takeApart(model, typeof provider === 'string' ? provider : undefined, dialect);
+    const name = splitModelName(model, typeof provider === 'string' ? provider : undefined, dialect);
     if (name.kind !== null) return;
     skipped.add(index);
     const what =

@@ -20,10 +20,10 @@ export type Parsed =
 export function parse(name: string, text: string): Parsed {
   const file = textFile(name, text);
   const issues: Issue[] = [];
-  const say = (offset: number, message: string, mend: string): void => {
+  const say = (offset: number, message: string, fix: string): void => {
     const place = placeIn(file, offset);
     if (issues.some((issue) => issue.line === place.line)) return; // one broken line brings several complaints
-    issues.push({ severity: 'error', file: file.name, ...place, path: '', message, fix: mend });
+    issues.push({ severity: 'error', file: file.name, ...place, path: '', message, fix });
   };
   try {
     // Merge keys are folded in below, because plain files of the dialect use `<<: *defaults`.
@@ -59,14 +59,14 @@ function isEmpty(node: Node): boolean {
 /** Walks the parser's nodes; aliases are followed with a bound, merge keys are folded in. */
 class Conversion {
   readonly #file: TextFile;
-  readonly #say: (offset: number, message: string, mend: string) => void;
+  readonly #say: (offset: number, message: string, fix: string) => void;
   /** Filled in document order, so that an alias means the latest anchor of its name above it. */
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
   #aliasDepth = 0;
   #aliasNodes = 0;
 
-  constructor(file: TextFile, say: (offset: number, message: string, mend: string) => void) {
+  constructor(file: TextFile, say: (offset: number, message: string, fix: string) => void) {
     this.#file = file;
     this.#say = say;
   }
@@ -164,7 +164,7 @@ function scalarOf(value: unknown): string | number | boolean | null {
   return null;
 }
 
-type Sentence = readonly [message: string, mend: string];
+type Sentence = readonly [message: string, fix: string];
 
 const TOO_DEEP: Sentence = [
   'the file is nested too deeply',
@@ -194,7 +194,7 @@ const SENTENCES: Readonly<Partial<Record<ErrorCode, Sentence>>> = Object.freeze(
   RESOURCE_EXHAUSTION: TOO_DEEP,
 });
 
-/** What is wrong and how to mend it, by the parser's code. */
+/** What is wrong and how to fix it, by the parser's code. */
 function sentence(error: YAMLError): Sentence {
   if (error.code === 'MISSING_CHAR') return missing(error.message);
   const known = SENTENCES[error.code];

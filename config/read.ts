@@ -5,10 +5,10 @@ import { readFileSync, statSync } from 'node:fs';
 /** Ten times a 10,000-entry file is still far below; beyond it is a mistake such as a log file. */
 const LIMIT_BYTES = 10 * 1024 * 1024;
 
-/** What came of reading, with the reason and the mend when nothing did. */
+/** What came of reading, with the reason and the fix when nothing did. */
 export type ReadText =
   | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly message: string; readonly mend: string };
+  | { readonly ok: false; readonly message: string; readonly fix: string };
 
 /** The text of a file, UTF-8, a byte order mark taken off. */
 export function readText(path: string): ReadText {
@@ -42,6 +42,6 @@ function unreadable(cause: unknown): ReadText {
   return wrong(`the file could not be read (${code})`, 'check the path and the disk');
 }
 
-function wrong(message: string, mend: string): ReadText {
-  return { ok: false, message, mend };
+function wrong(message: string, fix: string): ReadText {
+  return { ok: false, message, fix };
 }

@@ -51,7 +51,7 @@ export function readSource(path: string): ReadSource {
         column: 0,
         path: '',
         message: read.message,
-        fix: read.mend,
+        fix: read.fix,
       });
       break;
     }
@@ -115,7 +115,7 @@ function takeIncludes(
       return diagnostics.error(
         path,
         `'${text}' ${there.message.replace(/^the file /, '')}`,
-        includeMend(there.mend),
+        includeFix(there.fix),
       );
     known.add(absolute);
     included.push({ name, chain: self.chain });
@@ -123,10 +123,10 @@ function takeIncludes(
   return { tree: without(tree, 'include'), included, problems: diagnostics.issues() };
 }
 
-function includeMend(mend: string): string {
-  return mend.startsWith('check the path;')
+function includeFix(fix: string): string {
+  return fix.startsWith('check the path;')
     ? 'check the path; it is relative to the folder of the main file'
-    : mend;
+    : fix;
 }
 
 function without(tree: Tree, key: string): Tree {

@@ -11,7 +11,7 @@ import type { ExtensionTables } from '../proxy/server/mount.ts';
 import type { SpendReader } from '../proxy/server/mount.ts';
 import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
 import { description, type Description, type Schema } from './api/description.ts';
-import { answerStoreDown, Router } from './api/router.ts';
+import { storeDownResponse, Router } from './api/router.ts';
 import { Validation } from './api/validation.ts';
 import { KEY_PREFIX } from './conversations/conversation.ts';
 import { conversationApi } from './conversations/conversation-api.ts';
@@ -22,7 +22,7 @@ import { dashed } from './ids.ts';
 import { Starter } from './conversations/start.ts';
 import { Replicas } from './replicas.ts';
 import { DockerDriver } from './sandboxes/docker-driver.ts';
-import { SandboxTrouble, type SandboxDriver } from './sandboxes/driver.ts';
+import { SandboxFailure, type SandboxDriver } from './sandboxes/driver.ts';
 import { usesBubblewrap } from './sandboxes/isolation.ts';
 import { ProcessDriver } from './sandboxes/process-driver.ts';
 import { sandboxApi } from './sandboxes/sandbox-api.ts';
@@ -69,7 +69,7 @@ export const PLATFORM_DB = 'platform.db';
 /** A running wing. Without a database that others share too it has its parts from the start. */
 export class Platform implements Mount {
   readonly prefix = '/api/';
-  readonly callers = new CallerDirectory((credential) => this.#news(credential));
+  readonly callers = new CallerDirectory((credential) => this.#catchUp(credential));
   readonly #store: PlatformStore;
   #options: PlatformOptions;
   #url = '';
@@ -114,16 +114,16 @@ export class Platform implements Mount {
   get figures(): PlatformFigures {
     const parts = this.#parts;
     return {
-      answers: parts?.router.answers ?? new Map(),
-      sandboxes: parts?.sandboxes.roster.counts ?? new Map(),
+      answers: parts?.router.responsesByStatus ?? new Map(),
+      sandboxes: parts?.sandboxes.known.counts ?? new Map(),
       keys: this.callers.size,
       servers: parts?.replicas.count ?? 0,
     };
   }
 
-  async answer(request: MountRequest): Promise<MountResponse> {
-    if (this.#parts === null) return answerStoreDown(request);
-    return this.#parts.router.answer(request, (key) => hash('sha256', key, 'hex'));
+  async handle(request: MountRequest): Promise<MountResponse> {
+    if (this.#parts === null) return storeDownResponse(request);
+    return this.#parts.router.handle(request, (key) => hash('sha256', key, 'hex'));
   }
 
   /** The address that is listened on: what conversations are told when the configuration names none. */
@@ -155,7 +155,7 @@ export class Platform implements Mount {
       return;
     }
     const { router, sandboxes, address } = this.#parts;
-    router.admit(next.users);
+    router.setUsers(next.users);
     sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
     if (next.publicBaseUrl !== null) address.base = next.publicBaseUrl;
   }
@@ -168,17 +168,17 @@ export class Platform implements Mount {
     if (this.#parts !== null) {
       const { sandboxes, starter, replicas } = this.#parts;
       await sandboxes.close();
-      await starter.quiet();
+      await starter.drained();
       await replicas.close();
     }
     await this.#store.close();
   }
 
-  #news(credential: string): Promise<void> | null {
+  #catchUp(credential: string): Promise<void> | null {
     if (!credential.startsWith(KEY_PREFIX)) return null;
     if (this.#parts === null) return Promise.reject(new PlatformStoreUnavailable('it has not answered yet'));
     const { replicas } = this.#parts;
-    return replicas.alone ? null : replicas.hear();
+    return replicas.alone ? null : replicas.syncBriefly();
   }
 }
 
@@ -227,8 +227,8 @@ async function assemble(
     hasCalledSince: (id, sinceMs) => hasCalledSince(options, replicas, store, id, sinceMs),
   });
   await sandboxes.open();
-  replicas.follow('conversation', registry.follower(vault));
-  replicas.follow('sandbox', sandboxes.follower);
+  replicas.follow('conversation', registry.changeListener(vault));
+  replicas.follow('sandbox', sandboxes.changeListener);
   replicas.start();
   const v0 = new Documents<SettingsV0>('v0', store, vault, clock);
   const v1 = new Documents<SettingsV1>('v1', store, vault, clock);
@@ -265,7 +265,7 @@ async function assemble(
     describe: () => ({ body: document }),
   };
   const router = new Router(document, validation, handlers, () => replicas.sync(), log);
-  router.admit(settings.users);
+  router.setUsers(settings.users);
   return { router, replicas, sandboxes, starter, address };
 }
 
@@ -290,7 +290,7 @@ async function driverOf({ settings, dataDir, path, log }: PlatformOptions): Prom
   const { driver, isolation, dockerSocket } = settings.sandbox;
   if (driver === 'docker') return new DockerDriver({ socket: dockerSocket, dataDir });
   if (process.platform !== 'linux' && settings.sandboxSpecs.length > 0)
-    throw new SandboxTrouble('the process driver needs Linux - set platform.sandbox.driver: docker');
+    throw new SandboxFailure('the process driver needs Linux - set platform.sandbox.driver: docker');
   const wanted = settings.sandboxSpecs.length > 0 ? isolation : 'none';
   const bubblewrap = await usesBubblewrap(wanted, path);
   if (wanted === 'auto' && !bubblewrap)

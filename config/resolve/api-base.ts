@@ -40,17 +40,17 @@ export function baseOf(text: string, kind: Kind): BaseCheck {
   if (endpoint !== undefined)
     return wrong(
       `must not name an endpoint; ${endpoint} is appended by the proxy`,
-      mended(url.origin, path.slice(0, -endpoint.length), kind),
+      fixedBase(url.origin, path.slice(0, -endpoint.length), kind),
       '',
     );
-  const verdict = kind.pathPrefix(path);
-  if (!verdict.ok) return wrong(verdict.message, `${url.origin}${verdict.mendedPath}`, '');
-  return { ok: true, base: { origin: url.origin, pathPrefix: verdict.pathPrefix, shown: plain } };
+  const check = kind.pathPrefix(path);
+  if (!check.ok) return wrong(check.message, `${url.origin}${check.fixedPath}`, '');
+  return { ok: true, base: { origin: url.origin, pathPrefix: check.pathPrefix, shown: plain } };
 }
 
-function mended(origin: string, path: string, kind: Kind): string {
-  const verdict = kind.pathPrefix(path);
-  return `${origin}${verdict.ok ? path : verdict.mendedPath}`;
+function fixedBase(origin: string, path: string, kind: Kind): string {
+  const check = kind.pathPrefix(path);
+  return `${origin}${check.ok ? path : check.fixedPath}`;
 }
 
 function wrong(message: string, instead: string | null, advice: string): BaseCheck {

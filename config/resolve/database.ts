@@ -42,8 +42,8 @@ export function databaseOf(
   const text = written ?? env['DATABASE_URL'] ?? '';
   if (text === '') return null;
   const what = written === undefined ? 'the environment variable DATABASE_URL' : 'the URL';
-  const wrong = (message: string, mend: string): null => {
-    diagnostics.error(PATH, `${what} ${message}`, mend);
+  const wrong = (message: string, fix: string): null => {
+    diagnostics.error(PATH, `${what} ${message}`, fix);
     return null;
   };
   // `name@/database?host=/socket/folder`, as libpq takes it, has no host where a URL must have one.

@@ -38,11 +38,11 @@ export function warnUnmatched(
     const pattern = name.includes('*') ? patternOf(name) : null;
     if (pattern !== null && groups.some((group) => pattern.test(group))) return;
     const near = nearest(name, groups);
-    const mend = near === null ? 'write a model_name of model_list' : `did you mean ${near}?`;
+    const fix = near === null ? 'write a model_name of model_list' : `did you mean ${near}?`;
     diagnostics.warn(
       [...PATH, index],
       `no model_name matches ${shownName(name)}, so this line does nothing`,
-      mend,
+      fix,
     );
   });
 }

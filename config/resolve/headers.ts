@@ -41,7 +41,7 @@ export function headersAt(
         'remove it',
         'key',
       );
-    else if (!FIELD_VALUE.test(value)) diagnostics.error(at, ...offence(value));
+    else if (!FIELD_VALUE.test(value)) diagnostics.error(at, ...valueProblem(value));
     else if (checked.has(name))
       diagnostics.error(
         at,
@@ -58,7 +58,7 @@ export function headersAt(
   return checked;
 }
 
-function offence(value: string): [message: string, mend: string] {
+function valueProblem(value: string): [message: string, fix: string] {
   if (Array.from(value).some((letter) => letter < ' ' || letter === '\x7f'))
     return [
       'the value holds a line break or another control character',

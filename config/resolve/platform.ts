@@ -17,9 +17,9 @@ export function platformOf(
   workers: Snapshot['workers'],
   diagnostics: Diagnostics,
 ): PlatformSettings | null {
-  if (section === undefined || !diagnostics.soundAt(['platform'])) return null;
+  if (section === undefined || !diagnostics.isSound(['platform'])) return null;
   const counted = ['general_settings', 'workers'];
-  if (workers !== 1 && diagnostics.soundAt(counted))
+  if (workers !== 1 && diagnostics.isSound(counted))
     diagnostics.error(
       counted,
       'the platform interface needs one process: its sandboxes and keys are known to one alone',
@@ -110,8 +110,8 @@ function specsOf(
   return specs.map((spec, index) => {
     const path = ['platform', 'sandbox_specs', index];
     if (!ID.test(spec.id)) {
-      const mend = 'use letters, digits, dots, dashes and underscores, at most 64';
-      diagnostics.error([...path, 'id'], 'is no id for a URL', mend);
+      const fix = 'use letters, digits, dots, dashes and underscores, at most 64';
+      diagnostics.error([...path, 'id'], 'is no id for a URL', fix);
     } else if (taken.has(spec.id)) diagnostics.error([...path, 'id'], 'stands twice', 'choose another id');
     taken.add(spec.id);
     if (sandbox.driver === 'process' && (spec.command ?? []).length === 0)

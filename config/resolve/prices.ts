@@ -9,7 +9,7 @@ const ATTO_DIGITS = 18;
 const VERSION_HEX = 12;
 
 type Key = Exclude<Extract<keyof EntryParams, `${string}cost${string}`>, 'search_context_cost_per_query'>;
-type Stated = (key: Key) => bigint | null;
+type PriceLookup = (key: Key) => bigint | null;
 
 /** Keys of a kind of tokens; the plain price first. */
 interface RateKeys {
@@ -75,17 +75,17 @@ const SEARCH_SIZES = [
 
 /** The prices of litellm_params, each else that of model_info; null when none is stated. */
 export function pricesOf(params: EntryParams, info: ModelInfo | undefined): Prices | null {
-  const stated: Stated = (key) => attoOf(params[key] ?? info?.[key]);
+  const priceOf: PriceLookup = (key) => attoOf(params[key] ?? info?.[key]);
   const first = (keys: readonly Key[]): bigint | null => {
     for (const key of keys) {
-      const price = stated(key);
+      const price = priceOf(key);
       if (price !== null) return price;
     }
     return null;
   };
   const tokens: Partial<Record<TokenKind, Rate>> = {};
   for (const kind of Object.keys(TOKEN_KEYS) as TokenKind[]) {
-    const rate = rateOf(TOKEN_KEYS[kind], stated, first);
+    const rate = rateOf(TOKEN_KEYS[kind], priceOf, first);
     if (rate !== null) tokens[kind] = rate;
   }
   const units: Partial<Record<UnitKind, bigint>> = {};
@@ -100,16 +100,20 @@ export function pricesOf(params: EntryParams, info: ModelInfo | undefined): Pric
   return tableOf(tokens, units);
 }
 
-function rateOf(keys: RateKeys, stated: Stated, first: (keys: readonly Key[]) => bigint | null): Rate | null {
+function rateOf(
+  keys: RateKeys,
+  priceOf: PriceLookup,
+  first: (keys: readonly Key[]) => bigint | null,
+): Rate | null {
   const above: { promptTokens: number; price: bigint }[] = [];
   for (const [promptTokens, key] of keys.above ?? []) {
-    const price = stated(key);
+    const price = priceOf(key);
     if (price !== null) above.push({ promptTokens, price });
   }
   const rate: Rate = {
     base: first(keys.base),
-    flex: keys.flex === undefined ? null : stated(keys.flex),
-    priority: keys.priority === undefined ? null : stated(keys.priority),
+    flex: keys.flex === undefined ? null : priceOf(keys.flex),
+    priority: keys.priority === undefined ? null : priceOf(keys.priority),
     above,
   };
   const empty = rate.base === null && rate.flex === null && rate.priority === null && above.length === 0;

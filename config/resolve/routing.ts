@@ -141,7 +141,7 @@ function aliasesOf(router: Router, names: Names, diagnostics: Diagnostics): Read
     const model = typeof alias === 'string' ? alias : alias.model;
     if (names.groups.has(name))
       diagnostics.warn(path, 'is also a model_name, which wins', 'remove one of the two', 'key');
-    else if (isThere(model, typeof alias === 'string' ? path : [...path, 'model'], known, diagnostics))
+    else if (isServed(model, typeof alias === 'string' ? path : [...path, 'model'], known, diagnostics))
       aliases.set(name, model);
   }
   return aliases;
@@ -167,7 +167,7 @@ function fallbacksOf(
       if (name !== '*') warnUnused(name, path, known, diagnostics);
       const sound = others.filter((other, at) => {
         if ((known.aliases.get(other) ?? other) !== model)
-          return isThere(other, [...path, at], known, diagnostics);
+          return isServed(other, [...path, at], known, diagnostics);
         diagnostics.error([...path, at], 'falls back to itself', 'name another one, or remove it');
         return false;
       });
@@ -180,7 +180,7 @@ function fallbacksOf(
 function defaultsOf(file: GatewayFile, known: Known, diagnostics: Diagnostics): readonly string[] {
   const section = sectionOf(file, 'default_fallbacks');
   return (file[section].default_fallbacks ?? []).filter((name, index) =>
-    isThere(name, [section, 'default_fallbacks', index], known, diagnostics),
+    isServed(name, [section, 'default_fallbacks', index], known, diagnostics),
   );
 }
 
@@ -189,33 +189,33 @@ function serves(name: string, { groups, wildcards, aliases }: Known): boolean {
 }
 
 /** Whether a name that is to take over exists; an issue when not. */
-function isThere(name: string, path: Path, known: Known, diagnostics: Diagnostics): boolean {
+function isServed(name: string, path: Path, known: Known, diagnostics: Diagnostics): boolean {
   if (serves(name, known)) return true;
   if (known.broken.has(name)) return false;
   if (known.leftOut.has(name)) {
     diagnostics.warn(
       path,
       `the entry of ${shownName(name)} is left out, and so is this`,
-      'remove it, or mend the entry',
+      'remove it, or fix the entry',
     );
     return false;
   }
   const near = nearest(name, [...known.groups.keys()]);
-  const mend = near === null ? 'name a model_name of model_list' : `did you mean ${near}?`;
+  const fix = near === null ? 'name a model_name of model_list' : `did you mean ${near}?`;
   const message = `no entry of model_list serves ${shownName(name)}`;
-  if (known.stored) diagnostics.warn(path, `${message} (it may come from the store)`, mend);
-  else diagnostics.error(path, message, mend);
+  if (known.stored) diagnostics.warn(path, `${message} (it may come from the store)`, fix);
+  else diagnostics.error(path, message, fix);
   return known.stored;
 }
 
 function warnUnused(name: string, path: Path, known: Known, diagnostics: Diagnostics): void {
   if (serves(name, known) || known.broken.has(name) || known.leftOut.has(name)) return;
   const near = nearest(name, [...known.groups.keys()]);
-  const mend = near === null ? 'remove it, or add the model' : `did you mean ${near}?`;
+  const fix = near === null ? 'remove it, or add the model' : `did you mean ${near}?`;
   diagnostics.warn(
     path,
     `no entry of model_list serves ${shownName(name)}, so this is never used`,
-    mend,
+    fix,
     'key',
   );
 }

@@ -1,7 +1,7 @@
 // Waits until a sandbox that was started answers its health check, has ended, or is late. Changes nothing.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../proxy/base/clock.ts';
-import { isHealthy } from './ask.ts';
+import { isHealthy } from './http-request.ts';
 import type { SandboxDriver, SandboxPlace } from './driver.ts';
 
 export interface FirstHealthOptions {
@@ -27,7 +27,7 @@ export async function firstHealth(
   const endsAt = clock.mono() + timeoutMs;
   while (!signal.aborted && isWanted()) {
     if (await isHealthy(place.url, healthPath, HEALTH_MS)) return 'healthy';
-    const { state, detail } = await driver.look(id, place);
+    const { state, detail } = await driver.inspect(id, place);
     if (state === 'exited' || state === 'gone') return { ended: detail };
     if (clock.mono() > endsAt) return 'late';
     await wait(POLL_MS, undefined, { signal }).catch(() => undefined);

@@ -2,7 +2,7 @@
 // The only place that opens them; what comes out is of type Secret wherever it is kept.
 import { sealerWith, type Sealer } from '../../proxy/server/mount.ts';
 import type { Secret } from '../../config/secret.ts';
-import { every } from './every.ts';
+import { allItems } from './all-items.ts';
 import { PlatformStoreUnavailable, type Change, type Item, type Kind, type PlatformStore } from './store.ts';
 
 /** Names and texts of an item's secrets. */
@@ -65,7 +65,7 @@ export async function rotate(store: PlatformStore, from: Vault, to: Vault, nowMs
   await from.check(store, nowMs);
   const changes: Change[] = [];
   for (const kind of ['meta', 'settings', 'conversation', 'sandbox', 'start_task'] as const) {
-    for await (const item of every(store, kind)) {
+    for await (const item of allItems(store, kind)) {
       if (item.sealed === null) continue;
       changes.push({ put: { ...item, sealed: to.seal(kind, item.id, from.open(item)) } });
     }

@@ -6,7 +6,7 @@ import type { Mount } from '../base/mount.ts';
 
 /** Answers with what the wing says. */
 export async function answerByMount(x: Exchange, mount: Mount): Promise<void> {
-  const { status, headers, body } = await mount.answer({
+  const { status, headers, body } = await mount.handle({
     method: x.req.method,
     path: x.path,
     query: x.query,

@@ -25,5 +25,5 @@ export interface Mount {
   /** Paths that begin with it are the wing's, e.g. `/api/`. */
   readonly prefix: string;
   /** Never rejects: what goes wrong is answered in the wing's own shape. */
-  answer(request: MountRequest): Promise<MountResponse>;
+  handle(request: MountRequest): Promise<MountResponse>;
 }

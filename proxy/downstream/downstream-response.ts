@@ -18,9 +18,9 @@ export interface ResponseConnection {
   /** The whole request has come, so the next one may follow its answer. */
   readonly requestComplete: boolean;
   /** No request after the present one. */
-  closeAfterAnswer(): void;
+  closeAfterResponse(): void;
   /** The last byte was written; the message has ended only when the request was complete. */
-  answered(): void;
+  responseEnded(): void;
   /** Cuts it. @param how `reset`: the client gets to know that it was no proper end; bytes on their way may be lost */
   cut(how: 'close' | 'reset'): void;
 }
@@ -100,7 +100,7 @@ export class DownstreamResponse {
 
   /** The connection ends with this answer. */
   closeAfter(): void {
-    this.#connection.closeAfterAnswer();
+    this.#connection.closeAfterResponse();
   }
 
   /**
@@ -162,7 +162,7 @@ export class DownstreamResponse {
     else if (!this.destroyed) this.#finish(last);
     this.#state = ENDED;
     if (left > 0) this.#connection.cut('close');
-    else this.#connection.answered();
+    else this.#connection.responseEnded();
   }
 
   /** Breaks the connection off: what was sent is not the whole answer. */

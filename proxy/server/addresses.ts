@@ -10,13 +10,13 @@ export interface Address {
 }
 
 /** How an address was stated, for those who must state another one. */
-export interface Stated {
+export interface AddressNames {
   readonly host: string;
   readonly port: string;
 }
 
-export const BY_FLAGS: Stated = { host: '--host', port: '--port' };
-export const BY_KEYS: Stated = { host: 'platform.host', port: 'platform.port' };
+export const FLAG_NAMES: AddressNames = { host: '--host', port: '--port' };
+export const KEY_NAMES: AddressNames = { host: 'platform.host', port: 'platform.port' };
 
 /** `127.example.com` is a name like any other. */
 export const isLoopback = (host: string): boolean =>
@@ -34,7 +34,7 @@ export function hostFor(snapshot: Snapshot, wanted: string | undefined): string 
 }
 
 /** Where `/api` is to be served on its own; null = with everything else. @param own the proxy's @throws CannotStart */
-export function apartOf({ platform }: Snapshot, own: Address): Address | null {
+export function platformAddressOf({ platform }: Snapshot, own: Address): Address | null {
   if (platform === null || platform.port === null) return null;
   if (platform.port === own.port && own.port !== 0)
     throw new CannotStart(
@@ -51,10 +51,14 @@ export function urlOf({ host, port }: Address): string {
 }
 
 /** Why an address could not be bound, and what to do. */
-export function listenProblem(error: NodeJS.ErrnoException, { host, port }: Address, stated: Stated): string {
+export function listenProblem(
+  error: NodeJS.ErrnoException,
+  { host, port }: Address,
+  names: AddressNames,
+): string {
   if (error.code === 'EADDRINUSE')
-    return `port ${port} of ${host} is in use - stop what listens there, or use ${stated.port}`;
+    return `port ${port} of ${host} is in use - stop what listens there, or use ${names.port}`;
   if (error.code === 'EACCES')
-    return `port ${port} needs privileges that this process lacks - use ${stated.port} above 1023`;
-  return `cannot listen on ${host}:${port} (${error.code ?? error.message}) - check ${stated.host} and ${stated.port}`;
+    return `port ${port} needs privileges that this process lacks - use ${names.port} above 1023`;
+  return `cannot listen on ${host}:${port} (${error.code ?? error.message}) - check ${names.host} and ${names.port}`;
 }

@@ -23,9 +23,9 @@ export interface ConnectionHost {
   /** A request has come, its body may still be on its way. */
   request(request: DownstreamRequest, response: DownstreamResponse): void;
   /** An exchange is over: its answer is with the system, or the connection is gone. */
-  settled(): void;
+  exchangeEnded(): void;
   /** The whole answer to bytes that are no request, or to one that did not come in time. */
-  refusal(fault: Fault): string;
+  errorResponse(fault: Fault): string;
   /** Something was thrown that no bytes of a client may cause: a bug. Its connection is cut. */
   failed(error: unknown): void;
   closed(connection: Connection): void;
@@ -82,7 +82,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   /** No request after the present one. */
   #closing = false;
   /** What to say, behind all answers, to bytes that are no request; null = there were none. */
-  #lastWords: Fault | null = null;
+  #finalError: Fault | null = null;
   #address: string | null = null;
 
   constructor(socket: Socket, host: ConnectionHost) {
@@ -121,13 +121,13 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#exchange?.out.writeContinue();
   }
 
-  closeAfterAnswer(): void {
+  closeAfterResponse(): void {
     this.#closing = true;
   }
 
   /** A request was parsed. */
-  take(message: IncomingMessage, out: ServerResponse, expectation: Expectation): void {
-    if (this.#state.is === 'lingering' || this.#state.is === 'closed' || this.#lastWords !== null) return;
+  accept(message: IncomingMessage, out: ServerResponse, expectation: Expectation): void {
+    if (this.#state.is === 'lingering' || this.#state.is === 'closed' || this.#finalError !== null) return;
     const request = new DownstreamRequest(message, this, expectation);
     const exchange = { message, out, request, response: new DownstreamResponse(out, this) };
     if (this.#state.is === 'idle' && this.#waiting.length === 0) this.#serve(exchange);
@@ -136,10 +136,10 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
 
   /** What came is no request, or did not come in time. */
   malformed(fault: Fault): void {
-    if (this.#state.is === 'lingering' || this.#state.is === 'closed' || this.#lastWords !== null) return;
+    if (this.#state.is === 'lingering' || this.#state.is === 'closed' || this.#finalError !== null) return;
     const last = this.#waiting.at(-1) ?? this.#exchange;
-    this.#lastWords = fault;
-    if (last === null) this.#sayLastWords();
+    this.#finalError = fault;
+    if (last === null) this.#sendFinalError();
     else if (!last.request.complete) {
       // Where this request ends is not known, so nothing can follow it, not even words of ours.
       this.#closing = true;
@@ -153,7 +153,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     return this.#state.is === 'idle' && this.socket.bytesRead === this.#state.readBytes;
   }
 
-  answered(): void {
+  responseEnded(): void {
     const state = this.#state;
     if (state.is !== 'serving') return;
     const { stallMs, discardMs } = this.#host.clocks;
@@ -162,12 +162,12 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     const { exchange } = state;
     const timer = setTimeout(() => this.#stopDiscarding(), discardMs).unref();
     this.#state = { is: 'discarding', exchange, timer };
-    this.#whenSent(() => this.#host.settled());
+    this.#whenSent(() => this.#host.exchangeEnded());
     exchange.request.discard(DISCARD_BYTES, {
       whole: () => this.#requestEnded(),
       tooMuch: () => this.#tooMuch(exchange.request),
     });
-    if (this.#lastWords !== null || exchange.request.outstanding > DISCARD_BYTES) this.#linger();
+    if (this.#finalError !== null || exchange.request.outstanding > DISCARD_BYTES) this.#linger();
   }
 
   cut(how: 'close' | 'reset'): void {
@@ -238,7 +238,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   #finished(): void {
     const state = this.#state;
     if (state.is === 'discarding') clearTimeout(state.timer);
-    else if (state.is === 'serving') this.#host.settled();
+    else if (state.is === 'serving') this.#host.exchangeEnded();
     else return;
     this.#state = { is: 'idle', readBytes: this.socket.bytesRead };
     if (this.#closing) {
@@ -246,7 +246,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     } else if (this.#waiting.length > 0) {
       this.socket.setTimeout(0);
       setImmediate(() => this.#next()); // others come in between
-    } else if (this.#lastWords !== null) this.#sayLastWords();
+    } else if (this.#finalError !== null) this.#sendFinalError();
   }
 
   #next(): void {
@@ -276,9 +276,9 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     if (this.#state.is === 'serving') this.#state.exchange.response.watcher?.onDrain();
   }
 
-  #sayLastWords(): void {
-    if (this.#lastWords !== null && this.socket.writable)
-      this.socket.write(this.#host.refusal(this.#lastWords), 'latin1');
+  #sendFinalError(): void {
+    if (this.#finalError !== null && this.socket.writable)
+      this.socket.write(this.#host.errorResponse(this.#finalError), 'latin1');
     this.#linger();
   }
 
@@ -331,7 +331,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     const { request, response } = state.exchange;
     request.fail(new Fault('client_gone', 'The client left before its request was complete.'));
     if (!response.ended) response.watcher?.onClose();
-    this.#host.settled();
+    this.#host.exchangeEnded();
   }
 }
 

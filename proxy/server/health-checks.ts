@@ -8,20 +8,20 @@ import { probe } from '../upstream/probe.ts';
 const SPREAD = 0.1;
 
 export class HealthChecks {
-  readonly #live: () => ActiveConfig;
+  readonly #active: () => ActiveConfig;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
   /** @param live gives the configuration that serves */
   constructor(live: () => ActiveConfig) {
-    this.#live = live;
+    this.#active = live;
   }
 
   /** Takes up what the serving configuration says: a round now and more to come, or none. */
   follow(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    const active = this.#live();
+    const active = this.#active();
     if (active.snapshot.routing.healthCheckMs !== null) void this.#round();
     else for (const { health } of active.deployments.values()) health.healthError = null;
   }
@@ -32,11 +32,11 @@ export class HealthChecks {
   }
 
   async #round(): Promise<void> {
-    const active = this.#live();
+    const active = this.#active();
     const deployments = [...active.deployments.values()];
     active.enter(); // its pools stay open meanwhile
     const found = await probe(deployments).finally(() => active.leave());
-    const { healthCheckMs } = this.#live().snapshot.routing;
+    const { healthCheckMs } = this.#active().snapshot.routing;
     if (this.#closed || healthCheckMs === null) return; // switched off meanwhile: nobody would take an ailment back
     deployments.forEach((deployment, i) => note(deployment, found[i] ?? null, active.services.log));
     if (this.#timer !== null) return; // a round that was begun later has seen to it
@@ -50,10 +50,10 @@ export class HealthChecks {
   }
 }
 
-function note({ config, health }: LiveDeployment, ailment: string | null, log: Log): void {
+function note({ config, health }: LiveDeployment, error: string | null, log: Log): void {
   const place = { model: config.group, model_id: config.id, upstream: config.apiBase };
-  if (ailment !== null && health.healthError === null)
-    log.warn({ ...place, why: ailment }, 'entry does not answer');
-  if (ailment === null && health.healthError !== null) log.info(place, 'entry answers again');
-  health.healthError = ailment;
+  if (error !== null && health.healthError === null)
+    log.warn({ ...place, why: error }, 'entry does not answer');
+  if (error === null && health.healthError !== null) log.info(place, 'entry answers again');
+  health.healthError = error;
 }

@@ -11,18 +11,18 @@ import type { DownstreamRequest, Expectation } from '../downstream/downstream-re
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 
 /** What is served on a port. */
-export interface Served {
+export interface PortHandler {
   /** As they are now: they change with the configuration. */
   readonly limits: ConnectionLimits;
   request(request: DownstreamRequest, response: DownstreamResponse): void;
   /** See `ConnectionHost.refusal`. */
-  refusal(fault: Fault): string;
+  errorResponse(fault: Fault): string;
   /** An exchange has ended, whole or not. */
-  settled(): void;
+  exchangeEnded(): void;
   /** See `ConnectionHost.failed`. */
   failed(error: unknown): void;
   /** A connection was turned away: there are as many as may be. */
-  turnedAway(): void;
+  connectionRefused(): void;
 }
 
 export interface ConnectionLimits {
@@ -58,9 +58,9 @@ type OwnedSocket = Socket & { [OWNER]?: Connection };
 export class HttpServer {
   readonly #server: Server;
   readonly #connections = new DenseSet<Connection>();
-  #retired = false;
+  #closesAfterResponses = false;
 
-  constructor(served: Served, clocks: Partial<Clocks> = {}) {
+  constructor(handler: PortHandler, clocks: Partial<Clocks> = {}) {
     const connections = this.#connections;
     const all = { ...CLOCKS, ...clocks };
     const host: ConnectionHost = {
@@ -68,12 +68,12 @@ export class HttpServer {
       clocks: all,
       waiting: { count: 0 },
       get maxRequests() {
-        return served.limits.requestsPerConnection;
+        return handler.limits.requestsPerConnection;
       },
-      request: (request, response) => served.request(request, response),
-      settled: () => served.settled(),
-      refusal: (fault) => served.refusal(fault),
-      failed: (error) => served.failed(error),
+      request: (request, response) => handler.request(request, response),
+      exchangeEnded: () => handler.exchangeEnded(),
+      errorResponse: (fault) => handler.errorResponse(fault),
+      failed: (error) => handler.failed(error),
       closed: (connection) => connections.delete(connection),
     };
     const server = createServer({
@@ -88,16 +88,16 @@ export class HttpServer {
       connectionsCheckingInterval: all.checkMs,
     });
     server.maxHeadersCount = MOST_HEADERS;
-    server.maxConnections = served.limits.connections;
+    server.maxConnections = handler.limits.connections;
     server.on('connection', (socket: OwnedSocket) => {
-      server.maxConnections = served.limits.connections;
+      server.maxConnections = handler.limits.connections;
       const connection = new Connection(socket, host);
       socket[OWNER] = connection;
       connections.add(connection);
-      if (this.#retired) connection.closeAfterAnswer();
+      if (this.#closesAfterResponses) connection.closeAfterResponse();
     });
     const take = (message: IncomingMessage, out: ServerResponse, expectation: Expectation): void =>
-      ownerOf(message.socket)?.take(message, out, expectation);
+      ownerOf(message.socket)?.accept(message, out, expectation);
     const expects = (message: IncomingMessage, out: ServerResponse): void =>
       take(message, out, expectationOf(message.rawHeaders));
     server.on('request', (message, out) =>
@@ -110,8 +110,8 @@ export class HttpServer {
       refuse(error, socket as Socket, ownerOf(socket as Socket)),
     );
     server.on('drop', () => {
-      server.maxConnections = served.limits.connections;
-      served.turnedAway();
+      server.maxConnections = handler.limits.connections;
+      handler.connectionRefused();
     });
     this.#server = server;
   }
@@ -128,16 +128,16 @@ export class HttpServer {
   }
 
   /** Still takes connections; each of them, and of those there are, ends with the answer to its present request. */
-  retire(): void {
-    this.#retired = true;
-    this.#connections.forEach((connection) => connection.closeAfterAnswer());
+  closeAfterResponses(): void {
+    this.#closesAfterResponses = true;
+    this.#connections.forEach((connection) => connection.closeAfterResponse());
   }
 
   /**
    * Takes no further connections. The `close` of an HTTP server would also cut connections whose last answer the client
    * is still taking, and stop the clocks; that of the server below it does neither.
    */
-  shut(): void {
+  stopAccepting(): void {
     NetServer.prototype.close.call(this.#server);
   }
 

@@ -14,9 +14,9 @@ import { createServices } from '../active-config/services.ts';
 import { VERSION, type Services, type ActiveConfig } from '../active-config/active-config.ts';
 import type { Log } from '../observability/logger.ts';
 import {
-  apartOf,
-  BY_FLAGS,
-  BY_KEYS,
+  platformAddressOf,
+  FLAG_NAMES,
+  KEY_NAMES,
   hostFor,
   isLoopback,
   listenProblem,
@@ -182,7 +182,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     await spans?.close(0);
     throw new CannotStart(error.message);
   });
-  const platform = await openWing(first.snapshot, options, ledger).catch(async (error: unknown) => {
+  const platform = await openPlatformMount(first.snapshot, options, ledger).catch(async (error: unknown) => {
     await spans?.close(0);
     throw error;
   });
@@ -232,12 +232,13 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       figures: () => metrics.figures(),
       flush: () => ledger.flush(),
     });
-    const apart = platform === null ? null : apartOf(first.snapshot, { host, port: options.port });
-    server = new ProxyServer(reloader, apart !== null);
+    const platformWanted =
+      platform === null ? null : platformAddressOf(first.snapshot, { host, port: options.port });
+    server = new ProxyServer(reloader, platformWanted !== null);
     // First: who finds the proxy ready finds all of it.
-    const platformAddress = apart === null ? null : await listenApart(server, apart);
+    const platformAddress = platformWanted === null ? null : await listenForPlatform(server, platformWanted);
     const address = await server.listen(host, options.port).catch((error: NodeJS.ErrnoException) => {
-      throw new CannotStart(listenProblem(error, { host, port: options.port }, BY_FLAGS));
+      throw new CannotStart(listenProblem(error, { host, port: options.port }, FLAG_NAMES));
     });
     const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;
     const checks = new HealthChecks(() => reloader.active);
@@ -296,7 +297,11 @@ async function openSpans({ otel }: Snapshot, log: Log): Promise<SpanExport | nul
 }
 
 /** The platform wing, when it is configured; its code is loaded only then. */
-async function openWing(snapshot: Snapshot, options: ProxyOptions, ledger: Ledger): Promise<Platform | null> {
+async function openPlatformMount(
+  snapshot: Snapshot,
+  options: ProxyOptions,
+  ledger: Ledger,
+): Promise<Platform | null> {
   if (snapshot.platform === null) return null;
   if (options.worker !== undefined) {
     // A worker that comes later must serve what the others serve; the section came by a reload, which told.
@@ -340,10 +345,10 @@ async function withStoredModels(
   return { loaded, runtime };
 }
 
-async function listenApart(server: ProxyServer, wanted: Address): Promise<Address> {
+async function listenForPlatform(server: ProxyServer, wanted: Address): Promise<Address> {
   const { host, port } = wanted;
-  const bound = await server.listenWing(host, port).catch((error: NodeJS.ErrnoException) => {
-    throw new CannotStart(listenProblem(error, wanted, BY_KEYS));
+  const bound = await server.listenMount(host, port).catch((error: NodeJS.ErrnoException) => {
+    throw new CannotStart(listenProblem(error, wanted, KEY_NAMES));
   });
   return { host, port: bound?.port ?? port };
 }

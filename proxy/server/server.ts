@@ -22,7 +22,7 @@ const UNTRUSTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
  * For last words to clients that read slowly, or not at all. Longer than the count of a broken stream's tokens may take
  * (2 s, estimate/estimator.ts): its record is settled before its client is told.
  */
-const LAST_WORDS_MS = 5_000;
+const INTERRUPT_MS = 5_000;
 /** Closing a socket takes the system no time; this is for what nobody thought of. */
 const CUT_MS = 1_000;
 
@@ -37,10 +37,10 @@ export interface Drain {
 const NOBODY = { keyHash: '' };
 
 export class ProxyServer {
-  readonly #changes: ConfigReloader;
+  readonly #reloader: ConfigReloader;
   readonly #http: HttpServer;
   /** Where the wing is served alone; null = on the same port, if there is one. */
-  readonly #wingHttp: HttpServer | null;
+  readonly #mountHttp: HttpServer | null;
   readonly #state = { draining: false };
   #inFlight = 0;
   /** Requests whose steps have not all been taken; one whose client has left still writes its record. */
@@ -48,15 +48,17 @@ export class ProxyServer {
   #hurried = false;
   #over: Fault | null = null;
   /** Asked whenever something has ended, while a drain waits. */
-  #look: (() => void) | null = null;
+  #onProgress: (() => void) | null = null;
 
-  /** @param wingApart whether the wing is served on a port of its own */
-  constructor(reloader: ConfigReloader, wingApart: boolean) {
-    this.#changes = reloader;
+  /** @param mountHasOwnPort whether the wing is served on a port of its own */
+  constructor(reloader: ConfigReloader, mountHasOwnPort: boolean) {
+    this.#reloader = reloader;
     const { mount } = reloader.active.services;
-    const wingRoutes = mount === null ? null : new MountRoutes(mount);
-    this.#http = this.#opened(new RouteTable(reloader, this.#state, wingApart ? null : wingRoutes));
-    this.#wingHttp = wingApart && wingRoutes !== null ? this.#opened(wingRoutes) : null;
+    const mountRoutes = mount === null ? null : new MountRoutes(mount);
+    this.#http = this.#createHttpServer(
+      new RouteTable(reloader, this.#state, mountHasOwnPort ? null : mountRoutes),
+    );
+    this.#mountHttp = mountHasOwnPort && mountRoutes !== null ? this.#createHttpServer(mountRoutes) : null;
   }
 
   /** Requests that have not been answered to the end. */
@@ -70,14 +72,14 @@ export class ProxyServer {
   }
 
   /** The same for the wing's own port; null when it has none. */
-  async listenWing(host: string, port: number): Promise<AddressInfo | null> {
-    return this.#wingHttp === null ? null : this.#wingHttp.listen({ host, port });
+  async listenMount(host: string, port: number): Promise<AddressInfo | null> {
+    return this.#mountHttp === null ? null : this.#mountHttp.listen({ host, port });
   }
 
   /** Ends at once, with nothing served yet. */
   close(): void {
     this.#each((http) => {
-      http.shut();
+      http.stopAccepting();
       http.close();
     });
   }
@@ -87,21 +89,21 @@ export class ProxyServer {
    * are taken for `minMs`; requests run on until `maxMs`, then each one ends with a fault, its record written.
    */
   async drain({ minMs, maxMs }: Drain): Promise<void> {
-    const { mono } = this.#changes.active.services.clock;
+    const { mono } = this.#reloader.active.services.clock;
     const startedAt = mono();
     this.#state.draining = true;
-    this.#each((http) => http.retire());
+    this.#each((http) => http.closeAfterResponses());
     if (minMs > 0) {
       await whatHasArrived();
       this.#each((http) => http.closeIdle(false));
       await this.#until(minMs, () => this.#hurried);
     }
-    this.#each((http) => http.shut());
+    this.#each((http) => http.stopAccepting());
     await whatHasArrived();
     this.#each((http) => http.closeIdle(true));
     await this.#until(startedAt + maxMs - mono(), () => this.#hurried || this.#isQuiet);
     this.#interrupt();
-    await this.#until(LAST_WORDS_MS, () => this.#isQuiet);
+    await this.#until(INTERRUPT_MS, () => this.#isQuiet);
     this.#each((http) => http.close());
     await this.#until(CUT_MS, () => this.#isQuiet);
   }
@@ -109,7 +111,7 @@ export class ProxyServer {
   /** The second signal: what still runs is told so now. */
   hurry(): void {
     this.#hurried = true;
-    this.#look?.();
+    this.#onProgress?.();
   }
 
   get #isQuiet(): boolean {
@@ -122,7 +124,7 @@ export class ProxyServer {
     const over = new Fault('shutting_down', text, { headers: [['retry-after', '1']] });
     this.#over = over;
     this.#each((http) => http.interrupt(over));
-    this.#changes.active.services.detachedStreams.giveUp();
+    this.#reloader.active.services.detachedStreams.giveUp();
   }
 
   /** Settles when `isOver`, or after `withinMs`. */
@@ -130,44 +132,44 @@ export class ProxyServer {
     if (isOver()) return;
     await new Promise<void>((resolve) => {
       const cap = setTimeout(resolve, withinMs);
-      this.#look = () => {
+      this.#onProgress = () => {
         if (!isOver()) return;
         clearTimeout(cap);
         resolve();
       };
     });
-    this.#look = null;
+    this.#onProgress = null;
   }
 
-  #opened(routes: Routes): HttpServer {
-    const reloader = this.#changes;
+  #createHttpServer(routes: Routes): HttpServer {
+    const reloader = this.#reloader;
     const { log, metrics } = reloader.active.services;
     return new HttpServer({
       get limits() {
         return reloader.active.snapshot.limits;
       },
       request: (request, response) => this.#serve(request, response, routes),
-      refusal: (fault) => this.#refusal(fault),
-      settled: () => this.#settled(),
+      errorResponse: (fault) => this.#errorResponse(fault),
+      exchangeEnded: () => this.#exchangeEnded(),
       failed: (err) => log.error({ err }, 'a connection failed'),
-      turnedAway: () => metrics.connectionRefused(),
+      connectionRefused: () => metrics.connectionRefused(),
     });
   }
 
   #each(act: (http: HttpServer) => void): void {
     act(this.#http);
-    if (this.#wingHttp !== null) act(this.#wingHttp);
+    if (this.#mountHttp !== null) act(this.#mountHttp);
   }
 
   #serve(request: DownstreamRequest, response: DownstreamResponse, routes: Routes): void {
     this.#inFlight += 1;
     if (this.#over !== null) response.interrupt(this.#over);
-    void this.#handle(openExchange(request, response, this.#changes.active), routes);
+    void this.#handle(openExchange(request, response, this.#reloader.active), routes);
   }
 
-  #settled(): void {
+  #exchangeEnded(): void {
     this.#inFlight -= 1;
-    this.#look?.();
+    this.#onProgress?.();
   }
 
   async #handle(x: Exchange, routes: Routes): Promise<void> {
@@ -192,13 +194,13 @@ export class ProxyServer {
     } finally {
       x.active.leave();
       this.#running -= 1;
-      this.#look?.();
+      this.#onProgress?.();
     }
   }
 
   /** Bytes that are no request are answered in the same shape as everything else. */
-  #refusal(fault: Fault): string {
-    const { active } = this.#changes;
+  #errorResponse(fault: Fault): string {
+    const { active } = this.#reloader;
     active.services.metrics.rejected(fault.code);
     active.services.log.info({ error: fault.code, why: fault.message }, 'rejected');
     return rawAnswer(active.snapshot.dialect, fault);

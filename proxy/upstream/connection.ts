@@ -5,8 +5,8 @@ import { Client } from 'undici';
 import type { Indexed } from '../base/dense-set.ts';
 import type { Connector } from './connector.ts';
 import {
-  Dispatched,
-  type Carrier,
+  DispatchedExchange,
+  type ExchangeConnection,
   type UpstreamExchange,
   type ResponseReader,
   type HttpRequest,
@@ -24,7 +24,7 @@ const HEAD_BYTES = 65_536;
 /** The pool closes idle connections by its own clock; undici's must only not come before. */
 const UNDICI_IDLE_MS = 60_000;
 
-export class UpstreamConnection implements Indexed, Carrier {
+export class UpstreamConnection implements Indexed, ExchangeConnection {
   index = -1; // on the roster of its pool
   /** Monotonic ms; meaningful while idle. */
   idleUntil = 0;
@@ -40,11 +40,11 @@ export class UpstreamConnection implements Indexed, Carrier {
     this.#owner = owner;
     this.#connector = connector;
     this.#client = new Client(connector.peer, {
-      connect: (asked, told) => {
-        this.#stopOpening = connector.open(asked, (...opened) => {
+      connect: (options, callback) => {
+        this.#stopOpening = connector.open(options, (...opened) => {
           this.#stopOpening = null;
           this.#socket = opened[1];
-          told(...opened);
+          callback(...opened);
         });
       },
       allowH2: false,
@@ -77,7 +77,7 @@ export class UpstreamConnection implements Indexed, Carrier {
   /** Sends a request, at once or when the connection is open. */
   send({ method, path, headers, body }: HttpRequest, reader: ResponseReader): UpstreamExchange {
     const { pathPrefix, headers: ofTheWay } = this.#connector;
-    const exchange = new Dispatched(this, reader);
+    const exchange = new DispatchedExchange(this, reader);
     this.#exchange = exchange;
     this.#client.dispatch(
       {
@@ -92,12 +92,12 @@ export class UpstreamConnection implements Indexed, Carrier {
     return exchange;
   }
 
-  begins(): void {
+  sendBegins(): void {
     // There is one at a time.
   }
 
   /** A reset within a body that ends with its connection is an end to undici. */
-  judge(_: UpstreamExchange, tell: (isWhole: boolean) => void): void {
+  checkEnd(_: UpstreamExchange, tell: (isWhole: boolean) => void): void {
     tell(this.#socket?.errored === null);
   }
 

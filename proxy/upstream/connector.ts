@@ -7,8 +7,8 @@ import { ProxyFailure } from './bad-response.ts';
 import type { HttpProxy } from './http-proxies.ts';
 
 /** What undici asks of a `connect` function, and how it is told. */
-type Asked = buildConnector.Options;
-type Told = buildConnector.Callback;
+type ConnectOptions = buildConnector.Options;
+type ConnectCallback = buildConnector.Callback;
 
 /** Breaks off what is being opened; nothing is told then. */
 type Stop = () => void;
@@ -43,19 +43,19 @@ export class Connector {
     this.#connectProxy = buildConnector({ allowH2: false, timeout: 0 });
   }
 
-  open(asked: Asked, told: Told): Stop {
-    const settle: Told = (error, socket) => {
-      if (socket instanceof Socket) told(null, socket);
-      else told(lasting(error), null); // undici leaves the second argument out
+  open(options: ConnectOptions, callback: ConnectCallback): Stop {
+    const settle: ConnectCallback = (error, socket) => {
+      if (socket instanceof Socket) callback(null, socket);
+      else callback(withoutReconnect(error), null); // undici leaves the second argument out
     };
     return this.#isTunnel && this.#proxy !== null
-      ? this.#openTunnel(this.#proxy, asked, settle)
-      : start(this.#connectPeer, asked, settle);
+      ? this.#openTunnel(this.#proxy, options, settle)
+      : start(this.#connectPeer, options, settle);
   }
 
   /** CONNECT (RFC 9110 section 9.3.6), then TLS inside. */
-  #openTunnel(proxy: HttpProxy, asked: Asked, told: Told): Stop {
-    const authority = `${asked.hostname.includes(':') ? `[${asked.hostname}]` : asked.hostname}:${asked.port || 443}`;
+  #openTunnel(proxy: HttpProxy, options: ConnectOptions, callback: ConnectCallback): Stop {
+    const authority = `${options.hostname.includes(':') ? `[${options.hostname}]` : options.hostname}:${options.port || 443}`;
     let stopOpening: Stop = () => undefined;
     const abort = new AbortController();
     const client = new Client(proxy.origin, {
@@ -69,7 +69,7 @@ export class Connector {
     client.connect({ path: authority, headers, signal: abort.signal }, (error, data) => {
       if (error !== null) {
         stopOpening();
-        if (!abort.signal.aborted) told(new ProxyFailure(error), null);
+        if (!abort.signal.aborted) callback(new ProxyFailure(error), null);
         return;
       }
       const { statusCode, socket } = data;
@@ -77,10 +77,10 @@ export class Connector {
       // A TLS server does not speak first: bytes behind the head are nobody's.
       if (statusCode !== TUNNEL_OPEN || !(socket instanceof Socket) || socket.readableLength > 0) {
         socket.destroy();
-        told(new ProxyFailure(null, statusCode), null);
+        callback(new ProxyFailure(null, statusCode), null);
         return;
       }
-      const stopTls = start(this.#connectPeer, { ...asked, httpSocket: socket }, told);
+      const stopTls = start(this.#connectPeer, { ...options, httpSocket: socket }, callback);
       stopOpening = () => {
         stopTls();
         socket.destroy();
@@ -94,8 +94,8 @@ export class Connector {
 }
 
 /** undici's connectors return the socket that they open; its types do not say so, so it is looked at. */
-function start(connect: buildConnector.connector, asked: Asked, told: Told): Stop {
-  const opening: unknown = connect(asked, told);
+function start(connect: buildConnector.connector, options: ConnectOptions, callback: ConnectCallback): Stop {
+  const opening: unknown = connect(options, callback);
   return () => {
     if (opening instanceof Socket) opening.destroy();
   };
@@ -105,7 +105,7 @@ function start(connect: buildConnector.connector, asked: Asked, told: Told): Sto
  * undici connects again, without end, after a failure with one of these codes: it takes them for the loss of a connection that
  * was open. While one is being opened they must end the request (https://github.com/nodejs/undici/issues/3897).
  */
-function lasting(error: Error | null): Error {
+function withoutReconnect(error: Error | null): Error {
   const { code } = (error ?? {}) as NodeJS.ErrnoException;
   if (error !== null && code !== 'UND_ERR_SOCKET' && code !== 'UND_ERR_INFO') return error;
   return new Error('the connection was closed before it was open', { cause: error });

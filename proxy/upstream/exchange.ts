@@ -39,19 +39,19 @@ export interface UpstreamExchange {
 }
 
 /** The connection that carries an exchange. */
-export interface Carrier {
+export interface ExchangeConnection {
   /** undici begins to send it, in this very call. */
-  begins(exchange: Dispatched): void;
+  sendBegins(exchange: DispatchedExchange): void;
   /** undici says that the response ended: tells, now or later, whether it did, or whether something broke. */
-  judge(exchange: Dispatched, tell: (isWhole: boolean) => void): void;
+  checkEnd(exchange: DispatchedExchange, tell: (isWhole: boolean) => void): void;
   /** The upstream ended the connection; else undici did. */
   readonly hasPeerEnded: boolean;
   /** The system has all bytes of the request, and nobody else will read them. */
   readonly hasWritten: boolean;
   /** The response came to its end. @param idleMs see `ReceivedHead` */
-  ended(exchange: Dispatched, idleMs: number): void;
+  ended(exchange: DispatchedExchange, idleMs: number): void;
   /** The exchange ended otherwise. */
-  broke(exchange: Dispatched): void;
+  broke(exchange: DispatchedExchange): void;
 }
 
 /** undici passes interim (1xx) responses on without end; each restarts its count of header bytes. */
@@ -63,8 +63,8 @@ const SOCKET = 'UND_ERR_SOCKET';
 /** Pieces up to this size that come in one read are handed on as one: undici makes a call for each chunk, and chunks of one byte would cost 50 times as much per byte as large ones. */
 const SMALL_BYTES = 1_024;
 
-export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler {
-  readonly #carrier: Carrier;
+export class DispatchedExchange implements UpstreamExchange, Dispatcher.DispatchHandler {
+  readonly #connection: ExchangeConnection;
   #reader: ResponseReader | null;
   #controller: Dispatcher.DispatchController | null = null;
   #head: ReceivedHead | null = null;
@@ -72,8 +72,8 @@ export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler 
   /** Small pieces of the present read. */
   #pieces: Buffer[] = [];
 
-  constructor(carrier: Carrier, reader: ResponseReader) {
-    this.#carrier = carrier;
+  constructor(connection: ExchangeConnection, reader: ResponseReader) {
+    this.#connection = connection;
     this.#reader = reader;
   }
 
@@ -89,7 +89,7 @@ export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler 
     if (this.#reader === null) return;
     this.#reader = null;
     this.#controller?.abort(closedEarly());
-    this.#carrier.broke(this);
+    this.#connection.broke(this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -97,7 +97,7 @@ export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler 
     this.#controller = controller;
     if (this.#reader === null) controller.abort(closedEarly());
     else {
-      this.#carrier.begins(this);
+      this.#connection.sendBegins(this);
       if (!isAgain) this.#reader.onSent();
     }
   }
@@ -128,7 +128,7 @@ export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler 
 
   onResponseEnd(): void {
     this.#flush();
-    if (this.#reader !== null) this.#carrier.judge(this, (isWhole) => this.#finish(isWhole));
+    if (this.#reader !== null) this.#connection.checkEnd(this, (isWhole) => this.#finish(isWhole));
   }
 
   #finish(isWhole: boolean): void {
@@ -136,27 +136,27 @@ export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler 
     if (reader === null || head === null) return;
     this.#reader = null;
     if (!isWhole) {
-      this.#carrier.broke(this);
+      this.#connection.broke(this);
       reader.onError(closedEarly());
       return;
     }
     try {
-      reader.onEnd(this.#carrier.hasWritten);
+      reader.onEnd(this.#connection.hasWritten);
     } catch (error) {
-      this.#carrier.broke(this);
+      this.#connection.broke(this);
       reader.onError(error as Error); // a bug in its reader: that ends one exchange, not the process
       return;
     }
-    this.#carrier.ended(this, head.idleMs);
+    this.#connection.ended(this, head.idleMs);
   }
 
   onResponseError(_: unknown, error: Error): void {
     this.#flushLater();
     const reader = this.#reader;
     if (reader === null) return;
-    const { hasPeerEnded } = this.#carrier;
+    const { hasPeerEnded } = this.#connection;
     this.#reader = null;
-    this.#carrier.broke(this);
+    this.#connection.broke(this);
     const { code } = error as NodeJS.ErrnoException;
     const isMalformed =
       (code === LENGTH_MISMATCH && this.#head === null) || (code === SOCKET && !hasPeerEnded);

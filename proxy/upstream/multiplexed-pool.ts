@@ -6,8 +6,8 @@ import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import { Connector } from './connector.ts';
 import {
-  Dispatched,
-  type Carrier,
+  DispatchedExchange,
+  type ExchangeConnection,
   type UpstreamExchange,
   type ResponseReader,
   type HttpRequest,
@@ -54,7 +54,7 @@ export class MultiplexedPool implements Pool {
 
   send(request: HttpRequest, reader: ResponseReader): UpstreamExchange {
     if (this.#mono() < this.#http1Until) return this.#http1.send(request, reader);
-    const exchange = new Rerouted(reader, () => {
+    const exchange = new Http1Fallback(reader, () => {
       this.#http1Until = this.#mono() + HTTP1_MS;
       return this.#http1.send(request, reader);
     });
@@ -81,7 +81,7 @@ export class MultiplexedPool implements Pool {
   }
 
   #connection(): MultiplexedConnection {
-    for (const connection of this.#connections) if (connection.hasRoom) return connection;
+    for (const connection of this.#connections) if (connection.hasFreeStream) return connection;
     const opened = new MultiplexedConnection(this.#connector, () => {
       if (this.#isClosing && opened.isIdle) this.#remove(opened);
     });
@@ -96,11 +96,11 @@ export class MultiplexedPool implements Pool {
 }
 
 /** An exchange that begins anew in HTTP/1.1 when the upstream speaks no HTTP/2. */
-class Rerouted implements UpstreamExchange, ResponseReader {
+class Http1Fallback implements UpstreamExchange, ResponseReader {
   readonly #reader: ResponseReader;
   readonly #sendHttp1: () => UpstreamExchange;
   #exchange: UpstreamExchange | null = null;
-  #isMoved = false;
+  #isHttp1 = false;
 
   constructor(reader: ResponseReader, sendHttp1: () => UpstreamExchange) {
     this.#reader = reader;
@@ -108,7 +108,7 @@ class Rerouted implements UpstreamExchange, ResponseReader {
   }
 
   follow(exchange: UpstreamExchange): void {
-    if (!this.#isMoved) this.#exchange = exchange;
+    if (!this.#isHttp1) this.#exchange = exchange;
   }
 
   pause(): void {
@@ -144,7 +144,7 @@ class Rerouted implements UpstreamExchange, ResponseReader {
       this.#reader.onError(error);
       return;
     }
-    this.#isMoved = true;
+    this.#isHttp1 = true;
     this.#exchange = this.#sendHttp1();
   }
 }
@@ -172,7 +172,7 @@ class OpenedStreams {
 }
 
 /** A Client of undici's that speaks HTTP/2. It connects again by itself when its connection has ended. */
-class MultiplexedConnection implements Carrier {
+class MultiplexedConnection implements ExchangeConnection {
   readonly hasPeerEnded = true;
   /** Frames may wait in the session where nobody can see them: memory of a request is never used again. */
   readonly hasWritten = false;
@@ -181,7 +181,7 @@ class MultiplexedConnection implements Carrier {
   readonly #onIdle: () => void;
   readonly #sockets = new Set<Socket>();
   readonly #opened = new OpenedStreams();
-  readonly #streams = new Map<Dispatched, ClientHttp2Stream>();
+  readonly #streams = new Map<DispatchedExchange, ClientHttp2Stream>();
   #stopOpening: (() => void) | null = null;
   #running = 0;
 
@@ -189,17 +189,17 @@ class MultiplexedConnection implements Carrier {
     this.#connector = connector;
     this.#onIdle = onIdle;
     this.#client = new Client(connector.peer, {
-      connect: (asked, told) => {
-        this.#stopOpening = connector.open(asked, (...opened) => {
+      connect: (options, callback) => {
+        this.#stopOpening = connector.open(options, (...opened) => {
           this.#stopOpening = null;
           const [, socket] = opened;
-          if (socket === null) told(...opened);
+          if (socket === null) callback(...opened);
           else if ('alpnProtocol' in socket && socket.alpnProtocol === 'h2') {
             this.#keep(socket);
-            told(...opened);
+            callback(...opened);
           } else {
             socket.destroy();
-            told(new Http1Only('the upstream speaks HTTP/1.1'), null);
+            callback(new Http1Only('the upstream speaks HTTP/1.1'), null);
           }
         });
       },
@@ -222,7 +222,7 @@ class MultiplexedConnection implements Carrier {
   }
 
   /** The next request need not wait, as far as is known: what waits on an open connection waits for a stream. */
-  get hasRoom(): boolean {
+  get hasFreeStream(): boolean {
     if (this.#running >= MOST_STREAMS) return false;
     const { connected, pending, running } = this.#client.stats;
     // After a GOAWAY undici connects again only when all that runs on the old connection has ended.
@@ -230,7 +230,7 @@ class MultiplexedConnection implements Carrier {
   }
 
   send({ method, path, headers, body }: HttpRequest, reader: ResponseReader): UpstreamExchange {
-    const exchange = new Dispatched(this, reader);
+    const exchange = new DispatchedExchange(this, reader);
     this.#running += 1;
     this.#client.dispatch(
       { method, path, headers: [...this.#connector.headers, ...headers], body },
@@ -239,12 +239,12 @@ class MultiplexedConnection implements Carrier {
     return exchange;
   }
 
-  begins(exchange: Dispatched): void {
+  sendBegins(exchange: DispatchedExchange): void {
     this.#opened.next((stream) => this.#streams.set(exchange, stream));
   }
 
   /** undici calls a stream whole that was reset (RST_STREAM): it looks at no code. Only a closed stream has one. */
-  judge(exchange: Dispatched, tell: (isWhole: boolean) => void): void {
+  checkEnd(exchange: DispatchedExchange, tell: (isWhole: boolean) => void): void {
     const stream = this.#streams.get(exchange);
     if (stream === undefined)
       tell(false); // a Node without the channel: nobody can say
@@ -252,13 +252,13 @@ class MultiplexedConnection implements Carrier {
     else stream.once('close', () => tell(stream.rstCode === 0));
   }
 
-  ended(exchange: Dispatched): void {
+  ended(exchange: DispatchedExchange): void {
     this.#streams.delete(exchange);
     this.#running -= 1;
     if (this.#running === 0) this.#onIdle();
   }
 
-  broke(exchange: Dispatched): void {
+  broke(exchange: DispatchedExchange): void {
     this.ended(exchange);
   }
 

@@ -6,27 +6,27 @@ import type { Pool } from './pool.ts';
 const PROBE_MS = 5_000;
 
 /** What a probe needs of a target. */
-export interface Probed {
+export interface ProbeTarget {
   readonly config: Deployment;
   readonly pool: Pool;
   readonly headers: { readonly fixed: readonly string[] };
 }
 
 /** For each target null (answers) or a sentence. Targets that share address and key share one request. */
-export async function probe(targets: readonly Probed[]): Promise<(string | null)[]> {
+export async function probe(targets: readonly ProbeTarget[]): Promise<(string | null)[]> {
   const asked = new Map<string, Promise<string | null>>();
   return Promise.all(
     targets.map((target) => {
       const { config } = target;
       const key = `${config.origin}${config.pathPrefix} ${config.apiKey?.sha256() ?? ''}`;
-      const running = asked.get(key) ?? ask(target);
+      const running = asked.get(key) ?? probeOne(target);
       asked.set(key, running);
       return running;
     }),
   );
 }
 
-async function ask({ config, pool, headers }: Probed): Promise<string | null> {
+async function probeOne({ config, pool, headers }: ProbeTarget): Promise<string | null> {
   try {
     const status = await statusOf(pool, `${config.pathPrefix}/models`, headers.fixed);
     // A gateway without a model list (404, 405) is there; one that refuses our key or fails is not of use.

@@ -35,9 +35,9 @@ function load(t: Tap, text: string, env: Environment = {}): Snapshot {
 }
 
 function only(snapshot: Snapshot): Deployment {
-  const [route] = snapshot.deployments;
-  if (route === undefined) throw new Error('no route');
-  return route;
+  const [deployment] = snapshot.deployments;
+  if (deployment === undefined) throw new Error('no route');
+  return deployment;
 }
 
 const entry = (more: readonly string[] = [], rest: readonly string[] = []): string =>

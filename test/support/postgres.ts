@@ -13,7 +13,7 @@ import pg from 'pg';
 import { databaseOf } from '../../config/resolve/database.ts';
 import { Diagnostics } from '../../config/diagnostics.ts';
 import type { DatabaseSettings } from '../../config/snapshot.ts';
-import { RUN, RUN_MARK } from './reaper.ts';
+import { RUN, RUN_MARK } from './process-cleanup.ts';
 
 /** What a server needs of tap's `t`, or of a bench. */
 interface Stage {

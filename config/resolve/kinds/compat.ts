@@ -10,7 +10,7 @@ export const compatKind: Kind = Object.freeze({
   pathPrefix(basePath: string): PathCheck {
     if (/\/v1[a-z0-9]*(\/|$)/.test(basePath)) return { ok: true, pathPrefix: basePath };
     const message = 'must include /v1 for a compat-type model; endpoints are appended to it as it is';
-    return { ok: false, message, mendedPath: `${basePath}/v1` };
+    return { ok: false, message, fixedPath: `${basePath}/v1` };
   },
   rule: (dialect: Dialect): string => `${dialect.compatPrefix}/NAME (compat-type, api_base with /v1)`,
 });

@@ -6,7 +6,7 @@ import type { KindName } from '../../snapshot.ts';
 /** Where requests go under an api_base, or why that api_base does not fit, and the path that would. */
 export type PathCheck =
   | { readonly ok: true; readonly pathPrefix: string }
-  | { readonly ok: false; readonly message: string; readonly mendedPath: string };
+  | { readonly ok: false; readonly message: string; readonly fixedPath: string };
 
 export interface Kind {
   readonly name: KindName;

@@ -9,11 +9,11 @@ export const proxyKind: Kind = Object.freeze({
   prefix: (dialect: Dialect): string => dialect.proxyPrefix,
   pathPrefix(basePath: string): PathCheck {
     if (!basePath.endsWith('/v1')) return { ok: true, pathPrefix: `${basePath}/v1` };
-    const mendedPath = basePath.replace(/(\/+v1)+$/, '');
+    const fixedPath = basePath.replace(/(\/+v1)+$/, '');
     return {
       ok: false,
       message: 'must not end in /v1 for a proxy-type model; the proxy adds it',
-      mendedPath,
+      fixedPath,
     };
   },
   rule: (dialect: Dialect): string => `${dialect.proxyPrefix}/NAME (proxy-type, api_base without /v1)`,

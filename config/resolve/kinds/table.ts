@@ -19,7 +19,7 @@ export interface ModelName {
  * Takes `litellm_params.model` apart. With `provider` (`custom_llm_provider`) the whole name goes upstream, save
  * that the same prefix written once more is taken off.
  */
-export function takeApart(model: string, provider: string | undefined, dialect: Dialect): ModelName {
+export function splitModelName(model: string, provider: string | undefined, dialect: Dialect): ModelName {
   const slash = model.indexOf('/');
   const before = slash === -1 ? '' : model.slice(0, slash);
   const prefix = provider ?? before;

@@ -1,6 +1,6 @@
 // The command line of `npm run battery`: what was asked for, or a sentence that says what can be.
 import { parseArgs } from 'node:util';
-import type { Wanted } from './stage.ts';
+import type { RunOptions } from './scenario-run.ts';
 
 export const USAGE = `npm run battery -- [--only NAME]... [--quick] [--seed N] [--rounds N] [--executions N] [--seconds N] [--write]
 
@@ -15,13 +15,13 @@ export const USAGE = `npm run battery -- [--only NAME]... [--quick] [--seed N] [
 `;
 
 /** A whole command line. */
-export interface Asked {
+export interface CommandLine {
   readonly help: boolean;
   readonly list: boolean;
   readonly write: boolean;
   /** Names of parts. */
-  readonly parts: readonly string[];
-  readonly wanted: Wanted;
+  readonly scenarios: readonly string[];
+  readonly run: RunOptions;
 }
 
 function countOf(flag: string, text: string | undefined): number | null {
@@ -31,7 +31,7 @@ function countOf(flag: string, text: string | undefined): number | null {
 }
 
 /** @param known names of all parts. @throws Error that says what can be asked for */
-export function readCommandLine(args: readonly string[], known: readonly string[]): Asked {
+export function readCommandLine(args: readonly string[], known: readonly string[]): CommandLine {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -55,8 +55,8 @@ export function readCommandLine(args: readonly string[], known: readonly string[
     help,
     list,
     write,
-    parts: only.length === 0 ? known : known.filter((name) => only.includes(name)),
-    wanted: {
+    scenarios: only.length === 0 ? known : known.filter((name) => only.includes(name)),
+    run: {
       quick,
       seed: countOf('seed', values.seed) ?? Math.floor(Math.random() * 1_000_000) + 1,
       rounds: countOf('rounds', values.rounds),

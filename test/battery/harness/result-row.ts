@@ -3,28 +3,28 @@
 import type { Table } from '../../../bench/harness/scenario.ts';
 
 /** What a row is asked for beside `tried` and `passed`; a part names those it looks at, the others stay empty. */
-export type Harm = 'lost' | 'doubled' | 'leaked' | 'crossed';
+export type Violation = 'lost' | 'doubled' | 'leaked' | 'crossed';
 
-const HARMS: readonly Harm[] = ['lost', 'doubled', 'leaked', 'crossed'];
+const VIOLATIONS: readonly Violation[] = ['lost', 'doubled', 'leaked', 'crossed'];
 /** More sentences than these are only counted: the first ones say what is wrong. */
 const SENTENCES = 20;
 
 /** Counts one kind of trial. */
-export class Tally {
+export class ResultRow {
   readonly what: string;
   readonly seed: number | null;
   /** The first 20 sentences about what did not hold. */
   readonly problems: string[] = [];
   /** What is worth knowing of a run that held. */
   readonly notes: string[] = [];
-  readonly #harms = new Map<Harm, number>();
+  readonly #violations = new Map<Violation, number>();
   #tried = 0;
   #failed = 0;
 
-  constructor(what: string, looksAt: readonly Harm[] = [], seed: number | null = null) {
+  constructor(what: string, looksAt: readonly Violation[] = [], seed: number | null = null) {
     this.what = what;
     this.seed = seed;
-    for (const harm of looksAt) this.#harms.set(harm, 0);
+    for (const kind of looksAt) this.#violations.set(kind, 0);
   }
 
   get tried(): number {
@@ -35,9 +35,11 @@ export class Tally {
     return this.#tried - this.#failed;
   }
 
-  /** Whether all that was tried passed, without harm. Nothing tried is no proof. */
+  /** Whether all that was tried passed, without a violation. Nothing tried is no proof. */
   get holds(): boolean {
-    return this.#tried > 0 && this.#failed === 0 && [...this.#harms.values()].every((count) => count === 0);
+    return (
+      this.#tried > 0 && this.#failed === 0 && [...this.#violations.values()].every((count) => count === 0)
+    );
   }
 
   /** Counts trials that held. */
@@ -59,15 +61,15 @@ export class Tally {
   }
 
   /** Counts what was lost, doubled, leaked or crossed, one for each name. */
-  harm(kind: Harm, names: readonly string[]): void {
-    this.#harms.set(kind, (this.#harms.get(kind) ?? 0) + names.length);
+  violations(kind: Violation, names: readonly string[]): void {
+    this.#violations.set(kind, (this.#violations.get(kind) ?? 0) + names.length);
     for (const name of names) this.#say(`${kind}: ${name}`);
   }
 
   /** The row of the table. */
   cells(): string[] {
-    const harms = HARMS.map((harm) => String(this.#harms.get(harm) ?? ''));
-    return [this.what, String(this.#tried), String(this.passed), ...harms, String(this.seed ?? '')];
+    const violations = VIOLATIONS.map((kind) => String(this.#violations.get(kind) ?? ''));
+    return [this.what, String(this.#tried), String(this.passed), ...violations, String(this.seed ?? '')];
   }
 
   #say(problem: string): void {
@@ -76,15 +78,15 @@ export class Tally {
 }
 
 /** The table of a part. */
-export function tableOf(title: string, tallies: readonly Tally[], notes: readonly string[]): Table {
+export function tableOf(title: string, results: readonly ResultRow[], notes: readonly string[]): Table {
   return {
     title,
-    columns: ['', 'tried', 'passed', ...HARMS, 'seed'],
-    rows: tallies.map((tally) => tally.cells()),
+    columns: ['', 'tried', 'passed', ...VIOLATIONS, 'seed'],
+    rows: results.map((result) => result.cells()),
     notes: [
       ...notes,
-      ...tallies.flatMap(({ notes }) => notes),
-      ...tallies.flatMap(({ what, problems }) => problems.map((problem) => `**${what}**: ${problem}`)),
+      ...results.flatMap(({ notes }) => notes),
+      ...results.flatMap(({ what, problems }) => problems.map((problem) => `**${what}**: ${problem}`)),
     ],
   };
 }

@@ -1,6 +1,6 @@
 // What is seen of a sandbox from outside, and what it says about its state.
 import type { Secret } from '../../config/secret.ts';
-import { ask } from './ask.ts';
+import { sendRequest } from './http-request.ts';
 import type { SandboxCondition, SandboxPlace } from './driver.ts';
 import type { SandboxStatus } from './sandbox.ts';
 
@@ -15,14 +15,14 @@ const NEXT: Readonly<Record<SandboxCondition['state'], (from: SandboxStatus) => 
 };
 
 /** The state that follows when a driver sees a sandbox so. */
-export const seenAs = (condition: SandboxCondition['state'], from: SandboxStatus): SandboxStatus =>
+export const statusAfter = (condition: SandboxCondition['state'], from: SandboxStatus): SandboxStatus =>
   NEXT[condition](from);
 
 /** Milliseconds without work as an agent server tells them; null when the runtime does not tell. */
 export async function idleTime(place: SandboxPlace, key: Secret): Promise<number | null> {
   try {
     const headers = { 'x-session-api-key': key.reveal() };
-    const { status, text } = await ask({
+    const { status, text } = await sendRequest({
       to: place.url,
       method: 'GET',
       path: '/server_info',

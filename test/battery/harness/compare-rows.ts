@@ -1,7 +1,7 @@
 // The rows against what happened: each call that the gateway saw has exactly one, and each answer that its client got
 // whole is a success.
 import { send, type Row } from '../../support/rig.ts';
-import type { Tally } from './tally.ts';
+import type { ResultRow } from './result-row.ts';
 
 /** `/spend/logs` gives no more at once, so books are closed before. */
 export const MOST_ROWS = 10_000;
@@ -16,7 +16,7 @@ export async function rowsOf(url: string): Promise<Row[]> {
 }
 
 /** What happened, by session. */
-export interface Happened {
+export interface ObservedCalls {
   /** Calls that the gateway saw; each has a session of its own. */
   readonly seen: readonly string[];
   /** Calls whose answer reached the client whole. */
@@ -24,16 +24,20 @@ export interface Happened {
 }
 
 /** Counts into the tally what is lost and doubled; gives the sessions concerned. */
-export function compareBooks(tally: Tally, rows: readonly Row[], happened: Happened): ReadonlySet<string> {
+export function compareRows(
+  result: ResultRow,
+  rows: readonly Row[],
+  calls: ObservedCalls,
+): ReadonlySet<string> {
   const bySession = Map.groupBy(rows, (row) => String(row['session_id']));
   const byId = Map.groupBy(rows, (row) => String(row['request_id']));
-  const missing = happened.seen.filter((session) => !bySession.has(session));
-  const unlike = [...happened.whole].filter(
+  const missing = calls.seen.filter((session) => !bySession.has(session));
+  const unlike = [...calls.whole].filter(
     (session) => bySession.has(session) && bySession.get(session)?.[0]?.['status'] !== 'success',
   );
   const twice = [...bySession].filter(([, of]) => of.length > 1).map(([session]) => session);
   const twins = [...byId].filter(([, of]) => of.length > 1).map(([, [row]]) => String(row?.['session_id']));
-  tally.harm('lost', [...missing, ...unlike]);
-  tally.harm('doubled', [...new Set([...twice, ...twins])]);
+  result.violations('lost', [...missing, ...unlike]);
+  result.violations('doubled', [...new Set([...twice, ...twins])]);
   return new Set([...missing, ...unlike, ...twice, ...twins]);
 }

@@ -5,7 +5,7 @@ import type { Item, Kind, PlatformStore } from './store.ts';
 const PAGE = 1_000;
 
 /** In the order of their ids. */
-export async function* every(store: PlatformStore, kind: Kind): AsyncGenerator<Item> {
+export async function* allItems(store: PlatformStore, kind: Kind): AsyncGenerator<Item> {
   for (let after = ''; ;) {
     const page = await store.scan(kind, after, PAGE);
     yield* page;

@@ -3,21 +3,21 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Tally } from './tally.ts';
+import type { ResultRow } from './result-row.ts';
 
 /** What has not come by then never will, however busy the machine is. */
-export const GIVEN_UP_MS = 300_000;
+export const DEADLINE_MS = 300_000;
 
 /** A part of the battery. */
-export interface Part {
+export interface Scenario {
   readonly name: string;
   /** One line for `--list`, and the title of its table. */
   readonly about: string;
-  run(stage: Stage): Promise<readonly Tally[]>;
+  run(run: ScenarioRun): Promise<readonly ResultRow[]>;
 }
 
 /** What the command line asked for; null = the part's own default. */
-export interface Wanted {
+export interface RunOptions {
   readonly seed: number;
   /** Short runs, as `.ci/run` has them: does all of it still hold, in seconds. */
   readonly quick: boolean;
@@ -27,19 +27,19 @@ export interface Wanted {
 }
 
 /** A part's processes, sockets and files. Close it, else they stay. */
-export class Stage {
-  readonly wanted: Wanted;
+export class ScenarioRun {
+  readonly options: RunOptions;
   /** Sentences about what could not be tried here. */
   readonly notes: string[] = [];
   readonly #ends: (() => unknown)[] = [];
 
-  constructor(wanted: Wanted) {
-    this.wanted = wanted;
+  constructor(options: RunOptions) {
+    this.options = options;
   }
 
   /** `full`, or `quick` in a short run, unless the command line names a number. */
   count(full: number, quick: number, asked: number | null): number {
-    return asked ?? (this.wanted.quick ? quick : full);
+    return asked ?? (this.options.quick ? quick : full);
   }
 
   /** Done at the end, the last one first. */
