@@ -1,4 +1,4 @@
-// One thing that is wrong (or doubtful) in a configuration, with the place and the fix.
+// One error or warning about a configuration, with its place and how to fix it.
 
 /** An issue found in a configuration. Lines and columns count from 1; 0 means "no place" (e.g. an admin call). */
 export interface Issue {

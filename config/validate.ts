@@ -1,5 +1,5 @@
-// Holds a tree against the schema and says in plain sentences what does not fit: one issue per fault, never the
-// validator's words, never a secret's text. Fills in the schema's defaults. Also finds keys without effect.
+// Validates a tree against the schema and reports each mistake once, in plain sentences: never in the validator's own
+// words and never with a secret. Fills in the schema's defaults. Also finds keys without effect.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Diagnostics } from './diagnostics.ts';
@@ -28,8 +28,8 @@ function compile() {
 }
 
 /**
- * The plain value of a resolved tree with defaults filled in. Reports every misfit; the type holds only for the
- * parts that `findings.soundAt` calls sound.
+ * The plain value of a resolved tree with defaults filled in. Reports every mistake; the type is right only for paths
+ * where `diagnostics.isSound` is true.
  */
 export function validated(root: Tree, diagnostics: Diagnostics): GatewayFile {
   const value = checkable(root, SCHEMA);
@@ -37,7 +37,7 @@ export function validated(root: Tree, diagnostics: Diagnostics): GatewayFile {
   return value as GatewayFile;
 }
 
-/** A value as if nothing had been written: every default, used in place of sections that are broken. */
+/** The value of an empty file, with every default: it replaces sections that are broken. */
 export function defaults(): GatewayFile {
   const value = {};
   check(value);
@@ -72,8 +72,8 @@ export function warnInert(root: Tree, diagnostics: Diagnostics, keep: (path: Pat
 }
 
 /**
- * The tree as a plain value. A key with nothing behind it counts as not written, as in the dialect; where an empty
- * value would be dangerous (keys, names: `minLength`) it stays and is refused.
+ * The tree as a plain value. A key without a value counts as absent, as in LiteLLM. Where an empty value would be
+ * dangerous (keys and names, which have `minLength`), it stays and is rejected.
  */
 function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
   if (tree.kind === 'scalar') return tree.value;
@@ -85,7 +85,7 @@ function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
     const known = schema?.properties !== undefined && Object.hasOwn(schema.properties, key);
     const empty = member.tree.kind === 'scalar' && member.tree.value === null;
     if (empty && known && inner?.minLength === undefined) continue;
-    // __proto__ can still come by an admin call; defined, not assigned, it is a member like any other.
+    // An admin call can send __proto__; defineProperty makes it an ordinary member.
     if (key === '__proto__') Object.defineProperty(value, key, { value: null, enumerable: true });
     else value[key] = checkable(member.tree, inner);
   }
@@ -117,7 +117,7 @@ function pathOf(pointer: string, root: Tree): Path {
   return path;
 }
 
-/** The member an error about a mapping is really about. */
+/** The member that an error about a mapping refers to. */
 function childOf(error: ErrorObject): string | null {
   const params: Record<string, unknown> = error.params;
   const child = params['additionalProperty'] ?? params['missingProperty'] ?? params['propertyName'];
@@ -173,7 +173,7 @@ function wanted(schema: SchemaNode): string {
   return types.map((type) => names[type] ?? type).join(' or ');
 }
 
-/** How a value is named in a message. Secrets and values from the environment are never shown. */
+/** How a message describes a value. It never shows secrets or values from the environment. */
 function gotText(tree: Tree | undefined, path: Path, schema: SchemaNode): string {
   if (tree === undefined) return 'nothing';
   if (tree.kind === 'list') return 'a list';
@@ -181,7 +181,7 @@ function gotText(tree: Tree | undefined, path: Path, schema: SchemaNode): string
   if (tree.reference !== null) return `the value of the environment variable ${tree.reference}`;
   if (tree.value === null) return 'nothing';
   const type = typeof tree.value;
-  // A text where a mapping or list belongs may be anything, a key that slipped to the wrong line included.
+  // Text in place of a mapping or list may be anything, even a key on the wrong line.
   const structured = typesOf(schema).some((one) => one === 'object' || one === 'array');
   if (isSecretAt(path) || structured)
     return type === 'string' ? 'text' : `a ${type === 'number' ? 'number' : 'switch'}`;
@@ -218,7 +218,7 @@ function exampleFix(key: string, schema: SchemaNode | undefined): string {
   return `for example ${name} ${typeof example === 'string' ? example : JSON.stringify(example)}`;
 }
 
-/** The nearest key of this mapping; else the section to which the very key belongs; else the keys there are. */
+/** Suggests the nearest key of this mapping, else the section that has this key, else the keys of this mapping. */
 function unknownKeyFix(key: string, schema: SchemaNode, path: Path): string {
   const known = schema.properties ?? {};
   const near =

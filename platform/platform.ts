@@ -104,7 +104,7 @@ export class Platform implements Mount {
           if (this.#closed) return;
           if (err instanceof PlatformStoreUnavailable)
             this.openLater(err, Math.min(pauseMs * 2, LONGEST_RETRY_MS));
-          else log.error({ err }, 'the platform interface cannot be served; mend it and restart');
+          else log.error({ err }, 'the platform interface cannot be served; fix it and restart');
         },
       );
     }, pauseMs).unref();

@@ -1,5 +1,5 @@
-// One validated model entry -> Route. Decides everything a request could ask of an entry; what does not fit becomes
-// an issue with a fix, and the entry no route.
+// One validated model_list entry -> Deployment. Computes at load everything that a request needs; an entry with a
+// mistake becomes an issue instead of a deployment.
 import type { Catalogue } from '../catalogue.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Diagnostics } from '../diagnostics.ts';
@@ -25,7 +25,7 @@ import { pricesOf } from './prices.ts';
 import { publicOf } from './public.ts';
 import { wholeOf, type AttemptDefaults } from './routing.ts';
 
-/** What all entries share. */
+/** What all deployments share. */
 export interface SharedSettings {
   readonly dialect: Dialect;
   readonly clocks: ClockDefaults;
@@ -34,15 +34,15 @@ export interface SharedSettings {
   readonly attempts: AttemptDefaults;
   readonly headers: StaticHeaders;
   readonly forwards: Forwards;
-  /** Runtime entries are kept in the store (`store_model_in_db`). */
+  /** Whether runtime additions are stored (`store_model_in_db`). */
   readonly stored: boolean;
   readonly catalogue: Catalogue;
   readonly diagnostics: Diagnostics;
-  /** Verdicts by kind and text: 10,000 entries often name one gateway, and parsing a URL costs 2 us. */
+  /** Results by kind and text: 10,000 entries often name one gateway, and parsing a URL costs 2 us. */
   readonly bases: Map<string, BaseCheck>;
 }
 
-/** One entry with its places and its id. */
+/** One entry with its path, tree and id. */
 export interface LocatedEntry {
   readonly entry: ModelEntry;
   readonly path: Path;
@@ -51,10 +51,10 @@ export interface LocatedEntry {
   readonly source: Deployment['source'];
 }
 
-/** A key must fit into a header: visible ASCII. */
+/** A key is sent in a header, so it must be visible ASCII. */
 const KEY = /^[\x21-\x7e]+$/;
 
-/** The route, or null when issues were found. */
+/** The deployment, or null when there were issues. */
 export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Deployment | null {
   const { entry, path } = located;
   const { dialect, diagnostics } = shared;
@@ -104,8 +104,8 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
 }
 
 /**
- * Says what can be said of an entry that has other faults already: about its model and its address, as far as those
- * are sound. Without it an operator would fix one layer only to be told of the next.
+ * Checks the model and the address of an entry that already has other errors, where those parts are sound. Otherwise an
+ * operator would fix one error only to see the next one.
  */
 export function inspectUnsound(
   entry: Partial<ModelEntry> | null,
@@ -132,7 +132,10 @@ function nameAt(params: EntryParams, at: Path, dialect: Dialect, diagnostics: Di
   const name = splitModelName(params.model, params.custom_llm_provider, dialect);
   if (name.kind !== null) return { ...name, kind: name.kind };
   const where = params.custom_llm_provider === undefined ? 'model' : 'custom_llm_provider';
-  const what = name.prefix === '' ? 'has no kind prefix' : `${shownName(name.prefix)} is no kind of gateway`;
+  const what =
+    name.prefix === ''
+      ? 'has no provider prefix'
+      : `${shownName(name.prefix)} is not a supported provider prefix`;
   diagnostics.error([...at, where], what, `write ${kindRules(dialect)}`);
   return null;
 }
@@ -141,17 +144,17 @@ function checkNames(group: string, upstream: string, path: Path, diagnostics: Di
   const model = [...path, 'litellm_params', 'model'];
   const stars = starsIn(group);
   if (upstream === '')
-    diagnostics.error(model, 'names no model after the prefix', 'write the name the upstream knows');
+    diagnostics.error(model, 'has no model name after the prefix', 'write the name that the upstream uses');
   if (stars > MOST_STARS)
     diagnostics.error(
       [...path, 'model_name'],
-      `holds ${stars} stars; at most ${MOST_STARS} are allowed`,
+      `contains ${stars} stars; at most ${MOST_STARS} are allowed`,
       'write fewer',
     );
   if (starsIn(upstream) > stars)
     diagnostics.error(
       model,
-      'holds more stars than model_name, so nothing could stand for them',
+      'contains more stars than model_name, so some would have no value',
       'write as many stars in model_name, or none here',
     );
 }
@@ -170,7 +173,7 @@ function baseAt(
     diagnostics.error(
       [...at, 'api_base'],
       'is missing',
-      `add it: ${kind.rule(dialect)}; no vendor is assumed`,
+      `add it: ${kind.rule(dialect)}; there is no default provider`,
     );
     return null;
   }
@@ -193,7 +196,7 @@ function baseAt(
   return null;
 }
 
-/** A key as a secret, or null for none; a key that no header can carry is an issue. `origin`: where it came from. */
+/** A key as a secret, or null for none. A key that cannot be sent in a header is an issue; `origin` says where it came from. */
 export function keyAt(
   text: string | undefined,
   path: Path,
@@ -204,8 +207,8 @@ export function keyAt(
   if (KEY.test(text)) return new Secret(text);
   const tail = /^[\x21-\x7e]+\s+$/.test(text);
   const what = tail
-    ? 'ends in a blank or a line break'
-    : 'holds a blank, a line break or a character beyond ASCII';
+    ? 'ends in a space or a line break'
+    : 'contains a space, a line break or a non-ASCII character';
   diagnostics.error(
     path,
     `${origin} ${what}`,
@@ -223,7 +226,7 @@ function allowH2At({ allow_h2 }: EntryParams, origin: string, path: Path, diagno
   return true;
 }
 
-/** Entry over router-wide, per name. Secrets are revealed nowhere. */
+/** The entry's headers win over router-wide ones, name by name. Reveals no secrets. */
 function headersOf(params: EntryParams, at: Path, shared: SharedSettings): Deployment['staticHeaders'] {
   const { dialect, diagnostics } = shared;
   const alias = headersAt(params.headers, [...at, 'headers'], dialect, diagnostics);
@@ -253,7 +256,7 @@ function attributionOf({ model_info: info }: ModelEntry): Attribution {
   };
 }
 
-/** Configured facts over the catalogue's; ids and prices as the entry's own. */
+/** Configured facts win over the catalogue's; ids and prices are the entry's own. */
 function infoOf(
   located: LocatedEntry,
   facts: Readonly<Record<string, unknown>>,

@@ -1,7 +1,7 @@
-// Where spans go: `general_settings.otel`, or the dialect's `callbacks: [otel]`, with OpenTelemetry's own environment
-// names for what the file leaves out (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/),
-// and the dialect's older ones behind them: OTEL_EXPORTER, OTEL_ENDPOINT, OTEL_HEADERS.
-// Pure; headers leave it as secrets. What those names say wrongly is an error here, not a line in a log later.
+// Where spans go: `general_settings.otel`, or LiteLLM's `callbacks: [otel]`. For what the file leaves out it reads
+// OpenTelemetry's environment variables (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/),
+// then LiteLLM's older ones: OTEL_EXPORTER, OTEL_ENDPOINT, OTEL_HEADERS. A wrong value is an error at load, not a line in
+// a log later. Pure; returns headers as secrets.
 import { isDeepStrictEqual } from 'node:util';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
@@ -17,7 +17,7 @@ const COLLECTOR = 'http://localhost:4318';
 const TRACES_PATH = '/v1/traces';
 const MOST_QUEUED = 1_000_000;
 
-/** null: tracing is off. */
+/** null = tracing is off. */
 export function otelOf(file: GatewayFile, env: Environment, diagnostics: Diagnostics): OtelSettings | null {
   const { general_settings: general, litellm_settings: litellm } = file;
   const called = hasOtelCallback(litellm.callbacks, diagnostics);
@@ -61,7 +61,7 @@ export function isSameOtel(a: OtelSettings | null, b: OtelSettings | null): bool
 const SECTION: Path = ['general_settings', 'otel'];
 const CALLBACKS: Path = ['litellm_settings', 'callbacks'];
 
-/** Whether `otel` is among the callbacks; of the others it is said that they have no effect. */
+/** Whether `otel` is among the callbacks; warns that the others have no effect. */
 function hasOtelCallback(written: string | readonly string[] | undefined, diagnostics: Diagnostics): boolean {
   const names = typeof written === 'string' ? [written] : (written ?? []);
   const others = names.filter((name) => name !== CALLBACK);
@@ -77,7 +77,7 @@ function hasOtelCallback(written: string | readonly string[] | undefined, diagno
   return others.length < names.length;
 }
 
-/** What OpenTelemetry's environment names say; an empty variable counts as not set, as the specification wants it. */
+/** Reads OpenTelemetry's environment variables; an empty one counts as not set, as the specification requires. */
 class OtelEnvironment {
   readonly #env: Environment;
   readonly #diagnostics: Diagnostics;
@@ -97,12 +97,12 @@ class OtelEnvironment {
     return this.#env[name]?.trim() || undefined;
   }
 
-  /** The first name that is set, and what it says. */
+  /** The first variable that is set, and its value. */
   first(names: readonly string[]): readonly [name: string, text: string] | undefined {
     return names.map((name) => [name, this.text(name) ?? ''] as const).find(([, text]) => text !== '');
   }
 
-  /** One of the words; the first one unless told otherwise. */
+  /** One of `words`; the first one is the default. */
   choice<W extends string>(
     names: readonly string[],
     words: readonly [W, ...W[]],
@@ -130,7 +130,7 @@ class OtelEnvironment {
       const at = pair.indexOf('=');
       const value = decoded(pair.slice(at + 1).trim());
       if (at > 0 && value !== null) return [[pair.slice(0, at).trim(), value] as const];
-      const message = `the environment variable ${variable} is no list of name=value`;
+      const message = `the environment variable ${variable} is not a list of name=value`;
       this.wrong(message, 'write name=value,name=value, with special characters of a value as %XX');
       return [];
     });
@@ -145,7 +145,7 @@ function decoded(text: string): string | null {
   }
 }
 
-/** The traces' own address is taken as it is, a base gets the path of traces. */
+/** The endpoint for traces is used as it is; a general endpoint gets the path of traces appended. */
 function endpointOf(written: string | undefined, otelEnv: OtelEnvironment): string {
   const own = written === undefined ? otelEnv.text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') : undefined;
   const [, base] = otelEnv.first(['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_ENDPOINT']) ?? ['', COLLECTOR];
@@ -153,16 +153,16 @@ function endpointOf(written: string | undefined, otelEnv: OtelEnvironment): stri
   const what = written === undefined ? 'the collector that the environment names' : 'endpoint';
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol))
-    otelEnv.wrong(`${what} is no http or https URL`, `for example ${COLLECTOR}`);
+    otelEnv.wrong(`${what} is not an http or https URL`, `for example ${COLLECTOR}`);
   else if (url.username !== '' || url.password !== '')
-    otelEnv.wrong(`${what} holds credentials`, 'put them into headers, as authorization');
+    otelEnv.wrong(`${what} contains credentials`, 'put them into headers, as authorization');
   else if (url.search !== '' || url.hash !== '')
     otelEnv.wrong(`${what} has a query or a fragment`, 'remove it');
   if (own !== undefined || text.endsWith(TRACES_PATH)) return text;
   return `${text.replace(/\/+$/, '')}${TRACES_PATH}`;
 }
 
-/** The file's headers over those of the environment, by lower-case name. */
+/** Headers by lower-case name; those of the file win over those of the environment. */
 function headersOf(
   written: Readonly<Record<string, string | number | boolean>> | undefined,
   otelEnv: OtelEnvironment,
@@ -176,7 +176,7 @@ function headersOf(
     if (!FIELD_NAME.test(name) || isSetByProxy(lower))
       otelEnv.wrong('a header of the collector has a name that cannot be sent', 'remove it');
     else if (!FIELD_VALUE.test(value))
-      otelEnv.wrong(`the value of ${lower} holds a character that no header carries`, 'remove it');
+      otelEnv.wrong(`the value of ${lower} contains a character that headers cannot contain`, 'remove it');
     else headers.set(lower, new Secret(value));
   }
   return [...headers];

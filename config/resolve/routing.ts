@@ -1,5 +1,5 @@
-// `router_settings` and its older home `litellm_settings` -> Routing: who is asked, and who next when that fails. Pure;
-// it checks that every name that may take over exists, because a fallback is first needed at the worst moment.
+// `router_settings`, or the older place `litellm_settings` -> Routing: strategy, retries and fallbacks. It checks that
+// every fallback name exists, so that the first outage does not reveal a typo. Pure.
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 import { nearest } from '../nearest.ts';
@@ -14,22 +14,22 @@ import type {
 } from '../snapshot.ts';
 import type { Path } from '../tree.ts';
 
-/** What entries take over that do not state it. */
+/** Defaults for deployments without their own values. */
 export interface AttemptDefaults {
-  /** `default_litellm_params.num_retries`; null: what holds for all. */
+  /** `default_litellm_params.num_retries`; null = the router-wide setting. */
   readonly numRetries: number | null;
   readonly cooldownSeconds: number | string;
 }
 
-/** The names there are. */
+/** All names that can be served, and why others cannot. */
 export interface Names {
   readonly groups: ReadonlyMap<string, readonly Deployment[]>;
   readonly wildcards: readonly WildcardGroup[];
-  /** Names of entries that are left out (`skip_unsupported_models`). */
+  /** Names of entries that are skipped (`skip_unsupported_models`). */
   readonly leftOut: ReadonlySet<string>;
-  /** Names of entries that have issues of their own: enough is said of them. */
+  /** Names of entries that have their own issues; nothing more is reported about them. */
   readonly broken: ReadonlySet<string>;
-  /** Models come from the store later, so a name that is not there yet is no error. */
+  /** Models may come from the store later, so an unknown name is only a warning. */
   readonly stored: boolean;
 }
 
@@ -38,7 +38,7 @@ type Section = 'router_settings' | 'litellm_settings';
 type FallbackKey = 'fallbacks' | 'context_window_fallbacks' | 'content_policy_fallbacks';
 type PolicyFile = NonNullable<Router['retry_policy']>;
 
-/** The dialect's numbers. */
+/** LiteLLM's defaults. */
 const COOLDOWN_SECONDS = 5;
 const ALLOWED_FAILS = 3;
 const STRATEGIES: readonly string[] = ['simple-shuffle', 'least-busy', 'latency-based-routing'];
@@ -147,7 +147,7 @@ function aliasesOf(router: Router, names: Names, diagnostics: Diagnostics): Read
   return aliases;
 }
 
-/** Where a list is written: the router's wins whole, as in the dialect. */
+/** The section whose list is used: that of router_settings replaces the other one, as in LiteLLM. */
 function sectionOf(file: GatewayFile, key: FallbackKey | 'default_fallbacks'): Section {
   return file.router_settings[key] === undefined ? 'litellm_settings' : 'router_settings';
 }
@@ -188,14 +188,14 @@ function serves(name: string, { groups, wildcards, aliases }: Known): boolean {
   return groups.has(name) || aliases.has(name) || wildcards.some(({ regex }) => regex.test(name));
 }
 
-/** Whether a name that is to take over exists; an issue when not. */
+/** Whether a fallback name is served; reports an issue when not. */
 function isServed(name: string, path: Path, known: Known, diagnostics: Diagnostics): boolean {
   if (serves(name, known)) return true;
   if (known.broken.has(name)) return false;
   if (known.leftOut.has(name)) {
     diagnostics.warn(
       path,
-      `the entry of ${shownName(name)} is left out, and so is this`,
+      `the entry of ${shownName(name)} is skipped, so this is skipped too`,
       'remove it, or fix the entry',
     );
     return false;
@@ -220,7 +220,7 @@ function warnUnused(name: string, path: Path, known: Known, diagnostics: Diagnos
   );
 }
 
-/** Names that fall back to each other are common and harmless, as each is tried once; said all the same. */
+/** Warns about cycles. They are common and harmless, because each name is tried once. */
 function warnCircles(table: FallbackTable, section: Section, diagnostics: Diagnostics): void {
   const done = new Set<string>();
   const walk = (name: string, way: readonly string[]): void => {
@@ -229,8 +229,8 @@ function warnCircles(table: FallbackTable, section: Section, diagnostics: Diagno
       const shown = [...way.slice(at), name].map(shownName).join(' -> ');
       diagnostics.warn(
         [section, 'fallbacks'],
-        `leads in a circle: ${shown}; each name is tried once`,
-        'leave it if that is meant',
+        `forms a cycle: ${shown}; each name is tried once`,
+        'leave it if this is intended',
         'key',
       );
     }

@@ -1,5 +1,5 @@
-// The validated file -> Snapshot: settings in the units the server reads them in, and one route per entry. Pure;
-// it reports through the findings and reads nothing but its arguments.
+// The validated file -> Snapshot: settings in the server's units, and one deployment per entry. Pure; reports problems to
+// the diagnostics.
 import type { Catalogue } from '../catalogue.ts';
 import { dialectOf } from '../dialect.ts';
 import type { Dialect } from '../dialect.ts';
@@ -26,22 +26,22 @@ import { attemptDefaults, routingOf, type Names } from './routing.ts';
 
 const MIB = 1024 * 1024;
 
-/** What resolving needs beside the file itself. */
+/** What `resolved` works on. */
 export interface ResolveInput {
   readonly file: GatewayFile;
-  /** The tree with references resolved, and as it was written. */
+  /** The tree with references resolved; `written` still has them. */
   readonly tree: Tree;
   readonly written: Tree;
   readonly env: Environment;
   readonly diagnostics: Diagnostics;
   readonly catalogue: Catalogue;
-  /** Positions in model_list that are left out. */
+  /** Indexes in model_list that are skipped. */
   readonly skipped: ReadonlySet<number>;
-  /** Ids of the last entries of model_list, which came at run time. */
+  /** Ids of the runtime additions, which are the last entries of model_list. */
   readonly runtimeIds: readonly string[];
 }
 
-/** All of a snapshot but its name, its files and its warnings. */
+/** The snapshot without its version, files and warnings. */
 export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files' | 'warnings'> {
   const { general_settings: general, litellm_settings: litellm } = input.file;
   const dialect = dialectOf(general.dialect);
@@ -101,8 +101,7 @@ function idempotencyOf(
 ): IdempotencySettings | null {
   if (idempotency === undefined) return null;
   if (String(workers).trim() !== '1') {
-    const message =
-      'is kept by each worker for itself, so a call that another worker gets again is paid again';
+    const message = 'is kept per worker, so a repeated call that reaches another worker is paid again';
     diagnostics.warn(['general_settings', 'idempotency'], message, 'serve with one worker', 'key');
   }
   return {
@@ -125,7 +124,7 @@ function drainOf(
   return { minDrainMs: Math.round(min * 1000), drainMs: Math.round(max * 1000) };
 }
 
-/** The file's key, else one from the environment; an empty variable counts as none. */
+/** The file's key, else one from the environment; an empty variable counts as not set. */
 function masterKeyOf({ file, env, diagnostics }: ResolveInput): Secret | null {
   const path = ['general_settings', 'master_key'];
   const written = file.general_settings.master_key;
@@ -165,12 +164,12 @@ function deploymentsOf(input: ResolveInput, dialect: Dialect): readonly Deployme
   return deployments;
 }
 
-/** The names there are, and why others are not. */
+/** The names that are served, and those of skipped and broken entries. */
 function namesOf(input: ResolveInput, groups: Names['groups'], wildcards: Names['wildcards']): Names {
   const [leftOut, broken] = [new Set<string>(), new Set<string>()];
   input.file.model_list.forEach((entry: Partial<ModelEntry> | null, index) => {
     const name = entry?.model_name;
-    // Names that serve after all are found before these are looked at.
+    // A name in `broken` may still be served by another entry; lookups check that first.
     if (typeof name === 'string') (input.skipped.has(index) ? leftOut : broken).add(name);
   });
   return { groups, wildcards, leftOut, broken, stored: storesModels(input) };
@@ -218,7 +217,7 @@ function sharedSettings(input: ResolveInput, dialect: Dialect): SharedSettings {
   };
 }
 
-/** Hands out ids; no two entries get the same. */
+/** Assigns unique ids to entries. */
 class Ids {
   readonly #taken = new Map<string, number>();
   readonly #diagnostics: Diagnostics;
@@ -227,7 +226,7 @@ class Ids {
     this.#diagnostics = diagnostics;
   }
 
-  /** Entries that are alike in every letter get -2, -3, ... in their order. */
+  /** Identical entries get the suffixes -2, -3, ... in their order. */
   computed(id: string): string {
     let free = id;
     for (let count = 2; this.#taken.has(free); count += 1) free = `${id}-${count}`;
@@ -235,7 +234,7 @@ class Ids {
     return free;
   }
 
-  /** An id that an operator chose stands for one entry. */
+  /** An id chosen by the operator must be unique. */
   given(id: string, index: number): string {
     if (this.#taken.has(id)) {
       const message = 'another entry has this id; records could not be told apart';

@@ -21,7 +21,7 @@ export function checkHeaders(headers: unknown, loc: readonly (string | number)[]
     const at = [...loc, raw.slice(0, 200)];
     if (!FIELD_NAME.test(raw))
       throw invalidValue(at, 'this is no header name; use letters, digits and dashes');
-    if (seen.has(name)) throw invalidValue(at, 'it stands twice; header names do not differ by case');
+    if (seen.has(name)) throw invalidValue(at, 'it appears twice; header names are case-insensitive');
     if (isSetByProxy(name)) throw invalidValue(at, 'this header is set by the proxy itself; remove it');
     // The proxy sends the gateway's own key; a second credential would be another identity.
     if (neverPassed(name, DEFAULT_PREFIX) !== null)

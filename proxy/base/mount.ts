@@ -1,14 +1,14 @@
-// The door between the proxy and an optional wing that answers a part of the paths with its own shapes. Plain values
-// go in and out, so that neither side knows the other's way of speaking HTTP.
+// The interface between the proxy and an optional API mounted under a path prefix (the platform's). Both sides exchange
+// plain values, so that neither depends on the other's HTTP types.
 
-/** A request as a wing sees it. */
+/** A request as the mounted API gets it. */
 export interface MountRequest {
   readonly method: string;
-  /** As sent, without the query; begins with the wing's prefix. */
+  /** As sent, without the query; begins with `Mount.prefix`. */
   readonly path: string;
   /** As sent, without the question mark. */
   readonly query: string;
-  /** As sent: name, value, name, value, ... */
+  /** Flat name, value list as sent. */
   readonly headers: readonly string[];
   /** Reads the whole body, bounded by the server's own limit. @throws Fault */
   readonly readBody: () => Promise<Buffer>;
@@ -16,14 +16,14 @@ export interface MountRequest {
 
 export interface MountResponse {
   readonly status: number;
-  /** Beside content-length; flat. */
+  /** Flat name, value list, without content-length. */
   readonly headers: readonly string[];
   readonly body: Buffer;
 }
 
 export interface Mount {
-  /** Paths that begin with it are the wing's, e.g. `/api/`. */
+  /** All paths that begin with it go to this mount, e.g. `/api/`. */
   readonly prefix: string;
-  /** Never rejects: what goes wrong is answered in the wing's own shape. */
+  /** Never rejects: the mounted API formats its own errors. */
   handle(request: MountRequest): Promise<MountResponse>;
 }

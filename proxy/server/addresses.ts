@@ -1,5 +1,5 @@
-// Where the proxy listens: which address by default, which it must refuse, and what to say when the system refuses one.
-// Binds nothing.
+// Where the proxy listens: the default address, addresses it must refuse, and the messages for a failed bind. Binds
+// nothing itself.
 import { isIP } from 'node:net';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
@@ -9,7 +9,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** How an address was stated, for those who must state another one. */
+/** The flags or keys that set an address, for messages. */
 export interface AddressNames {
   readonly host: string;
   readonly port: string;
@@ -18,11 +18,11 @@ export interface AddressNames {
 export const FLAG_NAMES: AddressNames = { host: '--host', port: '--port' };
 export const KEY_NAMES: AddressNames = { host: 'platform.host', port: 'platform.port' };
 
-/** `127.example.com` is a name like any other. */
+/** `127.example.com` is a host name, not a loopback address. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
-/** Without a key only this machine may call, unless the operator says otherwise. @throws CannotStart */
+/** Without a master key the default is loopback, unless the operator allows other hosts. @throws CannotStart */
 export function hostFor(snapshot: Snapshot, wanted: string | undefined): string {
   const guarded = snapshot.masterKey !== null || snapshot.allowUnauthenticated;
   if (wanted === undefined) return guarded ? '0.0.0.0' : '127.0.0.1';
@@ -33,7 +33,7 @@ export function hostFor(snapshot: Snapshot, wanted: string | undefined): string 
   );
 }
 
-/** Where `/api` is to be served on its own; null = with everything else. @param own the proxy's @throws CannotStart */
+/** The separate address of `/api`; null = served on the proxy's port. @param own the proxy's address @throws CannotStart */
 export function platformAddressOf({ platform }: Snapshot, own: Address): Address | null {
   if (platform === null || platform.port === null) return null;
   if (platform.port === own.port && own.port !== 0)
@@ -44,13 +44,13 @@ export function platformAddressOf({ platform }: Snapshot, own: Address): Address
   return { host: platform.host ?? own.host, port: platform.port };
 }
 
-/** `http://host:port`, with a host that a client can use. */
+/** `http://host:port` with a host that clients can connect to. */
 export function urlOf({ host, port }: Address): string {
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${isIP(shown) === 6 ? `[${shown}]` : shown}:${port}`;
 }
 
-/** Why an address could not be bound, and what to do. */
+/** Why an address could not be bound, and how to fix it. */
 export function listenProblem(
   error: NodeJS.ErrnoException,
   { host, port }: Address,

@@ -1,10 +1,10 @@
-// Asks the upstreams of the serving configuration for their model lists, round after round, so that one that is down is
-// left out before a request finds out. Never a paid call. Off unless `background_health_checks` is on.
+// Active health checks: periodically requests the model list of each upstream, so that routing skips one that is down
+// before a client request fails. Makes no paid calls. Off unless `background_health_checks` is on.
 import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
 import type { Log } from '../observability/logger.ts';
 import { probe } from '../upstream/probe.ts';
 
-/** Replicas that were started together must not ask together for ever. */
+/** Jitter, so that replicas started together do not send their checks together. */
 const SPREAD = 0.1;
 
 export class HealthChecks {
@@ -12,12 +12,12 @@ export class HealthChecks {
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
-  /** @param live gives the configuration that serves */
-  constructor(live: () => ActiveConfig) {
-    this.#active = live;
+  /** @param active returns the active configuration */
+  constructor(active: () => ActiveConfig) {
+    this.#active = active;
   }
 
-  /** Takes up what the serving configuration says: a round now and more to come, or none. */
+  /** Follows the active configuration: starts a round now and repeats it, or stops. */
   follow(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -34,12 +34,12 @@ export class HealthChecks {
   async #round(): Promise<void> {
     const active = this.#active();
     const deployments = [...active.deployments.values()];
-    active.enter(); // its pools stay open meanwhile
+    active.enter(); // keeps its pools open
     const found = await probe(deployments).finally(() => active.leave());
     const { healthCheckMs } = this.#active().snapshot.routing;
-    if (this.#closed || healthCheckMs === null) return; // switched off meanwhile: nobody would take an ailment back
+    if (this.#closed || healthCheckMs === null) return; // switched off in the meantime: nothing would clear an error
     deployments.forEach((deployment, i) => note(deployment, found[i] ?? null, active.services.log));
-    if (this.#timer !== null) return; // a round that was begun later has seen to it
+    if (this.#timer !== null) return; // a later round has set it
     const waitMs = healthCheckMs * (1 + active.services.random() * SPREAD);
     this.#timer = setTimeout(() => this.#again(), waitMs).unref();
   }
@@ -53,7 +53,7 @@ export class HealthChecks {
 function note({ config, health }: LiveDeployment, error: string | null, log: Log): void {
   const place = { model: config.group, model_id: config.id, upstream: config.apiBase };
   if (error !== null && health.healthError === null)
-    log.warn({ ...place, why: error }, 'entry does not answer');
-  if (error === null && health.healthError !== null) log.info(place, 'entry answers again');
+    log.warn({ ...place, why: error }, 'deployment does not respond');
+  if (error === null && health.healthError !== null) log.info(place, 'deployment responds again');
   health.healthError = error;
 }

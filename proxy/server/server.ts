@@ -1,4 +1,4 @@
-// The way from a request to its route, and the end of the server's life. Knows nothing of models.
+// Routes requests to their handlers, and drains the server at shutdown. Knows nothing about models.
 import type { AddressInfo } from 'node:net';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import type { FaultCode } from '../errors/codes.ts';
@@ -12,25 +12,25 @@ import type { DownstreamRequest } from '../downstream/downstream-request.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 import { HttpServer } from './http-server.ts';
 
-/** Where one request ends and the next begins is in doubt after these (RFC 9112 section 6.3): the connection closes. */
+/** After these it is uncertain where the next request begins (RFC 9112 section 6.3), so the connection closes. */
 const UNTRUSTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
   'bad_framing',
   'bad_request_target',
   'malformed_request',
 ]);
 /**
- * For last words to clients that read slowly, or not at all. Longer than the count of a broken stream's tokens may take
- * (2 s, estimate/estimator.ts): its record is settled before its client is told.
+ * To send the final error to clients that read slowly. Longer than counting the tokens of a broken stream may take (2 s,
+ * spend/estimate/estimator.ts), because its record is settled before its client gets the error.
  */
 const INTERRUPT_MS = 5_000;
-/** Closing a socket takes the system no time; this is for what nobody thought of. */
+/** Sockets close at once; this limits anything unexpected. */
 const CUT_MS = 1_000;
 
-/** How long a server that ends goes on, ms from the first word of it. */
+/** How long a shutdown may take, ms from the stop signal. */
 export interface Drain {
-  /** New connections are served so long, whether or not there are any. */
+  /** New connections are served for this long. */
   readonly minMs: number;
-  /** Running requests may go on so long; then they are told that they end. */
+  /** Requests in flight may run this long; then they are interrupted. */
   readonly maxMs: number;
 }
 
@@ -39,18 +39,18 @@ const NOBODY = { keyHash: '' };
 export class ProxyServer {
   readonly #reloader: ConfigReloader;
   readonly #http: HttpServer;
-  /** Where the wing is served alone; null = on the same port, if there is one. */
+  /** The separate port of the mounted API; null = it shares the port, or there is none. */
   readonly #mountHttp: HttpServer | null;
   readonly #state = { draining: false };
   #inFlight = 0;
-  /** Requests whose steps have not all been taken; one whose client has left still writes its record. */
+  /** Requests whose handler has not returned; one whose client has left still writes its record. */
   #running = 0;
   #hurried = false;
   #over: Fault | null = null;
-  /** Asked whenever something has ended, while a drain waits. */
+  /** Called whenever a request ends while a drain waits. */
   #onProgress: (() => void) | null = null;
 
-  /** @param mountHasOwnPort whether the wing is served on a port of its own */
+  /** @param mountHasOwnPort whether the mounted API is served on its own port */
   constructor(reloader: ConfigReloader, mountHasOwnPort: boolean) {
     this.#reloader = reloader;
     const { mount } = reloader.active.services;
@@ -61,7 +61,7 @@ export class ProxyServer {
     this.#mountHttp = mountHasOwnPort && mountRoutes !== null ? this.#createHttpServer(mountRoutes) : null;
   }
 
-  /** Requests that have not been answered to the end. */
+  /** Requests whose response has not ended. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -71,12 +71,12 @@ export class ProxyServer {
     return this.#http.listen({ host, port });
   }
 
-  /** The same for the wing's own port; null when it has none. */
+  /** The same for the mounted API's own port; null when it has none. */
   async listenMount(host: string, port: number): Promise<AddressInfo | null> {
     return this.#mountHttp === null ? null : this.#mountHttp.listen({ host, port });
   }
 
-  /** Ends at once, with nothing served yet. */
+  /** Closes at once, before anything is served. */
   close(): void {
     this.#each((http) => {
       http.stopAccepting();
@@ -85,8 +85,8 @@ export class ProxyServer {
   }
 
   /**
-   * Ends in order. Readiness is 503 from now on and liveness stays 200; every answer closes its connection. Connections
-   * are taken for `minMs`; requests run on until `maxMs`, then each one ends with a fault, its record written.
+   * Graceful shutdown. From now on readiness is 503, liveness stays 200 and every response closes its connection. New
+   * connections are accepted for `minMs`; requests run until `maxMs`, then each one ends with a fault and its record.
    */
   async drain({ minMs, maxMs }: Drain): Promise<void> {
     const { mono } = this.#reloader.active.services.clock;
@@ -108,7 +108,7 @@ export class ProxyServer {
     await this.#until(CUT_MS, () => this.#isQuiet);
   }
 
-  /** The second signal: what still runs is told so now. */
+  /** On the second signal: interrupts requests in flight now. */
   hurry(): void {
     this.#hurried = true;
     this.#onProgress?.();
@@ -120,14 +120,14 @@ export class ProxyServer {
 
   #interrupt(): void {
     if (this.#isQuiet) return;
-    const text = 'The proxy is stopping, and the answer is not complete. Send the request again.';
+    const text = 'The proxy is stopping, and the response is not complete. Send the request again.';
     const over = new Fault('shutting_down', text, { headers: [['retry-after', '1']] });
     this.#over = over;
     this.#each((http) => http.interrupt(over));
     this.#reloader.active.services.detachedStreams.giveUp();
   }
 
-  /** Settles when `isOver`, or after `withinMs`. */
+  /** Resolves when `isOver` returns true, or after `withinMs`. */
   async #until(withinMs: number, isOver: () => boolean): Promise<void> {
     if (isOver()) return;
     await new Promise<void>((resolve) => {
@@ -198,7 +198,7 @@ export class ProxyServer {
     }
   }
 
-  /** Bytes that are no request are answered in the same shape as everything else. */
+  /** Malformed input gets an error in the same format as everything else. */
   #errorResponse(fault: Fault): string {
     const { active } = this.#reloader;
     active.services.metrics.rejected(fault.code);
@@ -207,7 +207,7 @@ export class ProxyServer {
   }
 }
 
-/** Two turns of the event loop: requests that the system held when the first began have been taken by then. */
+/** Two turns of the event loop: by then, requests that were waiting in the kernel have been read. */
 async function whatHasArrived(): Promise<void> {
   for (let n = 0; n < 2; n += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -205,7 +205,7 @@ t.test('background checks leave out what does not answer, before a request finds
       `general_settings: { master_key: ${KEY}, background_health_checks: true, health_check_interval: 0.05 }\n`,
   });
   await checked;
-  t.match(await rig.logged((line) => line['msg'] === 'entry does not answer'), { upstream: a.url });
+  t.match(await rig.logged((line) => line['msg'] === 'deployment does not respond'), { upstream: a.url });
   await chat(rig, 'm');
   t.same([a.calls, b.calls], [0, 1]);
   const health = JSON.parse((await send(rig.url, 'GET', '/health')).text) as {
@@ -214,7 +214,7 @@ t.test('background checks leave out what does not answer, before a request finds
   t.match(health.unhealthy_endpoints, [{ api_base: a.url, error: /answered 503/ }]);
   t.match((await send(rig.url, 'GET', '/metrics')).text, /throughline_entry_state\{[^}]*\} 3/);
   a.models = 200;
-  await rig.logged((line) => line['msg'] === 'entry answers again');
+  await rig.logged((line) => line['msg'] === 'deployment responds again');
   await chat(rig, 'm');
   t.same([a.calls, b.calls], [1, 1]);
 });

@@ -1,5 +1,5 @@
-// Compat-type upstreams: anything that speaks the OpenAI interface. Its api_base names the whole path, /v1 included,
-// because such services put it in different places (/openai/v1, /v1beta/openai).
+// Compat-type upstreams: anything with an OpenAI-compatible API. Their api_base contains the whole path with /v1, because
+// such services use different paths (/openai/v1, /v1beta/openai).
 import type { Dialect } from '../../dialect.ts';
 import type { Kind, PathCheck } from './kind.ts';
 

@@ -72,7 +72,7 @@ t.test('DATABASE_URL stands in when the file names none; an empty one is none', 
 t.test('what no connection could be made with is refused', async (t) => {
   for (const [url, words] of [
     ['postgresql://h/d', /names no user/],
-    ['postgresql://u@h/d?schema=Public%22', /names a schema that is no plain name/],
+    ['postgresql://u@h/d?schema=Public%22', /has a schema that is not a plain name/],
     ['postgresql://u@h/d?connect_timeout=soon', /connect_timeout that is no number/],
     ['postgresql://u@/d?schema=a-b', /names a schema/],
   ] as const) {
