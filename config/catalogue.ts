@@ -25,7 +25,7 @@ const MAKERS: ReadonlySet<string> = new Set([
 /** The package exposes its bundled data only through this promise. Without an update the promise is already settled. */
 const PROVIDERS: readonly Provider[] = (await waitForUpdate()) ?? [];
 
-export interface RegistryEntry {
+interface RegistryEntry {
   /** Catalogue id of the model, e.g. `claude-sonnet-4-5`. */
   readonly name: string;
   /** Its maker, e.g. `anthropic`. */
@@ -33,7 +33,7 @@ export interface RegistryEntry {
 }
 
 /** What the catalogue knows about one model. Members it does not know are absent. */
-export interface KnownModel {
+interface KnownModel {
   /** null = the catalogue has the model but no price per token. */
   readonly prices: Prices | null;
   /** `key`, `litellm_provider`, `max_input_tokens`, `input_cost_per_token` (US dollars), `supports_*`, ... */

@@ -2,7 +2,7 @@
 // hard-codes these words in a rule, so supporting another family of proxies only takes configuration.
 
 /** The brand words as an operator may set them (`general_settings.dialect`). */
-export interface DialectWords {
+interface DialectWords {
   /** Proxy-type brand: prefix `<brand>_proxy/`, headers `x-<brand>-*`, body members `<brand>_*`. */
   readonly brand: string;
   /** Compat-type prefix: `<compat>/REST`; also the prefix of the internal registry in model lists. */

@@ -2,7 +2,7 @@
 // rejects a configuration that names such a header where it cannot have an effect. Pure.
 
 /** `explain` prints the text. */
-export type NeverPassed =
+type NeverPassed =
   | 'hop-by-hop'
   | 'belongs to this hop'
   | 'the body goes uncompressed and may be changed'

@@ -9,7 +9,7 @@ import type { Member, ScalarTree, TextFile, Tree } from './tree.ts';
 /** Most nodes that aliases may add. Nine levels of nine aliases ("billion laughs") would create 400 million. */
 const ALIAS_NODES = 100_000;
 
-export type Parsed =
+type Parsed =
   { readonly ok: true; readonly tree: Tree } | { readonly ok: false; readonly issues: readonly Issue[] };
 
 /**

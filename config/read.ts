@@ -6,7 +6,7 @@ import { readFileSync, statSync } from 'node:fs';
 const LIMIT_BYTES = 10 * 1024 * 1024;
 
 /** The text, or why it could not be read and how to fix that. */
-export type ReadText =
+type ReadText =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly message: string; readonly fix: string };
 

@@ -206,7 +206,7 @@ export interface HeaderSettings {
   readonly deny: readonly string[];
 }
 
-export interface Limits {
+interface Limits {
   /** Largest request body, bytes (413 above). */
   readonly requestBytes: number;
   /** Most request headers (431 above). */
@@ -282,7 +282,7 @@ export interface OtelSettings {
   readonly queueSpans: number;
 }
 
-export interface CorsSettings {
+interface CorsSettings {
   readonly allowOrigins: readonly string[];
 }
 

@@ -18,7 +18,7 @@ export interface ConfigSource {
   readonly digest: string;
 }
 
-export type ReadSource =
+type ReadSource =
   | { readonly ok: true; readonly source: ConfigSource }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 

@@ -1,10 +1,10 @@
-// One after the other per name: a change that reads and then writes must not meet another one in between.
+// Runs tasks one after the other per key, so that a read-modify-write never overlaps with another one.
 
-/** Queues by name; a name whose queue is empty costs nothing. */
+/** One queue per key; an empty queue uses no memory. */
 export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Runs `act` when everything before it under this name has ended, whatever its end. */
+  /** Runs `act` when all earlier tasks of this key have settled. */
   run<R>(name: string, act: () => Promise<R>): Promise<R> {
     const result = (this.#last.get(name) ?? Promise.resolve()).then(act);
     const settled = result.catch(() => undefined);
@@ -15,7 +15,7 @@ export class KeyedQueue {
     return result;
   }
 
-  /** Settles when nothing is queued any more. */
+  /** Resolves when all queues are empty. */
   async drained(): Promise<void> {
     while (this.#last.size > 0) await Promise.all(this.#last.values());
   }

@@ -1,5 +1,5 @@
-// The platform wing: puts its parts together and is the one thing that the composition root knows of it. It reaches the
-// proxy through two doors only: the callers' directory (keys of conversations) and the reader of spend rows.
+// The platform interface: creates its parts and is the only thing that the composition root knows about them. It uses two
+// interfaces of the proxy: the caller directory (keys of conversations) and the reader of spend rows.
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { PlatformSettings } from '../config/snapshot.ts';
@@ -58,22 +58,22 @@ interface Parts {
   readonly address: { base: string };
 }
 
-/** Of one sandbox; more are not looked at before it is called idle. */
+/** Conversations of one sandbox to check before it counts as idle. */
 const CONVERSATIONS = 100;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 10_000;
 
-/** File name of the wing's database in the data directory. */
+/** File name of the platform's database in the data directory. */
 export const PLATFORM_DB = 'platform.db';
 
-/** A running wing. Without a database that others share too it has its parts from the start. */
+/** A running platform. With the embedded store its parts exist from the start; a shared database may be down at first. */
 export class Platform implements Mount {
   readonly prefix = '/api/';
   readonly callers = new CallerDirectory((credential) => this.#catchUp(credential));
   readonly #store: PlatformStore;
   #options: PlatformOptions;
   #url = '';
-  /** null: the database has not answered yet. */
+  /** null = the database is not available yet. */
   #parts: Parts | null = null;
   #opening: Promise<void> | null = null;
   #retry: NodeJS.Timeout | null = null;
@@ -92,7 +92,7 @@ export class Platform implements Mount {
     this.#parts = parts;
   }
 
-  /** Opens as soon as the database answers: LLM calls with the master key must not wait for it. */
+  /** Opens as soon as the database is available: LLM calls with the master key must not wait for it. */
   openLater(cause: Error, pauseMs = FIRST_RETRY_MS): void {
     const { log } = this.#options;
     if (pauseMs === FIRST_RETRY_MS)
@@ -126,13 +126,13 @@ export class Platform implements Mount {
     return this.#parts.router.handle(request, (key) => hash('sha256', key, 'hex'));
   }
 
-  /** The address that is listened on: what conversations are told when the configuration names none. */
+  /** Sets the listening address, which conversations get when the configuration has no public_base_url. */
   serve(url: string): void {
     this.#url = url;
     if (this.#parts !== null) this.#parts.address.base = this.#options.settings.publicBaseUrl ?? url;
   }
 
-  /** Users, limits and specs of a new configuration. What needs a restart is said in the log. */
+  /** Applies users, limits and specs of a new configuration; logs what needs a restart. */
   reconfigure(next: PlatformSettings | null): void {
     const { settings, log } = this.#options;
     if (next === null) {
@@ -160,7 +160,7 @@ export class Platform implements Mount {
     if (next.publicBaseUrl !== null) address.base = next.publicBaseUrl;
   }
 
-  /** Sandboxes run on unless the operator wants otherwise. */
+  /** Sandboxes keep running unless `stop_with_server` is set. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry ?? undefined);
@@ -182,7 +182,7 @@ export class Platform implements Mount {
   }
 }
 
-/** Opens the wing on its data. @throws WrongSecretKey, SandboxTrouble, PlatformStoreUnavailable of a file of its own */
+/** Opens the platform on its data. @throws WrongSecretKey, SandboxTrouble, PlatformStoreUnavailable of a file of its own */
 export async function openPlatform(options: PlatformOptions): Promise<Platform> {
   const { shared, dataDir } = options;
   const store =
@@ -269,7 +269,7 @@ async function assemble(
   return { router, replicas, sandboxes, starter, address };
 }
 
-/** Calls of a sandbox's conversations may have come to any server: their rows tell. */
+/** Whether a sandbox's conversations made a call through any server, according to the spend rows. */
 async function hasCalledSince(
   { spend }: PlatformOptions,
   replicas: Replicas,
@@ -277,7 +277,7 @@ async function hasCalledSince(
   sandboxId: string,
   sinceMs: number,
 ): Promise<boolean> {
-  if (replicas.alone) return false; // what came to this server is known without
+  if (replicas.alone) return false; // calls through this server are known without a query
   const part = { order: 'updated_desc', offset: 0, limit: CONVERSATIONS } as const;
   for (const { id } of await store.search({ kind: 'conversation', link: sandboxId }, part)) {
     const paging = { page: 1, pageSize: 1, order: 'newest', counts: false } as const;

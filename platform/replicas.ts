@@ -1,5 +1,5 @@
-// The servers that share one store, as one of them sees the others: what they have changed, and which of them are there.
-// Alone (the embedded store), nothing of it happens. Never on the way of an LLM call whose key is known.
+// The servers that share one store: which of them are alive, and what they have changed. With the embedded store there are
+// no others and nothing runs. An LLM call with a known key never waits for this.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { newHexId } from './ids.ts';
 import { allItems } from './store/all-items.ts';
 import { PlatformStoreUnavailable, type Item, type PlatformStore, type Removed } from './store/store.ts';
 
-export interface ReplicasOptions {
+interface ReplicasOptions {
   readonly store: PlatformStore;
   /** Must exist and be this process's own. */
   readonly dataDir: string;

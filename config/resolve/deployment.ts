@@ -43,7 +43,7 @@ export interface SharedSettings {
 }
 
 /** One entry with its path, tree and id. */
-export interface LocatedEntry {
+interface LocatedEntry {
   readonly entry: ModelEntry;
   readonly path: Path;
   readonly tree: Tree;

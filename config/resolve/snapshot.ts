@@ -27,7 +27,7 @@ import { attemptDefaults, routingOf, type Names } from './routing.ts';
 const MIB = 1024 * 1024;
 
 /** What `resolved` works on. */
-export interface ResolveInput {
+interface ResolveInput {
   readonly file: GatewayFile;
   /** The tree with references resolved; `written` still has them. */
   readonly tree: Tree;

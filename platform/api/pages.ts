@@ -1,11 +1,11 @@
 // Paging as the platform does it: `page_id` is the offset as text, and what is no number counts as the first page.
 
-export interface Page<T> {
+interface Page<T> {
   readonly items: readonly T[];
   readonly next_page_id: string | null;
 }
 
-export interface PageRequest {
+interface PageRequest {
   readonly offset: number;
   readonly limit: number;
 }

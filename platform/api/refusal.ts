@@ -1,5 +1,5 @@
-// What the platform interface answers when it cannot do what was asked: a status and a body in the platform's own
-// shapes. Thrown by steps, caught once by the router.
+// Error responses of the platform interface: a status and a body in the platform's own format. Handlers throw them, the
+// router catches them.
 
 /** One entry of an HTTPValidationError. It never repeats the input: that may be a secret. */
 export interface ValidationIssue {

@@ -1,5 +1,5 @@
-// Method + path -> operation -> checked call -> answer. Everything it knows about the paths comes from the description;
-// what an operation does is its handler's business. Authentication happens here, before a body is read.
+// Method and path -> operation -> validated call -> response. All paths come from the OpenAPI description; handlers do the
+// work. Authenticates before it reads a body.
 import type { PlatformSettings } from '../../config/snapshot.ts';
 import { Fault } from '../../proxy/server/mount.ts';
 import type { Log } from '../../proxy/server/mount.ts';
@@ -11,7 +11,7 @@ import { validationFailed, refuse, refuseNul, Refusal } from './refusal.ts';
 import type { Check, Validation } from './validation.ts';
 
 /** An operation's input, checked against the description. */
-export interface OperationCall {
+interface OperationCall {
   /** '' = the one user of a plain key. */
   readonly userId: string;
   readonly path: Readonly<Record<string, string>>;
@@ -20,8 +20,8 @@ export interface OperationCall {
   readonly body: unknown;
 }
 
-/** What an operation answers; the status is 200 unless it says otherwise. */
-export interface OperationResult {
+/** The result of an operation; the default status is 200. */
+interface OperationResult {
   readonly status?: number;
   readonly body: unknown;
 }
@@ -49,7 +49,7 @@ const DEPRECATED = ['deprecation', '@1775001600', 'link', '</api/v1/settings>; r
 
 export class Router {
   readonly #routes: readonly Route[];
-  /** Settles when what was done before, through whatever server, is known to this one. */
+  /** Resolves when this server has seen every earlier change of any server. */
   readonly #catchUp: () => Promise<void>;
   readonly #log: Log;
   readonly #responsesByStatus = new Map<string, number>();
@@ -78,12 +78,12 @@ export class Router {
     }));
   }
 
-  /** Whose keys are taken from now on. */
+  /** Replaces the users whose keys are accepted. */
   setUsers(users: PlatformSettings['users']): void {
     this.#users = new Map(users.map(({ key, userId }) => [key.sha256(), userId ?? '']));
   }
 
-  /** Answers so far, by their status. */
+  /** Number of responses by status. */
   get responsesByStatus(): ReadonlyMap<string, number> {
     return this.#responsesByStatus;
   }

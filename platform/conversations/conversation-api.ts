@@ -14,7 +14,7 @@ import type { LlmChoices } from './llm-choice.ts';
 import { taskInfo, taskOf } from './start-task.ts';
 import type { Starter } from './start.ts';
 
-export interface ConversationApiParts {
+interface ConversationApiParts {
   readonly conversations: Conversations;
   readonly store: PlatformStore;
   readonly vault: Vault;

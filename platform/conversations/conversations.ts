@@ -1,5 +1,5 @@
-// The conversations of the store, each change together with what the proxy knows of its key: what is written down and
-// what calls are stamped with never differ.
+// The conversations of the store. Each change also updates the proxy's registry of keys, so that stored conversations and
+// the identity of calls never differ.
 import { refuse } from '../api/refusal.ts';
 import type { Filter, Item, Part, PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';

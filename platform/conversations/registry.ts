@@ -1,5 +1,5 @@
-// Makes the keys of conversations known to the proxy: each call with one is stamped with the conversation's session,
-// tags and headers. Knows which keys belong to a sandbox, so that its last call can be told.
+// Registers the keys of conversations with the proxy: each call with such a key gets the conversation's session, tags and
+// headers. Also tracks which keys belong to a sandbox, and when it made its last call.
 import type { CallerDirectory, CallerIdentity } from '../../proxy/server/mount.ts';
 import { dashed } from '../ids.ts';
 import type { ChangeListener } from '../replicas.ts';

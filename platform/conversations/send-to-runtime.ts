@@ -1,4 +1,4 @@
-// Hands a conversation to the runtime of its sandbox, in the words of an agent server: its LLM is this proxy, by the
+// Posts a conversation to the runtime of its sandbox in the agent server's format. Its LLM is this proxy, with the
 // conversation's own base URL and key.
 import { refuse } from '../api/refusal.ts';
 import { dashed } from '../ids.ts';
@@ -20,10 +20,10 @@ const SAME = [
   'parent_conversation_id',
 ] as const;
 
-export interface RuntimeStart {
+interface RuntimeStart {
   readonly place: SandboxPlace;
   readonly sandboxKey: Secret;
-  /** Where the runtime takes conversations. */
+  /** Path that the runtime takes conversations on. */
   readonly path: string;
   readonly conversation: Conversation;
   readonly llm: LlmChoice;
@@ -75,7 +75,7 @@ export async function sendToRuntime(start: RuntimeStart): Promise<void> {
     timeoutMs: TIMEOUT_MS,
   }).catch(() => null);
   if (response === null)
-    throw refuse(502, 'the runtime did not answer when the conversation was handed over');
+    throw refuse(502, 'the runtime did not respond when the conversation was sent to it');
   if (response.status < 200 || response.status > 299)
     throw refuse(502, `the runtime refused the conversation with ${response.status}`);
 }

@@ -1,5 +1,5 @@
 // Starting a conversation: the conversation and its task are written in one transaction, its key works from then on,
-// and what takes time (a sandbox, the hand-over) goes on behind the answer, told by the task.
+// and slow steps (the sandbox, the request to its runtime) continue after the response; the task reports them.
 import { Secret } from '../../config/secret.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import type { Log } from '../../proxy/server/mount.ts';
@@ -16,7 +16,7 @@ import { sendToRuntime } from './send-to-runtime.ts';
 import type { LlmChoice, LlmChoices } from './llm-choice.ts';
 import { itemOf, withoutSecrets, type StartTask } from './start-task.ts';
 
-export interface StarterParts {
+interface StarterParts {
   readonly store: PlatformStore;
   readonly vault: Vault;
   readonly conversations: Conversations;

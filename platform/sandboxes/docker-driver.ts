@@ -11,7 +11,7 @@ import {
   type SandboxPlan,
 } from './driver.ts';
 
-export interface DockerDriverOptions {
+interface DockerDriverOptions {
   readonly socket: string;
   /** Tells containers of different servers on one Engine apart. */
   readonly dataDir: string;

@@ -1,7 +1,7 @@
 // One small HTTP request to a runtime or to the Docker Engine: bounded in time and bytes, no pool, no redirects.
 import { request, type RequestOptions } from 'node:http';
 
-export interface RuntimeRequest {
+interface RuntimeRequest {
   /** `http://host:port`, or the path of a socket. */
   readonly to: string;
   readonly method: string;
@@ -19,7 +19,7 @@ export interface RuntimeResponse {
 
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** @throws Error when there is no whole answer in time */
+/** @throws Error when there is no complete response in time */
 export function sendRequest({
   to,
   method,
@@ -45,7 +45,7 @@ export function sendRequest({
       let bytes = 0;
       res.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
-        if (bytes > MAX_BYTES) res.destroy(new Error(`the answer is larger than ${MAX_BYTES} bytes`));
+        if (bytes > MAX_BYTES) res.destroy(new Error(`the response is larger than ${MAX_BYTES} bytes`));
         else chunks.push(chunk);
       });
       res.on('end', () =>

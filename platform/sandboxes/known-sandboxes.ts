@@ -1,5 +1,5 @@
-// The sandboxes that are known here: this server's own, and those of other servers on the same store, which can be seen
-// and forgotten from here and nothing else, because their processes are out of reach. Decides nothing.
+// The sandboxes that this server knows: its own, and those of other servers on the same store. Those of others can only be
+// listed and deleted here, because their processes run elsewhere.
 import { refuse } from '../api/refusal.ts';
 import type { Replicas } from '../replicas.ts';
 import type { Sandbox, SandboxStatus } from './sandbox.ts';
@@ -18,7 +18,7 @@ export class KnownSandboxes {
     map.set(sandbox.id, sandbox);
   }
 
-  /** What another server tells; of its own this one knows better. */
+  /** Takes a change from another server; ignores changes of this server's own sandboxes. */
   updateFromPeer(sandbox: Sandbox): void {
     if (sandbox.owner !== this.#replicas.own) this.#others.set(sandbox.id, sandbox);
   }
@@ -59,7 +59,7 @@ export class KnownSandboxes {
     return sandboxes.sort((a, b) => b.createdMs - a.createdMs || (a.id < b.id ? 1 : -1));
   }
 
-  /** One that can be changed here. @throws Refusal 404, 409 */
+  /** A sandbox of this server. @throws Refusal 404, 409 */
   require(userId: string, id: string): Sandbox {
     const found = this.find(userId, id);
     if (found === null) throw refuse(404, 'Sandbox not found');

@@ -18,7 +18,7 @@ import {
 import { commandLine } from './isolation.ts';
 import { HOME_MARK, ID_MARK, markedProcesses } from './process-table.ts';
 
-export interface ProcessDriverOptions {
+interface ProcessDriverOptions {
   readonly dataDir: string;
   /** PATH of the commands; nothing else of the server's environment is inherited. */
   readonly path: string;

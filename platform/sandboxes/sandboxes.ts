@@ -1,5 +1,5 @@
-// The sandboxes of this server: starts, pauses, resumes, removes and watches them. Each change of state is written down
-// before it is answered; after a restart those that still run are taken over, the rest is told to be lost.
+// The sandboxes of this server: starts, pauses, resumes, removes and monitors them. Each change of state is stored before
+// the response; after a restart, sandboxes that still run are taken over and the others become MISSING.
 import type { SandboxSettings, SandboxSpec } from '../../config/snapshot.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
@@ -19,7 +19,7 @@ import { chosenSpec } from './spec-choice.ts';
 import { isUp, itemOf, sandboxOf, type Sandbox, type SandboxStatus } from './sandbox.ts';
 import { idleTime, statusAfter } from './observed-state.ts';
 
-export interface SandboxesOptions {
+interface SandboxesOptions {
   readonly settings: SandboxSettings;
   readonly specs: readonly SandboxSpec[];
   readonly driver: SandboxDriver;
@@ -36,7 +36,7 @@ export interface SandboxesOptions {
 
 const WATCH_MS = 5_000;
 const HEALTH_MS = 5_000;
-/** Bad health checks in a row before a running sandbox is called an error: a busy runtime may miss one. */
+/** Failed health checks in a row before a running sandbox becomes ERROR: a busy runtime may miss one. */
 const PATIENCE = 3;
 
 export class Sandboxes {
@@ -58,7 +58,7 @@ export class Sandboxes {
     this.known = new KnownSandboxes(options.replicas);
   }
 
-  /** Takes over what a former server left, removes what no row knows, and begins to watch. */
+  /** Takes over sandboxes of an earlier process, removes those without a row, and starts monitoring. */
   async open(): Promise<void> {
     const { store, vault, driver, log } = this.#options;
     for await (const item of allItems(store, 'sandbox')) this.known.put(sandboxOf(item, vault));
@@ -67,7 +67,7 @@ export class Sandboxes {
     await this.#checkStates();
     for (const sandbox of this.known.ofThisServer)
       if (sandbox.status === 'STARTING') this.#awaitHealth(sandbox);
-    // Where sandboxes are off and there were none, a driver that cannot work is nobody's trouble.
+    // Without specs and without sandboxes, a broken driver does not matter.
     const known = new Set(this.known.ofThisServer.map(({ id }) => id));
     if (this.#specs.length > 0 || known.size > 0) {
       const strays = await driver.removeOrphans(known).catch((err: unknown) => {
@@ -93,7 +93,7 @@ export class Sandboxes {
     return this.#specs;
   }
 
-  /** What other servers do with theirs, and with ours. */
+  /** Follows changes that other servers make to sandboxes. */
   get changeListener(): ChangeListener {
     return {
       stored: (item) => this.known.updateFromPeer(sandboxOf(item, this.#options.vault)),
@@ -178,7 +178,7 @@ export class Sandboxes {
     });
   }
 
-  /** Ends it and forgets it; one of another server ends when that one hears of it. @throws Refusal 404 */
+  /** Stops and deletes it; another server's sandbox stops when that server sees the change. @throws Refusal 404 */
   async remove(userId: string, id: string): Promise<void> {
     if (this.known.find(userId, id) === null) throw refuse(404, 'Sandbox not found');
     if (this.known.own(id) === undefined) await this.#removeRow(id);
@@ -195,7 +195,7 @@ export class Sandboxes {
     }
   }
 
-  /** Stops watching; ends the sandboxes only when the operator wants that. */
+  /** Stops monitoring; stops the sandboxes only with `stop_with_server`. */
   async close(): Promise<void> {
     if (this.#watch !== null) clearInterval(this.#watch);
     this.#closing.abort();
@@ -208,7 +208,7 @@ export class Sandboxes {
     await this.#queue.drained();
   }
 
-  /** One round of the watch: ends and losses, health, idleness. */
+  /** One round of monitoring: exits, losses, health, idleness. */
   async checkAll(): Promise<void> {
     await this.#checkStates();
     const { idlePauseMs } = this.#settings;
@@ -219,7 +219,7 @@ export class Sandboxes {
     }
   }
 
-  /** A former server may have ended between the row and the start: what it began has no place yet. */
+  /** The process may have ended between storing the row and the start: such a sandbox has no place. */
   async #failUnfinishedStart(id: string): Promise<void> {
     const sandbox = this.known.own(id);
     if (sandbox?.status !== 'STARTING' || sandbox.place !== null) return;
@@ -232,7 +232,7 @@ export class Sandboxes {
   async #checkState(id: string): Promise<void> {
     const sandbox = this.known.own(id);
     if (sandbox === undefined || sandbox.status === 'ERROR' || sandbox.status === 'MISSING') return;
-    if (sandbox.place === null) return; // is being started by another turn
+    if (sandbox.place === null) return; // another task is starting it
     const { state, detail } = await this.#options.driver.inspect(id, sandbox.place);
     const next = statusAfter(state, sandbox.status);
     if (next === sandbox.status) return;
@@ -277,7 +277,7 @@ export class Sandboxes {
     log.info({ sandbox: id }, 'idle sandbox paused');
   }
 
-  /** Room for one more: the caller's own that was idle longest is paused, never somebody else's. */
+  /** Makes room for one more: pauses the caller's longest idle sandbox, never another user's. */
   async #freePlace(userId: string): Promise<void> {
     const up = this.known.ofThisServer.filter(isUp);
     if (up.length < this.#settings.maxRunning) return;
@@ -378,7 +378,7 @@ export class Sandboxes {
     return written;
   }
 
-  /** Its row is gone: another server was asked to remove it. Nothing to do for what this one removed. */
+  /** Its row was deleted through another server. Does nothing if this server removed it. */
   async #removeUnlisted(id: string): Promise<void> {
     const sandbox = this.known.own(id);
     this.known.forget(id);

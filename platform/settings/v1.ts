@@ -12,7 +12,7 @@ import { agentLlm, deepMerged, NO_SETTINGS, type SettingsV1 } from './v1-documen
 type Tree = Readonly<Record<string, unknown>>;
 
 /** Parts of the description that the answers are made of. */
-export interface SettingsSchemas {
+interface SettingsSchemas {
   /** `GETSettingsModel`. */
   readonly shown: Schema;
   /** `SettingsUpdate`. */

@@ -6,7 +6,7 @@ import type { PlatformStore } from './store.ts';
 import type { Vault } from './vault.ts';
 
 /** What a change makes of a document: the next one (null = as it was), and what the caller gets to know. */
-export interface Changed<D, R> {
+interface Changed<D, R> {
   readonly next: D | null;
   readonly result: R;
 }

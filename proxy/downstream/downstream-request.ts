@@ -17,7 +17,7 @@ export interface RequestConnection {
 /** What the client expects before it sends its body (RFC 9110 section 10.1.1). */
 export type Expectation = 'none' | 'continue' | 'unknown';
 
-export interface DiscardEnds {
+interface DiscardEnds {
   /** The whole body was received. */
   whole(): void;
   /** More than the limit was received. */

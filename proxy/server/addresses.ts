@@ -10,7 +10,7 @@ export interface Address {
 }
 
 /** The flags or keys that set an address, for messages. */
-export interface AddressNames {
+interface AddressNames {
   readonly host: string;
   readonly port: string;
 }

@@ -11,7 +11,7 @@ import type { DownstreamRequest, Expectation } from '../downstream/downstream-re
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 
 /** Handles the requests of a port. */
-export interface PortHandler {
+interface PortHandler {
   /** The current limits; a reload changes them. */
   readonly limits: ConnectionLimits;
   request(request: DownstreamRequest, response: DownstreamResponse): void;
@@ -25,7 +25,7 @@ export interface PortHandler {
   connectionRefused(): void;
 }
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** Connections at once. */
   readonly connections: number;
   /** Requests on one connection, after which it closes. */

@@ -1,5 +1,5 @@
-// HTTP/2 to one upstream origin: few connections with many requests on each (`allow_h2`). An upstream that does not agree
-// to it in TLS (ALPN) is spoken to in HTTP/1.1, by a pool of such connections.
+// HTTP/2 to one upstream origin: few connections with many requests each (`allow_h2`). If the upstream does not choose it
+// in TLS (ALPN), requests go to a pool of HTTP/1.1 connections.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -15,11 +15,11 @@ import {
 import type { HttpProxy } from './http-proxies.ts';
 import { ConnectionPool, type Pool } from './pool.ts';
 
-/** Streams of one connection: the least that RFC 9113 section 6.5.2 advises a server to allow. */
+/** Streams per connection: the minimum that RFC 9113 section 6.5.2 recommends servers to allow. */
 const MOST_STREAMS = 100;
-/** HTTP/2 says when a connection ends (GOAWAY), so an idle one may stay as long as gateways in between keep it. */
+/** HTTP/2 announces the end of a connection (GOAWAY), so an idle one may live as long as common load balancers keep it. */
 const IDLE_MS = 25_000;
-/** An upstream that spoke HTTP/1.1 is asked again: it may have been replaced. */
+/** After this time HTTP/2 is tried again: the upstream may have been replaced. */
 const HTTP1_MS = 600_000;
 const HEAD_BYTES = 65_536;
 /** https://nodejs.org/api/diagnostics_channel.html#http2 */
@@ -36,7 +36,7 @@ export class MultiplexedPool implements Pool {
   readonly #mono: () => number;
   readonly #connections = new Set<MultiplexedConnection>();
   #isClosing = false;
-  /** Monotonic ms; until then the upstream is taken to speak HTTP/1.1 alone. */
+  /** Monotonic ms; until then the upstream is assumed to speak only HTTP/1.1. */
   #http1Until = -Infinity;
 
   /** @param mono monotonic milliseconds. */
@@ -95,7 +95,7 @@ export class MultiplexedPool implements Pool {
   }
 }
 
-/** An exchange that begins anew in HTTP/1.1 when the upstream speaks no HTTP/2. */
+/** Restarts an exchange over HTTP/1.1 if the upstream does not speak HTTP/2. */
 class Http1Fallback implements UpstreamExchange, ResponseReader {
   readonly #reader: ResponseReader;
   readonly #sendHttp1: () => UpstreamExchange;
@@ -149,7 +149,7 @@ class Http1Fallback implements UpstreamExchange, ResponseReader {
   }
 }
 
-/** undici shows no stream, so Node is asked: it publishes each one while it is opened. */
+/** undici does not expose its streams; Node publishes each one on a diagnostics channel when it is created. */
 class OpenedStreams {
   #take: ((stream: ClientHttp2Stream) => void) | null = null;
   readonly #published = (message: unknown): void => {
@@ -161,7 +161,7 @@ class OpenedStreams {
     subscribe(OPENED, this.#published);
   }
 
-  /** Gives the stream that undici opens right after it has said that it begins to send a request. */
+  /** Passes on the next stream, which undici creates right after `onRequestStart`. */
   next(take: (stream: ClientHttp2Stream) => void): void {
     this.#take = take;
   }
@@ -171,10 +171,10 @@ class OpenedStreams {
   }
 }
 
-/** A Client of undici's that speaks HTTP/2. It connects again by itself when its connection has ended. */
+/** An undici Client for HTTP/2. It reconnects by itself when its connection has ended. */
 class MultiplexedConnection implements ExchangeConnection {
   readonly hasPeerEnded = true;
-  /** Frames may wait in the session where nobody can see them: memory of a request is never used again. */
+  /** Frames may still wait inside the HTTP/2 session, so a request's memory is never reused. */
   readonly hasWritten = false;
   readonly #connector: Connector;
   readonly #client: Client;
@@ -206,7 +206,7 @@ class MultiplexedConnection implements ExchangeConnection {
       allowH2: true,
       h2Options: { maxConcurrentStreams: MOST_STREAMS },
       maxHeaderSize: HEAD_BYTES,
-      headersTimeout: 0, // the clocks of the relay rule
+      headersTimeout: 0, // the relay has its own timeouts
       bodyTimeout: 0,
       keepAliveTimeout: IDLE_MS,
     });
@@ -221,11 +221,11 @@ class MultiplexedConnection implements ExchangeConnection {
     return this.#running === 0;
   }
 
-  /** The next request need not wait, as far as is known: what waits on an open connection waits for a stream. */
+  /** Whether the next request can start without waiting; requests pending on an open connection wait for a stream. */
   get hasFreeStream(): boolean {
     if (this.#running >= MOST_STREAMS) return false;
     const { connected, pending, running } = this.#client.stats;
-    // After a GOAWAY undici connects again only when all that runs on the old connection has ended.
+    // After a GOAWAY undici reconnects only when all requests on the old connection have ended.
     return connected ? pending === 0 : running === 0;
   }
 
@@ -243,11 +243,11 @@ class MultiplexedConnection implements ExchangeConnection {
     this.#opened.next((stream) => this.#streams.set(exchange, stream));
   }
 
-  /** undici calls a stream whole that was reset (RST_STREAM): it looks at no code. Only a closed stream has one. */
+  /** undici reports a reset stream (RST_STREAM) as complete, so the reset code is checked; only a closed stream has one. */
   checkEnd(exchange: DispatchedExchange, tell: (isWhole: boolean) => void): void {
     const stream = this.#streams.get(exchange);
     if (stream === undefined)
-      tell(false); // a Node without the channel: nobody can say
+      tell(false); // a Node version without the channel: unknown
     else if (stream.closed) tell(stream.rstCode === 0);
     else stream.once('close', () => tell(stream.rstCode === 0));
   }
@@ -266,7 +266,7 @@ class MultiplexedConnection implements ExchangeConnection {
     this.#opened.close();
     this.#stopOpening?.();
     this.#client.destroy(null, () => undefined);
-    for (const socket of this.#sockets) socket.destroy(); // also one that a GOAWAY has detached
+    for (const socket of this.#sockets) socket.destroy(); // includes sockets detached by a GOAWAY
   }
 
   #keep(socket: Socket): void {

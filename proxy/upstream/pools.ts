@@ -1,13 +1,13 @@
 // Connection pools, one per upstream origin and protocol, shared by successive configurations: a reload keeps warm
-// connections, and a pool that no configuration wants any more closes after its last request.
+// connections, and a pool that no configuration uses any more closes after its last request.
 import { NO_PROXIES, proxyFor, type ProxySettings } from './http-proxies.ts';
 import { MultiplexedPool } from './multiplexed-pool.ts';
 import { ConnectionPool, type Pool } from './pool.ts';
 
-/** Whom a pool speaks to, and how. */
+/** Identifies a pool. */
 export interface PoolKey {
   readonly origin: string;
-  /** Offer HTTP/2; without TLS there is none. */
+  /** Offer HTTP/2; has no effect without TLS. */
   readonly allowH2: boolean;
 }
 
@@ -18,7 +18,7 @@ interface SharedPool {
 
 const SWEEP_MS = 1_000;
 
-/** Counts who uses a pool; the last one out closes it. */
+/** Counts the users of each pool; releasing the last one closes it. */
 export class Pools {
   readonly #pools = new Map<string, SharedPool>();
   readonly #proxies: ProxySettings;
@@ -37,7 +37,7 @@ export class Pools {
     return this.#pools.size;
   }
 
-  /** Takes a share in a pool. Pair with `release`. @throws TypeError for a proxy variable that is no URL */
+  /** Adds a user to a pool. Pair with `release`. @throws TypeError for a proxy variable that is no URL */
   acquire(key: PoolKey): Pool {
     const name = nameOf(key);
     let shared = this.#pools.get(name);
@@ -53,7 +53,7 @@ export class Pools {
     return shared.pool;
   }
 
-  /** Gives a share back. A pool without users lets its running requests end, then closes. */
+  /** Removes a user. A pool without users finishes its requests in flight, then closes. */
   release(key: PoolKey): void {
     const name = nameOf(key);
     const shared = this.#pools.get(name);
@@ -64,7 +64,7 @@ export class Pools {
     shared.pool.close();
   }
 
-  /** Cuts everything at once: the last act of a process. */
+  /** Destroys all pools, at the end of the process. */
   destroy(): void {
     clearInterval(this.#timer);
     for (const { pool } of this.#pools.values()) pool.destroy();

@@ -1,4 +1,4 @@
-// `npm run battery`: plays the parts of the battery, prints their tables and, when asked, writes them into
+// `npm run battery`: runs the scenarios of the battery, prints their tables and, when asked, writes them into
 // docs/reliability.md. Anything that did not hold ends the run with exit code 1.
 import { join } from 'node:path';
 import { describeRun } from '../../bench/harness/machine.ts';
@@ -10,7 +10,10 @@ import { ScenarioRun, type Scenario, type RunOptions } from './harness/scenario-
 import { tableOf } from './harness/result-row.ts';
 import { SCENARIOS } from './scenarios.ts';
 
-async function play(scenario: Scenario, options: RunOptions): Promise<Section & { readonly holds: boolean }> {
+async function runScenario(
+  scenario: Scenario,
+  options: RunOptions,
+): Promise<Section & { readonly holds: boolean }> {
   const run = new ScenarioRun(options);
   const interrupted = (): void => void run.close().then(() => process.exit(130));
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
@@ -40,7 +43,7 @@ async function main(): Promise<void> {
   const chosen = SCENARIOS.filter(({ name }) => commandLine.scenarios.includes(name));
   let holds = true;
   for (const scenario of chosen) {
-    const section = await play(scenario, commandLine.run);
+    const section = await runScenario(scenario, commandLine.run);
     holds &&= section.holds;
     console.log(`### ${section.name}\n\n${section.text}\n`);
     if (commandLine.write) writeSections(join(ROOT, 'docs/reliability.md'), [section], 'resilience');

@@ -1,4 +1,4 @@
-// The parts of the battery, in the order in which they are played. A new part is one file and one line.
+// The scenarios of the battery, in the order in which they run. A new scenario is one file and one line.
 import type { Scenario } from './harness/scenario-run.ts';
 import { isolation } from './scenarios/isolation.ts';
 import { kill9 } from './scenarios/kill.ts';

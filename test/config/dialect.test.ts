@@ -28,7 +28,7 @@ t.test('three words give every spelling', async (t) => {
 t.test('no rule of the request path spells a brand word by itself', async (t) => {
   const root = join(import.meta.dirname, '../../proxy');
   const found: string[] = [];
-  for (const folder of ['wire', 'request', 'upstream', 'routes', 'ledger', 'store', 'base', 'observe']) {
+  for (const folder of ['downstream', 'pipeline', 'upstream', 'api', 'spend', 'base', 'observability']) {
     for (const name of readdirSync(join(root, folder)).filter((one) => one.endsWith('.ts'))) {
       readFileSync(join(root, folder, name), 'utf8')
         .split('\n')

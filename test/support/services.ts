@@ -1,4 +1,4 @@
-// The parts of a proxy without its server: a snapshot of a YAML text, and a real house for it to live in.
+// The parts of a proxy without its server: a snapshot of a YAML text, and real services for it.
 import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ export function snapshotOf(t: Test, yaml: string, env: Environment = {}): Snapsh
   return loaded.snapshot;
 }
 
-/** A house of real parts with a ledger of its own; `random` is the dice of the weighted choice. */
+/** Real services with their own ledger; `random` decides the weighted choice. */
 export async function servicesOf(t: Test, random: () => number = Math.random): Promise<Services> {
   const snapshot = snapshotOf(t, 'model_list: []');
   const ledger = await openLedger({

@@ -4,8 +4,8 @@ import type { RunOptions } from './scenario-run.ts';
 
 export const USAGE = `npm run battery -- [--only NAME]... [--quick] [--seed N] [--rounds N] [--executions N] [--seconds N] [--write]
 
-  --list            the parts
-  --only NAME       only this part; may be given several times
+  --list            the scenarios
+  --only NAME       only this scenario; may be given several times
   --quick           short runs, as in .ci/run: does it still hold
   --seed N          repeats a run; printed with each table
   --rounds N        kills of each kind, configuration changes, parallel streams, slow clients of each kind
@@ -19,7 +19,7 @@ export interface CommandLine {
   readonly help: boolean;
   readonly list: boolean;
   readonly write: boolean;
-  /** Names of parts. */
+  /** Names of scenarios. */
   readonly scenarios: readonly string[];
   readonly run: RunOptions;
 }
@@ -30,7 +30,7 @@ function countOf(flag: string, text: string | undefined): number | null {
   return Number(text);
 }
 
-/** @param known names of all parts. @throws Error that says what can be asked for */
+/** @param known names of all scenarios. @throws Error that says what can be asked for */
 export function readCommandLine(args: readonly string[], known: readonly string[]): CommandLine {
   const { values } = parseArgs({
     args: [...args],
@@ -49,7 +49,7 @@ export function readCommandLine(args: readonly string[], known: readonly string[
   const { help, list, only, quick, write } = values;
   const unknown = only.filter((name) => !known.includes(name));
   if (unknown.length > 0)
-    throw new Error(`there is no part ${unknown.join(', ')}; there are ${known.join(', ')}`);
+    throw new Error(`there is no scenario ${unknown.join(', ')}; there are ${known.join(', ')}`);
   if (quick && write) throw new Error('--write takes full runs only: leave --quick out');
   return {
     help,

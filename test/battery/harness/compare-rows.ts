@@ -3,7 +3,7 @@
 import { send, type Row } from '../../support/rig.ts';
 import type { ResultRow } from './result-row.ts';
 
-/** `/spend/logs` gives no more at once, so books are closed before. */
+/** `/spend/logs` gives no more at once, so rows are compared before there are more. */
 export const MOST_ROWS = 10_000;
 
 /** All rows, once everything that was journalled so far is in the store. @throws Error when they cannot be read */
@@ -11,7 +11,7 @@ export async function rowsOf(url: string): Promise<Row[]> {
   const answer = await send(url, 'GET', '/spend/logs');
   if (answer.status !== 200) throw new Error(`the rows cannot be read: ${answer.status} ${answer.text}`);
   const rows = JSON.parse(answer.text) as Row[];
-  if (rows.length >= MOST_ROWS) throw new Error('the books were closed too late');
+  if (rows.length >= MOST_ROWS) throw new Error('there are too many rows to compare');
   return rows;
 }
 
@@ -23,7 +23,7 @@ export interface ObservedCalls {
   readonly whole: ReadonlySet<string>;
 }
 
-/** Counts into the tally what is lost and doubled; gives the sessions concerned. */
+/** Counts lost and doubled rows in the result; returns their sessions. */
 export function compareRows(
   result: ResultRow,
   rows: readonly Row[],

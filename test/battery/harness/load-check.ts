@@ -1,4 +1,4 @@
-// A house under load whose rows are compared with what its gateway saw: the frame of every fault of disks, databases and
+// A proxy under load whose rows are compared with what its gateway saw; used by all faults of disks, databases and
 // clocks. It knows no fault itself.
 import { Agent } from 'node:http';
 import { sendLoadCall, type CallEnd } from '../../support/load-call.ts';
@@ -10,7 +10,7 @@ import type { ResultRow } from './result-row.ts';
 
 const MODELS = ['demo', 'demo-interval', 'demo-slow', 'compat', 'demo-500'];
 
-/** A house under load whose books are compared at the end. */
+/** A proxy under load whose rows are compared at the end. */
 export class LoadCheck {
   readonly setup: ProxySetup;
   readonly result: ResultRow;
@@ -69,7 +69,7 @@ export class LoadCheck {
     this.demand(false, `${path} did not come to ${status} in ${DEADLINE_MS / 1000} s`);
   }
 
-  /** Compares the books, from the call `since` on. */
+  /** Compares the rows, from the call `since` on. */
   async close(proxy: Served, since = 0): Promise<void> {
     const named = this.setup.seen.filter((session) => session.startsWith('call-'));
     const seen = named.filter((session) => Number(session.slice(5)) > since);

@@ -7,7 +7,7 @@ import { serveCli, type Cli, type CliOptions } from '../../support/cli.ts';
 import { defaultConfig, headerOf } from '../../support/rig.ts';
 import type { ScenarioRun } from './scenario-run.ts';
 
-/** No run of the program is meant to last longer than a whole part. */
+/** No run of the program is meant to last longer than a whole scenario. */
 const PATIENCE_MS = 2 * 3_600_000;
 const SESSION = 'x-litellm-session-id';
 

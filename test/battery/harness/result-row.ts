@@ -1,15 +1,15 @@
 // One row of the battery's table: what was tried, what held, and what was lost, doubled, leaked or crossed on the way.
-// Counts only; a part decides what counts.
+// It only counts; the scenario decides what.
 import type { Table } from '../../../bench/harness/scenario.ts';
 
-/** What a row is asked for beside `tried` and `passed`; a part names those it looks at, the others stay empty. */
+/** Columns beside `tried` and `passed`; a scenario names those it checks, the others stay empty. */
 export type Violation = 'lost' | 'doubled' | 'leaked' | 'crossed';
 
 const VIOLATIONS: readonly Violation[] = ['lost', 'doubled', 'leaked', 'crossed'];
 /** More sentences than these are only counted: the first ones say what is wrong. */
 const SENTENCES = 20;
 
-/** Counts one kind of trial. */
+/** Counts one kind of case. */
 export class ResultRow {
   readonly what: string;
   readonly seed: number | null;
@@ -42,19 +42,19 @@ export class ResultRow {
     );
   }
 
-  /** Counts trials that held. */
+  /** Counts cases that passed. */
   pass(count = 1): void {
     this.#tried += count;
   }
 
-  /** Counts a trial that did not hold. */
+  /** Counts a case that failed. */
   fail(problem: string): void {
     this.#tried += 1;
     this.#failed += 1;
     this.#say(problem);
   }
 
-  /** Counts a trial by its outcome. */
+  /** Counts a case by its outcome. */
   check(holds: boolean, problem: () => string): void {
     if (holds) this.pass();
     else this.fail(problem());
@@ -77,7 +77,7 @@ export class ResultRow {
   }
 }
 
-/** The table of a part. */
+/** The table of a scenario. */
 export function tableOf(title: string, results: readonly ResultRow[], notes: readonly string[]): Table {
   return {
     title,

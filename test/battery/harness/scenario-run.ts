@@ -1,4 +1,4 @@
-// What a part plays on: what was asked for, and the promise that everything started is ended and every file removed,
+// One run of a scenario: its options, and a cleanup that stops every process and removes every file,
 // in the reverse order. Has the one method that the helpers of test/support need of a test.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import type { ResultRow } from './result-row.ts';
 /** What has not come by then never will, however busy the machine is. */
 export const DEADLINE_MS = 300_000;
 
-/** A part of the battery. */
+/** A scenario of the battery. */
 export interface Scenario {
   readonly name: string;
   /** One line for `--list`, and the title of its table. */
@@ -16,7 +16,7 @@ export interface Scenario {
   run(run: ScenarioRun): Promise<readonly ResultRow[]>;
 }
 
-/** What the command line asked for; null = the part's own default. */
+/** What the command line asked for; null = the scenario's own default. */
 export interface RunOptions {
   readonly seed: number;
   /** Short runs, as `.ci/run` has them: does all of it still hold, in seconds. */
@@ -26,7 +26,7 @@ export interface RunOptions {
   readonly seconds: number | null;
 }
 
-/** A part's processes, sockets and files. Close it, else they stay. */
+/** A run's processes, sockets and files. Close it, else they stay. */
 export class ScenarioRun {
   readonly options: RunOptions;
   /** Sentences about what could not be tried here. */
@@ -47,7 +47,7 @@ export class ScenarioRun {
     this.#ends.push(act);
   }
 
-  /** A folder that goes with the stage. */
+  /** A folder that is removed with the run. */
   folder(): string {
     const path = mkdtempSync(join(tmpdir(), 'throughline-resilience-'));
     this.teardown(() => rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));

@@ -26,7 +26,7 @@ export interface ScriptedUpstream {
 const LIST = '{"object":"list","data":[]}';
 const MODELS = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${LIST.length}\r\n\r\n${LIST}`;
 
-/** Starts one on a free port of loopback; it ends with the stage. */
+/** Starts one on a free port of loopback; it closes with the run. */
 export async function startScriptedUpstream(
   run: ScenarioRun,
   script: (call: ScriptedCall) => void,

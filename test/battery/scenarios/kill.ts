@@ -26,7 +26,7 @@ const MODELS = [
 
 type Victim = 'all' | 'a worker' | 'the supervisor';
 
-/** Kills as the dice say; settles when the program is gone. */
+/** Kills everything; settles when the program is gone. */
 async function killAll(proxy: Served, workers: readonly number[]): Promise<void> {
   for (const pid of workers) kill(pid);
   proxy.kill('SIGKILL');
@@ -43,7 +43,7 @@ function kill(pid: number): void {
 }
 
 interface Round {
-  readonly house: ProxySetup;
+  readonly setup: ProxySetup;
   readonly dataDir: string;
   readonly workers: number;
   readonly random: () => number;
@@ -52,22 +52,22 @@ interface Round {
 }
 
 /** One start, one load, one kill. */
-async function play(round: Round): Promise<Victim> {
-  const { house, random, whole } = round;
-  const proxy = await house.serve(round.dataDir, ['--workers', String(round.workers)]);
+async function runRound(round: Round): Promise<Victim> {
+  const { setup, random, whole } = round;
+  const proxy = await setup.serve(round.dataDir, ['--workers', String(round.workers)]);
   const workers = round.workers > 1 ? workersOf(proxy.pid) : [];
   const choice = random();
   const victim: Victim =
     round.workers === 1 || choice < 0.5 ? 'all' : choice < 0.75 ? 'a worker' : 'the supervisor';
   const agent = new Agent({ keepAlive: true, maxSockets: IN_FLIGHT });
-  const seenBefore = house.seen.length;
+  const seenBefore = setup.seen.length;
   // The kill comes with the n-th piece of an answer, once enough calls are at the gateway: never by a clock.
   let pieces = Math.floor(random() * 400);
   const least = Math.floor(random() * IN_FLIGHT * 0.8);
   const due = Promise.withResolvers<void>();
   const look = (): void => {
     pieces -= 1;
-    if (pieces <= 0 && house.seen.length - seenBefore >= least) due.resolve();
+    if (pieces <= 0 && setup.seen.length - seenBefore >= least) due.resolve();
   };
   let over = 0;
   const calls = Array.from({ length: IN_FLIGHT }, async (_, n) => {
@@ -77,12 +77,12 @@ async function play(round: Round): Promise<Victim> {
     const end = await sendLoadCall({ agent, port, session, model, stream: random() < 0.6, onBytes: look });
     if (end === 'whole') whole.add(session);
     over += 1;
-    if (over === IN_FLIGHT / 2) due.resolve(); // the dice asked for more pieces than there were
+    if (over === IN_FLIGHT / 2) due.resolve(); // more pieces were drawn than there were
   });
   await due.promise;
   if (victim === 'a worker') {
     kill(workers[Math.floor(random() * workers.length)] as number);
-    house.demo.release();
+    setup.demo.release();
     await proxy.said(/the replaced worker serves/).catch(() => undefined);
     await killAll(proxy, workersOf(proxy.pid));
   } else if (victim === 'the supervisor') {
@@ -92,7 +92,7 @@ async function play(round: Round): Promise<Victim> {
   } else await killAll(proxy, workers);
   await Promise.all(calls);
   agent.destroy();
-  house.demo.release();
+  setup.demo.release();
   return victim;
 }
 
@@ -113,7 +113,7 @@ async function rounds(scenario: ScenarioRun, workers: number, count: number): Pr
     setup.seen.length = 0;
     const until = Math.min(count, from + most);
     for (let n = from; n < until; n += 1) {
-      const victim = await play({ house: setup, dataDir, workers, random, name: `round-${n}`, whole });
+      const victim = await runRound({ setup, dataDir, workers, random, name: `round-${n}`, whole });
       victims.set(victim, (victims.get(victim) ?? 0) + 1);
     }
     const proxy = await setup.serve(dataDir, ['--workers', String(workers)]);

@@ -37,7 +37,7 @@ export const reloadStorm: Scenario = {
     const random = seededRandom(seed);
     const changes = scenario.count(1_000, 40, scenario.options.rounds);
     const calls = new ResultRow('calls during the storm', ['lost', 'doubled'], seed);
-    const doors = new ResultRow('changes', [], seed);
+    const reloads = new ResultRow('changes', [], seed);
     const setup = await openProxySetup(scenario);
     const { configPath, demo } = setup;
     const proxy = await setup.serve(join(scenario.folder(), 'data'), ['--log-level', 'error']);
@@ -71,7 +71,7 @@ export const reloadStorm: Scenario = {
       let after = before;
       while ((after.get(result) ?? 0) <= (before.get(result) ?? 0) && performance.now() < endsAt)
         after = await resultsOf(proxy);
-      doors.check(
+      reloads.check(
         (after.get(result) ?? 0) > (before.get(result) ?? 0),
         () => `change ${n} was not ${result}: ${JSON.stringify([...before])} ${JSON.stringify([...after])}`,
       );
@@ -82,10 +82,10 @@ export const reloadStorm: Scenario = {
         litellm_params: { model: 'litellm_proxy/demo', api_base: demo.url, api_key: 'sk-runtime' },
         model_info: { id: `runtime-${n}` },
       });
-      doors.check(added.status === 200, () => `/model/new ${n}: ${added.status} ${added.text}`);
+      reloads.check(added.status === 200, () => `/model/new ${n}: ${added.status} ${added.text}`);
       if (n % 20 !== 0) continue;
       const gone = await send(proxy.url, 'POST', '/model/delete', { id: `runtime-${n}` });
-      doors.check(gone.status === 200, () => `/model/delete ${n}: ${gone.status} ${gone.text}`);
+      reloads.check(gone.status === 200, () => `/model/delete ${n}: ${gone.status} ${gone.text}`);
     }
     over = true;
     await Promise.all(callers);
@@ -93,10 +93,10 @@ export const reloadStorm: Scenario = {
     writeFileSync(configPath, last);
     const { text } = await send(proxy.url, 'GET', '/v1/models');
     for (let n = 10; n < changes; n += 20)
-      doors.check(text.includes(`"runtime-${n}"`), () => `runtime-${n} was lost in a reload`);
+      reloads.check(text.includes(`"runtime-${n}"`), () => `runtime-${n} was lost in a reload`);
     compareRows(calls, await rowsOf(proxy.url), { seen: setup.seen, whole });
     const results = [...(await resultsOf(proxy))].map(([result, count]) => `${result} ${count}`).join(', ');
-    doors.notes.push(`${changes} changes by file and signal, reloads: ${results}.`);
-    return [calls, doors];
+    reloads.notes.push(`${changes} changes by file and signal, reloads: ${results}.`);
+    return [calls, reloads];
   },
 };

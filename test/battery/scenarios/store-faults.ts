@@ -1,5 +1,5 @@
 // Disks, databases and clocks that fail under load: calls are served or refused as the policy says, and once all is
-// well again every call that the gateway saw has exactly one row. What this machine cannot stage is said, not skipped.
+// well again every call that the gateway saw has exactly one row. What this machine cannot simulate is reported, not skipped.
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -66,10 +66,10 @@ async function run(scenario: ScenarioRun): Promise<readonly ResultRow[]> {
   const results = [false, true].map((stream) => {
     return {
       stream,
-      tally: new ResultRow(`upstream faults, ${stream ? 'streamed' : 'not streamed'}`, ['lost', 'doubled']),
+      result: new ResultRow(`upstream faults, ${stream ? 'streamed' : 'not streamed'}`, ['lost', 'doubled']),
     };
   });
-  for (const { stream, tally } of results) {
+  for (const { stream, result } of results) {
     const answers = new Map<Fault, Answer>();
     for (const [n, fault] of FAULTS.entries()) {
       const model = fault.act === null ? 'unreached' : `fault-${n}`;
@@ -77,7 +77,7 @@ async function run(scenario: ScenarioRun): Promise<readonly ResultRow[]> {
       // Whatever it left on its connection must not be the answer to the next one.
       const next = await ask('fault-0', false, `next-${n}-${stream}`);
       if (next.status !== 200 || next.broken || lieIn(next, ['passed', 200, null, '']) !== null)
-        tally.fail(`behind "${fault.name}" the next call got ${next.status} ${next.text.slice(0, 100)}`);
+        result.fail(`behind "${fault.name}" the next call got ${next.status} ${next.text.slice(0, 100)}`);
     }
     const rows = Map.groupBy(await rowsOf(proxy.url), (row) => String(row['session_id']));
     for (const [n, fault] of FAULTS.entries()) {
@@ -86,16 +86,16 @@ async function run(scenario: ScenarioRun): Promise<readonly ResultRow[]> {
       const wanted = stream ? fault.stream : fault.json;
       const got = outcomeOf(answer, row?.['end_reason']);
       const lie = lieIn(answer, got);
-      tally.check(
+      result.check(
         lie === null && got.join() === wanted.join(),
         () =>
           `"${fault.name}" gave ${got.join(' ')} in place of ${wanted.join(' ')}${lie === null ? '' : `; ${lie}`}`,
       );
-      tally.violations('lost', row === undefined ? [fault.name] : []);
-      tally.violations('doubled', more.length > 0 ? [fault.name] : []);
+      result.violations('lost', row === undefined ? [fault.name] : []);
+      result.violations('doubled', more.length > 0 ? [fault.name] : []);
     }
   }
-  return results.map(({ tally }) => tally);
+  return results.map(({ result }) => result);
 }
 
 export const upstreamFaults: Scenario = {

@@ -1,10 +1,10 @@
-// What the battery counts with, and its command line. Its parts are played by `npm run battery`.
+// What the battery counts with, and its command line. Its scenarios run with `npm run battery`.
 import t from 'tap';
 import { readCommandLine } from '../harness/command-line.ts';
 import { ScenarioRun } from '../harness/scenario-run.ts';
 import { ResultRow, tableOf } from '../harness/result-row.ts';
 
-t.test('a tally holds only when something was tried and nothing failed or came to harm', (t) => {
+t.test('a result row holds only when something was tried and nothing failed or came to harm', (t) => {
   t.notOk(new ResultRow('nothing').holds, 'nothing tried is no proof');
   const result = new ResultRow('calls', ['lost', 'doubled'], 7);
   result.pass(3);
@@ -21,7 +21,7 @@ t.test('a tally holds only when something was tried and nothing failed or came t
   t.end();
 });
 
-t.test('a stage ends what was started, the last first', async (t) => {
+t.test('a run ends what was started, the last first', async (t) => {
   const scenario = new ScenarioRun({ quick: true, seed: 1, rounds: 9, executions: null, seconds: null });
   const ends: number[] = [];
   scenario.teardown(() => ends.push(1));
@@ -41,7 +41,7 @@ t.test('what cannot be asked for is answered with a sentence that says what can'
   t.throws(() => read('--bogus'), { message: /Unknown option '--bogus'/ });
   t.same(read().scenarios, ['kill', 'fuzz', 'soak']);
   t.match(read('--only', 'soak', '--only', 'kill', '--seconds', '7', '--quick'), {
-    parts: ['kill', 'soak'],
-    wanted: { quick: true, seconds: 7, rounds: null },
+    scenarios: ['kill', 'soak'],
+    run: { quick: true, seconds: 7, rounds: null },
   });
 });

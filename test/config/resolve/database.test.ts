@@ -66,15 +66,18 @@ t.test('DATABASE_URL stands in when the file names none; an empty one is none', 
   t.equal(databaseOf(undefined, { DATABASE_URL: '' }, diagnostics()), null);
   const found = diagnostics();
   t.equal(databaseOf(undefined, { DATABASE_URL: 'mysql://u:secret@h/d' }, found), null);
-  t.match(found.issues()[0]?.message, /^the environment variable DATABASE_URL does not lead to a PostgreSQL/);
+  t.match(
+    found.issues()[0]?.message,
+    /^the environment variable DATABASE_URL is not the URL of a PostgreSQL/,
+  );
 });
 
 t.test('what no connection could be made with is refused', async (t) => {
   for (const [url, words] of [
     ['postgresql://h/d', /names no user/],
     ['postgresql://u@h/d?schema=Public%22', /has a schema that is not a plain name/],
-    ['postgresql://u@h/d?connect_timeout=soon', /connect_timeout that is no number/],
-    ['postgresql://u@/d?schema=a-b', /names a schema/],
+    ['postgresql://u@h/d?connect_timeout=soon', /connect_timeout that is not a number/],
+    ['postgresql://u@/d?schema=a-b', /has a schema/],
   ] as const) {
     t.throws(() => settings(url), { message: words }, url);
   }
