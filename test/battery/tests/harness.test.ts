@@ -35,7 +35,7 @@ t.test('a run ends what was started, the last first', async (t) => {
 
 t.test('what cannot be asked for is answered with a sentence that says what can', async (t) => {
   const read = (...args: string[]) => readCommandLine(args, ['kill', 'fuzz', 'soak']);
-  t.throws(() => read('--only', 'kil'), { message: 'there is no part kil; there are kill, fuzz, soak' });
+  t.throws(() => read('--only', 'kil'), { message: 'there is no scenario kil; there are kill, fuzz, soak' });
   t.throws(() => read('--quick', '--write'), { message: /--write takes full runs only/ });
   t.throws(() => read('--rounds', '0'), { message: /--rounds takes a whole number above 0/ });
   t.throws(() => read('--bogus'), { message: /Unknown option '--bogus'/ });
