@@ -1,5 +1,5 @@
-// Names, limits and prices of known models, from the catalogue package: the only file that imports it. Consulted
-// when a configuration is loaded and for wildcard names; it never fetches anything.
+// Names, limits and prices of known models, from the package @pydantic/genai-prices; only this file imports it. Used
+// when a configuration loads and for wildcard names. It never fetches anything from the network.
 import { calcPrice, waitForUpdate } from '@pydantic/genai-prices';
 import type { ModelInfo, ModelPrice, Provider } from '@pydantic/genai-prices';
 import { halfUp, scaledDecimal } from './decimal.ts';
@@ -22,30 +22,30 @@ const MAKERS: ReadonlySet<string> = new Set([
   'zhipuai',
 ]);
 
-/** The package offers its bundled data only through this promise; without an update it is already settled. */
+/** The package exposes its bundled data only through this promise. Without an update the promise is already settled. */
 const PROVIDERS: readonly Provider[] = (await waitForUpdate()) ?? [];
 
-export interface RegistryEntry {
+interface RegistryEntry {
   /** Catalogue id of the model, e.g. `claude-sonnet-4-5`. */
   readonly name: string;
   /** Its maker, e.g. `anthropic`. */
   readonly provider: string;
 }
 
-/** What the catalogue knows about one model; only members it really knows. */
-export interface Known {
-  /** null: the catalogue names the model but states no token price. */
+/** What the catalogue knows about one model. Members it does not know are absent. */
+interface KnownModel {
+  /** null = the catalogue has the model but no price per token. */
   readonly prices: Prices | null;
   /** `key`, `litellm_provider`, `max_input_tokens`, `input_cost_per_token` (US dollars), `supports_*`, ... */
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** A lookup costs 5-30 us (measured), so answers are kept for as long as their owner lives. */
+/** Caches lookups: each costs 5-30 us (measured). */
 export class Catalogue {
-  readonly #known = new Map<string, Known | null>();
+  readonly #known = new Map<string, KnownModel | null>();
 
-  /** Looks the name up verbatim, then without what stands before each slash. null: unknown. */
-  lookUp(upstreamModel: string): Known | null {
+  /** Looks up the name as it is, then without the part before each slash. null = unknown. */
+  lookUp(upstreamModel: string): KnownModel | null {
     const kept = this.#known.get(upstreamModel);
     if (kept !== undefined) return kept;
     let found = find(upstreamModel, undefined);
@@ -55,19 +55,19 @@ export class Catalogue {
       rest = rest.slice(slash + 1);
       found = (isProvider(provider) ? find(rest, provider) : null) ?? find(rest, undefined);
     }
-    if (this.#known.size < 50_000) this.#known.set(upstreamModel, found); // names may be a client's; memory is not
+    if (this.#known.size < 50_000) this.#known.set(upstreamModel, found); // clients choose names, so the cache is bounded
     return found;
   }
 }
 
-/** Chat-capable models of their makers that a lookup by the same name finds; no name twice. */
+/** Chat models, listed under their maker, that a lookup by the same name finds. Names are unique. */
 export function registry(): readonly RegistryEntry[] {
   const entries = new Map<string, RegistryEntry>();
   for (const provider of PROVIDERS) {
     if (!MAKERS.has(provider.id)) continue;
     for (const model of provider.models) {
       if (entries.has(model.id) || !isChat(model) || resold(provider, model)) continue;
-      // A handful of ids do not match their own rule (mistral/codestral); asked for, they would have no price.
+      // A few ids do not match the catalogue's own rule (mistral/codestral), so a lookup would find no price.
       if (find(model.id, provider.id) === null) continue;
       entries.set(model.id, { name: model.id, provider: provider.id });
     }
@@ -80,9 +80,9 @@ export function registryNames(): readonly string[] {
   return registry().map((entry) => entry.name);
 }
 
-/** Ids that end in a dash or hold a colon stand for families or fine-tunes and are no names a client can ask for. */
+/** Ids that end in a dash or contain a colon stand for families or fine-tunes; clients cannot request them. */
 const NO_NAME = /[:\s/]|-$/;
-/** Priced by tokens both ways, and yet no chat models. */
+/** Models with input and output token prices that are not chat models. */
 const NO_CHAT =
   /embed|moderation|transcribe|whisper|tts|image|realtime|rerank|ocr|instruct$|davinci|^(ada|babbage|curie)$/;
 
@@ -101,14 +101,14 @@ function isProvider(name: string): boolean {
   return PROVIDERS.some((provider) => provider.id === name);
 }
 
-function find(model: string, providerId: string | undefined): Known | null {
+function find(model: string, providerId: string | undefined): KnownModel | null {
   const found = calcPrice({}, model, providerId === undefined ? {} : { providerId });
   if (found === null) return null;
   const prices = pricesFrom(found.model_price);
   return { prices, facts: factsOf(found.provider, found.model, found.model_price) };
 }
 
-/** Where the catalogue states what; it counts tokens by the million and the rest by the thousand. */
+/** The catalogue's keys. It prices tokens per million and everything else per thousand. */
 const TOKEN_KEYS: Readonly<Record<TokenKind, string>> = {
   input: 'input_mtok',
   cacheRead: 'cache_read_mtok',

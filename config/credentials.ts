@@ -1,5 +1,5 @@
-// Lays named credentials (`credential_list`) under the entries that refer to them, before validation, so that an
-// issue about a credential's value points at the credential. An entry's own values win.
+// Merges named credentials (`credential_list`) into the model_list entries that refer to them. This happens before
+// validation, so that an issue about a credential's value points at the credential. An entry's own values win.
 import type { Diagnostics } from './diagnostics.ts';
 import { nearest } from './nearest.ts';
 import { below, isInert, SCHEMA } from './schema.ts';
@@ -13,7 +13,7 @@ interface Credential {
   readonly members: ReadonlyMap<string, Member>;
 }
 
-/** The tree with every `litellm_credential_name` carried out. */
+/** The tree with every `litellm_credential_name` resolved. */
 export function withCredentials(root: Tree, diagnostics: Diagnostics): Tree {
   const list = memberOf(root, 'model_list');
   if (root.kind !== 'map' || list?.kind !== 'list') return root;
@@ -32,15 +32,16 @@ export function withCredentials(root: Tree, diagnostics: Diagnostics): Tree {
     const credential = credentials.get(name.value);
     if (credential === undefined) {
       const near = nearest(name.value, credentials.keys());
-      const mend = near === null ? 'add it to credential_list' : `did you mean ${near}?`;
+      const fix = near === null ? 'add it to credential_list' : `did you mean ${near}?`;
       diagnostics.error(
         ['model_list', index, 'litellm_params', 'litellm_credential_name'],
         'no credential has this name',
-        mend,
+        fix,
       );
       return entry;
     }
-    if (!diagnostics.soundAt(['credential_list', credential.index])) diagnostics.spoil(['model_list', index]);
+    if (!diagnostics.isSound(['credential_list', credential.index]))
+      diagnostics.markBroken(['model_list', index]);
     changed = true;
     const members = new Map([...credential.members, ...params.members]);
     return withMember(entry, 'litellm_params', { ...params, members });

@@ -1,14 +1,14 @@
-// Decimal texts -> whole numbers of a small unit, exactly. Prices are tiny and multiplied by millions; a binary fraction
-// would drift (0.1 + 0.2). Pure; knows nothing of what is counted.
+// Decimal text -> a whole number of a small unit, exactly. Prices are tiny and get multiplied by millions, so binary
+// fractions would accumulate errors (0.1 + 0.2). Pure.
 
-// Longer texts are not amounts; the bounds keep a hostile text from asking for a BigInt of a billion digits.
+// No amount is longer. The bounds keep hostile text from creating a BigInt with a billion digits.
 const LONGEST_DECIMAL = 64;
 const LARGEST_EXPONENT = 64;
 const DECIMAL = /^\+?(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,3}))?$/i;
 
 /**
- * `text` times 10 to the power of `digits`, exactly; digits below the unit are rounded half up. null for anything that
- * is no plain amount: empty, negative, NaN, hexadecimal, longer than 64 characters.
+ * `text` times 10 to the power of `digits`, exactly; digits below the unit are rounded half up. Returns null for anything
+ * that is not a plain amount: empty, negative, NaN, hexadecimal, longer than 64 characters.
  */
 export function scaledDecimal(text: string, digits: number): bigint | null {
   const trimmed = text.trim();
@@ -24,7 +24,7 @@ export function scaledDecimal(text: string, digits: number): bigint | null {
   return shift >= 0 ? value * 10n ** BigInt(shift) : halfUp(value, 10n ** BigInt(-shift));
 }
 
-/** The quotient of two whole numbers, neither negative, rounded half up. */
+/** The quotient of two non-negative whole numbers, rounded half up. */
 export function halfUp(value: bigint, divisor: bigint): bigint {
   return (value + divisor / 2n) / divisor;
 }

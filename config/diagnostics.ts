@@ -1,13 +1,13 @@
-// Collects what is wrong in a configuration while it is read and resolved, and gives each issue its place.
-// It decides nothing: whether a finding is an error or a warning is the finder's word.
+// Collects the issues of a configuration while it is read and resolved, and gives each one its file, line and column.
+// The caller decides whether an issue is an error or a warning.
 import type { Issue } from './issue.ts';
 import { nodeAt, pathText, placeIn } from './tree.ts';
 import type { Path, TextFile, Tree } from './tree.ts';
 
-/** Name of the "file" of entries that came by an admin call. */
+/** The "file" of entries that came through the admin API. */
 export const RUNTIME_FILE: TextFile = Object.freeze({ name: '<model/new>', lineStarts: null });
 
-interface Finding {
+interface LocatedIssue {
   readonly path: Path;
   readonly issue: Issue;
 }
@@ -15,7 +15,7 @@ interface Finding {
 /** All issues about one tree. */
 export class Diagnostics {
   #root: Tree;
-  readonly #found: Finding[] = [];
+  readonly #found: LocatedIssue[] = [];
   readonly #broken = new Set<string>();
 
   constructor(root: Tree) {
@@ -23,41 +23,41 @@ export class Diagnostics {
   }
 
   /** `at: 'key'` points at the key instead of the value. */
-  error(path: Path, message: string, mend: string, at: 'value' | 'key' = 'value'): void {
-    this.#add('error', path, message, mend, at);
-    this.spoil(path);
+  error(path: Path, message: string, fix: string, at: 'value' | 'key' = 'value'): void {
+    this.#add('error', path, message, fix, at);
+    this.markBroken(path);
   }
 
-  /** Marks a path and all above it as not sound, without an issue: its error is reported elsewhere. */
-  spoil(path: Path): void {
+  /** Marks a path and everything above it as broken without adding an issue: the error is reported elsewhere. */
+  markBroken(path: Path): void {
     for (let depth = 0; depth <= path.length; depth += 1) this.#broken.add(pathText(path.slice(0, depth)));
   }
 
-  /** From now on places are looked up in `root`, a later state of the same tree. */
-  about(root: Tree): void {
+  /** From now on places are looked up in `root`, a later version of the same tree. */
+  setTree(root: Tree): void {
     this.#root = root;
   }
 
-  warn(path: Path, message: string, mend: string, at: 'value' | 'key' = 'value'): void {
-    this.#add('warning', path, message, mend, at);
+  warn(path: Path, message: string, fix: string, at: 'value' | 'key' = 'value'): void {
+    this.#add('warning', path, message, fix, at);
   }
 
-  /** Whether no error was found at or below a path. */
-  soundAt(path: Path): boolean {
+  /** Whether there is no error at or below a path. */
+  isSound(path: Path): boolean {
     return !this.#broken.has(pathText(path));
   }
 
-  /** Every issue that `keep` lets through, sorted by file, line and column. */
+  /** Every issue that `keep` accepts, sorted by file, line and column. */
   issues(keep: (path: Path, severity: Issue['severity']) => boolean = () => true): readonly Issue[] {
     const kept = this.#found
-      .filter((finding) => keep(finding.path, finding.issue.severity))
-      .map((finding) => finding.issue);
+      .filter((located) => keep(located.path, located.issue.severity))
+      .map((located) => located.issue);
     return kept.sort(byPlace);
   }
 
-  #add(severity: Issue['severity'], path: Path, message: string, mend: string, at: 'value' | 'key'): void {
+  #add(severity: Issue['severity'], path: Path, message: string, fix: string, at: 'value' | 'key'): void {
     const { file, offset } = this.#spot(path, at);
-    // An admin's caller sent one entry, so a position in our list would say nothing to them.
+    // An admin API caller sent one entry; its position in our list would mean nothing to them.
     const shown = file === RUNTIME_FILE ? path.slice(2) : path;
     const issue = {
       severity,
@@ -65,12 +65,12 @@ export class Diagnostics {
       ...placeIn(file, offset),
       path: pathText(shown),
       message,
-      fix: mend,
+      fix,
     };
     this.#found.push({ path, issue });
   }
 
-  /** The value's place; where there is no value, that of the nearest key above. */
+  /** The place of the value; without a value, the place of the nearest key above. */
   #spot(path: Path, at: 'value' | 'key'): { file: TextFile; offset: number } {
     for (let depth = path.length; depth > 0; depth -= 1) {
       const node = nodeAt(this.#root, path.slice(0, depth));
@@ -85,7 +85,7 @@ export class Diagnostics {
   }
 }
 
-/** File, line, column; what has no line comes last. */
+/** Sorts by file, line, column; issues without a line come last. */
 export function byPlace(a: Issue, b: Issue): number {
   if (a.file !== b.file) return (a.line === 0 ? 1 : 0) - (b.line === 0 ? 1 : 0) || (a.file < b.file ? -1 : 1);
   return a.line - b.line || a.column - b.column;

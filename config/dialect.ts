@@ -1,8 +1,8 @@
-// Every third-party spelling in one place: model prefixes, header brand, SDK prefix, environment marker.
-// No other file may spell these words in a rule, so another family of proxies is a matter of configuration.
+// Every third-party name in one place: model prefixes, header brand, SDK prefix, environment marker. No other file
+// hard-codes these words in a rule, so supporting another family of proxies only takes configuration.
 
 /** The brand words as an operator may set them (`general_settings.dialect`). */
-export interface DialectWords {
+interface DialectWords {
   /** Proxy-type brand: prefix `<brand>_proxy/`, headers `x-<brand>-*`, body members `<brand>_*`. */
   readonly brand: string;
   /** Compat-type prefix: `<compat>/REST`; also the prefix of the internal registry in model lists. */
@@ -11,7 +11,7 @@ export interface DialectWords {
   readonly sdk: string;
 }
 
-/** The words and all that is derived from them, computed once per snapshot. */
+/** The brand words and every name derived from them, computed once per snapshot. */
 export interface Dialect extends DialectWords {
   /** e.g. `litellm_proxy`: text before the first slash of a proxy-type model. */
   readonly proxyPrefix: string;
@@ -19,7 +19,7 @@ export interface Dialect extends DialectWords {
   readonly compatPrefix: string;
   /** e.g. `x-litellm-`: namespace of our request and response headers. */
   readonly headerPrefix: string;
-  /** e.g. `x-stainless`: no trailing dash, as the dialect compares it. */
+  /** e.g. `x-stainless`, without a trailing dash: the dialect compares it this way. */
   readonly sdkHeaderPrefix: string;
   /** e.g. `x-litellm-session-id`: the reserved name. */
   readonly sessionHeader: string;
@@ -30,7 +30,7 @@ export const ENV_MARKER = 'os.environ/';
 
 export const DEFAULT_WORDS: DialectWords = { brand: 'litellm', compat: 'openai', sdk: 'stainless' };
 
-/** Derives every spelling from the three brand words. */
+/** Derives every name from the three brand words. */
 export function dialectOf(words: DialectWords): Dialect {
   return Object.freeze({
     ...words,

@@ -1,4 +1,4 @@
-// The reference page of the configuration as Markdown, made from the schema alone. Pure; used by generate.ts.
+// Renders the configuration reference page (Markdown) from the schema alone. Pure; used by generate.ts.
 import { isInert, typesOf } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
 

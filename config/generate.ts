@@ -1,5 +1,5 @@
-// Writes what follows from the schema: the types of a validated file and the reference page. With --check it
-// writes nothing and fails when a file is stale. Runs in development only; nothing else imports it.
+// Generates two files from the schema: the types of a validated configuration and the reference page. With --check it
+// writes nothing and fails when a file is stale. Runs in development only; nothing imports it.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -11,7 +11,7 @@ const HEAD = `// Types of a configuration file after validation: every key that 
 // schemas/gateway.json by \`node config/generate.ts\`; never edit by hand.
 `;
 
-/** Keys without effect are stripped before they are used, and keys with a default are always filled in. */
+/** Keys without effect are removed before use, and keys with a default are always present. */
 function typed(schema: SchemaNode): Record<string, unknown> {
   const { properties, items, examples: _examples, ...rest } = schema;
   const kept = Object.entries(properties ?? {}).filter(([, inner]) => !isInert(inner));
@@ -26,7 +26,7 @@ function typed(schema: SchemaNode): Record<string, unknown> {
   };
 }
 
-/** As the formatter of the whole repository leaves it, so that a fresh file passes both checks. */
+/** Formatted with the repository's own settings, so that a fresh file passes both checks. */
 async function types(path: string): Promise<string> {
   const prettier = await import('prettier');
   const { compile } = await import('json-schema-to-typescript');

@@ -1,14 +1,14 @@
-// The one list of headers that never pass from a client to an upstream, each with the reason. Requests are filtered by
-// it; a configuration that names one of them where it cannot have an effect is refused by it. Pure.
+// The one list of headers that never go from a client to an upstream, each with the reason. It filters requests, and it
+// rejects a configuration that names such a header where it cannot have an effect. Pure.
 
-/** The text is printed by `explain`. */
-export type NeverPassed =
+/** `explain` prints the text. */
+type NeverPassed =
   | 'hop-by-hop'
   | 'belongs to this hop'
   | 'the body goes uncompressed and may be changed'
   | 'a credential of the caller';
 
-/** RFC 9110 section 7.6.1 and the names that RFC 2616 listed; `keep-alive` and `proxy-connection` are still met. */
+/** RFC 9110 section 7.6.1 plus the names of RFC 2616; clients still send `keep-alive` and `proxy-connection`. */
 export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -23,7 +23,7 @@ export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'http2-settings',
 ]);
 
-/** Where a caller's key may stand, in the order in which it is looked for. `x-<brand>-api-key` comes before all. */
+/** Headers that may hold a caller's key, in lookup order. `x-<brand>-api-key` comes before all of them. */
 export const KEY_HEADERS: readonly string[] = [
   'authorization',
   'api-key',
@@ -32,7 +32,7 @@ export const KEY_HEADERS: readonly string[] = [
   'ocp-apim-subscription-key',
 ];
 
-/** Credentials for other systems, which agents and browsers carry along. */
+/** Credentials for other systems that agents and browsers send along. */
 const FOREIGN_CREDENTIALS = [
   'cookie',
   'cookie2',
@@ -42,7 +42,7 @@ const FOREIGN_CREDENTIALS = [
   'x-mcp-auth',
 ];
 
-/** What is said about the bytes of a body: coding and checksums (RFC 9110 section 8.4, RFC 9530, RFC 3230, RFC 1864). */
+/** Headers that describe the body's bytes: coding and checksums (RFC 9110 section 8.4, RFC 9530, RFC 3230, RFC 1864). */
 const OF_THE_BYTES = ['content-encoding', 'content-digest', 'repr-digest', 'digest', 'content-md5'];
 
 const NEVER_PASSED: ReadonlyMap<string, NeverPassed> = new Map([
@@ -54,13 +54,13 @@ const NEVER_PASSED: ReadonlyMap<string, NeverPassed> = new Map([
   ...[...KEY_HEADERS, ...FOREIGN_CREDENTIALS].map((name) => [name, 'a credential of the caller'] as const),
 ]);
 
-/** A name as a CGI-style server reads it, for which `x_team` and `x-team` are one. Lower-case in, lower-case out. */
+/** A name as a CGI-style server reads it: `x_team` and `x-team` are the same. Lower-case in, lower-case out. */
 export function dashed(name: string): string {
   return name.replaceAll('_', '-');
 }
 
 /**
- * Why a client's header is never passed on; null = it may be. Underscores count as dashes.
+ * Why a client's header is never forwarded; null = it may be. Underscores count as dashes.
  * @param name lower-case
  * @param headerPrefix `x-<brand>-`, for the brand's own key header
  */
@@ -71,8 +71,8 @@ export function neverPassed(name: string, headerPrefix: string): NeverPassed | n
 }
 
 /**
- * Whether the proxy alone decides a header of its own requests, so that no setting may: framing, hop-by-hop and what
- * describes the body. Credentials an operator may set.
+ * Whether only the proxy may set this header on upstream requests: framing, hop-by-hop and body description. Settings
+ * may not change these; they may set credentials.
  * @param name lower-case
  */
 export function isSetByProxy(name: string): boolean {

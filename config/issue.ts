@@ -1,4 +1,4 @@
-// One thing that is wrong (or doubtful) in a configuration, with the place and the mend.
+// One error or warning about a configuration, with its place and how to fix it.
 
 /** An issue found in a configuration. Lines and columns count from 1; 0 means "no place" (e.g. an admin call). */
 export interface Issue {
@@ -10,14 +10,14 @@ export interface Issue {
   readonly path: string;
   /** What is wrong, without the path. */
   readonly message: string;
-  /** How to mend it; never contains a secret. */
+  /** How to fix it; never contains a secret. */
   readonly fix: string;
 }
 
-/** `gateway.yaml:14:7 model_list[0].x: what is wrong - how to mend it` */
+/** `gateway.yaml:14:7 model_list[0].x: what is wrong - how to fix it` */
 export function formatIssue(issue: Issue): string {
   const place = issue.line > 0 ? `${issue.file}:${issue.line}:${issue.column}` : issue.file;
   const path = issue.path === '' ? '' : `${issue.path}: `;
-  const mend = issue.fix === '' ? '' : ` - ${issue.fix}`;
-  return `${place} ${path}${issue.message}${mend}`;
+  const fix = issue.fix === '' ? '' : ` - ${issue.fix}`;
+  return `${place} ${path}${issue.message}${fix}`;
 }

@@ -1,5 +1,5 @@
-// The front door of this room: a path in, a frozen Snapshot or every issue at once out. Synchronous, so that a swap
-// of configurations never interleaves; it keeps no state, starts no timers and prints nothing.
+// The entry point of this folder: takes a path, returns a frozen Snapshot or every issue at once. Synchronous, so that
+// two reloads never interleave. It keeps no state, starts no timers and prints nothing.
 import { createHash } from 'node:crypto';
 import { Catalogue } from './catalogue.ts';
 import { withCredentials } from './credentials.ts';
@@ -11,7 +11,7 @@ import type { Issue } from './issue.ts';
 import { environmentOf, withReferences } from './references.ts';
 import type { Environment } from './references.ts';
 import { deepFreeze } from './resolve/freeze.ts';
-import { kindRules, takeApart } from './resolve/kinds/table.ts';
+import { kindRules, splitModelName } from './resolve/kinds/table.ts';
 import { resolved } from './resolve/snapshot.ts';
 import { shownName } from './shown.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -23,11 +23,11 @@ import { defaults, validated, warnInert } from './validate.ts';
 
 export type { ConfigSource, Environment };
 
-/** A model entry that was added while the server runs. */
+/** A model that was added while the server runs. */
 export interface RuntimeModel {
   /** One `model_list` entry as given to `POST /model/new`. */
   readonly entry: unknown;
-  /** Id of the route it becomes. */
+  /** Id of the deployment it becomes. */
   readonly id: string;
 }
 
@@ -37,7 +37,7 @@ export type Loaded =
 
 /**
  * Reads, validates and resolves a configuration file with its includes and runtime additions.
- * @returns a snapshot and the source it was made of, or every issue (errors and warnings), sorted by place
+ * @returns a snapshot and the source it was built from, or every issue (errors and warnings), sorted by place
  */
 export function loadConfig(path: string, env: Environment, runtime: readonly RuntimeModel[] = []): Loaded {
   const read = readSource(path);
@@ -46,15 +46,15 @@ export function loadConfig(path: string, env: Environment, runtime: readonly Run
 }
 
 /**
- * The same text with other runtime additions, by the same path as the file. Issues of an addition name no line and
- * start their path at the entry: `litellm_params.api_base`.
+ * Resolves the same text with other runtime additions, in the same way as the file. Issues of an addition have no line,
+ * and their path starts at the entry: `litellm_params.api_base`.
  */
 export function overlay(source: ConfigSource, env: Environment, runtime: readonly RuntimeModel[]): Loaded {
   const written = withRuntime(source.tree, runtime);
   const diagnostics = new Diagnostics(written);
   const own = environmentOf(written, env);
   const tree = withCredentials(withReferences(written, env, own, diagnostics), diagnostics);
-  diagnostics.about(tree);
+  diagnostics.setTree(tree);
   const value = soundParts(validated(tree, diagnostics), diagnostics);
   const skipped = skippedEntries(value, diagnostics);
   const kept = (path: Path): boolean => !(path[0] === 'model_list' && skipped.has(Number(path[1])));
@@ -72,12 +72,12 @@ export function overlay(source: ConfigSource, env: Environment, runtime: readonl
     tree,
     written,
     env: own,
-    findings: diagnostics,
+    diagnostics: diagnostics,
     catalogue,
     skipped,
     runtimeIds,
   });
-  // What is left out cannot be wrong; that it is left out is the one thing to say about it.
+  // Entries that are skipped report no errors, only the warning that they are skipped.
   const issues = diagnostics.issues((path, severity) => severity === 'warning' || kept(path));
   if (issues.some((issue) => issue.severity === 'error')) return { ok: false, issues };
   const snapshot = deepFreeze({
@@ -99,10 +99,10 @@ function withRuntime(tree: Tree, runtime: readonly RuntimeModel[]): Tree {
   return withMember(tree, 'model_list', { kind: 'list', items: added, ...place });
 }
 
-/** Broken sections are replaced by their defaults, so that the rest can still be checked in the same run. */
+/** Replaces broken sections by their defaults, so that the rest can still be checked in the same run. */
 function soundParts(value: GatewayFile, diagnostics: Diagnostics): GatewayFile {
   const dflt = defaults();
-  const sound = (key: keyof GatewayFile): boolean => diagnostics.soundAt([key]);
+  const sound = (key: keyof GatewayFile): boolean => diagnostics.isSound([key]);
   return {
     model_list: Array.isArray(value.model_list) ? value.model_list : [],
     credential_list: Array.isArray(value.credential_list) ? value.credential_list : [],
@@ -113,7 +113,7 @@ function soundParts(value: GatewayFile, diagnostics: Diagnostics): GatewayFile {
   };
 }
 
-/** Positions of entries of another kind, when the operator wants them left out; warns once for each. */
+/** Indexes of the entries to skip (`skip_unsupported_models`); warns once for each. */
 function skippedEntries(value: GatewayFile, diagnostics: Diagnostics): ReadonlySet<number> {
   const skipped = new Set<number>();
   if (!value.general_settings.skip_unsupported_models) return skipped;
@@ -123,28 +123,30 @@ function skippedEntries(value: GatewayFile, diagnostics: Diagnostics): ReadonlyS
     const model = member(params, 'model');
     const provider = member(params, 'custom_llm_provider');
     if (typeof model !== 'string') return;
-    const name = takeApart(model, typeof provider === 'string' ? provider : undefined, dialect);
+    const name = splitModelName(model, typeof provider === 'string' ? provider : undefined, dialect);
     if (name.kind !== null) return;
     skipped.add(index);
     const what =
-      name.prefix === '' ? 'it has no kind prefix' : `${shownName(name.prefix)} is no kind of gateway`;
+      name.prefix === ''
+        ? 'it has no provider prefix'
+        : `${shownName(name.prefix)} is not a supported provider prefix`;
     diagnostics.warn(
       ['model_list', index, 'litellm_params', 'model'],
-      `the entry is left out: ${what}`,
+      `the entry is skipped: ${what}`,
       `write ${kindRules(dialect)}`,
     );
   });
   return skipped;
 }
 
-/** Entries are looked at before they are known to be sound. */
+/** Reads a member of an entry that has not been validated yet. */
 function member(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null
     ? Object.getOwnPropertyDescriptor(value, key)?.value
     : undefined;
 }
 
-/** First 12 hex digits: enough to tell versions apart in a log, short enough to read aloud. */
+/** The first 12 hex digits: enough to tell versions apart in a log. */
 function versionOf(source: ConfigSource, runtime: readonly RuntimeModel[]): string {
   const hash = createHash('sha256').update(source.digest);
   for (const model of runtime) hash.update(JSON.stringify([model.id, model.entry]));

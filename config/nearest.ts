@@ -1,13 +1,13 @@
-// "Did you mean": the nearest of known words (keys, flags) and of model names. Pure; a typo is one swapped, missing, added or
-// wrong letter.
+// "Did you mean": finds the nearest known word (key, flag) or model name. A typo is a swapped, missing, added or wrong
+// letter. Pure.
 
-/** A configuration may hold 10,000 names, and the request path pays for each comparison. */
+/** A configuration may contain 10,000 names, and this runs while a request waits. */
 const NAMES_COMPARED = 2_000;
 const LONGEST_NAME = 128;
 
 /**
- * The known word nearest to `word`, or null when none is near: at most a third of its letters (at least one)
- * may differ.
+ * The known word nearest to `word`, or null when none is close enough: at most a third of its letters (at least one) may
+ * differ.
  */
 export function nearest(word: string, known: Iterable<string>): string | null {
   const lower = word.toLowerCase();
@@ -42,7 +42,7 @@ export function nearestNames(wanted: string, names: Iterable<string>, count: num
     .map((one) => one.name);
 }
 
-/** 1 where one is part of the other; null beyond the limit. */
+/** Edits between the two; 1 when one contains the other; null above the limit. */
 function editsWithin(limit: number, wanted: string, name: string): number | null {
   const isPart = wanted.length > 3 && name.length > 3 && (name.includes(wanted) || wanted.includes(name));
   if (isPart) return 1;
@@ -51,7 +51,7 @@ function editsWithin(limit: number, wanted: string, name: string): number | null
   return edits > limit ? null : edits;
 }
 
-/** Edit distance in which a swap of two neighbours counts one (optimal string alignment). */
+/** Edit distance where swapping two neighbours counts as one edit (optimal string alignment). */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,32 +1,32 @@
-// YAML text -> Tree, with the `yaml` package. Translates its errors into sentences that say how to fix them; the
-// parser's own texts quote the file and could print a key, so they are never passed on.
+// YAML text -> Tree, with the `yaml` package. Translates its errors into sentences that say how to fix them. The
+// parser's own messages quote the file and could print a key, so they are never shown.
 import { isAlias, isMap, isScalar, isSeq, parseAllDocuments } from 'yaml';
 import type { ErrorCode, Node, YAMLError, YAMLMap } from 'yaml';
 import type { Issue } from './issue.ts';
 import { placeIn, textFile } from './tree.ts';
 import type { Member, ScalarTree, TextFile, Tree } from './tree.ts';
 
-/** Most nodes that aliases may add: nine levels of nine aliases ("billion laughs") would make 400 million. */
+/** Most nodes that aliases may add. Nine levels of nine aliases ("billion laughs") would create 400 million. */
 const ALIAS_NODES = 100_000;
 
-export type Parsed =
+type Parsed =
   { readonly ok: true; readonly tree: Tree } | { readonly ok: false; readonly issues: readonly Issue[] };
 
 /**
- * Any text. 10,000 entries take 0.5 to 0.9 s, by way of a syntax tree that knows every place.
+ * Parses any text. 10,000 entries take 0.5 to 0.9 s, because the syntax tree records every position.
  * @param name as issues print the file
  * @returns the tree, or every issue of its syntax
  */
 export function parse(name: string, text: string): Parsed {
   const file = textFile(name, text);
   const issues: Issue[] = [];
-  const say = (offset: number, message: string, mend: string): void => {
+  const say = (offset: number, message: string, fix: string): void => {
     const place = placeIn(file, offset);
-    if (issues.some((issue) => issue.line === place.line)) return; // one broken line brings several complaints
-    issues.push({ severity: 'error', file: file.name, ...place, path: '', message, fix: mend });
+    if (issues.some((issue) => issue.line === place.line)) return; // one broken line causes several errors
+    issues.push({ severity: 'error', file: file.name, ...place, path: '', message, fix });
   };
   try {
-    // Merge keys are folded in below, because plain files of the dialect use `<<: *defaults`.
+    // Merge keys (`<<: *defaults`) are common in LiteLLM files; `Conversion` applies them.
     const documents = parseAllDocuments(text, { prettyErrors: false });
     const first = Array.isArray(documents) ? documents[0] : undefined;
     if (Array.isArray(documents) && documents[1] !== undefined)
@@ -56,17 +56,17 @@ function isEmpty(node: Node): boolean {
   return isScalar(node) && node.value === null;
 }
 
-/** Walks the parser's nodes; aliases are followed with a bound, merge keys are folded in. */
+/** Converts the parser's nodes: follows aliases up to a limit and applies merge keys. */
 class Conversion {
   readonly #file: TextFile;
-  readonly #say: (offset: number, message: string, mend: string) => void;
-  /** Filled in document order, so that an alias means the latest anchor of its name above it. */
+  readonly #say: (offset: number, message: string, fix: string) => void;
+  /** Filled in document order, so that an alias refers to the latest anchor of its name above it. */
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
   #aliasDepth = 0;
   #aliasNodes = 0;
 
-  constructor(file: TextFile, say: (offset: number, message: string, mend: string) => void) {
+  constructor(file: TextFile, say: (offset: number, message: string, fix: string) => void) {
     this.#file = file;
     this.#say = say;
   }
@@ -164,7 +164,7 @@ function scalarOf(value: unknown): string | number | boolean | null {
   return null;
 }
 
-type Sentence = readonly [message: string, mend: string];
+type Sentence = readonly [message: string, fix: string];
 
 const TOO_DEEP: Sentence = [
   'the file is nested too deeply',
@@ -180,7 +180,7 @@ const ALIAS: Sentence = [
 ];
 
 const SENTENCES: Readonly<Partial<Record<ErrorCode, Sentence>>> = Object.freeze({
-  DUPLICATE_KEY: ['this key stands twice in one mapping', 'keep one of the two'],
+  DUPLICATE_KEY: ['this key appears twice in one mapping', 'keep one of the two'],
   TAB_AS_INDENT: ['a tab is used for indentation', 'indent with spaces'],
   BAD_INDENT: MISPLACED,
   BLOCK_IN_FLOW: MISPLACED,
@@ -194,7 +194,7 @@ const SENTENCES: Readonly<Partial<Record<ErrorCode, Sentence>>> = Object.freeze(
   RESOURCE_EXHAUSTION: TOO_DEEP,
 });
 
-/** What is wrong and how to mend it, by the parser's code. */
+/** What is wrong and how to fix it, by the parser's code. */
 function sentence(error: YAMLError): Sentence {
   if (error.code === 'MISSING_CHAR') return missing(error.message);
   const known = SENTENCES[error.code];
@@ -205,7 +205,7 @@ function sentence(error: YAMLError): Sentence {
   ];
 }
 
-/** One code of the parser stands for three different slips. */
+/** The parser uses one code for three different mistakes. */
 function missing(text: string): Sentence {
   if (text.startsWith('Missing closing'))
     return ['a quote that was opened above is never closed', 'close it on the line where it begins'];
@@ -216,6 +216,6 @@ function missing(text: string): Sentence {
     ];
   return [
     'a closing or separating character is missing',
-    'close brackets; put a blank after each colon and dash',
+    'close brackets; put a space after each colon and dash',
   ];
 }

@@ -1,16 +1,16 @@
-// Reads one configuration file as text, with its limits. The only file of this room that touches the disk for
-// reading; it never parses.
+// Reads one configuration file as text, up to a size limit. No other file of this folder reads from disk. It does not
+// parse.
 import { readFileSync, statSync } from 'node:fs';
 
-/** Ten times a 10,000-entry file is still far below; beyond it is a mistake such as a log file. */
+/** A file with 10,000 entries is far smaller. A larger file is a mistake, such as a log file. */
 const LIMIT_BYTES = 10 * 1024 * 1024;
 
-/** What came of reading, with the reason and the mend when nothing did. */
-export type ReadText =
+/** The text, or why it could not be read and how to fix that. */
+type ReadText =
   | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly message: string; readonly mend: string };
+  | { readonly ok: false; readonly message: string; readonly fix: string };
 
-/** The text of a file, UTF-8, a byte order mark taken off. */
+/** The text of a UTF-8 file, without a byte order mark. */
 export function readText(path: string): ReadText {
   let bytes: Buffer;
   try {
@@ -42,6 +42,6 @@ function unreadable(cause: unknown): ReadText {
   return wrong(`the file could not be read (${code})`, 'check the path and the disk');
 }
 
-function wrong(message: string, mend: string): ReadText {
-  return { ok: false, message, mend };
+function wrong(message: string, fix: string): ReadText {
+  return { ok: false, message, fix };
 }

@@ -1,5 +1,5 @@
-// Replaces `os.environ/NAME` by the value of the environment variable, anywhere in the tree. Keys without effect
-// stay as they are, so that a file written for another proxy does not need that proxy's variables.
+// Replaces `os.environ/NAME` with the value of the environment variable, anywhere in the tree. Keys without effect stay
+// as they are, so that a file written for another proxy does not need that proxy's variables.
 import { ENV_MARKER } from './dialect.ts';
 import type { Diagnostics } from './diagnostics.ts';
 import { below, isInert, SCHEMA, typesOf } from './schema.ts';
@@ -10,7 +10,7 @@ import type { MapTree, Member, Path, ScalarTree, Tree } from './tree.ts';
 /** Names and values of environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The process's environment with the file's `environment_variables` over it. */
+/** The process environment, overridden by the file's `environment_variables`. */
 export function environmentOf(root: Tree, env: Environment): Environment {
   const own = memberOf(root, 'environment_variables');
   if (own?.kind !== 'map') return env;
@@ -18,13 +18,13 @@ export function environmentOf(root: Tree, env: Environment): Environment {
   for (const [name, { tree }] of own.members) {
     if (tree.kind !== 'scalar' || tree.value === null) continue;
     const text = String(tree.value);
-    // A variable may be filled from the process, never from its neighbours: their order must not matter.
+    // A variable may refer to the process environment, never to another one of the file: their order must not matter.
     over[name] = text.startsWith(ENV_MARKER) ? env[text.slice(ENV_MARKER.length)] : text;
   }
   return over;
 }
 
-/** The tree with every reference replaced; a name that is not set is an error at its place. */
+/** The tree with every reference replaced. A variable that is not set is an error at its place. */
 export function withReferences(
   root: Tree,
   env: Environment,
@@ -84,7 +84,7 @@ function refers(tree: ScalarTree): boolean {
   return typeof tree.value === 'string' && tree.value.startsWith(ENV_MARKER);
 }
 
-/** An environment holds text only; where the schema wants a number or a switch, the text is read as one. */
+/** Environment variables are text; where the schema wants a number or a boolean, the text is converted. */
 function converted(text: string, types: readonly string[]): string | number | boolean {
   if (types.length === 0 || types.includes('string')) return text;
   const trimmed = text.trim();

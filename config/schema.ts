@@ -1,9 +1,9 @@
-// The schema as this code reads it: one JSON file is the source of validation, defaults, types and docs.
-// It holds no $ref and no anyOf, so a path through a configuration is a path through the schema.
+// Reads schemas/gateway.json, the single source of validation, defaults, types and docs. It contains no $ref and no
+// anyOf, so a path through a configuration is also a path through the schema.
 import source from '../schemas/gateway.json' with { type: 'json' };
 import type { Path } from './tree.ts';
 
-/** The part of JSON Schema that `schemas/gateway.json` uses, and four words of our own. */
+/** The part of JSON Schema that `schemas/gateway.json` uses, plus three keywords of our own. */
 export interface SchemaNode {
   readonly title?: string;
   readonly description?: string;
@@ -16,9 +16,9 @@ export interface SchemaNode {
   readonly minLength?: number;
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
-  /** `none`: a key of the dialect that is accepted, warned about and otherwise ignored. */
+  /** `none`: a LiteLLM key that is accepted, warned about and otherwise ignored. */
   readonly 'x-effect'?: string;
-  /** The value holds a secret: no message shows it. Holds for all below. */
+  /** The value, or anything below it, is a secret: no message shows it. */
   readonly 'x-secret'?: boolean;
   /** How messages call the expected value, e.g. `a number of seconds`. */
   readonly 'x-says'?: string;
@@ -26,10 +26,10 @@ export interface SchemaNode {
 
 export const OWN_WORDS = ['x-effect', 'x-secret', 'x-says'] as const;
 
-// The import's inferred type is a literal type of 600 members, each of its own shape; this is what they share.
+// The inferred type of the import is a literal type with 600 members; SchemaNode is what they have in common.
 export const SCHEMA = source as unknown as SchemaNode;
 
-/** The schema of one step below, or undefined where the schema says nothing. */
+/** The schema one step below, or undefined where the schema defines nothing. */
 export function below(schema: SchemaNode | undefined, step: string | number): SchemaNode | undefined {
   if (schema === undefined) return undefined;
   if (typeof step === 'number') return schema.items;

@@ -1,5 +1,5 @@
-// A value that must never be printed: keys, tokens, header values that came from the environment. The text is
-// reachable only through reveal(), so a grep for `reveal(` lists every place where a secret leaves its box.
+// A value that must never be printed: keys, tokens, header values from the environment. Only reveal() returns the text,
+// so a search for `reveal(` lists every place that uses a secret.
 import { hash, timingSafeEqual } from 'node:crypto';
 import { inspect } from 'node:util';
 
@@ -17,17 +17,17 @@ export class Secret {
     this.#hex = this.#digest.toString('hex');
   }
 
-  /** The text itself. Call it only where the secret is put on a wire or into a cipher. */
+  /** The text itself. Call it only where the secret is sent or used as a cipher key. */
   reveal(): string {
     return this.#value;
   }
 
-  /** Constant-time comparison of SHA-256 digests, so that neither content nor length can be timed. */
+  /** Compares SHA-256 digests in constant time, so that timing reveals neither content nor length. */
   equals(candidate: string): boolean {
     return timingSafeEqual(this.#digest, hash('sha256', candidate, 'buffer'));
   }
 
-  /** Lower-case hex SHA-256: what spend records carry as `api_key` (the dialect's own form). */
+  /** Lower-case hex SHA-256: spend records store it as `api_key`, as LiteLLM does. */
   sha256(): string {
     return this.#hex;
   }

@@ -1,5 +1,5 @@
-// How much of a configured text may stand in a message. A value in the wrong place may be a key that slipped a line,
-// so only short plain words are repeated; what looks like a key or a URL with more in it never is.
+// Decides how much of a configured text a message may repeat. A value in the wrong place may be a misplaced key, so only
+// short plain words are repeated, never what looks like a key or a URL.
 
 const PLAIN = /^[\w .,:*/+-]{1,40}$/;
 const KEY_LIKE = /^(sk|pk|key|bearer|basic|gh[a-z]|xox[a-z])[-_ ]|[\w-]{32}/i;

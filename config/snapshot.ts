@@ -1,29 +1,29 @@
-// Types of the resolved world. A Snapshot is frozen: it is replaced, never edited. Everything that can be
-// computed from the configuration is computed when it is loaded, so that a request only reads.
+// Types of the resolved configuration. A Snapshot is frozen: it is replaced, never edited. Everything that can be
+// computed from the configuration is computed at load, so that a request only reads.
 import type { Dialect } from './dialect.ts';
 import type { Issue } from './issue.ts';
 import type { Gateway } from './resolve/gateways/gateway.ts';
 import type { Secret } from './secret.ts';
 
-/** The clocks of one upstream call, milliseconds; 0 switches a clock off. */
+/** The timeouts of one upstream call, milliseconds; 0 switches a timeout off. */
 export interface Clocks {
-  /** Until the TCP/TLS connection stands. */
+  /** Until the TCP/TLS connection is open. */
   readonly connectMs: number;
-  /** From sending until the response's status line, for calls that do not stream. */
+  /** From sending the request to the response's status line, for calls that do not stream. */
   readonly firstByteMs: number;
   /** The same for streamed calls. */
   readonly streamFirstByteMs: number;
   /** Longest silence between two chunks of the response. */
   readonly idleMs: number;
-  /** From sending to the first token of a streamed answer; nothing goes to the client before it. */
+  /** From sending the request to the first token of a streamed response; the client gets nothing before it. */
   readonly firstTokenMs: number;
-  /** From the start of an attempt without a valid answer until a second one starts beside it. */
+  /** From the start of an attempt without a valid response until a hedged attempt starts. */
   readonly hedgeAfterMs: number;
   /** From the first attempt to the last byte. */
   readonly totalMs: number;
 }
 
-/** Tokens that can have a price of their own; without one a kind costs what the kind it belongs to costs. */
+/** Kinds of tokens that can have their own price; without one, a kind costs the same as its parent kind. */
 export type TokenKind =
   | 'input'
   | 'cacheRead'
@@ -36,27 +36,27 @@ export type TokenKind =
   | 'outputAudio'
   | 'outputImage';
 
-/** What else is counted and priced. Seconds are counted in milliseconds, all others in ones. */
+/** Other units that are counted and priced. Seconds are counted in milliseconds, all others one by one. */
 export type UnitKind = 'requests' | 'images' | 'seconds' | 'characters' | 'queries' | 'searches';
 
-/** Prices of one kind of tokens, atto-dollars (1e-18 USD) per token; null = not stated. */
+/** Prices of one kind of tokens, atto-dollars (1e-18 USD) per token; null = not set. */
 export interface Rate {
   readonly base: bigint | null;
   readonly flex: bigint | null;
   readonly priority: bigint | null;
-  /** The first whose `promptTokens` is exceeded holds, for every token of the request; highest first. */
+  /** Highest first. The first one whose `promptTokens` is exceeded applies to every token of the request. */
   readonly above: readonly { readonly promptTokens: number; readonly price: bigint }[];
 }
 
 /** A price table in atto-dollars (1e-18 USD), so that 3e-06 USD per token and a hundredth of it are whole numbers. */
 export interface Prices {
-  /** SHA-256 (first 12 hex) over the table: names in each record by which prices it was made. */
+  /** SHA-256 (first 12 hex) over the table; each spend record stores which prices it used. */
   readonly version: string;
   readonly tokens: Readonly<Partial<Record<TokenKind, Rate>>>;
   readonly units: Readonly<Partial<Record<UnitKind, bigint>>>;
 }
 
-/** Whom an entry's requests are attributed to (`model_info`): for gateway keys that stand for a team each. */
+/** Whom a deployment's requests are attributed to (`model_info`), for gateways with one key per team. */
 export interface Attribution {
   readonly teamId: string | null;
   readonly userId: string | null;
@@ -64,23 +64,23 @@ export interface Attribution {
   readonly tags: readonly string[];
 }
 
-/** An answer whose client has left is read on for its usage. */
+/** Limits for reading a response to its end, for the usage, after its client has left. */
 export interface ReadOn {
-  /** So long, ms. */
+  /** At most this long, ms. */
   readonly ms: number;
-  /** Unless so many are read on already, in this process. */
+  /** At most this many at once in this process. */
   readonly most: number;
 }
 
 export type KindName = 'proxy' | 'compat';
 
-/** One model entry, resolved: where a request for it goes and under which rules. */
+/** One resolved `model_list` entry: where its requests go and under which rules. */
 export interface Deployment {
   /** Deployment id: `model_info.id`, else a SHA-256 over the entry (stable over restarts). */
   readonly id: string;
-  /** `model_name`: what clients ask for; may contain `*`. */
+  /** `model_name`: the name that clients request; may contain `*`. */
   readonly group: string;
-  /** Runtime routes came by `/model/new`. */
+  /** `runtime` = added through `/model/new`. */
   readonly source: 'config' | 'runtime';
   readonly kind: KindName;
   /** The prefix as written: `litellm_proxy` or `openai`; recorded as `custom_llm_provider`. */
@@ -91,50 +91,50 @@ export interface Deployment {
   readonly model: string;
   /** `scheme://host[:port]`: key of the connection pool, together with `allowH2`. */
   readonly origin: string;
-  /** HTTP/2 is offered where there is TLS. */
+  /** Offer HTTP/2 over TLS. */
   readonly allowH2: boolean;
-  /** Path to which the endpoint is appended (`/chat/completions`): ends in `/v1` or alike, never in a slash. */
+  /** Path to which the endpoint (`/chat/completions`) is appended: ends in `/v1` or similar, never in a slash. */
   readonly pathPrefix: string;
-  /** api_base as configured, query and credentials removed; shown in headers, rows and model info. */
+  /** api_base as configured, without query and credentials; shown in headers, rows and model info. */
   readonly apiBase: string;
   readonly apiKey: Secret | null;
-  /** Operator's headers, lower-case names; entry's over router-wide ones. Values may be secrets. */
+  /** The operator's headers with lower-case names; the entry's own win over router-wide ones. Values may be secrets. */
   readonly staticHeaders: readonly (readonly [name: string, value: Secret])[];
-  /** Whether client headers are forwarded for this entry; under a wildcard ask `Snapshot.forwards` for the name. */
+  /** Whether client headers are forwarded. For wildcards, call `Snapshot.forwards` with the requested name. */
   readonly forwardClientHeaders: boolean;
   /** Compat-type upstreams never see the dialect's control members. */
   readonly stripsControlMembers: boolean;
   readonly clocks: Clocks;
-  /** How an answer is read on whose client has left ... */
+  /** Limits for reading a response whose client has left. */
   readonly readOn: ReadOn;
-  /** ... and whether it is, where nothing else asks for it; else the call is aborted. */
+  /** Whether such responses are read to their end; false = the call is aborted unless something else needs it. */
   readonly readsOn: boolean;
-  /** It goes on with the text of a last assistant message: streams that broke off elsewhere are continued here. */
+  /** The model continues the text of a last assistant message, so it can resume streams that broke elsewhere. */
   readonly assistantPrefill: boolean;
   /** The entry's own prices (litellm_params or model_info), or null. */
   readonly prices: Prices | null;
   /** The catalogue's prices for the upstream model, or null. For wildcards look up per model. */
   readonly cataloguePrices: Prices | null;
   readonly attribution: Attribution;
-  /** How the gateway behind this entry is told whose call it is, and how its cost and call id are read. */
+  /** How the upstream gateway learns whose call it is, and where it states cost and call id. */
   readonly gateway: Gateway;
-  /** Relative share inside a group (`weight`, else `rpm`, else `tpm`, else 1). */
+  /** Relative share within its model group (`weight`, else `rpm`, else `tpm`, else 1). */
   readonly weight: number;
-  /** Rank inside a group (`order`), lowest first; infinite when not stated. */
+  /** Rank within its model group (`order`), lowest first; Infinity when not set. */
   readonly order: number;
-  /** Most calls under way from one process (`max_parallel_requests`); infinite = no bound. */
+  /** Most calls in flight from one process (`max_parallel_requests`); Infinity = no limit. */
   readonly maxParallel: number;
-  /** Retries of calls that this entry was the first to get; null: what holds for all. */
+  /** Retries of calls whose first attempt went to this deployment; null = the router-wide setting. */
   readonly numRetries: number | null;
-  /** How long the entry rests when it has failed too often. */
+  /** Cooldown after too many failures. */
   readonly cooldownMs: number;
-  /** `model_info` as answered by `/model/info`: configured members over catalogue facts; no secrets. */
+  /** `model_info` as `/model/info` returns it: configured members over catalogue facts; no secrets. */
   readonly info: Readonly<Record<string, unknown>>;
-  /** litellm_params as answered by `/model/info`: without api_key, header values and other secrets. */
+  /** litellm_params as `/model/info` returns them: without api_key, header values and other secrets. */
   readonly publicParams: Readonly<Record<string, unknown>>;
 }
 
-/** Routes whose `model_name` holds a `*`, most specific first. */
+/** Deployments whose `model_name` contains a `*`, most specific first. */
 export interface WildcardGroup {
   /** The `model_name`, e.g. `*` or `anthropic/*`. */
   readonly pattern: string;
@@ -143,28 +143,28 @@ export interface WildcardGroup {
   readonly deployments: readonly Deployment[];
 }
 
-/** How a group shares out requests that no session binds to an entry. */
+/** How a model group distributes requests that session affinity does not decide. */
 export type StrategyName = 'simple-shuffle' | 'least-busy' | 'latency-based-routing';
 
-/** Retries by kind of failure; absent: `numRetries`. */
+/** Retries by kind of failure; absent = `numRetries`. */
 export interface RetryPolicy {
   readonly timeout?: number;
   readonly rateLimit?: number;
   readonly server?: number;
 }
 
-/** Names that take over, by the name that failed; `*` stands for every other. */
+/** Fallback names by the name that failed; `*` = every other name. */
 export type FallbackTable = ReadonlyMap<string, readonly string[]>;
 
-/** What happens among upstreams: who is asked, and who next. */
+/** How deployments are chosen, and which one is tried next after a failure. */
 export interface Routing {
   readonly strategy: StrategyName;
   readonly sessionAffinity: boolean;
-  /** null: not stated. */
+  /** null = not set. */
   readonly numRetries: number | null;
   readonly retryPolicy: RetryPolicy;
   readonly groupRetryPolicy: ReadonlyMap<string, RetryPolicy>;
-  /** Shortest pause before one entry is asked again. */
+  /** Shortest pause before the same deployment is tried again. */
   readonly retryAfterMs: number;
   /** Retries and fallbacks per request, over all. */
   readonly retryBudget: number;
@@ -177,41 +177,41 @@ export interface Routing {
   readonly aliases: ReadonlyMap<string, string>;
   /** Further names that listings show. */
   readonly listedAliases: readonly string[];
-  /** Failures within a minute that an entry may have; infinite: none ever rests. */
+  /** Failures per minute before a deployment cools down; Infinity = never. */
   readonly allowedFails: number;
-  /** Between two rounds of asking all upstreams; null: they are not asked. */
+  /** Time between two rounds of health checks; null = off. */
   readonly healthCheckMs: number | null;
 }
 
-/** What bounds the calls of one process; infinite = no bound. */
+/** Limits on the calls of one process; Infinity = no limit. */
 export interface Overload {
-  /** Most calls under way. */
+  /** Most calls in flight. */
   readonly total: number;
-  /** Most calls that wait for their turn. */
+  /** Most calls that wait for a permit. */
   readonly mostWaiting: number;
   /** Longest wait. */
   readonly waitMs: number;
-  /** The lag of the event loop above which calls are turned away. */
+  /** Event loop lag above which calls are rejected. */
   readonly maxLagMs: number;
-  /** Some limit on calls under way is set: over all, or of an entry. */
+  /** Whether any limit on calls in flight is set, in total or for a deployment. */
   readonly isLimited: boolean;
 }
 
 export interface HeaderSettings {
-  /** Forwarding for all entries (`general_settings.forward_client_headers_to_llm_api`). */
+  /** Forwarding for all deployments (`general_settings.forward_client_headers_to_llm_api`). */
   readonly forwardAll: boolean;
   /** Lower-case prefixes forwarded when forwarding is on, e.g. `x-`, `anthropic-`, `openai-beta`. */
   readonly forwardPrefixes: readonly string[];
-  /** Lower-case names or prefixes ending in `*` never forwarded, beside the built-in ones. */
+  /** Lower-case names, or prefixes ending in `*`, that are never forwarded, in addition to the built-in ones. */
   readonly deny: readonly string[];
 }
 
-export interface Limits {
+interface Limits {
   /** Largest request body, bytes (413 above). */
   readonly requestBytes: number;
   /** Most request headers (431 above). */
   readonly headerCount: number;
-  /** Most connections of clients at once, in one process; more are closed as they come. */
+  /** Most client connections at once in one process; further ones are closed at once. */
   readonly connections: number;
   /** Requests on one connection, after which it is closed. */
   readonly requestsPerConnection: number;
@@ -222,19 +222,19 @@ export interface Limits {
 }
 
 export interface JournalSettings {
-  /** Longest time a record may lie in the operating system's cache before fsync, ms. 0 = every write. */
+  /** Longest time a record may stay in the page cache before fsync, ms. 0 = fsync every write. */
   readonly fsyncIntervalMs: number;
   readonly segmentBytes: number;
-  /** What new requests get while the journal cannot be written: `block` = 503, `serve` = served and counted as at risk. */
+  /** While the journal cannot be written: `block` rejects new requests with 503, `serve` serves them and counts them as at risk. */
   readonly whenUnwritable: 'block' | 'serve';
 }
 
-/** `prefer` takes TLS if the server has it; `require` encrypts and believes any certificate, as libpq does. */
+/** As in libpq: `prefer` uses TLS if the server offers it, `require` encrypts but accepts any certificate. */
 export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
-/** A PostgreSQL database for what is durable. */
+/** The PostgreSQL database that stores durable data. */
 export interface DatabaseSettings {
-  /** A name, an address, or the folder of a Unix socket. */
+  /** A name, an address, or the directory of a Unix socket. */
   readonly host: string;
   readonly port: number;
   readonly database: string;
@@ -254,51 +254,51 @@ export interface DatabaseSettings {
   readonly shown: string;
 }
 
-/** How long and how many calls are known by their `Idempotency-Key`. */
+/** How long, and for how many calls, an `Idempotency-Key` is remembered. */
 export interface IdempotencySettings {
   readonly windowMs: number;
   readonly maxEntries: number;
   readonly maxBytes: number;
 }
 
-/** Where spans go, and which. */
+/** Which spans are exported, and where to. */
 export interface OtelSettings {
-  /** What spans are posted to, path included; without credentials. */
+  /** URL that spans are posted to, with the path; without credentials. */
   readonly endpoint: string;
   /** Lower-case name -> value. */
   readonly headers: readonly (readonly [name: string, value: Secret])[];
-  /** For one export, with its retries. */
+  /** Timeout of one export, including its retries. */
   readonly timeoutMs: number;
   readonly compression: 'none' | 'gzip';
-  /** Attributes of the process, `service.name` among them. */
+  /** Resource attributes, including `service.name`. */
   readonly resource: readonly (readonly [name: string, value: string])[];
-  /** `ratio`: share of the traces that are kept; `followsCaller`: a caller's decision comes before it. */
+  /** `ratio`: share of traces to sample; `followsCaller`: the caller's sampling decision wins. */
   readonly sampler: { readonly ratio: number; readonly followsCaller: boolean };
-  /** Upstreams are told their place in the trace. */
+  /** Whether `traceparent` is sent upstream. */
   readonly propagates: boolean;
-  /** Longest wait for a batch to fill. */
+  /** Longest time to wait for a batch to fill. */
   readonly delayMs: number;
-  /** Most spans that wait; more are dropped. */
+  /** Most spans in the queue; further ones are dropped. */
   readonly queueSpans: number;
 }
 
-export interface CorsSettings {
+interface CorsSettings {
   readonly allowOrigins: readonly string[];
 }
 
-/** What a sandbox of one kind runs. Strings may hold `{port}`, `{sandbox_dir}`, `{sandbox_id}`. */
+/** What a sandbox of one kind runs. Strings may contain `{port}`, `{sandbox_dir}`, `{sandbox_id}`. */
 export interface SandboxSpec {
   readonly id: string;
   readonly command: readonly string[];
   readonly image: string | null;
-  /** Inside a container. */
+  /** Port inside a container. */
   readonly port: number;
   readonly workingDir: string;
   readonly initialEnv: readonly (readonly [name: string, value: Secret])[];
   readonly healthPath: string;
-  /** Where conversations are handed over; null = the runtime asks for none. */
+  /** Path that conversations are posted to; null = the runtime takes none. */
   readonly conversationsPath: string | null;
-  /** null = not bounded by us. */
+  /** null = no limit set by the proxy. */
   readonly limits: {
     readonly memoryMb: number | null;
     readonly cpuSeconds: number | null;
@@ -319,17 +319,17 @@ export interface SandboxSettings {
   readonly dockerSocket: string;
 }
 
-/** The platform wing (`platform/`). */
+/** Settings of the platform interface (`platform/`). */
 export interface PlatformSettings {
-  /** Who may call `/api`; the one user of a plain key has no id. */
+  /** Who may call `/api`. With a single plain key, its user has no id. */
   readonly users: readonly { readonly key: Secret; readonly userId: string | null }[];
   /** Base64 of 32 bytes. */
   readonly secretKey: Secret;
-  /** Without a trailing slash; null = the address that is listened on. */
+  /** Without a trailing slash; null = the listening address. */
   readonly publicBaseUrl: string | null;
-  /** Of its own listener, 0 = any free port; null = the proxy's. */
+  /** Port of its own listener, 0 = any free port; null = served on the proxy's port. */
   readonly port: number | null;
-  /** null = the proxy's. */
+  /** null = the proxy's host. */
   readonly host: string | null;
   readonly sandbox: SandboxSettings;
   /** The first is the default. */
@@ -337,37 +337,37 @@ export interface PlatformSettings {
 }
 
 export interface Snapshot {
-  /** SHA-256 (first 12 hex) over all that was read; names the configuration in logs and `/health/readiness`. */
+  /** SHA-256 (first 12 hex) over everything that was read; identifies the configuration in logs and `/health/readiness`. */
   readonly version: string;
-  /** Every file read, main one first: what a watcher must watch. */
+  /** Every file that was read, the main one first: what a watcher must watch. */
   readonly files: readonly string[];
   readonly dialect: Dialect;
-  /** Config order, runtime additions after. */
+  /** In the order of the file, then runtime additions. */
   readonly deployments: readonly Deployment[];
-  /** Exact names (no `*`) -> their routes. */
+  /** Exact names (no `*`) -> their deployments. */
   readonly groups: ReadonlyMap<string, readonly Deployment[]>;
   readonly wildcards: readonly WildcardGroup[];
   readonly routing: Routing;
   readonly overload: Overload;
-  /** null: no key configured; the server then binds to loopback only. */
+  /** null = no key configured; the server then binds to loopback only. */
   readonly masterKey: Secret | null;
-  /** Serve without a key on other than loopback addresses. */
+  /** Serve without a key on addresses other than loopback. */
   readonly allowUnauthenticated: boolean;
   readonly storeModelInDb: boolean;
-  /** Count tokens that an upstream did not (`general_settings.estimate_missing_usage`). */
+  /** Estimate tokens when an upstream reports none (`general_settings.estimate_missing_usage`). */
   readonly estimateMissingUsage: boolean;
   /** Write the cost into the usage of streams (`litellm_settings.include_cost_in_streaming_usage`). */
   readonly costInStreamingUsage: boolean;
-  /** `undefined`: ask upstream for usage, keep it from clients that did not ask; true: hand it on; false: never ask. */
+  /** `undefined`: request usage from the upstream but hide it from clients that did not request it; true: always pass it on; false: never request it. */
   readonly alwaysIncludeStreamUsage: boolean | undefined;
   readonly headers: HeaderSettings;
-  /** Whether calls for this model name (as clients ask for it) carry client headers upstream. Pure. */
+  /** Whether calls for this model name (as the client requests it) forward client headers. Pure. */
   readonly forwards: (model: string) => boolean;
   readonly limits: Limits;
   readonly journal: JournalSettings;
-  /** null: the embedded store. */
+  /** null = the embedded store. */
   readonly database: DatabaseSettings | null;
-  /** How long spend rows are kept, milliseconds; null: for ever. */
+  /** How long spend rows are kept, milliseconds; null = forever. */
   readonly retentionMs: number | null;
   readonly cors: CorsSettings | null;
   /** null: nothing is traced. Read at the start only. */

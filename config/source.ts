@@ -1,5 +1,5 @@
-// A configuration file with all it includes, as one tree: what a reload reads, and what runtime additions are laid
-// over. It resolves nothing and validates nothing but the includes themselves.
+// Reads a configuration file and its includes into one tree. Reloads start here, and runtime additions are merged into
+// its result. Apart from the includes it resolves and validates nothing.
 import { createHash } from 'node:crypto';
 import { dirname, join, isAbsolute, resolve } from 'node:path';
 import { Diagnostics } from './diagnostics.ts';
@@ -9,7 +9,7 @@ import { readText } from './read.ts';
 import { memberOf } from './tree.ts';
 import type { MapTree, Member, Tree } from './tree.ts';
 
-/** The text that was read, parsed and joined; a value to keep beside the snapshot it led to. */
+/** The text that was read, parsed and merged; kept with the snapshot made from it. */
 export interface ConfigSource {
   /** Absolute paths, the main file first. */
   readonly files: readonly string[];
@@ -18,12 +18,12 @@ export interface ConfigSource {
   readonly digest: string;
 }
 
-export type ReadSource =
+type ReadSource =
   | { readonly ok: true; readonly source: ConfigSource }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
 interface Pending {
-  /** As issues print it. */
+  /** The name that issues print. */
   readonly name: string;
   /** Absolute paths of the files that led here. */
   readonly chain: readonly string[];
@@ -43,7 +43,7 @@ export function readSource(path: string): ReadSource {
     files.push(absolute);
     const read = readText(next.name);
     if (!read.ok) {
-      // An included file's existence was asked where the include stands; only the main file comes here.
+      // takeIncludes has checked that included files are readable, so this is the main file.
       issues.push({
         severity: 'error',
         file: next.name,
@@ -51,7 +51,7 @@ export function readSource(path: string): ReadSource {
         column: 0,
         path: '',
         message: read.message,
-        fix: read.mend,
+        fix: read.fix,
       });
       break;
     }
@@ -101,13 +101,13 @@ function takeIncludes(
     if (self.chain.includes(absolute))
       return diagnostics.error(
         path,
-        `'${text}' includes itself, directly or by way of others`,
+        `'${text}' includes itself, directly or through other files`,
         'remove this line',
       );
     if (known.has(absolute))
       return diagnostics.error(
         path,
-        `'${text}' is included twice; its lists would be doubled`,
+        `'${text}' is included twice; its entries would be duplicated`,
         'remove one of the two',
       );
     const there = readText(name);
@@ -115,7 +115,7 @@ function takeIncludes(
       return diagnostics.error(
         path,
         `'${text}' ${there.message.replace(/^the file /, '')}`,
-        includeMend(there.mend),
+        includeFix(there.fix),
       );
     known.add(absolute);
     included.push({ name, chain: self.chain });
@@ -123,10 +123,10 @@ function takeIncludes(
   return { tree: without(tree, 'include'), included, problems: diagnostics.issues() };
 }
 
-function includeMend(mend: string): string {
-  return mend.startsWith('check the path;')
+function includeFix(fix: string): string {
+  return fix.startsWith('check the path;')
     ? 'check the path; it is relative to the folder of the main file'
-    : mend;
+    : fix;
 }
 
 function without(tree: Tree, key: string): Tree {
@@ -136,7 +136,7 @@ function without(tree: Tree, key: string): Tree {
   return { ...tree, members };
 }
 
-/** Lists are extended, mappings merged member by member, any other value is the later file's. */
+/** Concatenates lists and merges mappings; for any other value the later file wins. */
 function merged(base: Tree, over: Tree): Tree {
   if (base.kind === 'list' && over.kind === 'list') return { ...base, items: [...base.items, ...over.items] };
   if (base.kind !== 'map' || over.kind !== 'map') return over;

@@ -1,9 +1,9 @@
-// The text of a configuration as a tree in which every value knows its place. Parsing, includes, references and
-// validation all speak this shape, so that each issue can name file, line and column. It never holds an opinion.
+// A configuration's text as a tree in which every value knows its file and offset. Parsing, includes, references and
+// validation all use it, so that each issue can name file, line and column.
 
-/** A text that places refer to. `lineStarts` null: no lines, e.g. an entry that came by an admin call. */
+/** A text that positions refer to. `lineStarts` null = no lines, e.g. an entry from the admin API. */
 export interface TextFile {
-  /** As issues print it. */
+  /** The name that issues print. */
   readonly name: string;
   /** Offset of the first character of each line. */
   readonly lineStarts: readonly number[] | null;
@@ -43,7 +43,7 @@ export type Tree = ScalarTree | ListTree | MapTree;
 /** Keys and list positions from the root. */
 export type Path = readonly (string | number)[];
 
-/** A text's line table: offsets of line starts. */
+/** A text with the offsets of its line starts. */
 export function textFile(name: string, text: string): TextFile {
   const lineStarts = [0];
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lineStarts.push(at + 1);

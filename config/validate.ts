@@ -1,5 +1,5 @@
-// Holds a tree against the schema and says in plain sentences what does not fit: one issue per fault, never the
-// validator's words, never a secret's text. Fills in the schema's defaults. Also finds keys without effect.
+// Validates a tree against the schema and reports each mistake once, in plain sentences: never in the validator's own
+// words and never with a secret. Fills in the schema's defaults. Also finds keys without effect.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Diagnostics } from './diagnostics.ts';
@@ -28,8 +28,8 @@ function compile() {
 }
 
 /**
- * The plain value of a resolved tree with defaults filled in. Reports every misfit; the type holds only for the
- * parts that `findings.soundAt` calls sound.
+ * The plain value of a resolved tree with defaults filled in. Reports every mistake; the type is right only for paths
+ * where `diagnostics.isSound` is true.
  */
 export function validated(root: Tree, diagnostics: Diagnostics): GatewayFile {
   const value = checkable(root, SCHEMA);
@@ -37,7 +37,7 @@ export function validated(root: Tree, diagnostics: Diagnostics): GatewayFile {
   return value as GatewayFile;
 }
 
-/** A value as if nothing had been written: every default, used in place of sections that are broken. */
+/** The value of an empty file, with every default: it replaces sections that are broken. */
 export function defaults(): GatewayFile {
   const value = {};
   check(value);
@@ -46,7 +46,7 @@ export function defaults(): GatewayFile {
 
 /** Warns once per key of the dialect that has no effect here, at its first place. */
 export function warnInert(root: Tree, diagnostics: Diagnostics, keep: (path: Path) => boolean): void {
-  const told = new Set<SchemaNode>();
+  const reported = new Set<SchemaNode>();
   const visit = (tree: Tree, schema: SchemaNode | undefined, path: Path): void => {
     if (schema === undefined || !keep(path)) return;
     if (tree.kind === 'list')
@@ -54,12 +54,12 @@ export function warnInert(root: Tree, diagnostics: Diagnostics, keep: (path: Pat
     if (tree.kind !== 'map') return;
     for (const [key, member] of tree.members) {
       const inner = below(schema, key);
-      if (inner === undefined || told.has(inner)) continue;
+      if (inner === undefined || reported.has(inner)) continue;
       if (!isInert(inner)) {
         if (member.tree.kind !== 'scalar') visit(member.tree, inner, [...path, key]);
         continue;
       }
-      told.add(inner);
+      reported.add(inner);
       diagnostics.warn(
         [...path, key],
         'has no effect here',
@@ -72,8 +72,8 @@ export function warnInert(root: Tree, diagnostics: Diagnostics, keep: (path: Pat
 }
 
 /**
- * The tree as a plain value. A key with nothing behind it counts as not written, as in the dialect; where an empty
- * value would be dangerous (keys, names: `minLength`) it stays and is refused.
+ * The tree as a plain value. A key without a value counts as absent, as in LiteLLM. Where an empty value would be
+ * dangerous (keys and names, which have `minLength`), it stays and is rejected.
  */
 function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
   if (tree.kind === 'scalar') return tree.value;
@@ -85,7 +85,7 @@ function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
     const known = schema?.properties !== undefined && Object.hasOwn(schema.properties, key);
     const empty = member.tree.kind === 'scalar' && member.tree.value === null;
     if (empty && known && inner?.minLength === undefined) continue;
-    // __proto__ can still come by an admin call; defined, not assigned, it is a member like any other.
+    // An admin call can send __proto__; defineProperty makes it an ordinary member.
     if (key === '__proto__') Object.defineProperty(value, key, { value: null, enumerable: true });
     else value[key] = checkable(member.tree, inner);
   }
@@ -93,18 +93,18 @@ function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
 }
 
 function report(errors: readonly ErrorObject[], root: Tree, diagnostics: Diagnostics): void {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const error of errors) {
     if (error.propertyName !== undefined) continue; // said by the propertyNames error that follows
     const path = pathOf(error.instancePath, root);
     const child = childOf(error);
     const full = child === null ? path : [...path, child];
-    if (told.has(JSON.stringify(full)) || (child === null && !diagnostics.soundAt(full))) continue;
-    told.add(JSON.stringify(full));
+    if (reported.has(JSON.stringify(full)) || (child === null && !diagnostics.isSound(full))) continue;
+    reported.add(JSON.stringify(full));
     const at =
       error.keyword === 'additionalProperties' || error.keyword === 'propertyNames' ? 'key' : 'value';
-    const [message, mend] = sentence(error, full, root);
-    diagnostics.error(full, message, mend, at);
+    const [message, fix] = sentence(error, full, root);
+    diagnostics.error(full, message, fix, at);
   }
 }
 
@@ -117,15 +117,15 @@ function pathOf(pointer: string, root: Tree): Path {
   return path;
 }
 
-/** The member an error about a mapping is really about. */
+/** The member that an error about a mapping refers to. */
 function childOf(error: ErrorObject): string | null {
   const params: Record<string, unknown> = error.params;
   const child = params['additionalProperty'] ?? params['missingProperty'] ?? params['propertyName'];
   return typeof child === 'string' ? child : null;
 }
 
-/** What is wrong and how to mend it. */
-function sentence(error: ErrorObject, path: Path, root: Tree): [message: string, mend: string] {
+/** What is wrong and how to fix it. */
+function sentence(error: ErrorObject, path: Path, root: Tree): [message: string, fix: string] {
   const schema = (error.parentSchema ?? {}) as SchemaNode;
   const key = String(path.at(-1) ?? '');
   const got = gotText(nodeAt(root, path), path, schema);
@@ -133,9 +133,9 @@ function sentence(error: ErrorObject, path: Path, root: Tree): [message: string,
   const limit = String(params['limit']);
   switch (error.keyword) {
     case 'additionalProperties':
-      return ['unknown key', unknownKeyMend(key, schema, path)];
+      return ['unknown key', unknownKeyFix(key, schema, path)];
     case 'required':
-      return ['is missing', exampleMend(key, below(schema, key))];
+      return ['is missing', exampleFix(key, below(schema, key))];
     case 'propertyNames':
       return [`${shownName(key)} is not a header name`, 'use letters, digits and dashes only'];
     case 'enum': {
@@ -143,17 +143,17 @@ function sentence(error: ErrorObject, path: Path, root: Tree): [message: string,
       return [`must be one of ${known.join(', ')}; got ${got}`, `write ${known.join(' or ')}`];
     }
     case 'minimum':
-      return [`must be at least ${limit}, got ${got}`, exampleMend(key, schema)];
+      return [`must be at least ${limit}, got ${got}`, exampleFix(key, schema)];
     case 'maximum':
-      return [`must be at most ${limit}, got ${got}`, exampleMend(key, schema)];
+      return [`must be at most ${limit}, got ${got}`, exampleFix(key, schema)];
     case 'exclusiveMinimum':
-      return [`must be more than ${limit}, got ${got}`, exampleMend(key, schema)];
+      return [`must be more than ${limit}, got ${got}`, exampleFix(key, schema)];
     case 'minLength':
-      return ['must not be empty', exampleMend(key, schema)];
+      return ['must not be empty', exampleFix(key, schema)];
     case 'maxLength':
       return [`must be at most ${limit} characters long`, 'write a shorter one'];
     default:
-      return [`must be ${wanted(schema)}, got ${got}`, misfitMend(key, schema, nodeAt(root, path))];
+      return [`must be ${wanted(schema)}, got ${got}`, typeFix(key, schema, nodeAt(root, path))];
   }
 }
 
@@ -173,7 +173,7 @@ function wanted(schema: SchemaNode): string {
   return types.map((type) => names[type] ?? type).join(' or ');
 }
 
-/** How a value is named in a message. Secrets and values from the environment are never shown. */
+/** How a message describes a value. It never shows secrets or values from the environment. */
 function gotText(tree: Tree | undefined, path: Path, schema: SchemaNode): string {
   if (tree === undefined) return 'nothing';
   if (tree.kind === 'list') return 'a list';
@@ -181,14 +181,14 @@ function gotText(tree: Tree | undefined, path: Path, schema: SchemaNode): string
   if (tree.reference !== null) return `the value of the environment variable ${tree.reference}`;
   if (tree.value === null) return 'nothing';
   const type = typeof tree.value;
-  // A text where a mapping or list belongs may be anything, a key that slipped to the wrong line included.
+  // Text in place of a mapping or list may be anything, even a key on the wrong line.
   const structured = typesOf(schema).some((one) => one === 'object' || one === 'array');
   if (isSecretAt(path) || structured)
     return type === 'string' ? 'text' : `a ${type === 'number' ? 'number' : 'switch'}`;
   return typeof tree.value === 'string' ? shownText(tree.value) : String(tree.value);
 }
 
-function misfitMend(key: string, schema: SchemaNode, tree: Tree | undefined): string {
+function typeFix(key: string, schema: SchemaNode, tree: Tree | undefined): string {
   const types = typesOf(schema);
   const text = tree?.kind === 'scalar' && typeof tree.value === 'string' ? tree.value.trim() : null;
   const variable = tree?.kind === 'scalar' ? tree.reference : null;
@@ -207,19 +207,19 @@ function misfitMend(key: string, schema: SchemaNode, tree: Tree | undefined): st
     tree?.kind === 'scalar' &&
     typeof tree.value !== 'string'
   )
-    return tree.value === null ? exampleMend(key, schema) : 'put it in quotes';
-  return exampleMend(key, schema);
+    return tree.value === null ? exampleFix(key, schema) : 'put it in quotes';
+  return exampleFix(key, schema);
 }
 
-function exampleMend(key: string, schema: SchemaNode | undefined): string {
+function exampleFix(key: string, schema: SchemaNode | undefined): string {
   const example = schema?.examples?.[0];
   if (example === undefined) return 'see docs/configuration.md';
   const name = /^\d+$/.test(key) ? '-' : `${key}:`; // an item of a list has a position, no key
   return `for example ${name} ${typeof example === 'string' ? example : JSON.stringify(example)}`;
 }
 
-/** The nearest key of this mapping; else the section to which the very key belongs; else the keys there are. */
-function unknownKeyMend(key: string, schema: SchemaNode, path: Path): string {
+/** Suggests the nearest key of this mapping, else the section that has this key, else the keys of this mapping. */
+function unknownKeyFix(key: string, schema: SchemaNode, path: Path): string {
   const known = schema.properties ?? {};
   const near =
     nearest(
@@ -227,15 +227,15 @@ function unknownKeyMend(key: string, schema: SchemaNode, path: Path): string {
       Object.keys(known).filter((name) => !isInert(known[name])),
     ) ?? nearest(key, Object.keys(known));
   if (near !== null) return `did you mean ${near}?`;
-  const home = homeOf(key, path);
-  if (home !== null) return `it belongs under ${home}`;
+  const section = sectionWith(key, path);
+  if (section !== null) return `it belongs under ${section}`;
   const effective = Object.keys(known).filter((name) => !isInert(known[name]));
   return effective.length <= 12
     ? `remove it; the keys here are ${effective.join(', ')}`
     : 'remove it; see docs/configuration.md';
 }
 
-function homeOf(key: string, path: Path): string | null {
+function sectionWith(key: string, path: Path): string | null {
   const sections = Object.entries(SCHEMA.properties ?? {});
   if (Object.hasOwn(SCHEMA.properties ?? {}, key) && path.length > 1)
     return 'no section: move it to the top level';

@@ -1,4 +1,4 @@
-// Ids and keys of the wing. Random ones come from the system; times are written as the platform writes them.
+// Ids, keys and timestamps in the platform's formats. Randomness comes from node:crypto.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Secret } from '../config/secret.ts';
 

@@ -1,5 +1,5 @@
-// The platform wing: puts its parts together and is the one thing that the composition root knows of it. It reaches the
-// proxy through two doors only: the callers' directory (keys of conversations) and the reader of spend rows.
+// The platform interface: creates its parts and is the only thing that the composition root knows about them. It uses two
+// interfaces of the proxy: the caller directory (keys of conversations) and the reader of spend rows.
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { PlatformSettings } from '../config/snapshot.ts';
@@ -11,7 +11,7 @@ import type { ExtensionTables } from '../proxy/server/mount.ts';
 import type { SpendReader } from '../proxy/server/mount.ts';
 import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
 import { description, type Description, type Schema } from './api/description.ts';
-import { answerStoreDown, Router } from './api/router.ts';
+import { storeDownResponse, Router } from './api/router.ts';
 import { Validation } from './api/validation.ts';
 import { KEY_PREFIX } from './conversations/conversation.ts';
 import { conversationApi } from './conversations/conversation-api.ts';
@@ -22,7 +22,7 @@ import { dashed } from './ids.ts';
 import { Starter } from './conversations/start.ts';
 import { Replicas } from './replicas.ts';
 import { DockerDriver } from './sandboxes/docker-driver.ts';
-import { SandboxTrouble, type SandboxDriver } from './sandboxes/driver.ts';
+import { SandboxFailure, type SandboxDriver } from './sandboxes/driver.ts';
 import { usesBubblewrap } from './sandboxes/isolation.ts';
 import { ProcessDriver } from './sandboxes/process-driver.ts';
 import { sandboxApi } from './sandboxes/sandbox-api.ts';
@@ -58,22 +58,22 @@ interface Parts {
   readonly address: { base: string };
 }
 
-/** Of one sandbox; more are not looked at before it is called idle. */
+/** Conversations of one sandbox to check before it counts as idle. */
 const CONVERSATIONS = 100;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 10_000;
 
-/** File name of the wing's database in the data directory. */
+/** File name of the platform's database in the data directory. */
 export const PLATFORM_DB = 'platform.db';
 
-/** A running wing. Without a database that others share too it has its parts from the start. */
+/** A running platform. With the embedded store its parts exist from the start; a shared database may be down at first. */
 export class Platform implements Mount {
   readonly prefix = '/api/';
-  readonly callers = new CallerDirectory((credential) => this.#news(credential));
+  readonly callers = new CallerDirectory((credential) => this.#catchUp(credential));
   readonly #store: PlatformStore;
   #options: PlatformOptions;
   #url = '';
-  /** null: the database has not answered yet. */
+  /** null = the database is not available yet. */
   #parts: Parts | null = null;
   #opening: Promise<void> | null = null;
   #retry: NodeJS.Timeout | null = null;
@@ -92,7 +92,7 @@ export class Platform implements Mount {
     this.#parts = parts;
   }
 
-  /** Opens as soon as the database answers: LLM calls with the master key must not wait for it. */
+  /** Opens as soon as the database is available: LLM calls with the master key must not wait for it. */
   openLater(cause: Error, pauseMs = FIRST_RETRY_MS): void {
     const { log } = this.#options;
     if (pauseMs === FIRST_RETRY_MS)
@@ -104,7 +104,7 @@ export class Platform implements Mount {
           if (this.#closed) return;
           if (err instanceof PlatformStoreUnavailable)
             this.openLater(err, Math.min(pauseMs * 2, LONGEST_RETRY_MS));
-          else log.error({ err }, 'the platform interface cannot be served; mend it and restart');
+          else log.error({ err }, 'the platform interface cannot be served; fix it and restart');
         },
       );
     }, pauseMs).unref();
@@ -114,25 +114,25 @@ export class Platform implements Mount {
   get figures(): PlatformFigures {
     const parts = this.#parts;
     return {
-      answers: parts?.router.answers ?? new Map(),
-      sandboxes: parts?.sandboxes.roster.counts ?? new Map(),
+      answers: parts?.router.responsesByStatus ?? new Map(),
+      sandboxes: parts?.sandboxes.known.counts ?? new Map(),
       keys: this.callers.size,
       servers: parts?.replicas.count ?? 0,
     };
   }
 
   async handle(request: MountRequest): Promise<MountResponse> {
-    if (this.#parts === null) return answerStoreDown(request);
-    return this.#parts.router.answer(request, (key) => hash('sha256', key, 'hex'));
+    if (this.#parts === null) return storeDownResponse(request);
+    return this.#parts.router.handle(request, (key) => hash('sha256', key, 'hex'));
   }
 
-  /** The address that is listened on: what conversations are told when the configuration names none. */
+  /** Sets the listening address, which conversations get when the configuration has no public_base_url. */
   serve(url: string): void {
     this.#url = url;
     if (this.#parts !== null) this.#parts.address.base = this.#options.settings.publicBaseUrl ?? url;
   }
 
-  /** Users, limits and specs of a new configuration. What needs a restart is said in the log. */
+  /** Applies users, limits and specs of a new configuration; logs what needs a restart. */
   reconfigure(next: PlatformSettings | null): void {
     const { settings, log } = this.#options;
     if (next === null) {
@@ -155,12 +155,12 @@ export class Platform implements Mount {
       return;
     }
     const { router, sandboxes, address } = this.#parts;
-    router.admit(next.users);
+    router.setUsers(next.users);
     sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
     if (next.publicBaseUrl !== null) address.base = next.publicBaseUrl;
   }
 
-  /** Sandboxes run on unless the operator wants otherwise. */
+  /** Sandboxes keep running unless `stop_with_server` is set. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry ?? undefined);
@@ -168,21 +168,21 @@ export class Platform implements Mount {
     if (this.#parts !== null) {
       const { sandboxes, starter, replicas } = this.#parts;
       await sandboxes.close();
-      await starter.quiet();
+      await starter.drained();
       await replicas.close();
     }
     await this.#store.close();
   }
 
-  #news(credential: string): Promise<void> | null {
+  #catchUp(credential: string): Promise<void> | null {
     if (!credential.startsWith(KEY_PREFIX)) return null;
     if (this.#parts === null) return Promise.reject(new PlatformStoreUnavailable('it has not answered yet'));
     const { replicas } = this.#parts;
-    return replicas.alone ? null : replicas.hear();
+    return replicas.alone ? null : replicas.syncBriefly();
   }
 }
 
-/** Opens the wing on its data. @throws WrongSecretKey, SandboxTrouble, PlatformStoreUnavailable of a file of its own */
+/** Opens the platform on its data. @throws WrongSecretKey, SandboxTrouble, PlatformStoreUnavailable of a file of its own */
 export async function openPlatform(options: PlatformOptions): Promise<Platform> {
   const { shared, dataDir } = options;
   const store =
@@ -227,8 +227,8 @@ async function assemble(
     hasCalledSince: (id, sinceMs) => hasCalledSince(options, replicas, store, id, sinceMs),
   });
   await sandboxes.open();
-  replicas.follow('conversation', registry.follower(vault));
-  replicas.follow('sandbox', sandboxes.follower);
+  replicas.follow('conversation', registry.changeListener(vault));
+  replicas.follow('sandbox', sandboxes.changeListener);
   replicas.start();
   const v0 = new Documents<SettingsV0>('v0', store, vault, clock);
   const v1 = new Documents<SettingsV1>('v1', store, vault, clock);
@@ -265,11 +265,11 @@ async function assemble(
     describe: () => ({ body: document }),
   };
   const router = new Router(document, validation, handlers, () => replicas.sync(), log);
-  router.admit(settings.users);
+  router.setUsers(settings.users);
   return { router, replicas, sandboxes, starter, address };
 }
 
-/** Calls of a sandbox's conversations may have come to any server: their rows tell. */
+/** Whether a sandbox's conversations made a call through any server, according to the spend rows. */
 async function hasCalledSince(
   { spend }: PlatformOptions,
   replicas: Replicas,
@@ -277,7 +277,7 @@ async function hasCalledSince(
   sandboxId: string,
   sinceMs: number,
 ): Promise<boolean> {
-  if (replicas.alone) return false; // what came to this server is known without
+  if (replicas.alone) return false; // calls through this server are known without a query
   const part = { order: 'updated_desc', offset: 0, limit: CONVERSATIONS } as const;
   for (const { id } of await store.search({ kind: 'conversation', link: sandboxId }, part)) {
     const paging = { page: 1, pageSize: 1, order: 'newest', counts: false } as const;
@@ -290,7 +290,7 @@ async function driverOf({ settings, dataDir, path, log }: PlatformOptions): Prom
   const { driver, isolation, dockerSocket } = settings.sandbox;
   if (driver === 'docker') return new DockerDriver({ socket: dockerSocket, dataDir });
   if (process.platform !== 'linux' && settings.sandboxSpecs.length > 0)
-    throw new SandboxTrouble('the process driver needs Linux - set platform.sandbox.driver: docker');
+    throw new SandboxFailure('the process driver needs Linux - set platform.sandbox.driver: docker');
   const wanted = settings.sandboxSpecs.length > 0 ? isolation : 'none';
   const bubblewrap = await usesBubblewrap(wanted, path);
   if (wanted === 'auto' && !bubblewrap)

@@ -1,5 +1,5 @@
-// The servers that share one store, as one of them sees the others: what they have changed, and which of them are there.
-// Alone (the embedded store), nothing of it happens. Never on the way of an LLM call whose key is known.
+// The servers that share one store: which of them are alive, and what they have changed. With the embedded store there are
+// no others and nothing runs. An LLM call with a known key never waits for this.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -7,10 +7,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../proxy/base/clock.ts';
 import type { Log } from '../proxy/server/mount.ts';
 import { newHexId } from './ids.ts';
-import { every } from './store/every.ts';
+import { allItems } from './store/all-items.ts';
 import { PlatformStoreUnavailable, type Item, type PlatformStore, type Removed } from './store/store.ts';
 
-export interface ReplicasOptions {
+interface ReplicasOptions {
   readonly store: PlatformStore;
   /** Must exist and be this process's own. */
   readonly dataDir: string;
@@ -19,7 +19,7 @@ export interface ReplicasOptions {
 }
 
 /** Is told what others have stored and removed, and again what this server has. */
-export interface Follower {
+export interface ChangeListener {
   stored(item: Item): void;
   removed(gone: Removed): void;
 }
@@ -31,13 +31,13 @@ interface Other {
 
 /** How long a removed key goes on being taken by the others: one question of 0.3 ms each time. */
 const LOOK_MS = 1_000;
-const BEAT_MS = 10_000;
+const HEARTBEAT_MS = 10_000;
 /** Three beats: one may be late, two are no accident. */
 const SILENT_MS = 30_000;
 /** An LLM call with an unknown key waits no longer for the store. */
-const PATIENCE_MS = 5_000;
+const SYNC_TIMEOUT_MS = 5_000;
 /** A server that ends does not wait longer for a database that is away; the others notice its silence. */
-const LAST_WORD_MS = 2_000;
+const CLOSE_TIMEOUT_MS = 2_000;
 /** Clocks of two machines may differ by seconds. */
 const FRESH_MS = 60_000;
 const FILE = 'replica-id';
@@ -47,7 +47,7 @@ export class Replicas {
   /** Marks what belongs to this server; '' = there are no others. */
   readonly own: string;
   readonly #others = new Map<string, Other>();
-  readonly #followers = new Map<Item['kind'], Follower>();
+  readonly #followers = new Map<Item['kind'], ChangeListener>();
   #number: number | null;
   #revision = 0;
   #looking: Promise<void> | null = null;
@@ -66,8 +66,8 @@ export class Replicas {
     const first = await options.store.news(null);
     if (first === null) return new Replicas(options, '', null);
     const replicas = new Replicas(options, identityOf(options.dataDir), first.number);
-    for await (const item of every(options.store, 'replica')) replicas.#sight(item);
-    await replicas.#beat();
+    for await (const item of allItems(options.store, 'replica')) replicas.#noteHeartbeat(item);
+    await replicas.#heartbeat();
     return replicas;
   }
 
@@ -75,7 +75,7 @@ export class Replicas {
     return this.own === '';
   }
 
-  follow(kind: Item['kind'], follower: Follower): void {
+  follow(kind: Item['kind'], follower: ChangeListener): void {
     this.#followers.set(kind, follower);
   }
 
@@ -85,7 +85,7 @@ export class Replicas {
     const act = (what: () => Promise<void>) => () =>
       void what().then(
         () => this.#recover(),
-        (err: unknown) => this.#complain(err),
+        (err: unknown) => this.#logFailure(err),
       );
     this.#timers = [
       setInterval(
@@ -93,8 +93,8 @@ export class Replicas {
         LOOK_MS,
       ).unref(),
       setInterval(
-        act(() => this.#beat()),
-        BEAT_MS,
+        act(() => this.#heartbeat()),
+        HEARTBEAT_MS,
       ).unref(),
     ];
   }
@@ -115,16 +115,16 @@ export class Replicas {
   }
 
   /** `sync` for those who do not wait long. @throws PlatformStoreUnavailable */
-  hear(): Promise<void> {
+  syncBriefly(): Promise<void> {
     const over = new AbortController();
-    const late = wait(PATIENCE_MS, undefined, { ref: false, signal: over.signal }).then(() => {
-      throw new PlatformStoreUnavailable(`the store did not answer within ${PATIENCE_MS} ms`);
+    const late = wait(SYNC_TIMEOUT_MS, undefined, { ref: false, signal: over.signal }).then(() => {
+      throw new PlatformStoreUnavailable(`the store did not answer within ${SYNC_TIMEOUT_MS} ms`);
     });
     return Promise.race([this.sync().finally(() => over.abort()), late]);
   }
 
   /** Whether the server that this belongs to has been heard of lately. */
-  isThere(owner: string): boolean {
+  isAlive(owner: string): boolean {
     if (owner === this.own) return true;
     const seenMs = this.#others.get(owner)?.seenMs ?? -Infinity;
     return this.#options.clock.mono() - seenMs < SILENT_MS;
@@ -132,7 +132,7 @@ export class Replicas {
 
   /** Servers that are there, this one included. */
   get count(): number {
-    return 1 + [...this.#others.keys()].filter((id) => this.isThere(id)).length;
+    return 1 + [...this.#others.keys()].filter((id) => this.isAlive(id)).length;
   }
 
   /** Its host's name, for people. */
@@ -147,8 +147,8 @@ export class Replicas {
     await this.#looking?.catch(() => undefined);
     const said = this.#options.store
       .apply([{ remove: { kind: 'replica', id: this.own } }])
-      .catch((err: unknown) => this.#complain(err));
-    await Promise.race([said, wait(LAST_WORD_MS, undefined, { ref: false })]);
+      .catch((err: unknown) => this.#logFailure(err));
+    await Promise.race([said, wait(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
   }
 
   #again(): Promise<void> {
@@ -160,7 +160,7 @@ export class Replicas {
     const news = await this.#options.store.news(this.#number);
     if (news === null) return;
     for (const item of news.stored) {
-      if (item.kind === 'replica') this.#sight(item);
+      if (item.kind === 'replica') this.#noteHeartbeat(item);
       else this.#followers.get(item.kind)?.stored(item);
     }
     for (const gone of news.removed) {
@@ -170,13 +170,13 @@ export class Replicas {
     this.#number = news.number;
   }
 
-  #sight({ id, body }: Item): void {
+  #noteHeartbeat({ id, body }: Item): void {
     if (id === this.own) return;
     const { name } = JSON.parse(body) as { readonly name: string };
     this.#others.set(id, { name, seenMs: this.#options.clock.mono() });
   }
 
-  async #beat(): Promise<void> {
+  async #heartbeat(): Promise<void> {
     const { store, clock } = this.#options;
     const nowMs = clock.now();
     const item: Item = {
@@ -201,7 +201,7 @@ export class Replicas {
     this.#revision = left?.revision ?? 0;
   }
 
-  #complain(err: unknown): void {
+  #logFailure(err: unknown): void {
     if (!this.#troubled) this.#options.log.error({ err }, 'changes of other servers are not known');
     this.#troubled = true;
   }
@@ -219,7 +219,7 @@ export class Replicas {
 /** Host names of the servers that use this store now. @throws PlatformStoreUnavailable */
 export async function runningOn(store: PlatformStore, nowMs: number): Promise<readonly string[]> {
   const names: string[] = [];
-  for await (const { updatedMs, body } of every(store, 'replica')) {
+  for await (const { updatedMs, body } of allItems(store, 'replica')) {
     if (nowMs - updatedMs < FRESH_MS) names.push((JSON.parse(body) as { readonly name: string }).name);
   }
   return names;

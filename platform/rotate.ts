@@ -1,5 +1,4 @@
-// Exchanging the key under which the wing's data is sealed: the whole of `throughline rotate-platform-key` but its
-// command line. Works on the data of servers that are stopped, and refuses while one of them is not.
+// Replaces the key that encrypts the platform's data: `throughline rotate-platform-key` without its command line. Works on the data of servers that are stopped, and refuses while one of them is not.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Secret } from '../config/secret.ts';
@@ -14,7 +13,7 @@ import { rotate, Vault } from './store/vault.ts';
 import { PLATFORM_DB } from './platform.ts';
 
 /** Where the data is. */
-export interface PlatformPlace {
+interface PlatformPlace {
   readonly dataDir: string;
   /** null = in a file in the data directory. */
   readonly database: DatabaseSettings | null;

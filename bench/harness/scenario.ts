@@ -1,4 +1,4 @@
-// What a scenario is, and the stage it plays on: the peers that can run here, one upstream, one load client, and the
+// What a scenario is, and what it runs with: the peers that can run here, one upstream, one load client, and the
 // promise that every process is ended and every file removed, whatever happens.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

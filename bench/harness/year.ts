@@ -31,7 +31,7 @@ interface Session {
 }
 
 /** xorshift32: fast, and the same everywhere. */
-class Dice {
+class SeededRandom {
   #state = 0x9e3779b9;
 
   below(count: number): number {
@@ -55,20 +55,20 @@ class Dice {
 
 /** `count` rows, spread evenly over the year. */
 export function* yearOfRows(count: number): Generator<SpendRecord> {
-  const dice = new Dice();
+  const random = new SeededRandom();
   const ids = new CallIds();
   const fresh = (): Session => ({
-    id: dice.hex(32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
-    user: dice.below(USERS),
-    agent: `agent:${dice.below(20)}`,
-    model: MODELS[dice.below(MODELS.length)] as string,
+    id: random.hex(32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
+    user: random.below(USERS),
+    agent: `agent:${random.below(20)}`,
+    model: MODELS[random.below(MODELS.length)] as string,
   });
   const sessions = Array.from({ length: OPEN_SESSIONS }, fresh);
   for (let n = 0; n < count; n += 1) {
     const startMs = START_MS + Math.floor((n / count) * YEAR_MS);
-    const seat = dice.below(OPEN_SESSIONS);
-    if (dice.below(CALLS_PER_SESSION) === 0) sessions[seat] = fresh();
-    yield recordOf(ids.next(startMs), startMs, sessions[seat] as Session, dice);
+    const slot = random.below(OPEN_SESSIONS);
+    if (random.below(CALLS_PER_SESSION) === 0) sessions[slot] = fresh();
+    yield recordOf(ids.next(startMs), startMs, sessions[slot] as Session, random);
   }
 }
 
@@ -76,17 +76,17 @@ function recordOf(
   requestId: string,
   startMs: number,
   { id, user, agent, model }: Session,
-  dice: Dice,
+  random: SeededRandom,
 ): SpendRecord {
-  const group = dice.below(10) === 0 ? SMALL_MODEL : model; // agents ask a small model for titles and summaries
-  const prompt = 2_000 + dice.below(60_000);
-  const completion = 20 + dice.below(1_500);
-  const cached = dice.below(prompt);
-  const failed = dice.below(33) === 0;
+  const group = random.below(10) === 0 ? SMALL_MODEL : model; // agents ask a small model for titles and summaries
+  const prompt = 2_000 + random.below(60_000);
+  const completion = 20 + random.below(1_500);
+  const cached = random.below(prompt);
+  const failed = random.below(33) === 0;
   const spendPico = (prompt - cached) * 3_000_000 + cached * 300_000 + completion * 15_000_000;
   return {
     requestId,
-    callType: dice.below(4) === 0 ? 'aresponses' : 'acompletion',
+    callType: random.below(4) === 0 ? 'aresponses' : 'acompletion',
     startMs,
     apiKeyHash: (user % KEYS).toString(16).padStart(64, 'c0ffee'),
     teamId: `team-${user % TEAMS}`,
@@ -109,8 +109,8 @@ function recordOf(
     stream: true,
     requestBytes: prompt * 4,
     warnings: [],
-    endMs: startMs + 2_000 + dice.below(20_000),
-    firstByteMs: startMs + 500 + dice.below(1_000),
+    endMs: startMs + 2_000 + random.below(20_000),
+    firstByteMs: startMs + 500 + random.below(1_000),
     status: failed ? 'failure' : 'success',
     endReason: failed ? 'upstream_error' : 'complete',
     httpStatus: failed ? 529 : 200,
@@ -119,8 +119,8 @@ function recordOf(
     attempts: 1,
     attemptLog: [],
     responseBytes: completion * 5,
-    upstreamId: `chatcmpl-${dice.hex(24)}`,
-    upstreamCallId: dice.hex(32),
+    upstreamId: `chatcmpl-${random.hex(24)}`,
+    upstreamCallId: random.hex(32),
     usage: {
       prompt_tokens: prompt,
       completion_tokens: completion,

@@ -1,5 +1,5 @@
 // The platform interface with many conversations: what a start adds, what a read takes, and what an LLM call pays for a
-// key among that many. The conversations are written by the wing's own store before the server starts.
+// key among that many. The conversations are written by the platform's own store before the server starts.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';

@@ -1,11 +1,11 @@
-// api_base -> origin and path prefix, with every way to write it wrong answered by the way to write it right.
-// Messages show no more of a URL than its scheme, host and path: credentials stand elsewhere in it. Pure.
+// api_base -> origin and path prefix. Every mistake gets a message with the right spelling. Messages show only the
+// scheme, host and path of a URL, because the other parts may contain credentials. Pure.
 import type { Kind } from './kinds/kind.ts';
 
 interface Base {
   readonly origin: string;
   readonly pathPrefix: string;
-  /** Normalised, ASCII, without trailing slashes: fit for a response header. */
+  /** Normalised, ASCII, without trailing slashes: safe in a response header. */
   readonly shown: string;
 }
 
@@ -14,7 +14,7 @@ export type BaseCheck =
   | {
       readonly ok: false;
       readonly message: string;
-      /** What to write instead, or null when it cannot be told. */
+      /** What to write instead, or null when unknown. */
       readonly instead: string | null;
       readonly advice: string;
     };
@@ -33,24 +33,24 @@ export function baseOf(text: string, kind: Kind): BaseCheck {
   const path = url.pathname.replace(/\/+$/, '');
   const plain = `${url.origin}${path}`;
   if (url.username !== '' || url.password !== '')
-    return wrong('must not hold credentials', plain, 'and put the key into api_key');
+    return wrong('must not contain credentials', plain, 'and put the key into api_key');
   if (url.search !== '' || url.hash !== '' || /[?#]/.test(text))
-    return wrong('must not hold a query or a fragment', plain, '');
+    return wrong('must not contain a query or a fragment', plain, '');
   const endpoint = ENDPOINT.exec(path)?.[0];
   if (endpoint !== undefined)
     return wrong(
       `must not name an endpoint; ${endpoint} is appended by the proxy`,
-      mended(url.origin, path.slice(0, -endpoint.length), kind),
+      fixedBase(url.origin, path.slice(0, -endpoint.length), kind),
       '',
     );
-  const verdict = kind.pathPrefix(path);
-  if (!verdict.ok) return wrong(verdict.message, `${url.origin}${verdict.mendedPath}`, '');
-  return { ok: true, base: { origin: url.origin, pathPrefix: verdict.pathPrefix, shown: plain } };
+  const check = kind.pathPrefix(path);
+  if (!check.ok) return wrong(check.message, `${url.origin}${check.fixedPath}`, '');
+  return { ok: true, base: { origin: url.origin, pathPrefix: check.pathPrefix, shown: plain } };
 }
 
-function mended(origin: string, path: string, kind: Kind): string {
-  const verdict = kind.pathPrefix(path);
-  return `${origin}${verdict.ok ? path : verdict.mendedPath}`;
+function fixedBase(origin: string, path: string, kind: Kind): string {
+  const check = kind.pathPrefix(path);
+  return `${origin}${check.ok ? path : check.fixedPath}`;
 }
 
 function wrong(message: string, instead: string | null, advice: string): BaseCheck {

@@ -1,11 +1,11 @@
-// The clocks of an entry: its own, else the defaults of all entries, else the schema's. Pure; seconds in,
+// The timeouts of a deployment: its own, else the defaults for all, else the schema's. Pure; seconds in,
 // milliseconds out.
 import type { DefaultParams, EntryParams, GatewayFile } from '../gateway-file.ts';
 import type { Clocks } from '../snapshot.ts';
 
 type Seconds = number | string | undefined;
 
-/** What the sections state for all entries; `totalStated`: the operator wrote a total of their own. */
+/** The sections' defaults for all deployments; `totalStated`: the operator set a total timeout. */
 export interface ClockDefaults {
   readonly firstByte: Seconds;
   readonly streamFirstByte: Seconds;
@@ -15,7 +15,7 @@ export interface ClockDefaults {
   readonly totalStated: boolean;
 }
 
-/** Precedence as in the dialect: entry, `default_litellm_params`, `router_settings`, `request_timeout`. */
+/** Precedence as in LiteLLM: entry, `default_litellm_params`, `router_settings`, `request_timeout`. */
 export function clockDefaults(
   router: GatewayFile['router_settings'],
   litellm: GatewayFile['litellm_settings'],
@@ -32,7 +32,7 @@ export function clockDefaults(
   };
 }
 
-/** A total that nobody stated is never shorter than the other clocks: `timeout: 7200` must mean two hours. */
+/** A default total timeout is never shorter than the other timeouts: `timeout: 7200` must mean two hours. */
 export function clocksOf(entry: EntryParams, dflt: ClockDefaults): Clocks {
   const firstByteMs = ms(entry.timeout ?? dflt.firstByte);
   const streamFirstByteMs = ms(

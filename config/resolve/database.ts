@@ -1,5 +1,5 @@
-// `database_url` -> where and how to connect, with every way to write it wrong answered by the way to write it right.
-// Messages never show the URL: it holds a password. Reads no file; certificates are read when a connection is made.
+// `database_url` -> where and how to connect. Every mistake gets a message with the right spelling. Messages never show
+// the URL, because it contains a password. Reads no file; certificates are read when a connection is opened.
 import type { Diagnostics } from '../diagnostics.ts';
 import { nearest } from '../nearest.ts';
 import type { Environment } from '../references.ts';
@@ -18,7 +18,7 @@ const ACTED_ON = [
   'connect_timeout',
   'options',
 ];
-/** What other clients of such URLs read, and what changes nothing here. */
+/** Parameters of other PostgreSQL clients; accepted, without effect here. */
 const WITHOUT_EFFECT = [
   'application_name',
   'channel_binding',
@@ -33,7 +33,7 @@ const WITHOUT_EFFECT = [
 const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/;
 const PATH = ['general_settings', 'database_url'];
 
-/** The file's database, else the environment's; null: the embedded store. */
+/** The file's database, else the environment's; null = the embedded store. */
 export function databaseOf(
   written: string | undefined,
   env: Environment,
@@ -42,14 +42,14 @@ export function databaseOf(
   const text = written ?? env['DATABASE_URL'] ?? '';
   if (text === '') return null;
   const what = written === undefined ? 'the environment variable DATABASE_URL' : 'the URL';
-  const wrong = (message: string, mend: string): null => {
-    diagnostics.error(PATH, `${what} ${message}`, mend);
+  const wrong = (message: string, fix: string): null => {
+    diagnostics.error(PATH, `${what} ${message}`, fix);
     return null;
   };
   // `name@/database?host=/socket/folder`, as libpq takes it, has no host where a URL must have one.
   const url = URL.parse(text.trim().replace(/^(\w+:\/\/[^/?#]*@)(?=\/)/, '$1localhost'));
   if (url === null || !/^postgres(?:ql)?:$/.test(url.protocol)) {
-    return wrong('does not lead to a PostgreSQL database', EXAMPLE);
+    return wrong('is not the URL of a PostgreSQL database', EXAMPLE);
   }
   for (const name of url.searchParams.keys()) {
     if (ACTED_ON.includes(name) || WITHOUT_EFFECT.includes(name)) continue;
@@ -75,11 +75,11 @@ export function databaseOf(
   if (tls === undefined) return wrong('has an unknown sslmode', `write one of ${TLS_MODES.join(', ')}`);
   const schema = asked('schema') ?? 'throughline';
   if (!SCHEMA.test(schema)) {
-    return wrong('names a schema that is no plain name', 'use lower-case letters, digits and _');
+    return wrong('has a schema that is not a plain name', 'use lower-case letters, digits and _');
   }
   const timeout = asked('connect_timeout') ?? '10';
   if (!/^[1-9]\d{0,3}$/.test(timeout)) {
-    return wrong('has a connect_timeout that is no number of seconds', 'write connect_timeout=10');
+    return wrong('has a connect_timeout that is not a number of seconds', 'write connect_timeout=10');
   }
   const port = url.port === '' ? 5432 : Number(url.port);
   return {
@@ -114,10 +114,10 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   h: 3_600_000,
   d: DAY_MS,
   w: 7 * DAY_MS,
-  mo: 31 * DAY_MS, // never less than was asked for
+  mo: 31 * DAY_MS, // the longest month, so that nothing is deleted early
 };
 
-/** `30d`, `12mo`: milliseconds. The schema has checked the form. */
+/** `30d`, `12mo` in milliseconds. The schema has checked the format. */
 export function periodMs(text: string | undefined): number | null {
   const match = /^\s*(\d+)(s|m|h|d|w|mo)\s*$/.exec(text ?? '');
   return match === null ? null : Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? NaN);

@@ -1,5 +1,5 @@
-// One validated model entry -> Route. Decides everything a request could ask of an entry; what does not fit becomes
-// an issue with a mend, and the entry no route.
+// One validated model_list entry -> Deployment. Computes at load everything that a request needs; an entry with a
+// mistake becomes an issue instead of a deployment.
 import type { Catalogue } from '../catalogue.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Diagnostics } from '../diagnostics.ts';
@@ -19,14 +19,14 @@ import { MOST_STARS, starsIn } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
 import type { StaticHeaders } from './headers.ts';
 import type { Kind } from './kinds/kind.ts';
-import { kindRules, takeApart } from './kinds/table.ts';
+import { kindRules, splitModelName } from './kinds/table.ts';
 import type { ModelName } from './kinds/table.ts';
 import { pricesOf } from './prices.ts';
 import { publicOf } from './public.ts';
 import { wholeOf, type AttemptDefaults } from './routing.ts';
 
-/** What all entries share. */
-export interface Surroundings {
+/** What all deployments share. */
+export interface SharedSettings {
   readonly dialect: Dialect;
   readonly clocks: ClockDefaults;
   readonly maxParallel: (params: EntryParams) => number;
@@ -34,16 +34,16 @@ export interface Surroundings {
   readonly attempts: AttemptDefaults;
   readonly headers: StaticHeaders;
   readonly forwards: Forwards;
-  /** Runtime entries are kept in the store (`store_model_in_db`). */
+  /** Whether runtime additions are stored (`store_model_in_db`). */
   readonly stored: boolean;
   readonly catalogue: Catalogue;
-  readonly findings: Diagnostics;
-  /** Verdicts by kind and text: 10,000 entries often name one gateway, and parsing a URL costs 2 us. */
+  readonly diagnostics: Diagnostics;
+  /** Results by kind and text: 10,000 entries often name one gateway, and parsing a URL costs 2 us. */
   readonly bases: Map<string, BaseCheck>;
 }
 
-/** One entry with its places and its id. */
-export interface PlacedEntry {
+/** One entry with its path, tree and id. */
+interface LocatedEntry {
   readonly entry: ModelEntry;
   readonly path: Path;
   readonly tree: Tree;
@@ -51,88 +51,91 @@ export interface PlacedEntry {
   readonly source: Deployment['source'];
 }
 
-/** A key must fit into a header: visible ASCII. */
+/** A key is sent in a header, so it must be visible ASCII. */
 const KEY = /^[\x21-\x7e]+$/;
 
-/** The route, or null when issues were found. */
-export function deploymentOf(placed: PlacedEntry, around: Surroundings): Deployment | null {
-  const { entry, path } = placed;
-  const { dialect, findings } = around;
+/** The deployment, or null when there were issues. */
+export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Deployment | null {
+  const { entry, path } = located;
+  const { dialect, diagnostics } = shared;
   const params = entry.litellm_params;
   const at = [...path, 'litellm_params'];
-  const name = nameAt(params, at, dialect, findings);
+  const name = nameAt(params, at, dialect, diagnostics);
   if (name === null) return null;
-  checkNames(entry.model_name, name.upstream, path, findings);
-  const base = baseAt(params, name.kind, placed, around);
-  const apiKey = keyAt(params.api_key, [...at, 'api_key'], findings);
-  const staticHeaders = headersOf(params, at, around);
-  if (!findings.soundAt(path) || base === null) return null;
+  checkNames(entry.model_name, name.upstream, path, diagnostics);
+  const base = baseAt(params, name.kind, located, shared);
+  const apiKey = keyAt(params.api_key, [...at, 'api_key'], diagnostics);
+  const staticHeaders = headersOf(params, at, shared);
+  if (!diagnostics.isSound(path) || base === null) return null;
   const known = name.upstream.includes('*')
     ? null
-    : around.catalogue.lookUp(entry.model_info?.base_model ?? name.upstream);
+    : shared.catalogue.lookUp(entry.model_info?.base_model ?? name.upstream);
   return {
-    id: placed.id,
+    id: located.id,
     group: entry.model_name,
-    source: placed.source,
+    source: located.source,
     kind: name.kind.name,
     provider: name.prefix,
     upstreamModel: name.upstream,
     model: params.model,
     origin: base.origin,
-    allowH2: allowH2At(params, base.origin, [...at, 'allow_h2'], findings),
+    allowH2: allowH2At(params, base.origin, [...at, 'allow_h2'], diagnostics),
     pathPrefix: base.pathPrefix,
     apiBase: base.shown,
     apiKey,
     staticHeaders,
-    forwardClientHeaders: around.forwards(entry.model_name),
+    forwardClientHeaders: shared.forwards(entry.model_name),
     stripsControlMembers: name.kind.stripsControlMembers,
-    clocks: clocksOf(params, around.clocks),
-    ...around.readOn(params),
+    clocks: clocksOf(params, shared.clocks),
+    ...shared.readOn(params),
     assistantPrefill: params.assistant_prefill === true,
-    maxParallel: around.maxParallel(params),
+    maxParallel: shared.maxParallel(params),
     prices: pricesOf(params, entry.model_info),
     cataloguePrices: known?.prices ?? null,
     attribution: attributionOf(entry),
     gateway: gatewayOf(params.gateway, name.kind.name, dialect),
     weight: Number(params.weight ?? params.rpm ?? params.tpm ?? 1),
     order: params.order === undefined ? Infinity : Number(params.order),
-    numRetries: wholeOf(params.num_retries) ?? around.attempts.numRetries,
-    cooldownMs: Math.round(Number(params.cooldown_time ?? around.attempts.cooldownSeconds) * 1000),
-    info: infoOf(placed, known?.facts ?? {}, name, around.stored),
-    publicParams: publicOf(memberOf(placed.tree, 'litellm_params'), ['api_key']),
+    numRetries: wholeOf(params.num_retries) ?? shared.attempts.numRetries,
+    cooldownMs: Math.round(Number(params.cooldown_time ?? shared.attempts.cooldownSeconds) * 1000),
+    info: infoOf(located, known?.facts ?? {}, name, shared.stored),
+    publicParams: publicOf(memberOf(located.tree, 'litellm_params'), ['api_key']),
   };
 }
 
 /**
- * Says what can be said of an entry that has other faults already: about its model and its address, as far as those
- * are sound. Without it an operator would mend one layer only to be told of the next.
+ * Checks the model and the address of an entry that already has other errors, where those parts are sound. Otherwise an
+ * operator would fix one error only to see the next one.
  */
-export function inspect(
+export function inspectUnsound(
   entry: Partial<ModelEntry> | null,
-  placed: Pick<PlacedEntry, 'path' | 'tree'>,
-  around: Surroundings,
+  located: Pick<LocatedEntry, 'path' | 'tree'>,
+  shared: SharedSettings,
 ): void {
-  const { path } = placed;
-  const { findings, dialect } = around;
+  const { path } = located;
+  const { diagnostics, dialect } = shared;
   const at = [...path, 'litellm_params'];
   const params: Partial<EntryParams> | undefined = entry?.litellm_params;
-  const sound = (...keys: string[]): boolean => keys.every((key) => findings.soundAt([...at, key]));
+  const sound = (...keys: string[]): boolean => keys.every((key) => diagnostics.isSound([...at, key]));
   if (typeof params?.model !== 'string' || !sound('model', 'custom_llm_provider')) return;
   const whole = { ...params, model: params.model };
-  const name = nameAt(whole, at, dialect, findings);
+  const name = nameAt(whole, at, dialect, diagnostics);
   if (name === null) return;
-  if (typeof entry?.model_name === 'string') checkNames(entry.model_name, name.upstream, path, findings);
+  if (typeof entry?.model_name === 'string') checkNames(entry.model_name, name.upstream, path, diagnostics);
   const stated = params.api_base !== undefined || params.base_url !== undefined;
-  if (stated && sound('api_base', 'base_url')) baseAt(whole, name.kind, placed, around);
+  if (stated && sound('api_base', 'base_url')) baseAt(whole, name.kind, located, shared);
 }
 
 type KnownName = ModelName & { readonly kind: Kind };
 
 function nameAt(params: EntryParams, at: Path, dialect: Dialect, diagnostics: Diagnostics): KnownName | null {
-  const name = takeApart(params.model, params.custom_llm_provider, dialect);
+  const name = splitModelName(params.model, params.custom_llm_provider, dialect);
   if (name.kind !== null) return { ...name, kind: name.kind };
   const where = params.custom_llm_provider === undefined ? 'model' : 'custom_llm_provider';
-  const what = name.prefix === '' ? 'has no kind prefix' : `${shownName(name.prefix)} is no kind of gateway`;
+  const what =
+    name.prefix === ''
+      ? 'has no provider prefix'
+      : `${shownName(name.prefix)} is not a supported provider prefix`;
   diagnostics.error([...at, where], what, `write ${kindRules(dialect)}`);
   return null;
 }
@@ -141,17 +144,17 @@ function checkNames(group: string, upstream: string, path: Path, diagnostics: Di
   const model = [...path, 'litellm_params', 'model'];
   const stars = starsIn(group);
   if (upstream === '')
-    diagnostics.error(model, 'names no model after the prefix', 'write the name the upstream knows');
+    diagnostics.error(model, 'has no model name after the prefix', 'write the name that the upstream uses');
   if (stars > MOST_STARS)
     diagnostics.error(
       [...path, 'model_name'],
-      `holds ${stars} stars; at most ${MOST_STARS} are allowed`,
+      `contains ${stars} stars; at most ${MOST_STARS} are allowed`,
       'write fewer',
     );
   if (starsIn(upstream) > stars)
     diagnostics.error(
       model,
-      'holds more stars than model_name, so nothing could stand for them',
+      'contains more stars than model_name, so some would have no value',
       'write as many stars in model_name, or none here',
     );
 }
@@ -159,38 +162,41 @@ function checkNames(group: string, upstream: string, path: Path, diagnostics: Di
 function baseAt(
   params: EntryParams,
   kind: Kind,
-  placed: Pick<PlacedEntry, 'path' | 'tree'>,
-  around: Surroundings,
+  located: Pick<LocatedEntry, 'path' | 'tree'>,
+  shared: SharedSettings,
 ) {
-  const { findings, dialect } = around;
-  const at = [...placed.path, 'litellm_params'];
+  const { diagnostics, dialect } = shared;
+  const at = [...located.path, 'litellm_params'];
   const key = params.api_base === undefined && params.base_url !== undefined ? 'base_url' : 'api_base';
   const text = params[key];
   if (text === undefined) {
-    findings.error([...at, 'api_base'], 'is missing', `add it: ${kind.rule(dialect)}; no vendor is assumed`);
+    diagnostics.error(
+      [...at, 'api_base'],
+      'is missing',
+      `add it: ${kind.rule(dialect)}; there is no default provider`,
+    );
     return null;
   }
   if (params.api_base !== undefined && params.base_url !== undefined && params.api_base !== params.base_url)
-    findings.warn(
+    diagnostics.warn(
       [...at, 'base_url'],
       'is another name of api_base, which wins',
       'remove one of the two',
       'key',
     );
   const cacheKey = `${kind.name} ${text}`;
-  const verdict = around.bases.get(cacheKey) ?? baseOf(text, kind);
-  around.bases.set(cacheKey, verdict);
-  if (verdict.ok) return verdict.base;
-  const node = nodeAt(placed.tree, ['litellm_params', key]);
+  const check = shared.bases.get(cacheKey) ?? baseOf(text, kind);
+  shared.bases.set(cacheKey, check);
+  if (check.ok) return check.base;
+  const node = nodeAt(located.tree, ['litellm_params', key]);
   const variable = node?.kind === 'scalar' ? node.reference : null;
   const verb = variable === null ? 'write' : `set ${variable} to`;
-  const mend =
-    verdict.instead === null ? verdict.advice : `${verb} ${verdict.instead} ${verdict.advice}`.trim();
-  findings.error([...at, key], verdict.message, mend);
+  const fix = check.instead === null ? check.advice : `${verb} ${check.instead} ${check.advice}`.trim();
+  diagnostics.error([...at, key], check.message, fix);
   return null;
 }
 
-/** A key as a secret, or null for none; a key that no header can carry is an issue. `origin`: where it came from. */
+/** A key as a secret, or null for none. A key that cannot be sent in a header is an issue; `origin` says where it came from. */
 export function keyAt(
   text: string | undefined,
   path: Path,
@@ -201,8 +207,8 @@ export function keyAt(
   if (KEY.test(text)) return new Secret(text);
   const tail = /^[\x21-\x7e]+\s+$/.test(text);
   const what = tail
-    ? 'ends in a blank or a line break'
-    : 'holds a blank, a line break or a character beyond ASCII';
+    ? 'ends in a space or a line break'
+    : 'contains a space, a line break or a non-ASCII character';
   diagnostics.error(
     path,
     `${origin} ${what}`,
@@ -220,18 +226,18 @@ function allowH2At({ allow_h2 }: EntryParams, origin: string, path: Path, diagno
   return true;
 }
 
-/** Entry over router-wide, per name. Secrets are revealed nowhere. */
-function headersOf(params: EntryParams, at: Path, around: Surroundings): Deployment['staticHeaders'] {
-  const { dialect, findings } = around;
-  const alias = headersAt(params.headers, [...at, 'headers'], dialect, findings);
+/** The entry's headers win over router-wide ones, name by name. Reveals no secrets. */
+function headersOf(params: EntryParams, at: Path, shared: SharedSettings): Deployment['staticHeaders'] {
+  const { dialect, diagnostics } = shared;
+  const alias = headersAt(params.headers, [...at, 'headers'], dialect, diagnostics);
   const own = joinHeaders(
     alias,
-    headersAt(params.extra_headers, [...at, 'extra_headers'], dialect, findings),
+    headersAt(params.extra_headers, [...at, 'extra_headers'], dialect, diagnostics),
   );
-  const joined = new Map(joinHeaders(around.headers, own));
+  const joined = new Map(joinHeaders(shared.headers, own));
   if (params.api_key !== undefined && joined.delete('authorization') && own.has('authorization')) {
     const spot = alias.has('authorization') ? 'headers' : 'extra_headers';
-    findings.warn(
+    diagnostics.warn(
       [...at, spot],
       'authorization is not sent: the bearer of api_key is',
       'remove one of the two',
@@ -250,15 +256,15 @@ function attributionOf({ model_info: info }: ModelEntry): Attribution {
   };
 }
 
-/** Configured facts over the catalogue's; ids and prices as the entry's own. */
+/** Configured facts win over the catalogue's; ids and prices are the entry's own. */
 function infoOf(
-  placed: PlacedEntry,
+  located: LocatedEntry,
   facts: Readonly<Record<string, unknown>>,
   name: ModelName,
   stored: boolean,
 ): Record<string, unknown> {
-  const stated = publicOf(memberOf(placed.tree, 'model_info'));
-  const params = placed.entry.litellm_params;
+  const stated = publicOf(memberOf(located.tree, 'model_info'));
+  const params = located.entry.litellm_params;
   const prices: Record<string, number> = {};
   for (const [key, value] of Object.entries(params))
     if (key.includes('cost') && value !== undefined && typeof value !== 'object') prices[key] = Number(value);
@@ -268,7 +274,7 @@ function infoOf(
     ...facts,
     ...stated,
     ...prices,
-    id: placed.id,
-    db_model: placed.source === 'runtime' && stored,
+    id: located.id,
+    db_model: located.source === 'runtime' && stored,
   };
 }

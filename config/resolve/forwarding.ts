@@ -1,5 +1,5 @@
-// Which entries hand client headers upstream: the global switch, or names and patterns per model. An empty list
-// means all, because that is what it means in the dialect. Pure.
+// Which deployments get client headers: the global switch, or names and patterns per model. An empty list means all, as
+// in LiteLLM. Pure.
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 import { nearest } from '../nearest.ts';
@@ -9,7 +9,7 @@ import { patternOf } from './groups.ts';
 const ALL: ReadonlySet<string> = new Set(['*', 'all-proxy-models']);
 const PATH = ['litellm_settings', 'model_group_settings', 'forward_client_headers_to_llm_api'] as const;
 
-/** Tells for a model name - an entry's, or one that is asked for under a wildcard - whether its calls carry client headers. */
+/** Whether calls for this model name forward client headers; the name may also be one that a wildcard serves. */
 export type Forwards = (group: string) => boolean;
 
 export function forwarding(
@@ -25,7 +25,7 @@ export function forwarding(
   return (group) => exact.has(group) || patterns.some((pattern) => pattern.test(group));
 }
 
-/** A listed name that no entry bears would switch nothing on, silently. */
+/** Warns about a listed name that matches no model_name: it would silently have no effect. */
 export function warnUnmatched(
   litellm: GatewayFile['litellm_settings'],
   groups: readonly string[],
@@ -34,15 +34,15 @@ export function warnUnmatched(
   const names = litellm.model_group_settings?.forward_client_headers_to_llm_api ?? [];
   names.forEach((name, index) => {
     if (ALL.has(name) || groups.includes(name)) return;
-    if (groups.some((group) => group.includes('*') && patternOf(group).test(name))) return; // asked for by that name
+    if (groups.some((group) => group.includes('*') && patternOf(group).test(name))) return; // clients may request this name
     const pattern = name.includes('*') ? patternOf(name) : null;
     if (pattern !== null && groups.some((group) => pattern.test(group))) return;
     const near = nearest(name, groups);
-    const mend = near === null ? 'write a model_name of model_list' : `did you mean ${near}?`;
+    const fix = near === null ? 'write a model_name of model_list' : `did you mean ${near}?`;
     diagnostics.warn(
       [...PATH, index],
       `no model_name matches ${shownName(name)}, so this line does nothing`,
-      mend,
+      fix,
     );
   });
 }

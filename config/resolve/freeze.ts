@@ -1,7 +1,7 @@
-// Freezes the snapshot: a configuration is replaced, never edited, and a write to it must throw at once instead of
-// changing the rules of running requests.
+// Freezes the snapshot. A configuration is replaced, never edited: a write to it must throw at once instead of changing
+// the rules of running requests.
 
-/** Freezes plain objects, arrays and what maps hold; class instances (Secret, RegExp) are left alone. */
+/** Freezes plain objects, arrays and the values of maps; leaves class instances (Secret, RegExp) alone. */
 export function deepFreeze<T>(value: T): T {
   freeze(value);
   return value;

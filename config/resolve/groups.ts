@@ -1,7 +1,8 @@
-// Routes by what clients ask for: exact names, and patterns with `*`, most specific first. Pure.
+// Model groups: deployments by the name that clients request. Exact names, and patterns with `*`, most specific first.
+// Pure.
 import type { Deployment, WildcardGroup } from '../snapshot.ts';
 
-/** Each star is one backtracking group; with three, a name of 1,000 characters still matches in microseconds. */
+/** Each star is a backtracking group; with three, a name of 1,000 characters still matches in microseconds. */
 export const MOST_STARS = 3;
 
 export function starsIn(text: string): number {
@@ -19,7 +20,7 @@ export function exactGroups(deployments: readonly Deployment[]): ReadonlyMap<str
   return grouped(deployments.filter((deployment) => !deployment.group.includes('*')));
 }
 
-/** The more letters a pattern states, the earlier it is tried; among equals the order of the configuration holds. */
+/** Patterns with more literal characters come first; equal ones keep the order of the configuration. */
 export function wildcardGroups(deployments: readonly Deployment[]): readonly WildcardGroup[] {
   const groups = grouped(deployments.filter((deployment) => deployment.group.includes('*')));
   return [...groups]

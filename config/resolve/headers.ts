@@ -1,6 +1,5 @@
-// Headers in the configuration, checked once at load: the operator's static ones, so that a request never meets a name
-// or value that breaks HTTP framing, and lists of names, so that none promises what never happens. Pure; values leave it
-// as secrets.
+// Checks the headers of a configuration at load: the operator's static headers, so that no name or value can break HTTP
+// framing, and lists of header names, so that none asks for something impossible. Pure; returns values as secrets.
 import type { Dialect } from '../dialect.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
@@ -13,16 +12,16 @@ export type StaticHeaders = ReadonlyMap<string, Secret>;
 
 type Written = Readonly<Record<string, string | number | boolean>>;
 
-/** What may be the name of a header (RFC 9110 section 5.6.2). */
+/** A valid header name (RFC 9110 section 5.6.2). */
 export const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**
- * What may be the value of a header: visible characters, blanks and Latin-1. A character above 255 would be cut to its
- * low byte on the wire, which may be a line end.
+ * A valid header value: visible characters, spaces, tabs and Latin-1. Node would truncate a character above 255 to its low
+ * byte, which may be a line break.
  */
 export const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Headers of one place (`extra_headers`, or its other name `headers`), checked; bad ones become issues. */
+/** The checked headers of one key (`extra_headers`, or its alias `headers`); invalid ones become issues. */
 export function headersAt(
   written: Written | undefined,
   path: Path,
@@ -41,38 +40,38 @@ export function headersAt(
         'remove it',
         'key',
       );
-    else if (!FIELD_VALUE.test(value)) diagnostics.error(at, ...offence(value));
+    else if (!FIELD_VALUE.test(value)) diagnostics.error(at, ...valueProblem(value));
     else if (checked.has(name))
       diagnostics.error(
         at,
-        `'${name}' stands twice; header names do not differ by case`,
+        `'${name}' appears twice; header names are case-insensitive`,
         'keep one of the two',
         'key',
       );
     else {
       if (dashed(name) === dialect.sessionHeader)
-        diagnostics.warn(at, 'is stamped per request; this value is overwritten', 'remove it', 'key');
+        diagnostics.warn(at, 'is set on every request; this value is overwritten', 'remove it', 'key');
       checked.set(name, new Secret(value));
     }
   }
   return checked;
 }
 
-function offence(value: string): [message: string, mend: string] {
+function valueProblem(value: string): [message: string, fix: string] {
   if (Array.from(value).some((letter) => letter < ' ' || letter === '\x7f'))
     return [
-      'the value holds a line break or another control character',
+      'the value contains a line break or another control character',
       'a header value is one line; remove it',
     ];
-  return ['the value holds a character beyond Latin-1', 'write it in ASCII, for example percent-encoded'];
+  return ['the value contains a character outside Latin-1', 'write it in ASCII, for example percent-encoded'];
 }
 
-/** `over` wins per name; sorted by name so that equal configurations give equal snapshots. */
+/** `over` wins name by name. Sorted, so that equal configurations give equal snapshots. */
 export function joinHeaders(base: StaticHeaders, over: StaticHeaders): StaticHeaders {
   return new Map([...base, ...over].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Lists of header names that ask for what no setting can have: errors, since they would silently do nothing. */
+/** Reports header names in lists where they cannot have an effect. */
 export function checkHeaderLists(
   general: GatewayFile['general_settings'],
   litellm: GatewayFile['litellm_settings'],

@@ -1,12 +1,12 @@
-// Ids of model entries: records, headers and admin calls name an entry by its id, so it must be the same after each
-// restart and on each replica. Pure.
+// Ids of deployments. Records, headers and admin calls refer to a deployment by its id, so the id must be the same after
+// each restart and on each replica. Pure.
 import { hash } from 'node:crypto';
 import { plainOf } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 
 /**
- * Lower-case hex SHA-256 over the model name and the parameters as written: references stay unresolved, so that a
- * key which rotates in the environment does not change the id.
+ * Lower-case hex SHA-256 over the model name and the parameters as written. References stay unresolved, so that rotating
+ * a key in the environment does not change the id.
  */
 export function computedId(modelName: string, writtenParams: Tree): string {
   return hash('sha256', `${modelName}\0${canonical(plainOf(writtenParams))}`, 'hex');

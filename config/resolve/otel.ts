@@ -1,7 +1,7 @@
-// Where spans go: `general_settings.otel`, or the dialect's `callbacks: [otel]`, with OpenTelemetry's own environment
-// names for what the file leaves out (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/),
-// and the dialect's older ones behind them: OTEL_EXPORTER, OTEL_ENDPOINT, OTEL_HEADERS.
-// Pure; headers leave it as secrets. What those names say wrongly is an error here, not a line in a log later.
+// Where spans go: `general_settings.otel`, or LiteLLM's `callbacks: [otel]`. For what the file leaves out it reads
+// OpenTelemetry's environment variables (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/),
+// then LiteLLM's older ones: OTEL_EXPORTER, OTEL_ENDPOINT, OTEL_HEADERS. A wrong value is an error at load, not a line in
+// a log later. Pure; returns headers as secrets.
 import { isDeepStrictEqual } from 'node:util';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
@@ -17,37 +17,37 @@ const COLLECTOR = 'http://localhost:4318';
 const TRACES_PATH = '/v1/traces';
 const MOST_QUEUED = 1_000_000;
 
-/** null: tracing is off. */
+/** null = tracing is off. */
 export function otelOf(file: GatewayFile, env: Environment, diagnostics: Diagnostics): OtelSettings | null {
   const { general_settings: general, litellm_settings: litellm } = file;
-  const called = callsBack(litellm.callbacks, diagnostics);
+  const called = hasOtelCallback(litellm.callbacks, diagnostics);
   if (general.otel === undefined && !called) return null;
-  const given = new Given(env, diagnostics, general.otel === undefined ? CALLBACKS : SECTION);
-  const isOff = /^true$/i.test(given.text('OTEL_SDK_DISABLED') ?? '');
-  if (isOff || given.text('OTEL_TRACES_EXPORTER')?.toLowerCase() === 'none') return null;
+  const otelEnv = new OtelEnvironment(env, diagnostics, general.otel === undefined ? CALLBACKS : SECTION);
+  const isOff = /^true$/i.test(otelEnv.text('OTEL_SDK_DISABLED') ?? '');
+  if (isOff || otelEnv.text('OTEL_TRACES_EXPORTER')?.toLowerCase() === 'none') return null;
   const { endpoint, headers, service_name, sample_ratio } = general.otel ?? {};
-  given.choice(
+  otelEnv.choice(
     ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL', 'OTEL_EXPORTER'],
     ['http/protobuf', 'http/json', 'otlp_http'], // a collector takes both at one address
     'write http/protobuf, and the port of OTLP over HTTP (4318): gRPC is not spoken',
   );
-  const resource = new Map(given.pairs(['OTEL_RESOURCE_ATTRIBUTES']));
-  const service = service_name ?? given.text('OTEL_SERVICE_NAME') ?? resource.get('service.name');
+  const resource = new Map(otelEnv.pairs(['OTEL_RESOURCE_ATTRIBUTES']));
+  const service = service_name ?? otelEnv.text('OTEL_SERVICE_NAME') ?? resource.get('service.name');
   resource.set('service.name', service ?? 'throughline');
   return {
-    endpoint: endpointOf(endpoint, given),
-    headers: headersOf(headers, given),
-    timeoutMs: given.whole(['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'], 10_000),
-    compression: given.choice(
+    endpoint: endpointOf(endpoint, otelEnv),
+    headers: headersOf(headers, otelEnv),
+    timeoutMs: otelEnv.whole(['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'], 10_000),
+    compression: otelEnv.choice(
       ['OTEL_EXPORTER_OTLP_TRACES_COMPRESSION', 'OTEL_EXPORTER_OTLP_COMPRESSION'],
       ['none', 'gzip'],
     ),
     resource: [...resource],
     sampler:
-      sample_ratio === undefined ? samplerOf(given) : { ratio: Number(sample_ratio), followsCaller: true },
+      sample_ratio === undefined ? samplerOf(otelEnv) : { ratio: Number(sample_ratio), followsCaller: true },
     propagates: litellm.forward_traceparent_to_llm_provider,
-    delayMs: given.whole(['OTEL_BSP_SCHEDULE_DELAY'], 5_000),
-    queueSpans: given.whole(['OTEL_BSP_MAX_QUEUE_SIZE'], 4_096, MOST_QUEUED),
+    delayMs: otelEnv.whole(['OTEL_BSP_SCHEDULE_DELAY'], 5_000),
+    queueSpans: otelEnv.whole(['OTEL_BSP_MAX_QUEUE_SIZE'], 4_096, MOST_QUEUED),
   };
 }
 
@@ -61,8 +61,8 @@ export function isSameOtel(a: OtelSettings | null, b: OtelSettings | null): bool
 const SECTION: Path = ['general_settings', 'otel'];
 const CALLBACKS: Path = ['litellm_settings', 'callbacks'];
 
-/** Whether `otel` is among the callbacks; of the others it is said that they have no effect. */
-function callsBack(written: string | readonly string[] | undefined, diagnostics: Diagnostics): boolean {
+/** Whether `otel` is among the callbacks; warns that the others have no effect. */
+function hasOtelCallback(written: string | readonly string[] | undefined, diagnostics: Diagnostics): boolean {
   const names = typeof written === 'string' ? [written] : (written ?? []);
   const others = names.filter((name) => name !== CALLBACK);
   if (others.length > 0) {
@@ -77,40 +77,40 @@ function callsBack(written: string | readonly string[] | undefined, diagnostics:
   return others.length < names.length;
 }
 
-/** What OpenTelemetry's environment names say; an empty variable counts as not set, as the specification wants it. */
-class Given {
+/** Reads OpenTelemetry's environment variables; an empty one counts as not set, as the specification requires. */
+class OtelEnvironment {
   readonly #env: Environment;
-  readonly #findings: Diagnostics;
+  readonly #diagnostics: Diagnostics;
   readonly #path: Path;
 
   constructor(env: Environment, diagnostics: Diagnostics, path: Path) {
     this.#env = env;
-    this.#findings = diagnostics;
+    this.#diagnostics = diagnostics;
     this.#path = path;
   }
 
-  wrong(message: string, mend: string): void {
-    this.#findings.error(this.#path, message, mend);
+  wrong(message: string, fix: string): void {
+    this.#diagnostics.error(this.#path, message, fix);
   }
 
   text(name: string): string | undefined {
     return this.#env[name]?.trim() || undefined;
   }
 
-  /** The first name that is set, and what it says. */
+  /** The first variable that is set, and its value. */
   first(names: readonly string[]): readonly [name: string, text: string] | undefined {
     return names.map((name) => [name, this.text(name) ?? ''] as const).find(([, text]) => text !== '');
   }
 
-  /** One of the words; the first one unless told otherwise. */
+  /** One of `words`; the first one is the default. */
   choice<W extends string>(
     names: readonly string[],
     words: readonly [W, ...W[]],
-    mend = `write one of ${words.join(', ')}`,
+    fix = `write one of ${words.join(', ')}`,
   ): W {
     const [name, text] = this.first(names) ?? ['', words[0]];
     const known = words.find((word) => word === text);
-    if (known === undefined) this.wrong(`the environment variable ${name} is ${text}`, mend);
+    if (known === undefined) this.wrong(`the environment variable ${name} is ${text}`, fix);
     return known ?? words[0];
   }
 
@@ -130,7 +130,7 @@ class Given {
       const at = pair.indexOf('=');
       const value = decoded(pair.slice(at + 1).trim());
       if (at > 0 && value !== null) return [[pair.slice(0, at).trim(), value] as const];
-      const message = `the environment variable ${variable} is no list of name=value`;
+      const message = `the environment variable ${variable} is not a list of name=value`;
       this.wrong(message, 'write name=value,name=value, with special characters of a value as %XX');
       return [];
     });
@@ -145,38 +145,38 @@ function decoded(text: string): string | null {
   }
 }
 
-/** The traces' own address is taken as it is, a base gets the path of traces. */
-function endpointOf(written: string | undefined, given: Given): string {
-  const own = written === undefined ? given.text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') : undefined;
-  const [, base] = given.first(['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_ENDPOINT']) ?? ['', COLLECTOR];
+/** The endpoint for traces is used as it is; a general endpoint gets the path of traces appended. */
+function endpointOf(written: string | undefined, otelEnv: OtelEnvironment): string {
+  const own = written === undefined ? otelEnv.text('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') : undefined;
+  const [, base] = otelEnv.first(['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_ENDPOINT']) ?? ['', COLLECTOR];
   const text = own ?? written ?? base;
   const what = written === undefined ? 'the collector that the environment names' : 'endpoint';
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol))
-    given.wrong(`${what} is no http or https URL`, `for example ${COLLECTOR}`);
+    otelEnv.wrong(`${what} is not an http or https URL`, `for example ${COLLECTOR}`);
   else if (url.username !== '' || url.password !== '')
-    given.wrong(`${what} holds credentials`, 'put them into headers, as authorization');
+    otelEnv.wrong(`${what} contains credentials`, 'put them into headers, as authorization');
   else if (url.search !== '' || url.hash !== '')
-    given.wrong(`${what} has a query or a fragment`, 'remove it');
+    otelEnv.wrong(`${what} has a query or a fragment`, 'remove it');
   if (own !== undefined || text.endsWith(TRACES_PATH)) return text;
   return `${text.replace(/\/+$/, '')}${TRACES_PATH}`;
 }
 
-/** The file's headers over those of the environment, by lower-case name. */
+/** Headers by lower-case name; those of the file win over those of the environment. */
 function headersOf(
   written: Readonly<Record<string, string | number | boolean>> | undefined,
-  given: Given,
+  otelEnv: OtelEnvironment,
 ): OtelSettings['headers'] {
   const own = Object.entries(written ?? {}).map(([name, value]) => [name, String(value).trim()] as const);
   const names = ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_HEADERS'];
-  const all = [...given.pairs(names), ...own];
+  const all = [...otelEnv.pairs(names), ...own];
   const headers = new Map<string, Secret>();
   for (const [name, value] of all) {
     const lower = name.toLowerCase();
     if (!FIELD_NAME.test(name) || isSetByProxy(lower))
-      given.wrong('a header of the collector has a name that cannot be sent', 'remove it');
+      otelEnv.wrong('a header of the collector has a name that cannot be sent', 'remove it');
     else if (!FIELD_VALUE.test(value))
-      given.wrong(`the value of ${lower} holds a character that no header carries`, 'remove it');
+      otelEnv.wrong(`the value of ${lower} contains a character that headers cannot contain`, 'remove it');
     else headers.set(lower, new Secret(value));
   }
   return [...headers];
@@ -191,17 +191,20 @@ const SAMPLERS: Readonly<Record<string, { ratio: number | null; followsCaller: b
   parentbased_traceidratio: { ratio: null, followsCaller: true },
 };
 
-function samplerOf(given: Given): OtelSettings['sampler'] {
-  const name = given.text('OTEL_TRACES_SAMPLER') ?? 'parentbased_always_on';
+function samplerOf(otelEnv: OtelEnvironment): OtelSettings['sampler'] {
+  const name = otelEnv.text('OTEL_TRACES_SAMPLER') ?? 'parentbased_always_on';
   const sampler = Object.hasOwn(SAMPLERS, name) ? SAMPLERS[name] : undefined;
   if (sampler === undefined) {
-    const mend = `write one of ${Object.keys(SAMPLERS).join(', ')}`;
-    given.wrong(`the environment variable OTEL_TRACES_SAMPLER is ${name}`, mend);
+    const fix = `write one of ${Object.keys(SAMPLERS).join(', ')}`;
+    otelEnv.wrong(`the environment variable OTEL_TRACES_SAMPLER is ${name}`, fix);
     return { ratio: 1, followsCaller: true };
   }
-  const text = given.text('OTEL_TRACES_SAMPLER_ARG') ?? '1';
+  const text = otelEnv.text('OTEL_TRACES_SAMPLER_ARG') ?? '1';
   const ratio = sampler.ratio ?? (/^\d*\.?\d+$/.test(text) ? Number(text) : NaN);
   if (!(ratio >= 0 && ratio <= 1))
-    given.wrong(`the environment variable OTEL_TRACES_SAMPLER_ARG is ${text}`, 'write a number from 0 to 1');
+    otelEnv.wrong(
+      `the environment variable OTEL_TRACES_SAMPLER_ARG is ${text}`,
+      'write a number from 0 to 1',
+    );
   return { ratio, followsCaller: sampler.followsCaller };
 }

@@ -1,16 +1,16 @@
-// Limits on calls under way: of one entry, of the process, and of what waits. Pure; 0 means no limit, seconds come out as
+// Limits on calls in flight: per deployment, per process, and for waiting calls. Pure; 0 means no limit, seconds become
 // milliseconds.
 import type { EntryParams, GatewayFile } from '../gateway-file.ts';
 import type { Overload, Deployment } from '../snapshot.ts';
 
 type Count = number | string | undefined;
 
-/** Nothing stated, and 0, bound nothing. */
+/** A missing value and 0 mean no limit. */
 function bound(count: Count): number {
   return Number(count ?? 0) || Infinity;
 }
 
-/** For each entry how many calls it may have under way: its own say, else that of all entries. */
+/** How many calls a deployment may have in flight: its own setting, else the default for all. */
 export function parallelLimits({ router_settings: router }: GatewayFile): (params: EntryParams) => number {
   const all = router.default_litellm_params.max_parallel_requests ?? router.default_max_parallel_requests;
   return (params) => bound(params.max_parallel_requests ?? all);

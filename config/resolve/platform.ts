@@ -1,5 +1,5 @@
-// The `platform` section -> PlatformSettings: keys as secrets, seconds as milliseconds, specs that can really run.
-// Pure; reports through the findings.
+// The `platform` section -> PlatformSettings: keys as secrets, seconds as milliseconds, specs that can run. Pure; reports
+// problems to the diagnostics.
 import type { Diagnostics } from '../diagnostics.ts';
 import type { PlatformSection, SandboxSpecEntry } from '../gateway-file.ts';
 import { Secret } from '../secret.ts';
@@ -11,25 +11,25 @@ const SECRET_KEY_BYTES = 32;
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
-/** The platform wing's settings, or null when it is off or broken; what is broken has become an issue. */
+/** The platform's settings, or null when the section is missing or broken; a broken one has issues. */
 export function platformOf(
   section: PlatformSection | undefined,
   workers: Snapshot['workers'],
   diagnostics: Diagnostics,
 ): PlatformSettings | null {
-  if (section === undefined || !diagnostics.soundAt(['platform'])) return null;
+  if (section === undefined || !diagnostics.isSound(['platform'])) return null;
   const counted = ['general_settings', 'workers'];
-  if (workers !== 1 && diagnostics.soundAt(counted))
+  if (workers !== 1 && diagnostics.isSound(counted))
     diagnostics.error(
       counted,
-      'the platform interface needs one process: its sandboxes and keys are known to one alone',
-      'set workers: 1, or take the platform section out',
+      'the platform interface needs a single process, which alone knows its sandboxes and keys',
+      'set workers: 1, or remove the platform section',
     );
   if (section.host !== undefined && section.port === undefined)
     diagnostics.error(
       ['platform', 'host'],
-      'is of no use without a port',
-      'add port, for example 4001, or take host out',
+      'has no effect without a port',
+      'add port, for example 4001, or remove host',
     );
   const secretKey = sealingKey(section.secret_key, diagnostics);
   const { sandbox } = section;
@@ -110,9 +110,9 @@ function specsOf(
   return specs.map((spec, index) => {
     const path = ['platform', 'sandbox_specs', index];
     if (!ID.test(spec.id)) {
-      const mend = 'use letters, digits, dots, dashes and underscores, at most 64';
-      diagnostics.error([...path, 'id'], 'is no id for a URL', mend);
-    } else if (taken.has(spec.id)) diagnostics.error([...path, 'id'], 'stands twice', 'choose another id');
+      const fix = 'use letters, digits, dots, dashes and underscores, at most 64';
+      diagnostics.error([...path, 'id'], 'cannot be used as an id in a URL', fix);
+    } else if (taken.has(spec.id)) diagnostics.error([...path, 'id'], 'appears twice', 'choose another id');
     taken.add(spec.id);
     if (sandbox.driver === 'process' && (spec.command ?? []).length === 0)
       diagnostics.error([...path, 'command'], 'is missing', 'the process driver needs a command to run');

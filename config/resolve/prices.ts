@@ -1,5 +1,5 @@
-// An entry's own price table: the dialect's keys, in US dollars per token or unit -> exact whole atto-dollars. Pure. The
-// catalogue speaks the same table, so that one calculation serves both.
+// A deployment's own prices: LiteLLM's keys in US dollars per token or unit -> exact atto-dollars. The catalogue produces
+// the same table, so that one calculation serves both. Pure.
 import { createHash } from 'node:crypto';
 import { scaledDecimal } from '../decimal.ts';
 import type { EntryParams, ModelInfo } from '../gateway-file.ts';
@@ -9,7 +9,7 @@ const ATTO_DIGITS = 18;
 const VERSION_HEX = 12;
 
 type Key = Exclude<Extract<keyof EntryParams, `${string}cost${string}`>, 'search_context_cost_per_query'>;
-type Stated = (key: Key) => bigint | null;
+type PriceLookup = (key: Key) => bigint | null;
 
 /** Keys of a kind of tokens; the plain price first. */
 interface RateKeys {
@@ -57,7 +57,7 @@ const TOKEN_KEYS: Readonly<Record<TokenKind, RateKeys>> = {
   outputImage: { base: ['output_cost_per_image_token'] },
 };
 
-/** The first that is stated counts: the dialect prices a generated image, or a second of speech, by either key. */
+/** The first key that is set counts: LiteLLM prices a generated image or a second of speech by either key. */
 const UNIT_KEYS: Readonly<Record<Exclude<UnitKind, 'searches'>, readonly Key[]>> = {
   requests: ['input_cost_per_request'],
   images: ['output_cost_per_image', 'input_cost_per_image'],
@@ -66,26 +66,26 @@ const UNIT_KEYS: Readonly<Record<Exclude<UnitKind, 'searches'>, readonly Key[]>>
   queries: ['input_cost_per_query'],
 };
 
-/** A web search costs by the size of what is read; where the answer does not tell, the dialect takes the middle. */
+/** A web search is priced by its context size. Responses do not state it, so LiteLLM assumes medium. */
 const SEARCH_SIZES = [
   'search_context_size_medium',
   'search_context_size_low',
   'search_context_size_high',
 ] as const;
 
-/** The prices of litellm_params, each else that of model_info; null when none is stated. */
+/** The prices of litellm_params, then those of model_info; null when there are none. */
 export function pricesOf(params: EntryParams, info: ModelInfo | undefined): Prices | null {
-  const stated: Stated = (key) => attoOf(params[key] ?? info?.[key]);
+  const priceOf: PriceLookup = (key) => attoOf(params[key] ?? info?.[key]);
   const first = (keys: readonly Key[]): bigint | null => {
     for (const key of keys) {
-      const price = stated(key);
+      const price = priceOf(key);
       if (price !== null) return price;
     }
     return null;
   };
   const tokens: Partial<Record<TokenKind, Rate>> = {};
   for (const kind of Object.keys(TOKEN_KEYS) as TokenKind[]) {
-    const rate = rateOf(TOKEN_KEYS[kind], stated, first);
+    const rate = rateOf(TOKEN_KEYS[kind], priceOf, first);
     if (rate !== null) tokens[kind] = rate;
   }
   const units: Partial<Record<UnitKind, bigint>> = {};
@@ -100,23 +100,27 @@ export function pricesOf(params: EntryParams, info: ModelInfo | undefined): Pric
   return tableOf(tokens, units);
 }
 
-function rateOf(keys: RateKeys, stated: Stated, first: (keys: readonly Key[]) => bigint | null): Rate | null {
+function rateOf(
+  keys: RateKeys,
+  priceOf: PriceLookup,
+  first: (keys: readonly Key[]) => bigint | null,
+): Rate | null {
   const above: { promptTokens: number; price: bigint }[] = [];
   for (const [promptTokens, key] of keys.above ?? []) {
-    const price = stated(key);
+    const price = priceOf(key);
     if (price !== null) above.push({ promptTokens, price });
   }
   const rate: Rate = {
     base: first(keys.base),
-    flex: keys.flex === undefined ? null : stated(keys.flex),
-    priority: keys.priority === undefined ? null : stated(keys.priority),
+    flex: keys.flex === undefined ? null : priceOf(keys.flex),
+    priority: keys.priority === undefined ? null : priceOf(keys.priority),
     above,
   };
   const empty = rate.base === null && rate.flex === null && rate.priority === null && above.length === 0;
   return empty ? null : rate;
 }
 
-/** A frozen table with its version, or null when it holds nothing. */
+/** A frozen table with its version, or null when it is empty. */
 export function tableOf(
   tokens: Partial<Record<TokenKind, Rate>>,
   units: Partial<Record<UnitKind, bigint>>,
@@ -129,7 +133,7 @@ export function tableOf(
   return Object.freeze({ version, tokens: Object.freeze(tokens), units: Object.freeze(units) });
 }
 
-/** Validated amounts are never negative; what is finer than an atto-dollar is rounded half up. */
+/** Validated amounts are never negative; digits below an atto-dollar are rounded half up. */
 function attoOf(dollars: number | string | undefined): bigint | null {
   return dollars === undefined ? null : scaledDecimal(String(dollars), ATTO_DIGITS);
 }

@@ -1,5 +1,5 @@
-// What an entry shows of itself in model listings: its parameters and facts without anything secret-like. The rule
-// is by name, because keys without effect are carried along unread and may hold another vendor's credentials.
+// What model listings show of an entry: its parameters and facts without secrets. Secrets are recognised by name, because
+// keys without effect are not interpreted and may contain another vendor's credentials.
 import type { Tree } from '../tree.ts';
 
 const MASK = '[secret]';
@@ -8,7 +8,7 @@ const MASK = '[secret]';
 const SECRET_NAME =
   /(^|[_-])(key|key_id|keys|secret|secrets|password|passwd|credential|credentials|auth|authorization|bearer|cookie)$/i;
 
-/** Ends in `token` or `tokens`, but is neither a price nor a limit. */
+/** Ends in `token` and is not a price. */
 function isTokenName(name: string): boolean {
   return /(^|[_-])token$/i.test(name) && !/per[_-]|cost/i.test(name);
 }
@@ -17,7 +17,7 @@ function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) || isTokenName(name);
 }
 
-/** A plain copy of a tree with secrets masked; `drop` names members that are left out at the top. */
+/** A plain copy of a tree with secrets masked; `drop` names top-level members to leave out. */
 export function publicOf(tree: Tree | undefined, drop: readonly string[] = []): Record<string, unknown> {
   const plain: Record<string, unknown> = {};
   if (tree?.kind !== 'map') return plain;

@@ -1,9 +1,9 @@
-// What becomes of a call whose client leaves: the entry's own say, else that of all entries. Pure; seconds in,
-// milliseconds out.
+// What happens to a call when its client disconnects: the deployment's own setting, else the default for all. Pure;
+// seconds in, milliseconds out.
 import type { EntryParams, GatewayFile } from '../gateway-file.ts';
 import type { Deployment } from '../snapshot.ts';
 
-/** For each entry how its answers are read on, and whether. */
+/** Whether, and with which limits, a deployment's responses are read to their end. */
 export function readingOn({
   general_settings: general,
   router_settings: router,

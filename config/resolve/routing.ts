@@ -1,5 +1,5 @@
-// `router_settings` and its older home `litellm_settings` -> Routing: who is asked, and who next when that fails. Pure;
-// it checks that every name that may take over exists, because a fallback is first needed at the worst moment.
+// `router_settings`, or the older place `litellm_settings` -> Routing: strategy, retries and fallbacks. It checks that
+// every fallback name exists, so that the first outage does not reveal a typo. Pure.
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 import { nearest } from '../nearest.ts';
@@ -14,22 +14,22 @@ import type {
 } from '../snapshot.ts';
 import type { Path } from '../tree.ts';
 
-/** What entries take over that do not state it. */
+/** Defaults for deployments without their own values. */
 export interface AttemptDefaults {
-  /** `default_litellm_params.num_retries`; null: what holds for all. */
+  /** `default_litellm_params.num_retries`; null = the router-wide setting. */
   readonly numRetries: number | null;
   readonly cooldownSeconds: number | string;
 }
 
-/** The names there are. */
+/** All names that can be served, and why others cannot. */
 export interface Names {
   readonly groups: ReadonlyMap<string, readonly Deployment[]>;
   readonly wildcards: readonly WildcardGroup[];
-  /** Names of entries that are left out (`skip_unsupported_models`). */
+  /** Names of entries that are skipped (`skip_unsupported_models`). */
   readonly leftOut: ReadonlySet<string>;
-  /** Names of entries that have issues of their own: enough is said of them. */
+  /** Names of entries that have their own issues; nothing more is reported about them. */
   readonly broken: ReadonlySet<string>;
-  /** Models come from the store later, so a name that is not there yet is no error. */
+  /** Models may come from the store later, so an unknown name is only a warning. */
   readonly stored: boolean;
 }
 
@@ -38,7 +38,7 @@ type Section = 'router_settings' | 'litellm_settings';
 type FallbackKey = 'fallbacks' | 'context_window_fallbacks' | 'content_policy_fallbacks';
 type PolicyFile = NonNullable<Router['retry_policy']>;
 
-/** The dialect's numbers. */
+/** LiteLLM's defaults. */
 const COOLDOWN_SECONDS = 5;
 const ALLOWED_FAILS = 3;
 const STRATEGIES: readonly string[] = ['simple-shuffle', 'least-busy', 'latency-based-routing'];
@@ -141,13 +141,13 @@ function aliasesOf(router: Router, names: Names, diagnostics: Diagnostics): Read
     const model = typeof alias === 'string' ? alias : alias.model;
     if (names.groups.has(name))
       diagnostics.warn(path, 'is also a model_name, which wins', 'remove one of the two', 'key');
-    else if (isThere(model, typeof alias === 'string' ? path : [...path, 'model'], known, diagnostics))
+    else if (isServed(model, typeof alias === 'string' ? path : [...path, 'model'], known, diagnostics))
       aliases.set(name, model);
   }
   return aliases;
 }
 
-/** Where a list is written: the router's wins whole, as in the dialect. */
+/** The section whose list is used: that of router_settings replaces the other one, as in LiteLLM. */
 function sectionOf(file: GatewayFile, key: FallbackKey | 'default_fallbacks'): Section {
   return file.router_settings[key] === undefined ? 'litellm_settings' : 'router_settings';
 }
@@ -167,7 +167,7 @@ function fallbacksOf(
       if (name !== '*') warnUnused(name, path, known, diagnostics);
       const sound = others.filter((other, at) => {
         if ((known.aliases.get(other) ?? other) !== model)
-          return isThere(other, [...path, at], known, diagnostics);
+          return isServed(other, [...path, at], known, diagnostics);
         diagnostics.error([...path, at], 'falls back to itself', 'name another one, or remove it');
         return false;
       });
@@ -180,7 +180,7 @@ function fallbacksOf(
 function defaultsOf(file: GatewayFile, known: Known, diagnostics: Diagnostics): readonly string[] {
   const section = sectionOf(file, 'default_fallbacks');
   return (file[section].default_fallbacks ?? []).filter((name, index) =>
-    isThere(name, [section, 'default_fallbacks', index], known, diagnostics),
+    isServed(name, [section, 'default_fallbacks', index], known, diagnostics),
   );
 }
 
@@ -188,39 +188,39 @@ function serves(name: string, { groups, wildcards, aliases }: Known): boolean {
   return groups.has(name) || aliases.has(name) || wildcards.some(({ regex }) => regex.test(name));
 }
 
-/** Whether a name that is to take over exists; an issue when not. */
-function isThere(name: string, path: Path, known: Known, diagnostics: Diagnostics): boolean {
+/** Whether a fallback name is served; reports an issue when not. */
+function isServed(name: string, path: Path, known: Known, diagnostics: Diagnostics): boolean {
   if (serves(name, known)) return true;
   if (known.broken.has(name)) return false;
   if (known.leftOut.has(name)) {
     diagnostics.warn(
       path,
-      `the entry of ${shownName(name)} is left out, and so is this`,
-      'remove it, or mend the entry',
+      `the entry of ${shownName(name)} is skipped, so this is skipped too`,
+      'remove it, or fix the entry',
     );
     return false;
   }
   const near = nearest(name, [...known.groups.keys()]);
-  const mend = near === null ? 'name a model_name of model_list' : `did you mean ${near}?`;
+  const fix = near === null ? 'name a model_name of model_list' : `did you mean ${near}?`;
   const message = `no entry of model_list serves ${shownName(name)}`;
-  if (known.stored) diagnostics.warn(path, `${message} (it may come from the store)`, mend);
-  else diagnostics.error(path, message, mend);
+  if (known.stored) diagnostics.warn(path, `${message} (it may come from the store)`, fix);
+  else diagnostics.error(path, message, fix);
   return known.stored;
 }
 
 function warnUnused(name: string, path: Path, known: Known, diagnostics: Diagnostics): void {
   if (serves(name, known) || known.broken.has(name) || known.leftOut.has(name)) return;
   const near = nearest(name, [...known.groups.keys()]);
-  const mend = near === null ? 'remove it, or add the model' : `did you mean ${near}?`;
+  const fix = near === null ? 'remove it, or add the model' : `did you mean ${near}?`;
   diagnostics.warn(
     path,
     `no entry of model_list serves ${shownName(name)}, so this is never used`,
-    mend,
+    fix,
     'key',
   );
 }
 
-/** Names that fall back to each other are common and harmless, as each is tried once; said all the same. */
+/** Warns about cycles. They are common and harmless, because each name is tried once. */
 function warnCircles(table: FallbackTable, section: Section, diagnostics: Diagnostics): void {
   const done = new Set<string>();
   const walk = (name: string, way: readonly string[]): void => {
@@ -229,8 +229,8 @@ function warnCircles(table: FallbackTable, section: Section, diagnostics: Diagno
       const shown = [...way.slice(at), name].map(shownName).join(' -> ');
       diagnostics.warn(
         [section, 'fallbacks'],
-        `leads in a circle: ${shown}; each name is tried once`,
-        'leave it if that is meant',
+        `forms a cycle: ${shown}; each name is tried once`,
+        'leave it if this is intended',
         'key',
       );
     }

@@ -1,5 +1,5 @@
-// The validated file -> Snapshot: settings in the units the server reads them in, and one route per entry. Pure;
-// it reports through the findings and reads nothing but its arguments.
+// The validated file -> Snapshot: settings in the server's units, and one deployment per entry. Pure; reports problems to
+// the diagnostics.
 import type { Catalogue } from '../catalogue.ts';
 import { dialectOf } from '../dialect.ts';
 import type { Dialect } from '../dialect.ts';
@@ -20,33 +20,33 @@ import { otelOf } from './otel.ts';
 import { overloadOf, parallelLimits } from './overload.ts';
 import { readingOn } from './read-on.ts';
 import { platformOf } from './platform.ts';
-import { inspect, keyAt, deploymentOf } from './deployment.ts';
-import type { Surroundings } from './deployment.ts';
+import { inspectUnsound, keyAt, deploymentOf } from './deployment.ts';
+import type { SharedSettings } from './deployment.ts';
 import { attemptDefaults, routingOf, type Names } from './routing.ts';
 
 const MIB = 1024 * 1024;
 
-/** What resolving needs beside the file itself. */
-export interface Material {
+/** What `resolved` works on. */
+interface ResolveInput {
   readonly file: GatewayFile;
-  /** The tree with references resolved, and as it was written. */
+  /** The tree with references resolved; `written` still has them. */
   readonly tree: Tree;
   readonly written: Tree;
   readonly env: Environment;
-  readonly findings: Diagnostics;
+  readonly diagnostics: Diagnostics;
   readonly catalogue: Catalogue;
-  /** Positions in model_list that are left out. */
+  /** Indexes in model_list that are skipped. */
   readonly skipped: ReadonlySet<number>;
-  /** Ids of the last entries of model_list, which came at run time. */
+  /** Ids of the runtime additions, which are the last entries of model_list. */
   readonly runtimeIds: readonly string[];
 }
 
-/** All of a snapshot but its name, its files and its warnings. */
-export function resolved(material: Material): Omit<Snapshot, 'version' | 'files' | 'warnings'> {
-  const { general_settings: general, litellm_settings: litellm } = material.file;
+/** The snapshot without its version, files and warnings. */
+export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files' | 'warnings'> {
+  const { general_settings: general, litellm_settings: litellm } = input.file;
   const dialect = dialectOf(general.dialect);
-  checkHeaderLists(general, litellm, dialect, material.findings);
-  const deployments = routesOf(material, dialect);
+  checkHeaderLists(general, litellm, dialect, input.diagnostics);
+  const deployments = deploymentsOf(input, dialect);
   const compressed = general.accept_compressed_requests;
   const [groups, wildcards] = [exactGroups(deployments), wildcardGroups(deployments)];
   const workers = String(general.workers).trim() === 'auto' ? 'auto' : Number(general.workers);
@@ -55,11 +55,11 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
     deployments,
     groups,
     wildcards,
-    routing: routingOf(material.file, namesOf(material, groups, wildcards), material.findings),
-    overload: overloadOf(material.file, deployments),
-    masterKey: masterKeyOf(material),
+    routing: routingOf(input.file, namesOf(input, groups, wildcards), input.diagnostics),
+    overload: overloadOf(input.file, deployments),
+    masterKey: masterKeyOf(input),
     allowUnauthenticated: general.allow_unauthenticated,
-    storeModelInDb: storesModels(material),
+    storeModelInDb: storesModels(input),
     estimateMissingUsage: general.estimate_missing_usage,
     costInStreamingUsage: litellm.include_cost_in_streaming_usage,
     alwaysIncludeStreamUsage: general.always_include_stream_usage,
@@ -82,16 +82,16 @@ export function resolved(material: Material): Omit<Snapshot, 'version' | 'files'
       segmentBytes: general.journal.segment_mb * MIB,
       whenUnwritable: general.journal.when_unwritable,
     },
-    database: databaseOf(general.database_url, material.env, material.findings),
+    database: databaseOf(general.database_url, input.env, input.diagnostics),
     retentionMs: periodMs(general.maximum_spend_logs_retention_period),
-    idempotency: idempotencyOf(general, material.findings),
+    idempotency: idempotencyOf(general, input.diagnostics),
     cors: general.cors === undefined ? null : { allowOrigins: general.cors.allow_origins },
-    otel: otelOf(material.file, material.env, material.findings),
+    otel: otelOf(input.file, input.env, input.diagnostics),
     tagHeaders: litellm.extra_spend_tag_headers.map((name) => name.toLowerCase()),
     userHeader: general.user_header_name?.toLowerCase() ?? null,
-    ...drainOf(general, material.findings),
+    ...drainOf(general, input.diagnostics),
     workers,
-    platform: platformOf(material.file.platform, workers, material.findings),
+    platform: platformOf(input.file.platform, workers, input.diagnostics),
   };
 }
 
@@ -101,8 +101,7 @@ function idempotencyOf(
 ): IdempotencySettings | null {
   if (idempotency === undefined) return null;
   if (String(workers).trim() !== '1') {
-    const message =
-      'is kept by each worker for itself, so a call that another worker gets again is paid again';
+    const message = 'is kept per worker, so a repeated call that reaches another worker is paid again';
     diagnostics.warn(['general_settings', 'idempotency'], message, 'serve with one worker', 'key');
   }
   return {
@@ -125,30 +124,30 @@ function drainOf(
   return { minDrainMs: Math.round(min * 1000), drainMs: Math.round(max * 1000) };
 }
 
-/** The file's key, else one from the environment; an empty variable counts as none. */
-function masterKeyOf({ file, env, findings }: Material): Secret | null {
+/** The file's key, else one from the environment; an empty variable counts as not set. */
+function masterKeyOf({ file, env, diagnostics }: ResolveInput): Secret | null {
   const path = ['general_settings', 'master_key'];
   const written = file.general_settings.master_key;
-  if (written !== undefined) return keyAt(written, path, findings);
+  if (written !== undefined) return keyAt(written, path, diagnostics);
   const variable = ['PROXY_MASTER_KEY', 'LITELLM_MASTER_KEY'].find((name) => (env[name] ?? '') !== '');
   return variable === undefined
     ? null
-    : keyAt(env[variable], path, findings, `the environment variable ${variable}`);
+    : keyAt(env[variable], path, diagnostics, `the environment variable ${variable}`);
 }
 
-function routesOf(material: Material, dialect: Dialect): readonly Deployment[] {
-  const { file, tree, written, findings, skipped, runtimeIds } = material;
-  const around = surroundingsOf(material, dialect);
+function deploymentsOf(input: ResolveInput, dialect: Dialect): readonly Deployment[] {
+  const { file, tree, written, diagnostics, skipped, runtimeIds } = input;
+  const shared = sharedSettings(input, dialect);
   const firstRuntime = file.model_list.length - runtimeIds.length;
-  const ids = new Ids(findings);
+  const ids = new Ids(diagnostics);
   const deployments: Deployment[] = [];
   const groups: string[] = [];
   file.model_list.forEach((entry, index) => {
     const path = ['model_list', index];
     if (skipped.has(index)) return;
     const node = nodeAt(tree, path);
-    if (!findings.soundAt(path)) {
-      if (node !== undefined) inspect(entry, { path, tree: node }, around);
+    if (!diagnostics.isSound(path)) {
+      if (node !== undefined) inspectUnsound(entry, { path, tree: node }, shared);
       return;
     }
     const params = nodeAt(written, [...path, 'litellm_params']);
@@ -158,36 +157,36 @@ function routesOf(material: Material, dialect: Dialect): readonly Deployment[] {
     const id =
       given === undefined ? ids.computed(computedId(entry.model_name, params)) : ids.given(given, index);
     const source = index >= firstRuntime ? 'runtime' : 'config';
-    const route = deploymentOf({ entry, path, tree: node, id, source }, around);
-    if (route !== null) deployments.push(route);
+    const deployment = deploymentOf({ entry, path, tree: node, id, source }, shared);
+    if (deployment !== null) deployments.push(deployment);
   });
-  warnUnmatched(file.litellm_settings, [...new Set(groups)], findings);
+  warnUnmatched(file.litellm_settings, [...new Set(groups)], diagnostics);
   return deployments;
 }
 
-/** The names there are, and why others are not. */
-function namesOf(material: Material, groups: Names['groups'], wildcards: Names['wildcards']): Names {
+/** The names that are served, and those of skipped and broken entries. */
+function namesOf(input: ResolveInput, groups: Names['groups'], wildcards: Names['wildcards']): Names {
   const [leftOut, broken] = [new Set<string>(), new Set<string>()];
-  material.file.model_list.forEach((entry: Partial<ModelEntry> | null, index) => {
+  input.file.model_list.forEach((entry: Partial<ModelEntry> | null, index) => {
     const name = entry?.model_name;
-    // Names that serve after all are found before these are looked at.
-    if (typeof name === 'string') (material.skipped.has(index) ? leftOut : broken).add(name);
+    // A name in `broken` may still be served by another entry; lookups check that first.
+    if (typeof name === 'string') (input.skipped.has(index) ? leftOut : broken).add(name);
   });
-  return { groups, wildcards, leftOut, broken, stored: storesModels(material) };
+  return { groups, wildcards, leftOut, broken, stored: storesModels(input) };
 }
 
-function storesModels({ file, env }: Material): boolean {
+function storesModels({ file, env }: ResolveInput): boolean {
   return file.general_settings.store_model_in_db ?? /^true$/i.test(env['STORE_MODEL_IN_DB'] ?? '');
 }
 
-function surroundingsOf(material: Material, dialect: Dialect): Surroundings {
-  const { file, tree, findings, catalogue } = material;
+function sharedSettings(input: ResolveInput, dialect: Dialect): SharedSettings {
+  const { file, tree, diagnostics, catalogue } = input;
   const params = file.router_settings.default_litellm_params;
   const path = ['router_settings', 'default_litellm_params'];
-  const alias = headersAt(params.headers, [...path, 'headers'], dialect, findings);
+  const alias = headersAt(params.headers, [...path, 'headers'], dialect, diagnostics);
   const headers = joinHeaders(
     alias,
-    headersAt(params.extra_headers, [...path, 'extra_headers'], dialect, findings),
+    headersAt(params.extra_headers, [...path, 'extra_headers'], dialect, diagnostics),
   );
   if (
     headers.has('authorization') &&
@@ -195,7 +194,12 @@ function surroundingsOf(material: Material, dialect: Dialect): Surroundings {
   ) {
     const spot = alias.has('authorization') ? 'headers' : 'extra_headers';
     const message = 'authorization is sent for entries without api_key only';
-    findings.warn([...path, spot], message, 'remove it, or the api_key of the entries that need it', 'key');
+    diagnostics.warn(
+      [...path, spot],
+      message,
+      'remove it, or the api_key of the entries that need it',
+      'key',
+    );
   }
   const totalStated = memberOf(nodeAt(tree, path), 'total_timeout') !== undefined;
   return {
@@ -206,23 +210,23 @@ function surroundingsOf(material: Material, dialect: Dialect): Surroundings {
     attempts: attemptDefaults(file),
     headers,
     forwards: forwarding(file.general_settings, file.litellm_settings),
-    stored: storesModels(material),
+    stored: storesModels(input),
     catalogue,
-    findings,
+    diagnostics,
     bases: new Map(),
   };
 }
 
-/** Hands out ids; no two entries get the same. */
+/** Assigns unique ids to entries. */
 class Ids {
   readonly #taken = new Map<string, number>();
-  readonly #findings: Diagnostics;
+  readonly #diagnostics: Diagnostics;
 
   constructor(diagnostics: Diagnostics) {
-    this.#findings = diagnostics;
+    this.#diagnostics = diagnostics;
   }
 
-  /** Entries that are alike in every letter get -2, -3, ... in their order. */
+  /** Identical entries get the suffixes -2, -3, ... in their order. */
   computed(id: string): string {
     let free = id;
     for (let count = 2; this.#taken.has(free); count += 1) free = `${id}-${count}`;
@@ -230,11 +234,11 @@ class Ids {
     return free;
   }
 
-  /** An id that an operator chose stands for one entry. */
+  /** An id chosen by the operator must be unique. */
   given(id: string, index: number): string {
     if (this.#taken.has(id)) {
       const message = 'another entry has this id; records could not be told apart';
-      this.#findings.error(
+      this.#diagnostics.error(
         ['model_list', index, 'model_info', 'id'],
         message,
         'choose another id, or remove it',

@@ -1,8 +1,8 @@
-// What the platform interface answers when it cannot do what was asked: a status and a body in the platform's own
-// shapes. Thrown by steps, caught once by the router.
+// Error responses of the platform interface: a status and a body in the platform's own format. Handlers throw them, the
+// router catches them.
 
 /** One entry of an HTTPValidationError. It never repeats the input: that may be a secret. */
-export interface Misfit {
+export interface ValidationIssue {
   /** Begins with `body`, `query` or `path`. */
   readonly loc: readonly (string | number)[];
   readonly msg: string;
@@ -31,19 +31,19 @@ export function refuse(status: number, text: string, headers: readonly string[] 
 }
 
 /** 422 with an HTTPValidationError. */
-export function misfits(detail: readonly Misfit[]): Refusal {
+export function validationFailed(detail: readonly ValidationIssue[]): Refusal {
   return new Refusal(422, { detail });
 }
 
 /** 422 for one value that broke a rule which no schema states. */
-export function broken(loc: Misfit['loc'], why: string): Refusal {
-  return misfits([{ loc, msg: `Value error, ${why}`, type: 'value_error' }]);
+export function invalidValue(loc: ValidationIssue['loc'], why: string): Refusal {
+  return validationFailed([{ loc, msg: `Value error, ${why}`, type: 'value_error' }]);
 }
 
 /** PostgreSQL takes no NUL in a text. @throws Refusal 422 for a text with one among the members of `values` */
 export function refuseNul(values: Readonly<Record<string, unknown>>, where: 'query' | 'body'): void {
   for (const [name, value] of Object.entries(values)) {
     if (typeof value === 'string' && value.includes('\0'))
-      throw broken([where, name], 'the input must not hold a NUL character');
+      throw invalidValue([where, name], 'the input must not hold a NUL character');
   }
 }

@@ -1,5 +1,5 @@
-// Method + path -> operation -> checked call -> answer. Everything it knows about the paths comes from the description;
-// what an operation does is its handler's business. Authentication happens here, before a body is read.
+// Method and path -> operation -> validated call -> response. All paths come from the OpenAPI description; handlers do the
+// work. Authenticates before it reads a body.
 import type { PlatformSettings } from '../../config/snapshot.ts';
 import { Fault } from '../../proxy/server/mount.ts';
 import type { Log } from '../../proxy/server/mount.ts';
@@ -7,11 +7,11 @@ import type { MountResponse, MountRequest } from '../../proxy/server/mount.ts';
 import { PlatformStoreUnavailable } from '../store/store.ts';
 import type { Description, Operation } from './description.ts';
 import { queryOf, querySchema } from './query.ts';
-import { misfits, refuse, refuseNul, Refusal } from './refusal.ts';
+import { validationFailed, refuse, refuseNul, Refusal } from './refusal.ts';
 import type { Check, Validation } from './validation.ts';
 
 /** An operation's input, checked against the description. */
-export interface Call {
+interface OperationCall {
   /** '' = the one user of a plain key. */
   readonly userId: string;
   readonly path: Readonly<Record<string, string>>;
@@ -20,13 +20,13 @@ export interface Call {
   readonly body: unknown;
 }
 
-/** What an operation answers; the status is 200 unless it says otherwise. */
-export interface Reply {
+/** The result of an operation; the default status is 200. */
+interface OperationResult {
   readonly status?: number;
   readonly body: unknown;
 }
 
-export type Handler = (call: Call) => Promise<Reply> | Reply;
+export type Handler = (call: OperationCall) => Promise<OperationResult> | OperationResult;
 
 interface Entry {
   readonly operation: Operation;
@@ -49,10 +49,10 @@ const DEPRECATED = ['deprecation', '@1775001600', 'link', '</api/v1/settings>; r
 
 export class Router {
   readonly #routes: readonly Route[];
-  /** Settles when what was done before, through whatever server, is known to this one. */
+  /** Resolves when this server has seen every earlier change of any server. */
   readonly #catchUp: () => Promise<void>;
   readonly #log: Log;
-  readonly #answers = new Map<string, number>();
+  readonly #responsesByStatus = new Map<string, number>();
   #users: ReadonlyMap<string, string> = new Map();
 
   /** @throws Error when an operation of the description has no handler */
@@ -78,31 +78,31 @@ export class Router {
     }));
   }
 
-  /** Whose keys are taken from now on. */
-  admit(users: PlatformSettings['users']): void {
+  /** Replaces the users whose keys are accepted. */
+  setUsers(users: PlatformSettings['users']): void {
     this.#users = new Map(users.map(({ key, userId }) => [key.sha256(), userId ?? '']));
   }
 
-  /** Answers so far, by their status. */
-  get answers(): ReadonlyMap<string, number> {
-    return this.#answers;
+  /** Number of responses by status. */
+  get responsesByStatus(): ReadonlyMap<string, number> {
+    return this.#responsesByStatus;
   }
 
   /** Never rejects. @param digest SHA-256 hex of a key as it was sent */
-  async answer(request: MountRequest, digest: (key: string) => string): Promise<MountResponse> {
+  async handle(request: MountRequest, digest: (key: string) => string): Promise<MountResponse> {
     const startedAt = performance.now();
-    const answer = await this.#answer(request, digest);
-    const status = String(answer.status);
-    this.#answers.set(status, (this.#answers.get(status) ?? 0) + 1);
+    const response = await this.#respond(request, digest);
+    const status = String(response.status);
+    this.#responsesByStatus.set(status, (this.#responsesByStatus.get(status) ?? 0) + 1);
     const ms = Math.round(performance.now() - startedAt);
     this.#log.info(
-      { method: request.method, path: request.path.slice(0, 200), status: answer.status, ms },
+      { method: request.method, path: request.path.slice(0, 200), status: response.status, ms },
       'platform call',
     );
-    return answer;
+    return response;
   }
 
-  async #answer(request: MountRequest, digest: (key: string) => string): Promise<MountResponse> {
+  async #respond(request: MountRequest, digest: (key: string) => string): Promise<MountResponse> {
     let headers: readonly string[] = JSON_TYPE;
     try {
       const { entry, path } = this.#find(request);
@@ -164,7 +164,7 @@ export class Router {
 }
 
 /** What every path answers while there is no store to ask. */
-export function answerStoreDown(request: MountRequest): MountResponse {
+export function storeDownResponse(request: MountRequest): MountResponse {
   const { status, body } = storeDown(request);
   return { status, headers: JSON_TYPE, body: bytesOf(body) };
 }
@@ -215,12 +215,12 @@ async function bodyOf(request: MountRequest, entry: Entry): Promise<unknown> {
   if (bytes.length > BODY_BYTES) throw tooLarge();
   if (bytes.length === 0) {
     if (entry.operation.requestBody?.required !== true) return undefined;
-    throw misfits([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
+    throw validationFailed([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
   }
   const media =
     headerOf(request, 'content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? 'application/json';
   if (!media.endsWith('json'))
-    throw misfits([
+    throw validationFailed([
       {
         loc: ['body'],
         msg: 'Input should be JSON: send content-type application/json',
@@ -241,7 +241,7 @@ function parsed(bytes: Buffer): unknown {
     const { message } = error as Error;
     const end = message.includes('end of JSON') ? bytes.length : 0;
     const at = Number(/position (\d+)/.exec(message)?.[1] ?? end);
-    throw misfits([{ loc: ['body', at], msg: 'JSON decode error', type: 'json_invalid' }]);
+    throw validationFailed([{ loc: ['body', at], msg: 'JSON decode error', type: 'json_invalid' }]);
   }
 }
 

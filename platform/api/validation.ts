@@ -3,7 +3,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Description } from './description.ts';
-import { misfits, type Misfit } from './refusal.ts';
+import { validationFailed, type ValidationIssue } from './refusal.ts';
 
 /** Checks a value and fills in defaults. @throws Refusal with 422. */
 export type Check = (value: unknown, place: 'body' | 'query' | 'path') => void;
@@ -33,11 +33,11 @@ export class Validation {
     const compiled = this.#ajv.compile(rooted(schema) as object);
     return (value, place) => {
       if (deeperThan(value, MAX_DEPTH))
-        throw misfits([
+        throw validationFailed([
           { loc: [place], msg: `Value error, nested deeper than ${MAX_DEPTH} levels`, type: 'value_error' },
         ]);
       if (compiled(value)) return;
-      throw misfits(misfitsOf(compiled.errors ?? [], place));
+      throw validationFailed(validationIssuesOf(compiled.errors ?? [], place));
     };
   }
 }
@@ -61,12 +61,12 @@ function deeperThan(value: unknown, levels: number): boolean {
 }
 
 /** Of a nullable value only the branch that is not null says something; the sum of both says nothing. */
-function misfitsOf(errors: readonly ErrorObject[], place: string): Misfit[] {
+function validationIssuesOf(errors: readonly ErrorObject[], place: string): ValidationIssue[] {
   const telling = errors.filter(
     ({ keyword, params }) =>
       !(keyword === 'anyOf' || (keyword === 'type' && params['type'] === 'null') || keyword === 'if'),
   );
-  const told = new Map<string, Misfit>();
+  const told = new Map<string, ValidationIssue>();
   for (const error of telling.length > 0 ? telling : errors) {
     if (error.keyword === 'propertyNames' && telling.some((one) => one.propertyName !== undefined)) continue;
     const loc = locOf(error, place);

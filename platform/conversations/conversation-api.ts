@@ -1,7 +1,7 @@
 // The operations on conversations and their start tasks, in the platform's shapes.
 import type { SessionTotals, SpendReader } from '../../proxy/server/mount.ts';
-import { cutOf, pageOf } from '../api/pages.ts';
-import { broken, misfits, refuse, refuseNul } from '../api/refusal.ts';
+import { pageRequestOf, pageOf } from '../api/pages.ts';
+import { invalidValue, validationFailed, refuse, refuseNul } from '../api/refusal.ts';
 import type { Handler } from '../api/router.ts';
 import { dashed, hexOf, instant } from '../ids.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
@@ -14,7 +14,7 @@ import type { LlmChoices } from './llm-choice.ts';
 import { taskInfo, taskOf } from './start-task.ts';
 import type { Starter } from './start.ts';
 
-export interface ConversationApiParts {
+interface ConversationApiParts {
   readonly conversations: Conversations;
   readonly store: PlatformStore;
   readonly vault: Vault;
@@ -57,7 +57,7 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
   };
   return {
     searchConversations: async ({ userId, query }) => {
-      const cut = cutOf(query);
+      const cut = pageRequestOf(query);
       const filter = {
         ...conversationFilter(userId, query),
         ...(query['include_sub_conversations'] === true ? {} : { topLevel: true }),
@@ -93,7 +93,7 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       const { sandboxId } = await conversations.remove(userId, idIn(path));
       const others =
         sandboxId === '' ? 0 : await conversations.count({ kind: 'conversation', link: sandboxId });
-      if (sandboxId !== '' && others === 0 && sandboxes.roster.find(userId, sandboxId) !== null)
+      if (sandboxId !== '' && others === 0 && sandboxes.known.find(userId, sandboxId) !== null)
         await sandboxes.remove(userId, sandboxId);
       return { body: { success: true } };
     },
@@ -109,7 +109,7 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       return { body: { success: true } };
     },
     searchStartTasks: async ({ userId, query }) => {
-      const cut = cutOf(query);
+      const cut = pageRequestOf(query);
       const order = ORDERS[query['sort_order'] as string] ?? 'created_desc';
       const part = { order, offset: cut.offset, limit: cut.limit + 1 };
       const found = (await store.search(taskFilter(userId, query), part)).map((item) =>
@@ -144,7 +144,7 @@ function conversationInfo(
   withKey: boolean,
 ): Record<string, unknown> {
   const { id, userId, sandboxId, facts } = conversation;
-  const sandbox = sandboxId === '' ? null : parts.sandboxes.roster.find(userId, sandboxId);
+  const sandbox = sandboxId === '' ? null : parts.sandboxes.known.find(userId, sandboxId);
   const runtime = sandbox?.status === 'RUNNING' ? sandbox : null;
   const url = runtime?.place?.url ?? null;
   return {
@@ -243,7 +243,7 @@ function instantIn<K extends string>(query: Query, name: string, key: K): Partia
   if (typeof value !== 'string') return {};
   const plain = /[Zz]$|[+-]\d{2}:?\d{2}$/.test(value) || !/[Tt ]/.test(value) ? value : `${value}Z`;
   const ms = Date.parse(plain);
-  if (Number.isNaN(ms)) throw broken(['query', name], 'the input is no date and time');
+  if (Number.isNaN(ms)) throw invalidValue(['query', name], 'the input is no date and time');
   return { [key]: ms } as Record<K, number>;
 }
 
@@ -259,7 +259,7 @@ function uuids(ids: readonly string[]): readonly string[] {
 function idIn(path: Readonly<Record<string, string>>): string {
   const id = hexOf(path['conversation_id'] ?? '');
   if (id !== null) return id;
-  throw misfits([
+  throw validationFailed([
     { loc: ['path', 'conversation_id'], msg: 'Input should be a valid UUID', type: 'uuid_parsing' },
   ]);
 }

@@ -7,7 +7,7 @@ import type { Vault } from '../store/vault.ts';
 export type Tags = Readonly<Record<string, string>>;
 
 /** What a start request says about a conversation and an answer repeats. */
-export interface ConversationFacts {
+interface ConversationFacts {
   readonly selected_repository: string | null;
   readonly selected_branch: string | null;
   readonly git_provider: string | null;

@@ -1,9 +1,9 @@
-// The conversations of the store, each change together with what the proxy knows of its key: what is written down and
-// what calls are stamped with never differ.
+// The conversations of the store. Each change also updates the proxy's registry of keys, so that stored conversations and
+// the identity of calls never differ.
 import { refuse } from '../api/refusal.ts';
 import type { Filter, Item, Part, PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
-import { Turns } from '../turns.ts';
+import { KeyedQueue } from '../keyed-queue.ts';
 import { conversationOf, itemOf, type Conversation } from './conversation.ts';
 import type { Registry } from './registry.ts';
 
@@ -16,7 +16,7 @@ export class Conversations {
   readonly #store: PlatformStore;
   readonly #vault: Vault;
   readonly #registry: Registry;
-  readonly #turns = new Turns();
+  readonly #queue = new KeyedQueue();
 
   constructor(store: PlatformStore, vault: Vault, registry: Registry) {
     this.#store = store;
@@ -59,7 +59,7 @@ export class Conversations {
 
   /** Reads, changes and writes as one step. @throws Refusal 404, 409 */
   change(userId: string, id: string, change: (old: Conversation) => Conversation): Promise<Conversation> {
-    return this.#turns.take(id, async () => {
+    return this.#queue.run(id, async () => {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const next = change(await this.#demand(userId, id));
         if ((await this.#store.apply([{ put: itemOf(next, this.#vault) }])) === 'conflict') continue;
@@ -72,7 +72,7 @@ export class Conversations {
 
   /** Forgets it; its key is refused when this resolves. @returns what it was. @throws Refusal 404 */
   remove(userId: string, id: string): Promise<Conversation> {
-    return this.#turns.take(id, async () => {
+    return this.#queue.run(id, async () => {
       const conversation = await this.#demand(userId, id);
       this.#registry.remove(conversation); // first: a store that fails leaves a key too few, never one too many
       try {

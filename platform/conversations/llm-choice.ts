@@ -2,7 +2,7 @@
 // say. Decided once, at the start; `switch_profile` decides anew.
 import type { Secret } from '../../config/secret.ts';
 import { refuse } from '../api/refusal.ts';
-import { carried } from '../settings/headers.ts';
+import { sentHeaders } from '../settings/headers.ts';
 import { isTree, own } from '../settings/secrets.ts';
 import type { SettingsV0 } from '../settings/v0.ts';
 import { agentLlm, NO_SETTINGS, type SettingsV1 } from '../settings/v1-document.ts';
@@ -38,7 +38,7 @@ export class LlmChoices {
     return {
       profile,
       model: chosen,
-      headers: carried(own(found, 'extra_headers')),
+      headers: sentHeaders(own(found, 'extra_headers')),
       config: found,
       settings,
     };

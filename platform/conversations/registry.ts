@@ -1,9 +1,9 @@
-// Makes the keys of conversations known to the proxy: each call with one is stamped with the conversation's session,
-// tags and headers. Knows which keys belong to a sandbox, so that its last call can be told.
+// Registers the keys of conversations with the proxy: each call with such a key gets the conversation's session, tags and
+// headers. Also tracks which keys belong to a sandbox, and when it made its last call.
 import type { CallerDirectory, CallerIdentity } from '../../proxy/server/mount.ts';
 import { dashed } from '../ids.ts';
-import type { Follower } from '../replicas.ts';
-import { every } from '../store/every.ts';
+import type { ChangeListener } from '../replicas.ts';
+import { allItems } from '../store/all-items.ts';
 import type { Item, PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import { headersOf, outlineOf, type Conversation, type Tags } from './conversation.ts';
@@ -18,11 +18,11 @@ export class Registry {
 
   /** All conversations of the store. Their seals stay closed until a call comes: 100,000 keys in some 0.5 s. */
   async load(store: PlatformStore, vault: Vault): Promise<void> {
-    for await (const item of every(store, 'conversation')) this.#take(item, vault);
+    for await (const item of allItems(store, 'conversation')) this.#take(item, vault);
   }
 
   /** What other servers do with conversations. */
-  follower(vault: Vault): Follower {
+  changeListener(vault: Vault): ChangeListener {
     return {
       stored: (item) => this.#take(item, vault),
       removed: (gone) => this.#forget(outlineOf(gone).keyHash, gone.link ?? ''),
@@ -31,7 +31,7 @@ export class Registry {
 
   /** From now on calls with its key are its calls. */
   put({ id, userId, tags, key, headers, sandboxId }: Conversation): void {
-    this.#put(key.sha256(), new Stamp(id, userId, tags, { open: () => headers }), sandboxId);
+    this.#put(key.sha256(), new ConversationIdentity(id, userId, tags, { open: () => headers }), sandboxId);
   }
 
   /** Its key is no key any more. */
@@ -50,7 +50,7 @@ export class Registry {
   #take(item: Item, vault: Vault): void {
     const { tags, keyHash, hasHeaders } = outlineOf(item);
     const headers = hasHeaders ? new SealedHeaders(item, vault) : null;
-    this.#put(keyHash, new Stamp(item.id, item.userId, tags, headers), item.link ?? '');
+    this.#put(keyHash, new ConversationIdentity(item.id, item.userId, tags, headers), item.link ?? '');
   }
 
   #forget(keyHash: string, sandboxId: string): void {
@@ -60,8 +60,8 @@ export class Registry {
     if (keys?.size === 0) this.#keysOf.delete(sandboxId);
   }
 
-  #put(keyHash: string, stamp: Stamp, sandboxId: string): void {
-    this.#callers.put(keyHash, stamp);
+  #put(keyHash: string, identity: ConversationIdentity, sandboxId: string): void {
+    this.#callers.put(keyHash, identity);
     if (sandboxId === '') return;
     const keys = this.#keysOf.get(sandboxId) ?? new Set();
     this.#keysOf.set(sandboxId, keys.add(keyHash));
@@ -69,7 +69,7 @@ export class Registry {
 }
 
 /** What calls of one conversation carry. */
-class Stamp implements CallerIdentity {
+class ConversationIdentity implements CallerIdentity {
   readonly sessionId: string;
   readonly endUser: string | null;
   readonly tags: readonly string[];

@@ -1,5 +1,5 @@
 // Starting a conversation: the conversation and its task are written in one transaction, its key works from then on,
-// and what takes time (a sandbox, the hand-over) goes on behind the answer, told by the task.
+// and slow steps (the sandbox, the request to its runtime) continue after the response; the task reports them.
 import { Secret } from '../../config/secret.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import type { Log } from '../../proxy/server/mount.ts';
@@ -12,11 +12,11 @@ import type { PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import { KEY_PREFIX, type Conversation, type Tags } from './conversation.ts';
 import type { Conversations } from './conversations.ts';
-import { handOver } from './hand-over.ts';
+import { sendToRuntime } from './send-to-runtime.ts';
 import type { LlmChoice, LlmChoices } from './llm-choice.ts';
 import { itemOf, withoutSecrets, type StartTask } from './start-task.ts';
 
-export interface StarterParts {
+interface StarterParts {
   readonly store: PlatformStore;
   readonly vault: Vault;
   readonly conversations: Conversations;
@@ -42,7 +42,7 @@ export class Starter {
   /** Whether somebody works on it. */
   isUnderWay({ id, owner }: Pick<StartTask, 'id' | 'owner'>): boolean {
     const { replicas } = this.#parts;
-    return owner === replicas.own ? this.#underWay.has(id) : replicas.isThere(owner);
+    return owner === replicas.own ? this.#underWay.has(id) : replicas.isAlive(owner);
   }
 
   /** @throws Refusal 404 (profile, parent, sandbox), 409 (the id is taken) */
@@ -52,7 +52,7 @@ export class Starter {
     const parentId = hexOf(textOf(request, 'parent_conversation_id') ?? '');
     if (parentId !== null) await this.#demandOwn(userId, parentId);
     const wanted = textOf(request, 'sandbox_id');
-    if (wanted !== null && sandboxes.roster.find(userId, wanted) === null)
+    if (wanted !== null && sandboxes.known.find(userId, wanted) === null)
       throw refuse(404, 'Sandbox not found');
     const nowMs = clock.now();
     const id = hexOf(textOf(request, 'conversation_id') ?? '') ?? newHexId();
@@ -101,7 +101,7 @@ export class Starter {
   }
 
   /** Settles when no start is under way any more. */
-  async quiet(): Promise<void> {
+  async drained(): Promise<void> {
     await Promise.all(this.#underWay.values());
   }
 
@@ -133,7 +133,7 @@ export class Starter {
         this.#parts.sandboxes.specs.find((spec) => spec.id === ready.specId)?.conversationsPath ?? null;
       if (path !== null && ready.place !== null) {
         const baseUrl = this.#parts.baseUrlOf(conversation.id);
-        await handOver({
+        await sendToRuntime({
           place: ready.place,
           sandboxKey: ready.key,
           path,
@@ -163,7 +163,7 @@ export class Starter {
     const { userId } = conversation;
     if (conversation.sandboxId !== '') {
       await sandboxes.resume(userId, conversation.sandboxId);
-      const found = sandboxes.roster.find(userId, conversation.sandboxId);
+      const found = sandboxes.known.find(userId, conversation.sandboxId);
       if (found === null) throw refuse(404, 'Sandbox not found');
       return found;
     }

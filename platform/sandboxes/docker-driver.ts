@@ -1,17 +1,17 @@
 // Sandboxes as containers of a Docker Engine, spoken to over its socket (API 1.41, Docker 20.10 and later). Containers
 // carry labels by which the next server finds them. The image must be there: nothing is pulled on a request.
 import { hash } from 'node:crypto';
-import { ask, type Answered } from './ask.ts';
+import { sendRequest, type RuntimeResponse } from './http-request.ts';
 import {
   filled,
-  SandboxTrouble,
+  SandboxFailure,
   type SandboxCondition,
   type SandboxDriver,
   type SandboxPlace,
   type SandboxPlan,
 } from './driver.ts';
 
-export interface DockerDriverOptions {
+interface DockerDriverOptions {
   readonly socket: string;
   /** Tells containers of different servers on one Engine apart. */
   readonly dataDir: string;
@@ -70,7 +70,7 @@ export class DockerDriver implements SandboxDriver {
       },
     });
     if (created.status === 404)
-      throw new SandboxTrouble(`the image ${String(spec.image)} is not on the Docker Engine; pull it there`);
+      throw new SandboxFailure(`the image ${String(spec.image)} is not on the Docker Engine; pull it there`);
     demand(created, 201, 'create the container');
     const { Id: handle } = JSON.parse(created.text) as { readonly Id: string };
     const started = await this.#call('POST', `/containers/${handle}/start`);
@@ -81,12 +81,12 @@ export class DockerDriver implements SandboxDriver {
     const hostPort = Number((await this.#inspect(handle))?.NetworkSettings?.Ports?.[port]?.[0]?.HostPort);
     if (!Number.isInteger(hostPort) || hostPort <= 0) {
       await this.#call('DELETE', `/containers/${handle}?force=1&v=1`);
-      throw new SandboxTrouble('the container ended at once, or its port was not published');
+      throw new SandboxFailure('the container ended at once, or its port was not published');
     }
     return { handle, url: `http://127.0.0.1:${hostPort}`, port: hostPort, workingDir };
   }
 
-  async look(_: string, place: SandboxPlace): Promise<SandboxCondition> {
+  async inspect(_: string, place: SandboxPlace): Promise<SandboxCondition> {
     const found = await this.#inspect(place.handle);
     const status = found?.State?.Status;
     switch (status) {
@@ -118,7 +118,7 @@ export class DockerDriver implements SandboxDriver {
     if (removed.status !== 404 && removed.status !== 409) demand(removed, 204, 'remove the container'); // 409: is being removed
   }
 
-  async reap(known: ReadonlySet<string>): Promise<readonly string[]> {
+  async removeOrphans(known: ReadonlySet<string>): Promise<readonly string[]> {
     const filters = encodeURIComponent(JSON.stringify({ label: [`${HOME_LABEL}=${this.#home}`] }));
     const listed = await this.#call('GET', `/containers/json?all=1&filters=${filters}`);
     demand(listed, 200, 'list the containers');
@@ -138,18 +138,18 @@ export class DockerDriver implements SandboxDriver {
     return JSON.parse(found.text) as Inspected;
   }
 
-  async #call(method: string, path: string, body?: unknown): Promise<Answered> {
+  async #call(method: string, path: string, body?: unknown): Promise<RuntimeResponse> {
     try {
       const to = this.#socket;
-      return await ask({ to, method, path: `${API}${path}`, body, timeoutMs: TIMEOUT_MS });
+      return await sendRequest({ to, method, path: `${API}${path}`, body, timeoutMs: TIMEOUT_MS });
     } catch (cause) {
-      throw new SandboxTrouble('the Docker Engine does not answer', { cause });
+      throw new SandboxFailure('the Docker Engine does not answer', { cause });
     }
   }
 }
 
-function demand(answered: Answered, status: number, what: string): void {
-  if (answered.status === status) return;
-  const cause = new Error(`${answered.status} ${answered.text.slice(0, 500)}`);
-  throw new SandboxTrouble(`the Docker Engine could not ${what}`, { cause });
+function demand(response: RuntimeResponse, status: number, what: string): void {
+  if (response.status === status) return;
+  const cause = new Error(`${response.status} ${response.text.slice(0, 500)}`);
+  throw new SandboxFailure(`the Docker Engine could not ${what}`, { cause });
 }

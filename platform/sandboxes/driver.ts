@@ -32,17 +32,17 @@ export interface SandboxCondition {
 /** Every call may reject with `SandboxTrouble`. */
 export interface SandboxDriver {
   start(plan: SandboxPlan): Promise<SandboxPlace>;
-  look(id: string, place: SandboxPlace): Promise<SandboxCondition>;
+  inspect(id: string, place: SandboxPlace): Promise<SandboxCondition>;
   pause(id: string, place: SandboxPlace): Promise<void>;
   resume(id: string, place: SandboxPlace): Promise<void>;
   /** Ends all of it and removes its folder or container; nothing to remove is no error. */
   remove(id: string, place: SandboxPlace | null): Promise<void>;
   /** Removes what this server once started and no row knows. @returns their ids */
-  reap(known: ReadonlySet<string>): Promise<readonly string[]>;
+  removeOrphans(known: ReadonlySet<string>): Promise<readonly string[]>;
 }
 
 /** A driver could not do it. The message is for the owner of the sandbox; the cause goes to the log. */
-export class SandboxTrouble extends Error {
+export class SandboxFailure extends Error {
   override readonly name = 'SandboxTrouble';
 }
 

@@ -1,10 +1,10 @@
-// Waits until a sandbox that was started answers its health check, has ended, or is late. Changes nothing.
+// Waits until a started sandbox passes its health check, exits, or times out. Changes nothing.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../proxy/base/clock.ts';
-import { isHealthy } from './ask.ts';
+import { isHealthy } from './http-request.ts';
 import type { SandboxDriver, SandboxPlace } from './driver.ts';
 
-export interface FirstHealthOptions {
+interface FirstHealthOptions {
   readonly id: string;
   readonly place: SandboxPlace;
   readonly healthPath: string;
@@ -12,7 +12,7 @@ export interface FirstHealthOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Whether anybody still waits for it. */
+  /** Whether the sandbox is still wanted. */
   readonly isWanted: () => boolean;
 }
 
@@ -27,7 +27,7 @@ export async function firstHealth(
   const endsAt = clock.mono() + timeoutMs;
   while (!signal.aborted && isWanted()) {
     if (await isHealthy(place.url, healthPath, HEALTH_MS)) return 'healthy';
-    const { state, detail } = await driver.look(id, place);
+    const { state, detail } = await driver.inspect(id, place);
     if (state === 'exited' || state === 'gone') return { ended: detail };
     if (clock.mono() > endsAt) return 'late';
     await wait(POLL_MS, undefined, { signal }).catch(() => undefined);

@@ -2,7 +2,7 @@
 // command the machine read-only, its own folder writable, and neither the data directory nor other processes.
 import { spawn } from 'node:child_process';
 import type { SandboxSettings, SandboxSpec } from '../../config/snapshot.ts';
-import { SandboxTrouble } from './driver.ts';
+import { SandboxFailure } from './driver.ts';
 
 /** Whether bubblewrap is used; decided once per start by trying it. @throws SandboxTrouble when it must and cannot */
 export async function usesBubblewrap(
@@ -12,7 +12,7 @@ export async function usesBubblewrap(
   if (isolation === 'none') return false;
   const works = await tried([...WRAP, '--', 'true'], path);
   if (works || isolation === 'auto') return works;
-  throw new SandboxTrouble(
+  throw new SandboxFailure(
     'platform.sandbox.isolation is bubblewrap, but bwrap does not work here - install bubblewrap and allow ' +
       'unprivileged user namespaces, or set isolation: auto',
   );

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   filled,
-  SandboxTrouble,
+  SandboxFailure,
   type SandboxCondition,
   type SandboxDriver,
   type SandboxPlace,
@@ -18,7 +18,7 @@ import {
 import { commandLine } from './isolation.ts';
 import { HOME_MARK, ID_MARK, markedProcesses } from './process-table.ts';
 
-export interface ProcessDriverOptions {
+interface ProcessDriverOptions {
   readonly dataDir: string;
   /** PATH of the commands; nothing else of the server's environment is inherited. */
   readonly path: string;
@@ -78,7 +78,7 @@ export class ProcessDriver implements SandboxDriver {
     }
   }
 
-  async look(id: string, place: SandboxPlace): Promise<SandboxCondition> {
+  async inspect(id: string, place: SandboxPlace): Promise<SandboxCondition> {
     for (let round = 0; round < LOOKS; round += 1) {
       if (round > 0) await wait(POLL_MS);
       const leader = (await this.#members(id)).find(({ pid }) => String(pid) === place.handle);
@@ -104,7 +104,7 @@ export class ProcessDriver implements SandboxDriver {
     await rm(this.#folderOf(id), { recursive: true, force: true });
   }
 
-  async reap(known: ReadonlySet<string>): Promise<readonly string[]> {
+  async removeOrphans(known: ReadonlySet<string>): Promise<readonly string[]> {
     const marked = await markedProcesses(this.#options.dataDir);
     const strays = [...new Set(marked.map(({ sandboxId }) => sandboxId))].filter((id) => !known.has(id));
     for (const id of strays) await this.remove(id);
@@ -120,7 +120,7 @@ export class ProcessDriver implements SandboxDriver {
     } catch (cause) {
       const missing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
       const why = missing ? `the command ${command} was not found` : 'the command could not be started';
-      throw new SandboxTrouble(why, { cause });
+      throw new SandboxFailure(why, { cause });
     }
     child.unref(); // it outlives us
   }
@@ -171,6 +171,6 @@ async function freePort(): Promise<number> {
   await once(server, 'listening');
   const address = server.address();
   server.close();
-  if (address === null || typeof address === 'string') throw new SandboxTrouble('no free port was found');
+  if (address === null || typeof address === 'string') throw new SandboxFailure('no free port was found');
   return address.port;
 }

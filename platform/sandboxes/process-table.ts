@@ -6,7 +6,7 @@ import { readdir, readFile } from 'node:fs/promises';
 export const ID_MARK = 'THROUGHLINE_SANDBOX_ID';
 export const HOME_MARK = 'THROUGHLINE_SANDBOX_HOME';
 
-export interface MarkedProcess {
+interface MarkedProcess {
   readonly pid: number;
   readonly sandboxId: string;
   /** Letter of proc(5): `T` = stopped, `Z` = ended and not yet collected. */

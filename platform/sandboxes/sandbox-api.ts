@@ -1,7 +1,7 @@
 // The operations on sandboxes and their specs, in the platform's shapes.
 import type { SandboxSpec } from '../../config/snapshot.ts';
-import { cutOf, pageOf } from '../api/pages.ts';
-import { broken, refuse } from '../api/refusal.ts';
+import { pageRequestOf, pageOf } from '../api/pages.ts';
+import { invalidValue, refuse } from '../api/refusal.ts';
 import type { Handler } from '../api/router.ts';
 import { instant } from '../ids.ts';
 import type { Sandbox } from './sandbox.ts';
@@ -20,8 +20,8 @@ export function sandboxApi(sandboxes: Sandboxes, startedMs: number): Record<stri
   });
   return {
     searchSandboxes: ({ userId, query }) => {
-      const cut = cutOf(query);
-      const found = sandboxes.roster.list(userId).slice(cut.offset, cut.offset + cut.limit + 1);
+      const cut = pageRequestOf(query);
+      const found = sandboxes.known.list(userId).slice(cut.offset, cut.offset + cut.limit + 1);
       return { body: pageOf(found.map(sandboxInfo), cut) };
     },
     getSandboxes: ({ userId, query }) => {
@@ -30,7 +30,7 @@ export function sandboxApi(sandboxes: Sandboxes, startedMs: number): Record<stri
         throw refuse(400, `Cannot request more than ${MAX_IDS} sandboxes at once, got ${ids.length}`);
       return {
         body: ids.map((id) => {
-          const sandbox = sandboxes.roster.find(userId, id);
+          const sandbox = sandboxes.known.find(userId, id);
           return sandbox === null ? null : sandboxInfo(sandbox);
         }),
       };
@@ -50,12 +50,12 @@ export function sandboxApi(sandboxes: Sandboxes, startedMs: number): Record<stri
     deleteSandbox: async ({ userId, path, query }) => {
       const id = path['id'] ?? '';
       if (query['sandbox_id'] !== undefined && query['sandbox_id'] !== id)
-        throw broken(['query', 'sandbox_id'], 'it names another sandbox than the path');
+        throw invalidValue(['query', 'sandbox_id'], 'it names another sandbox than the path');
       await sandboxes.remove(userId, id);
       return { body: { success: true } };
     },
     searchSandboxSpecs: ({ query }) => {
-      const cut = cutOf(query);
+      const cut = pageRequestOf(query);
       const found = sandboxes.specs.slice(cut.offset, cut.offset + cut.limit + 1);
       return { body: pageOf(found.map(specInfo), cut) };
     },

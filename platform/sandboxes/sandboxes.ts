@@ -1,25 +1,25 @@
-// The sandboxes of this server: starts, pauses, resumes, removes and watches them. Each change of state is written down
-// before it is answered; after a restart those that still run are taken over, the rest is told to be lost.
+// The sandboxes of this server: starts, pauses, resumes, removes and monitors them. Each change of state is stored before
+// the response; after a restart, sandboxes that still run are taken over and the others become MISSING.
 import type { SandboxSettings, SandboxSpec } from '../../config/snapshot.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import type { Log } from '../../proxy/server/mount.ts';
 import { refuse } from '../api/refusal.ts';
 import { base62, newKey } from '../ids.ts';
-import type { Follower, Replicas } from '../replicas.ts';
-import { every } from '../store/every.ts';
+import type { ChangeListener, Replicas } from '../replicas.ts';
+import { allItems } from '../store/all-items.ts';
 import type { PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
-import { Turns } from '../turns.ts';
-import { isHealthy } from './ask.ts';
-import { SandboxTrouble, type SandboxDriver, type SandboxPlace } from './driver.ts';
+import { KeyedQueue } from '../keyed-queue.ts';
+import { isHealthy } from './http-request.ts';
+import { SandboxFailure, type SandboxDriver, type SandboxPlace } from './driver.ts';
 import { firstHealth } from './first-health.ts';
-import { Roster } from './roster.ts';
+import { KnownSandboxes } from './known-sandboxes.ts';
 import { chosenSpec } from './spec-choice.ts';
 import { isUp, itemOf, sandboxOf, type Sandbox, type SandboxStatus } from './sandbox.ts';
-import { idleTime, seenAs } from './vital-signs.ts';
+import { idleTime, statusAfter } from './observed-state.ts';
 
-export interface SandboxesOptions {
+interface SandboxesOptions {
   readonly settings: SandboxSettings;
   readonly specs: readonly SandboxSpec[];
   readonly driver: SandboxDriver;
@@ -36,17 +36,17 @@ export interface SandboxesOptions {
 
 const WATCH_MS = 5_000;
 const HEALTH_MS = 5_000;
-/** Bad health checks in a row before a running sandbox is called an error: a busy runtime may miss one. */
+/** Failed health checks in a row before a running sandbox becomes ERROR: a busy runtime may miss one. */
 const PATIENCE = 3;
 
 export class Sandboxes {
   readonly #options: SandboxesOptions;
   #settings: SandboxSettings;
   #specs: readonly SandboxSpec[];
-  readonly roster: Roster;
-  readonly #turns = new Turns();
+  readonly known: KnownSandboxes;
+  readonly #queue = new KeyedQueue();
   readonly #starting = new Map<string, Promise<Sandbox | null>>();
-  readonly #strikes = new Map<string, number>();
+  readonly #failedChecks = new Map<string, number>();
   readonly #closing = new AbortController();
   #watch: NodeJS.Timeout | null = null;
   #round: Promise<void> = Promise.resolve();
@@ -55,20 +55,22 @@ export class Sandboxes {
     this.#options = options;
     this.#settings = options.settings;
     this.#specs = options.specs;
-    this.roster = new Roster(options.replicas);
+    this.known = new KnownSandboxes(options.replicas);
   }
 
-  /** Takes over what a former server left, removes what no row knows, and begins to watch. */
+  /** Takes over sandboxes of an earlier process, removes those without a row, and starts monitoring. */
   async open(): Promise<void> {
     const { store, vault, driver, log } = this.#options;
-    for await (const item of every(store, 'sandbox')) this.roster.put(sandboxOf(item, vault));
-    for (const { id } of this.roster.mine) await this.#turns.take(id, () => this.#adopt(id));
-    await this.#look();
-    for (const sandbox of this.roster.mine) if (sandbox.status === 'STARTING') this.#awaitHealth(sandbox);
-    // Where sandboxes are off and there were none, a driver that cannot work is nobody's trouble.
-    const known = new Set(this.roster.mine.map(({ id }) => id));
+    for await (const item of allItems(store, 'sandbox')) this.known.put(sandboxOf(item, vault));
+    for (const { id } of this.known.ofThisServer)
+      await this.#queue.run(id, () => this.#failUnfinishedStart(id));
+    await this.#checkStates();
+    for (const sandbox of this.known.ofThisServer)
+      if (sandbox.status === 'STARTING') this.#awaitHealth(sandbox);
+    // Without specs and without sandboxes, a broken driver does not matter.
+    const known = new Set(this.known.ofThisServer.map(({ id }) => id));
     if (this.#specs.length > 0 || known.size > 0) {
-      const strays = await driver.reap(known).catch((err: unknown) => {
+      const strays = await driver.removeOrphans(known).catch((err: unknown) => {
         log.warn({ err }, 'stray sandboxes could not be looked for');
         return [];
       });
@@ -76,7 +78,7 @@ export class Sandboxes {
     }
     this.#watch = setInterval(() => {
       this.#round = this.#round
-        .then(() => this.patrol())
+        .then(() => this.checkAll())
         .catch((err: unknown) => log.error({ err }, 'sandbox watch failed'));
     }, WATCH_MS).unref();
   }
@@ -91,11 +93,11 @@ export class Sandboxes {
     return this.#specs;
   }
 
-  /** What other servers do with theirs, and with ours. */
-  get follower(): Follower {
+  /** Follows changes that other servers make to sandboxes. */
+  get changeListener(): ChangeListener {
     return {
-      stored: (item) => this.roster.hear(sandboxOf(item, this.#options.vault)),
-      removed: ({ id }) => void this.#turns.take(id, () => this.#endForgotten(id)),
+      stored: (item) => this.known.updateFromPeer(sandboxOf(item, this.#options.vault)),
+      removed: ({ id }) => void this.#queue.run(id, () => this.#removeUnlisted(id)),
     };
   }
 
@@ -111,8 +113,8 @@ export class Sandboxes {
     env: readonly (readonly [string, Secret])[],
   ): Promise<Sandbox> {
     const { clock, driver, log } = this.#options;
-    const sandbox = await this.#turns.take('places', async () => {
-      await this.#makeRoom(userId);
+    const sandbox = await this.#queue.run('places', async () => {
+      await this.#freePlace(userId);
       const nowMs = clock.now();
       return this.#write({
         id: base62(16),
@@ -128,7 +130,7 @@ export class Sandboxes {
         revision: 0,
       });
     });
-    return this.#turns.take(sandbox.id, async () => {
+    return this.#queue.run(sandbox.id, async () => {
       try {
         const keys = ['SESSION_API_KEY', 'OH_SESSION_API_KEYS_0'].map((name) => [name, sandbox.key] as const);
         const place = await driver.start({ id: sandbox.id, spec, env: [...env, ...keys] });
@@ -136,7 +138,7 @@ export class Sandboxes {
         this.#awaitHealth(placed);
         return placed;
       } catch (err) {
-        const why = err instanceof SandboxTrouble ? err.message : 'the sandbox could not be started';
+        const why = err instanceof SandboxFailure ? err.message : 'the sandbox could not be started';
         log.error({ sandbox: sandbox.id, spec: spec.id, err }, 'sandbox could not be started');
         await driver.remove(sandbox.id, null).catch(() => undefined);
         await this.#write({ ...sandbox, status: 'ERROR', detail: why });
@@ -148,14 +150,14 @@ export class Sandboxes {
   /** The sandbox once it is no longer STARTING; null when it was removed meanwhile. */
   async settled(id: string): Promise<Sandbox | null> {
     await this.#starting.get(id);
-    return this.roster.own(id) ?? null;
+    return this.known.own(id) ?? null;
   }
 
   /** RUNNING -> PAUSED; nothing to do for one that is paused. @throws Refusal 404, 409 */
   async pause(userId: string, id: string): Promise<void> {
-    this.roster.demand(userId, id);
-    await this.#turns.take(id, async () => {
-      const sandbox = this.roster.demand(userId, id);
+    this.known.require(userId, id);
+    await this.#queue.run(id, async () => {
+      const sandbox = this.known.require(userId, id);
       if (sandbox.status === 'PAUSED') return;
       if (sandbox.status !== 'RUNNING')
         throw refuse(409, `Sandbox is ${sandbox.status}; only a running one can be paused`);
@@ -165,61 +167,61 @@ export class Sandboxes {
 
   /** PAUSED -> RUNNING; nothing to do for one that runs. @throws Refusal 404, 409, 502 */
   async resume(userId: string, id: string): Promise<void> {
-    this.roster.demand(userId, id);
-    await this.#turns.take('places', async () => {
-      const sandbox = this.roster.demand(userId, id);
+    this.known.require(userId, id);
+    await this.#queue.run('places', async () => {
+      const sandbox = this.known.require(userId, id);
       if (isUp(sandbox)) return;
       if (sandbox.status !== 'PAUSED')
         throw refuse(409, `Sandbox is ${sandbox.status}; only a paused one can be resumed`);
-      await this.#makeRoom(userId);
-      await this.#turns.take(id, () => this.#resume(this.roster.demand(userId, id)));
+      await this.#freePlace(userId);
+      await this.#queue.run(id, () => this.#resume(this.known.require(userId, id)));
     });
   }
 
-  /** Ends it and forgets it; one of another server ends when that one hears of it. @throws Refusal 404 */
+  /** Stops and deletes it; another server's sandbox stops when that server sees the change. @throws Refusal 404 */
   async remove(userId: string, id: string): Promise<void> {
-    if (this.roster.find(userId, id) === null) throw refuse(404, 'Sandbox not found');
-    if (this.roster.own(id) === undefined) await this.#removeRow(id);
-    else await this.#turns.take(id, () => this.#remove(this.roster.demand(userId, id)));
+    if (this.known.find(userId, id) === null) throw refuse(404, 'Sandbox not found');
+    if (this.known.own(id) === undefined) await this.#removeRow(id);
+    else await this.#queue.run(id, () => this.#remove(this.known.require(userId, id)));
   }
 
-  async #look(): Promise<void> {
-    for (const { id } of this.roster.mine) {
-      await this.#turns
-        .take(id, () => this.#lookAt(id))
+  async #checkStates(): Promise<void> {
+    for (const { id } of this.known.ofThisServer) {
+      await this.#queue
+        .run(id, () => this.#checkState(id))
         .catch((err: unknown) =>
           this.#options.log.warn({ sandbox: id, err }, 'sandbox could not be looked at'),
         );
     }
   }
 
-  /** Stops watching; ends the sandboxes only when the operator wants that. */
+  /** Stops monitoring; stops the sandboxes only with `stop_with_server`. */
   async close(): Promise<void> {
     if (this.#watch !== null) clearInterval(this.#watch);
     this.#closing.abort();
     await this.#round;
     await Promise.all(this.#starting.values());
     if (this.#settings.stopWithServer) {
-      const removed = this.roster.mine.map((one) => this.#turns.take(one.id, () => this.#remove(one)));
+      const removed = this.known.ofThisServer.map((one) => this.#queue.run(one.id, () => this.#remove(one)));
       await Promise.allSettled(removed);
     }
-    await this.#turns.quiet();
+    await this.#queue.drained();
   }
 
-  /** One round of the watch: ends and losses, health, idleness. */
-  async patrol(): Promise<void> {
-    await this.#look();
+  /** One round of monitoring: exits, losses, health, idleness. */
+  async checkAll(): Promise<void> {
+    await this.#checkStates();
     const { idlePauseMs } = this.#settings;
-    for (const sandbox of this.roster.mine) {
+    for (const sandbox of this.known.ofThisServer) {
       if (sandbox.status !== 'RUNNING' || sandbox.place === null) continue;
-      await this.#turns.take(sandbox.id, () => this.#checkHealth(sandbox.id));
-      if (idlePauseMs > 0) await this.#turns.take(sandbox.id, () => this.#pauseIdle(sandbox.id, idlePauseMs));
+      await this.#queue.run(sandbox.id, () => this.#checkHealth(sandbox.id));
+      if (idlePauseMs > 0) await this.#queue.run(sandbox.id, () => this.#pauseIdle(sandbox.id, idlePauseMs));
     }
   }
 
-  /** A former server may have ended between the row and the start: what it began has no place yet. */
-  async #adopt(id: string): Promise<void> {
-    const sandbox = this.roster.own(id);
+  /** The process may have ended between storing the row and the start: such a sandbox has no place. */
+  async #failUnfinishedStart(id: string): Promise<void> {
+    const sandbox = this.known.own(id);
     if (sandbox?.status !== 'STARTING' || sandbox.place !== null) return;
     const { driver, log } = this.#options;
     await driver.remove(id, null).catch((err: unknown) => log.warn({ sandbox: id, err }, 'not removed'));
@@ -227,12 +229,12 @@ export class Sandboxes {
     await this.#write({ ...sandbox, status: 'ERROR', detail });
   }
 
-  async #lookAt(id: string): Promise<void> {
-    const sandbox = this.roster.own(id);
+  async #checkState(id: string): Promise<void> {
+    const sandbox = this.known.own(id);
     if (sandbox === undefined || sandbox.status === 'ERROR' || sandbox.status === 'MISSING') return;
-    if (sandbox.place === null) return; // is being started by another turn
-    const { state, detail } = await this.#options.driver.look(id, sandbox.place);
-    const next = seenAs(state, sandbox.status);
+    if (sandbox.place === null) return; // another task is starting it
+    const { state, detail } = await this.#options.driver.inspect(id, sandbox.place);
+    const next = statusAfter(state, sandbox.status);
     if (next === sandbox.status) return;
     await this.#write({ ...sandbox, status: next, detail: detail === '' ? null : detail });
     this.#options.log.warn(
@@ -242,16 +244,16 @@ export class Sandboxes {
   }
 
   async #checkHealth(id: string): Promise<void> {
-    const sandbox = this.roster.own(id);
+    const sandbox = this.known.own(id);
     if (sandbox?.status !== 'RUNNING' || sandbox.place === null) return;
     if (await isHealthy(sandbox.place.url, this.#healthPath(sandbox), HEALTH_MS)) {
-      this.#strikes.delete(id);
+      this.#failedChecks.delete(id);
       return;
     }
-    const strikes = (this.#strikes.get(id) ?? 0) + 1;
-    this.#strikes.set(id, strikes);
+    const strikes = (this.#failedChecks.get(id) ?? 0) + 1;
+    this.#failedChecks.set(id, strikes);
     if (strikes < PATIENCE) return;
-    this.#strikes.delete(id);
+    this.#failedChecks.delete(id);
     await this.#write({
       ...sandbox,
       status: 'ERROR',
@@ -261,7 +263,7 @@ export class Sandboxes {
   }
 
   async #pauseIdle(id: string, idlePauseMs: number): Promise<void> {
-    const sandbox = this.roster.own(id);
+    const sandbox = this.known.own(id);
     const { clock, log, hasCalledSince } = this.#options;
     if (sandbox?.status !== 'RUNNING' || sandbox.place === null) return;
     if (clock.now() - this.#activeMs(sandbox) < idlePauseMs) return;
@@ -275,9 +277,9 @@ export class Sandboxes {
     log.info({ sandbox: id }, 'idle sandbox paused');
   }
 
-  /** Room for one more: the caller's own that was idle longest is paused, never somebody else's. */
-  async #makeRoom(userId: string): Promise<void> {
-    const up = this.roster.mine.filter(isUp);
+  /** Makes room for one more: pauses the caller's longest idle sandbox, never another user's. */
+  async #freePlace(userId: string): Promise<void> {
+    const up = this.known.ofThisServer.filter(isUp);
     if (up.length < this.#settings.maxRunning) return;
     const own = up.filter((sandbox) => sandbox.userId === userId && sandbox.status === 'RUNNING');
     const [idlest] = own.sort((a, b) => this.#activeMs(a) - this.#activeMs(b));
@@ -287,7 +289,7 @@ export class Sandboxes {
         `${up.length} sandboxes run already, which is the limit; pause or delete one, or wait`,
       );
     }
-    await this.#turns.take(idlest.id, () => this.#pause(this.roster.own(idlest.id) ?? idlest));
+    await this.#queue.run(idlest.id, () => this.#pause(this.known.own(idlest.id) ?? idlest));
     this.#options.log.info({ sandbox: idlest.id }, 'sandbox paused to make room');
   }
 
@@ -311,8 +313,8 @@ export class Sandboxes {
 
   async #removeRow(id: string): Promise<void> {
     await this.#options.store.apply([{ remove: { kind: 'sandbox', id } }]);
-    this.roster.forget(id);
-    this.#strikes.delete(id);
+    this.known.forget(id);
+    this.#failedChecks.delete(id);
   }
 
   /** @throws Refusal 502 in the words of the driver */
@@ -321,7 +323,7 @@ export class Sandboxes {
       await act();
     } catch (err) {
       this.#options.log.error({ err }, 'sandbox driver failed');
-      throw refuse(502, err instanceof SandboxTrouble ? err.message : 'the sandbox could not be changed');
+      throw refuse(502, err instanceof SandboxFailure ? err.message : 'the sandbox could not be changed');
     }
   }
 
@@ -331,7 +333,7 @@ export class Sandboxes {
       .catch((err: unknown) => log.error({ sandbox: sandbox.id, err }, 'sandbox start was not followed'))
       .then(() => {
         this.#starting.delete(sandbox.id);
-        return this.roster.own(sandbox.id) ?? null;
+        return this.known.own(sandbox.id) ?? null;
       });
     this.#starting.set(sandbox.id, started);
   }
@@ -349,19 +351,19 @@ export class Sandboxes {
       clock,
       timeoutMs,
       signal: this.#closing.signal,
-      isWanted: () => this.roster.own(id)?.status === 'STARTING',
+      isWanted: () => this.known.own(id)?.status === 'STARTING',
     });
     if (end === null) return;
-    await this.#turns.take(id, async () => {
-      if (end === 'healthy') return this.#become(id, 'RUNNING', null);
-      if (end !== 'late') return this.#become(id, 'ERROR', end.ended);
+    await this.#queue.run(id, async () => {
+      if (end === 'healthy') return this.#finishStart(id, 'RUNNING', null);
+      if (end !== 'late') return this.#finishStart(id, 'ERROR', end.ended);
       await driver.remove(id, place);
-      return this.#become(id, 'ERROR', `its runtime was not ready within ${timeoutMs / 1000} s`);
+      return this.#finishStart(id, 'ERROR', `its runtime was not ready within ${timeoutMs / 1000} s`);
     });
   }
 
-  async #become(id: string, status: SandboxStatus, detail: string | null): Promise<void> {
-    const sandbox = this.roster.own(id);
+  async #finishStart(id: string, status: SandboxStatus, detail: string | null): Promise<void> {
+    const sandbox = this.known.own(id);
     if (sandbox?.status === 'STARTING')
       await this.#write({ ...sandbox, status, detail, activeMs: this.#options.clock.now() });
   }
@@ -372,14 +374,14 @@ export class Sandboxes {
     if (applied === 'conflict')
       throw refuse(409, 'The sandbox was changed by another server at the same time');
     const written = { ...sandbox, revision: sandbox.revision + 1 };
-    this.roster.put(written);
+    this.known.put(written);
     return written;
   }
 
-  /** Its row is gone: another server was asked to remove it. Nothing to do for what this one removed. */
-  async #endForgotten(id: string): Promise<void> {
-    const sandbox = this.roster.own(id);
-    this.roster.forget(id);
+  /** Its row was deleted through another server. Does nothing if this server removed it. */
+  async #removeUnlisted(id: string): Promise<void> {
+    const sandbox = this.known.own(id);
+    this.known.forget(id);
     if (sandbox === undefined) return;
     const { driver, log } = this.#options;
     await driver

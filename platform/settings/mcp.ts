@@ -1,5 +1,5 @@
 // Rules for MCP servers that no schema states: URLs that can be called, names and commands that can be run. Pure.
-import { broken } from '../api/refusal.ts';
+import { invalidValue } from '../api/refusal.ts';
 import { isTree, own } from './secrets.ts';
 
 const NAME = /^[a-zA-Z0-9_-]+$/;
@@ -11,7 +11,7 @@ export function checkMcp(config: unknown): void {
   for (const list of ['sse_servers', 'shttp_servers']) {
     each(config, list, (server, index) => {
       const why = urlTrouble(String(server['url']));
-      if (why !== null) throw broken(['body', 'mcp_config', list, index, 'url'], why);
+      if (why !== null) throw invalidValue(['body', 'mcp_config', list, index, 'url'], why);
     });
   }
   each(config, 'stdio_servers', (server, index) => {
@@ -23,15 +23,18 @@ export function checkMcp(config: unknown): void {
       member,
     ];
     const name = String(server['name']).trim();
-    if (name === '') throw broken(at('name'), 'Server name cannot be empty');
+    if (name === '') throw invalidValue(at('name'), 'Server name cannot be empty');
     if (!NAME.test(name))
-      throw broken(at('name'), 'Server name can only contain letters, numbers, hyphens, and underscores');
+      throw invalidValue(
+        at('name'),
+        'Server name can only contain letters, numbers, hyphens, and underscores',
+      );
     const command = String(server['command']).trim();
-    if (command === '') throw broken(at('command'), 'Command cannot be empty');
+    if (command === '') throw invalidValue(at('command'), 'Command cannot be empty');
     if (/\s/.test(command)) {
       const text =
         'Command should be a single executable without spaces (use arguments field for parameters)';
-      throw broken(at('command'), text);
+      throw invalidValue(at('command'), text);
     }
   });
 }

@@ -28,7 +28,7 @@ export function shown<T>(value: T): T {
 /** `next` with every mask replaced by what `old` has at that place; a mask without an original is null. */
 export function unmasked<T>(next: T, old: unknown): T {
   if (next === MASK) return (typeof old === 'string' ? old : null) as T;
-  if (Array.isArray(next)) return next.map((item: unknown) => unmasked(item, twinOf(item, old))) as T;
+  if (Array.isArray(next)) return next.map((item: unknown) => unmasked(item, sameServerIn(item, old))) as T;
   if (!isTree(next)) return next;
   const before: Tree = isTree(old) ? old : {};
   return Object.fromEntries(
@@ -37,7 +37,7 @@ export function unmasked<T>(next: T, old: unknown): T {
 }
 
 /** The element of a list that is the same server: by its url, else by its name. */
-function twinOf(item: unknown, old: unknown): unknown {
+function sameServerIn(item: unknown, old: unknown): unknown {
   if (!Array.isArray(old) || !isTree(item)) return undefined;
   return old.find(
     (one: unknown) =>

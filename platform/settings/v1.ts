@@ -1,7 +1,7 @@
 // The settings of V1: GET and POST /api/v1/settings. A POST sets the members it names; agent_settings and
 // conversation_settings are changed by diffs alone.
 import type { Handler } from '../api/router.ts';
-import { misfits, Refusal } from '../api/refusal.ts';
+import { validationFailed, Refusal } from '../api/refusal.ts';
 import type { Schema } from '../api/description.ts';
 import type { Check } from '../api/validation.ts';
 import type { Documents } from '../store/documents.ts';
@@ -12,7 +12,7 @@ import { agentLlm, deepMerged, NO_SETTINGS, type SettingsV1 } from './v1-documen
 type Tree = Readonly<Record<string, unknown>>;
 
 /** Parts of the description that the answers are made of. */
-export interface SettingsSchemas {
+interface SettingsSchemas {
   /** `GETSettingsModel`. */
   readonly shown: Schema;
   /** `SettingsUpdate`. */
@@ -40,7 +40,7 @@ export function settingsV1(
     },
     storeSettings: async ({ userId, body }) => {
       const sent = body as Tree;
-      refuseStrangers(sent, schemas.update);
+      refuseUnknownMembers(sent, schemas.update);
       await documents.change(userId, (old) => ({
         next: changed(old ?? NO_SETTINGS, sent, schemas),
         result: null,
@@ -59,7 +59,7 @@ export function settingsV1(
   };
 }
 
-function refuseStrangers(sent: Tree, update: Schema): void {
+function refuseUnknownMembers(sent: Tree, update: Schema): void {
   const legacy = LEGACY.filter((name) => Object.hasOwn(sent, name));
   if (legacy.length > 0) {
     const error = 'Use *_diff nested settings payloads instead of legacy keys';
@@ -67,7 +67,7 @@ function refuseStrangers(sent: Tree, update: Schema): void {
   }
   const unknown = Object.keys(sent).filter((name) => !Object.hasOwn(update.properties ?? {}, name));
   if (unknown.length === 0) return;
-  throw misfits(
+  throw validationFailed(
     unknown.map((name) => ({
       loc: ['body', name.slice(0, 200)],
       msg: 'Extra inputs are not permitted',

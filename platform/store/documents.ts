@@ -1,12 +1,12 @@
 // Settings documents: one JSON object per user and interface, sealed as a whole, changed by one writer at a time.
 import type { Clock } from '../../proxy/base/clock.ts';
 import { refuse } from '../api/refusal.ts';
-import { Turns } from '../turns.ts';
+import { KeyedQueue } from '../keyed-queue.ts';
 import type { PlatformStore } from './store.ts';
 import type { Vault } from './vault.ts';
 
 /** What a change makes of a document: the next one (null = as it was), and what the caller gets to know. */
-export interface Changed<D, R> {
+interface Changed<D, R> {
   readonly next: D | null;
   readonly result: R;
 }
@@ -23,7 +23,7 @@ export class Documents<D extends object> {
   readonly #store: PlatformStore;
   readonly #vault: Vault;
   readonly #clock: Clock;
-  readonly #turns = new Turns();
+  readonly #queue = new KeyedQueue();
 
   constructor(name: string, store: PlatformStore, vault: Vault, clock: Clock) {
     this.#name = name;
@@ -38,7 +38,7 @@ export class Documents<D extends object> {
 
   /** Reads, changes and writes as one step per user. @throws Refusal 409 when others write all the time */
   change<R>(userId: string, change: (old: D | null) => Changed<D, R>): Promise<R> {
-    return this.#turns.take(userId, () => this.#try(userId, change));
+    return this.#queue.run(userId, () => this.#try(userId, change));
   }
 
   async #try<R>(userId: string, change: (old: D | null) => Changed<D, R>): Promise<R> {

@@ -1,4 +1,4 @@
-// The wing's table, whichever database it is in: the columns are the same in both, and a row is an item.
+// The platform's table: both databases have the same columns, and a row is an item.
 import type { Item, Kind, Order } from './store.ts';
 
 /** Columns of the table, for SELECT. */
@@ -13,7 +13,7 @@ export const ORDERS: Readonly<Record<Order, string>> = {
   updated_desc: 'updated_ms DESC, id DESC',
 };
 
-/** Parts of less than three signs have no trigram. */
+/** Text of less than three characters has no trigram. */
 export const SHORT = /^.{0,2}$/su;
 
 /** The item of a row with all columns. */

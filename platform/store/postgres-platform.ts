@@ -1,5 +1,5 @@
-// The wing's store in PostgreSQL, shared by replicas: schema and statements, sent through the connections that the spend
-// store holds anyway. Every value is bound; no text of a caller ever becomes part of a statement.
+// The platform's store in PostgreSQL, shared by replicas: schema and statements, run on the spend store's connections.
+// Every value is a bound parameter; no caller's text becomes part of a statement.
 import type {
   ExtensionRow,
   ExtensionStatement,

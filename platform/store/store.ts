@@ -1,5 +1,5 @@
-// The wing's durable state behind one interface: items of a few kinds with the columns that searches need, a JSON body
-// and a sealed part that no store can read. Whoever speaks to it must not know which database stands behind.
+// The platform's durable state behind one interface: items of a few kinds, with the columns that searches need, a JSON
+// body and an encrypted part that no store can read. Callers do not depend on the database behind it.
 
 export type Kind = 'meta' | 'settings' | 'conversation' | 'start_task' | 'sandbox' | 'replica';
 

@@ -1,12 +1,12 @@
-// The wing's secrets at rest: a sealed JSON object beside each item that has secrets, bound to the item's kind and id.
-// The only place that opens them; what comes out is of type Secret wherever it is kept.
+// The platform's secrets at rest: an encrypted JSON object next to each item with secrets, bound to the item's kind and id.
+// The only file that decrypts them; callers keep the result as Secret.
 import { sealerWith, type Sealer } from '../../proxy/server/mount.ts';
 import type { Secret } from '../../config/secret.ts';
-import { every } from './every.ts';
+import { allItems } from './all-items.ts';
 import { PlatformStoreUnavailable, type Change, type Item, type Kind, type PlatformStore } from './store.ts';
 
 /** Names and texts of an item's secrets. */
-export type SecretTexts = Readonly<Record<string, string>>;
+type SecretTexts = Readonly<Record<string, string>>;
 
 const CHECK = 'secret-key-check';
 
@@ -65,7 +65,7 @@ export async function rotate(store: PlatformStore, from: Vault, to: Vault, nowMs
   await from.check(store, nowMs);
   const changes: Change[] = [];
   for (const kind of ['meta', 'settings', 'conversation', 'sandbox', 'start_task'] as const) {
-    for await (const item of every(store, kind)) {
+    for await (const item of allItems(store, kind)) {
       if (item.sealed === null) continue;
       changes.push({ put: { ...item, sealed: to.seal(kind, item.id, from.open(item)) } });
     }

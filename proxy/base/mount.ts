@@ -1,14 +1,14 @@
-// The interface of an optional extension (the platform) that serves a part of the paths with its own formats. Plain values
-// go in and out, so that neither side depends on the other's HTTP code.
+// The interface between the proxy and an optional API mounted under a path prefix (the platform's). Both sides exchange
+// plain values, so that neither depends on the other's HTTP types.
 
-/** A request as the extension sees it. */
+/** A request as the mounted API gets it. */
 export interface MountRequest {
   readonly method: string;
-  /** As sent, without the query; begins with the extension's prefix. */
+  /** As sent, without the query; begins with `Mount.prefix`. */
   readonly path: string;
   /** As sent, without the question mark. */
   readonly query: string;
-  /** As sent: name, value, name, value, ... */
+  /** Flat name, value list as sent. */
   readonly headers: readonly string[];
   /** Reads the whole body, bounded by the server's own limit. @throws Fault */
   readonly readBody: () => Promise<Buffer>;
@@ -16,14 +16,14 @@ export interface MountRequest {
 
 export interface MountResponse {
   readonly status: number;
-  /** Beside content-length; flat. */
+  /** Flat name, value list, without content-length. */
   readonly headers: readonly string[];
   readonly body: Buffer;
 }
 
 export interface Mount {
-  /** The extension serves all paths that begin with it, e.g. `/api/`. */
+  /** All paths that begin with it go to this mount, e.g. `/api/`. */
   readonly prefix: string;
-  /** Never rejects: errors become responses in the extension's own format. */
+  /** Never rejects: the mounted API formats its own errors. */
   handle(request: MountRequest): Promise<MountResponse>;
 }

@@ -135,8 +135,8 @@ function exchangeOf(active: ActiveConfig, path: string, headers: readonly string
     closing: false,
     requestComplete: true,
     sendContinue: () => undefined,
-    closeAfterAnswer: () => undefined,
-    answered: () => undefined,
+    closeAfterResponse: () => undefined,
+    responseEnded: () => undefined,
     cut: () => undefined,
   };
   const response = new DownstreamResponse(new ServerResponse(message), connection);

@@ -1,43 +1,43 @@
-// One request of a client: its head as it was sent, and its body when somebody asks for it. A body is copied once, piece
-// by piece, into memory that the next body uses again.
+// One request of a client: its headers as sent, and its body on demand. A body is copied once, chunk by chunk, into memory
+// that the next body reuses.
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { BodyMemory } from '../bodies/body-memory.ts';
 import { Fault } from '../errors/fault.ts';
 import { GrowingBytes } from '../bodies/growing-bytes.ts';
 
-/** What a request needs of the connection on which it came. */
+/** What a request needs of its connection. */
 export interface RequestConnection {
   readonly clientAddress: string | null;
   readonly bodies: BodyMemory;
-  /** Tells a client that waits for it to send its body. */
+  /** Sends `100 Continue`. */
   sendContinue(): void;
 }
 
 /** What the client expects before it sends its body (RFC 9110 section 10.1.1). */
 export type Expectation = 'none' | 'continue' | 'unknown';
 
-export interface DiscardEnds {
-  /** The last of the body has come. */
+interface DiscardEnds {
+  /** The whole body was received. */
   whole(): void;
-  /** More than was to be thrown away has come. */
+  /** More than the limit was received. */
   tooMuch(): void;
 }
 
 type Body =
-  /** Nobody has asked. Node holds up to 64 KiB of it and reads no further. */
+  /** Not requested yet. Node buffers up to 64 KiB of it and stops reading. */
   | { readonly is: 'unread' }
   | {
       readonly is: 'reading';
       readonly limitBytes: number;
-      /** Memory of the announced length, or memory that grows. */
+      /** Memory of the length that Content-Length states, or memory that grows. */
       readonly into: Buffer | GrowingBytes;
       readonly resolve: (body: Buffer) => void;
       readonly reject: (fault: Fault) => void;
     }
-  /** Somebody has it; `memory` can be used again once that somebody says so. */
+  /** Handed out; `memory` is reusable after `release`. */
   | { readonly is: 'read'; readonly memory: Buffer | null }
-  /** No longer wanted: what still comes is thrown away. */
+  /** Not needed: anything still received is discarded. */
   | { readonly is: 'discarded'; readonly why: Fault | null };
 
 const EMPTY = Buffer.alloc(0);
@@ -54,17 +54,17 @@ export class DownstreamRequest {
   /** Flat name, value list as sent. */
   readonly headers: readonly string[];
   readonly expectation: Expectation;
-  /** To another protocol. */
+  /** It has an Upgrade header. */
   readonly asksUpgrade: boolean;
   readonly #message: IncomingMessage;
   readonly #connection: RequestConnection;
-  /** Announced length of the body; -1 = none announced. */
+  /** Content-Length; -1 = none. */
   readonly #length: number;
   readonly #hasBody: boolean;
   #body: Body = UNREAD;
   #bytes = 0;
   #listens = false;
-  /** The client sends no body before it is told to; whether it does so after a final answer is its choice. */
+  /** The client waits for `100 Continue`. After a final response it may or may not send the body. */
   #waits: boolean;
 
   constructor(message: IncomingMessage, connection: RequestConnection, expectation: Expectation) {
@@ -88,25 +88,25 @@ export class DownstreamRequest {
     this.#length = length;
     this.#hasBody = isChunked || length > 0;
     this.asksUpgrade = hasUpgrade;
-    this.#waits = expectation === 'continue' && message.httpVersion === '1.1'; // before, nobody was told to wait
+    this.#waits = expectation === 'continue' && message.httpVersion === '1.1'; // HTTP/1.0 has no 100 Continue
   }
 
   get clientAddress(): string | null {
     return this.#connection.clientAddress;
   }
 
-  /** The whole request has come. */
+  /** The whole request was received. */
   get complete(): boolean {
     return !this.#hasBody || this.#bytes === this.#length || this.#message.complete;
   }
 
-  /** Bytes of the body that have not come, as far as they were announced; Infinity when they may never come. */
+  /** Bytes of the body not received yet, according to Content-Length; Infinity when they may never arrive. */
   get outstanding(): number {
     if (this.complete) return 0;
     return this.#waits ? Infinity : Math.max(0, this.#length - this.#bytes);
   }
 
-  /** Bytes of the body that were read or thrown away. */
+  /** Bytes of the body that were read or discarded. */
   get received(): number {
     return this.#bytes;
   }
@@ -119,7 +119,7 @@ export class DownstreamRequest {
     return null;
   }
 
-  /** The whole body. @throws Fault body_too_large, client_gone, body_timeout, malformed_request. Ask once. */
+  /** Reads the whole body; call it once. @throws Fault body_too_large, client_gone, body_timeout, malformed_request. */
   read(limitBytes: number): Promise<Buffer> {
     if (this.#body.is === 'discarded' && this.#body.why !== null) return Promise.reject(this.#body.why);
     if (this.#length > limitBytes) return Promise.reject(tooLarge(limitBytes));
@@ -134,8 +134,8 @@ export class DownstreamRequest {
   }
 
   /**
-   * Gives the memory of the body back for the next one. Only when nobody reads it any more: neither a step of this
-   * request nor the system, which may still be sending it.
+   * Gives the body's memory back for the next body. Call it only when nothing reads the body any more: neither this
+   * request nor an upstream socket that may still be sending it.
    */
   release(): void {
     if (this.#body.is !== 'read' || this.#body.memory === null) return;
@@ -143,7 +143,7 @@ export class DownstreamRequest {
     this.#body = { is: 'read', memory: null };
   }
 
-  /** No more will come. */
+  /** The rest of the body will not arrive. */
   fail(fault: Fault): void {
     const body = this.#body;
     if (body.is === 'read' || body.is === 'discarded') return;
@@ -151,7 +151,7 @@ export class DownstreamRequest {
     if (body.is === 'reading') body.reject(fault);
   }
 
-  /** Throws away what has not been read, and what is still to come. */
+  /** Discards what has not been read and what is still to arrive. */
   discard(mostBytes: number, ends: DiscardEnds): void {
     if (this.#body.is === 'unread') this.#body = { is: 'discarded', why: null };
     this.#message.on('end', () => ends.whole());
@@ -192,8 +192,8 @@ export class DownstreamRequest {
 }
 
 /**
- * Frees the memory of a piece that was copied. V8 counts it against its heap: with bodies of 440 KB, left to the
- * collector it made 53 major collections in 2,000 calls instead of 4.
+ * Frees the memory of a copied chunk. V8 counts it as external memory: left to the garbage collector, bodies of 440 KB
+ * caused 53 major collections in 2,000 calls instead of 4.
  */
 function free({ buffer, length }: Buffer): void {
   if (length === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);

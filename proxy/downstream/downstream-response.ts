@@ -1,5 +1,5 @@
-// One answer to a client. Head and first bytes leave in one write, each event of a stream in one write. A body that ends
-// early is never shown as whole: it is counted against its announced length, and broken off by cutting the connection.
+// One response to a client. Headers and first bytes go out in one write, each event of a stream in one write. A body that
+// ends early never looks complete: its bytes are counted against Content-Length, and the connection is destroyed.
 import { Buffer } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -11,35 +11,35 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http'); // see server/ht
 /** Up to this many bytes a string costs the system less than a buffer; above, one copy is made. */
 const STRING_BYTES = 16_384;
 
-/** What an answer needs of the connection on which it goes out. */
+/** What a response needs of its connection. */
 export interface ResponseConnection {
   readonly socket: Socket;
   readonly closed: boolean;
-  /** The connection ends with this answer. */
+  /** The connection closes after this response. */
   readonly closing: boolean;
-  /** The whole request has come, so the next one may follow its answer. */
+  /** The whole request was received, so the next one may follow the response. */
   readonly requestComplete: boolean;
-  /** No request after the present one. */
-  closeAfterAnswer(): void;
-  /** The last byte was written; the message has ended only when the request was complete. */
-  answered(): void;
-  /** Cuts it. @param how `reset`: the client gets to know that it was no proper end; bytes on their way may be lost */
+  /** No further request after the current one. */
+  closeAfterResponse(): void;
+  /** The last byte was written. If the request is not complete, Node's message stays open. */
+  responseEnded(): void;
+  /** Destroys it. @param how `reset` sends RST, so that the client notices the incomplete end; buffered bytes may be lost */
   cut(how: 'close' | 'reset'): void;
 }
 
-/** Is told what becomes of an answer while it is made. */
+/** Gets the events of a response. */
 export interface ResponseWatcher {
-  /** The client left, or the connection broke, before the answer was at its end. */
+  /** The client disconnected before the response ended. */
   onClose(): void;
-  /** A client that was slow takes bytes again. */
+  /** A slow client accepts bytes again. */
   onDrain(): void;
-  /** The proxy ends and cannot wait for the rest: say so, and end. */
+  /** The proxy shuts down and cannot wait: send this error and end. */
   onInterrupt(fault: Fault): void;
 }
 
 type State =
   | { readonly is: 'open' }
-  /** The head is made: another answer is no longer possible. It has not left. */
+  /** The headers are set but not sent; another response is no longer possible. */
   | {
       readonly is: 'made';
       readonly framing: Framing;
@@ -49,7 +49,7 @@ type State =
   | { readonly is: 'flowing'; readonly framing: Framing }
   | { readonly is: 'ended' };
 
-/** How the end of the body is known: there is none, its length, chunks, or the end of the connection (RFC 9112 section 6.3). */
+/** What marks the end of the body: no body, its length, chunks, or the end of the connection (RFC 9112 section 6.3). */
 type Framing = 'none' | 'length' | 'chunked' | 'close';
 
 const OPEN: State = { is: 'open' };
@@ -59,14 +59,14 @@ export class DownstreamResponse {
   readonly #message: ServerResponse;
   readonly #connection: ResponseConnection;
   #state: State = OPEN;
-  /** Bytes of the announced length that have not come. */
+  /** Bytes of Content-Length not written yet. */
   #left = 0;
   #kept: KeptResponse | null = null;
-  /** Who is told; null = nobody. */
+  /** Gets the events; null = nobody. */
   watcher: ResponseWatcher | null = null;
-  /** Why this answer must end at once; for those who begin to watch when it has been said. */
+  /** Why this response must end at once; for a watcher that is set after the interrupt. */
   interrupted: Fault | null = null;
-  /** An answer that ends in one piece is kept, also when nobody is there to read it any more. */
+  /** Whether to keep a copy of a response that ends in one piece, even after the client has left. */
   keeps = false;
 
   constructor(message: ServerResponse, connection: ResponseConnection) {
@@ -74,7 +74,7 @@ export class DownstreamResponse {
     this.#connection = connection;
   }
 
-  /** The head is made: another answer is no longer possible. */
+  /** The headers are set: another response is no longer possible. */
   get headersSent(): boolean {
     return this.#state.is !== 'open';
   }
@@ -83,40 +83,40 @@ export class DownstreamResponse {
     return this.#state.is === 'ended';
   }
 
-  /** The connection is gone. */
+  /** The connection has closed. */
   get destroyed(): boolean {
     return this.#connection.closed;
   }
 
-  /** The answer, if it was to be kept and ended in one piece. */
+  /** The copy, if `keeps` was set and the response ended in one piece. */
   get kept(): KeptResponse | null {
     return this.#kept;
   }
 
-  /** The proxy ends: whoever makes this answer ends it now. */
+  /** The proxy shuts down: ends this response through its watcher. */
   interrupt(fault: Fault): void {
     if (this.ended) return;
     this.interrupted = fault;
     this.watcher?.onInterrupt(fault);
   }
 
-  /** The connection ends with this answer. */
+  /** The connection closes after this response. */
   closeAfter(): void {
-    this.#connection.closeAfterAnswer();
+    this.#connection.closeAfterResponse();
   }
 
   /**
-   * Makes the head; it leaves with the first bytes of the body, or by `flushHeaders`. A body whose length is not among
-   * `headers` is chunked.
+   * Sets status and headers; they go out with the first bytes of the body, or by `flushHeaders`. Without a content-length
+   * among `headers` the body is chunked.
    * @param headers flat name, value list; names in lower case
-   * @throws TypeError when a name, a value or the text cannot stand in a head (Node checks them); nothing is sent then
+   * @throws TypeError for a name, value or reason phrase that HTTP does not allow (Node checks them); nothing is sent then
    */
   writeHead(status: number, headers: readonly string[], text = STATUS_CODES[status] ?? ''): void {
     const message = this.#message;
     const framing = framingOf(status, headers, message);
     const list = [...headers];
     if (framing === 'close') {
-      message.removeHeader('transfer-encoding'); // Node would chunk for an HTTP/1.0 client that sends `TE: chunked`
+      message.removeHeader('transfer-encoding'); // Node would use chunks for an HTTP/1.0 client that sends `TE: chunked`
       this.closeAfter();
     }
     if (this.#connection.closing) list.push('connection', 'close');
@@ -125,14 +125,14 @@ export class DownstreamResponse {
     this.#state = { is: 'made', framing, status, headers };
   }
 
-  /** Sends a lone head, when nothing of the body is there yet. */
+  /** Sends the headers alone, before any body. */
   flushHeaders(): void {
     if (this.#state.is === 'made') this.#send(this.#state.framing, null, undefined);
   }
 
   /**
-   * Sends a piece of the body; its bytes are copied or out when this returns.
-   * @param done called when the piece has left for the system
+   * Writes a piece of the body; its bytes are copied or sent when this returns.
+   * @param done called when the piece was written to the socket
    * @returns false: the client is slow, wait for the watcher's `onDrain`
    */
   write(piece: Buffer, done?: () => void): boolean {
@@ -140,14 +140,14 @@ export class DownstreamResponse {
     if (state.is === 'open' || state.is === 'ended') return true;
     const { framing } = state;
     if (framing === 'length' && piece.length > this.#left)
-      throw new RangeError('the answer is longer than announced');
+      throw new RangeError('the response is longer than its content-length');
     if (framing === 'length') this.#left -= piece.length;
     return this.#send(framing, piece, done);
   }
 
   /**
-   * Ends the answer properly; one that is shorter than announced is broken off.
-   * @param piece the last piece, which is now this answer's: nobody may change its bytes any more
+   * Ends the response; if it is shorter than its Content-Length, destroys the connection.
+   * @param piece the last piece; the caller must not change its bytes any more
    */
   end(piece: Buffer | null = null): void {
     const state = this.#state;
@@ -155,28 +155,28 @@ export class DownstreamResponse {
     const { framing } = state;
     const last = framing === 'none' || piece?.length === 0 ? null : piece;
     const left = framing === 'length' ? this.#left - (last?.length ?? 0) : 0;
-    if (left < 0) throw new RangeError('the answer is longer than announced');
+    if (left < 0) throw new RangeError('the response is longer than its content-length');
     if (this.keeps && left === 0 && state.is === 'made')
       this.#kept = keptResponse(state.status, state.headers, piece);
-    // To Node the end of an answer is the end of its request. While that still comes, its end is left for later.
+    // For Node the end of a response also ends its request. While the request still arrives, end the message later.
     const isLater = !this.#connection.requestComplete && (framing === 'length' || framing === 'none');
     if (isLater || left > 0) this.#send(framing, last, undefined);
     else if (!this.destroyed) this.#finish(last);
     this.#state = ENDED;
     if (left > 0) this.#connection.cut('close');
-    else this.#connection.answered();
+    else this.#connection.responseEnded();
   }
 
-  /** Breaks the connection off: what was sent is not the whole answer. */
+  /** Destroys the connection: the response is incomplete. */
   destroy(): void {
     const state = this.#state;
-    if (state.is === 'ended') return; // the connection may be another exchange's
-    // Here, a plain close says that all has come.
+    if (state.is === 'ended') return; // the connection may already serve another exchange
+    // With this framing, a normal close would mark the response as complete.
     const isFramedByClose = state.is !== 'open' && state.framing === 'close';
     this.#connection.cut(isFramedByClose ? 'reset' : 'close');
   }
 
-  /** Without the cork a chunk would leave in four system calls: its size, a line end, its bytes, a line end. */
+  /** Without cork a chunk would take four system calls: its size, a line end, its bytes, a line end. */
   #send(framing: Framing, piece: Buffer | null, done: (() => void) | undefined): boolean {
     this.#state = { is: 'flowing', framing };
     const message = this.#message;
@@ -206,7 +206,7 @@ function framingOf(status: number, headers: readonly string[], { req }: ServerRe
   return req.httpVersion === '1.1' ? 'chunked' : 'close';
 }
 
-/** -1 = not stated. */
+/** -1 = no content-length. */
 function lengthOf(headers: readonly string[]): number {
   for (let i = 0; i < headers.length; i += 2) {
     if (headers[i] === 'content-length') return Number(headers[i + 1]);

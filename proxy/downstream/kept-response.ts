@@ -1,7 +1,7 @@
-// A response that was small enough to be made in one piece, kept to be given again.
+// A copy of a small response, for replaying it to a request with the same Idempotency-Key.
 import { Buffer } from 'node:buffer';
 
-/** A response of the proxy that was small enough to be made in one piece. */
+/** A response that was sent in one piece. */
 export interface KeptResponse {
   readonly status: number;
   /** Flat name, value list. */
@@ -9,7 +9,7 @@ export interface KeptResponse {
   readonly body: Buffer;
 }
 
-/** A copy that holds on to nothing else: small buffers are parts of larger ones. */
+/** Copies the body: a small Buffer is part of a larger one and would keep it in memory. */
 export function keptResponse(status: number, headers: readonly string[], body: Buffer | null): KeptResponse {
   const copy = Buffer.allocUnsafeSlow(body?.length ?? 0);
   body?.copy(copy);

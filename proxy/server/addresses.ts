@@ -1,5 +1,5 @@
-// Where the proxy listens: which address by default, which it must refuse, and what to say when the system refuses one.
-// Binds nothing.
+// Where the proxy listens: the default address, addresses it must refuse, and the messages for a failed bind. Binds
+// nothing itself.
 import { isIP } from 'node:net';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
@@ -9,20 +9,20 @@ export interface Address {
   readonly port: number;
 }
 
-/** How an address was stated, for those who must state another one. */
-export interface Stated {
+/** The flags or keys that set an address, for messages. */
+interface AddressNames {
   readonly host: string;
   readonly port: string;
 }
 
-export const BY_FLAGS: Stated = { host: '--host', port: '--port' };
-export const BY_KEYS: Stated = { host: 'platform.host', port: 'platform.port' };
+export const FLAG_NAMES: AddressNames = { host: '--host', port: '--port' };
+export const KEY_NAMES: AddressNames = { host: 'platform.host', port: 'platform.port' };
 
-/** `127.example.com` is a name like any other. */
+/** `127.example.com` is a host name, not a loopback address. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
-/** Without a key only this machine may call, unless the operator says otherwise. @throws CannotStart */
+/** Without a master key the default is loopback, unless the operator allows other hosts. @throws CannotStart */
 export function hostFor(snapshot: Snapshot, wanted: string | undefined): string {
   const guarded = snapshot.masterKey !== null || snapshot.allowUnauthenticated;
   if (wanted === undefined) return guarded ? '0.0.0.0' : '127.0.0.1';
@@ -33,8 +33,8 @@ export function hostFor(snapshot: Snapshot, wanted: string | undefined): string 
   );
 }
 
-/** Where `/api` is to be served on its own; null = with everything else. @param own the proxy's @throws CannotStart */
-export function apartOf({ platform }: Snapshot, own: Address): Address | null {
+/** The separate address of `/api`; null = served on the proxy's port. @param own the proxy's address @throws CannotStart */
+export function platformAddressOf({ platform }: Snapshot, own: Address): Address | null {
   if (platform === null || platform.port === null) return null;
   if (platform.port === own.port && own.port !== 0)
     throw new CannotStart(
@@ -44,17 +44,21 @@ export function apartOf({ platform }: Snapshot, own: Address): Address | null {
   return { host: platform.host ?? own.host, port: platform.port };
 }
 
-/** `http://host:port`, with a host that a client can use. */
+/** `http://host:port` with a host that clients can connect to. */
 export function urlOf({ host, port }: Address): string {
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${isIP(shown) === 6 ? `[${shown}]` : shown}:${port}`;
 }
 
-/** Why an address could not be bound, and what to do. */
-export function listenProblem(error: NodeJS.ErrnoException, { host, port }: Address, stated: Stated): string {
+/** Why an address could not be bound, and how to fix it. */
+export function listenProblem(
+  error: NodeJS.ErrnoException,
+  { host, port }: Address,
+  names: AddressNames,
+): string {
   if (error.code === 'EADDRINUSE')
-    return `port ${port} of ${host} is in use - stop what listens there, or use ${stated.port}`;
+    return `port ${port} of ${host} is in use - stop what listens there, or use ${names.port}`;
   if (error.code === 'EACCES')
-    return `port ${port} needs privileges that this process lacks - use ${stated.port} above 1023`;
-  return `cannot listen on ${host}:${port} (${error.code ?? error.message}) - check ${stated.host} and ${stated.port}`;
+    return `port ${port} needs privileges that this process lacks - use ${names.port} above 1023`;
+  return `cannot listen on ${host}:${port} (${error.code ?? error.message}) - check ${names.host} and ${names.port}`;
 }

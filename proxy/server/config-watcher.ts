@@ -1,6 +1,6 @@
-// Notices that a configuration file has changed. Watches the folders, not the files: Kubernetes swaps a ConfigMap by
-// renaming the `..data` symlink, after which a watch on the file itself is dead (measured; `fs.watch(dir)` fires at
-// every swap). A slow look every 30 s covers file systems that tell nothing.
+// Detects changes of the configuration files. Watches the directories, not the files: Kubernetes swaps a ConfigMap by
+// renaming the `..data` symlink, after which a watch on the file itself never fires again (measured; `fs.watch(dir)`
+// fires at every swap). Polling every 30 s covers file systems without notifications.
 import { statSync, watch, type FSWatcher } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -17,8 +17,8 @@ export class ConfigWatcher {
   #settling: NodeJS.Timeout | null = null;
 
   /**
-   * @param onChange called when one of the files is another one than before, or has been written to
-   * @param fallbackMs between two slow looks
+   * @param onChange called when a file was replaced or written to
+   * @param fallbackMs polling interval
    */
   constructor(onChange: () => void, fallbackMs = FALLBACK_MS) {
     this.#onChange = onChange;
@@ -40,7 +40,7 @@ export class ConfigWatcher {
     for (const folder of this.#watchers.keys()) this.#drop(folder);
   }
 
-  /** A folder that was removed or replaced is another one under the old name: its watch is dead, and says nothing. */
+  /** Watches each directory. One that was removed or replaced has a new inode, and its old watch never fires again. */
   #arm(): void {
     for (const folder of this.#folders) {
       const inode = inodeOf(folder);
@@ -52,7 +52,7 @@ export class ConfigWatcher {
         watcher.on('error', () => this.#drop(folder));
         this.#watchers.set(folder, { watcher, inode });
       } catch {
-        // not watchable (no inotify left, odd file system): the fallback looks every 30 s
+        // not watchable (inotify limit, unusual file system): polling covers it
       }
     }
   }
@@ -62,7 +62,7 @@ export class ConfigWatcher {
     this.#watchers.delete(folder);
   }
 
-  /** Other files may live in the folders, and reading 10,000 models takes a second: look before. */
+  /** The directories may contain other files, and reading 10,000 models takes a second: compare file identities first. */
   #look(): void {
     this.#arm();
     const now = this.#files.map(identityOf).join(' ');
@@ -83,16 +83,16 @@ function inodeOf(folder: string): number | undefined {
   try {
     return statSync(folder).ino;
   } catch {
-    return undefined; // gone, or closed to us: the slow look tries again
+    return undefined; // missing or not readable: polling tries again
   }
 }
 
-/** Which file this is and when it changed, through symbolic links. */
+/** Inode, size and times of a file, following symbolic links. */
 function identityOf(file: string): string {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
     return `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? 'unreadable'; // reading it will say what is wrong
+    return (error as NodeJS.ErrnoException).code ?? 'unreadable'; // the reload reports what is wrong
   }
 }

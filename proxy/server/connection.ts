@@ -1,5 +1,5 @@
-// One client's connection: its requests are served one at a time, in order. Owns who is next, what becomes of a body
-// that nobody wants, of bytes that are no request, and how the connection ends. Node parses, frames and sends.
+// One client connection. Serves its requests one at a time, in order; Node parses, frames and sends. Owns the queue of
+// pipelined requests, unread bodies, malformed input, and how the connection closes.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Indexed } from '../base/dense-set.ts';
@@ -18,40 +18,40 @@ export interface ConnectionHost {
   readonly clocks: Clocks;
   /** Requests on this connection, after which it ends. */
   readonly maxRequests: number;
-  /** Requests of all connections that wait behind others. */
+  /** Pipelined requests of all connections that wait for earlier ones. */
   readonly waiting: { count: number };
-  /** A request has come, its body may still be on its way. */
+  /** A request's headers were received; its body may still be arriving. */
   request(request: DownstreamRequest, response: DownstreamResponse): void;
-  /** An exchange is over: its answer is with the system, or the connection is gone. */
-  settled(): void;
-  /** The whole answer to bytes that are no request, or to one that did not come in time. */
-  refusal(fault: Fault): string;
-  /** Something was thrown that no bytes of a client may cause: a bug. Its connection is cut. */
+  /** An exchange has ended: its response was written to the socket, or the connection closed. */
+  exchangeEnded(): void;
+  /** The complete response to malformed input, or to a request that timed out. */
+  errorResponse(fault: Fault): string;
+  /** Something was thrown, which is a bug: no client input may cause it. The connection is destroyed. */
   failed(error: unknown): void;
   closed(connection: Connection): void;
 }
 
-/** How long a client may take, ms. */
+/** Client timeouts, ms. */
 export interface Clocks {
-  /** For the head of a request. */
+  /** To send a request's headers. */
   readonly headersMs: number;
-  /** For a whole request. Bounds receiving it, not answering it. */
+  /** To send a whole request; does not limit the response. */
   readonly requestMs: number;
-  /** Between two requests. */
+  /** Idle time between two requests. */
   readonly keepAliveMs: number;
-  /** For the rest of a request that was answered already. */
+  /** To send the rest of a request whose response has already ended. */
   readonly discardMs: number;
-  /** For its own end, after ours. Closing with unread bytes resets the connection and takes the answer along. */
+  /** To close its side after ours. Closing with unread bytes would reset the connection and lose the response. */
   readonly lingerMs: number;
-  /** Without taking any of the last bytes of an answer. */
+  /** Without reading any of the last bytes of a response. */
   readonly stallMs: number;
-  /** How often Node looks at the first two. */
+  /** How often Node checks the first two. */
   readonly checkMs: number;
 }
 
-/** How much of a refused body is read and thrown away, so that the connection can serve the next request. */
+/** How much of an unread body is discarded so that the connection can serve the next request. */
 const DISCARD_BYTES = 8 * 1024 * 1024;
-/** With so many requests waiting, the socket is not read. One read of 64 KiB brings up to 2,500 of the shortest ones. */
+/** Stop reading the socket at this many waiting requests. One 64 KiB read may contain 2,500 of the shortest ones. */
 const PAUSE_AT = 64;
 /**
  * Waiting requests of all connections, 2 to 3 KB each. Beyond, a connection with more than `PAUSE_AT` of them is cut: no
@@ -68,25 +68,25 @@ interface Exchange {
 }
 
 type State =
-  | { readonly is: 'idle'; /** Bytes that had come by then. */ readonly readBytes: number }
+  | { readonly is: 'idle'; /** Bytes received when it became idle. */ readonly readBytes: number }
   | { readonly is: 'serving'; readonly exchange: Exchange }
-  /** Answered, but the request still comes. */
+  /** The response has ended, but the request is still arriving. */
   | { readonly is: 'discarding'; readonly exchange: Exchange; readonly timer: NodeJS.Timeout }
-  /** All is said; what still comes is thrown away. */
+  /** Our side is closed; anything received is discarded. */
   | { readonly is: 'lingering'; readonly timer: NodeJS.Timeout }
   | { readonly is: 'closed' };
 
 export class Connection implements Indexed, RequestConnection, ResponseConnection {
-  index = -1; // on the roster of the server
+  index = -1; // in the server's DenseSet
   readonly socket: Socket;
   readonly #host: ConnectionHost;
   #state: State = { is: 'idle', readBytes: 0 };
   readonly #waiting: Exchange[] = [];
   #served = 0;
-  /** No request after the present one. */
+  /** No further request after the current one. */
   #closing = false;
-  /** What to say, behind all answers, to bytes that are no request; null = there were none. */
-  #lastWords: Fault | null = null;
+  /** The error response to malformed input, sent after all other responses; null = no malformed input. */
+  #finalError: Fault | null = null;
   #address: string | null = null;
 
   constructor(socket: Socket, host: ConnectionHost) {
@@ -104,7 +104,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   }
 
   get closing(): boolean {
-    // A body that may not end within bounds leaves open where the next request begins.
+    // If the body may not end within the limit, it is unknown where the next request begins.
     if ((this.#exchange?.request.outstanding ?? 0) > DISCARD_BYTES) this.#closing = true;
     return this.#closing;
   }
@@ -125,53 +125,53 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#exchange?.out.writeContinue();
   }
 
-  closeAfterAnswer(): void {
+  closeAfterResponse(): void {
     this.#closing = true;
   }
 
-  /** A request was parsed. */
-  take(message: IncomingMessage, out: ServerResponse, expectation: Expectation): void {
-    if (this.#state.is === 'lingering' || this.#state.is === 'closed' || this.#lastWords !== null) return;
+  /** Takes a request whose headers were parsed. */
+  accept(message: IncomingMessage, out: ServerResponse, expectation: Expectation): void {
+    if (this.#state.is === 'lingering' || this.#state.is === 'closed' || this.#finalError !== null) return;
     const request = new DownstreamRequest(message, this, expectation);
     const exchange = { message, out, request, response: new DownstreamResponse(out, this) };
     if (this.#state.is === 'idle' && this.#waiting.length === 0) this.#serve(exchange);
     else this.#wait(exchange);
   }
 
-  /** What came is no request, or did not come in time. */
+  /** The input is malformed, or did not arrive in time. */
   malformed(fault: Fault): void {
-    if (this.#state.is === 'lingering' || this.#state.is === 'closed' || this.#lastWords !== null) return;
+    if (this.#state.is === 'lingering' || this.#state.is === 'closed' || this.#finalError !== null) return;
     const last = this.#waiting.at(-1) ?? this.#exchange;
-    this.#lastWords = fault;
-    if (last === null) this.#sayLastWords();
+    this.#finalError = fault;
+    if (last === null) this.#sendFinalError();
     else if (!last.request.complete) {
-      // Where this request ends is not known, so nothing can follow it, not even words of ours.
+      // It is unknown where this request ends, so nothing can follow it, not even an error response.
       this.#closing = true;
       last.request.fail(fault);
       if (this.#state.is === 'discarding') this.#linger();
     }
   }
 
-  /** Nothing of a request has come since the last one, or since the beginning. */
+  /** No byte was received since the last request, or since the connection opened. */
   get idle(): boolean {
     return this.#state.is === 'idle' && this.socket.bytesRead === this.#state.readBytes;
   }
 
-  answered(): void {
+  responseEnded(): void {
     const state = this.#state;
     if (state.is !== 'serving') return;
     const { stallMs, discardMs } = this.#host.clocks;
-    if (this.socket.writableLength > 0) this.socket.setTimeout(stallMs); // progress puts it off; then Node cuts
-    if (state.exchange.out.writableEnded) return; // 'finish' comes
+    if (this.socket.writableLength > 0) this.socket.setTimeout(stallMs); // each write progress resets it; then Node destroys the socket
+    if (state.exchange.out.writableEnded) return; // 'finish' follows
     const { exchange } = state;
     const timer = setTimeout(() => this.#stopDiscarding(), discardMs).unref();
     this.#state = { is: 'discarding', exchange, timer };
-    this.#whenSent(() => this.#host.settled());
+    this.#whenSent(() => this.#host.exchangeEnded());
     exchange.request.discard(DISCARD_BYTES, {
       whole: () => this.#requestEnded(),
       tooMuch: () => this.#tooMuch(exchange.request),
     });
-    if (this.#lastWords !== null || exchange.request.outstanding > DISCARD_BYTES) this.#linger();
+    if (this.#finalError !== null || exchange.request.outstanding > DISCARD_BYTES) this.#linger();
   }
 
   cut(how: 'close' | 'reset'): void {
@@ -180,14 +180,14 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#gone();
   }
 
-  /** Closes it when nothing is under way. @param fresh also when it has never carried a request */
+  /** Closes it when no exchange is in flight. @param fresh also when it has never had a request */
   closeIdle(fresh: boolean): void {
     if (this.#state.is === 'discarding')
-      this.#linger(); // the rest of its body is not waited for
+      this.#linger(); // do not wait for the rest of its body
     else if (this.idle && (fresh || this.#served > 0)) this.#linger();
   }
 
-  /** The proxy ends: the exchange under way is to end with `fault`, as far as it can still be said. */
+  /** The proxy shuts down: the current exchange ends with `fault`, if it can still be sent. */
   interrupt(fault: Fault): void {
     this.#closing = true;
     this.#exchange?.request.fail(fault);
@@ -201,7 +201,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   #serve(exchange: Exchange): void {
     this.#state = { is: 'serving', exchange };
     this.#served += 1;
-    // Behind a request to upgrade, llhttp skips what has come, so the next request could begin in the middle of one.
+    // After an Upgrade request llhttp skips received bytes, so the next request could begin in the middle of one.
     if (
       exchange.request.asksUpgrade ||
       closesAnyway(exchange.request) ||
@@ -238,19 +238,19 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#waiting.length = 0;
   }
 
-  /** The answer is with the system. */
+  /** The response was written to the socket. */
   #finished(): void {
     const state = this.#state;
     if (state.is === 'discarding') clearTimeout(state.timer);
-    else if (state.is === 'serving') this.#host.settled();
+    else if (state.is === 'serving') this.#host.exchangeEnded();
     else return;
     this.#state = { is: 'idle', readBytes: this.socket.bytesRead };
     if (this.#closing) {
       this.#linger();
     } else if (this.#waiting.length > 0) {
       this.socket.setTimeout(0);
-      setImmediate(() => this.#next()); // others come in between
-    } else if (this.#lastWords !== null) this.#sayLastWords();
+      setImmediate(() => this.#next()); // other connections run in between
+    } else if (this.#finalError !== null) this.#sendFinalError();
   }
 
   #next(): void {
@@ -271,7 +271,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     if (this.#state.is === 'discarding') this.#linger();
   }
 
-  /** The rest of a request that was answered has come. */
+  /** The rest of a request was received after its response. */
   #requestEnded(): void {
     if (this.#state.is === 'discarding') this.#state.exchange.out.end();
   }
@@ -280,9 +280,9 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     if (this.#state.is === 'serving') this.#state.exchange.response.watcher?.onDrain();
   }
 
-  #sayLastWords(): void {
-    if (this.#lastWords !== null && this.socket.writable)
-      this.socket.write(this.#host.refusal(this.#lastWords), 'latin1');
+  #sendFinalError(): void {
+    if (this.#finalError !== null && this.socket.writable)
+      this.socket.write(this.#host.errorResponse(this.#finalError), 'latin1');
     this.#linger();
   }
 
@@ -296,13 +296,13 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.socket.resume();
   }
 
-  /** The client had time to read the answer; when it has not taken all of it, it gets as long as it takes some. */
+  /** The client had time to read the response. If it has not read all of it, wait as long as it makes progress. */
   #lingered(): void {
     if (this.socket.writableLength === 0) this.socket.destroy();
     else this.#whenSent(() => this.socket.destroy());
   }
 
-  /** Calls back when all that was written is with the system, or the connection is gone. */
+  /** Calls back when everything was written to the socket, or the connection has closed. */
   #whenSent(then: () => void): void {
     if (this.socket.writableLength === 0) {
       then();
@@ -316,10 +316,10 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
       then();
     };
     this.socket.once('close', once);
-    this.socket.write('', once); // called in order, behind all that was written
+    this.socket.write('', once); // its callback runs after all earlier writes
   }
 
-  /** The client sends no more. An agent that was killed says no more than this, so its exchange ends too. */
+  /** The client sent FIN. A killed agent sends nothing else, so this also ends its exchange. */
   #clientEnded(): void {
     if (this.#state.is === 'serving' && !this.#state.exchange.response.ended) this.cut('close');
   }
@@ -335,10 +335,10 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     const { request, response } = state.exchange;
     request.fail(new Fault('client_gone', 'The client left before its request was complete.'));
     if (!response.ended) response.watcher?.onClose();
-    this.#host.settled();
+    this.#host.exchangeEnded();
   }
 }
 
-/** `close` wins over `keep-alive` (RFC 9112 section 9.3); to llhttp it does not on HTTP/1.0. */
+/** `close` wins over `keep-alive` (RFC 9112 section 9.3); llhttp gets this wrong on HTTP/1.0. */
 const closesAnyway = (request: DownstreamRequest): boolean =>
   request.version === '1.0' && /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i.test(request.header('connection') ?? '');

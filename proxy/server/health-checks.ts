@@ -1,27 +1,27 @@
-// Asks the upstreams of the serving configuration for their model lists, round after round, so that one that is down is
-// left out before a request finds out. Never a paid call. Off unless `background_health_checks` is on.
+// Active health checks: periodically requests the model list of each upstream, so that routing skips one that is down
+// before a client request fails. Makes no paid calls. Off unless `background_health_checks` is on.
 import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
 import type { Log } from '../observability/logger.ts';
 import { probe } from '../upstream/probe.ts';
 
-/** Replicas that were started together must not ask together for ever. */
+/** Jitter, so that replicas started together do not send their checks together. */
 const SPREAD = 0.1;
 
 export class HealthChecks {
-  readonly #live: () => ActiveConfig;
+  readonly #active: () => ActiveConfig;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
-  /** @param live gives the configuration that serves */
-  constructor(live: () => ActiveConfig) {
-    this.#live = live;
+  /** @param active returns the active configuration */
+  constructor(active: () => ActiveConfig) {
+    this.#active = active;
   }
 
-  /** Takes up what the serving configuration says: a round now and more to come, or none. */
+  /** Follows the active configuration: starts a round now and repeats it, or stops. */
   follow(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    const active = this.#live();
+    const active = this.#active();
     if (active.snapshot.routing.healthCheckMs !== null) void this.#round();
     else for (const { health } of active.deployments.values()) health.healthError = null;
   }
@@ -32,14 +32,14 @@ export class HealthChecks {
   }
 
   async #round(): Promise<void> {
-    const active = this.#live();
+    const active = this.#active();
     const deployments = [...active.deployments.values()];
-    active.enter(); // its pools stay open meanwhile
+    active.enter(); // keeps its pools open
     const found = await probe(deployments).finally(() => active.leave());
-    const { healthCheckMs } = this.#live().snapshot.routing;
-    if (this.#closed || healthCheckMs === null) return; // switched off meanwhile: nobody would take an ailment back
+    const { healthCheckMs } = this.#active().snapshot.routing;
+    if (this.#closed || healthCheckMs === null) return; // switched off in the meantime: nothing would clear an error
     deployments.forEach((deployment, i) => note(deployment, found[i] ?? null, active.services.log));
-    if (this.#timer !== null) return; // a round that was begun later has seen to it
+    if (this.#timer !== null) return; // a later round has set it
     const waitMs = healthCheckMs * (1 + active.services.random() * SPREAD);
     this.#timer = setTimeout(() => this.#again(), waitMs).unref();
   }
@@ -50,10 +50,10 @@ export class HealthChecks {
   }
 }
 
-function note({ config, health }: LiveDeployment, ailment: string | null, log: Log): void {
+function note({ config, health }: LiveDeployment, error: string | null, log: Log): void {
   const place = { model: config.group, model_id: config.id, upstream: config.apiBase };
-  if (ailment !== null && health.healthError === null)
-    log.warn({ ...place, why: ailment }, 'deployment unhealthy');
-  if (ailment === null && health.healthError !== null) log.info(place, 'deployment healthy again');
-  health.healthError = ailment;
+  if (error !== null && health.healthError === null)
+    log.warn({ ...place, why: error }, 'deployment unhealthy');
+  if (error === null && health.healthError !== null) log.info(place, 'deployment healthy again');
+  health.healthError = error;
 }

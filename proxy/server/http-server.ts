@@ -1,5 +1,5 @@
-// The port: Node's HTTP server, set up strictly, with bounds on everything that a client may take its time or its fill
-// of. Knows nothing of what is served.
+// Node's HTTP server on one port, configured strictly: every time and amount that a client controls has a limit. Knows
+// nothing about routes.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
 import { DenseSet } from '../base/dense-set.ts';
@@ -13,40 +13,40 @@ import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 // An `import` of its values makes Node load its own copy of undici (for `http.WebSocket`): 15 MB and 40 ms for nothing.
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** What is served on a port. */
-export interface Served {
-  /** As they are now: they change with the configuration. */
+/** Handles the requests of a port. */
+interface PortHandler {
+  /** The current limits; a reload changes them. */
   readonly limits: ConnectionLimits;
   request(request: DownstreamRequest, response: DownstreamResponse): void;
   /** See `ConnectionHost.refusal`. */
-  refusal(fault: Fault): string;
-  /** An exchange has ended, whole or not. */
-  settled(): void;
+  errorResponse(fault: Fault): string;
+  /** An exchange has ended, complete or not. */
+  exchangeEnded(): void;
   /** See `ConnectionHost.failed`. */
   failed(error: unknown): void;
-  /** A connection was turned away: there are as many as may be. */
-  turnedAway(): void;
+  /** A connection was refused because of the connection limit. */
+  connectionRefused(): void;
 }
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** Connections at once. */
   readonly connections: number;
-  /** Requests on one connection, after which it ends. */
+  /** Requests on one connection, after which it closes. */
   readonly requestsPerConnection: number;
 }
 
-/** Agents send long metadata headers; Node's 16 KiB would cut them off with a bare 431. */
+/** Agents send long metadata headers; Node's default of 16 KiB would reject them with an empty 431. */
 const HEAD_BYTES = 65_536;
 /**
- * Node 26 refuses more while it parses. Older ones drop the rest and say nothing, so this lies above what
- * `max_request_headers` can be set to (900): a list that was cut short is one that check-request.ts refuses.
+ * Node 26 rejects more while parsing. Older versions silently drop the rest, so this is higher than the largest
+ * `max_request_headers` (900): check-request.ts then rejects any truncated list.
  */
 const MOST_HEADERS = 1_000;
 
 const CLOCKS: Clocks = {
   headersMs: 30_000,
   requestMs: 300_000,
-  /** Longer than the 60 s at which common load balancers let idle connections go: they must close first. */
+  /** Longer than the 60 s idle timeout of common load balancers, so that they close first. */
   keepAliveMs: 75_000,
   discardMs: 5_000,
   lingerMs: 1_000,
@@ -54,16 +54,16 @@ const CLOCKS: Clocks = {
   checkMs: 1_000,
 };
 
-/** Whose a socket is. */
+/** The Connection of a socket. */
 const OWNER = Symbol('connection');
 type OwnedSocket = Socket & { [OWNER]?: Connection };
 
 export class HttpServer {
   readonly #server: Server;
   readonly #connections = new DenseSet<Connection>();
-  #retired = false;
+  #closesAfterResponses = false;
 
-  constructor(served: Served, clocks: Partial<Clocks> = {}) {
+  constructor(handler: PortHandler, clocks: Partial<Clocks> = {}) {
     const connections = this.#connections;
     const all = { ...CLOCKS, ...clocks };
     const host: ConnectionHost = {
@@ -71,19 +71,19 @@ export class HttpServer {
       clocks: all,
       waiting: { count: 0 },
       get maxRequests() {
-        return served.limits.requestsPerConnection;
+        return handler.limits.requestsPerConnection;
       },
-      request: (request, response) => served.request(request, response),
-      settled: () => served.settled(),
-      refusal: (fault) => served.refusal(fault),
-      failed: (error) => served.failed(error),
+      request: (request, response) => handler.request(request, response),
+      exchangeEnded: () => handler.exchangeEnded(),
+      errorResponse: (fault) => handler.errorResponse(fault),
+      failed: (error) => handler.failed(error),
       closed: (connection) => connections.delete(connection),
     };
     const server = createServer({
       noDelay: true,
-      insecureHTTPParser: false, // whatever --insecure-http-parser says
-      requireHostHeader: false, // check-request.ts does, with an answer in our shape
-      shouldUpgradeCallback: () => false, // passed over, as RFC 9110 section 7.8 allows
+      insecureHTTPParser: false, // also with --insecure-http-parser
+      requireHostHeader: false, // check-request.ts requires it, with our error format
+      shouldUpgradeCallback: () => false, // Upgrade is ignored, as RFC 9110 section 7.8 allows
       maxHeaderSize: HEAD_BYTES,
       headersTimeout: all.headersMs,
       requestTimeout: all.requestMs,
@@ -91,16 +91,16 @@ export class HttpServer {
       connectionsCheckingInterval: all.checkMs,
     });
     server.maxHeadersCount = MOST_HEADERS;
-    server.maxConnections = served.limits.connections;
+    server.maxConnections = handler.limits.connections;
     server.on('connection', (socket: OwnedSocket) => {
-      server.maxConnections = served.limits.connections;
+      server.maxConnections = handler.limits.connections;
       const connection = new Connection(socket, host);
       socket[OWNER] = connection;
       connections.add(connection);
-      if (this.#retired) connection.closeAfterAnswer();
+      if (this.#closesAfterResponses) connection.closeAfterResponse();
     });
     const take = (message: IncomingMessage, out: ServerResponse, expectation: Expectation): void =>
-      ownerOf(message.socket)?.take(message, out, expectation);
+      ownerOf(message.socket)?.accept(message, out, expectation);
     const expects = (message: IncomingMessage, out: ServerResponse): void =>
       take(message, out, expectationOf(message.rawHeaders));
     server.on('request', (message, out) =>
@@ -113,8 +113,8 @@ export class HttpServer {
       refuse(error, socket as Socket, ownerOf(socket as Socket)),
     );
     server.on('drop', () => {
-      server.maxConnections = served.limits.connections;
-      served.turnedAway();
+      server.maxConnections = handler.limits.connections;
+      handler.connectionRefused();
     });
     this.#server = server;
   }
@@ -130,31 +130,31 @@ export class HttpServer {
     });
   }
 
-  /** Still takes connections; each of them, and of those there are, ends with the answer to its present request. */
-  retire(): void {
-    this.#retired = true;
-    this.#connections.forEach((connection) => connection.closeAfterAnswer());
+  /** Still accepts connections; every connection now closes after the response to its current request. */
+  closeAfterResponses(): void {
+    this.#closesAfterResponses = true;
+    this.#connections.forEach((connection) => connection.closeAfterResponse());
   }
 
   /**
-   * Takes no further connections. The `close` of an HTTP server would also cut connections whose last answer the client
-   * is still taking, and stop the clocks; that of the server below it does neither.
+   * Accepts no further connections. http.Server's `close` would also destroy connections whose client still reads the last
+   * response, and stop the timeouts; net.Server's `close` does neither.
    */
-  shut(): void {
+  stopAccepting(): void {
     NetServer.prototype.close.call(this.#server);
   }
 
-  /** Closes connections without an exchange. @param fresh also those that have not had one yet */
+  /** Closes idle connections. @param fresh also those that have not had a request yet */
   closeIdle(fresh: boolean): void {
     this.#connections.forEach((connection) => connection.closeIdle(fresh));
   }
 
-  /** Has every exchange end with `fault`. */
+  /** Ends every exchange with `fault`. */
   interrupt(fault: Fault): void {
     this.#connections.forEach((connection) => connection.interrupt(fault));
   }
 
-  /** Cuts what is left. */
+  /** Destroys all remaining connections. */
   close(): void {
     this.#connections.forEach((connection) => connection.cut('close'));
     this.#server.close();
@@ -163,12 +163,12 @@ export class HttpServer {
 
 const ownerOf = (socket: OwnedSocket): Connection | null => socket[OWNER] ?? null;
 
-/** What Node's parser or its clocks object to. */
+/** Handles an error of Node's parser or of its timeouts. */
 function refuse(error: NodeJS.ErrnoException, socket: Socket, connection: Connection | null): void {
   switch (error.code) {
-    case 'HPE_CLOSED_CONNECTION': // bytes behind a request that is the last one by its own word
+    case 'HPE_CLOSED_CONNECTION': // bytes after a request with `Connection: close`
       return;
-    case 'HPE_INVALID_EOF_STATE': // the client ended its side within a request
+    case 'HPE_INVALID_EOF_STATE': // the client closed its side within a request
       break;
     case 'HPE_HEADER_OVERFLOW':
       return connection?.malformed(
@@ -194,11 +194,11 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket, connection: Connec
 function malformed(error: Error): Fault {
   const reason = 'reason' in error && typeof error.reason === 'string' ? error.reason : '';
   const why = reason === '' ? '' : ` ${reason}.`;
-  return new Fault('malformed_request', `The bytes received are no HTTP/1.1 request.${why}`);
+  return new Fault('malformed_request', `The bytes received are not an HTTP/1.1 request.${why}`);
 }
 
 const notATunnel = (): Fault =>
   new Fault(
     'bad_request_target',
-    'This is no forward proxy: CONNECT is not served. Send POST /v1/... to it.',
+    'This is not a forward proxy: CONNECT is not supported. Send POST /v1/... instead.',
   );

@@ -1,4 +1,4 @@
-// The composition root: puts the house together, once, and takes it apart in the right order.
+// The composition root: creates the services and the server, and shuts them down in the right order.
 import { loadConfig, overlay, type Environment, type Loaded, type RuntimeModel } from '../../config/load.ts';
 import { isSameOtel } from '../../config/resolve/otel.ts';
 import { Secret } from '../../config/secret.ts';
@@ -14,9 +14,9 @@ import { createServices } from '../active-config/services.ts';
 import { VERSION, type Services, type ActiveConfig } from '../active-config/active-config.ts';
 import type { Log } from '../observability/logger.ts';
 import {
-  apartOf,
-  BY_FLAGS,
-  BY_KEYS,
+  platformAddressOf,
+  FLAG_NAMES,
+  KEY_NAMES,
   hostFor,
   isLoopback,
   listenProblem,
@@ -42,11 +42,11 @@ export interface ProxyOptions {
   readonly port: number;
   readonly env: Environment;
   readonly log: Log;
-  /** The configuration, when it has been read already. Default: it is read now. */
+  /** The configuration, if it has been read already. Default: read it now. */
   readonly loaded?: Applied | undefined;
-  /** The place of a worker among others. Default: a single process. */
+  /** The role of this worker in a cluster. Default: a single process. */
   readonly worker?: WorkerRole | undefined;
-  /** Parts that the caller brings along: a clock that is moved by hand, an estimator that waits longer. */
+  /** Replacements for tests: a manual clock, an estimator with a longer timeout. */
   readonly parts?: Partial<Pick<Services, 'clock' | 'estimator'>> | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface ProxyOptions {
 export type Applied = Extract<Loaded, { ok: true }>;
 
 const RECORDS_MS = 10_000;
-/** For spans at the end; a collector that is away must not hold up a restart. */
+/** To export the last spans; a collector that is down must not delay a restart. */
 const SPANS_MS = 3_000;
 const BREAKER_FIGURES: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
 
@@ -68,20 +68,20 @@ export class RunningProxy {
   readonly #server: ProxyServer;
   readonly #ledger: Ledger;
   readonly #pools: Pools;
-  /** null in a worker: its supervisor watches. */
+  /** null in a worker: the supervisor watches. */
   readonly #watcher: ConfigWatcher | null;
   readonly #checks: HealthChecks;
   readonly #platform: Platform | null;
   readonly #spans: SpanExport | null;
   readonly #log: Log;
-  /** As it was at the start. */
+  /** The settings at start. */
   readonly #otel: Snapshot['otel'];
   #stopping: Promise<void> | null = null;
 
   constructor(parts: {
     address: Address;
     platformAddress: Address | null;
-    changes: ConfigReloader;
+    reloader: ConfigReloader;
     server: ProxyServer;
     ledger: Ledger;
     pools: Pools;
@@ -94,7 +94,7 @@ export class RunningProxy {
     this.host = parts.address.host;
     this.port = parts.address.port;
     this.platformUrl = parts.platformAddress === null ? null : urlOf(parts.platformAddress);
-    this.reloader = parts.changes;
+    this.reloader = parts.reloader;
     this.#server = parts.server;
     this.#ledger = parts.ledger;
     this.#pools = parts.pools;
@@ -102,11 +102,11 @@ export class RunningProxy {
     this.#checks = parts.checks;
     this.#platform = parts.platform;
     this.#spans = parts.spans;
-    this.#otel = parts.changes.active.snapshot.otel;
+    this.#otel = parts.reloader.active.snapshot.otel;
     this.#log = parts.log;
   }
 
-  /** `http://host:port`, with a host that a client can use. */
+  /** `http://host:port` with a host that clients can connect to. */
   get url(): string {
     return urlOf(this);
   }
@@ -122,8 +122,9 @@ export class RunningProxy {
   }
 
   /**
-   * Ends in order: readiness, running requests, records, store. At a second call running requests are told so at once.
-   * @param drain what differs from the configuration
+   * Shuts down in order: readiness, requests in flight, records, store. A second call interrupts requests in flight at
+   * once.
+   * @param drain overrides the configuration
    */
   stop(drain: Partial<Drain> = {}): Promise<void> {
     const { minDrainMs, drainMs } = this.reloader.active.snapshot;
@@ -138,7 +139,9 @@ export class RunningProxy {
     this.#ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
     this.#checks.follow();
     if (!isSameOtel(snapshot.otel, this.#otel))
-      this.#log.warn('where spans go was changed in the configuration; it takes effect after a restart');
+      this.#log.warn(
+        'the trace settings were changed in the configuration; they take effect after a restart',
+      );
     if (this.#platform !== null) this.#platform.reconfigure(snapshot.platform);
     else if (snapshot.platform !== null)
       this.#log.warn('platform: was added to the configuration; it takes effect after a restart');
@@ -182,7 +185,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     await spans?.close(0);
     throw new CannotStart(error.message);
   });
-  const platform = await openWing(first.snapshot, options, ledger).catch(async (error: unknown) => {
+  const platform = await openPlatformMount(first.snapshot, options, ledger).catch(async (error: unknown) => {
     await spans?.close(0);
     throw error;
   });
@@ -207,7 +210,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   if (spans !== null) metrics.spans(() => spans.figures);
   try {
     const served = worker?.welcome.served ?? null;
-    // The others begin when the first worker serves: it alone makes the store, or migrates it.
+    // The other workers start when the first one serves: only that one creates or migrates the store.
     if (worker !== undefined && served === null) await ledger.models.listModels().catch(() => undefined);
     const { loaded, runtime } =
       served === null
@@ -232,12 +235,13 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       figures: () => metrics.figures(),
       flush: () => ledger.flush(),
     });
-    const apart = platform === null ? null : apartOf(first.snapshot, { host, port: options.port });
-    server = new ProxyServer(reloader, apart !== null);
-    // First: who finds the proxy ready finds all of it.
-    const platformAddress = apart === null ? null : await listenApart(server, apart);
+    const platformWanted =
+      platform === null ? null : platformAddressOf(first.snapshot, { host, port: options.port });
+    server = new ProxyServer(reloader, platformWanted !== null);
+    // First, so that a ready proxy serves everything.
+    const platformAddress = platformWanted === null ? null : await listenForPlatform(server, platformWanted);
     const address = await server.listen(host, options.port).catch((error: NodeJS.ErrnoException) => {
-      throw new CannotStart(listenProblem(error, { host, port: options.port }, BY_FLAGS));
+      throw new CannotStart(listenProblem(error, { host, port: options.port }, FLAG_NAMES));
     });
     const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;
     const checks = new HealthChecks(() => reloader.active);
@@ -247,7 +251,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const proxy: RunningProxy = new RunningProxy({
       address: { host, port: address.port },
       platformAddress,
-      changes: reloader,
+      reloader,
       server,
       ledger,
       pools,
@@ -271,7 +275,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   }
 }
 
-/** The entries that do not serve, as the scrape shows them. */
+/** Deployments that are not healthy, for the metrics. */
 function* troubled(active: ActiveConfig): Generator<DeploymentFigure> {
   const now = active.services.clock.mono();
   for (const { config, health } of active.deployments.values()) {
@@ -280,14 +284,14 @@ function* troubled(active: ActiveConfig): Generator<DeploymentFigure> {
   }
 }
 
-/** What the files say now. @throws ConfigRefused */
+/** Reads the configuration files. @throws ConfigRefused */
 export function readConfig(path: string, env: Environment): Applied {
   const loaded = loadConfig(path, env);
   if (!loaded.ok) throw new ConfigRefused(loaded.issues);
   return loaded;
 }
 
-/** The way of spans to the collector, when one is configured; the SDK is loaded only then. */
+/** The span exporter, if tracing is configured; the SDK is loaded only then. */
 async function openSpans({ otel }: Snapshot, log: Log): Promise<SpanExport | null> {
   if (otel === null) return null;
   return openSpanExport(otel, log, VERSION).catch((error: Error) => {
@@ -295,14 +299,18 @@ async function openSpans({ otel }: Snapshot, log: Log): Promise<SpanExport | nul
   });
 }
 
-/** The platform wing, when it is configured; its code is loaded only then. */
-async function openWing(snapshot: Snapshot, options: ProxyOptions, ledger: Ledger): Promise<Platform | null> {
+/** The platform, if it is configured; its code is loaded only then. */
+async function openPlatformMount(
+  snapshot: Snapshot,
+  options: ProxyOptions,
+  ledger: Ledger,
+): Promise<Platform | null> {
   if (snapshot.platform === null) return null;
   if (options.worker !== undefined) {
-    // A worker that comes later must serve what the others serve; the section came by a reload, which told.
+    // A later worker must serve what the others serve; the reload that added the section has logged this.
     if (options.worker.welcome.served !== null) return null;
     await ledger.close(0);
-    throw new CannotStart('the platform interface needs one process - give --workers 1');
+    throw new CannotStart('the platform interface needs a single process - use --workers 1');
   }
   try {
     const { openPlatform } = await import('../../platform/platform.ts');
@@ -340,10 +348,10 @@ async function withStoredModels(
   return { loaded, runtime };
 }
 
-async function listenApart(server: ProxyServer, wanted: Address): Promise<Address> {
+async function listenForPlatform(server: ProxyServer, wanted: Address): Promise<Address> {
   const { host, port } = wanted;
-  const bound = await server.listenWing(host, port).catch((error: NodeJS.ErrnoException) => {
-    throw new CannotStart(listenProblem(error, wanted, BY_KEYS));
+  const bound = await server.listenMount(host, port).catch((error: NodeJS.ErrnoException) => {
+    throw new CannotStart(listenProblem(error, wanted, KEY_NAMES));
   });
   return { host, port: bound?.port ?? port };
 }

@@ -1,4 +1,4 @@
-// The way from a request to its route, and the end of the server's life. Knows nothing of models.
+// Routes requests to their handlers, and drains the server at shutdown. Knows nothing about models.
 import type { AddressInfo } from 'node:net';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import type { FaultCode } from '../errors/codes.ts';
@@ -12,54 +12,56 @@ import type { DownstreamRequest } from '../downstream/downstream-request.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 import { HttpServer } from './http-server.ts';
 
-/** Where one request ends and the next begins is in doubt after these (RFC 9112 section 6.3): the connection closes. */
+/** After these it is uncertain where the next request begins (RFC 9112 section 6.3), so the connection closes. */
 const UNTRUSTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
   'bad_framing',
   'bad_request_target',
   'malformed_request',
 ]);
 /**
- * For last words to clients that read slowly, or not at all. Longer than the count of a broken stream's tokens may take
- * (2 s, estimate/estimator.ts): its record is settled before its client is told.
+ * To send the final error to clients that read slowly. Longer than counting the tokens of a broken stream may take (2 s,
+ * spend/estimate/estimator.ts), because its record is settled before its client gets the error.
  */
-const LAST_WORDS_MS = 5_000;
-/** Closing a socket takes the system no time; this is for what nobody thought of. */
+const INTERRUPT_MS = 5_000;
+/** Sockets close at once; this limits anything unexpected. */
 const CUT_MS = 1_000;
 
-/** How long a server that ends goes on, ms from the first word of it. */
+/** How long a shutdown may take, ms from the stop signal. */
 export interface Drain {
-  /** New connections are served so long, whether or not there are any. */
+  /** New connections are served for this long. */
   readonly minMs: number;
-  /** Running requests may go on so long; then they are told that they end. */
+  /** Requests in flight may run this long; then they are interrupted. */
   readonly maxMs: number;
 }
 
 const NOBODY = { keyHash: '' };
 
 export class ProxyServer {
-  readonly #changes: ConfigReloader;
+  readonly #reloader: ConfigReloader;
   readonly #http: HttpServer;
-  /** Where the wing is served alone; null = on the same port, if there is one. */
-  readonly #wingHttp: HttpServer | null;
+  /** The separate port of the mounted API; null = it shares the port, or there is none. */
+  readonly #mountHttp: HttpServer | null;
   readonly #state = { draining: false };
   #inFlight = 0;
-  /** Requests whose steps have not all been taken; one whose client has left still writes its record. */
+  /** Requests whose handler has not returned; one whose client has left still writes its record. */
   #running = 0;
   #hurried = false;
   #over: Fault | null = null;
-  /** Asked whenever something has ended, while a drain waits. */
-  #look: (() => void) | null = null;
+  /** Called whenever a request ends while a drain waits. */
+  #onProgress: (() => void) | null = null;
 
-  /** @param wingApart whether the wing is served on a port of its own */
-  constructor(reloader: ConfigReloader, wingApart: boolean) {
-    this.#changes = reloader;
+  /** @param mountHasOwnPort whether the mounted API is served on its own port */
+  constructor(reloader: ConfigReloader, mountHasOwnPort: boolean) {
+    this.#reloader = reloader;
     const { mount } = reloader.active.services;
-    const wingRoutes = mount === null ? null : new MountRoutes(mount);
-    this.#http = this.#opened(new RouteTable(reloader, this.#state, wingApart ? null : wingRoutes));
-    this.#wingHttp = wingApart && wingRoutes !== null ? this.#opened(wingRoutes) : null;
+    const mountRoutes = mount === null ? null : new MountRoutes(mount);
+    this.#http = this.#createHttpServer(
+      new RouteTable(reloader, this.#state, mountHasOwnPort ? null : mountRoutes),
+    );
+    this.#mountHttp = mountHasOwnPort && mountRoutes !== null ? this.#createHttpServer(mountRoutes) : null;
   }
 
-  /** Requests that have not been answered to the end. */
+  /** Requests whose response has not ended. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -69,47 +71,47 @@ export class ProxyServer {
     return this.#http.listen({ host, port });
   }
 
-  /** The same for the wing's own port; null when it has none. */
-  async listenWing(host: string, port: number): Promise<AddressInfo | null> {
-    return this.#wingHttp === null ? null : this.#wingHttp.listen({ host, port });
+  /** The same for the mounted API's own port; null when it has none. */
+  async listenMount(host: string, port: number): Promise<AddressInfo | null> {
+    return this.#mountHttp === null ? null : this.#mountHttp.listen({ host, port });
   }
 
-  /** Ends at once, with nothing served yet. */
+  /** Closes at once, before anything is served. */
   close(): void {
     this.#each((http) => {
-      http.shut();
+      http.stopAccepting();
       http.close();
     });
   }
 
   /**
-   * Ends in order. Readiness is 503 from now on and liveness stays 200; every answer closes its connection. Connections
-   * are taken for `minMs`; requests run on until `maxMs`, then each one ends with a fault, its record written.
+   * Graceful shutdown. From now on readiness is 503, liveness stays 200 and every response closes its connection. New
+   * connections are accepted for `minMs`; requests run until `maxMs`, then each one ends with a fault and its record.
    */
   async drain({ minMs, maxMs }: Drain): Promise<void> {
-    const { mono } = this.#changes.active.services.clock;
+    const { mono } = this.#reloader.active.services.clock;
     const startedAt = mono();
     this.#state.draining = true;
-    this.#each((http) => http.retire());
+    this.#each((http) => http.closeAfterResponses());
     if (minMs > 0) {
       await whatHasArrived();
       this.#each((http) => http.closeIdle(false));
       await this.#until(minMs, () => this.#hurried);
     }
-    this.#each((http) => http.shut());
+    this.#each((http) => http.stopAccepting());
     await whatHasArrived();
     this.#each((http) => http.closeIdle(true));
     await this.#until(startedAt + maxMs - mono(), () => this.#hurried || this.#isQuiet);
     this.#interrupt();
-    await this.#until(LAST_WORDS_MS, () => this.#isQuiet);
+    await this.#until(INTERRUPT_MS, () => this.#isQuiet);
     this.#each((http) => http.close());
     await this.#until(CUT_MS, () => this.#isQuiet);
   }
 
-  /** The second signal: what still runs is told so now. */
+  /** On the second signal: interrupts requests in flight now. */
   hurry(): void {
     this.#hurried = true;
-    this.#look?.();
+    this.#onProgress?.();
   }
 
   get #isQuiet(): boolean {
@@ -118,56 +120,56 @@ export class ProxyServer {
 
   #interrupt(): void {
     if (this.#isQuiet) return;
-    const text = 'The proxy is stopping, and the answer is not complete. Send the request again.';
+    const text = 'The proxy is stopping, and the response is not complete. Send the request again.';
     const over = new Fault('shutting_down', text, { headers: [['retry-after', '1']] });
     this.#over = over;
     this.#each((http) => http.interrupt(over));
-    this.#changes.active.services.detachedStreams.giveUp();
+    this.#reloader.active.services.detachedStreams.giveUp();
   }
 
-  /** Settles when `isOver`, or after `withinMs`. */
+  /** Resolves when `isOver` returns true, or after `withinMs`. */
   async #until(withinMs: number, isOver: () => boolean): Promise<void> {
     if (isOver()) return;
     await new Promise<void>((resolve) => {
       const cap = setTimeout(resolve, withinMs);
-      this.#look = () => {
+      this.#onProgress = () => {
         if (!isOver()) return;
         clearTimeout(cap);
         resolve();
       };
     });
-    this.#look = null;
+    this.#onProgress = null;
   }
 
-  #opened(routes: Routes): HttpServer {
-    const reloader = this.#changes;
+  #createHttpServer(routes: Routes): HttpServer {
+    const reloader = this.#reloader;
     const { log, metrics } = reloader.active.services;
     return new HttpServer({
       get limits() {
         return reloader.active.snapshot.limits;
       },
       request: (request, response) => this.#serve(request, response, routes),
-      refusal: (fault) => this.#refusal(fault),
-      settled: () => this.#settled(),
+      errorResponse: (fault) => this.#errorResponse(fault),
+      exchangeEnded: () => this.#exchangeEnded(),
       failed: (err) => log.error({ err }, 'a connection failed'),
-      turnedAway: () => metrics.connectionRefused(),
+      connectionRefused: () => metrics.connectionRefused(),
     });
   }
 
   #each(act: (http: HttpServer) => void): void {
     act(this.#http);
-    if (this.#wingHttp !== null) act(this.#wingHttp);
+    if (this.#mountHttp !== null) act(this.#mountHttp);
   }
 
   #serve(request: DownstreamRequest, response: DownstreamResponse, routes: Routes): void {
     this.#inFlight += 1;
     if (this.#over !== null) response.interrupt(this.#over);
-    void this.#handle(openExchange(request, response, this.#changes.active), routes);
+    void this.#handle(openExchange(request, response, this.#reloader.active), routes);
   }
 
-  #settled(): void {
+  #exchangeEnded(): void {
     this.#inFlight -= 1;
-    this.#look?.();
+    this.#onProgress?.();
   }
 
   async #handle(x: Exchange, routes: Routes): Promise<void> {
@@ -192,20 +194,20 @@ export class ProxyServer {
     } finally {
       x.active.leave();
       this.#running -= 1;
-      this.#look?.();
+      this.#onProgress?.();
     }
   }
 
-  /** Bytes that are no request are answered in the same shape as everything else. */
-  #refusal(fault: Fault): string {
-    const { active } = this.#changes;
+  /** Malformed input gets an error in the same format as everything else. */
+  #errorResponse(fault: Fault): string {
+    const { active } = this.#reloader;
     active.services.metrics.rejected(fault.code);
     active.services.log.info({ error: fault.code, why: fault.message }, 'rejected');
     return rawResponse(active.snapshot.dialect, fault);
   }
 }
 
-/** Two turns of the event loop: requests that the system held when the first began have been taken by then. */
+/** Two turns of the event loop: by then, requests that were waiting in the kernel have been read. */
 async function whatHasArrived(): Promise<void> {
   for (let n = 0; n < 2; n += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }

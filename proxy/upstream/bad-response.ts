@@ -1,14 +1,14 @@
-// The errors of ours beside undici's: what a strict reader refuses and undici does not, and a proxy on the way that fails.
+// Our own errors in addition to undici's: responses that we reject and undici accepts, and failures of an HTTP proxy.
 
-/** What came is no response that we take; the text says why. */
+/** The response is rejected; the message says why. */
 export class BadResponse extends Error {
   override readonly name = 'BadResponse';
 }
 
-/** The HTTP proxy on the way did not open a tunnel. The request was not sent. */
+/** The HTTP proxy did not open a tunnel. The request was not sent. */
 export class ProxyFailure extends Error {
   override readonly name = 'ProxyFailure';
-  /** What it answered to CONNECT; null = it could not be reached, or answered nothing of use. */
+  /** Status of its response to CONNECT; null = it could not be reached, or sent no valid response. */
   readonly status: number | null;
 
   constructor(cause: Error | null, status: number | null = null) {
@@ -20,7 +20,7 @@ export class ProxyFailure extends Error {
   }
 }
 
-/** What a reader is told when the connection ended under it. */
+/** The error for a connection that ended within an exchange. */
 export function closedEarly(): Error {
   return Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' });
 }

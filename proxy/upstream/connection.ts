@@ -1,31 +1,31 @@
-// One connection of HTTP/1.1 to an upstream: a Client of undici's with one request at a time. A connection on which
-// anything was odd is never used again: one response's bytes must not be taken for another's.
+// One HTTP/1.1 connection to an upstream: an undici Client with one request at a time. After anything unexpected the
+// connection is never reused, so that bytes of one response cannot end up in another.
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import type { Indexed } from '../base/dense-set.ts';
 import type { Connector } from './connector.ts';
 import {
-  Dispatched,
-  type Carrier,
+  DispatchedExchange,
+  type ExchangeConnection,
   type UpstreamExchange,
   type ResponseReader,
   type HttpRequest,
 } from './exchange.ts';
 
-/** What a connection tells its pool. */
+/** The pool, as its connections see it. */
 export interface ConnectionOwner {
-  /** The exchange is over and the connection can take another one, until `idleUntil` (monotonic ms). */
+  /** The exchange has ended; the connection is reusable until `idleUntil` (monotonic ms). */
   free(connection: UpstreamConnection): void;
   gone(connection: UpstreamConnection): void;
   mono(): number;
 }
 
 const HEAD_BYTES = 65_536;
-/** The pool closes idle connections by its own clock; undici's must only not come before. */
+/** The pool closes idle connections itself; undici's timeout must only not be shorter. */
 const UNDICI_IDLE_MS = 60_000;
 
-export class UpstreamConnection implements Indexed, Carrier {
-  index = -1; // on the roster of its pool
+export class UpstreamConnection implements Indexed, ExchangeConnection {
+  index = -1; // in the pool's DenseSet
   /** Monotonic ms; meaningful while idle. */
   idleUntil = 0;
   readonly #owner: ConnectionOwner;
@@ -40,28 +40,28 @@ export class UpstreamConnection implements Indexed, Carrier {
     this.#owner = owner;
     this.#connector = connector;
     this.#client = new Client(connector.peer, {
-      connect: (asked, told) => {
-        this.#stopOpening = connector.open(asked, (...opened) => {
+      connect: (options, callback) => {
+        this.#stopOpening = connector.open(options, (...opened) => {
           this.#stopOpening = null;
           this.#socket = opened[1];
-          told(...opened);
+          callback(...opened);
         });
       },
       allowH2: false,
       pipelining: 1,
       maxHeaderSize: HEAD_BYTES,
-      headersTimeout: 0, // the clocks of the relay rule
+      headersTimeout: 0, // the relay has its own timeouts
       bodyTimeout: 0,
       keepAliveTimeout: UNDICI_IDLE_MS,
       keepAliveMaxTimeout: UNDICI_IDLE_MS,
     });
-    // With a request that is not sent yet, undici connects again by itself.
+    // If a request is not sent yet, undici reconnects by itself.
     this.#client.on('disconnect', () => {
       if (this.#exchange === null) this.close();
     });
   }
 
-  /** No request may be sent on it. */
+  /** It cannot take a request. */
   get isClosed(): boolean {
     return this.#isClosed || this.#socket?.destroyed === true;
   }
@@ -74,10 +74,10 @@ export class UpstreamConnection implements Indexed, Carrier {
     return this.#socket?.writableLength === 0;
   }
 
-  /** Sends a request, at once or when the connection is open. */
+  /** Sends a request, as soon as the connection is open. */
   send({ method, path, headers, body }: HttpRequest, reader: ResponseReader): UpstreamExchange {
     const { pathPrefix, headers: ofTheWay } = this.#connector;
-    const exchange = new Dispatched(this, reader);
+    const exchange = new DispatchedExchange(this, reader);
     this.#exchange = exchange;
     this.#client.dispatch(
       {
@@ -85,26 +85,26 @@ export class UpstreamConnection implements Indexed, Carrier {
         path: `${pathPrefix}${path}`,
         headers: ofTheWay.length === 0 ? (headers as string[]) : [...ofTheWay, ...headers],
         body,
-        reset: false, // undici would close behind a DELETE with a body
+        reset: false, // undici would close the connection after a DELETE with a body
       },
       exchange,
     );
     return exchange;
   }
 
-  begins(): void {
-    // There is one at a time.
+  sendBegins(): void {
+    // One request at a time: nothing to record.
   }
 
-  /** A reset within a body that ends with its connection is an end to undici. */
-  judge(_: UpstreamExchange, tell: (isWhole: boolean) => void): void {
+  /** For a body that ends with its connection, undici reports a reset as a normal end. */
+  checkEnd(_: UpstreamExchange, tell: (isWhole: boolean) => void): void {
     tell(this.#socket?.errored === null);
   }
 
   ended(exchange: UpstreamExchange, idleMs: number): void {
     if (exchange !== this.#exchange) return;
     this.#exchange = null;
-    // A response that came before the whole request was out leaves the rest of that request on the wire.
+    // If the response ended before the whole request was sent, the rest of the request is still to be written.
     if (this.isClosed || idleMs === 0 || !this.hasWritten) this.close();
     else {
       this.idleUntil = this.#owner.mono() + idleMs;
@@ -117,7 +117,7 @@ export class UpstreamConnection implements Indexed, Carrier {
     this.close();
   }
 
-  /** Ends it, with what is under way on it: that reader is told. */
+  /** Closes it and fails the exchange in flight. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

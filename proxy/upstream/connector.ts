@@ -1,29 +1,29 @@
-// Opens sockets to upstreams: plain or TLS, straight or through the HTTP proxy that the environment names. undici does the
-// work (`buildConnector`, `Client#connect`); here the two are put together so that the pool knows the socket and can break off what is being
-// opened. No deadline here: the clocks of the exchange that waits for the socket bound it.
+// Opens sockets to upstreams: plain or TLS, direct or through the HTTP proxy of the environment. undici does the work
+// (`buildConnector`, `Client#connect`); this file combines the two so that the pool has the socket and can cancel an
+// attempt. It sets no timeout: the exchange that waits for the socket has one.
 import { Socket } from 'node:net';
 import { buildConnector, Client } from 'undici';
 import { ProxyFailure } from './bad-response.ts';
 import type { HttpProxy } from './http-proxies.ts';
 
-/** What undici asks of a `connect` function, and how it is told. */
-type Asked = buildConnector.Options;
-type Told = buildConnector.Callback;
+/** Parameters of undici's `connect` functions. */
+type ConnectOptions = buildConnector.Options;
+type ConnectCallback = buildConnector.Callback;
 
-/** Breaks off what is being opened; nothing is told then. */
+/** Cancels the attempt; the callback is not called then. */
 type Stop = () => void;
 
-/** More of an answer to CONNECT is not read. */
+/** Limit for the headers of a response to CONNECT. */
 const TUNNEL_HEAD_BYTES = 16_384;
-/** RFC 9110 section 9.3.6: any 2xx opens the tunnel; what proxies send is 200, and undici's ProxyAgent takes no other. */
+/** RFC 9110 section 9.3.6 allows any 2xx; proxies send 200, and undici's ProxyAgent accepts nothing else. */
 const TUNNEL_OPEN = 200;
 
 export class Connector {
-  /** Whom a Client is told to speak to: the upstream, or the forwarding proxy. */
+  /** The origin that a Client connects to: the upstream, or the forward proxy. */
   readonly peer: string;
-  /** What stands before the path of a request: the origin, on the way to a forwarding proxy; else ''. */
+  /** Prefix of a request's path: the origin for a forward proxy; else ''. */
   readonly pathPrefix: string;
-  /** Flat name, value list: what the way asks of each request. */
+  /** Flat name, value list that each request needs on this route. */
   readonly headers: readonly string[];
   readonly #proxy: HttpProxy | null;
   readonly #connectPeer: buildConnector.connector;
@@ -43,19 +43,19 @@ export class Connector {
     this.#connectProxy = buildConnector({ allowH2: false, timeout: 0 });
   }
 
-  open(asked: Asked, told: Told): Stop {
-    const settle: Told = (error, socket) => {
-      if (socket instanceof Socket) told(null, socket);
-      else told(lasting(error), null); // undici leaves the second argument out
+  open(options: ConnectOptions, callback: ConnectCallback): Stop {
+    const settle: ConnectCallback = (error, socket) => {
+      if (socket instanceof Socket) callback(null, socket);
+      else callback(withoutReconnect(error), null); // undici omits the second argument
     };
     return this.#isTunnel && this.#proxy !== null
-      ? this.#openTunnel(this.#proxy, asked, settle)
-      : start(this.#connectPeer, asked, settle);
+      ? this.#openTunnel(this.#proxy, options, settle)
+      : start(this.#connectPeer, options, settle);
   }
 
   /** CONNECT (RFC 9110 section 9.3.6), then TLS inside. */
-  #openTunnel(proxy: HttpProxy, asked: Asked, told: Told): Stop {
-    const authority = `${asked.hostname.includes(':') ? `[${asked.hostname}]` : asked.hostname}:${asked.port || 443}`;
+  #openTunnel(proxy: HttpProxy, options: ConnectOptions, callback: ConnectCallback): Stop {
+    const authority = `${options.hostname.includes(':') ? `[${options.hostname}]` : options.hostname}:${options.port || 443}`;
     let stopOpening: Stop = () => undefined;
     const abort = new AbortController();
     const client = new Client(proxy.origin, {
@@ -69,18 +69,18 @@ export class Connector {
     client.connect({ path: authority, headers, signal: abort.signal }, (error, data) => {
       if (error !== null) {
         stopOpening();
-        if (!abort.signal.aborted) told(new ProxyFailure(error), null);
+        if (!abort.signal.aborted) callback(new ProxyFailure(error), null);
         return;
       }
       const { statusCode, socket } = data;
-      socket.on('error', () => undefined); // of the TLS socket around it, which is told
-      // A TLS server does not speak first: bytes behind the head are nobody's.
+      socket.on('error', () => undefined); // the TLS socket around it reports the error
+      // A TLS server never sends first, so bytes after the headers are invalid.
       if (statusCode !== TUNNEL_OPEN || !(socket instanceof Socket) || socket.readableLength > 0) {
         socket.destroy();
-        told(new ProxyFailure(null, statusCode), null);
+        callback(new ProxyFailure(null, statusCode), null);
         return;
       }
-      const stopTls = start(this.#connectPeer, { ...asked, httpSocket: socket }, told);
+      const stopTls = start(this.#connectPeer, { ...options, httpSocket: socket }, callback);
       stopOpening = () => {
         stopTls();
         socket.destroy();
@@ -93,19 +93,19 @@ export class Connector {
   }
 }
 
-/** undici's connectors return the socket that they open; its types do not say so, so it is looked at. */
-function start(connect: buildConnector.connector, asked: Asked, told: Told): Stop {
-  const opening: unknown = connect(asked, told);
+/** undici's connectors return the socket that they open; their types omit this, so it is checked. */
+function start(connect: buildConnector.connector, options: ConnectOptions, callback: ConnectCallback): Stop {
+  const opening: unknown = connect(options, callback);
   return () => {
     if (opening instanceof Socket) opening.destroy();
   };
 }
 
 /**
- * undici connects again, without end, after a failure with one of these codes: it takes them for the loss of a connection that
- * was open. While one is being opened they must end the request (https://github.com/nodejs/undici/issues/3897).
+ * undici reconnects endlessly after an error with one of these codes, because it assumes that an open connection was lost.
+ * While connecting they must end the request (https://github.com/nodejs/undici/issues/3897).
  */
-function lasting(error: Error | null): Error {
+function withoutReconnect(error: Error | null): Error {
   const { code } = (error ?? {}) as NodeJS.ErrnoException;
   if (error !== null && code !== 'UND_ERR_SOCKET' && code !== 'UND_ERR_INFO') return error;
   return new Error('the connection was closed before it was open', { cause: error });

@@ -1,5 +1,5 @@
-// One request on a connection of undici's and its response: undici's calls become those of a reader, and what llhttp or
-// undici would take for whole although it is not becomes an error.
+// One request on an undici connection and its response. Translates undici's handler calls into those of a ResponseReader,
+// and turns incomplete responses that llhttp or undici would accept into errors.
 import { Buffer } from 'node:buffer';
 import type { Dispatcher } from 'undici';
 import { BadResponse, closedEarly } from './bad-response.ts';
@@ -14,16 +14,16 @@ export interface HttpRequest {
   readonly body: Buffer | null;
 }
 
-/** Gets the response. After `onEnd` or `onError` nothing comes any more. */
+/** Receives the response. Nothing follows `onEnd` or `onError`. */
 export interface ResponseReader {
-  /** The connection is open and the request goes out. */
+  /** The connection is open and the request is being sent. */
   onSent(): void;
   onHead(head: ReceivedHead): void;
-  /** Bytes of the body; small chunks that came together are one piece. */
+  /** Bytes of the body; small chunks of one read are joined. */
   onData(bytes: Buffer): void;
   /**
-   * The response is whole, as far as its framing tells.
-   * @param written the whole request is with the system: its memory may be used for something else
+   * The response is complete according to its framing.
+   * @param written the whole request was written to the socket, so its memory may be reused
    */
   onEnd(written: boolean): void;
   onError(error: Error): void;
@@ -31,49 +31,50 @@ export interface ResponseReader {
 
 /** A request under way. Once its reader was told the end, nothing here does anything. */
 export interface UpstreamExchange {
-  /** Stops reading; the upstream feels it. */
+  /** Stops reading (back-pressure). */
   pause(): void;
   resume(): void;
-  /** Breaks it off; its reader hears nothing more. */
+  /** Aborts it; its reader gets no further calls. */
   destroy(): void;
 }
 
 /** The connection that carries an exchange. */
-export interface Carrier {
-  /** undici begins to send it, in this very call. */
-  begins(exchange: Dispatched): void;
-  /** undici says that the response ended: tells, now or later, whether it did, or whether something broke. */
-  judge(exchange: Dispatched, tell: (isWhole: boolean) => void): void;
-  /** The upstream ended the connection; else undici did. */
+export interface ExchangeConnection {
+  /** undici starts to send it, synchronously. */
+  sendBegins(exchange: DispatchedExchange): void;
+  /** Called when undici reports the end of a response: calls back, now or later, with whether it is complete. */
+  checkEnd(exchange: DispatchedExchange, tell: (isWhole: boolean) => void): void;
+  /** The upstream closed the connection, not undici. */
   readonly hasPeerEnded: boolean;
-  /** The system has all bytes of the request, and nobody else will read them. */
+  /** All bytes of the request were written to the socket and are not needed any more. */
   readonly hasWritten: boolean;
-  /** The response came to its end. @param idleMs see `ReceivedHead` */
-  ended(exchange: Dispatched, idleMs: number): void;
-  /** The exchange ended otherwise. */
-  broke(exchange: Dispatched): void;
+  /** The response ended normally. @param idleMs see `ReceivedHead` */
+  ended(exchange: DispatchedExchange, idleMs: number): void;
+  /** The exchange ended with an error or was aborted. */
+  broke(exchange: DispatchedExchange): void;
 }
 
-/** undici passes interim (1xx) responses on without end; each restarts its count of header bytes. */
+/** undici has no limit on interim (1xx) responses, and each one resets its count of header bytes. */
 const MOST_INTERIM = 32;
-/** undici says this of a malformed head behind its Content-Length, and of a body that ended early. */
+/** undici's code for malformed headers after Content-Length, and for a body that ended early. */
 const LENGTH_MISMATCH = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
-/** undici says this of a connection that ended, and of one that it ends for a 100 or 101 that nobody asked for. */
+/** undici's code for a closed connection, and for one that it closes after an unexpected 100 or 101. */
 const SOCKET = 'UND_ERR_SOCKET';
-/** Pieces up to this size that come in one read are handed on as one: undici makes a call for each chunk, and chunks of one byte would cost 50 times as much per byte as large ones. */
+/** Chunks up to this size from one read are joined: undici makes one call per chunk, so chunks of one byte would cost 50
+ * times as much per byte as large ones. */
 const SMALL_BYTES = 1_024;
 
-export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler {
-  readonly #carrier: Carrier;
+export class DispatchedExchange implements UpstreamExchange, Dispatcher.DispatchHandler {
+  readonly #connection: ExchangeConnection;
   #reader: ResponseReader | null;
   #controller: Dispatcher.DispatchController | null = null;
   #head: ReceivedHead | null = null;
   #interim = 0;
-  /** Small pieces of the present read. */
+  /** Small pieces of the current read. */
   #pieces: Buffer[] = [];
 
-  constructor(carrier: Carrier, reader: ResponseReader) {
-    this.#carrier = carrier;
+  constructor(connection: ExchangeConnection, reader: ResponseReader) {
+    this.#connection = connection;
     this.#reader = reader;
   }
 
@@ -89,15 +90,15 @@ export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler 
     if (this.#reader === null) return;
     this.#reader = null;
     this.#controller?.abort(closedEarly());
-    this.#carrier.broke(this);
+    this.#connection.broke(this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    const isAgain = this.#controller !== null; // HTTP/2: the upstream had refused it unread
+    const isAgain = this.#controller !== null; // HTTP/2: the upstream had refused the stream unprocessed
     this.#controller = controller;
     if (this.#reader === null) controller.abort(closedEarly());
     else {
-      this.#carrier.begins(this);
+      this.#connection.sendBegins(this);
       if (!isAgain) this.#reader.onSent();
     }
   }
@@ -128,7 +129,7 @@ export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler 
 
   onResponseEnd(): void {
     this.#flush();
-    if (this.#reader !== null) this.#carrier.judge(this, (isWhole) => this.#finish(isWhole));
+    if (this.#reader !== null) this.#connection.checkEnd(this, (isWhole) => this.#finish(isWhole));
   }
 
   #finish(isWhole: boolean): void {
@@ -136,27 +137,27 @@ export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler 
     if (reader === null || head === null) return;
     this.#reader = null;
     if (!isWhole) {
-      this.#carrier.broke(this);
+      this.#connection.broke(this);
       reader.onError(closedEarly());
       return;
     }
     try {
-      reader.onEnd(this.#carrier.hasWritten);
+      reader.onEnd(this.#connection.hasWritten);
     } catch (error) {
-      this.#carrier.broke(this);
+      this.#connection.broke(this);
       reader.onError(error as Error); // a bug in its reader: that ends one exchange, not the process
       return;
     }
-    this.#carrier.ended(this, head.idleMs);
+    this.#connection.ended(this, head.idleMs);
   }
 
   onResponseError(_: unknown, error: Error): void {
     this.#flushLater();
     const reader = this.#reader;
     if (reader === null) return;
-    const { hasPeerEnded } = this.#carrier;
+    const { hasPeerEnded } = this.#connection;
     this.#reader = null;
-    this.#carrier.broke(this);
+    this.#connection.broke(this);
     const { code } = error as NodeJS.ErrnoException;
     const isMalformed =
       (code === LENGTH_MISMATCH && this.#head === null) || (code === SOCKET && !hasPeerEnded);
@@ -171,7 +172,7 @@ export class Dispatched implements UpstreamExchange, Dispatcher.DispatchHandler 
     this.#reader?.onData(pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces));
   }
 
-  /** Outside of undici's calls, which end an exchange when its reader fails. */
+  /** For use outside of undici's handler calls, which already abort an exchange whose reader throws. */
   #flushLater(): void {
     try {
       this.#flush();

@@ -1,4 +1,4 @@
-// What went wrong between us and an upstream -> a Fault. The only place that reads error codes of sockets and of undici.
+// Errors between the proxy and an upstream -> Fault. The only file that reads error codes of sockets and of undici.
 import { Fault, toFault } from '../errors/fault.ts';
 import { errors } from 'undici';
 import { BadResponse, ProxyFailure } from './bad-response.ts';
@@ -19,7 +19,7 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its issuer is not known; see NODE_EXTRA_CA_CERTS',
 };
 
-/** Requests that undici would not send. */
+/** undici's codes for requests that it does not send. */
 const REFUSED_BY_UNDICI: ReadonlySet<string> = new Set([
   'UND_ERR_INVALID_ARG',
   'UND_ERR_NOT_SUPPORTED',
@@ -36,8 +36,8 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * The fault for an error that ended an exchange before an answer was there.
- * @param sent the request was on its way: whatever the system calls it, the upstream may have done its work
+ * The fault for an error that ended an exchange before a response.
+ * @param sent the request was being sent, so the upstream may have processed it, whatever the error code
  */
 export function failureOf(error: unknown, apiBase: string, sent = false): Fault {
   const code = codeOf(error);
@@ -69,7 +69,7 @@ export function failureOf(error: unknown, apiBase: string, sent = false): Fault 
   });
 }
 
-/** Not the upstream's fault: a bug of ours, or a request that undici refuses to send. */
+/** A bug of the proxy, or a request that undici does not send; not the upstream's fault. */
 function isBug(error: unknown, code: string): boolean {
   if (REFUSED_BY_UNDICI.has(code)) return true;
   return code === '' && (error instanceof TypeError || error instanceof RangeError);

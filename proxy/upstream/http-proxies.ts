@@ -1,23 +1,23 @@
-// Which upstreams are reached through an HTTP proxy: the variables of the environment as curl reads them
-// (https://everything.curl.dev/usingcurl/proxies/env.html), and what undici does, too: ports and wildcards in NO_PROXY.
+// Which upstreams are reached through an HTTP proxy. Reads the environment variables as curl does
+// (https://everything.curl.dev/usingcurl/proxies/env.html), plus undici's ports and wildcards in NO_PROXY.
 // Ours rather than undici's EnvHttpProxyAgent, which reads neither ALL_PROXY nor CIDR blocks. Pure.
 import { BlockList, isIP } from 'node:net';
 import { Secret } from '../../config/secret.ts';
 
-/** What the environment says of HTTP proxies; '' = nothing. */
+/** The HTTP proxies of the environment; noProxy '' = not set. */
 export interface ProxySettings {
   readonly http: NamedProxy | null;
   readonly https: NamedProxy | null;
   readonly noProxy: string;
 }
 
-/** An address of a proxy as written, and where; it may hold a credential. */
+/** A proxy's address as written and its variable; the address may contain a credential. */
 interface NamedProxy {
   readonly variable: string;
   readonly text: Secret;
 }
 
-/** A proxy on the way. */
+/** The proxy for a connection. */
 export interface HttpProxy {
   /** `http://host:port` or `https://host:port`; without credential. */
   readonly origin: string;
@@ -46,7 +46,7 @@ export function readProxySettings(env: Environment): ProxySettings {
   };
 }
 
-/** The proxy for an origin (`https://host:port`); null = straight. @throws TypeError for a variable that is no URL */
+/** The proxy for an origin (`https://host:port`); null = direct connection. @throws TypeError for a variable that is no URL */
 export function proxyFor(origin: string, { http, https, noProxy }: ProxySettings): HttpProxy | null {
   const { protocol, hostname, port } = new URL(origin);
   const isSecure = protocol === 'https:';

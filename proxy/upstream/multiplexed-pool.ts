@@ -1,13 +1,13 @@
-// HTTP/2 to one upstream origin: few connections with many requests on each (`allow_h2`). An upstream that does not agree
-// to it in TLS (ALPN) is spoken to in HTTP/1.1, by a pool of such connections.
+// HTTP/2 to one upstream origin: few connections with many requests each (`allow_h2`). If the upstream does not choose it
+// in TLS (ALPN), requests go to a pool of HTTP/1.1 connections.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import { Connector } from './connector.ts';
 import {
-  Dispatched,
-  type Carrier,
+  DispatchedExchange,
+  type ExchangeConnection,
   type UpstreamExchange,
   type ResponseReader,
   type HttpRequest,
@@ -15,11 +15,11 @@ import {
 import type { HttpProxy } from './http-proxies.ts';
 import { ConnectionPool, type Pool } from './pool.ts';
 
-/** Streams of one connection: the least that RFC 9113 section 6.5.2 advises a server to allow. */
+/** Streams per connection: the minimum that RFC 9113 section 6.5.2 recommends servers to allow. */
 const MOST_STREAMS = 100;
-/** HTTP/2 says when a connection ends (GOAWAY), so an idle one may stay as long as gateways in between keep it. */
+/** HTTP/2 announces the end of a connection (GOAWAY), so an idle one may live as long as common load balancers keep it. */
 const IDLE_MS = 25_000;
-/** An upstream that spoke HTTP/1.1 is asked again: it may have been replaced. */
+/** After this time HTTP/2 is tried again: the upstream may have been replaced. */
 const HTTP1_MS = 600_000;
 const HEAD_BYTES = 65_536;
 /** https://nodejs.org/api/diagnostics_channel.html#http2 */
@@ -36,7 +36,7 @@ export class MultiplexedPool implements Pool {
   readonly #mono: () => number;
   readonly #connections = new Set<MultiplexedConnection>();
   #isClosing = false;
-  /** Monotonic ms; until then the upstream is taken to speak HTTP/1.1 alone. */
+  /** Monotonic ms; until then the upstream is assumed to speak only HTTP/1.1. */
   #http1Until = -Infinity;
 
   /** @param mono monotonic milliseconds. */
@@ -54,7 +54,7 @@ export class MultiplexedPool implements Pool {
 
   send(request: HttpRequest, reader: ResponseReader): UpstreamExchange {
     if (this.#mono() < this.#http1Until) return this.#http1.send(request, reader);
-    const exchange = new Rerouted(reader, () => {
+    const exchange = new Http1Fallback(reader, () => {
       this.#http1Until = this.#mono() + HTTP1_MS;
       return this.#http1.send(request, reader);
     });
@@ -81,7 +81,7 @@ export class MultiplexedPool implements Pool {
   }
 
   #connection(): MultiplexedConnection {
-    for (const connection of this.#connections) if (connection.hasRoom) return connection;
+    for (const connection of this.#connections) if (connection.hasFreeStream) return connection;
     const opened = new MultiplexedConnection(this.#connector, () => {
       if (this.#isClosing && opened.isIdle) this.#remove(opened);
     });
@@ -95,12 +95,12 @@ export class MultiplexedPool implements Pool {
   }
 }
 
-/** An exchange that begins anew in HTTP/1.1 when the upstream speaks no HTTP/2. */
-class Rerouted implements UpstreamExchange, ResponseReader {
+/** Restarts an exchange over HTTP/1.1 if the upstream does not speak HTTP/2. */
+class Http1Fallback implements UpstreamExchange, ResponseReader {
   readonly #reader: ResponseReader;
   readonly #sendHttp1: () => UpstreamExchange;
   #exchange: UpstreamExchange | null = null;
-  #isMoved = false;
+  #isHttp1 = false;
 
   constructor(reader: ResponseReader, sendHttp1: () => UpstreamExchange) {
     this.#reader = reader;
@@ -108,7 +108,7 @@ class Rerouted implements UpstreamExchange, ResponseReader {
   }
 
   follow(exchange: UpstreamExchange): void {
-    if (!this.#isMoved) this.#exchange = exchange;
+    if (!this.#isHttp1) this.#exchange = exchange;
   }
 
   pause(): void {
@@ -144,12 +144,12 @@ class Rerouted implements UpstreamExchange, ResponseReader {
       this.#reader.onError(error);
       return;
     }
-    this.#isMoved = true;
+    this.#isHttp1 = true;
     this.#exchange = this.#sendHttp1();
   }
 }
 
-/** undici shows no stream, so Node is asked: it publishes each one while it is opened. */
+/** undici does not expose its streams; Node publishes each one on a diagnostics channel when it is created. */
 class OpenedStreams {
   #take: ((stream: ClientHttp2Stream) => void) | null = null;
   readonly #published = (message: unknown): void => {
@@ -161,7 +161,7 @@ class OpenedStreams {
     subscribe(OPENED, this.#published);
   }
 
-  /** Gives the stream that undici opens right after it has said that it begins to send a request. */
+  /** Passes on the next stream, which undici creates right after `onRequestStart`. */
   next(take: (stream: ClientHttp2Stream) => void): void {
     this.#take = take;
   }
@@ -171,17 +171,17 @@ class OpenedStreams {
   }
 }
 
-/** A Client of undici's that speaks HTTP/2. It connects again by itself when its connection has ended. */
-class MultiplexedConnection implements Carrier {
+/** An undici Client for HTTP/2. It reconnects by itself when its connection has ended. */
+class MultiplexedConnection implements ExchangeConnection {
   readonly hasPeerEnded = true;
-  /** Frames may wait in the session where nobody can see them: memory of a request is never used again. */
+  /** Frames may still wait inside the HTTP/2 session, so a request's memory is never reused. */
   readonly hasWritten = false;
   readonly #connector: Connector;
   readonly #client: Client;
   readonly #onIdle: () => void;
   readonly #sockets = new Set<Socket>();
   readonly #opened = new OpenedStreams();
-  readonly #streams = new Map<Dispatched, ClientHttp2Stream>();
+  readonly #streams = new Map<DispatchedExchange, ClientHttp2Stream>();
   #stopOpening: (() => void) | null = null;
   #running = 0;
 
@@ -189,24 +189,24 @@ class MultiplexedConnection implements Carrier {
     this.#connector = connector;
     this.#onIdle = onIdle;
     this.#client = new Client(connector.peer, {
-      connect: (asked, told) => {
-        this.#stopOpening = connector.open(asked, (...opened) => {
+      connect: (options, callback) => {
+        this.#stopOpening = connector.open(options, (...opened) => {
           this.#stopOpening = null;
           const [, socket] = opened;
-          if (socket === null) told(...opened);
+          if (socket === null) callback(...opened);
           else if ('alpnProtocol' in socket && socket.alpnProtocol === 'h2') {
             this.#keep(socket);
-            told(...opened);
+            callback(...opened);
           } else {
             socket.destroy();
-            told(new Http1Only('the upstream speaks HTTP/1.1'), null);
+            callback(new Http1Only('the upstream speaks HTTP/1.1'), null);
           }
         });
       },
       allowH2: true,
       h2Options: { maxConcurrentStreams: MOST_STREAMS },
       maxHeaderSize: HEAD_BYTES,
-      headersTimeout: 0, // the clocks of the relay rule
+      headersTimeout: 0, // the relay has its own timeouts
       bodyTimeout: 0,
       keepAliveTimeout: IDLE_MS,
     });
@@ -221,16 +221,16 @@ class MultiplexedConnection implements Carrier {
     return this.#running === 0;
   }
 
-  /** The next request need not wait, as far as is known: what waits on an open connection waits for a stream. */
-  get hasRoom(): boolean {
+  /** Whether the next request can start without waiting; requests pending on an open connection wait for a stream. */
+  get hasFreeStream(): boolean {
     if (this.#running >= MOST_STREAMS) return false;
     const { connected, pending, running } = this.#client.stats;
-    // After a GOAWAY undici connects again only when all that runs on the old connection has ended.
+    // After a GOAWAY undici reconnects only when all requests on the old connection have ended.
     return connected ? pending === 0 : running === 0;
   }
 
   send({ method, path, headers, body }: HttpRequest, reader: ResponseReader): UpstreamExchange {
-    const exchange = new Dispatched(this, reader);
+    const exchange = new DispatchedExchange(this, reader);
     this.#running += 1;
     this.#client.dispatch(
       { method, path, headers: [...this.#connector.headers, ...headers], body },
@@ -239,26 +239,26 @@ class MultiplexedConnection implements Carrier {
     return exchange;
   }
 
-  begins(exchange: Dispatched): void {
+  sendBegins(exchange: DispatchedExchange): void {
     this.#opened.next((stream) => this.#streams.set(exchange, stream));
   }
 
-  /** undici calls a stream whole that was reset (RST_STREAM): it looks at no code. Only a closed stream has one. */
-  judge(exchange: Dispatched, tell: (isWhole: boolean) => void): void {
+  /** undici reports a reset stream (RST_STREAM) as complete, so the reset code is checked; only a closed stream has one. */
+  checkEnd(exchange: DispatchedExchange, tell: (isWhole: boolean) => void): void {
     const stream = this.#streams.get(exchange);
     if (stream === undefined)
-      tell(false); // a Node without the channel: nobody can say
+      tell(false); // a Node version without the channel: unknown
     else if (stream.closed) tell(stream.rstCode === 0);
     else stream.once('close', () => tell(stream.rstCode === 0));
   }
 
-  ended(exchange: Dispatched): void {
+  ended(exchange: DispatchedExchange): void {
     this.#streams.delete(exchange);
     this.#running -= 1;
     if (this.#running === 0) this.#onIdle();
   }
 
-  broke(exchange: Dispatched): void {
+  broke(exchange: DispatchedExchange): void {
     this.ended(exchange);
   }
 
@@ -266,7 +266,7 @@ class MultiplexedConnection implements Carrier {
     this.#opened.close();
     this.#stopOpening?.();
     this.#client.destroy(null, () => undefined);
-    for (const socket of this.#sockets) socket.destroy(); // also one that a GOAWAY has detached
+    for (const socket of this.#sockets) socket.destroy(); // includes sockets detached by a GOAWAY
   }
 
   #keep(socket: Socket): void {

@@ -1,5 +1,5 @@
-// The connections to one upstream origin. The last one to become idle is used first, so that those beyond the need grow
-// old and close; a request never waits for another one's connection.
+// The connections to one upstream origin. The most recently used idle connection is used first, so that surplus ones time
+// out; a request never waits for another request's connection.
 import { DenseSet } from '../base/dense-set.ts';
 import { UpstreamConnection, type ConnectionOwner } from './connection.ts';
 import { Connector } from './connector.ts';
@@ -12,11 +12,11 @@ export interface Pool {
   readonly size: number;
   /** Sends a request on an idle connection, else on a new one. */
   send(request: HttpRequest, reader: ResponseReader): UpstreamExchange;
-  /** Closes idle connections whose time is over; called about once a second. */
+  /** Closes idle connections that timed out; called about once a second. */
   sweep(now: number): void;
-  /** Takes no further request; what runs ends by itself. */
+  /** Takes no further requests; those in flight finish. */
   close(): void;
-  /** Cuts everything; readers are told. */
+  /** Destroys all connections; readers get an error. */
   destroy(): void;
 }
 

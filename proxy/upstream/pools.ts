@@ -1,26 +1,26 @@
 // Connection pools, one per upstream origin and protocol, shared by successive configurations: a reload keeps warm
-// connections, and a pool that no configuration wants any more closes after its last request.
+// connections, and a pool that no configuration uses any more closes after its last request.
 import { NO_PROXIES, proxyFor, type ProxySettings } from './http-proxies.ts';
 import { MultiplexedPool } from './multiplexed-pool.ts';
 import { ConnectionPool, type Pool } from './pool.ts';
 
-/** Whom a pool speaks to, and how. */
+/** Identifies a pool. */
 export interface PoolKey {
   readonly origin: string;
-  /** Offer HTTP/2; without TLS there is none. */
+  /** Offer HTTP/2; has no effect without TLS. */
   readonly allowH2: boolean;
 }
 
-interface Held {
+interface SharedPool {
   readonly pool: Pool;
   users: number;
 }
 
 const SWEEP_MS = 1_000;
 
-/** Counts who uses a pool; the last one out closes it. */
+/** Counts the users of each pool; releasing the last one closes it. */
 export class Pools {
-  readonly #held = new Map<string, Held>();
+  readonly #pools = new Map<string, SharedPool>();
   readonly #proxies: ProxySettings;
   readonly #mono: () => number;
   readonly #timer: NodeJS.Timeout;
@@ -34,46 +34,46 @@ export class Pools {
 
   /** How many pools are open; a test counts one per origin. */
   get size(): number {
-    return this.#held.size;
+    return this.#pools.size;
   }
 
-  /** Takes a share in a pool. Pair with `release`. @throws TypeError for a proxy variable that is no URL */
+  /** Adds a user to a pool. Pair with `release`. @throws TypeError for a proxy variable that is no URL */
   acquire(key: PoolKey): Pool {
     const name = nameOf(key);
-    let held = this.#held.get(name);
-    if (held === undefined) {
+    let shared = this.#pools.get(name);
+    if (shared === undefined) {
       const proxy = proxyFor(key.origin, this.#proxies);
       const pool = speaksH2(key)
         ? new MultiplexedPool(key.origin, proxy, this.#mono)
         : new ConnectionPool(key.origin, proxy, this.#mono);
-      held = { pool, users: 0 };
-      this.#held.set(name, held);
+      shared = { pool, users: 0 };
+      this.#pools.set(name, shared);
     }
-    held.users += 1;
-    return held.pool;
+    shared.users += 1;
+    return shared.pool;
   }
 
-  /** Gives a share back. A pool without users lets its running requests end, then closes. */
+  /** Removes a user. A pool without users finishes its requests in flight, then closes. */
   release(key: PoolKey): void {
     const name = nameOf(key);
-    const held = this.#held.get(name);
-    if (held === undefined) return;
-    held.users -= 1;
-    if (held.users > 0) return;
-    this.#held.delete(name);
-    held.pool.close();
+    const shared = this.#pools.get(name);
+    if (shared === undefined) return;
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    this.#pools.delete(name);
+    shared.pool.close();
   }
 
-  /** Cuts everything at once: the last act of a process. */
+  /** Destroys all pools, at the end of the process. */
   destroy(): void {
     clearInterval(this.#timer);
-    for (const { pool } of this.#held.values()) pool.destroy();
-    this.#held.clear();
+    for (const { pool } of this.#pools.values()) pool.destroy();
+    this.#pools.clear();
   }
 
   #sweep(): void {
     const now = this.#mono();
-    for (const { pool } of this.#held.values()) pool.sweep(now);
+    for (const { pool } of this.#pools.values()) pool.sweep(now);
   }
 }
 

@@ -1,35 +1,35 @@
-// Asks upstreams whether they are there: `GET {prefix}/models` with the entry's key, one request per pool and key.
+// Health probes: `GET {prefix}/models` with the deployment's key, one request per address and key.
 import type { Deployment } from '../../config/snapshot.ts';
 import { failureOf } from './failures.ts';
 import type { Pool } from './pool.ts';
 
 const PROBE_MS = 5_000;
 
-/** What a probe needs of a target. */
-export interface Probed {
+/** What a probe needs of a deployment. */
+interface ProbeTarget {
   readonly config: Deployment;
   readonly pool: Pool;
   readonly headers: { readonly fixed: readonly string[] };
 }
 
-/** For each target null (answers) or a sentence. Targets that share address and key share one request. */
-export async function probe(targets: readonly Probed[]): Promise<(string | null)[]> {
+/** For each target null (healthy) or an error message. Targets with the same address and key share one request. */
+export async function probe(targets: readonly ProbeTarget[]): Promise<(string | null)[]> {
   const asked = new Map<string, Promise<string | null>>();
   return Promise.all(
     targets.map((target) => {
       const { config } = target;
       const key = `${config.origin}${config.pathPrefix} ${config.apiKey?.sha256() ?? ''}`;
-      const running = asked.get(key) ?? ask(target);
+      const running = asked.get(key) ?? probeOne(target);
       asked.set(key, running);
       return running;
     }),
   );
 }
 
-async function ask({ config, pool, headers }: Probed): Promise<string | null> {
+async function probeOne({ config, pool, headers }: ProbeTarget): Promise<string | null> {
   try {
     const status = await statusOf(pool, `${config.pathPrefix}/models`, headers.fixed);
-    // A gateway without a model list (404, 405) is there; one that refuses our key or fails is not of use.
+    // A gateway without a model list (404, 405) is healthy; one that rejects our key or fails is not.
     const ok = status < 400 || status === 404 || status === 405;
     return ok ? null : `GET ${config.apiBase} models answered ${status}`;
   } catch (error) {
@@ -42,7 +42,7 @@ class ProbeTimeout extends Error {
   override readonly name = 'ProbeTimeout';
 }
 
-/** The status of an answer that came whole; its body is thrown away. */
+/** The status of a complete response; its body is discarded. */
 function statusOf(pool: Pool, path: string, headers: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
     let status = 0;

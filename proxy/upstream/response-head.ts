@@ -1,32 +1,32 @@
-// The head of a response as undici hands it over, and what is refused of it although llhttp takes it. Pure.
+// The headers of a response as undici delivers them, and checks for what llhttp accepts and we reject. Pure.
 import type { Buffer } from 'node:buffer';
 import { BadResponse } from './bad-response.ts';
 
-/** The head of a response as it came. */
+/** The head of a response as received. */
 export interface ReceivedHead {
   readonly status: number;
   /** The reason phrase; '' when it holds anything but printable ASCII. */
   readonly text: string;
   /** Name, value, name, value, ...: as sent (one character per byte), in order, repeated ones repeated. */
   readonly list: readonly string[];
-  /** How long the connection may stay idle afterwards, ms; 0 = not at all. */
+  /** How long the connection may stay idle afterwards, ms; 0 = close it. */
   readonly idleMs: number;
 }
 
 /** What undici calls `rawHeaders`: a flat list of HTTP/1.1, an object of HTTP/2. */
-export type RawHeaders = readonly Buffer[] | readonly string[] | Readonly<NodeJS.Dict<string | string[]>>;
+type RawHeaders = readonly Buffer[] | readonly string[] | Readonly<NodeJS.Dict<string | string[]>>;
 
-/** undici bounds their bytes; this bounds the objects that they become. */
+/** undici limits their bytes; this limits their number. */
 const MOST_HEADERS = 1_000;
-/** Gateways in front of gateways close idle connections at about 30 s; ours go before. */
+/** Load balancers close idle connections after about 30 s; ours close earlier. */
 const IDLE_MAX_MS = 25_000;
-/** Of an upstream that does not say how long it keeps one: the shortest time of common servers (Node) is 5 s. */
+/** For an upstream without Keep-Alive timeout: the shortest default of common servers (Node) is 5 s. */
 const IDLE_MS = 4_000;
 const SAFETY_MS = 1_000;
 const SPACE = 32;
 const TAB = 9;
 const BLANKS_BEHIND = /[ \t]+$/;
-/** Before a tab llhttp takes `chunked` for another coding. */
+/** With a tab after it, llhttp reads `chunked` as another coding. */
 const CHUNKED = /^chunked *$/i;
 const PRINTABLE = /^[\x20-\x7e]*$/;
 
@@ -44,9 +44,9 @@ export function receivedHead(status: number, text: string, raw: RawHeaders): Rec
     else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding')
       coding = coding === null ? value : `${coding},${value}`;
     const last = value.charCodeAt(value.length - 1);
-    if (last === SPACE || last === TAB) list[i + 1] = value.replace(BLANKS_BEHIND, ''); // llhttp leaves them
+    if (last === SPACE || last === TAB) list[i + 1] = value.replace(BLANKS_BEHIND, ''); // llhttp keeps trailing whitespace
   }
-  // llhttp takes lists that end in `chunked`, and any other coding as a body up to the end of the connection.
+  // llhttp accepts lists that end in `chunked`, and reads a body with any other coding up to the end of the connection.
   if (coding !== null && !CHUNKED.test(coding))
     throw new BadResponse('The response has a transfer coding that is not known.');
   return { status, text: PRINTABLE.test(text) ? text : '', list, idleMs };

@@ -1,4 +1,4 @@
-// `npm run battery`: plays the parts of the battery, prints their tables and, when asked, writes them into
+// `npm run battery`: runs the scenarios of the battery, prints their tables and, when asked, writes them into
 // docs/reliability.md. Anything that did not hold ends the run with exit code 1.
 import { join } from 'node:path';
 import { describeRun } from '../../bench/harness/machine.ts';
@@ -6,43 +6,47 @@ import { writeSections, type Section } from '../../bench/harness/page.ts';
 import { ROOT } from '../../bench/harness/peers.ts';
 import { markdown } from '../../bench/harness/table.ts';
 import { readCommandLine, USAGE } from './harness/command-line.ts';
-import { Stage, type Part, type Wanted } from './harness/stage.ts';
-import { tableOf } from './harness/tally.ts';
-import { PARTS } from './parts.ts';
+import { ScenarioRun, type Scenario, type RunOptions } from './harness/scenario-run.ts';
+import { tableOf } from './harness/result-row.ts';
+import { SCENARIOS } from './scenarios.ts';
 
-async function play(part: Part, wanted: Wanted): Promise<Section & { readonly holds: boolean }> {
-  const stage = new Stage(wanted);
-  const interrupted = (): void => void stage.close().then(() => process.exit(130));
+async function runScenario(
+  scenario: Scenario,
+  options: RunOptions,
+): Promise<Section & { readonly holds: boolean }> {
+  const run = new ScenarioRun(options);
+  const interrupted = (): void => void run.close().then(() => process.exit(130));
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
   const where = describeRun();
   const startedAt = performance.now();
   try {
-    const tallies = await part.run(stage);
+    const results = await scenario.run(run);
     const seconds = Math.round((performance.now() - startedAt) / 1000);
-    const table = markdown(tableOf(part.about, tallies, stage.notes));
-    const holds = tallies.every((tally) => tally.holds);
-    return { name: part.name, text: `${table}\n\n_${where}, ${seconds} s_`, holds };
+    const table = markdown(tableOf(scenario.about, results, run.notes));
+    const holds = results.every((result) => result.holds);
+    return { name: scenario.name, text: `${table}\n\n_${where}, ${seconds} s_`, holds };
   } catch (error) {
-    throw new Error(`${part.name}: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${scenario.name}: ${(error as Error).message}`, { cause: error });
   } finally {
     process.removeListener('SIGINT', interrupted).removeListener('SIGTERM', interrupted);
-    await stage.close();
+    await run.close();
   }
 }
 
 async function main(): Promise<void> {
-  const names = PARTS.map(({ name }) => name);
-  const asked = readCommandLine(process.argv.slice(2), names);
-  if (asked.help) return console.log(USAGE);
-  if (asked.list) return console.log(PARTS.map(({ name, about }) => `${name.padEnd(16)}${about}`).join('\n'));
+  const names = SCENARIOS.map(({ name }) => name);
+  const commandLine = readCommandLine(process.argv.slice(2), names);
+  if (commandLine.help) return console.log(USAGE);
+  if (commandLine.list)
+    return console.log(SCENARIOS.map(({ name, about }) => `${name.padEnd(16)}${about}`).join('\n'));
   if (process.platform !== 'linux') throw new Error('the battery reads /proc and mounts: it needs Linux');
-  const parts = PARTS.filter(({ name }) => asked.parts.includes(name));
+  const chosen = SCENARIOS.filter(({ name }) => commandLine.scenarios.includes(name));
   let holds = true;
-  for (const part of parts) {
-    const section = await play(part, asked.wanted);
+  for (const scenario of chosen) {
+    const section = await runScenario(scenario, commandLine.run);
     holds &&= section.holds;
     console.log(`### ${section.name}\n\n${section.text}\n`);
-    if (asked.write) writeSections(join(ROOT, 'docs/reliability.md'), [section], 'resilience');
+    if (commandLine.write) writeSections(join(ROOT, 'docs/reliability.md'), [section], 'resilience');
   }
   console.log(holds ? 'everything held' : 'NOT everything held');
   process.exitCode = holds ? 0 : 1;

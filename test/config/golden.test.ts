@@ -32,7 +32,7 @@ for (const name of names)
     t.equal(text, readFileSync(join(folder, 'expected.txt'), 'utf8'));
     t.notMatch(text, SECRET, 'no secret is shown');
     for (const issue of issues) {
-      t.not(issue.fix, '', 'each issue says how to mend it');
+      t.not(issue.fix, '', 'each issue says how to fix it');
       t.ok(issue.line > 0 && issue.column > 0, 'each issue has a place');
     }
   });

@@ -35,9 +35,9 @@ function load(t: Tap, text: string, env: Environment = {}): Snapshot {
 }
 
 function only(snapshot: Snapshot): Deployment {
-  const [route] = snapshot.deployments;
-  if (route === undefined) throw new Error('no route');
-  return route;
+  const [deployment] = snapshot.deployments;
+  if (deployment === undefined) throw new Error('no route');
+  return deployment;
 }
 
 const entry = (more: readonly string[] = [], rest: readonly string[] = []): string =>
@@ -156,7 +156,7 @@ t.test('the master key comes from the file, else from one of two variables', asy
   t.ok(load(t, entry(), { ...env, PROXY_MASTER_KEY: '' }).masterKey?.equals('sk-l'));
   t.equal(load(t, entry(), {}).masterKey, null);
   const bad = loadConfig(write(t, { 'gateway.yaml': entry() }), { PROXY_MASTER_KEY: 'sk-p\n' });
-  t.match(texts(bad), [/the environment variable PROXY_MASTER_KEY ends in a blank or a line break/]);
+  t.match(texts(bad), [/the environment variable PROXY_MASTER_KEY ends in a space or a line break/]);
   t.equal(load(t, entry(), { STORE_MODEL_IN_DB: 'True' }).storeModelInDb, true);
   t.equal(
     load(t, entry([], ['general_settings: {store_model_in_db: false}']), { STORE_MODEL_IN_DB: 'True' })
@@ -391,7 +391,7 @@ t.test('a runtime addition is validated by the same path, and its issues name no
   t.equal(refused.ok, false);
   t.strictSame(texts(refused), [
     '<model/new> litellm_params.timeot: unknown key - did you mean timeout?',
-    '<model/new> litellm_params.api_base: must not hold credentials - write https://new.example.com and put the key into api_key',
+    '<model/new> litellm_params.api_base: must not contain credentials - write https://new.example.com and put the key into api_key',
   ]);
   const nearly = overlay(loaded.source, {}, [
     {
@@ -402,7 +402,7 @@ t.test('a runtime addition is validated by the same path, and its issues name no
       id: 'r-1',
     },
   ]);
-  t.match(texts(nearly), [/^<model\/new> litellm_params\.api_base: must not hold credentials/]);
+  t.match(texts(nearly), [/^<model\/new> litellm_params\.api_base: must not contain credentials/]);
   for (const odd of [
     null,
     5,

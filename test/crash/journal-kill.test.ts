@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { allRows, ledgerOf } from '../proxy/spend/journal/fixture/ledgers.ts';
 import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
-import { RUN, RUN_MARK } from '../support/reaper.ts';
+import { RUN, RUN_MARK } from '../support/process-cleanup.ts';
 
 const WRITER = fileURLToPath(new URL('./fixture/journal-writer.ts', import.meta.url));
 /** Every fourth one is killed while it opens. */

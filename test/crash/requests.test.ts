@@ -8,8 +8,8 @@ import type { Test } from 'tap';
 import { startDemoGateway, type DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { openCall } from '../support/call.ts';
 import { folder, runCli, serveCli } from '../support/cli.ts';
-import { dice } from '../support/dice.ts';
-import { fire } from '../support/fire.ts';
+import { seededRandom } from '../support/seeded-random.ts';
+import { sendLoadCall } from '../support/load-call.ts';
 import { defaultConfig, headerOf, send, type Row } from '../support/rig.ts';
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
 
@@ -51,7 +51,7 @@ async function allRows(url: string): Promise<Row[]> {
 t.test('kill -9 at random points: every request that the upstream saw has exactly one row', async (t) => {
   const seed = Date.now() % 1_000_000;
   t.comment(`seed ${seed}`);
-  const random = dice(seed);
+  const random = seededRandom(seed);
   const { demo, config, dataDir } = await house(t);
   const whole = new Set<string>();
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -70,7 +70,7 @@ t.test('kill -9 at random points: every request that the upstream saw has exactl
       const session = `round-${round}-${n}`;
       const model = MODELS[Math.floor(random() * MODELS.length)] as string;
       const { port } = proxy;
-      const end = await fire({ agent, port, session, model, stream: random() < 0.6, onBytes });
+      const end = await sendLoadCall({ agent, port, session, model, stream: random() < 0.6, onBytes });
       if (end === 'whole') whole.add(session);
       ended += 1;
       if (ended === IN_FLIGHT / 2) proxy.kill('SIGKILL'); // the dice asked for more pieces than there were

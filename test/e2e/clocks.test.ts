@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { openCall, type OpenCall } from '../support/call.ts';
 import { ManualClock } from '../support/clock.ts';
-import { startHeldUpstream, type HeldCall } from '../support/held.ts';
+import { startManualUpstream, type PendingCall } from '../support/manual-upstream.ts';
 import { chat, KEY, lastSeen, rowOf, send, startRig, type Answer } from '../support/rig.ts';
 
 /** A port whose backlog is full: its owner listens and never accepts, so that no further connection comes to stand. */
@@ -28,7 +28,7 @@ async function fullBacklog(): Promise<number> {
 }
 
 const deaf = await fullBacklog();
-const held = await startHeldUpstream(t);
+const held = await startManualUpstream(t);
 const clock = new ManualClock();
 const rig = await startRig(t, {
   clock,
@@ -70,7 +70,7 @@ async function timedOut(t: Test, answer: Answer, code: string): Promise<void> {
 }
 
 /** A stream of which a first word has come. */
-async function streaming(model: string): Promise<{ call: OpenCall; upstream: HeldCall }> {
+async function streaming(model: string): Promise<{ call: OpenCall; upstream: PendingCall }> {
   const call = openCall(rig.url, '/v1/chat/completions', { model, stream: true, messages: [] });
   const upstream = await held.next(model);
   upstream.say({ role: 'assistant', content: 'one' });

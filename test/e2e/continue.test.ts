@@ -5,7 +5,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { openCall } from '../support/call.ts';
 import { ManualClock } from '../support/clock.ts';
-import { startHeldUpstream, type HeldCall } from '../support/held.ts';
+import { startManualUpstream, type PendingCall } from '../support/manual-upstream.ts';
 import { KEY, rowOf, send, startRig, type Rig, type Row } from '../support/rig.ts';
 
 const PRICES = 'input_cost_per_token: 1e-6, output_cost_per_token: 1e-6';
@@ -24,7 +24,7 @@ async function start(
   clock?: ManualClock,
   countWithinMs?: number,
 ) {
-  const upstream = await startHeldUpstream(t);
+  const upstream = await startManualUpstream(t);
   const entry = (group: string, model: string, order: number, more: string): string =>
     `  - { model_name: ${group}, litellm_params: { model: litellm_proxy/${model}, api_base: "${upstream.url}", order: ${order}, ${PRICES}${more} }, model_info: { id: id-${model} } }`;
   const rig = await startRig(t, {
@@ -85,11 +85,11 @@ const metric = async (rig: Rig, model: string, end: string): Promise<string | un
   new RegExp(`^throughline_continued_streams_total\\{model="${model}",end="${end}"\\} (.*)$`, 'm').exec(
     (await send(rig.url, 'GET', '/metrics')).text,
   )?.[1];
-const lastMessage = ({ body }: HeldCall): unknown => (body['messages'] as unknown[]).at(-1);
-const cut = (call: HeldCall): void => call.cut();
+const lastMessage = ({ body }: PendingCall): unknown => (body['messages'] as unknown[]).at(-1);
+const cut = (call: PendingCall): void => call.cut();
 
 /** The ways in which a stream breaks off after its first token. */
-const BREAKS: Readonly<Record<string, readonly [error: string, act: (call: HeldCall) => void]>> = {
+const BREAKS: Readonly<Record<string, readonly [error: string, act: (call: PendingCall) => void]>> = {
   'is cut': ['stream_broken', cut],
   'ends without an end': ['stream_truncated', ({ res }) => void res.end()],
   stalls: ['idle_timeout', () => undefined],
@@ -204,7 +204,7 @@ t.test('one that goes on may break off too: the next one goes on', async (t) => 
 
 t.test('one that cannot go on is left out; when nobody can, the stream ends with its error', async (t) => {
   const { rig, upstream, client } = await start(t);
-  const refuses: readonly ((call: HeldCall) => void)[] = [
+  const refuses: readonly ((call: PendingCall) => void)[] = [
     (call) => call.json(400, { error: { message: 'no prefill here' } }),
     (call) => call.json(200, { choices: [] }),
     (call) => call.say({ reasoning_content: 'hm' }),

@@ -1,4 +1,4 @@
-// Errors of an upstream pass verbatim; ours have one shape, say what was wrong and how to mend it, and never look like
+// Errors of an upstream pass verbatim; ours have one shape, say what was wrong and how to fix it, and never look like
 // something they are not: clients match on the words of a throttling error whatever the status is.
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';

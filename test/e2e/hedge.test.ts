@@ -4,7 +4,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { openCall } from '../support/call.ts';
 import { ManualClock } from '../support/clock.ts';
-import { startHeldUpstream, type HeldUpstream } from '../support/held.ts';
+import { startManualUpstream, type ManualUpstream } from '../support/manual-upstream.ts';
 import { chat, KEY, rowOf, send, startRig, type Rig, type Row } from '../support/rig.ts';
 
 interface Setting {
@@ -19,7 +19,7 @@ interface Setting {
 const PRICES = 'input_cost_per_token: 1e-6, output_cost_per_token: 1e-6';
 
 async function start(t: Test, { hedge = 0.05, a = '', b = '', general = '', router = '' }: Setting = {}) {
-  const upstream = await startHeldUpstream(t);
+  const upstream = await startManualUpstream(t);
   const clock = new ManualClock();
   const entry = (model: string, order: number, more: string): string =>
     `  - { model_name: m, litellm_params: { model: litellm_proxy/${model}, api_base: "${upstream.url}", order: ${order}, ${PRICES}${more} }, model_info: { id: id-${model} } }`;
@@ -47,7 +47,7 @@ const underWay = async (rig: Rig): Promise<unknown[]> => {
   return [...text.matchAll(/"in_flight":(\d+)/g)].slice(0, 2).map(([, count]) => Number(count));
 };
 /** A call that began later was hedged by now: one that was not will not be. */
-async function hedgedLater(rig: Rig, upstream: HeldUpstream): Promise<void> {
+async function hedgedLater(rig: Rig, upstream: ManualUpstream): Promise<void> {
   const answer = chat(rig, 'later', { stream: true });
   const d = await upstream.next('d');
   d.say({ content: 'd' });
@@ -56,14 +56,14 @@ async function hedgedLater(rig: Rig, upstream: HeldUpstream): Promise<void> {
 }
 
 /** A call that its first entry answers. */
-async function answerAll(rig: Rig, upstream: HeldUpstream): Promise<number> {
+async function answerAll(rig: Rig, upstream: ManualUpstream): Promise<number> {
   const answer = chat(rig, 'm', { stream: true });
   const call = await upstream.next('a');
   call.say({ content: 'a' });
   call.finish();
   return (await answer).status;
 }
-const both = async ({ next }: HeldUpstream) => [await next('a'), await next('b')] as const;
+const both = async ({ next }: ManualUpstream) => [await next('a'), await next('b')] as const;
 const logOf = (row: Row): readonly Row[] => row['attempt_log'] as readonly Row[];
 const ANSWER = {
   id: 'x',

@@ -62,7 +62,7 @@ t.test('what hinders it is told with the key that mends it, and nothing is left 
   const lone: unknown = await startPlatform(t, { platform: '  host: 127.0.0.1' }).catch(
     (error: unknown) => error,
   );
-  t.match(lone, { issues: [{ message: /of no use without a port/ }] });
+  t.match(lone, { issues: [{ message: /has no effect without a port/ }] });
 });
 
 t.test('the program tells both addresses, and ends answers on both when it is told to stop', async (t) => {

@@ -1,7 +1,7 @@
 // Groups as operators meet them: sessions that stay, entries that rest and come back, checks in the background, names
 // that lead elsewhere, and what the health page, the metrics and the listing say of it.
 import t from 'tap';
-import { startUpstream, type Got } from '../support/call.ts';
+import { startUpstream, type ReceivedCall } from '../support/call.ts';
 import { ManualClock } from '../support/clock.ts';
 import { chat, KEY, rowOf, send, startRig, type Answer } from '../support/rig.ts';
 
@@ -26,7 +26,7 @@ interface Moody {
 async function moody(): Promise<Moody> {
   const mood = { status: 200, retryAfter: null, models: 200, calls: 0, checks: 0, onCheck: () => undefined };
   const one: Moody = Object.assign(mood, { url: '' });
-  const answer = ({ req, res }: Got): void => {
+  const answer = ({ req, res }: ReceivedCall): void => {
     if (req.method === 'GET') {
       one.checks += 1;
       res.writeHead(one.models, { 'content-type': 'application/json' }).end('{"data":[]}');
@@ -244,7 +244,7 @@ t.test('further names are served and listed, save the hidden ones', async (t) =>
 
 for (const strategy of ['least-busy', 'latency-based-routing'])
   t.test(`${strategy} keeps away from an entry that does not come to an end`, async (t) => {
-    const held = Promise.withResolvers<Got>();
+    const held = Promise.withResolvers<ReceivedCall>();
     let calls = 0;
     const stuck = await startUpstream(t, (got) => {
       calls += 1;

@@ -262,7 +262,7 @@ t.test('another collector in the file waits for a restart, and says so', async (
   const collector = await startCollector(t);
   const rig = await rigWith(t, collector);
   await rig.reconfigure(`${defaultConfig(rig.demo)}  otel: { endpoint: "http://127.0.0.1:1" }\n`);
-  await rig.logged(({ msg }) => /where spans go was changed .* after a restart/.test(String(msg)));
+  await rig.logged(({ msg }) => /the trace settings were changed .* after a restart/.test(String(msg)));
   await chat(rig, 'demo');
   t.equal((await collector.received(1)).length, 1, 'the old one serves on');
 });
@@ -303,7 +303,7 @@ t.test('what a collector cannot be is refused before the start', async (t) => {
     t.equal(code, 1);
     return out + err;
   };
-  t.match(await check('{ endpoint: "collector:4318" }'), /endpoint is no http or https URL/);
+  t.match(await check('{ endpoint: "collector:4318" }'), /endpoint is not an http or https URL/);
   t.match(await check('{ endpoint: "http://u:p@c:4318" }'), /holds credentials - put them into headers/);
   t.match(await check('{ sample_ratio: 2 }'), /sample_ratio/);
   t.match(await check('{}', { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), /is grpc - .*gRPC is not spoken/);

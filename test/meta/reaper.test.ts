@@ -6,7 +6,7 @@ import { runs } from '../support/cli.ts';
 
 const TEST = `
 import { spawn } from 'node:child_process';
-import { RUN, RUN_MARK } from '${new URL('../support/reaper.ts', import.meta.url).href}';
+import { RUN, RUN_MARK } from '${new URL('../support/process-cleanup.ts', import.meta.url).href}';
 const sandbox = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
   detached: true, stdio: 'ignore', env: { [RUN_MARK]: RUN },
 });

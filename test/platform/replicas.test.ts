@@ -55,10 +55,10 @@ t.test('a user may be answered by any of the servers', async (t) => {
   await two.api('POST', '/api/v1/settings/profiles/Default/activate');
 
   const { id, key } = await converse(one, { costcenter: '4711' });
-  const answer = await call(two, key);
-  t.equal(answer.status, 200, 'a key is taken by the other server at once');
+  const response = await call(two, key);
+  t.equal(response.status, 200, 'a key is taken by the other server at once');
   t.equal(headerOf(lastSeen(two).rawHeaders, 'x-project'), 'p42');
-  t.match(await rowOf(two, answer), { request_tags: ['costcenter:4711'] });
+  t.match(await rowOf(two, response), { request_tags: ['costcenter:4711'] });
 
   t.equal((await two.api('PATCH', `${LIST}/${id}`, { tags: { a: 'b' }, title: 'New' })).status, 200);
   await catchUp(one);

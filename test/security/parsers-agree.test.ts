@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import t from 'tap';
 import fc from 'fast-check';
 import type { Read } from './fixture/strict-reader.ts';
-import { liveOf, houseOf } from '../support/house.ts';
+import { liveOf, servicesOf } from '../support/services.ts';
 import type { DownstreamRequest } from '../../proxy/downstream/downstream-request.ts';
 import type { DownstreamResponse } from '../../proxy/downstream/downstream-response.ts';
 import { openExchange } from '../../proxy/pipeline/exchange.ts';
@@ -202,7 +202,7 @@ const same = (one: Read | undefined, other: Read | undefined): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
 t.test('requests: what we take, a strict reader takes too, as the same requests', async (t) => {
-  const active = liveOf(t, 'model_list: []', await houseOf(t));
+  const active = liveOf(t, 'model_list: []', await servicesOf(t));
   const { limits } = active.snapshot;
   let mine: Read[] = [];
   const serve = async (request: DownstreamRequest, response: DownstreamResponse): Promise<void> => {
@@ -224,9 +224,9 @@ t.test('requests: what we take, a strict reader takes too, as the same requests'
     {
       limits: { connections: 1_000, requestsPerConnection: 1_000 },
       request: (request, response) => void serve(request, response),
-      refusal: () => 'HTTP/1.1 400 Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n',
-      settled: () => undefined,
-      turnedAway: () => undefined,
+      errorResponse: () => 'HTTP/1.1 400 Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n',
+      exchangeEnded: () => undefined,
+      connectionRefused: () => undefined,
       failed: (error) => {
         throw error;
       },

@@ -49,17 +49,17 @@ function checkAnswer(t: Test, one: RawCase, got: Conversation): void {
   t.equal(got.rest, '', 'nothing but whole answers');
   if (one.status === 'closed') {
     t.ok(
-      got.answers.every(({ status }) => status === 400),
+      got.responses.every(({ status }) => status === 400),
       'no answer, or one that says why',
     );
     return;
   }
   t.same(
-    got.answers.map(({ status }) => status),
+    got.responses.map(({ status }) => status),
     one.statuses ?? [one.status],
   );
   t.same(got.interim, one.interim ?? []);
-  const [answer] = got.answers;
+  const [answer] = got.responses;
   if (answer === undefined || one.status === 200) return;
   t.equal(answer.headers['content-type'], 'application/json');
   t.equal(answer.headers['x-litellm-error-source'], 'client');
@@ -79,7 +79,7 @@ async function run(t: Test, cases: readonly RawCase[]): Promise<void> {
       const llm = one.status === 200 || one.status === 'closed';
       checkAnswer(t, one, await converse(rig.port, one.bytes, one));
       const after = await converse(rig.port, PROBE);
-      t.equal(after.answers[0]?.status, 200, 'the proxy still serves');
+      t.equal(after.responses[0]?.status, 200, 'the proxy still serves');
       const forwarded = upstream.seen.slice(before, -1);
       const wanted = one.forwarded ?? (llm && one.status === 200 ? 1 : 0);
       if (wanted !== 'any') t.equal(forwarded.length, wanted, 'what went upstream');
@@ -148,15 +148,15 @@ t.test('nonsense behind a stream waits for its end: no second answer stands with
 });
 
 t.test('a body that an answer out of the store did not want keeps no later request waiting', async (t) => {
-  const { answers, hung } = await converse(
+  const { responses, hung } = await converse(
     rig.port,
     `DELETE /v1/responses/none HTTP/1.1\r\nhost: h\r\nauthorization: Bearer ${KEY}\r\ncontent-length: 2\r\n\r\n{}` +
       'GET /health/liveliness HTTP/1.1\r\nhost: h\r\n\r\n',
-    { answers: 2 },
+    { responses: 2 },
   );
   t.equal(hung, false);
   t.same(
-    answers.map(({ status }) => status),
+    responses.map(({ status }) => status),
     [404, 200],
   );
 });

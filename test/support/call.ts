@@ -79,7 +79,7 @@ export function openCall(
 }
 
 /** A request that a written upstream got. */
-export interface Got {
+export interface ReceivedCall {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly body: Buffer;
@@ -88,7 +88,7 @@ export interface Got {
 /** Starts an upstream that answers as `answer` does; closed with the test. */
 export async function startUpstream(
   t: { teardown(act: () => unknown): unknown },
-  answer: (got: Got) => void,
+  answer: (got: ReceivedCall) => void,
 ): Promise<string> {
   const server = createServer((req, res) => {
     const chunks: Buffer[] = [];

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runProgram } from '../../proxy/cli/program.ts';
-import { RUN, RUN_MARK } from './reaper.ts';
+import { RUN, RUN_MARK } from './process-cleanup.ts';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 /** What a command line of one's own starts. */

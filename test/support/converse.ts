@@ -1,7 +1,7 @@
 // One conversation over a bare socket, bounded in time: what a client of any manners would see, byte by byte.
 import { connect } from 'node:net';
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   /** Lower-case names; of several the last. */
   readonly headers: Readonly<Record<string, string>>;
@@ -10,7 +10,7 @@ export interface RawAnswer {
 
 export interface Conversation {
   /** Final answers in order. */
-  readonly answers: readonly RawAnswer[];
+  readonly responses: readonly RawResponse[];
   /** Statuses of interim answers (100, 103). */
   readonly interim: readonly number[];
   /** What came and was no answer. */
@@ -19,9 +19,9 @@ export interface Conversation {
   readonly hung: boolean;
 }
 
-export interface Manners {
+export interface ConverseOptions {
   /** The client ends its side after so many answers. Default 1. */
-  readonly answers?: number;
+  readonly responses?: number;
   /** Ends the client's side as soon as all is sent. */
   readonly halfClose?: boolean;
   /** Sent when `100 Continue` comes. */
@@ -33,14 +33,18 @@ export interface Manners {
 }
 
 /** Sends `bytes`, waits for the answers, ends, and waits for the peer's end. Never rejects. */
-export function converse(port: number, bytes: string | Buffer, manners: Manners = {}): Promise<Conversation> {
+export function converse(
+  port: number,
+  bytes: string | Buffer,
+  options: ConverseOptions = {},
+): Promise<Conversation> {
   const {
-    answers: wanted = 1,
+    responses: wanted = 1,
     halfClose = false,
     onContinue = '',
     headOnly = false,
     withinMs = 540_000,
-  } = manners;
+  } = options;
   return new Promise((resolve) => {
     let text = '';
     let ended = halfClose;
@@ -57,12 +61,12 @@ export function converse(port: number, bytes: string | Buffer, manners: Manners 
     socket.setEncoding('latin1');
     socket.on('data', (part: string) => {
       text += part;
-      const { answers, interim } = readAnswers(text, headOnly);
+      const { responses, interim } = readResponses(text, headOnly);
       if (!continued && onContinue !== '' && interim.includes(100)) {
         continued = true;
         socket.write(onContinue);
       }
-      if (!ended && answers.length >= wanted) {
+      if (!ended && responses.length >= wanted) {
         ended = true;
         socket.end();
       }
@@ -70,19 +74,19 @@ export function converse(port: number, bytes: string | Buffer, manners: Manners 
     socket.on('error', () => undefined); // a reset is an end, too
     socket.on('close', () => {
       clearTimeout(timer);
-      resolve({ ...readAnswers(text, headOnly), hung });
+      resolve({ ...readResponses(text, headOnly), hung });
     });
   });
 }
 
-function readAnswers(text: string, headOnly: boolean): Omit<Conversation, 'hung'> {
-  const answers: RawAnswer[] = [];
+function readResponses(text: string, headOnly: boolean): Omit<Conversation, 'hung'> {
+  const responses: RawResponse[] = [];
   const interim: number[] = [];
   let rest = text;
   for (;;) {
     const headEnd = rest.indexOf('\r\n\r\n');
     const status = /^HTTP\/1\.1 (\d{3}) [^\r\n]*\r\n/.exec(rest);
-    if (headEnd < 0 || status === null) return { answers, interim, rest };
+    if (headEnd < 0 || status === null) return { responses, interim, rest };
     const lines = rest.slice(status[0].length, Math.max(status[0].length, headEnd)).split('\r\n');
     const headers = Object.fromEntries(
       lines
@@ -93,9 +97,9 @@ function readAnswers(text: string, headOnly: boolean): Omit<Conversation, 'hung'
         }),
     );
     const bodyEnd = headEnd + 4 + (headOnly ? 0 : Number(headers['content-length'] ?? 0));
-    if (rest.length < bodyEnd) return { answers, interim, rest };
+    if (rest.length < bodyEnd) return { responses, interim, rest };
     if (status[1]?.startsWith('1') === true) interim.push(Number(status[1]));
-    else answers.push({ status: Number(status[1]), headers, body: rest.slice(headEnd + 4, bodyEnd) });
+    else responses.push({ status: Number(status[1]), headers, body: rest.slice(headEnd + 4, bodyEnd) });
     rest = rest.slice(bodyEnd);
   }
 }

@@ -19,15 +19,15 @@ export interface Counts {
 /** Stands in the message of each counted request. */
 export const MARK = 'counted-body';
 
-const tally = { urls: 0, timers: 0, bodies: 0 };
+const counters = { urls: 0, timers: 0, bodies: 0 };
 
 globalThis.URL = new Proxy(URL, {
   construct: (target, args: [string, string?]) => {
-    tally.urls += 1;
+    counters.urls += 1;
     return new target(...args);
   },
   get: (target, key, receiver): unknown => {
-    if (key === 'parse' || key === 'canParse') tally.urls += 1;
+    if (key === 'parse' || key === 'canParse') counters.urls += 1;
     return Reflect.get(target, key, receiver);
   },
 });
@@ -46,10 +46,10 @@ const counting = <F extends (...args: never[]) => unknown>(
 /** Timers of the product's own files; those of Node's sockets are not among them. */
 const timer = (): void => {
   const caller = new Error().stack?.split('\n')[4] ?? '';
-  if (caller.includes('/proxy/')) tally.timers += 1;
+  if (caller.includes('/proxy/')) counters.timers += 1;
 };
 const body = (text: unknown): void => {
-  if (typeof text === 'string' && text.includes(MARK)) tally.bodies += 1;
+  if (typeof text === 'string' && text.includes(MARK)) counters.bodies += 1;
 };
 globalThis.setTimeout = counting(setTimeout, timer);
 globalThis.setInterval = counting(setInterval, timer);
@@ -86,10 +86,10 @@ process.on('SIGUSR2', () => {
     const { moduleLoadList } = process as unknown as { readonly moduleLoadList: readonly string[] };
     const counts: Counts = {
       calls,
-      ...tally,
+      ...counters,
       undici: moduleLoadList.includes('NativeModule internal/deps/undici/undici'),
     };
-    Object.assign(tally, { urls: 0, timers: 0, bodies: 0 });
+    Object.assign(counters, { urls: 0, timers: 0, bodies: 0 });
     printed += 1;
     process.stderr.write(`counts ${printed} ${JSON.stringify(counts)}\n`);
   });

@@ -13,10 +13,10 @@ import pg from 'pg';
 import { databaseOf } from '../../config/resolve/database.ts';
 import { Diagnostics } from '../../config/diagnostics.ts';
 import type { DatabaseSettings } from '../../config/snapshot.ts';
-import { RUN, RUN_MARK } from './reaper.ts';
+import { RUN, RUN_MARK } from './process-cleanup.ts';
 
 /** What a server needs of tap's `t`, or of a bench. */
-interface Stage {
+interface Teardown {
   teardown(act: () => unknown): unknown;
 }
 
@@ -54,7 +54,7 @@ export function settingsOf(url: string): DatabaseSettings {
 }
 
 /** Any PostgreSQL, with TEST_DATABASE_URL=pglite always that one; tells the test which. */
-export async function anyPostgres(t: Stage & { comment(text: string): unknown }): Promise<TestServer> {
+export async function anyPostgres(t: Teardown & { comment(text: string): unknown }): Promise<TestServer> {
   const given = process.env['TEST_DATABASE_URL'] ?? '';
   const own = given === '' ? await ownPostgres(t) : null;
   const server = given === '' || given === 'pglite' ? (own ?? (await pglite(t))) : at(given);
@@ -73,7 +73,7 @@ function schemaOf(base: string, more: string): string {
   return url.href;
 }
 
-async function pglite(t: Stage): Promise<TestServer> {
+async function pglite(t: Teardown): Promise<TestServer> {
   const db = await PGlite.create();
   const server = new PGLiteSocketServer({ db, port: 0, host: '127.0.0.1', maxConnections: 20 });
   await server.start();
@@ -90,7 +90,7 @@ async function pglite(t: Stage): Promise<TestServer> {
  * @param flagsIn makes what it needs in the folder and gives further flags of the server
  */
 export async function ownPostgres(
-  t: Stage,
+  t: Teardown,
   flagsIn: (folder: string) => readonly string[] = () => ['-c', 'fsync=off'],
 ): Promise<OwnServer | null> {
   const bin = binaries();

@@ -1,4 +1,5 @@
-// A real proxy in front of a real demo gateway, on free ports and a folder of its own; taken down with the test.
+// The rig of the end-to-end tests: a real proxy in front of a real demo gateway, on free ports and in its own folder.
+// Shut down when the test ends.
 import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';

@@ -1,5 +1,5 @@
-// Bifrost: LiteLLM's headers mean nothing to it. Dimensions (`x-bf-dim-*`) reach its logs and its telemetry, log labels
-// (`x-bf-lh-*`) its logs alone; cost comes in the usage object (core/schemas, BifrostCost).
+// Bifrost ignores LiteLLM's headers. Dimensions (`x-bf-dim-*`) appear in its logs and telemetry, log labels (`x-bf-lh-*`)
+// only in its logs. It states the cost in the usage object (core/schemas, BifrostCost).
 import type { GatewayMaker } from './gateway.ts';
 
 export const bifrost: GatewayMaker = () => ({

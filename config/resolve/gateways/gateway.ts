@@ -1,13 +1,13 @@
-// What a gateway dialect is: data that says how a gateway is told whose call it is, and where its answer states cost
-// and call id. One file beside this one and one line in table.ts; a dialect never sees a request.
+// A gateway dialect is data: in which headers a gateway reads whose call it is, and where its response states cost and
+// call id. A new one is one file beside this one and one line in table.ts.
 import type { Dialect } from '../../dialect.ts';
 
-/** Header names are lower-case; null = this gateway has no place for it. */
+/** Header names are lower-case; null = this gateway has no such header. */
 export interface Gateway {
   readonly name: string;
   readonly session: string | null;
   readonly user: string | null;
-  /** Other headers in which this gateway would read an end user. */
+  /** Other headers from which this gateway would read an end user. */
   readonly userSynonyms?: readonly string[];
   readonly tags: Written | null;
   readonly metadata: Written | null;

@@ -1,4 +1,4 @@
-// The off switch: the upstream is told nothing of whose call it is, not even the session.
+// Sends the upstream nothing about whose call it is, not even the session.
 import type { GatewayMaker } from './gateway.ts';
 import { plain } from './plain.ts';
 

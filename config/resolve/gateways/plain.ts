@@ -1,5 +1,5 @@
-// Any other upstream: it gets the session header of the dialect and nothing else, because nobody knows what it would
-// make of it. Cost and call id are read where a proxy of the dialect may stand behind it.
+// Any other upstream gets only LiteLLM's session header, because the effect of other headers is unknown. Cost and call id
+// are read from LiteLLM's headers, in case such a proxy is behind it.
 import type { GatewayMaker } from './gateway.ts';
 
 export const plain: GatewayMaker = ({ headerPrefix, sessionHeader }) => ({

@@ -1,5 +1,5 @@
-// Portkey: a trace groups the calls of a conversation, one JSON object holds the rest; `_user` is the member that its
-// reports know (portkey.ai/docs/product/observability/metadata). It states no cost.
+// Portkey groups the calls of a conversation by a trace id and takes everything else in one JSON object; its reports
+// use the member `_user` (portkey.ai/docs/product/observability/metadata). It states no cost.
 import type { GatewayMaker } from './gateway.ts';
 
 export const portkey: GatewayMaker = () => ({

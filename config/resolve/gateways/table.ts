@@ -1,5 +1,5 @@
-// The gateway dialects there are, and which one holds for an entry that names none. A new one is a file beside this
-// one, a line here and its name in the schema.
+// All gateway dialects, and the default for an entry that names none. A new one is a file beside this one, a line here
+// and its name in the schema.
 import type { Dialect } from '../../dialect.ts';
 import type { EntryParams } from '../../gateway-file.ts';
 import type { KindName } from '../../snapshot.ts';
@@ -20,7 +20,7 @@ const MAKERS: Readonly<Record<GatewayName, GatewayMaker>> = Object.freeze({
   none,
 });
 
-/** The dialect an entry names, else that of its kind. */
+/** The dialect that an entry names, else the default of its kind. */
 export function gatewayOf(named: GatewayName | undefined, kind: KindName, dialect: Dialect): Gateway {
   return MAKERS[named ?? (kind === 'proxy' ? 'litellm' : 'plain')](dialect);
 }

@@ -1,5 +1,5 @@
-// Compat-type upstreams: anything that speaks the OpenAI interface. Its api_base names the whole path, /v1 included,
-// because such services put it in different places (/openai/v1, /v1beta/openai).
+// Compat-type upstreams: anything with an OpenAI-compatible API. Their api_base contains the whole path with /v1, because
+// such services use different paths (/openai/v1, /v1beta/openai).
 import type { Dialect } from '../../dialect.ts';
 import type { Kind, PathCheck } from './kind.ts';
 
@@ -10,7 +10,7 @@ export const compatKind: Kind = Object.freeze({
   pathPrefix(basePath: string): PathCheck {
     if (/\/v1[a-z0-9]*(\/|$)/.test(basePath)) return { ok: true, pathPrefix: basePath };
     const message = 'must include /v1 for a compat-type model; endpoints are appended to it as it is';
-    return { ok: false, message, mendedPath: `${basePath}/v1` };
+    return { ok: false, message, fixedPath: `${basePath}/v1` };
   },
   rule: (dialect: Dialect): string => `${dialect.compatPrefix}/NAME (compat-type, api_base with /v1)`,
 });

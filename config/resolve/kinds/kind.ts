@@ -1,21 +1,21 @@
-// What a gateway kind is: one file beside this one and one line in table.ts. A kind is a set of pure rules about
-// names and paths; it never sees a request.
+// A gateway kind is a set of pure rules about model names and URL paths. A new kind is one file beside this one and one
+// line in table.ts.
 import type { Dialect } from '../../dialect.ts';
 import type { KindName } from '../../snapshot.ts';
 
-/** Where requests go under an api_base, or why that api_base does not fit, and the path that would. */
+/** The path prefix for an api_base, or why that api_base is wrong and the path to use instead. */
 export type PathCheck =
   | { readonly ok: true; readonly pathPrefix: string }
-  | { readonly ok: false; readonly message: string; readonly mendedPath: string };
+  | { readonly ok: false; readonly message: string; readonly fixedPath: string };
 
 export interface Kind {
   readonly name: KindName;
-  /** Compat-type upstreams are not of the dialect and would refuse its control members. */
+  /** Whether LiteLLM's control members are removed from bodies: compat-type upstreams would reject them. */
   readonly stripsControlMembers: boolean;
   /** Text before the first slash of `litellm_params.model`. */
   prefix(dialect: Dialect): string;
   /** @param basePath path of api_base without trailing slashes, '' for none */
   pathPrefix(basePath: string): PathCheck;
-  /** One clause for messages: how the prefix is written and what api_base looks like. */
+  /** One clause for messages: the prefix and the form of api_base. */
   rule(dialect: Dialect): string;
 }

@@ -1,4 +1,4 @@
-// The gateway kinds there are. A new kind is one file beside this one and one line here.
+// All gateway kinds. A new kind is one file beside this one and one line here.
 import type { Dialect } from '../../dialect.ts';
 import { compatKind } from './compat.ts';
 import type { Kind } from './kind.ts';
@@ -6,20 +6,20 @@ import { proxyKind } from './proxy.ts';
 
 const KINDS: readonly Kind[] = Object.freeze([proxyKind, compatKind]);
 
-/** A model name taken apart; `kind` null: no known prefix. */
+/** The parts of a model name; `kind` null = no known prefix. */
 export interface ModelName {
   readonly kind: Kind | null;
   /** The prefix as written, '' for none. */
   readonly prefix: string;
-  /** What goes upstream, verbatim. */
+  /** The name that is sent upstream. */
   readonly upstream: string;
 }
 
 /**
- * Takes `litellm_params.model` apart. With `provider` (`custom_llm_provider`) the whole name goes upstream, save
- * that the same prefix written once more is taken off.
+ * Splits `litellm_params.model` into prefix and name. With `provider` (`custom_llm_provider`) the whole name goes upstream,
+ * except that the same prefix in the name is removed.
  */
-export function takeApart(model: string, provider: string | undefined, dialect: Dialect): ModelName {
+export function splitModelName(model: string, provider: string | undefined, dialect: Dialect): ModelName {
   const slash = model.indexOf('/');
   const before = slash === -1 ? '' : model.slice(0, slash);
   const prefix = provider ?? before;
@@ -27,7 +27,7 @@ export function takeApart(model: string, provider: string | undefined, dialect: 
   return { kind, prefix, upstream: before === prefix ? model.slice(slash + 1) : model };
 }
 
-/** Both rules in one clause, for messages about a prefix that is neither. */
+/** The rules of all kinds in one clause, for messages about an unknown prefix. */
 export function kindRules(dialect: Dialect): string {
   return KINDS.map((kind) => kind.rule(dialect)).join(' or ');
 }

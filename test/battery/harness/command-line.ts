@@ -1,11 +1,11 @@
 // The command line of `npm run battery`: what was asked for, or a sentence that says what can be.
 import { parseArgs } from 'node:util';
-import type { Wanted } from './stage.ts';
+import type { RunOptions } from './scenario-run.ts';
 
 export const USAGE = `npm run battery -- [--only NAME]... [--quick] [--seed N] [--rounds N] [--executions N] [--seconds N] [--write]
 
-  --list            the parts
-  --only NAME       only this part; may be given several times
+  --list            the scenarios
+  --only NAME       only this scenario; may be given several times
   --quick           short runs, as in .ci/run: does it still hold
   --seed N          repeats a run; printed with each table
   --rounds N        kills of each kind, configuration changes, parallel streams, slow clients of each kind
@@ -15,13 +15,13 @@ export const USAGE = `npm run battery -- [--only NAME]... [--quick] [--seed N] [
 `;
 
 /** A whole command line. */
-export interface Asked {
+export interface CommandLine {
   readonly help: boolean;
   readonly list: boolean;
   readonly write: boolean;
-  /** Names of parts. */
-  readonly parts: readonly string[];
-  readonly wanted: Wanted;
+  /** Names of scenarios. */
+  readonly scenarios: readonly string[];
+  readonly run: RunOptions;
 }
 
 function countOf(flag: string, text: string | undefined): number | null {
@@ -30,8 +30,8 @@ function countOf(flag: string, text: string | undefined): number | null {
   return Number(text);
 }
 
-/** @param known names of all parts. @throws Error that says what can be asked for */
-export function readCommandLine(args: readonly string[], known: readonly string[]): Asked {
+/** @param known names of all scenarios. @throws Error that says what can be asked for */
+export function readCommandLine(args: readonly string[], known: readonly string[]): CommandLine {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -49,14 +49,14 @@ export function readCommandLine(args: readonly string[], known: readonly string[
   const { help, list, only, quick, write } = values;
   const unknown = only.filter((name) => !known.includes(name));
   if (unknown.length > 0)
-    throw new Error(`there is no part ${unknown.join(', ')}; there are ${known.join(', ')}`);
+    throw new Error(`there is no scenario ${unknown.join(', ')}; there are ${known.join(', ')}`);
   if (quick && write) throw new Error('--write takes full runs only: leave --quick out');
   return {
     help,
     list,
     write,
-    parts: only.length === 0 ? known : known.filter((name) => only.includes(name)),
-    wanted: {
+    scenarios: only.length === 0 ? known : known.filter((name) => only.includes(name)),
+    run: {
       quick,
       seed: countOf('seed', values.seed) ?? Math.floor(Math.random() * 1_000_000) + 1,
       rounds: countOf('rounds', values.rounds),

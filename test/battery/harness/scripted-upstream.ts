@@ -2,7 +2,7 @@
 // silence, resets. It reads requests by their length and answers nothing by itself.
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { MessageReader } from '../../../bench/harness/message-reader.ts';
-import type { Stage } from './stage.ts';
+import type { ScenarioRun } from './scenario-run.ts';
 
 /** One request that is complete. */
 export interface ScriptedCall {
@@ -26,9 +26,9 @@ export interface ScriptedUpstream {
 const LIST = '{"object":"list","data":[]}';
 const MODELS = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${LIST.length}\r\n\r\n${LIST}`;
 
-/** Starts one on a free port of loopback; it ends with the stage. */
+/** Starts one on a free port of loopback; it closes with the run. */
 export async function startScriptedUpstream(
-  stage: Stage,
+  run: ScenarioRun,
   script: (call: ScriptedCall) => void,
 ): Promise<ScriptedUpstream> {
   const sockets = new Set<Socket>();
@@ -53,7 +53,7 @@ export async function startScriptedUpstream(
   await new Promise<void>((resolve) => {
     server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }, resolve);
   });
-  stage.teardown(() => {
+  run.teardown(() => {
     server.close();
     for (const socket of sockets) socket.destroy();
   });

@@ -4,11 +4,11 @@ import { databaseOf, periodMs } from '../../../config/resolve/database.ts';
 import { Diagnostics } from '../../../config/diagnostics.ts';
 import type { DatabaseSettings } from '../../../config/snapshot.ts';
 
-const findings = (): Diagnostics =>
+const diagnostics = (): Diagnostics =>
   new Diagnostics({ kind: 'map', file: { name: 'f', lineStarts: null }, offset: 0, members: new Map() });
 
 function settings(url: string): DatabaseSettings {
-  const found = findings();
+  const found = diagnostics();
   const resolved = databaseOf(url, {}, found);
   if (resolved === null)
     throw new Error(
@@ -61,20 +61,23 @@ t.test('what is left out has the defaults of libpq; sockets and IPv6 are hosts t
 
 t.test('DATABASE_URL stands in when the file names none; an empty one is none', async (t) => {
   const env = { DATABASE_URL: 'postgresql://u@env/d' };
-  t.equal(databaseOf(undefined, env, findings())?.host, 'env');
-  t.equal(databaseOf('postgresql://u@file/d', env, findings())?.host, 'file');
-  t.equal(databaseOf(undefined, { DATABASE_URL: '' }, findings()), null);
-  const found = findings();
+  t.equal(databaseOf(undefined, env, diagnostics())?.host, 'env');
+  t.equal(databaseOf('postgresql://u@file/d', env, diagnostics())?.host, 'file');
+  t.equal(databaseOf(undefined, { DATABASE_URL: '' }, diagnostics()), null);
+  const found = diagnostics();
   t.equal(databaseOf(undefined, { DATABASE_URL: 'mysql://u:secret@h/d' }, found), null);
-  t.match(found.issues()[0]?.message, /^the environment variable DATABASE_URL does not lead to a PostgreSQL/);
+  t.match(
+    found.issues()[0]?.message,
+    /^the environment variable DATABASE_URL is not the URL of a PostgreSQL/,
+  );
 });
 
 t.test('what no connection could be made with is refused', async (t) => {
   for (const [url, words] of [
     ['postgresql://h/d', /names no user/],
-    ['postgresql://u@h/d?schema=Public%22', /names a schema that is no plain name/],
-    ['postgresql://u@h/d?connect_timeout=soon', /connect_timeout that is no number/],
-    ['postgresql://u@/d?schema=a-b', /names a schema/],
+    ['postgresql://u@h/d?schema=Public%22', /has a schema that is not a plain name/],
+    ['postgresql://u@h/d?connect_timeout=soon', /connect_timeout that is not a number/],
+    ['postgresql://u@/d?schema=a-b', /has a schema/],
   ] as const) {
     t.throws(() => settings(url), { message: words }, url);
   }

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { isSameOtel } from '../../../config/resolve/otel.ts';
 import type { OtelSettings } from '../../../config/snapshot.ts';
-import { snapshotOf } from '../../support/house.ts';
+import { snapshotOf } from '../../support/services.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -105,12 +105,12 @@ t.test("the dialect's older names do where the others are not set", async (t) =>
 
 t.test('every wrong word of the environment is an error that says what to write', async (t) => {
   const cases: readonly (readonly [name: string, value: string, says: RegExp])[] = [
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', /no http or https URL - for example http:/],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', /not an http or https URL - for example http:/],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://c/?a=b', /query/],
-    ['OTEL_EXPORTER_OTLP_HEADERS', 'a=%zz', /no list of name=value/],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'a=%zz', /not a list of name=value/],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'a b=c', /a name that cannot be sent/],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'host=c', /a name that cannot be sent/],
-    ['OTEL_EXPORTER_OTLP_HEADERS', 'a=%0Ab', /no header carries/],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'a=%0Ab', /headers cannot contain/],
     ['OTEL_EXPORTER_OTLP_TIMEOUT', '10s', /whole number/],
     ['OTEL_EXPORTER_OTLP_COMPRESSION', 'zstd', /none, gzip/],
     ['OTEL_TRACES_SAMPLER', 'toString', /one of always_on/],

@@ -127,7 +127,7 @@ t.test(
   'a circle is said and served; models of the store may come later; left-out entries take theirs along',
   async (t) => {
     t.same(issues(t, 'router_settings: { fallbacks: [{ a: [b] }, { b: [w/x] }, { w/x: [a] }] }\n'), [
-      "warning router_settings.fallbacks: leads in a circle: 'a' -> 'b' -> 'w/x' -> 'a'; each name is tried once - leave it if that is meant",
+      "warning router_settings.fallbacks: forms a cycle: 'a' -> 'b' -> 'w/x' -> 'a'; each name is tried once - leave it if this is intended",
     ]);
     const later =
       'general_settings: { store_model_in_db: true }\nrouter_settings: { fallbacks: [{ a: [later] }] }\n';
@@ -137,7 +137,7 @@ router_settings: { fallbacks: [{ a: [left-out, b] }] }
 `;
     t.match(issues(t, skipping), [
       /^warning model_list\[3\]/,
-      /^warning router_settings\.fallbacks\[0\]\.a\[0\]: the entry of 'left-out' is left out, and so is this/,
+      /^warning router_settings\.fallbacks\[0\]\.a\[0\]: the entry of 'left-out' is skipped, so this is skipped too/,
     ]);
     t.same([...snapshot(t, skipping).routing.fallbacks], [['a', ['b']]]);
   },

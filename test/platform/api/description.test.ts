@@ -152,14 +152,14 @@ t.test('it is served to who has a key, and nothing below /api is served to other
     for (const method of Object.keys(operations)) {
       const url = path.replaceAll(/\{\w+\}/g, 'a');
       for (const key of [null, 'another-key']) {
-        const answer = await rig.api(
+        const response = await rig.api(
           method.toUpperCase(),
           url,
           method === 'get' || method === 'delete' ? undefined : {},
           key,
         );
-        t.equal(answer.status, 401, `${method} ${path}`);
-        t.same(answer.json, { detail: 'Unauthorized' });
+        t.equal(response.status, 401, `${method} ${path}`);
+        t.same(response.json, { detail: 'Unauthorized' });
       }
     }
   }

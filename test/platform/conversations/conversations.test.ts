@@ -59,17 +59,17 @@ t.test(
       sandbox_status: 'MISSING',
       llm_base_url: `${rig.url}/c/${conversation.id}/v1`,
     });
-    const answer = await chat(conversation, {
+    const response = await chat(conversation, {
       'x-litellm-session-id': 'of-the-client',
       'x-litellm-tags': 'own',
     });
-    t.equal(answer.status, 200);
-    t.equal(answer.headers['x-litellm-session-id'], dashed(conversation.id));
+    t.equal(response.status, 200);
+    t.equal(response.headers['x-litellm-session-id'], dashed(conversation.id));
     const { rawHeaders } = lastSeen(rig);
     t.equal(headerOf(rawHeaders, 'x-litellm-session-id'), dashed(conversation.id), 'stamped once, by us');
     t.equal(headerOf(rawHeaders, 'x-openhands-project'), 'proj-42');
     t.notMatch(rawHeaders.join(), conversation.llm_api_key, 'its key does not go upstream');
-    t.match(await rowOf(rig, answer), {
+    t.match(await rowOf(rig, response), {
       session_id: dashed(conversation.id),
       session_source: 'key',
       request_tags: ['costcenter:4711', 'project:a b', 'own'],
@@ -140,8 +140,8 @@ platform: { session_api_key: session-key-of-the-tests, secret_key: "${SECRET_KEY
     const llm = { model: 'demo', extra_headers: { 'X-Project': 'p', 'X-LiteLLM-Tags': 'profile' } };
     await rig.api('POST', '/api/v1/settings/profiles/a', { llm });
     const conversation = await start(rig, { llm_profile: 'a', tags: { team: 'blue' } });
-    const answer = await chat(conversation, { 'x-litellm-tags': 'own' });
-    t.equal(answer.status, 200);
+    const response = await chat(conversation, { 'x-litellm-tags': 'own' });
+    t.equal(response.status, 200);
     const seen = rig.demo.seen.slice(-2).map(({ rawHeaders }) => rawHeaders);
     t.same(
       seen.map((raw) =>
@@ -152,7 +152,7 @@ platform: { session_api_key: session-key-of-the-tests, secret_key: "${SECRET_KEY
         [dashed(conversation.id), 'p', 'entry-2,team:blue,own'],
       ],
     );
-    t.match(await rowOf(rig, answer), { attempts: 2, request_tags: ['entry-2', 'team:blue', 'own'] });
+    t.match(await rowOf(rig, response), { attempts: 2, request_tags: ['entry-2', 'team:blue', 'own'] });
   },
 );
 
@@ -198,8 +198,8 @@ t.test('it survives a restart: key, tags and headers', async (t) => {
   const second = await startPlatform(t, { folder });
   const { id, llm_base_url: base } = await read(second, conversation.id);
   t.equal(id, conversation.id);
-  const answer = await chat({ ...conversation, llm_base_url: base });
-  t.match(await rowOf(second, answer), { session_id: dashed(id), request_tags: ['k:v'] });
+  const response = await chat({ ...conversation, llm_base_url: base });
+  t.match(await rowOf(second, response), { session_id: dashed(id), request_tags: ['k:v'] });
   t.equal(headerOf(lastSeen(second).rawHeaders, 'x-a'), 'b');
 });
 
@@ -220,8 +220,8 @@ t.test('PATCH replaces tags for the next call, switch_profile the headers', asyn
   t.same((await rig.api('POST', `${PATH}/${conversation.id}/switch_profile`, { profile_name: 'b' })).json, {
     success: true,
   });
-  const answer = await chat(conversation);
-  t.strictSame((await rowOf(rig, answer))['request_tags'], ['new:2']);
+  const response = await chat(conversation);
+  t.strictSame((await rowOf(rig, response))['request_tags'], ['new:2']);
   t.equal(headerOf(lastSeen(rig).rawHeaders, 'x-p'), 'b');
   t.match(await read(rig, conversation.id), { llm_profile: 'b', llm_model: 'm-b' });
   const unknown = await rig.api('PATCH', `${PATH}/${randomUUID()}`, { title: 'x' });
@@ -312,9 +312,9 @@ t.test('what does not fit is 422 at its place', async (t) => {
     [{ processors: [{}] }, ['body', 'processors']],
   ];
   for (const [body, loc] of posts) {
-    const answer = await rig.api('POST', PATH, body);
-    t.equal(answer.status, 422, JSON.stringify(loc));
-    t.match(answer.json, { detail: [{ loc }] }, answer.text);
+    const response = await rig.api('POST', PATH, body);
+    t.equal(response.status, 422, JSON.stringify(loc));
+    t.match(response.json, { detail: [{ loc }] }, response.text);
   }
   for (const query of [
     'limit=0',

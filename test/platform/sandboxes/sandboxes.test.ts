@@ -10,7 +10,7 @@ import { Sandboxes } from '../../../platform/sandboxes/sandboxes.ts';
 import { openSqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
 import { Vault } from '../../../platform/store/vault.ts';
 import { openLog } from '../../../proxy/observability/logger.ts';
-import { RUN, RUN_MARK } from '../../support/reaper.ts';
+import { RUN, RUN_MARK } from '../../support/process-cleanup.ts';
 import { RUNTIME, SECRET_KEY } from '../fixture/rig.ts';
 
 const IDLE_MS = 60_000;
@@ -63,7 +63,7 @@ async function open(t: Test) {
   const sandbox = await sandboxes.settled(id);
   const tell = (path: string): Promise<Response> =>
     fetch(`${sandbox?.place?.url}${path}`, { headers: { 'x-session-api-key': sandbox?.key.reveal() ?? '' } });
-  return { sandboxes, time, id, tell, status: () => sandboxes.roster.find('', id)?.status };
+  return { sandboxes, time, id, tell, status: () => sandboxes.known.find('', id)?.status };
 }
 
 t.test(
@@ -73,17 +73,17 @@ t.test(
     t.equal(status(), 'RUNNING');
     await tell('/idle?seconds=5');
     time.now += IDLE_MS + 1;
-    await sandboxes.patrol();
+    await sandboxes.checkAll();
     t.equal(status(), 'RUNNING', 'it worked 5 s ago, without a call');
     await tell('/idle?seconds=1000');
     time.lastCall = time.now;
     time.now += IDLE_MS - 1;
-    await sandboxes.patrol();
+    await sandboxes.checkAll();
     t.equal(status(), 'RUNNING', 'it made a call');
     time.now += IDLE_MS;
-    await sandboxes.patrol();
+    await sandboxes.checkAll();
     t.equal(status(), 'PAUSED');
-    await sandboxes.patrol();
+    await sandboxes.checkAll();
     t.equal(status(), 'PAUSED', 'a paused one is not asked for its health');
   },
 );
@@ -91,30 +91,30 @@ t.test(
 t.test('one bad health check is forgiven, three in a row are an error', async (t) => {
   const { sandboxes, id, tell, status } = await open(t);
   await tell('/sick');
-  await sandboxes.patrol();
-  await sandboxes.patrol();
+  await sandboxes.checkAll();
+  await sandboxes.checkAll();
   t.equal(status(), 'RUNNING');
-  await sandboxes.patrol();
+  await sandboxes.checkAll();
   t.equal(status(), 'ERROR');
-  t.equal(sandboxes.roster.find('', id)?.detail, 'its runtime does not answer its health check');
+  t.equal(sandboxes.known.find('', id)?.detail, 'its runtime does not answer its health check');
 });
 
 t.test('a command that ends while it runs is an error with its code', async (t) => {
   const { sandboxes, id, tell, status } = await open(t);
   await t.rejects(tell('/end?code=9'));
-  await sandboxes.patrol();
+  await sandboxes.checkAll();
   t.equal(status(), 'ERROR');
-  t.match(sandboxes.roster.find('', id)?.detail, /ended with code 9/);
+  t.match(sandboxes.known.find('', id)?.detail, /ended with code 9/);
 });
 
 t.test('somebody who stops or continues it by hand is believed', async (t) => {
   const { sandboxes, id, status } = await open(t);
-  const pid = Number(sandboxes.roster.find('', id)?.place?.handle);
+  const pid = Number(sandboxes.known.find('', id)?.place?.handle);
   process.kill(pid, 'SIGSTOP'); // it stops when it is next scheduled
-  do await sandboxes.patrol();
+  do await sandboxes.checkAll();
   while (status() !== 'PAUSED');
   process.kill(pid, 'SIGCONT');
-  do await sandboxes.patrol();
+  do await sandboxes.checkAll();
   while (status() !== 'RUNNING');
   t.equal(status(), 'RUNNING');
 });

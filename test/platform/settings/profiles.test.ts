@@ -139,13 +139,13 @@ t.test('what a profile must not hold is told at its place', async (t) => {
     ],
   ];
   for (const [name, llm, loc, type] of cases) {
-    const answer = await rig.api('POST', `${PATH}/${encodeURIComponent(name)}`, { llm });
-    t.equal(answer.status, 422, JSON.stringify(loc));
+    const response = await rig.api('POST', `${PATH}/${encodeURIComponent(name)}`, { llm });
+    t.equal(response.status, 422, JSON.stringify(loc));
     t.ok(
-      (at(answer, 'detail') as { loc: unknown; type: string }[]).some(
+      (at(response, 'detail') as { loc: unknown; type: string }[]).some(
         (one) => one.type === type && JSON.stringify(one.loc) === JSON.stringify(loc),
       ),
-      answer.text,
+      response.text,
     );
   }
   t.same((await rig.api('GET', PATH)).json, { profiles: [], active_profile: null });

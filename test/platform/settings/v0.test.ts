@@ -192,11 +192,11 @@ t.test(
       [Buffer.from(''), ['body'], 'missing', /Field required/],
     ];
     for (const [body, loc, type, msg] of cases) {
-      const answer = await rig.api('POST', PATH, body);
-      t.equal(answer.status, 422, JSON.stringify(loc));
-      t.match(at(answer, 'detail.0'), { loc, type, msg }, answer.text);
+      const response = await rig.api('POST', PATH, body);
+      t.equal(response.status, 422, JSON.stringify(loc));
+      t.match(at(response, 'detail.0'), { loc, type, msg }, response.text);
       t.same(
-        Object.keys(at(answer, 'detail.0') as object),
+        Object.keys(at(response, 'detail.0') as object),
         ['loc', 'msg', 'type'],
         'the input is never repeated',
       );

@@ -11,7 +11,7 @@ import {
   type CallHeaders,
   type HeaderDecision,
 } from '../../../proxy/headers/upstream-headers.ts';
-import { snapshotOf } from '../../support/house.ts';
+import { snapshotOf } from '../../support/services.ts';
 
 const SESSION = { name: 'x-litellm-session-id', id: 'the-session' };
 const CALL: CallHeaders = {

@@ -5,7 +5,7 @@ import type { ActiveConfig } from '../../../proxy/active-config/active-config.ts
 import { AdmissionPermit } from '../../../proxy/pipeline/admission-permit.ts';
 import type { Exchange } from '../../../proxy/pipeline/exchange.ts';
 import { planCall } from '../../../proxy/pipeline/plan.ts';
-import { exchangeOf, houseOf, liveOf } from '../../support/house.ts';
+import { exchangeOf, servicesOf, liveOf } from '../../support/services.ts';
 
 const CONFIG = `
 model_list:
@@ -13,7 +13,7 @@ model_list:
 `;
 
 async function limited(t: Test): Promise<ActiveConfig> {
-  return liveOf(t, CONFIG, await houseOf(t));
+  return liveOf(t, CONFIG, await servicesOf(t));
 }
 
 const planOf = (x: Exchange) => planCall(x.active, 'm', { sessionId: 's', sessionSource: 'generated' });

@@ -1,14 +1,14 @@
 // Which attempt answers, what became of the others, and how much time went by before the one that answers.
 import t from 'tap';
 import { AttemptLog, type AttemptStart } from '../../../proxy/pipeline/attempt-log.ts';
-import { firstOf, houseOf, liveOf } from '../../support/house.ts';
+import { firstOf, servicesOf, liveOf } from '../../support/services.ts';
 import type { Attempt } from '../../../proxy/spend/record/record.ts';
 
 const selected = firstOf(
   liveOf(
     t,
     'model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/up, api_base: "http://127.0.0.1:1", api_key: k } }]',
-    await houseOf(t),
+    await servicesOf(t),
   ),
   'm',
 );

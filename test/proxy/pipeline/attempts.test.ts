@@ -11,16 +11,17 @@ import { planCall, selectedBy } from '../../../proxy/pipeline/plan.ts';
 import { readBody } from '../../../proxy/pipeline/read-body.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
-import { startHeldUpstream, type HeldUpstream } from '../../support/held.ts';
-import { exchangeOf, houseOf, liveOf } from '../../support/house.ts';
 import { runAttempts } from '../../../proxy/pipeline/attempts.ts';
+import { exchangeOf, liveOf, servicesOf } from "../../support/services.ts";
+import type { ManualUpstream } from "../../support/manual-upstream.ts";
+import { startManualUpstream } from "../../support/manual-upstream.ts";
 
 const CHAT = ENDPOINTS[0] as Endpoint;
 const CALLER = { keyHash: 'hash' };
 const ANSWER = { id: 'x', choices: [{ message: { role: 'assistant', content: 'hi' } }] };
 
 interface Setting {
-  readonly upstream: HeldUpstream;
+  readonly upstream: ManualUpstream;
   /** Of the first entry. */
   readonly a?: string;
   /** Of the second entry. */
@@ -39,7 +40,7 @@ ${entry('a', 1, a)}
 ${entry('b', 2, b)}
 router_settings: { disable_cooldowns: true, retry_budget: 1${router} }
 `;
-  const active = liveOf(t, yaml, await houseOf(t));
+  const active = liveOf(t, yaml, await servicesOf(t));
   const body = JSON.stringify({ model: 'm', stream, messages: [{ role: 'user', content: 'one' }] });
   const { x, answer, leave } = await exchangeOf(t, active, { body });
   const request = parseRequest(x, CHAT, await readBody(x), null);
@@ -60,7 +61,7 @@ router_settings: { disable_cooldowns: true, retry_budget: 1${router} }
 }
 
 t.test('an answer of the first entry is the answer', async (t) => {
-  const upstream = await startHeldUpstream(t);
+  const upstream = await startManualUpstream(t);
   const { log, done, others, answer, underWay } = await sent(t, { upstream });
   (await upstream.next('a')).json(200, ANSWER);
   const { outcome, call } = await done;
@@ -72,7 +73,7 @@ t.test('an answer of the first entry is the answer', async (t) => {
 });
 
 t.test('a failure is tried again at the next entry, and is noted', async (t) => {
-  const upstream = await startHeldUpstream(t);
+  const upstream = await startManualUpstream(t);
   const { log, done, others, underWay } = await sent(t, { upstream });
   (await upstream.next('a')).json(503, { error: { message: 'busy' } });
   (await upstream.next('b')).json(200, ANSWER);
@@ -84,7 +85,7 @@ t.test('a failure is tried again at the next entry, and is noted', async (t) => 
 });
 
 t.test('what is the request’s own fault is not tried again', async (t) => {
-  const upstream = await startHeldUpstream(t);
+  const upstream = await startManualUpstream(t);
   const { done, others } = await sent(t, { upstream });
   (await upstream.next('a')).json(404, { error: { message: 'no such thing' } });
   t.match((await done).outcome, { end: 'upstream_error', status: 404 });
@@ -92,7 +93,7 @@ t.test('what is the request’s own fault is not tried again', async (t) => {
 });
 
 t.test('the last failure is the answer: its status, or its fault', async (t) => {
-  const upstream = await startHeldUpstream(t);
+  const upstream = await startManualUpstream(t);
   const refused = await sent(t, { upstream });
   (await upstream.next('a')).json(500, {});
   (await upstream.next('b')).json(502, {});
@@ -105,7 +106,7 @@ t.test('the last failure is the answer: its status, or its fault', async (t) => 
 });
 
 t.test('where no retries are allowed nothing is tried again', async (t) => {
-  const upstream = await startHeldUpstream(t);
+  const upstream = await startManualUpstream(t);
   const { done } = await sent(t, { upstream, router: ', num_retries: 0' });
   (await upstream.next('a')).json(503, {});
   t.match((await done).outcome, { status: 503 });
@@ -113,7 +114,7 @@ t.test('where no retries are allowed nothing is tried again', async (t) => {
 });
 
 t.test('a client that leaves ends the attempt, and no other is made', async (t) => {
-  const upstream = await startHeldUpstream(t);
+  const upstream = await startManualUpstream(t);
   const { done, leave, underWay } = await sent(t, { upstream });
   const a = await upstream.next('a');
   leave();
@@ -123,7 +124,7 @@ t.test('a client that leaves ends the attempt, and no other is made', async (t) 
 });
 
 t.test('a hedge that answers first is the answer; the slow one is cancelled', async (t) => {
-  const upstream = await startHeldUpstream(t);
+  const upstream = await startManualUpstream(t);
   const { log, done, others, underWay } = await sent(t, { upstream, a: ', hedge_after: 0.01' });
   const a = await upstream.next('a');
   (await upstream.next('b')).json(200, ANSWER);
@@ -136,7 +137,7 @@ t.test('a hedge that answers first is the answer; the slow one is cancelled', as
 });
 
 t.test('the first may still win, and a hedge that fails leaves it alone', async (t) => {
-  const upstream = await startHeldUpstream(t);
+  const upstream = await startManualUpstream(t);
   const raced = await sent(t, { upstream, a: ', hedge_after: 0.01' });
   const a = await upstream.next('a');
   const b = await upstream.next('b');
@@ -154,7 +155,7 @@ t.test('the first may still win, and a hedge that fails leaves it alone', async 
 });
 
 t.test('a stream that breaks off goes on at an entry that continues texts', async (t) => {
-  const upstream = await startHeldUpstream(t);
+  const upstream = await startManualUpstream(t);
   const { log, done, others, answer, underWay } = await sent(t, {
     upstream,
     stream: true,
@@ -178,7 +179,7 @@ t.test('a stream that breaks off goes on at an entry that continues texts', asyn
 });
 
 t.test('where nobody continues texts the stream ends broken, and is not begun anew', async (t) => {
-  const upstream = await startHeldUpstream(t);
+  const upstream = await startManualUpstream(t);
   const { done, others } = await sent(t, { upstream, stream: true });
   const a = await upstream.next('a');
   a.say({ content: 'Hello ' });

@@ -11,7 +11,7 @@ import {
   type BodyChange,
 } from '../../../proxy/pipeline/build-upstream-request.ts';
 import type { UpstreamRequest } from '../../../proxy/relay/upstream-request.ts';
-import { exchangeOf, firstOf, houseOf, liveOf } from '../../support/house.ts';
+import { exchangeOf, firstOf, servicesOf, liveOf } from '../../support/services.ts';
 
 const NOBODY = { keyHash: '' };
 const BASE = 'http://127.0.0.1:1';
@@ -35,7 +35,7 @@ async function shaper(
   t: Test,
   settings = '',
 ): Promise<(body: string, more?: Partial<Asked>) => Promise<Built>> {
-  const active = liveOf(t, `${MODELS}${settings}`, await houseOf(t));
+  const active = liveOf(t, `${MODELS}${settings}`, await servicesOf(t));
   return async (text, { path = 'chat/completions', query = '', headers = {}, pathModel = null } = {}) => {
     const endpoint = ENDPOINTS.find((one) => one.path === path) as Endpoint;
     const { x } = await exchangeOf(t, active, { path: `/v1/${path}${query}`, headers });
@@ -56,7 +56,7 @@ interface Asked {
 }
 
 t.test('a body that needs no change is the very buffer that came', async (t) => {
-  const active = liveOf(t, MODELS, await houseOf(t));
+  const active = liveOf(t, MODELS, await servicesOf(t));
   const { x } = await exchangeOf(t, active);
   const bytes = Buffer.from('{ "model" : "same", "temperature" : 1.0e0, "x" : "\\u00e9" }');
   const ask = parseRequest(x, ENDPOINTS[0] as Endpoint, new RequestBody(bytes), null);
@@ -157,7 +157,7 @@ t.test(
 );
 
 t.test('a body without a type goes upstream with one; a call by id has its id in the path', async (t) => {
-  const active = liveOf(t, MODELS, await houseOf(t));
+  const active = liveOf(t, MODELS, await servicesOf(t));
   const { x } = await exchangeOf(t, active, { path: '/v1/responses/a?include=x' });
   const endpoint = ENDPOINTS.find((one) => one.path === 'responses') as Endpoint;
   const nobody = identityOf(x, NOBODY);

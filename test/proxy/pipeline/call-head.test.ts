@@ -8,7 +8,7 @@ import { identityOf } from '../../../proxy/pipeline/identity.ts';
 import type { Outcome } from '../../../proxy/relay/outcome.ts';
 import { NOTHING_READ } from '../../../proxy/relay/tap.ts';
 import { ManualClock } from '../../support/clock.ts';
-import { exchangeOf, firstOf, houseOf, liveOf } from '../../support/house.ts';
+import { exchangeOf, firstOf, liveOf, servicesOf } from "../../support/services.ts";
 
 const CONFIG = `
 model_list:
@@ -33,7 +33,7 @@ const outcome = (end: Outcome['end'], upstreamMs: number): Outcome => ({
 
 async function headed(t: Test) {
   const clock = new ManualClock();
-  const active = liveOf(t, CONFIG, { ...(await houseOf(t)), clock });
+  const active = liveOf(t, CONFIG, { ...(await servicesOf(t)), clock });
   const { x } = await exchangeOf(t, active, { headers: { 'x-litellm-session-id': 's-1' } });
   const log = new AttemptLog();
   const begin = (retries = 0): AttemptStart => {

@@ -7,7 +7,7 @@ import type { ActiveConfig } from '../../../proxy/active-config/active-config.ts
 import type { Exchange } from '../../../proxy/pipeline/exchange.ts';
 import { forwardById } from '../../../proxy/pipeline/forward-by-id.ts';
 import { forward } from '../../../proxy/pipeline/forward.ts';
-import { exchangeOf, houseOf, liveOf, type Sent } from '../../support/house.ts';
+import { exchangeOf, servicesOf, liveOf, type Sent } from '../../support/services.ts';
 import { BY_ID, ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 
@@ -39,7 +39,7 @@ async function liveOfDemo(t: Test): Promise<ActiveConfig> {
 router_settings: { retry_budget: 1000 }
 general_settings: { idempotency: {} }
 `;
-  return liveOf(t, yaml, await houseOf(t));
+  return liveOf(t, yaml, await servicesOf(t));
 }
 
 /** Serves calls of which the first, second, third ... reading fails, until one has none left to fail. @returns how many failed */

@@ -10,10 +10,10 @@ import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { SpendRecord } from '../../../proxy/spend/record/record.ts';
 import { ManualClock } from '../../support/clock.ts';
-import { exchangeOf, houseOf, liveOf, type Sent } from '../../support/house.ts';
 import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
 import { claimIdempotencyKey, replayResponse } from '../../../proxy/pipeline/idempotency.ts';
 import { sendJson } from '../../../proxy/pipeline/respond.ts';
+import { exchangeOf, liveOf, type Sent, servicesOf } from "../../support/services.ts";
 
 const CHAT = ENDPOINTS[0] as Endpoint;
 const CALLER = { keyHash: 'hash' };
@@ -26,7 +26,7 @@ model_list:
   - { model_name: m, litellm_params: { model: litellm_proxy/up, api_base: "http://127.0.0.1:1", api_key: k } }
 general_settings: { idempotency: ${settings} }
 `;
-  const house = { ...(await houseOf(t)), clock, idempotency: new IdempotencyCache(clock.mono) };
+  const house = { ...(await servicesOf(t)), clock, idempotency: new IdempotencyCache(clock.mono) };
   return { clock, active: liveOf(t, yaml, house) };
 }
 

@@ -5,13 +5,13 @@ import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { Outcome } from '../../../proxy/relay/outcome.ts';
 import { NOTHING_READ, type Reading } from '../../../proxy/relay/tap.ts';
-import { exchangeOf, houseOf, liveOf } from '../../support/house.ts';
+import { exchangeOf, liveOf, servicesOf } from "../../support/services.ts";
 
 const MODELS = `
 model_list:
   - { model_name: m, litellm_params: { model: litellm_proxy/up, api_base: "http://127.0.0.1:1", api_key: k } }
 `;
-const house = await houseOf(t);
+const house = await servicesOf(t);
 const { x } = await exchangeOf(t, liveOf(t, MODELS, house));
 const { x: off } = await exchangeOf(
   t,

@@ -5,8 +5,8 @@ import { Fault, toFault } from '../../../proxy/errors/fault.ts';
 import { openLog } from '../../../proxy/observability/logger.ts';
 import { observeCall, type Observed } from '../../../proxy/pipeline/observe-call.ts';
 import type { SpendRecord } from '../../../proxy/spend/record/record.ts';
-import { exchangeOf, firstOf, houseOf, liveOf } from '../../support/house.ts';
 import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
+import { exchangeOf, firstOf, liveOf, servicesOf } from "../../support/services.ts";
 
 const CONFIG = `
 model_list:
@@ -16,7 +16,7 @@ model_list:
 async function watched(t: Test) {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string): void => void lines.push(JSON.parse(line) as Record<string, unknown>);
-  const active = liveOf(t, CONFIG, { ...(await houseOf(t)), log: openLog('info', { write }).log });
+  const active = liveOf(t, CONFIG, { ...(await servicesOf(t)), log: openLog('info', { write }).log });
   const { x } = await exchangeOf(t, active);
   const observe = (record: SpendRecord, more: Partial<Observed> = {}): Record<string, unknown> => {
     observeCall(x, record, { selected: null, overheadMs: null, responseModel: null, fault: null, ...more });

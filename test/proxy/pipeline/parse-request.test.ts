@@ -7,7 +7,7 @@ import { UPSTREAM_MEMBERS, type ActiveConfig } from '../../../proxy/active-confi
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import { parseRequest, type ParsedRequest } from '../../../proxy/pipeline/parse-request.ts';
-import { exchangeOf, houseOf, liveOf } from '../../support/house.ts';
+import { exchangeOf, servicesOf, liveOf } from '../../support/services.ts';
 
 const endpoint = (path: string): Endpoint => ENDPOINTS.find((one) => one.path === path) as Endpoint;
 const CHAT = endpoint('chat/completions');
@@ -19,7 +19,7 @@ async function reader(
   const active: ActiveConfig = liveOf(
     t,
     'model_list: []\ngeneral_settings: { max_json_depth: 20 }',
-    await houseOf(t),
+    await servicesOf(t),
   );
   return async (body, { type = 'application/json', to = CHAT, pathModel = null } = {}) => {
     const { x } = await exchangeOf(t, active, { headers: type === '' ? {} : { 'content-type': type } });

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import type { FailureKind } from '../../../proxy/routing/failover-plan.ts';
 import { chainOf, selectedBy, planCall, planSingle, type CallPlan } from '../../../proxy/pipeline/plan.ts';
-import { firstOf, houseOf, liveOf } from '../../support/house.ts';
+import { firstOf, servicesOf, liveOf } from '../../support/services.ts';
 
 const AFFINE = { sessionId: 's', sessionSource: 'x-litellm-session-id' };
 const FRESH = { sessionId: 's', sessionSource: 'generated' };
@@ -16,7 +16,7 @@ async function planned(
   { entries, settings = '' }: { readonly entries: string; readonly settings?: string },
 ): Promise<(model: string) => CallPlan> {
   // The lowest draw every time: the order of entries is the one of the file.
-  const active = liveOf(t, `model_list:\n${entries}${settings}`, await houseOf(t, () => 0));
+  const active = liveOf(t, `model_list:\n${entries}${settings}`, await servicesOf(t, () => 0));
   return (model) => planCall(active, model, FRESH);
 }
 
@@ -84,7 +84,7 @@ t.test('fallbacks of fallbacks follow theirs, and no name comes twice', async (t
 ${['a', 'b', 'c', 'd'].map((name) => deployment(name, name)).join('')}router_settings:
   fallbacks: [{ a: [b, c] }, { b: [d, a] }]
 `,
-    await houseOf(t),
+    await servicesOf(t),
   );
   t.same(chainOf(active.snapshot.routing, 'a'), ['b', 'd', 'c']);
   t.same(chainOf(active.snapshot.routing, 'c'), []);
@@ -94,7 +94,7 @@ t.test('a session stays at its entry; a call without one is bound to nothing', a
   let draw = 0;
   const deployments = Array.from({ length: 8 }, (_, n) => deployment('m', `up-${n}`)).join('');
   const settings = 'router_settings: { session_affinity: true }\n';
-  const services = await houseOf(t, () => (draw = (draw + 0.37) % 1));
+  const services = await servicesOf(t, () => (draw = (draw + 0.37) % 1));
   const active = liveOf(t, `model_list:\n${deployments}${settings}`, services);
   const asked = (identity: typeof AFFINE): number =>
     new Set(Array.from({ length: 30 }, () => selectedBy(planCall(active, 'm', identity)).upstreamModel)).size;
@@ -106,7 +106,7 @@ t.test('what one entry alone can serve is asked once, whatever the rules say', a
   const active = liveOf(
     t,
     `model_list:\n${deployment('m', 'a')}${deployment('m', 'b')}router_settings: { num_retries: 5, default_fallbacks: [m] }\n`,
-    await houseOf(t),
+    await servicesOf(t),
   );
   const plan = planSingle(active, firstOf(active, 'm'));
   t.notOk(plan.hasMore);

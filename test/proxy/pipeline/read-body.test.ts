@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import { readBody } from '../../../proxy/pipeline/read-body.ts';
-import { exchangeOf, houseOf, liveOf, type Sent } from '../../support/house.ts';
+import { exchangeOf, servicesOf, liveOf, type Sent } from '../../support/services.ts';
 
 const MB = 1_048_576;
 
@@ -11,7 +11,7 @@ async function reader(t: Test, more = ''): Promise<(sent: Sent) => Promise<Buffe
   const active = liveOf(
     t,
     `model_list: []\ngeneral_settings: { max_request_size_mb: 1${more} }`,
-    await houseOf(t),
+    await servicesOf(t),
   );
   return async (sent) => (await readBody((await exchangeOf(t, active, sent)).x)).bytes;
 }
@@ -52,7 +52,7 @@ t.test(
 );
 
 t.test('a client that leaves in the middle of its body is told apart', async (t) => {
-  const active = liveOf(t, 'model_list: []', await houseOf(t));
+  const active = liveOf(t, 'model_list: []', await servicesOf(t));
   const { x, leave } = await exchangeOf(t, active, { body: null, headers: { 'content-length': '10' } });
   const reading = codeOf(readBody(x).then(({ bytes }) => bytes));
   leave();

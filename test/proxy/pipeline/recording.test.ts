@@ -10,7 +10,7 @@ import { NO_BILLABLE_UNITS } from '../../../proxy/pipeline/billable-units.ts';
 import { beginOf, settleFault, settleOf } from '../../../proxy/pipeline/recording.ts';
 import type { Outcome } from '../../../proxy/relay/outcome.ts';
 import { NOTHING_READ } from '../../../proxy/relay/tap.ts';
-import { exchangeOf, firstOf, houseOf, liveOf } from '../../support/house.ts';
+import { exchangeOf, firstOf, servicesOf, liveOf } from '../../support/services.ts';
 
 const MODELS = `
 model_list:
@@ -44,7 +44,7 @@ interface Recorder {
 }
 
 async function recorder(t: Test): Promise<Recorder> {
-  const active = liveOf(t, MODELS, await houseOf(t));
+  const active = liveOf(t, MODELS, await servicesOf(t));
   const headers = { 'x-litellm-call-id': 'c'.repeat(1_000), 'user-agent': 'u'.repeat(1_000) };
   const { x } = await exchangeOf(t, active, { headers });
   const begin = (model: string): ReturnType<typeof beginOf> =>

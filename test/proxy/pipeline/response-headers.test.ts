@@ -4,14 +4,14 @@ import { AttemptLog } from '../../../proxy/pipeline/attempt-log.ts';
 import { beginOf, settleRepeated } from '../../../proxy/pipeline/recording.ts';
 import { identityOf } from '../../../proxy/pipeline/identity.ts';
 import { costHeaders, responseHeaders } from '../../../proxy/pipeline/response-headers.ts';
-import { exchangeOf, firstOf, houseOf, liveOf } from '../../support/house.ts';
+import { exchangeOf, firstOf, servicesOf, liveOf } from '../../support/services.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 
 const active = liveOf(
   t,
   'model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/up, api_base: "http://127.0.0.1:1", api_key: k }, model_info: { id: id-m } }]',
-  await houseOf(t),
+  await servicesOf(t),
 );
 const selected = firstOf(active, 'm');
 const identity = { sessionId: 's-1' };

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import type { ActiveConfig } from '../../../proxy/active-config/active-config.ts';
 import { groupOf } from '../../../proxy/pipeline/select-deployment.ts';
-import { firstOf, houseOf, liveOf } from '../../support/house.ts';
+import { firstOf, servicesOf, liveOf } from '../../support/services.ts';
 
 const P = 'api_base: "http://127.0.0.1:1", api_key: k';
 const C = 'api_base: "http://127.0.0.1:1/v1", api_key: k';
@@ -12,7 +12,7 @@ const live = async (t: Test, deployments: readonly string[]): Promise<ActiveConf
   liveOf(
     t,
     `model_list:\n${deployments.map((deployment) => `  - ${deployment}\n`).join('')}`,
-    await houseOf(t),
+    await servicesOf(t),
   );
 
 const deployment = (name: string, model: string, rest: string): string =>
@@ -95,7 +95,7 @@ t.test(
       'router_settings: { model_group_alias: { old: m, older: { model: w-9, hidden: true }, m: w-1 } }';
     const deployments = [deployment('m', 'litellm_proxy/a', P), deployment('w-*', 'litellm_proxy/w/*', P)];
     const yaml = `model_list:\n${deployments.map((one) => `  - ${one}\n`).join('')}${aliases}\n`;
-    const on = liveOf(t, yaml, await houseOf(t));
+    const on = liveOf(t, yaml, await servicesOf(t));
     t.equal(way(on, 'old'), 'm -> a');
     t.equal(way(on, 'older'), 'w-* -> w/9');
     t.equal(way(on, 'm'), 'm -> a');

@@ -5,7 +5,7 @@ import { Fault } from '../../../proxy/errors/fault.ts';
 import { AttemptLog } from '../../../proxy/pipeline/attempt-log.ts';
 import { NO_BILLABLE_UNITS } from '../../../proxy/pipeline/billable-units.ts';
 import { SpendRecorder, type AnsweredCall } from '../../../proxy/pipeline/spend-recorder.ts';
-import { exchangeOf, firstOf, houseOf, liveOf } from '../../support/house.ts';
+import { exchangeOf, firstOf, servicesOf, liveOf } from '../../support/services.ts';
 import type { Ledger } from '../../../proxy/spend/ledger.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import { NOTHING_READ } from '../../../proxy/relay/tap.ts';
@@ -55,7 +55,7 @@ const begunAt = (log: AttemptLog, selected: ReturnType<typeof firstOf>, retries:
 };
 
 async function recording(t: Test): Promise<Recording> {
-  const active = liveOf(t, CONFIG, await houseOf(t));
+  const active = liveOf(t, CONFIG, await servicesOf(t));
   const { x } = await exchangeOf(t, active, { headers: { 'x-litellm-session-id': 'of-header' } });
   const log = new AttemptLog();
   const recorder = new SpendRecorder(x, { keyHash: 'hash' }, CHAT, log, 'of-path');

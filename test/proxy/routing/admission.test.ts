@@ -110,7 +110,7 @@ t.test('a place that is given back is one place, and goes to nobody who waits fo
   t.equal(call(admission, 'm', [place]).deployment, place);
   t.equal(admission.tryAcquire('m', [place], RULES, false), null, 'one was given back, not two');
   admission.cancelReservation(other);
-  t.same(await waiting?.result, { entry: other });
+  t.same(await waiting?.result, { deployment: other });
 });
 
 t.test('a call that ends makes room for one, not for two', async (t) => {

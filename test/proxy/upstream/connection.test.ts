@@ -383,10 +383,10 @@ t.test('connections stay idle as long as the upstream says, less a second, and 2
 });
 
 t.test('who leaves ends the connection and hears nothing more, at every stage', async (t) => {
-  const asked = Promise.withResolvers<void>();
+  const options = Promise.withResolvers<void>();
   const { pool, sockets } = await stage(t, (socket, _, request) => {
     const [, path = ''] = request.split(' ');
-    if (path === '/silent') asked.resolve();
+    if (path === '/silent') options.resolve();
     socket.write({ '/head': OK.slice(0, -2), '/body': OK.slice(0, -1), '/whole': OK }[path] ?? '');
   });
   const said = (): never => {
@@ -395,7 +395,7 @@ t.test('who leaves ends the connection and hears nothing more, at every stage', 
   const ends = { onEnd: said, onError: said };
   const stages: Record<string, (one: Sent) => Promise<void>> = {
     '/opening': async () => undefined,
-    '/silent': () => asked.promise,
+    '/silent': () => options.promise,
     '/head': ({ head }) => head,
     '/body': ({ first }) => first,
   };

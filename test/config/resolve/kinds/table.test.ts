@@ -3,7 +3,7 @@ import { DEFAULT_WORDS, dialectOf } from '../../../../config/dialect.ts';
 import { baseOf } from '../../../../config/resolve/api-base.ts';
 import { compatKind } from '../../../../config/resolve/kinds/compat.ts';
 import { proxyKind } from '../../../../config/resolve/kinds/proxy.ts';
-import { takeApart } from '../../../../config/resolve/kinds/table.ts';
+import { splitModelName } from '../../../../config/resolve/kinds/table.ts';
 
 const dialect = dialectOf(DEFAULT_WORDS);
 
@@ -28,7 +28,7 @@ t.test('what follows the prefix goes upstream verbatim', async (t) => {
     ['azure/a', undefined, undefined, 'a'],
   ];
   for (const [model, provider, kind, upstream] of cases) {
-    const name = takeApart(model, provider, dialect);
+    const name = splitModelName(model, provider, dialect);
     t.strictSame([name.kind?.name, name.upstream], [kind, upstream], `${model} ${provider ?? ''}`);
   }
 });
@@ -66,9 +66,9 @@ t.test('an api_base that does not fit is told the one that does', async (t) => {
     [proxyKind, 'https://', null],
   ] as const;
   for (const [kind, text, instead] of cases) {
-    const verdict = baseOf(text, kind);
-    t.match(verdict, { ok: false, instead }, text);
-    t.notMatch(JSON.stringify(verdict), /sk-p/);
+    const check = baseOf(text, kind);
+    t.match(check, { ok: false, instead }, text);
+    t.notMatch(JSON.stringify(check), /sk-p/);
     if (instead !== null) t.ok(baseOf(instead, kind).ok, `${instead} is right`);
   }
 });

@@ -30,7 +30,7 @@ t.test('a record is priced anew from what it holds: buckets, units, tier', async
     costSource: 'entry',
     costReason: '',
     priceVersion: DEARER.deployment?.version,
-    costs: { deployment: 673_000_000 },
+    costs: { entry: 673_000_000 },
   });
   t.same(reprice(again, DEARER), again, 'the same prices change nothing');
   t.same({ ...again, ...pickCost(record) }, record, 'nothing but the cost is touched');
@@ -70,7 +70,7 @@ t.test('what replaced attempts cost stays in the sum, and is known to be missing
   t.match(again, {
     spendPico: 673_000_007,
     costReason: 'of 1 replaced attempt the cost is not known',
-    costs: { deployment: 673_000_000 },
+    costs: { entry: 673_000_000 },
   });
   t.same(
     again.attemptLog.map(({ spendPico }) => spendPico),

@@ -25,13 +25,13 @@ import {
   stateOf,
   usageOnly,
 } from '../../proxy/relay/fixture/streams.ts';
-import type { Part, Stage } from '../harness/stage.ts';
-import { Tally } from '../harness/tally.ts';
+import type { Scenario, ScenarioRun } from '../harness/scenario-run.ts';
+import { ResultRow } from '../harness/result-row.ts';
 
 const SAMPLE = join(import.meta.dirname, '../../../config/samples/full.yaml');
 const DEPTH = 1_000;
 
-interface LiveDeployment {
+interface FuzzTarget {
   readonly name: string;
   /** One execution costs as much as so many of the others: it gets fewer. */
   readonly cost: number;
@@ -109,7 +109,7 @@ const event = fc.oneof(
   fc.constantFrom(': ping\n\n', '\n', 'data\n\n', 'event: error\ndata: {}\n\n', 'id: 1\n', '\r', '\ufeff'),
 );
 
-const TARGETS: readonly LiveDeployment[] = [
+const TARGETS: readonly FuzzTarget[] = [
   {
     name: 'scanner: judges as JSON.parse does',
     cost: 1,
@@ -238,31 +238,31 @@ function goodLines(bytes: Buffer): string[] {
   return good;
 }
 
-function fuzzed(stage: Stage, deployment: LiveDeployment, executions: number): Tally {
-  const { seed } = stage.wanted;
-  const tally = new Tally(deployment.name, [], seed);
-  const numRuns = Math.max(100, Math.ceil(executions / deployment.cost));
+function fuzzed(scenario: ScenarioRun, target: FuzzTarget, executions: number): ResultRow {
+  const { seed } = scenario.options;
+  const result = new ResultRow(target.name, [], seed);
+  const numRuns = Math.max(100, Math.ceil(executions / target.cost));
   const startedAt = performance.now();
-  const details = fc.check(deployment.property(stage.folder()), { numRuns, seed });
-  tally.pass(details.numRuns - (details.failed ? 1 : 0));
+  const details = fc.check(target.property(scenario.folder()), { numRuns, seed });
+  result.pass(details.numRuns - (details.failed ? 1 : 0));
   if (details.failed)
-    tally.fail(
+    result.fail(
       `seed ${details.seed}, path ${details.counterexamplePath}: ${fc.stringify(details.counterexample)} ${String(details.errorInstance ?? '')}`,
     );
-  tally.notes.push(`${deployment.name}: ${((performance.now() - startedAt) / 1000).toFixed(0)} s.`);
-  return tally;
+  result.notes.push(`${target.name}: ${((performance.now() - startedAt) / 1000).toFixed(0)} s.`);
+  return result;
 }
 
-export const fuzz: Part = {
+export const fuzz: Scenario = {
   name: 'fuzz',
   about: 'arbitrary bytes into everything that reads bytes of others',
-  run: async (stage) => {
-    const executions = stage.count(1_000_000, 3_000, stage.wanted.executions);
-    const tallies: Tally[] = [];
-    for (const deployment of TARGETS) {
-      tallies.push(fuzzed(stage, deployment, executions));
+  run: async (scenario) => {
+    const executions = scenario.count(1_000_000, 3_000, scenario.options.executions);
+    const results: ResultRow[] = [];
+    for (const target of TARGETS) {
+      results.push(fuzzed(scenario, target, executions));
       await new Promise<void>((resume) => setImmediate(resume)); // a signal may end the run here
     }
-    return tallies;
+    return results;
   },
 };

@@ -1,11 +1,11 @@
-// All items of a kind, a page at a time: what a start and the exchange of the key read.
+// Iterates over all items of a kind, page by page. Used at start and for key rotation.
 import type { Item, Kind, PlatformStore } from './store.ts';
 
-/** What a page leaves behind for the collector is what a start grows by. */
+/** Small pages keep the memory peak at start low. */
 const PAGE = 1_000;
 
 /** In the order of their ids. */
-export async function* every(store: PlatformStore, kind: Kind): AsyncGenerator<Item> {
+export async function* allItems(store: PlatformStore, kind: Kind): AsyncGenerator<Item> {
   for (let after = ''; ;) {
     const page = await store.scan(kind, after, PAGE);
     yield* page;

@@ -1,23 +1,23 @@
-// What a part plays on: what was asked for, and the promise that everything started is ended and every file removed,
+// One run of a scenario: its options, and a cleanup that stops every process and removes every file,
 // in the reverse order. Has the one method that the helpers of test/support need of a test.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Tally } from './tally.ts';
+import type { ResultRow } from './result-row.ts';
 
 /** What has not come by then never will, however busy the machine is. */
-export const GIVEN_UP_MS = 300_000;
+export const DEADLINE_MS = 300_000;
 
-/** A part of the battery. */
-export interface Part {
+/** A scenario of the battery. */
+export interface Scenario {
   readonly name: string;
   /** One line for `--list`, and the title of its table. */
   readonly about: string;
-  run(stage: Stage): Promise<readonly Tally[]>;
+  run(run: ScenarioRun): Promise<readonly ResultRow[]>;
 }
 
-/** What the command line asked for; null = the part's own default. */
-export interface Wanted {
+/** What the command line asked for; null = the scenario's own default. */
+export interface RunOptions {
   readonly seed: number;
   /** Short runs, as `.ci/run` has them: does all of it still hold, in seconds. */
   readonly quick: boolean;
@@ -26,20 +26,20 @@ export interface Wanted {
   readonly seconds: number | null;
 }
 
-/** A part's processes, sockets and files. Close it, else they stay. */
-export class Stage {
-  readonly wanted: Wanted;
+/** A run's processes, sockets and files. Close it, else they stay. */
+export class ScenarioRun {
+  readonly options: RunOptions;
   /** Sentences about what could not be tried here. */
   readonly notes: string[] = [];
   readonly #ends: (() => unknown)[] = [];
 
-  constructor(wanted: Wanted) {
-    this.wanted = wanted;
+  constructor(options: RunOptions) {
+    this.options = options;
   }
 
   /** `full`, or `quick` in a short run, unless the command line names a number. */
   count(full: number, quick: number, asked: number | null): number {
-    return asked ?? (this.wanted.quick ? quick : full);
+    return asked ?? (this.options.quick ? quick : full);
   }
 
   /** Done at the end, the last one first. */
@@ -47,7 +47,7 @@ export class Stage {
     this.#ends.push(act);
   }
 
-  /** A folder that goes with the stage. */
+  /** A folder that is removed with the run. */
   folder(): string {
     const path = mkdtempSync(join(tmpdir(), 'throughline-resilience-'));
     this.teardown(() => rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));

@@ -3,9 +3,9 @@ import { request as httpRequest, type Agent } from 'node:http';
 import { KEY } from './rig.ts';
 
 /** `whole`: complete and good; `refused`: another status than 200; `broken`: cut, or never answered. */
-export type FireEnd = 'whole' | 'refused' | 'broken';
+export type CallEnd = 'whole' | 'refused' | 'broken';
 
-export interface Shot {
+export interface LoadCall {
   readonly agent: Agent;
   readonly port: number;
   readonly session: string;
@@ -16,8 +16,8 @@ export interface Shot {
 }
 
 /** Sends a chat call and settles with its end; never rejects. */
-export function fire(shot: Shot): Promise<FireEnd> {
-  const { agent, port, session, model, stream, onBytes } = shot;
+export function sendLoadCall(call: LoadCall): Promise<CallEnd> {
+  const { agent, port, session, model, stream, onBytes } = call;
   const messages = [{ role: 'user', content: 'one two three four five six' }];
   const payload = JSON.stringify({ model, stream, messages });
   const headers = {

@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { serveCli } from '../../support/cli.ts';
 import { startScriptedUpstream, type ScriptedCall } from '../harness/scripted-upstream.ts';
-import { GIVEN_UP_MS, type Part, type Stage } from '../harness/stage.ts';
-import { Tally } from '../harness/tally.ts';
+import { DEADLINE_MS, type Scenario, type ScenarioRun } from '../harness/scenario-run.ts';
+import { ResultRow } from '../harness/result-row.ts';
 
 const KB_PER_READER = 256;
 const TIMES_SLOWER = 2;
@@ -104,13 +104,13 @@ function configOf(url: string): string {
     .join('')}general_settings:\n  master_key: sk-bench\n`;
 }
 
-async function run(stage: Stage): Promise<readonly Tally[]> {
-  const { wanted } = stage;
-  const count = stage.count(1_000, 60, wanted.rounds);
-  const requests = wanted.quick ? 200 : 5_000;
-  const upstream = await startScriptedUpstream(stage, answer);
+async function run(scenario: ScenarioRun): Promise<readonly ResultRow[]> {
+  const { options } = scenario;
+  const count = scenario.count(1_000, 60, options.rounds);
+  const requests = options.quick ? 200 : 5_000;
+  const upstream = await startScriptedUpstream(scenario, answer);
   const bench = new Bench({
-    quick: wanted.quick,
+    quick: options.quick,
     rounds: 1,
     requests: null,
     connections: null,
@@ -119,44 +119,44 @@ async function run(stage: Stage): Promise<readonly Tally[]> {
     revisions: [],
     profileInto: null,
   });
-  stage.teardown(() => bench.close());
+  scenario.teardown(() => bench.close());
   const folder = folderFor(bench.folder, 'proxy');
   const config = join(folder, 'gateway.yaml');
   writeFileSync(config, configOf(upstream.url));
   const flags = ['--log-level', 'silent'];
-  const proxy = await serveCli(stage, config, join(folder, 'data'), flags, { patienceMs: 1_800_000 });
+  const proxy = await serveCli(scenario, config, join(folder, 'data'), flags, { patienceMs: 1_800_000 });
   await goodP99(bench, proxy.port, requests); // warm
-  const tallies: Tally[] = [];
+  const results: ResultRow[] = [];
   for (const crowd of CROWDS) {
-    const tally = new Tally(`a good client beside ${count} ${crowd.what}`);
+    const result = new ResultRow(`a good client beside ${count} ${crowd.what}`);
     const alone = await goodP99(bench, proxy.port, requests);
     const beforeMb = residentMb(proxy.pid);
     const disperse = await gather(proxy.port, crowd, count);
-    await pause(wanted.quick ? 300 : 3_000); // until buffers of the kernel and of the proxy are full
+    await pause(options.quick ? 300 : 3_000); // until buffers of the kernel and of the proxy are full
     const crowdedMb = residentMb(proxy.pid);
     const beside = await goodP99(bench, proxy.port, requests);
-    tally.pass(requests);
+    result.pass(requests);
     const kbEach = ((crowdedMb - beforeMb) * 1024) / count;
-    if (!wanted.quick) {
-      tally.check(
+    if (!options.quick) {
+      result.check(
         beside <= Math.max(FLOOR_MS, TIMES_SLOWER * alone),
         () => `p99 ${beside} ms, alone ${alone} ms`,
       );
-      tally.check(kbEach < KB_PER_READER, () => `${kbEach.toFixed(0)} KB for each`);
+      result.check(kbEach < KB_PER_READER, () => `${kbEach.toFixed(0)} KB for each`);
     }
-    tally.notes.push(
+    result.notes.push(
       `${crowd.what}: p99 of the good client ${alone.toFixed(2)} ms alone, ${beside.toFixed(2)} ms beside them; ${Math.max(0, kbEach).toFixed(0)} KB of resident memory for each.`,
     );
     disperse();
-    const endsAt = performance.now() + GIVEN_UP_MS;
+    const endsAt = performance.now() + DEADLINE_MS;
     while (!crowd.reads && upstream.open() > 50 && performance.now() < endsAt) await pause(20);
-    tally.check(upstream.open() <= 50, () => `${upstream.open()} upstream connections stayed open`);
-    tallies.push(tally);
+    result.check(upstream.open() <= 50, () => `${upstream.open()} upstream connections stayed open`);
+    results.push(result);
   }
-  return tallies;
+  return results;
 }
 
-export const slowClients: Part = {
+export const slowClients: Scenario = {
   name: 'slow-clients',
   about: 'slow heads, slow bodies and stopped readers by the thousand: a good client hardly notices',
   run,

@@ -1,7 +1,7 @@
 // One small HTTP request to a runtime or to the Docker Engine: bounded in time and bytes, no pool, no redirects.
 import { request, type RequestOptions } from 'node:http';
 
-export interface Question {
+interface RuntimeRequest {
   /** `http://host:port`, or the path of a socket. */
   readonly to: string;
   readonly method: string;
@@ -12,15 +12,22 @@ export interface Question {
   readonly timeoutMs: number;
 }
 
-export interface Answered {
+export interface RuntimeResponse {
   readonly status: number;
   readonly text: string;
 }
 
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** @throws Error when there is no whole answer in time */
-export function ask({ to, method, path, body, headers, timeoutMs }: Question): Promise<Answered> {
+/** @throws Error when there is no complete response in time */
+export function sendRequest({
+  to,
+  method,
+  path,
+  body,
+  headers,
+  timeoutMs,
+}: RuntimeRequest): Promise<RuntimeResponse> {
   return new Promise((resolve, reject) => {
     const payload = body === undefined ? null : Buffer.from(JSON.stringify(body));
     const all = {
@@ -38,7 +45,7 @@ export function ask({ to, method, path, body, headers, timeoutMs }: Question): P
       let bytes = 0;
       res.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
-        if (bytes > MAX_BYTES) res.destroy(new Error(`the answer is larger than ${MAX_BYTES} bytes`));
+        if (bytes > MAX_BYTES) res.destroy(new Error(`the response is larger than ${MAX_BYTES} bytes`));
         else chunks.push(chunk);
       });
       res.on('end', () =>
@@ -59,7 +66,7 @@ function partsOf(base: string): { hostname: string; port: string } {
 /** Whether a runtime answers 2xx there. Never rejects. */
 export async function isHealthy(base: string, path: string, timeoutMs: number): Promise<boolean> {
   try {
-    const { status } = await ask({ to: base, method: 'GET', path, timeoutMs });
+    const { status } = await sendRequest({ to: base, method: 'GET', path, timeoutMs });
     return status >= 200 && status < 300;
   } catch {
     return false;

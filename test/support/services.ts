@@ -1,4 +1,4 @@
-// The parts of a proxy without its server: a snapshot of a YAML text, and a real house for it to live in.
+// The parts of a proxy without its server: a snapshot of a YAML text, and real services for it.
 import { writeFileSync } from 'node:fs';
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
@@ -32,8 +32,8 @@ export function snapshotOf(t: Test, yaml: string, env: Environment = {}): Snapsh
   return loaded.snapshot;
 }
 
-/** A house of real parts with a ledger of its own; `random` is the dice of the weighted choice. */
-export async function houseOf(t: Test, random: () => number = Math.random): Promise<Services> {
+/** Real services with their own ledger; `random` decides the weighted choice. */
+export async function servicesOf(t: Test, random: () => number = Math.random): Promise<Services> {
   const snapshot = snapshotOf(t, 'model_list: []');
   const ledger = await openLedger({
     dataDir: tempDir(t),
@@ -52,8 +52,8 @@ export async function houseOf(t: Test, random: () => number = Math.random): Prom
 }
 
 /** One configuration in service. */
-export function liveOf(t: Test, yaml: string, house: Services): ActiveConfig {
-  return new ActiveConfig(snapshotOf(t, yaml), house, registryNames());
+export function liveOf(t: Test, yaml: string, services: Services): ActiveConfig {
+  return new ActiveConfig(snapshotOf(t, yaml), services, registryNames());
 }
 
 /** The call to the first entry of a name. @throws Fault as `groupOf` */
@@ -87,10 +87,10 @@ export async function exchangeOf(
   const listener = new HttpServer({
     limits: active.snapshot.limits,
     request: (req: DownstreamRequest, res: DownstreamResponse) => resolve(openExchange(req, res, active)),
-    refusal: () => '',
-    settled: () => undefined,
+    errorResponse: () => '',
+    exchangeEnded: () => undefined,
     failed: () => undefined,
-    turnedAway: () => undefined,
+    connectionRefused: () => undefined,
   });
   const { port } = await listener.listen({ host: '127.0.0.1', port: 0 });
   const { method = 'POST', path = '/v1/chat/completions', headers = {}, body = '' } = sent;
@@ -111,7 +111,7 @@ export async function exchangeOf(
   }
   t.teardown(() => {
     client.destroy();
-    listener.shut();
+    listener.stopAccepting();
     listener.close();
   });
   return { x: await promise, answer, leave: () => client.destroy() };

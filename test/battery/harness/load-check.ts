@@ -1,33 +1,33 @@
-// A house under load whose rows are compared with what its gateway saw: the frame of every fault of disks, databases and
+// A proxy under load whose rows are compared with what its gateway saw; used by all faults of disks, databases and
 // clocks. It knows no fault itself.
 import { Agent } from 'node:http';
-import { fire, type FireEnd } from '../../support/fire.ts';
+import { sendLoadCall, type CallEnd } from '../../support/load-call.ts';
 import { send } from '../../support/rig.ts';
-import { compareBooks, rowsOf } from './books.ts';
-import { GIVEN_UP_MS } from './stage.ts';
-import type { House, Served } from './house.ts';
-import type { Tally } from './tally.ts';
+import { compareRows, rowsOf } from './compare-rows.ts';
+import { DEADLINE_MS } from './scenario-run.ts';
+import type { ProxySetup, Served } from './proxy-setup.ts';
+import type { ResultRow } from './result-row.ts';
 
 const MODELS = ['demo', 'demo-interval', 'demo-slow', 'compat', 'demo-500'];
 
-/** A house under load whose books are compared at the end. */
-export class Trial {
-  readonly house: House;
-  readonly tally: Tally;
+/** A proxy under load whose rows are compared at the end. */
+export class LoadCheck {
+  readonly setup: ProxySetup;
+  readonly result: ResultRow;
   readonly dataDir: string;
   readonly #calls: number;
   readonly #whole = new Set<string>();
   readonly #random: () => number;
   #sent = 0;
 
-  constructor(house: House, tally: Tally, dataDir: string, calls: number, random: () => number) {
-    [this.house, this.tally, this.dataDir] = [house, tally, dataDir];
+  constructor(setup: ProxySetup, result: ResultRow, dataDir: string, calls: number, random: () => number) {
+    [this.setup, this.result, this.dataDir] = [setup, result, dataDir];
     this.#calls = calls;
     this.#random = random;
   }
 
   /** One load. Each call must be served, unless `allowed` names other ends; `demo-500` is refused by the gateway. */
-  async load(proxy: Served, allowed: readonly FireEnd[] = []): Promise<void> {
+  async load(proxy: Served, allowed: readonly CallEnd[] = []): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 40 });
     await Promise.all(
       Array.from({ length: this.#calls }, async () => {
@@ -35,10 +35,10 @@ export class Trial {
         const session = `call-${this.#sent}`;
         const model = MODELS[Math.floor(this.#random() * MODELS.length)] as string;
         const stream = this.#random() < 0.5;
-        const end = await fire({ agent, port: proxy.port, session, model, stream });
+        const end = await sendLoadCall({ agent, port: proxy.port, session, model, stream });
         if (end === 'whole') this.#whole.add(session);
         const isServed = end === (model === 'demo-500' ? 'refused' : 'whole');
-        this.tally.check(isServed || allowed.includes(end), () => `${session} to ${model} was ${end}`);
+        this.result.check(isServed || allowed.includes(end), () => `${session} to ${model} was ${end}`);
       }),
     );
     agent.destroy();
@@ -46,7 +46,7 @@ export class Trial {
 
   /** A demand on the program beside its answers. */
   demand(holds: boolean, problem: string): void {
-    this.tally.check(holds, () => problem);
+    this.result.check(holds, () => problem);
   }
 
   /** Calls until one is refused for want of a journal, which must come. */
@@ -64,20 +64,20 @@ export class Trial {
 
   /** Waits until `path` answers with `status`; a probe of an orchestrator would do the same. */
   async until(proxy: Served, path: string, status: number): Promise<void> {
-    const endsAt = performance.now() + GIVEN_UP_MS;
+    const endsAt = performance.now() + DEADLINE_MS;
     while (performance.now() < endsAt) if ((await send(proxy.url, 'GET', path)).status === status) return;
-    this.demand(false, `${path} did not come to ${status} in ${GIVEN_UP_MS / 1000} s`);
+    this.demand(false, `${path} did not come to ${status} in ${DEADLINE_MS / 1000} s`);
   }
 
-  /** Compares the books, from the call `since` on. */
+  /** Compares the rows, from the call `since` on. */
   async close(proxy: Served, since = 0): Promise<void> {
-    const named = this.house.seen.filter((session) => session.startsWith('call-'));
+    const named = this.setup.seen.filter((session) => session.startsWith('call-'));
     const seen = named.filter((session) => Number(session.slice(5)) > since);
     const whole = new Set([...this.#whole].filter((session) => Number(session.slice(5)) > since));
     await this.until(proxy, '/health/readiness', 200); // rows that waited in memory are written by then
     await this.until(proxy, '/spend/logs', 200);
     const rows = (await rowsOf(proxy.url)).filter((row) => String(row['session_id']).startsWith('call-'));
-    compareBooks(this.tally, rows, { seen, whole });
+    compareRows(this.result, rows, { seen, whole });
   }
 
   /** Calls so far; their sessions are `call-1` and so on. */

@@ -1,12 +1,12 @@
-// What is seen of a sandbox from outside, and what it says about its state.
+// Derives a sandbox's state from what its driver and its runtime report.
 import type { Secret } from '../../config/secret.ts';
-import { ask } from './ask.ts';
+import { sendRequest } from './http-request.ts';
 import type { SandboxCondition, SandboxPlace } from './driver.ts';
 import type { SandboxStatus } from './sandbox.ts';
 
 const TIMEOUT_MS = 5_000;
 
-/** What a driver sees -> the state that follows. */
+/** The driver's condition -> the next state. */
 const NEXT: Readonly<Record<SandboxCondition['state'], (from: SandboxStatus) => SandboxStatus>> = {
   running: (from) => (from === 'PAUSED' ? 'RUNNING' : from),
   paused: () => 'PAUSED',
@@ -14,15 +14,15 @@ const NEXT: Readonly<Record<SandboxCondition['state'], (from: SandboxStatus) => 
   gone: () => 'MISSING',
 };
 
-/** The state that follows when a driver sees a sandbox so. */
-export const seenAs = (condition: SandboxCondition['state'], from: SandboxStatus): SandboxStatus =>
+/** The next state of a sandbox whose driver reports this condition. */
+export const statusAfter = (condition: SandboxCondition['state'], from: SandboxStatus): SandboxStatus =>
   NEXT[condition](from);
 
-/** Milliseconds without work as an agent server tells them; null when the runtime does not tell. */
+/** Milliseconds without work according to the agent server; null when the runtime does not report them. */
 export async function idleTime(place: SandboxPlace, key: Secret): Promise<number | null> {
   try {
     const headers = { 'x-session-api-key': key.reveal() };
-    const { status, text } = await ask({
+    const { status, text } = await sendRequest({
       to: place.url,
       method: 'GET',
       path: '/server_info',

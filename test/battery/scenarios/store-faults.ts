@@ -1,19 +1,19 @@
 // Disks, databases and clocks that fail under load: calls are served or refused as the policy says, and once all is
-// well again every call that the gateway saw has exactly one row. What this machine cannot stage is said, not skipped.
+// well again every call that the gateway saw has exactly one row. What this machine cannot simulate is reported, not skipped.
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { MAIN, runCli, workersOf, type CliOptions } from '../../support/cli.ts';
-import { dice } from '../../support/dice.ts';
+import { seededRandom } from '../../support/seeded-random.ts';
 import { ownPostgres } from '../../support/postgres.ts';
 import { send } from '../../support/rig.ts';
 import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
-import { rowsOf } from '../harness/books.ts';
-import { openHouse, type Served } from '../harness/house.ts';
-import type { Part, Stage } from '../harness/stage.ts';
-import { Tally } from '../harness/tally.ts';
-import { Trial } from '../harness/trial.ts';
+import { rowsOf } from '../harness/compare-rows.ts';
+import { openProxySetup, type Served } from '../harness/proxy-setup.ts';
+import type { Scenario, ScenarioRun } from '../harness/scenario-run.ts';
+import { ResultRow } from '../harness/result-row.ts';
+import { LoadCheck } from '../harness/load-check.ts';
 
 const CLOCKS = pathToFileURL(join(import.meta.dirname, '../harness/clock-steps.ts')).href;
 
@@ -23,7 +23,7 @@ interface Case {
   readonly lacks?: () => string | false;
   /** Left out of short runs, which have 90 s on a busy machine; others of the same kind are in them. */
   readonly isLong?: boolean;
-  run(trial: Trial, stage: Stage): Promise<void>;
+  run(check: LoadCheck, scenario: ScenarioRun): Promise<void>;
 }
 
 function noStrace(): string | false {
@@ -63,62 +63,62 @@ function damage(dataDir: string, random: () => number, from: number): void {
 const CASES: readonly Case[] = [
   {
     what: 'SQLite file overwritten with noise between two runs',
-    run: async (trial) => {
-      await end(await loaded(trial));
-      const before = trial.sent;
-      damage(trial.dataDir, dice(trial.sent), 0);
-      const next = await trial.house.serve(trial.dataDir);
-      await trial.load(next);
-      await trial.close(next, before);
+    run: async (check) => {
+      await end(await loaded(check));
+      const before = check.sent;
+      damage(check.dataDir, seededRandom(check.sent), 0);
+      const next = await check.setup.serve(check.dataDir);
+      await check.load(next);
+      await check.close(next, before);
       await next.said(/store_moved_aside/);
-      trial.demand(globSync(`${databaseOf(trial.dataDir)}.damaged-*`).length > 0, 'the damaged file is gone');
+      check.demand(globSync(`${databaseOf(check.dataDir)}.damaged-*`).length > 0, 'the damaged file is gone');
       await end(next);
     },
   },
   {
     what: 'SQLite file damaged behind its first page while it is in use',
     isLong: true,
-    run: async (trial) => {
-      const proxy = await loaded(trial);
-      const running = trial.load(proxy);
-      damage(trial.dataDir, dice(trial.sent), 4096);
+    run: async (check) => {
+      const proxy = await loaded(check);
+      const running = check.load(proxy);
+      damage(check.dataDir, seededRandom(check.sent), 4096);
       await running;
-      const before = trial.sent;
+      const before = check.sent;
       await send(proxy.url, 'GET', '/spend/logs'); // meets the damage
       await end(proxy);
-      const next = await trial.house.serve(trial.dataDir);
+      const next = await check.setup.serve(check.dataDir);
       await send(next.url, 'GET', '/spend/logs');
-      await trial.load(next);
-      await trial.close(next, before);
+      await check.load(next);
+      await check.close(next, before);
       await end(next);
     },
   },
   {
     what: 'SQLite file removed under a running proxy',
-    run: async (trial) => {
-      const proxy = await loaded(trial);
-      const before = trial.sent;
-      for (const path of globSync(`${databaseOf(trial.dataDir)}*`)) spawnSync('rm', [path]);
-      await trial.load(proxy);
-      await trial.close(proxy, before);
+    run: async (check) => {
+      const proxy = await loaded(check);
+      const before = check.sent;
+      for (const path of globSync(`${databaseOf(check.dataDir)}*`)) spawnSync('rm', [path]);
+      await check.load(proxy);
+      await check.close(proxy, before);
       await end(proxy);
     },
   },
   {
     what: 'disk full, then room again',
     lacks: noSmallDisk,
-    run: async (trial, stage) => {
-      const disk = smallDisk(stage, trial.dataDir, '8m');
-      const proxy = await loaded(trial);
-      const running = trial.load(proxy, ['refused']);
+    run: async (check, scenario) => {
+      const disk = smallDisk(scenario, check.dataDir, '8m');
+      const proxy = await loaded(check);
+      const running = check.load(proxy, ['refused']);
       disk.fill();
       await running;
-      await trial.refuses(proxy, 'while the disk is full');
-      await trial.until(proxy, '/health/readiness', 503);
+      await check.refuses(proxy, 'while the disk is full');
+      await check.until(proxy, '/health/readiness', 503);
       disk.free();
-      await trial.until(proxy, '/health/readiness', 200);
-      await trial.load(proxy);
-      await trial.close(proxy);
+      await check.until(proxy, '/health/readiness', 200);
+      await check.load(proxy);
+      await check.close(proxy);
       await end(proxy);
     },
   },
@@ -126,22 +126,22 @@ const CASES: readonly Case[] = [
     what: 'killed while the disk is full',
     isLong: true,
     lacks: noSmallDisk,
-    run: async (trial, stage) => {
-      const disk = smallDisk(stage, trial.dataDir, '8m');
-      const proxy = await loaded(trial);
-      const running = trial.load(proxy, ['refused', 'broken']);
+    run: async (check, scenario) => {
+      const disk = smallDisk(scenario, check.dataDir, '8m');
+      const proxy = await loaded(check);
+      const running = check.load(proxy, ['refused', 'broken']);
       disk.fill();
-      await trial.refuses(proxy, 'while the disk is full');
+      await check.refuses(proxy, 'while the disk is full');
       proxy.kill('SIGKILL');
       await proxy.ended;
       await running;
       disk.free();
-      const next = await trial.house.serve(trial.dataDir);
-      await trial.load(next);
+      const next = await check.setup.serve(check.dataDir);
+      await check.load(next);
       const rows = await rowsOf(next.url);
       const have = new Set(rows.map((row) => String(row['session_id'])));
-      const seen = trial.house.seen.filter((session) => session.startsWith('call-'));
-      trial.tally.harm(
+      const seen = check.setup.seen.filter((session) => session.startsWith('call-'));
+      check.result.violations(
         'lost',
         seen.filter((session) => !have.has(session)),
       );
@@ -151,27 +151,27 @@ const CASES: readonly Case[] = [
   {
     what: 'start on a read-only disk: refused in one sentence',
     lacks: noSmallDisk,
-    run: async (trial, stage) => {
-      const disk = smallDisk(stage, trial.dataDir, '8m');
-      await end(await loaded(trial));
+    run: async (check, scenario) => {
+      const disk = smallDisk(scenario, check.dataDir, '8m');
+      await end(await loaded(check));
       disk.protect(true);
-      const { configPath } = trial.house;
-      const ended = await runCli(stage, [
+      const { configPath } = check.setup;
+      const ended = await runCli(scenario, [
         'serve',
         '--config',
         configPath,
         '--port',
         '0',
         '--data-dir',
-        trial.dataDir,
+        check.dataDir,
       ]);
-      trial.demand(
+      check.demand(
         ended.code === 1 && /^throughline: [^\n]*(?:read-?only|EROFS)[^\n]*\n$/i.test(ended.err),
         `exit ${ended.code}: ${ended.err}`,
       );
       disk.protect(false);
-      const next = await loaded(trial);
-      await trial.close(next);
+      const next = await loaded(check);
+      await check.close(next);
       await end(next);
     },
   },
@@ -182,113 +182,117 @@ const CASES: readonly Case[] = [
   ].map(([what = '', inject = '']): Case => ({
     what,
     lacks: noStrace,
-    run: async (trial) => {
-      const proxy = await trial.house.serve(trial.dataDir, [], faulty(trial.dataDir, inject));
-      await trial.load(proxy, ['refused']);
+    run: async (check) => {
+      const proxy = await check.setup.serve(check.dataDir, [], faulty(check.dataDir, inject));
+      await check.load(proxy, ['refused']);
       await proxy.said(/journal_unwritable/);
-      await trial.until(proxy, '/health/readiness', 200);
-      await trial.load(proxy, ['refused']);
-      await trial.close(proxy);
+      await check.until(proxy, '/health/readiness', 200);
+      await check.load(proxy, ['refused']);
+      await check.close(proxy);
       await endTraced(proxy);
     },
   })),
   {
     what: 'syncs of the journal take 300 ms',
     lacks: noStrace,
-    run: async (trial) => {
+    run: async (check) => {
       const slow = 'fdatasync:delay_enter=300000';
-      const proxy = await trial.house.serve(trial.dataDir, [], faulty(trial.dataDir, slow));
-      await trial.load(proxy);
-      await trial.load(proxy);
-      await trial.close(proxy);
+      const proxy = await check.setup.serve(check.dataDir, [], faulty(check.dataDir, slow));
+      await check.load(proxy);
+      await check.load(proxy);
+      await check.close(proxy);
       await endTraced(proxy);
     },
   },
   {
     what: 'clock stepped by an hour, forth and back, under load',
-    run: async (trial, stage) => {
-      const path = join(stage.folder(), 'step');
+    run: async (check, scenario) => {
+      const path = join(scenario.folder(), 'step');
       const env = { CLOCK_STEP_FILE: path };
       const command: CliOptions['command'] = [process.execPath, '--import', CLOCKS, MAIN];
-      const proxy = await trial.house.serve(trial.dataDir, [], { env, command });
+      const proxy = await check.setup.serve(check.dataDir, [], { env, command });
       for (const hours of [0, 1, -1, 24, 0]) {
-        const running = trial.load(proxy);
+        const running = check.load(proxy);
         writeFileSync(path, String(hours * 3_600_000));
         await running;
       }
       const rows = await rowsOf(proxy.url);
       const day = (row: (typeof rows)[number]): string => String(row['startTime']).slice(0, 13);
-      trial.demand(new Set(rows.map(day)).size >= 3, 'the clock was not stepped');
-      trial.tally.notes.push(`Clock: rows stand in ${new Set(rows.map(day)).size} different hours.`);
-      await trial.close(proxy);
+      check.demand(new Set(rows.map(day)).size >= 3, 'the clock was not stepped');
+      check.result.notes.push(`Clock: rows stand in ${new Set(rows.map(day)).size} different hours.`);
+      await check.close(proxy);
       await end(proxy);
     },
   },
 ];
 
-async function loaded(trial: Trial): Promise<Served> {
-  const proxy = await trial.house.serve(trial.dataDir);
-  await trial.load(proxy);
+async function loaded(check: LoadCheck): Promise<Served> {
+  const proxy = await check.setup.serve(check.dataDir);
+  await check.load(proxy);
   await rowsOf(proxy.url); // all of them are in the store now
   return proxy;
 }
 
-async function postgres(stage: Stage, calls: number, random: () => number): Promise<Tally | null> {
-  const server = await ownPostgres(stage);
+async function postgres(
+  scenario: ScenarioRun,
+  calls: number,
+  random: () => number,
+): Promise<ResultRow | null> {
+  const server = await ownPostgres(scenario);
   if (server === null) {
-    stage.notes.push('PostgreSQL stopped under load: not tried, no server is installed here.');
+    scenario.notes.push('PostgreSQL stopped under load: not tried, no server is installed here.');
     return null;
   }
-  const tally = new Tally(
+  const result = new ResultRow(
     'PostgreSQL stopped and started, the proxy killed in between',
     ['lost', 'doubled'],
-    stage.wanted.seed,
+    scenario.options.seed,
   );
-  const house = await openHouse(stage, `  database_url: "${server.url()}"\n`);
-  const trial = new Trial(house, tally, join(stage.folder(), 'data'), calls, random);
-  const proxy = await loaded(trial);
-  const running = trial.load(proxy);
+  const setup = await openProxySetup(scenario, `  database_url: "${server.url()}"\n`);
+  const check = new LoadCheck(setup, result, join(scenario.folder(), 'data'), calls, random);
+  const proxy = await loaded(check);
+  const running = check.load(proxy);
   await server.stop();
   await running;
-  await trial.load(proxy);
+  await check.load(proxy);
   proxy.kill('SIGKILL');
   await proxy.ended;
-  const next = await house.serve(trial.dataDir);
-  await trial.load(next);
+  const next = await setup.serve(check.dataDir);
+  await check.load(next);
   const away = await send(next.url, 'GET', '/spend/logs');
-  trial.demand(away.status === 503, `rows were read from a stopped server: ${away.status}`);
+  check.demand(away.status === 503, `rows were read from a stopped server: ${away.status}`);
   await server.start();
-  await trial.until(next, '/spend/logs', 200);
-  await trial.load(next);
-  await trial.close(next);
+  await check.until(next, '/spend/logs', 200);
+  await check.load(next);
+  await check.close(next);
   await end(next);
-  tally.notes.push(`The server was ${server.name}.`);
-  return tally;
+  result.notes.push(`The server was ${server.name}.`);
+  return result;
 }
 
-export const storeFaults: Part = {
+export const storeFaults: Scenario = {
   name: 'store-faults',
   about:
     'disks, databases and clocks that fail under load: served or refused as said, rows complete afterwards',
-  run: async (stage) => {
-    const { seed } = stage.wanted;
-    const random = dice(seed);
-    const calls = stage.count(200, 30, stage.wanted.rounds);
-    const tallies: Tally[] = [];
+  run: async (scenario) => {
+    const { seed } = scenario.options;
+    const random = seededRandom(seed);
+    const calls = scenario.count(200, 30, scenario.options.rounds);
+    const results: ResultRow[] = [];
     for (const one of CASES) {
-      if (stage.wanted.quick && one.isLong === true) continue;
+      if (scenario.options.quick && one.isLong === true) continue;
       const lacks = one.lacks?.() ?? false;
       if (lacks !== false) {
-        stage.notes.push(`${one.what}: not tried, it ${lacks}.`);
+        scenario.notes.push(`${one.what}: not tried, it ${lacks}.`);
         continue;
       }
-      const tally = new Tally(one.what, ['lost', 'doubled'], seed);
-      const house = await openHouse(stage);
-      await one.run(new Trial(house, tally, join(stage.folder(), 'data'), calls, random), stage);
-      tallies.push(tally);
+      const result = new ResultRow(one.what, ['lost', 'doubled'], seed);
+      const setup = await openProxySetup(scenario);
+      await one.run(new LoadCheck(setup, result, join(scenario.folder(), 'data'), calls, random), scenario);
+      results.push(result);
     }
-    if (stage.wanted.quick) return tallies; // a start of PostgreSQL alone takes seconds
-    const last = await postgres(stage, calls, random);
-    return last === null ? tallies : [...tallies, last];
+    if (scenario.options.quick) return results; // a start of PostgreSQL alone takes seconds
+    const last = await postgres(scenario, calls, random);
+    return last === null ? results : [...results, last];
   },
 };

@@ -1,10 +1,10 @@
-// The sandboxes that are known here: this server's own, and those of other servers on the same store, which can be seen
-// and forgotten from here and nothing else, because their processes are out of reach. Decides nothing.
+// The sandboxes that this server knows: its own, and those of other servers on the same store. Those of others can only be
+// listed and deleted here, because their processes run elsewhere.
 import { refuse } from '../api/refusal.ts';
 import type { Replicas } from '../replicas.ts';
 import type { Sandbox, SandboxStatus } from './sandbox.ts';
 
-export class Roster {
+export class KnownSandboxes {
   readonly #replicas: Replicas;
   readonly #own = new Map<string, Sandbox>();
   readonly #others = new Map<string, Sandbox>();
@@ -18,8 +18,8 @@ export class Roster {
     map.set(sandbox.id, sandbox);
   }
 
-  /** What another server tells; of its own this one knows better. */
-  hear(sandbox: Sandbox): void {
+  /** Takes a change from another server; ignores changes of this server's own sandboxes. */
+  updateFromPeer(sandbox: Sandbox): void {
     if (sandbox.owner !== this.#replicas.own) this.#others.set(sandbox.id, sandbox);
   }
 
@@ -34,7 +34,7 @@ export class Roster {
   }
 
   /** Those of this server. */
-  get mine(): readonly Sandbox[] {
+  get ofThisServer(): readonly Sandbox[] {
     return [...this.#own.values()];
   }
 
@@ -47,18 +47,20 @@ export class Roster {
   /** Of any server. */
   find(userId: string, id: string): Sandbox | null {
     const sandbox = this.#own.get(id) ?? this.#others.get(id);
-    return sandbox?.userId === userId ? this.#seen(sandbox) : null;
+    return sandbox?.userId === userId ? this.#withLiveStatus(sandbox) : null;
   }
 
   /** Of all servers, newest first. */
   list(userId: string): readonly Sandbox[] {
     const all = [...this.#own.values(), ...this.#others.values()];
-    const sandboxes = all.filter((sandbox) => sandbox.userId === userId).map((one) => this.#seen(one));
+    const sandboxes = all
+      .filter((sandbox) => sandbox.userId === userId)
+      .map((one) => this.#withLiveStatus(one));
     return sandboxes.sort((a, b) => b.createdMs - a.createdMs || (a.id < b.id ? 1 : -1));
   }
 
-  /** One that can be changed here. @throws Refusal 404, 409 */
-  demand(userId: string, id: string): Sandbox {
+  /** A sandbox of this server. @throws Refusal 404, 409 */
+  require(userId: string, id: string): Sandbox {
     const found = this.find(userId, id);
     if (found === null) throw refuse(404, 'Sandbox not found');
     const own = this.#own.get(id);
@@ -67,8 +69,8 @@ export class Roster {
     throw refuse(409, `The sandbox belongs to the server ${name}; only that one can pause or resume it`);
   }
 
-  #seen(sandbox: Sandbox): Sandbox {
-    if (this.#replicas.isThere(sandbox.owner)) return sandbox;
+  #withLiveStatus(sandbox: Sandbox): Sandbox {
+    if (this.#replicas.isAlive(sandbox.owner)) return sandbox;
     return { ...sandbox, status: 'MISSING', detail: 'the server that ran it is gone' };
   }
 }

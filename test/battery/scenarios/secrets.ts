@@ -3,12 +3,12 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCli, serveCli } from '../../support/cli.ts';
-import { dice } from '../../support/dice.ts';
+import { seededRandom } from '../../support/seeded-random.ts';
 import { send } from '../../support/rig.ts';
 import { FAULTS } from './fixture/faults.ts';
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts';
-import type { Part, Stage } from '../harness/stage.ts';
-import { Tally } from '../harness/tally.ts';
+import type { Scenario, ScenarioRun } from '../harness/scenario-run.ts';
+import { ResultRow } from '../harness/result-row.ts';
 
 const SLOTS = [
   'master',
@@ -84,14 +84,14 @@ function bytesBelow(path: string): string {
     .join('\n');
 }
 
-async function run(stage: Stage): Promise<readonly Tally[]> {
-  const { seed } = stage.wanted;
-  const canaries = canariesOf(dice(seed));
-  const tally = new Tally(`${SLOTS.length} canaries through every sink`, ['leaked'], seed);
+async function run(scenario: ScenarioRun): Promise<readonly ResultRow[]> {
+  const { seed } = scenario.options;
+  const canaries = canariesOf(seededRandom(seed));
+  const result = new ResultRow(`${SLOTS.length} canaries through every sink`, ['leaked'], seed);
   const look = (sink: string, text: string, allowed: readonly Slot[] = []): void => {
     const leaked = found(canaries, text).filter((slot) => !allowed.includes(slot));
-    tally.check(leaked.length === 0, () => `${leaked.join(', ')} in ${sink}`);
-    tally.harm(
+    result.check(leaked.length === 0, () => `${leaked.join(', ')} in ${sink}`);
+    result.violations(
       'leaked',
       leaked.map((slot) => `${slot} in ${sink}`),
     );
@@ -101,13 +101,13 @@ async function run(stage: Stage): Promise<readonly Tally[]> {
   const upstreams = [];
   for (const side of ['a', 'b'] as const)
     upstreams.push(
-      await startScriptedUpstream(stage, (call) => {
+      await startScriptedUpstream(scenario, (call) => {
         heard[side] += `${call.head}\n${call.body}\n`;
         acts.get(call.model)?.(call);
       }),
     );
   const [a, b] = upstreams.map(({ url }) => url) as [string, string];
-  const folder = stage.folder();
+  const folder = scenario.folder();
   const config = join(folder, 'gateway.yaml');
   const dataDir = join(folder, 'data');
   writeFileSync(config, configOf(a, b, canaries));
@@ -119,7 +119,7 @@ async function run(stage: Stage): Promise<readonly Tally[]> {
     ENTRY_HEADER: canaries.entryHeader,
     UNRELATED_SECRET: canaries.environment,
   };
-  const proxy = await serveCli(stage, config, dataDir, ['--log-level', 'debug'], {
+  const proxy = await serveCli(scenario, config, dataDir, ['--log-level', 'debug'], {
     env,
     patienceMs: 600_000,
   });
@@ -200,18 +200,18 @@ async function run(stage: Stage): Promise<readonly Tally[]> {
     'commonHeader',
     'prompt',
   ]);
-  tally.check(
+  result.check(
     heard.a.includes(canaries.upstreamA) && heard.b.includes(canaries.runtime),
     () => 'keys did not go where they belong',
   );
   for (const args of [['check'], ['explain', '--model', 'b'], ['serve', '--port', '0']]) {
-    const ended = await runCli(stage, [...args, '--config', config], { env, cwd: folder });
+    const ended = await runCli(scenario, [...args, '--config', config], { env, cwd: folder });
     look(`throughline ${args[0]}`, ended.out + ended.err);
   }
-  return [tally];
+  return [result];
 }
 
-export const secrets: Part = {
+export const secrets: Scenario = {
   name: 'secrets',
   about: 'a canary in every slot that can hold a secret: none where it does not belong',
   run,

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { startDemoGateway, type DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import { serveCli, type Cli, type CliOptions } from '../../support/cli.ts';
 import { defaultConfig, headerOf } from '../../support/rig.ts';
-import type { Stage } from './stage.ts';
+import type { ScenarioRun } from './scenario-run.ts';
 
-/** No run of the program is meant to last longer than a whole part. */
+/** No run of the program is meant to last longer than a whole scenario. */
 const PATIENCE_MS = 2 * 3_600_000;
 const SESSION = 'x-litellm-session-id';
 
 export type Served = Cli & { readonly url: string; readonly port: number };
 
-export interface House {
+export interface ProxySetup {
   readonly demo: DemoGateway;
   readonly configPath: string;
   /** Session of each call that the gateway has seen since it was last emptied. */
@@ -22,7 +22,7 @@ export interface House {
 }
 
 /** @param more goes to the end of the configuration, into `general_settings` */
-export async function openHouse(stage: Stage, more = ''): Promise<House> {
+export async function openProxySetup(run: ScenarioRun, more = ''): Promise<ProxySetup> {
   const seen: string[] = [];
   const demo = await startDemoGateway({
     slowMs: 60,
@@ -30,14 +30,14 @@ export async function openHouse(stage: Stage, more = ''): Promise<House> {
     keepSeen: 100,
     onRequest: ({ rawHeaders }) => seen.push(headerOf(rawHeaders, SESSION) ?? 'no session'),
   });
-  stage.teardown(() => demo.close());
-  const configPath = join(stage.folder(), 'gateway.yaml');
+  run.teardown(() => demo.close());
+  const configPath = join(run.folder(), 'gateway.yaml');
   writeFileSync(configPath, defaultConfig(demo, more));
   return {
     demo,
     configPath,
     seen,
     serve: (dataDir, flags = [], options = {}) =>
-      serveCli(stage, configPath, dataDir, flags, { patienceMs: PATIENCE_MS, ...options }),
+      serveCli(run, configPath, dataDir, flags, { patienceMs: PATIENCE_MS, ...options }),
   };
 }

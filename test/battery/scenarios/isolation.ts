@@ -3,12 +3,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serveCli } from '../../support/cli.ts';
-import { dice } from '../../support/dice.ts';
+import { seededRandom } from '../../support/seeded-random.ts';
 import { KEY, send } from '../../support/rig.ts';
-import { rowsOf } from '../harness/books.ts';
+import { rowsOf } from '../harness/compare-rows.ts';
 import { startScriptedUpstream, type ScriptedCall } from '../harness/scripted-upstream.ts';
-import type { Part, Stage } from '../harness/stage.ts';
-import { Tally } from '../harness/tally.ts';
+import type { Scenario, ScenarioRun } from '../harness/scenario-run.ts';
+import { ResultRow } from '../harness/result-row.ts';
 
 const ROUNDS = 5;
 const EVENTS = 40;
@@ -55,17 +55,17 @@ function answer({ socket, model }: ScriptedCall): void {
   next();
 }
 
-async function run(stage: Stage): Promise<readonly Tally[]> {
-  const { seed } = stage.wanted;
-  const random = dice(seed);
-  const streams = stage.count(200, 60, stage.wanted.rounds);
-  const tally = new Tally(
+async function run(scenario: ScenarioRun): Promise<readonly ResultRow[]> {
+  const { seed } = scenario.options;
+  const random = seededRandom(seed);
+  const streams = scenario.count(200, 60, scenario.options.rounds);
+  const result = new ResultRow(
     `${streams} streams at once, five of eight upstreams hostile`,
     ['lost', 'doubled', 'crossed'],
     seed,
   );
-  const upstream = await startScriptedUpstream(stage, answer);
-  const folder = stage.folder();
+  const upstream = await startScriptedUpstream(scenario, answer);
+  const folder = scenario.folder();
   const config = join(folder, 'gateway.yaml');
   writeFileSync(
     config,
@@ -73,7 +73,7 @@ async function run(stage: Stage): Promise<readonly Tally[]> {
       `general_settings:\n  master_key: ${KEY}\n`,
   );
   const flags = ['--log-level', 'silent'];
-  const proxy = await serveCli(stage, config, join(folder, 'data'), flags, { patienceMs: 600_000 });
+  const proxy = await serveCli(scenario, config, join(folder, 'data'), flags, { patienceMs: 600_000 });
   const nonces: string[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     await Promise.all(
@@ -88,12 +88,12 @@ async function run(stage: Stage): Promise<readonly Tally[]> {
         });
         const said = `${answered.rawHeaders.join('\n')}\n${answered.text}`;
         const foreign = new Set([...said.matchAll(NONCE)].map(([one]) => one).filter((one) => one !== nonce));
-        tally.harm(
+        result.violations(
           'crossed',
           [...foreign].map((one) => `${one} in the answer of ${nonce}`),
         );
         const own = answered.text.split(event(nonce, null)).length - 1;
-        tally.check(
+        result.check(
           answered.status === 200 && own === EVENTS - 1 && answered.text.endsWith('data: [DONE]\n\n'),
           () =>
             `${nonce}: ${answered.status}, ${own} events, ends ${JSON.stringify(answered.text.slice(-60))}`,
@@ -102,24 +102,24 @@ async function run(stage: Stage): Promise<readonly Tally[]> {
     );
   }
   const rows = Map.groupBy(await rowsOf(proxy.url), (row) => String(row['session_id']));
-  tally.harm(
+  result.violations(
     'lost',
     nonces.filter((nonce) => !rows.has(nonce)),
   );
-  tally.harm(
+  result.violations(
     'doubled',
     nonces.filter((nonce) => (rows.get(nonce)?.length ?? 0) > 1),
   );
-  tally.harm(
+  result.violations(
     'crossed',
     nonces
       .filter((nonce) => (rows.get(nonce) ?? []).some((row) => row['model_group'] !== nonce))
       .map((nonce) => `row of ${nonce}`),
   );
-  return [tally];
+  return [result];
 }
 
-export const isolation: Part = {
+export const isolation: Scenario = {
   name: 'isolation',
   about: 'parallel streams with a nonce each, hostile upstreams among them: no byte crosses',
   run,

@@ -9,8 +9,8 @@ import { LIMIT_BYTES } from '../../security/fixture/odd-bodies.ts';
 import { serveCli } from '../../support/cli.ts';
 import { converse } from '../../support/converse.ts';
 import { startStrictUpstream, type StrictUpstream } from '../../support/strict-upstream.ts';
-import type { Part, Stage } from '../harness/stage.ts';
-import { Tally } from '../harness/tally.ts';
+import type { Scenario, ScenarioRun } from '../harness/scenario-run.ts';
+import { ResultRow } from '../harness/result-row.ts';
 
 const CASES = [...FRAMING, ...LINES, ...TARGETS];
 /** A peer that waits for more bytes has not forwarded; it is not waited for as long as ours. */
@@ -23,10 +23,10 @@ interface Hop {
   readonly upstream: StrictUpstream;
 }
 
-async function ours(stage: Stage): Promise<Hop> {
+async function ours(scenario: ScenarioRun): Promise<Hop> {
   const upstream = await startStrictUpstream();
-  stage.teardown(() => upstream.close());
-  const folder = stage.folder();
+  scenario.teardown(() => upstream.close());
+  const folder = scenario.folder();
   const config = join(folder, 'gateway.yaml');
   writeFileSync(
     config,
@@ -34,42 +34,42 @@ async function ours(stage: Stage): Promise<Hop> {
       `general_settings:\n  master_key: ${CORPUS_KEY}\n  forward_client_headers_to_llm_api: true\n  max_request_size_mb: ${LIMIT_BYTES / 2 ** 20}\n`,
   );
   const flags = ['--log-level', 'silent'];
-  const { port } = await serveCli(stage, config, join(folder, 'data'), flags, { patienceMs: 600_000 });
+  const { port } = await serveCli(scenario, config, join(folder, 'data'), flags, { patienceMs: 600_000 });
   return { name: 'throughline', port, upstream };
 }
 
-async function others(stage: Stage): Promise<Hop[]> {
+async function others(scenario: ScenarioRun): Promise<Hop[]> {
   const hops: Hop[] = [];
-  const parent = stage.folder();
+  const parent = scenario.folder();
   for (const peer of RELAYS.filter(({ name }) => name === 'nginx' || name === 'haproxy')) {
     const missing = peer.missing();
     if (missing !== null) {
-      stage.notes.push(`${peer.name} was not compared: ${missing}.`);
+      scenario.notes.push(`${peer.name} was not compared: ${missing}.`);
       continue;
     }
     const upstream = await startStrictUpstream();
-    stage.teardown(() => upstream.close());
+    scenario.teardown(() => upstream.close());
     const upstreamPort = Number(new URL(upstream.url).port);
     const running = await peer.start({ folder: folderFor(parent, peer.name), upstreamPort, models: 1 });
-    stage.teardown(() => running.program.stop());
+    scenario.teardown(() => running.program.stop());
     hops.push({ name: peer.name, port: running.port, upstream });
   }
   return hops;
 }
 
-async function run(stage: Stage): Promise<readonly Tally[]> {
-  const own = await ours(stage);
-  const tally = new Tally(`${CASES.length} malformed and odd requests`);
-  const peers = stage.wanted.quick ? [] : await others(stage);
+async function run(scenario: ScenarioRun): Promise<readonly ResultRow[]> {
+  const own = await ours(scenario);
+  const result = new ResultRow(`${CASES.length} malformed and odd requests`);
+  const peers = scenario.options.quick ? [] : await others(scenario);
   const forwardedBy = new Map(peers.map(({ name }) => [name, [] as string[]]));
   const ambiguousBy = new Map(peers.map(({ name }) => [name, [] as string[]]));
   for (const one of CASES) {
     const before = own.upstream.deviations.length;
     const got = await converse(own.port, one.bytes, one);
-    const [first] = got.answers;
+    const [first] = got.responses;
     const answered =
       one.status === 'closed' ? first === undefined || first.status === 400 : first?.status === one.status;
-    tally.check(
+    result.check(
       answered && !got.hung && own.upstream.deviations.length === before,
       () =>
         `${one.title}: ${first?.status ?? 'no answer'} in place of ${one.status}${got.hung ? ', and hung' : ''}`,
@@ -82,17 +82,17 @@ async function run(stage: Stage): Promise<readonly Tally[]> {
       else if (upstream.seen.length > seen) forwardedBy.get(name)?.push(one.title);
     }
   }
-  tally.check(own.upstream.deviations.length === 0, () => own.upstream.deviations.join('; '));
+  result.check(own.upstream.deviations.length === 0, () => own.upstream.deviations.join('; '));
   const refused = CASES.filter(({ status }) => status !== 200).length;
   for (const { name } of peers) {
     const [forwarded, odd] = [forwardedBy.get(name) ?? [], ambiguousBy.get(name) ?? []];
-    tally.notes.push(
+    result.notes.push(
       `Of ${refused} that the proxy refuses, ${name} forwards ${forwarded.length} in a form that the strict upstream takes and ${odd.length} in one that it does not.`,
       ...(odd.length === 0 ? [] : [`${name}, not taken: ${listed(odd)}.`]),
       ...(forwarded.length === 0 ? [] : [`${name}, taken: ${listed(forwarded)}.`]),
     );
   }
-  return [tally];
+  return [result];
 }
 
 function listed(titles: readonly string[]): string {
@@ -100,7 +100,7 @@ function listed(titles: readonly string[]): string {
   return titles.slice(0, NAMED).join('; ') + more;
 }
 
-export const peers: Part = {
+export const peers: Scenario = {
   name: 'raw-requests',
   about:
     'malformed requests: the stated answer, nothing ambiguous forwarded, compared with haproxy and nginx',

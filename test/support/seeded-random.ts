@@ -1,7 +1,7 @@
 // Chance that can be repeated.
 
 /** Numbers from 0 to 1, the same for the same seed (Mulberry32: small, and good enough to choose with). */
-export function dice(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { startUpstream } from './call.ts';
 
 /** A call that waits for its answer. */
-export interface HeldCall {
+export interface PendingCall {
   readonly model: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly res: ServerResponse;
@@ -20,16 +20,18 @@ export interface HeldCall {
   json(status: number, body: object): void;
 }
 
-export interface HeldUpstream {
+export interface ManualUpstream {
   readonly url: string;
   /** Calls so far, by model in the order in which they came. */
   readonly models: readonly string[];
   /** The next call for this model that no test has taken yet. */
-  next(model: string): Promise<HeldCall>;
+  next(model: string): Promise<PendingCall>;
 }
 
-export async function startHeldUpstream(t: { teardown(act: () => unknown): unknown }): Promise<HeldUpstream> {
-  const waiting: HeldCall[] = [];
+export async function startManualUpstream(t: {
+  teardown(act: () => unknown): unknown;
+}): Promise<ManualUpstream> {
+  const waiting: PendingCall[] = [];
   const models: string[] = [];
   const arrivals = new EventEmitter();
   const url = await startUpstream(t, ({ req, res, body: bytes }) => {
@@ -73,7 +75,7 @@ export async function startHeldUpstream(t: { teardown(act: () => unknown): unkno
     next: async (model) => {
       for (;;) {
         const at = waiting.findIndex((call) => call.model === model);
-        if (at >= 0) return waiting.splice(at, 1)[0] as HeldCall;
+        if (at >= 0) return waiting.splice(at, 1)[0] as PendingCall;
         await once(arrivals, 'call');
       }
     },

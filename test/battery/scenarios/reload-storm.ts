@@ -3,13 +3,13 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
-import { dice } from '../../support/dice.ts';
-import { fire } from '../../support/fire.ts';
+import { seededRandom } from '../../support/seeded-random.ts';
+import { sendLoadCall } from '../../support/load-call.ts';
 import { defaultConfig, send } from '../../support/rig.ts';
-import { compareBooks, rowsOf, MOST_ROWS } from '../harness/books.ts';
-import { openHouse, type Served } from '../harness/house.ts';
-import { GIVEN_UP_MS, type Part } from '../harness/stage.ts';
-import { Tally } from '../harness/tally.ts';
+import { compareRows, rowsOf, MOST_ROWS } from '../harness/compare-rows.ts';
+import { openProxySetup, type Served } from '../harness/proxy-setup.ts';
+import { DEADLINE_MS, type Scenario } from '../harness/scenario-run.ts';
+import { ResultRow } from '../harness/result-row.ts';
 
 const MODELS = ['demo', 'compat', 'demo-interval', 'compat-slow', 'demo-pings'];
 const CALLERS = 12;
@@ -28,19 +28,19 @@ async function resultsOf(proxy: Served): Promise<Map<string, number>> {
   const { text } = await send(proxy.url, 'GET', '/metrics');
   return new Map([...text.matchAll(RESULT)].map(([, result = '', count]) => [result, Number(count)]));
 }
-export const reloadStorm: Part = {
+export const reloadStorm: Scenario = {
   name: 'reload-storm',
   about:
     'configuration changes, half of them invalid, and models added by the API, under load: no call fails',
-  run: async (stage) => {
-    const { seed } = stage.wanted;
-    const random = dice(seed);
-    const changes = stage.count(1_000, 40, stage.wanted.rounds);
-    const calls = new Tally('calls during the storm', ['lost', 'doubled'], seed);
-    const doors = new Tally('changes', [], seed);
-    const house = await openHouse(stage);
-    const { configPath, demo } = house;
-    const proxy = await house.serve(join(stage.folder(), 'data'), ['--log-level', 'error']);
+  run: async (scenario) => {
+    const { seed } = scenario.options;
+    const random = seededRandom(seed);
+    const changes = scenario.count(1_000, 40, scenario.options.rounds);
+    const calls = new ResultRow('calls during the storm', ['lost', 'doubled'], seed);
+    const reloads = new ResultRow('changes', [], seed);
+    const setup = await openProxySetup(scenario);
+    const { configPath, demo } = setup;
+    const proxy = await setup.serve(join(scenario.folder(), 'data'), ['--log-level', 'error']);
     const agent = new Agent({ keepAlive: true, maxSockets: CALLERS });
     const whole = new Set<string>();
     let over = false;
@@ -50,7 +50,7 @@ export const reloadStorm: Part = {
         sent += 1;
         const session = `call-${sent}`;
         const model = MODELS[sent % MODELS.length] as string;
-        const end = await fire({ agent, port: proxy.port, session, model, stream: sent % 2 === 0 });
+        const end = await sendLoadCall({ agent, port: proxy.port, session, model, stream: sent % 2 === 0 });
         if (end === 'whole') whole.add(session);
         calls.check(end === 'whole', () => `${session} to ${model} was ${end}`);
       }
@@ -66,12 +66,12 @@ export const reloadStorm: Part = {
       renameSync(`${configPath}.new`, configPath);
       proxy.kill('SIGHUP');
       const result = isValid ? 'applied' : 'refused';
-      const endsAt = performance.now() + GIVEN_UP_MS;
+      const endsAt = performance.now() + DEADLINE_MS;
       // The watcher may see the former file once more, so it is this result that is waited for.
       let after = before;
       while ((after.get(result) ?? 0) <= (before.get(result) ?? 0) && performance.now() < endsAt)
         after = await resultsOf(proxy);
-      doors.check(
+      reloads.check(
         (after.get(result) ?? 0) > (before.get(result) ?? 0),
         () => `change ${n} was not ${result}: ${JSON.stringify([...before])} ${JSON.stringify([...after])}`,
       );
@@ -82,10 +82,10 @@ export const reloadStorm: Part = {
         litellm_params: { model: 'litellm_proxy/demo', api_base: demo.url, api_key: 'sk-runtime' },
         model_info: { id: `runtime-${n}` },
       });
-      doors.check(added.status === 200, () => `/model/new ${n}: ${added.status} ${added.text}`);
+      reloads.check(added.status === 200, () => `/model/new ${n}: ${added.status} ${added.text}`);
       if (n % 20 !== 0) continue;
       const gone = await send(proxy.url, 'POST', '/model/delete', { id: `runtime-${n}` });
-      doors.check(gone.status === 200, () => `/model/delete ${n}: ${gone.status} ${gone.text}`);
+      reloads.check(gone.status === 200, () => `/model/delete ${n}: ${gone.status} ${gone.text}`);
     }
     over = true;
     await Promise.all(callers);
@@ -93,10 +93,10 @@ export const reloadStorm: Part = {
     writeFileSync(configPath, last);
     const { text } = await send(proxy.url, 'GET', '/v1/models');
     for (let n = 10; n < changes; n += 20)
-      doors.check(text.includes(`"runtime-${n}"`), () => `runtime-${n} was lost in a reload`);
-    compareBooks(calls, await rowsOf(proxy.url), { seen: house.seen, whole });
+      reloads.check(text.includes(`"runtime-${n}"`), () => `runtime-${n} was lost in a reload`);
+    compareRows(calls, await rowsOf(proxy.url), { seen: setup.seen, whole });
     const results = [...(await resultsOf(proxy))].map(([result, count]) => `${result} ${count}`).join(', ');
-    doors.notes.push(`${changes} changes by file and signal, reloads: ${results}.`);
-    return [calls, doors];
+    reloads.notes.push(`${changes} changes by file and signal, reloads: ${results}.`);
+    return [calls, reloads];
   },
 };

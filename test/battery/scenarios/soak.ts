@@ -5,12 +5,12 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { residentMb } from '../../../bench/harness/processes.ts';
-import { dice } from '../../support/dice.ts';
-import { fire } from '../../support/fire.ts';
+import { seededRandom } from '../../support/seeded-random.ts';
+import { sendLoadCall } from '../../support/load-call.ts';
 import { send } from '../../support/rig.ts';
-import { openHouse } from '../harness/house.ts';
-import { GIVEN_UP_MS, type Part } from '../harness/stage.ts';
-import { Tally } from '../harness/tally.ts';
+import { openProxySetup } from '../harness/proxy-setup.ts';
+import { DEADLINE_MS, type Scenario } from '../harness/scenario-run.ts';
+import { ResultRow } from '../harness/result-row.ts';
 
 const CALLERS = 24;
 const ABORTED = 0.2;
@@ -47,19 +47,19 @@ function slopeOf(samples: readonly Sample[], value: (sample: Sample) => number):
 
 const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
-export const soak: Part = {
+export const soak: Scenario = {
   name: 'soak',
   about: 'mixed calls for as long as asked, a fifth left in the middle: memory and handles come back',
-  run: async (stage) => {
-    const { seed } = stage.wanted;
-    const seconds = stage.count(300, 4, stage.wanted.seconds);
-    const random = dice(seed);
-    const calls = new Tally('calls', [], seed);
-    const bounds = new Tally('memory, sockets and handles', [], seed);
-    const house = await openHouse(stage);
+  run: async (scenario) => {
+    const { seed } = scenario.options;
+    const seconds = scenario.count(300, 4, scenario.options.seconds);
+    const random = seededRandom(seed);
+    const calls = new ResultRow('calls', [], seed);
+    const bounds = new ResultRow('memory, sockets and handles', [], seed);
+    const setup = await openProxySetup(scenario);
     const probe = join(import.meta.dirname, '../harness/heap-probe.ts');
     const main = join(import.meta.dirname, '../../../proxy/main.ts');
-    const proxy = await house.serve(join(stage.folder(), 'data'), ['--log-level', 'silent'], {
+    const proxy = await setup.serve(join(scenario.folder(), 'data'), ['--log-level', 'silent'], {
       command: [process.execPath, '--expose-gc', '--import', probe, main],
     });
     const agent = new Agent({ keepAlive: true, maxSockets: CALLERS });
@@ -74,7 +74,7 @@ export const soak: Part = {
         if (leaves) left += 1;
         const stream = leaves || random() < 0.7;
         const { port } = proxy;
-        const end = await fire({
+        const end = await sendLoadCall({
           agent,
           port,
           session: `s-${sent % 50}`,
@@ -89,7 +89,7 @@ export const soak: Part = {
           leaves || isCompressed || end === asked,
           () => `${model}${stream ? ', streamed' : ''} was ${end}`,
         );
-        house.seen.length = 0;
+        setup.seen.length = 0;
       }
     });
     const heap = async (n: number): Promise<number> => {
@@ -108,7 +108,7 @@ export const soak: Part = {
     over = true;
     await Promise.all(callers);
     agent.destroy();
-    const endsAt = performance.now() + GIVEN_UP_MS;
+    const endsAt = performance.now() + DEADLINE_MS;
     const inFlight = async (): Promise<number> =>
       Number(
         /^throughline_in_flight (\d+)$/m.exec((await send(proxy.url, 'GET', '/metrics')).text)?.[1] ?? NaN,

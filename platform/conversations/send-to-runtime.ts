@@ -1,8 +1,8 @@
-// Hands a conversation to the runtime of its sandbox, in the words of an agent server: its LLM is this proxy, by the
+// Posts a conversation to the runtime of its sandbox in the agent server's format. Its LLM is this proxy, with the
 // conversation's own base URL and key.
 import { refuse } from '../api/refusal.ts';
 import { dashed } from '../ids.ts';
-import { ask } from '../sandboxes/ask.ts';
+import { sendRequest } from '../sandboxes/http-request.ts';
 import type { SandboxPlace } from '../sandboxes/driver.ts';
 import type { Secret } from '../../config/secret.ts';
 import { isTree } from '../settings/secrets.ts';
@@ -20,10 +20,10 @@ const SAME = [
   'parent_conversation_id',
 ] as const;
 
-export interface HandOver {
+interface RuntimeStart {
   readonly place: SandboxPlace;
   readonly sandboxKey: Secret;
-  /** Where the runtime takes conversations. */
+  /** Path that the runtime takes conversations on. */
   readonly path: string;
   readonly conversation: Conversation;
   readonly llm: LlmChoice;
@@ -33,8 +33,8 @@ export interface HandOver {
 }
 
 /** @throws Refusal 502 when the runtime does not take it */
-export async function handOver(over: HandOver): Promise<void> {
-  const { place, sandboxKey, path, conversation, llm, request } = over;
+export async function sendToRuntime(start: RuntimeStart): Promise<void> {
+  const { place, sandboxKey, path, conversation, llm, request } = start;
   const { extra_headers: _carriedByTheProxy, ...config } = llm.config;
   const secrets = isTree(request['secrets']) ? Object.entries(request['secrets']) : [];
   const same = SAME.filter((name) => request[name] !== undefined && request[name] !== null);
@@ -50,7 +50,7 @@ export async function handOver(over: HandOver): Promise<void> {
       llm: {
         ...config,
         ...(llm.model === null ? {} : { model: llm.model }),
-        base_url: over.baseUrl,
+        base_url: start.baseUrl,
         api_key: conversation.key.reveal(),
       },
     },
@@ -66,7 +66,7 @@ export async function handOver(over: HandOver): Promise<void> {
         }),
   };
   const headers = { 'x-session-api-key': sandboxKey.reveal() };
-  const answered = await ask({
+  const response = await sendRequest({
     to: place.url,
     method: 'POST',
     path,
@@ -74,8 +74,8 @@ export async function handOver(over: HandOver): Promise<void> {
     headers,
     timeoutMs: TIMEOUT_MS,
   }).catch(() => null);
-  if (answered === null)
-    throw refuse(502, 'the runtime did not answer when the conversation was handed over');
-  if (answered.status < 200 || answered.status > 299)
-    throw refuse(502, `the runtime refused the conversation with ${answered.status}`);
+  if (response === null)
+    throw refuse(502, 'the runtime did not respond when the conversation was sent to it');
+  if (response.status < 200 || response.status > 299)
+    throw refuse(502, `the runtime refused the conversation with ${response.status}`);
 }

@@ -4,10 +4,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serveCli } from '../../support/cli.ts';
 import { KEY, send, type Answer } from '../../support/rig.ts';
-import { rowsOf } from '../harness/books.ts';
+import { rowsOf } from '../harness/compare-rows.ts';
 import { startScriptedUpstream } from '../harness/scripted-upstream.ts';
-import type { Part, Stage } from '../harness/stage.ts';
-import { Tally } from '../harness/tally.ts';
+import type { Scenario, ScenarioRun } from '../harness/scenario-run.ts';
+import { ResultRow } from '../harness/result-row.ts';
 import { FAULTS, type Fault, type Outcome } from './fixture/faults.ts';
 
 /** The deadline that ends a fault. No other one is short: a busy machine must not change what a fault comes to. */
@@ -46,14 +46,14 @@ general_settings:
   master_key: ${KEY}
 `;
 
-async function run(stage: Stage): Promise<readonly Tally[]> {
+async function run(scenario: ScenarioRun): Promise<readonly ResultRow[]> {
   const acts = new Map(FAULTS.map(({ act }, n) => [`fault-${n}`, act]));
-  const upstream = await startScriptedUpstream(stage, (call) => acts.get(call.model)?.(call));
-  const folder = stage.folder();
+  const upstream = await startScriptedUpstream(scenario, (call) => acts.get(call.model)?.(call));
+  const folder = scenario.folder();
   const config = join(folder, 'gateway.yaml');
   writeFileSync(config, configOf(upstream.url));
   const flags = ['--log-level', 'silent'];
-  const proxy = await serveCli(stage, config, join(folder, 'data'), flags, { patienceMs: 600_000 });
+  const proxy = await serveCli(scenario, config, join(folder, 'data'), flags, { patienceMs: 600_000 });
   const ask = (model: string, stream: boolean, session: string): Promise<Answer> =>
     send(
       proxy.url,
@@ -63,13 +63,13 @@ async function run(stage: Stage): Promise<readonly Tally[]> {
       { 'x-litellm-session-id': session },
     );
 
-  const tallies = [false, true].map((stream) => {
+  const results = [false, true].map((stream) => {
     return {
       stream,
-      tally: new Tally(`upstream faults, ${stream ? 'streamed' : 'not streamed'}`, ['lost', 'doubled']),
+      result: new ResultRow(`upstream faults, ${stream ? 'streamed' : 'not streamed'}`, ['lost', 'doubled']),
     };
   });
-  for (const { stream, tally } of tallies) {
+  for (const { stream, result } of results) {
     const answers = new Map<Fault, Answer>();
     for (const [n, fault] of FAULTS.entries()) {
       const model = fault.act === null ? 'unreached' : `fault-${n}`;
@@ -77,7 +77,7 @@ async function run(stage: Stage): Promise<readonly Tally[]> {
       // Whatever it left on its connection must not be the answer to the next one.
       const next = await ask('fault-0', false, `next-${n}-${stream}`);
       if (next.status !== 200 || next.broken || lieIn(next, ['passed', 200, null, '']) !== null)
-        tally.fail(`behind "${fault.name}" the next call got ${next.status} ${next.text.slice(0, 100)}`);
+        result.fail(`behind "${fault.name}" the next call got ${next.status} ${next.text.slice(0, 100)}`);
     }
     const rows = Map.groupBy(await rowsOf(proxy.url), (row) => String(row['session_id']));
     for (const [n, fault] of FAULTS.entries()) {
@@ -86,19 +86,19 @@ async function run(stage: Stage): Promise<readonly Tally[]> {
       const wanted = stream ? fault.stream : fault.json;
       const got = outcomeOf(answer, row?.['end_reason']);
       const lie = lieIn(answer, got);
-      tally.check(
+      result.check(
         lie === null && got.join() === wanted.join(),
         () =>
           `"${fault.name}" gave ${got.join(' ')} in place of ${wanted.join(' ')}${lie === null ? '' : `; ${lie}`}`,
       );
-      tally.harm('lost', row === undefined ? [fault.name] : []);
-      tally.harm('doubled', more.length > 0 ? [fault.name] : []);
+      result.violations('lost', row === undefined ? [fault.name] : []);
+      result.violations('doubled', more.length > 0 ? [fault.name] : []);
     }
   }
-  return tallies.map(({ tally }) => tally);
+  return results.map(({ result }) => result);
 }
 
-export const upstreamFaults: Part = {
+export const upstreamFaults: Scenario = {
   name: 'upstream-faults',
   about: 'every upstream fault has its stated outcome, and no client sees a made-up end',
   run,
