@@ -45,7 +45,7 @@ export async function servicesOf(t: Test, random: () => number = Math.random): P
   const estimator = new Estimator({ waitMs: PATIENCE_MS });
   t.teardown(async () => {
     await estimator.close();
-    await ledger.close(1_000);
+    await ledger.close(PATIENCE_MS); // its folder is removed next, and a thread that still writes would fill it again
     pools.destroy();
   });
   return createServices({ ledger, log: openLog('silent').log, pools, estimator, random });
