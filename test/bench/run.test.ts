@@ -97,7 +97,7 @@ t.test('a flame graph is as wide as the busy time from its begin on', (t) => {
     nodes: [
       node(1, '(root)', '', [2, 3]),
       node(2, '(idle)', ''),
-      node(3, 'relay<T>', 'file:///app/proxy/upstream/relay.ts', [4, 5]),
+      node(3, 'relay<T>', 'file:///app/proxy/relay/relay.ts', [4, 5]),
       node(4, 'dispatch', 'file:///app/node_modules/undici/lib/x.js'),
       node(5, 'write', 'node:net'),
     ],
