@@ -22,7 +22,7 @@ COPY --from=build /app/node_modules/@opentelemetry node_modules/@opentelemetry
 
 FROM node:26-slim
 WORKDIR /app
-# MALLOC_ARENA_MAX and NODE_OPTIONS save the launcher its second start (bin/throughline.js says what they are for).
+# MALLOC_ARENA_MAX and NODE_OPTIONS: see bin/memory.js.
 ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=1 \
     NODE_OPTIONS=--max-semi-space-size=8 \

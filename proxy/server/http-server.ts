@@ -58,13 +58,14 @@ type OwnedSocket = Socket & { [OWNER]?: Connection };
 export class HttpServer {
   readonly #server: Server;
   readonly #connections = new DenseSet<Connection>();
+  readonly #bodies = new BodyMemory();
   #retired = false;
 
   constructor(served: Served, clocks: Partial<Clocks> = {}) {
     const connections = this.#connections;
     const all = { ...CLOCKS, ...clocks };
     const host: ConnectionHost = {
-      bodies: new BodyMemory(),
+      bodies: this.#bodies,
       clocks: all,
       waiting: { count: 0 },
       get maxRequests() {
@@ -139,6 +140,11 @@ export class HttpServer {
    */
   shut(): void {
     NetServer.prototype.close.call(this.#server);
+  }
+
+  /** Leaves memory that is kept for the next bodies to the collector. */
+  forgetBodies(): void {
+    this.#bodies.forget();
   }
 
   /** Closes connections without an exchange. @param fresh also those that have not had one yet */
