@@ -22,7 +22,10 @@ COPY --from=build /app/node_modules/@opentelemetry node_modules/@opentelemetry
 
 FROM node:26-slim
 WORKDIR /app
+# MALLOC_ARENA_MAX and NODE_OPTIONS: see bin/memory.js.
 ENV NODE_ENV=production \
+    MALLOC_ARENA_MAX=1 \
+    NODE_OPTIONS=--max-semi-space-size=8 \
     CONFIG_FILE_PATH=/etc/litellm/config.yaml \
     THROUGHLINE_DATA_DIR=/var/lib/throughline
 COPY package.json LICENSE ./

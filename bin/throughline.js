@@ -8,6 +8,7 @@ import * as module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { fits, installMissing, NEEDED_TEXT } from './install.js';
+import { SMALL_ENV, SMALL_FLAGS } from './memory.js';
 
 const home = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -21,19 +22,25 @@ const node = isCheckout ? await installMissing(home, { tools: false }) : execPat
 // Node 22 prints that its SQLite is experimental, from a thread as well; only a flag keeps all of them quiet.
 const QUIET = '--disable-warning=ExperimentalWarning';
 const isLoud = versions.node.startsWith('22.') && !execArgv.includes(QUIET);
+// What serves runs for months, so it may take 25 ms more to start. Whoever has set the variable is not overruled.
+const isServing = ['serve', 'start'].includes(process.argv[2] ?? '') && process.platform === 'linux';
+const isSet = !isServing || Object.keys(SMALL_ENV).some((name) => name in process.env) || process.connected;
+const env = isSet ? process.env : { ...process.env, ...SMALL_ENV };
+const flags = isSet ? [QUIET] : [QUIET, ...SMALL_FLAGS];
+const args = [...flags, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
 
 if (node === execPath && !fits(versions.node)) {
   console.error(`throughline needs Node ${NEEDED_TEXT} or newer and this is ${versions.node} - install one.`);
   process.exit(1);
 } else if (node !== execPath || isLoud) {
-  const child = spawn(node, [QUIET, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    stdio: 'inherit',
-  });
+  const child = spawn(node, args, { stdio: 'inherit', env });
   // Ctrl-C in a terminal reaches the child by itself; sent again it would be the second signal, which cuts requests.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(signal === null ? code : 1));
 } else {
+  // The same process, begun anew: these are read before any code of ours runs.
+  if (!isSet && process.execve !== undefined) process.execve(node, [node, ...execArgv, ...args], env);
   process.argv.splice(1, 1, main);
   // Spares stripping and compiling at the next start: 120 ms from sources, 30 ms built. Within the package, never in a
   // shared temporary folder, because whoever writes there could plant code. A read-only package starts without it.

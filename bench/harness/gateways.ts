@@ -1,5 +1,6 @@
 // Other gateways, as `node bench/peers/install.js` leaves them or as they are found on the path. One that cannot be had
 // says why; none is started by a recipe that was never seen to work.
+import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MODEL, onPath, ROOT, type Peer } from './peers.ts';
@@ -47,6 +48,68 @@ const litellm: Peer = {
   },
 };
 
+const LITELLM_RS = 'litellm-rs 0.9.0';
+const litellmRsCommand = (): string | null => process.env['LITELLM_RS_BIN'] ?? onPath('gateway');
+
+/** Its answers are made anew: the model's name, members of null, no spaces. */
+const litellmRs: Peer = {
+  name: LITELLM_RS,
+  lacks: 'keys, header policy, records, metrics and logs (all off)',
+  missing: () => {
+    const command = litellmRsCommand();
+    if (command !== null && versionOf(command) === LITELLM_RS.replace('litellm-rs', 'gateway')) return null;
+    return 'not found as LITELLM_RS_BIN (cargo install litellm-rs --version 0.9.0 --locked --features storage,sqlite)';
+  },
+  start: async ({ folder, upstreamPort }) => {
+    const port = await freePort();
+    const config = join(folder, 'gateway.yaml');
+    writeFileSync(
+      config,
+      `schema_version: "1.0"
+server: { host: 127.0.0.1, port: ${port}, workers: 1, max_connections: 20000, max_body_size: 67108864 }
+providers:
+  - name: upstream
+    provider_type: openai
+    api_key: sk-upstream
+    base_url: http://127.0.0.1:${upstreamPort}/v1
+    endpoint_access: private_network
+    rpm: 100000000
+    tpm: 1000000000
+    max_concurrent_requests: 20000
+    timeout: 300
+    max_retries: 0
+    settings:
+      model_identity_mappings: { ${MODEL}: { capability_catalog_model: gpt-4o, pricing_model: gpt-4o } }
+    models: [${MODEL}]
+    enabled: true
+router: { strategy: round_robin, load_balancer: { health_check_enabled: false } }
+storage:
+  database: { url: "sqlite://none.db", enabled: false }
+  redis: { url: "redis://127.0.0.1:6379", enabled: false }
+auth: { enable_jwt: false, enable_api_key: false, allow_anonymous: true, jwt_secret: "" }
+guardrails: { enabled: false }
+monitoring: { metrics: { enabled: false } }
+rate_limit: { enabled: false }
+`,
+    );
+    const program = new Program(litellmRsCommand() ?? 'gateway', [
+      '-c',
+      config,
+      '--log-level',
+      'error',
+      'serve',
+    ]);
+    await program.listens(port);
+    return { name: LITELLM_RS, program, port, headers: '' };
+  },
+};
+
+/** What a command says of its version; null when it says nothing. */
+function versionOf(command: string): string | null {
+  const { status, stdout } = spawnSync(command, ['--version'], { encoding: 'utf8', timeout: 5_000 });
+  return status === 0 ? stdout.trim() : null;
+}
+
 /** One without a recipe, so that its absence is said under each table. */
 const absentee = (name: string, reason: string): Peer => ({
   name,
@@ -59,6 +122,7 @@ const absentee = (name: string, reason: string): Peer => ({
 export const GATEWAYS: readonly Peer[] = [
   portkey,
   litellm,
+  litellmRs,
   absentee('Bifrost', 'its module github.com/maximhq/bifrost/transports could not be fetched to be tried'),
   absentee('Busbar', 'the crate of that name holds no program (0.0.1, a reserved name)'),
 ];

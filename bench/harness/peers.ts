@@ -2,6 +2,7 @@
 // nobody's figure is taken from elsewhere.
 import { existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { SMALL_ENV, SMALL_FLAGS } from '../../bin/memory.js';
 import { freePort, Program } from './processes.ts';
 
 /** What a peer gets to start with. */
@@ -91,7 +92,9 @@ export function throughline(
         ...serveFlags,
       ];
       const log = openSync(join(folder, 'access.log'), 'w');
-      const program = new Program(process.execPath, [...nodeFlags, main, 'serve', ...flags], log);
+      const env = Object.entries(SMALL_ENV).map(([key, value]) => `${key}=${value}`);
+      const node = [process.execPath, ...SMALL_FLAGS, ...nodeFlags];
+      const program = new Program('env', [...env, ...node, main, 'serve', ...flags], log);
       const [, port] = await program.said(/serves \d+ models on http:\/\/[\d.]+:(\d+)/);
       return { name, program, port: Number(port), headers: '' };
     },

@@ -46,6 +46,12 @@ export class BodyMemory {
     return this.#freeBytes;
   }
 
+  /** Leaves what is kept to the collector. */
+  forget(): void {
+    this.#free.length = 0;
+    this.#freeBytes = 0;
+  }
+
   /** Memory for a body; see `roomyBuffer`. */
   take(size: number): Buffer {
     const wanted = HEADROOM_BYTES + size;

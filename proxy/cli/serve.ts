@@ -118,7 +118,7 @@ export async function open(
   const { startProxy } = await import('../server/proxy.ts'); // a supervisor never needs it
   const handle = logFor(levelOf(flags.logLevel, terminal), terminal);
   const proxy = await startProxy({ ...optionsOf(config, flags, terminal), log: handle.log, loaded });
-  settleHeap();
+  settleHeap(proxy);
   return { gateway: proxy, handle };
 }
 

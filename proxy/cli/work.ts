@@ -22,7 +22,7 @@ export async function work(
   const { log, flush } = logFor(level, terminal, number);
   const loaded = served === null ? readConfig(options.configPath, options.env) : same(served, options.env);
   const proxy = await startProxy({ ...options, log, loaded, worker: workerClient });
-  settleHeap();
+  settleHeap(proxy);
   const { active, shared } = proxy.reloader;
   await workerClient.serving({ url: proxy.url, models: active.snapshot.deployments.length, shared });
   void workerClient.orphaned.then(() => log.error('the supervisor is gone; this worker ends'));

@@ -61,13 +61,14 @@ type OwnedSocket = Socket & { [OWNER]?: Connection };
 export class HttpServer {
   readonly #server: Server;
   readonly #connections = new DenseSet<Connection>();
+  readonly #bodies = new BodyMemory();
   #closesAfterResponses = false;
 
   constructor(handler: PortHandler, clocks: Partial<Clocks> = {}) {
     const connections = this.#connections;
     const all = { ...CLOCKS, ...clocks };
     const host: ConnectionHost = {
-      bodies: new BodyMemory(),
+      bodies: this.#bodies,
       clocks: all,
       waiting: { count: 0 },
       get maxRequests() {
@@ -142,6 +143,11 @@ export class HttpServer {
    */
   stopAccepting(): void {
     NetServer.prototype.close.call(this.#server);
+  }
+
+  /** Leaves memory that is kept for the next bodies to the collector. */
+  forgetBodies(): void {
+    this.#bodies.forget();
   }
 
   /** Closes idle connections. @param fresh also those that have not had a request yet */

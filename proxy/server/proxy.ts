@@ -111,6 +111,16 @@ export class RunningProxy {
     return urlOf(this);
   }
 
+  /** Requests so far, and those that have not been answered to the end. */
+  get load(): { readonly begun: number; readonly inFlight: number } {
+    return { begun: this.#server.begun, inFlight: this.#server.inFlight };
+  }
+
+  /** Leaves memory that is kept for the next bodies to the collector. */
+  forgetBodies(): void {
+    this.#server.forgetBodies();
+  }
+
   /** Reads the configuration again. */
   async reload(): Promise<void> {
     try {

@@ -43,6 +43,7 @@ export class ProxyServer {
   readonly #mountHttp: HttpServer | null;
   readonly #state = { draining: false };
   #inFlight = 0;
+  #begun = 0;
   /** Requests whose handler has not returned; one whose client has left still writes its record. */
   #running = 0;
   #hurried = false;
@@ -64,6 +65,16 @@ export class ProxyServer {
   /** Requests whose response has not ended. */
   get inFlight(): number {
     return this.#inFlight;
+  }
+
+  /** Requests so far. */
+  get begun(): number {
+    return this.#begun;
+  }
+
+  /** Leaves memory that is kept for the next bodies to the collector. */
+  forgetBodies(): void {
+    this.#each((http) => http.forgetBodies());
   }
 
   /** Binds. @returns the address in use. @throws the system's error (EADDRINUSE, EACCES). */
@@ -163,6 +174,7 @@ export class ProxyServer {
 
   #serve(request: DownstreamRequest, response: DownstreamResponse, routes: Routes): void {
     this.#inFlight += 1;
+    this.#begun += 1;
     if (this.#over !== null) response.interrupt(this.#over);
     void this.#handle(openExchange(request, response, this.#reloader.active), routes);
   }

@@ -115,6 +115,9 @@ t.test('large memory is used again, within bounds; small memory is left to Node'
   const many = Array.from({ length: 40 }, () => bodies.take(450_000));
   for (const one of many) bodies.giveBack(one);
   t.ok(bodies.freeBytes <= 8_388_608, 'what is too much is left to the collector');
+  bodies.forget();
+  t.equal(bodies.freeBytes, 0);
+  t.equal(bodies.take(450_000).length, 450_000);
 });
 
 t.test('other Buffers have no room, slices of a roomy one neither', async (t) => {
