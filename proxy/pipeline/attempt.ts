@@ -1,4 +1,4 @@
-// One attempt: sent to its deployment, followed to its end, classified. The deployment is told how it did. Who is asked, and
+// One attempt: sent to its deployment, followed to its end, classified. Its deployment learns how it did. Who is asked, and
 // who next, is decided by attempts.ts and hedge.ts; nothing is repeated here.
 import { toFault } from '../errors/fault.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
@@ -94,8 +94,8 @@ export function startAttempt(
 }
 
 /**
- * What the end of an attempt says. Its deployment is told, and gets no calls for a while if it failed too often and others
- * can take them.
+ * What the end of an attempt says. Its deployment learns of it, and gets no calls for a while if it failed too often and
+ * others can take them.
  */
 export function judge(context: AttemptContext, attempt: Attempt, ended: Ended): Classification {
   const { inFlight } = attempt;
