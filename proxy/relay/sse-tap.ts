@@ -16,7 +16,7 @@ export interface SseTapOptions {
   readonly stripUsage: boolean;
   /** Hold the beginning of the stream, for a count of its tokens. */
   readonly keepText?: boolean;
-  /** Tells what a usage object costs, US dollars as a JSON number: it is then written into the event. null = unknown. */
+  /** What a usage object costs, US dollars as a JSON number: it is then written into the event. null = unknown. */
   readonly priceUsage?: PriceUsage | null;
   /** Bytes of one event that are held back at most; a larger event is passed on as it comes and read by its edges. */
   readonly maxHeldBytes?: number;

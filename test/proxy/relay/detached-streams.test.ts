@@ -15,7 +15,7 @@ t.test('there are at most so many; each place is free again afterwards', (t) => 
   t.end();
 });
 
-t.test('all are given up when the proxy stops, also those that leave while that is said', (t) => {
+t.test('all are given up when the proxy stops, also while they remove themselves', (t) => {
   const streams = new DetachedStreams();
   const givenUp: string[] = [];
   const named = (name: string): DetachedStream => {

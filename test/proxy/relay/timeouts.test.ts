@@ -1,4 +1,4 @@
-// Which clock runs at which stage, to the millisecond, and in what words its end is told.
+// Which clock runs at which stage, to the millisecond, and in what words its end is reported.
 import t from 'tap';
 import { overdue, type Clocked, type Waits } from '../../../proxy/relay/timeouts.ts';
 import { NO_CLOCKS } from './fixture/exchange.ts';
@@ -57,7 +57,7 @@ t.test('a clock of 0 is off', (t) => {
   t.end();
 });
 
-t.test('of several that have run out the widest is told; the text names upstream and time', (t) => {
+t.test('of several that have run out the widest is reported; the text names upstream and time', (t) => {
   const all = clocked({ totalMs: 1, connectMs: 2, idleMs: 3 }, { firstByteMs: 4, firstTokenMs: 5 });
   for (const stage of STAGES) t.equal(overdue(all, stage, 9_999, STARTED)?.code, 'total_timeout');
   const some = { ...all, clocks: { ...all.clocks, totalMs: 0 } };
