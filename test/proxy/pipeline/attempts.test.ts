@@ -12,9 +12,9 @@ import { readBody } from '../../../proxy/pipeline/read-body.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import { runAttempts } from '../../../proxy/pipeline/attempts.ts';
-import { exchangeOf, liveOf, servicesOf } from "../../support/services.ts";
-import type { ManualUpstream } from "../../support/manual-upstream.ts";
-import { startManualUpstream } from "../../support/manual-upstream.ts";
+import { exchangeOf, liveOf, servicesOf } from '../../support/services.ts';
+import type { ManualUpstream } from '../../support/manual-upstream.ts';
+import { startManualUpstream } from '../../support/manual-upstream.ts';
 
 const CHAT = ENDPOINTS[0] as Endpoint;
 const CALLER = { keyHash: 'hash' };

@@ -8,7 +8,7 @@ import { identityOf } from '../../../proxy/pipeline/identity.ts';
 import type { Outcome } from '../../../proxy/relay/outcome.ts';
 import { NOTHING_READ } from '../../../proxy/relay/tap.ts';
 import { ManualClock } from '../../support/clock.ts';
-import { exchangeOf, firstOf, liveOf, servicesOf } from "../../support/services.ts";
+import { exchangeOf, firstOf, liveOf, servicesOf } from '../../support/services.ts';
 
 const CONFIG = `
 model_list:

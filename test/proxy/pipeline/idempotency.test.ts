@@ -13,7 +13,7 @@ import { ManualClock } from '../../support/clock.ts';
 import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
 import { claimIdempotencyKey, replayResponse } from '../../../proxy/pipeline/idempotency.ts';
 import { sendJson } from '../../../proxy/pipeline/respond.ts';
-import { exchangeOf, liveOf, type Sent, servicesOf } from "../../support/services.ts";
+import { exchangeOf, liveOf, type Sent, servicesOf } from '../../support/services.ts';
 
 const CHAT = ENDPOINTS[0] as Endpoint;
 const CALLER = { keyHash: 'hash' };

@@ -5,7 +5,7 @@ import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { Outcome } from '../../../proxy/relay/outcome.ts';
 import { NOTHING_READ, type Reading } from '../../../proxy/relay/tap.ts';
-import { exchangeOf, liveOf, servicesOf } from "../../support/services.ts";
+import { exchangeOf, liveOf, servicesOf } from '../../support/services.ts';
 
 const MODELS = `
 model_list:

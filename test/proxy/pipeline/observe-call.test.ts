@@ -6,7 +6,7 @@ import { openLog } from '../../../proxy/observability/logger.ts';
 import { observeCall, type Observed } from '../../../proxy/pipeline/observe-call.ts';
 import type { SpendRecord } from '../../../proxy/spend/record/record.ts';
 import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
-import { exchangeOf, firstOf, liveOf, servicesOf } from "../../support/services.ts";
+import { exchangeOf, firstOf, liveOf, servicesOf } from '../../support/services.ts';
 
 const CONFIG = `
 model_list:
