@@ -1,10 +1,5 @@
-<<<<<<< HEAD
 // One attempt: sends the request to one deployment, awaits the end, classifies it and updates the deployment's health.
 // attempts.ts and hedge.ts decide which deployment is tried and when; nothing is retried here.
-=======
-// One attempt: sent to its deployment, followed to its end, classified. Its deployment learns how it did. Who is asked, and
-// who next, is decided by attempts.ts and hedge.ts; nothing is repeated here.
->>>>>>> p/relay
 import { toFault } from '../errors/fault.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import type { InFlight } from '../routing/deployment-health.ts';
@@ -99,13 +94,8 @@ export function startAttempt(
 }
 
 /**
-<<<<<<< HEAD
  * Classifies the end of an attempt and updates the health of its deployment, which cools down when it has failed too often
  * and others can take its calls.
-=======
- * What the end of an attempt says. Its deployment learns of it, and gets no calls for a while if it failed too often and
- * others can take them.
->>>>>>> p/relay
  */
 export function finishAttempt(context: AttemptContext, attempt: Attempt, ended: Ended): Classification {
   const { inFlight } = attempt;
