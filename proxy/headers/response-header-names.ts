@@ -32,35 +32,3 @@ export function deploymentResponseHeaders(
 ): readonly string[] {
   return [names.modelId, deployment.id, names.apiBase, deployment.apiBase, names.version, version];
 }
-
-/** Where a call was answered. */
-interface AnsweredBy {
-  /** From `deploymentHeaders`. */
-  readonly headers: readonly string[];
-  readonly retries: number;
-  readonly fallbacks: number;
-}
-
-/** The headers that also an answer of the proxy's own carries, flat. `by`: null before a model entry was found. */
-export function sessionHeaders(
-  names: ResponseHeaderNames,
-  sessionId: string,
-  by: AnsweredBy | null,
-): string[] {
-  const list = [names.sessionId, sessionId];
-  if (by === null) return list;
-  list.push(...by.headers, names.retries, String(by.retries), names.fallbacks, String(by.fallbacks));
-  return list;
-}
-
-/** What goes with the head of an upstream's answer, after `sessionHeaders`, flat. */
-export function upstreamResponseHeaders(
-  names: ResponseHeaderNames,
-  callId: string,
-  overheadMs: number,
-  status: number,
-): string[] {
-  const list = [names.callId, callId, names.overheadMs, overheadMs.toFixed(3)];
-  if (status >= 400) list.push(names.errorSource, 'upstream');
-  return list;
-}

@@ -35,7 +35,7 @@ export class CallHead implements HeadWriter {
       upstreamStatus,
     };
     const list = callHeaders(this.#x);
-    list.push(...responseHeaders(this.#x.active.snapshot.dialect.headerPrefix, response));
+    list.push(...responseHeaders(this.#x.active.headerNames, response));
     return list;
   }
 

@@ -21,7 +21,7 @@ export async function finishWithResponse(
   { outcome, call }: CallResult,
 ): Promise<void> {
   const record = await recorder.settle({ outcome, body: call.body, billable, head });
-  outcome.finish(costHeaders(x.active.snapshot.dialect.headerPrefix, record));
+  outcome.finish(costHeaders(x.active.headerNames, record));
 }
 
 /** Ends a call with the response of an earlier call under the same idempotency key. */
@@ -33,8 +33,7 @@ export async function finishWithReplay(
   repeated: RepeatedCall,
 ): Promise<void> {
   await recorder.settleRepeated(repeated.id, repeated.response);
-  const { headerPrefix } = x.active.snapshot.dialect;
-  replayResponse(x, repeated, responseHeaders(headerPrefix, { identity, selected: null, attempts }));
+  replayResponse(x, repeated, responseHeaders(x.active.headerNames, { identity, selected: null, attempts }));
 }
 
 /** Ends a call with a fault; any other exception becomes `internal_error`. */
@@ -48,7 +47,7 @@ export async function finishWithFault(
   // A bug while settling must not lose the record: it is settled once more, as failed by that bug.
   const fault = await recorder.fail(thrown).catch((bug: unknown) => recorder.fail(bug));
   const { record, selected } = recorder;
-  const { headerPrefix } = x.active.snapshot.dialect;
-  const own = record === null ? [] : responseHeaders(headerPrefix, { identity: record, selected, attempts });
+  const own =
+    record === null ? [] : responseHeaders(x.active.headerNames, { identity: record, selected, attempts });
   sendFault(x, fault, endpoint.protocol.errors, own);
 }

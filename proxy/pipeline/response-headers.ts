@@ -1,5 +1,6 @@
 // The response headers about a call: its session, the deployment, the number of attempts, the proxy's overhead and the
 // cost. One function makes them all, for upstream responses and for our own.
+import type { ResponseHeaderNames } from '../headers/response-header-names.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { Identity } from './identity.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
@@ -18,21 +19,21 @@ interface CallResponse {
   readonly upstreamStatus?: number;
 }
 
-/** A flat name, value list. @param prefix `x-<brand>-` */
-export function responseHeaders(prefix: string, response: CallResponse): string[] {
+/** A flat name, value list. */
+export function responseHeaders(names: ResponseHeaderNames, response: CallResponse): string[] {
   const { identity, selected, attempts, overheadMs, upstreamStatus } = response;
-  const list = [`${prefix}session-id`, identity.sessionId];
+  const list = [names.sessionId, identity.sessionId];
   if (selected !== null) {
     list.push(...selected.deployment.responseHeaders);
-    list.push(`${prefix}attempted-retries`, String(attempts.retries));
-    list.push(`${prefix}attempted-fallbacks`, String(attempts.fallbacks));
+    list.push(names.retries, String(attempts.retries));
+    list.push(names.fallbacks, String(attempts.fallbacks));
   }
-  if (overheadMs !== undefined) list.push(`${prefix}overhead-duration-ms`, overheadMs.toFixed(3));
-  if (upstreamStatus !== undefined && upstreamStatus >= 400) list.push(`${prefix}error-source`, 'upstream');
+  if (overheadMs !== undefined) list.push(names.overheadMs, overheadMs.toFixed(3));
+  if (upstreamStatus !== undefined && upstreamStatus >= 400) list.push(names.errorSource, 'upstream');
   return list;
 }
 
 /** The cost of a successful call, known once the record is settled. Flat. */
-export function costHeaders(prefix: string, { status, spendPico }: SpendRecord): string[] {
-  return spendPico === null || status !== 'success' ? [] : [`${prefix}response-cost`, usd(spendPico)];
+export function costHeaders(names: ResponseHeaderNames, { status, spendPico }: SpendRecord): string[] {
+  return spendPico === null || status !== 'success' ? [] : [names.cost, usd(spendPico)];
 }
