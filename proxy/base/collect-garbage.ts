@@ -6,9 +6,9 @@ import { runInNewContext } from 'node:vm';
 /** A collector of this thread's heap. `shrink` also gives the memory back, which takes some times longer. */
 export function garbageCollector(): (how: 'collect' | 'shrink') => void {
   // --expose-gc on the command line would do the same, but it would have to stand in every way to start the proxy.
+  // The flag is the process's and stays set: a thread that took it back could do so while another one needs it.
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as NodeJS.GCFunction;
-  setFlagsFromString('--no-expose-gc');
   return (how) =>
     collect({ type: 'major', execution: 'sync', flavor: how === 'shrink' ? 'last-resort' : 'regular' });
 }

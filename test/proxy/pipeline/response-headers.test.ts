@@ -12,7 +12,7 @@ import { exchangeOf, firstOf, servicesOf, liveOf } from '../../support/services.
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 
-const namesOf = (brand: string): ResponseHeaderNames => responseHeaderNames({ headerPrefix: `x-${brand}-` });
+const headerNamesOf = (brand: string): ResponseHeaderNames => responseHeaderNames({ headerPrefix: `x-${brand}-` });
 
 const active = liveOf(
   t,
@@ -27,13 +27,13 @@ const namesOf = (list: readonly string[]): string[] => list.filter((_, i) => i %
 const valueOf = (list: readonly string[], name: string): string | undefined => list[list.indexOf(name) + 1];
 
 t.test('a call that went nowhere has its session and nothing else', async (t) => {
-  const list = responseHeaders(namesOf('acme'), { identity, selected: null, attempts: new AttemptLog() });
+  const list = responseHeaders(headerNamesOf('acme'), { identity, selected: null, attempts: new AttemptLog() });
   t.same(list, ['x-acme-session-id', 's-1']);
 });
 
 t.test('a call that went somewhere tells where, and after how many attempts', async (t) => {
   const attempts = { retries: 2, fallbacks: 1 };
-  const list = responseHeaders(namesOf('litellm'), { identity, selected: selected, attempts });
+  const list = responseHeaders(headerNamesOf('litellm'), { identity, selected: selected, attempts });
   t.same(namesOf(list), [
     'x-litellm-session-id',
     'x-litellm-model-id',
@@ -49,7 +49,7 @@ t.test('a call that went somewhere tells where, and after how many attempts', as
 
 t.test("an upstream's answer has the overhead, and says whose an error is", async (t) => {
   const attempts = new AttemptLog();
-  const good = responseHeaders(namesOf('a'), {
+  const good = responseHeaders(headerNamesOf('a'), {
     identity,
     selected: selected,
     attempts,
@@ -59,7 +59,7 @@ t.test("an upstream's answer has the overhead, and says whose an error is", asyn
   t.equal(valueOf(good, 'x-a-overhead-duration-ms'), '1.235');
   t.notOk(good.includes('x-a-error-source'));
   for (const upstreamStatus of [400, 429, 503]) {
-    const bad = responseHeaders(namesOf('a'), {
+    const bad = responseHeaders(headerNamesOf('a'), {
       identity,
       selected: selected,
       attempts,
@@ -82,8 +82,8 @@ t.test('the cost is told of calls that served and whose cost is known', async (t
     selected: selected,
   });
   const record = settleRepeated(x, begin, 'id', { status: 200, headers: [], body: Buffer.alloc(0) });
-  t.same(costHeaders(namesOf('a'), { ...record, spendPico: 1_500_000 }), ['x-a-response-cost', '0.0000015']);
-  t.same(costHeaders(namesOf('a'), { ...record, spendPico: 0 }), ['x-a-response-cost', '0']);
-  t.same(costHeaders(namesOf('a'), { ...record, spendPico: null }), []);
-  t.same(costHeaders(namesOf('a'), { ...record, status: 'failure' }), []);
+  t.same(costHeaders(headerNamesOf('a'), { ...record, spendPico: 1_500_000 }), ['x-a-response-cost', '0.0000015']);
+  t.same(costHeaders(headerNamesOf('a'), { ...record, spendPico: 0 }), ['x-a-response-cost', '0']);
+  t.same(costHeaders(headerNamesOf('a'), { ...record, spendPico: null }), []);
+  t.same(costHeaders(headerNamesOf('a'), { ...record, status: 'failure' }), []);
 });
