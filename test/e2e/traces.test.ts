@@ -304,7 +304,7 @@ t.test('what a collector cannot be is refused before the start', async (t) => {
     return out + err;
   };
   t.match(await check('{ endpoint: "collector:4318" }'), /endpoint is not an http or https URL/);
-  t.match(await check('{ endpoint: "http://u:p@c:4318" }'), /holds credentials - put them into headers/);
+  t.match(await check('{ endpoint: "http://u:p@c:4318" }'), /contains credentials - put them into headers/);
   t.match(await check('{ sample_ratio: 2 }'), /sample_ratio/);
   t.match(await check('{}', { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), /is grpc - .*gRPC is not spoken/);
   t.match(
@@ -312,7 +312,7 @@ t.test('what a collector cannot be is refused before the start', async (t) => {
     /jaeger_remote - write one of always_on/,
   );
   const headers = await check('{}', { OTEL_EXPORTER_OTLP_HEADERS: 'sk-a-secret' });
-  t.match(headers, /no list of name=value/);
+  t.match(headers, /not a list of name=value/);
   t.notMatch(headers, /sk-a-secret/);
 });
 

@@ -282,7 +282,7 @@ model_list:
       [['report', '--by', 'day', '--url', 'here'], /^--url here is no URL of a proxy/],
       [
         ['report', '--by', 'day', '--database-url', 'mysql://x'],
-        /^--database-url: the URL does not lead to a PostgreSQL/,
+        /^--database-url: the URL is not the URL of a PostgreSQL/,
       ],
       [['export', '--format', 'table'], /^--format table is not known - one of csv, jsonl, parquet/],
       [['reprice'], /^no configuration is named/],

@@ -12,7 +12,8 @@ import { exchangeOf, firstOf, servicesOf, liveOf } from '../../support/services.
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 
-const headerNamesOf = (brand: string): ResponseHeaderNames => responseHeaderNames({ headerPrefix: `x-${brand}-` });
+const headerNamesOf = (brand: string): ResponseHeaderNames =>
+  responseHeaderNames({ headerPrefix: `x-${brand}-` });
 
 const active = liveOf(
   t,
@@ -27,7 +28,11 @@ const namesOf = (list: readonly string[]): string[] => list.filter((_, i) => i %
 const valueOf = (list: readonly string[], name: string): string | undefined => list[list.indexOf(name) + 1];
 
 t.test('a call that went nowhere has its session and nothing else', async (t) => {
-  const list = responseHeaders(headerNamesOf('acme'), { identity, selected: null, attempts: new AttemptLog() });
+  const list = responseHeaders(headerNamesOf('acme'), {
+    identity,
+    selected: null,
+    attempts: new AttemptLog(),
+  });
   t.same(list, ['x-acme-session-id', 's-1']);
 });
 
@@ -82,7 +87,10 @@ t.test('the cost is told of calls that served and whose cost is known', async (t
     selected: selected,
   });
   const record = settleRepeated(x, begin, 'id', { status: 200, headers: [], body: Buffer.alloc(0) });
-  t.same(costHeaders(headerNamesOf('a'), { ...record, spendPico: 1_500_000 }), ['x-a-response-cost', '0.0000015']);
+  t.same(costHeaders(headerNamesOf('a'), { ...record, spendPico: 1_500_000 }), [
+    'x-a-response-cost',
+    '0.0000015',
+  ]);
   t.same(costHeaders(headerNamesOf('a'), { ...record, spendPico: 0 }), ['x-a-response-cost', '0']);
   t.same(costHeaders(headerNamesOf('a'), { ...record, spendPico: null }), []);
   t.same(costHeaders(headerNamesOf('a'), { ...record, status: 'failure' }), []);
