@@ -55,7 +55,7 @@ export interface ExchangeConnection {
 }
 
 /** undici has no limit on interim (1xx) responses, and each one resets its count of header bytes. */
-const MOST_INTERIM = 32;
+const MOST_INTERIM = 128;
 /** undici's code for malformed headers after Content-Length, and for a body that ended early. */
 const LENGTH_MISMATCH = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
 /** undici's code for a closed connection, and for one that it closes after an unexpected 100 or 101. */
