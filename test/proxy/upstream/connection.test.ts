@@ -198,7 +198,7 @@ t.test('what is no answer is refused, and the connection with it', async (t) => 
     'another version': 'HTTP/2 200\r\n\r\n',
     'a switch of protocols without a name': 'HTTP/1.1 101 Switching Protocols\r\n\r\n',
     '100 Continue, which nobody asked for': `HTTP/1.1 100 Continue\r\n\r\n${OK}`,
-    'interim responses without end': 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(40),
+    'interim responses without end': 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(140),
     'Transfer-Encoding twice':
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
     'chunked before a tab': 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\t\r\n\r\n0\r\n\r\n',
