@@ -53,6 +53,6 @@ async function main(): Promise<void> {
 }
 
 await main().catch((error: unknown) => {
-  console.error(`resilience: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  console.error(`battery: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   process.exitCode = 1;
 });
