@@ -294,6 +294,8 @@ export interface SandboxSpec {
   /** Port inside a container. */
   readonly port: number;
   readonly workingDir: string;
+  /** What the command can read beside programs and its own folder, under bubblewrap. */
+  readonly readablePaths: readonly string[];
   readonly initialEnv: readonly (readonly [name: string, value: Secret])[];
   readonly healthPath: string;
   /** Path that conversations are posted to; null = the runtime takes none. */
