@@ -38,7 +38,14 @@ const ETC =
  * runtimes (github.com/moby/moby, oci/defaults.go).
  */
 const PROC_READ_ONLY = ['bus', 'fs', 'irq', 'sys', 'sysrq-trigger'] as const;
-const PROC_HIDDEN_FILES = ['kcore', 'keys', 'latency_stats', 'sched_debug', 'timer_list', 'timer_stats'] as const;
+const PROC_HIDDEN_FILES = [
+  'kcore',
+  'keys',
+  'latency_stats',
+  'sched_debug',
+  'timer_list',
+  'timer_stats',
+] as const;
 const PROC_HIDDEN_FOLDERS = ['acpi', 'asound', 'scsi'] as const;
 
 /** Never shown: sockets and tokens, the kernel's files, passwords, the containers of others. */
