@@ -336,6 +336,48 @@ export interface PlatformSettings {
   readonly sandboxSpecs: readonly SandboxSpec[];
 }
 
+/** A key that makes LLM calls and reads listings, and nothing else. */
+export interface InferenceKey {
+  readonly key: Secret;
+  /** What rows call it; null = it has no name. */
+  readonly name: string | null;
+}
+
+/** An address, or all that share its first `bits`. */
+export interface AddressRange {
+  readonly address: string;
+  readonly bits: number;
+  readonly family: 'ipv4' | 'ipv6';
+}
+
+/** Who may call what. */
+export interface AccessSettings {
+  readonly inferenceKeys: readonly InferenceKey[];
+  /** Rows name the master key instead of holding its SHA-256. */
+  readonly hidesMasterKey: boolean;
+  /** Whether `/metrics` asks for the master key; null = on the proxy's port, not on the admin port. */
+  readonly metricsNeedKey: boolean | null;
+  /** null = every address may call. */
+  readonly allowedAddresses: readonly AddressRange[] | null;
+  /** Proxies whose `X-Forwarded-For` is believed; empty = nobody's. */
+  readonly trustedProxies: readonly AddressRange[];
+  /** LLM calls must state an end user. */
+  readonly requiresEndUser: boolean;
+  /** LLM calls must not state tags. */
+  readonly refusesClientTags: boolean;
+  readonly blockedEndUsers: ReadonlySet<string>;
+  /** Whether rows hold the end user. */
+  readonly recordsEndUsers: boolean;
+}
+
+/** The listener of metrics and administration. */
+export interface AdminSettings {
+  /** 0 = any free port. */
+  readonly port: number;
+  /** null = the proxy's host. */
+  readonly host: string | null;
+}
+
 export interface Snapshot {
   /** SHA-256 (first 12 hex) over everything that was read; identifies the configuration in logs and `/health/readiness`. */
   readonly version: string;
@@ -351,6 +393,9 @@ export interface Snapshot {
   readonly overload: Overload;
   /** null = no key configured; the server then binds to loopback only. */
   readonly masterKey: Secret | null;
+  readonly access: AccessSettings;
+  /** null = metrics and administration share the proxy's port. Read at the start only. */
+  readonly admin: AdminSettings | null;
   /** Serve without a key on addresses other than loopback. */
   readonly allowUnauthenticated: boolean;
   readonly storeModelInDb: boolean;
