@@ -1,16 +1,11 @@
 // Who may call what: keys of agents, addresses, end users, metrics -> AccessSettings. Pure; reports problems to the
 // diagnostics.
 import { isIP } from 'node:net';
+import type { AccessSettings, AddressRange, AdminSettings, InferenceKey } from '../access-settings.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 import type { Secret } from '../secret.ts';
-import type {
-  AccessSettings,
-  AddressRange,
-  AdminSettings,
-  InferenceKey,
-  PlatformSettings,
-} from '../snapshot.ts';
+import type { PlatformSettings } from '../snapshot.ts';
 import type { Path } from '../tree.ts';
 import { keyAt } from './deployment.ts';
 
