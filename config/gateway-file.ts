@@ -809,7 +809,7 @@ export interface LitellmSettings {
    */
   require_auth_for_metrics_endpoint?: boolean;
   /**
-   * End users whose LLM calls are refused with 403.
+   * End users whose LLM calls are refused with 400.
    */
   blocked_user_list: string[];
 }

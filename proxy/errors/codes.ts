@@ -142,10 +142,9 @@ export const FAULTS = {
     'Send `user` in the body.',
   ),
   blocked_end_user: client(
-    403,
+    400,
     'The end user of the call is in litellm_settings.blocked_user_list.',
     'Ask the operator.',
-    'auth_error',
   ),
   client_tags_refused: client(
     400,

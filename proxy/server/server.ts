@@ -4,9 +4,7 @@ import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import type { FaultCode } from '../errors/codes.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import { sendFault, corsHeaders, rawResponse } from '../pipeline/respond.ts';
-import { checkAddress } from '../access/client-address.ts';
-import { authorize, needsKey, type AuthenticatedCaller } from '../access/permissions.ts';
-import { authenticate } from '../pipeline/authenticate.ts';
+import { callerFor } from '../pipeline/caller-for.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
 import { RouteTable, MountRoutes, type FoundRoute, type Routes } from '../api/route-table.ts';
 import { checkRequest } from './check-request.ts';
@@ -35,8 +33,6 @@ export interface Drain {
   /** Requests in flight may run this long; then they are interrupted. */
   readonly maxMs: number;
 }
-
-const NOBODY: AuthenticatedCaller = { role: 'admin', keyHash: '' };
 
 export class ProxyServer {
   readonly #reloader: ConfigReloader;
@@ -205,13 +201,8 @@ export class ProxyServer {
       checkRequest({ request, headers, query, maxHeaders: x.active.snapshot.limits.headerCount });
       if (x.req.method === 'OPTIONS' && preflight(x)) return;
       const { route, param }: FoundRoute = routes.find(x.req.method, x.path);
-      const { access } = route;
-      if (access !== 'open') checkAddress(x.active.allowedAddresses, x.clientAddress);
-      const needed = needsKey(access, x.active.snapshot, routes.isAdminPort);
-      const caller = needed ? authenticate(x) : NOBODY;
-      const known = caller instanceof Promise ? await caller : caller;
-      if (needed) authorize(known, access);
-      await route.handle(x, known, param);
+      const caller = callerFor(x, route.access, routes.isAdminPort);
+      await route.handle(x, caller instanceof Promise ? await caller : caller, param);
     } catch (thrown) {
       const fault = toFault(thrown);
       const { log, metrics } = x.active.services;
