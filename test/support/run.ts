@@ -1,0 +1,82 @@
+// `npm test`: plays test files, each in a process of its own, as many at a time as there are cores; those that take long
+// begin first, so that no core waits at the end. tap's own runner would do, but loads five preloaded modules into every
+// process, which doubles the start of a file.
+//
+//   npm test                               all files
+//   npm test -- test/e2e test/bin/*.ts     folders and files
+//   npm test -- --jobs 1 test/e2e          one at a time
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Parser } from 'tap-parser';
+import { Report } from './report.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+/** A hang ends after this long; a busy machine alone must never bring it about. */
+const TIMEOUT_S = 600;
+
+/** What takes longest, then what starts servers. */
+const FIRST = [
+  'test/crash/',
+  'test/e2e/workers',
+  'test/e2e/traces',
+  'test/platform/',
+  'test/e2e/',
+  'test/security/',
+];
+
+const { values, positionals } = parseArgs({
+  options: { jobs: { type: 'string', default: String(availableParallelism()) } },
+  allowPositionals: true,
+});
+
+function filesOf(paths: readonly string[]): string[] {
+  if (paths.length === 0) return globSync('test/**/*.test.ts', { cwd: ROOT });
+  return paths.flatMap((path) =>
+    statSync(path).isDirectory()
+      ? globSync(join(relative(ROOT, resolve(path)), '**/*.test.ts'), { cwd: ROOT })
+      : [relative(ROOT, resolve(path))],
+  );
+}
+
+function rankOf(file: string): number {
+  const rank = FIRST.findIndex((start) => file.startsWith(start));
+  return rank < 0 ? FIRST.length : rank;
+}
+
+const environment = {
+  NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'throughline-tests'),
+  ...process.env,
+  TAP: '1',
+  TAP_TIMEOUT: String(TIMEOUT_S),
+};
+
+async function play(file: string, report: Report): Promise<void> {
+  const parser = new Parser({ name: file });
+  const followed = report.follow(file, parser);
+  const child = spawn(process.execPath, ['--no-warnings', file], {
+    cwd: ROOT,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const stuck = setTimeout(() => child.kill('SIGKILL'), (TIMEOUT_S + 30) * 1000);
+  child.stdout.pipe(parser);
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  clearTimeout(stuck);
+  followed.ended(code === 0 ? null : `it ended with ${signal ?? `code ${code}`}`);
+}
+
+const files = [...new Set(filesOf(positionals))].toSorted(
+  (a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b, 'en'),
+);
+const report = new Report();
+const waiting = files.values();
+const jobs = Array.from({ length: Number(values.jobs) }, async () => {
+  for (const file of waiting) await play(file, report);
+});
+await Promise.all(jobs);
+report.end();
+process.exitCode = report.isGood ? 0 : 1;
