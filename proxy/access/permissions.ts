@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import type { InferenceKey } from '../../config/access-settings.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { Fault } from '../errors/fault.ts';
-import type { CallerIdentity } from './callers.ts';
+import type { CallerDirectory, CallerIdentity } from './callers.ts';
 
 /**
  * What a route asks for. `open`: nothing, not even an allowed address. `metrics`: the master key, unless the configuration
@@ -43,6 +43,21 @@ const LIMITS: Readonly<Record<Exclude<Role, 'admin'>, string>> = {
 export function authorize(caller: AuthenticatedCaller, access: Access): void {
   if (caller.role === 'admin' || FOR_EVERY_KEY.has(access)) return;
   throw new Fault('admin_key_required', `${LIMITS[caller.role]}; this route needs the master key.`);
+}
+
+/**
+ * Whether a response that a key made is this caller's: of the same key, or of a conversation of the same owner. The master
+ * key owns all.
+ * @param keyHash of the key that made it. @param issued null: no keys are issued
+ */
+export function ownsResponse(
+  caller: AuthenticatedCaller,
+  keyHash: string,
+  issued: CallerDirectory | null,
+): boolean {
+  if (caller.role === 'admin' || caller.keyHash === keyHash) return true;
+  const owner = caller.identity?.endUser ?? null;
+  return owner !== null && issued?.identityOf(keyHash)?.endUser === owner;
 }
 
 /** Whether a route asks for a key. @param isAdminPort whether the request came on the admin port */

@@ -10,6 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import type { CallIds } from '../base/ids.ts';
 import type { Estimator } from '../spend/estimate/estimator.ts';
 import type { Ledger } from '../spend/ledger.ts';
+import type { RecentResponses } from './recent-responses.ts';
 import type { IdempotencyCache } from './idempotency-cache.ts';
 import type { Log } from '../observability/logger.ts';
 import type { LoopLag } from '../observability/loop-lag.ts';
@@ -61,6 +62,8 @@ export interface Services {
   readonly loopLag: LoopLag;
   /** Calls by their idempotency keys. */
   readonly idempotency: IdempotencyCache;
+  /** Whose the stored responses of the last calls are. */
+  readonly recentResponses: RecentResponses;
   /** Counts tokens where the upstream states no usage. */
   readonly estimator: Estimator;
   /** null: tracing is off. */
@@ -154,7 +157,16 @@ function caseVariants(word: string): string[] {
   ]);
 }
 
-const READ_MEMBERS = ['model', 'stream', 'stream_options', 'user', 'safety_identifier', 'n', 'service_tier'];
+const READ_MEMBERS = [
+  'model',
+  'stream',
+  'stream_options',
+  'user',
+  'safety_identifier',
+  'n',
+  'service_tier',
+  'previous_response_id',
+];
 
 /** One configuration in service. */
 export class ActiveConfig {

@@ -3,7 +3,7 @@
 // bases that people configure: `//v1` and `/v1/v1`. Each row names the access that it needs and the port it is served on.
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { scopeOf } from '../access/callers.ts';
-import type { Access, Caller } from '../access/permissions.ts';
+import type { Access, AuthenticatedCaller } from '../access/permissions.ts';
 import { Fault } from '../errors/fault.ts';
 import { BY_ID, ENDPOINTS } from '../protocols/table.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
@@ -19,7 +19,7 @@ import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spe
 import type { Mount } from '../base/mount.ts';
 import { handleByMount } from './mounted.ts';
 
-type Handler = (x: Exchange, caller: Caller, param: string) => void | Promise<void>;
+type Handler = (x: Exchange, caller: AuthenticatedCaller, param: string) => void | Promise<void>;
 
 /** Where a route is served when metrics and administration have a port of their own. */
 type Port = 'main' | 'admin' | 'both';

@@ -168,8 +168,8 @@ export const FAULTS = {
   ),
   response_not_found: client(
     404,
-    'No response with this id was made through this proxy, so its upstream is not known.',
-    'Check the id; ids are known as long as their spend records are kept.',
+    'No response with this id was made through this proxy with this key: in the path, or as `previous_response_id`.',
+    'Check the id and the key; ids are known as long as their spend records are kept.',
   ),
   invalid_parameter: client(
     400,

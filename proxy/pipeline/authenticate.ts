@@ -6,7 +6,7 @@ import { keyOf, type AuthenticatedCaller } from '../access/permissions.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 
-export type { Caller } from '../access/permissions.ts';
+export type { AuthenticatedCaller, Caller } from '../access/permissions.ts';
 
 type Scope = ReturnType<typeof scopeOf>;
 
