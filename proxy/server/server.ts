@@ -7,6 +7,7 @@ import { sendFault, corsHeaders, rawResponse } from '../pipeline/respond.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
 import { RouteTable, MountRoutes, type FoundRoute, type Routes } from '../api/route-table.ts';
+import { boundTo, type BoundAddress } from './allowed-hosts.ts';
 import { checkRequest } from './check-request.ts';
 import type { DownstreamRequest } from '../downstream/downstream-request.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
@@ -34,6 +35,7 @@ export interface Drain {
   readonly maxMs: number;
 }
 
+const BEHIND_A_PATH = /(?:[;=&#@]|%(?:3b|3d|3f|26|23|25)).*$/i;
 const NOBODY = { keyHash: '' };
 
 export class ProxyServer {
@@ -42,6 +44,8 @@ export class ProxyServer {
   /** The separate port of the mounted API; null = it shares the port, or there is none. */
   readonly #mountHttp: HttpServer | null;
   readonly #state = { draining: false };
+  #bound: BoundAddress = boundTo('');
+  #mountBound: BoundAddress = boundTo('');
   #inFlight = 0;
   #begun = 0;
   /** Requests whose handler has not returned; one whose client has left still writes its record. */
@@ -58,8 +62,12 @@ export class ProxyServer {
     const mountRoutes = mount === null ? null : new MountRoutes(mount);
     this.#http = this.#createHttpServer(
       new RouteTable(reloader, this.#state, mountHasOwnPort ? null : mountRoutes),
+      () => this.#bound,
     );
-    this.#mountHttp = mountHasOwnPort && mountRoutes !== null ? this.#createHttpServer(mountRoutes) : null;
+    this.#mountHttp =
+      mountHasOwnPort && mountRoutes !== null
+        ? this.#createHttpServer(mountRoutes, () => this.#mountBound)
+        : null;
   }
 
   /** Requests whose response has not ended. */
@@ -79,11 +87,13 @@ export class ProxyServer {
 
   /** Binds. @returns the address in use. @throws the system's error (EADDRINUSE, EACCES). */
   listen(host: string, port: number): Promise<AddressInfo> {
+    this.#bound = boundTo(host);
     return this.#http.listen({ host, port });
   }
 
   /** The same for the mounted API's own port; null when it has none. */
   async listenMount(host: string, port: number): Promise<AddressInfo | null> {
+    this.#mountBound = boundTo(host);
     return this.#mountHttp === null ? null : this.#mountHttp.listen({ host, port });
   }
 
@@ -152,14 +162,14 @@ export class ProxyServer {
     this.#onProgress = null;
   }
 
-  #createHttpServer(routes: Routes): HttpServer {
+  #createHttpServer(routes: Routes, bound: () => BoundAddress): HttpServer {
     const reloader = this.#reloader;
     const { log, metrics } = reloader.active.services;
     return new HttpServer({
       get limits() {
         return reloader.active.snapshot.limits;
       },
-      request: (request, response) => this.#serve(request, response, routes),
+      request: (request, response) => this.#serve(request, response, routes, bound()),
       errorResponse: (fault) => this.#errorResponse(fault),
       exchangeEnded: () => this.#exchangeEnded(),
       failed: (err) => log.error({ err }, 'a connection failed'),
@@ -172,11 +182,16 @@ export class ProxyServer {
     if (this.#mountHttp !== null) act(this.#mountHttp);
   }
 
-  #serve(request: DownstreamRequest, response: DownstreamResponse, routes: Routes): void {
+  #serve(
+    request: DownstreamRequest,
+    response: DownstreamResponse,
+    routes: Routes,
+    bound: BoundAddress,
+  ): void {
     this.#inFlight += 1;
     this.#begun += 1;
     if (this.#over !== null) response.interrupt(this.#over);
-    void this.#handle(openExchange(request, response, this.#reloader.active), routes);
+    void this.#handle(openExchange(request, response, this.#reloader.active), routes, bound);
   }
 
   #exchangeEnded(): void {
@@ -184,12 +199,12 @@ export class ProxyServer {
     this.#onProgress?.();
   }
 
-  async #handle(x: Exchange, routes: Routes): Promise<void> {
+  async #handle(x: Exchange, routes: Routes, bound: BoundAddress): Promise<void> {
     x.active.enter();
     this.#running += 1;
     try {
       const { req: request, headers, query } = x;
-      checkRequest({ request, headers, query, maxHeaders: x.active.snapshot.limits.headerCount });
+      checkRequest({ request, headers, query, bound, rules: x.active.snapshot });
       if (x.req.method === 'OPTIONS' && preflight(x)) return;
       const { route, param }: FoundRoute = routes.find(x.req.method, x.path);
       const caller = route.open ? NOBODY : authenticate(x);
@@ -198,7 +213,7 @@ export class ProxyServer {
       const fault = toFault(thrown);
       const { log, metrics } = x.active.services;
       metrics.rejected(fault.code);
-      const line = { call_id: x.id, method: x.req.method, path: x.path.slice(0, 200), error: fault.code };
+      const line = { call_id: x.id, method: x.req.method, path: loggedPath(x.path), error: fault.code };
       if (fault.code === 'internal_error') log.error({ ...line, err: fault.cause }, 'rejected');
       else log.info(line, 'rejected');
       if (UNTRUSTED.has(fault.code)) x.res.closeAfter();
@@ -217,6 +232,11 @@ export class ProxyServer {
     active.services.log.info({ error: fault.code, why: fault.message }, 'rejected');
     return rawResponse(active.snapshot.dialect, fault);
   }
+}
+
+/** What may be a query in another spelling is not logged: it may hold a key. */
+function loggedPath(path: string): string {
+  return path.startsWith('/') ? path.slice(0, 200).replace(BEHIND_A_PATH, '') : '';
 }
 
 /** Two turns of the event loop: by then, requests that were waiting in the kernel have been read. */
