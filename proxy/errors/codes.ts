@@ -102,7 +102,7 @@ export const FAULTS = {
     'Call it as localhost or 127.0.0.1, or list the name in general_settings.allowed_hosts.',
   ),
   cross_origin_request: client(
-    403,
+    415,
     'A web page of another origin sent a body that browsers do not ask about first, and no key.',
     'Send `content-type: application/json`, or a key; list the origin in general_settings.cors.',
   ),

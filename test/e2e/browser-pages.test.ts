@@ -46,15 +46,15 @@ t.test('without a key, which is on loopback alone', async (t) => {
     ['no type, of another port', [HOST, 'origin: http://localhost:3000']],
     ['no type, of an opaque origin', [HOST, 'origin: null']],
   ] as const)
-    t.equal(await ask(rig, lines), '403 cross_origin_request', title);
+    t.equal(await ask(rig, lines), '415 cross_origin_request', title);
   const upload = [HOST, PAGE, 'content-type: multipart/form-data; boundary=x'];
   t.equal(
     await ask(rig, upload, 'POST', '/v1/audio/transcriptions'),
-    '403 cross_origin_request',
+    '415 cross_origin_request',
     'an upload',
   );
-  t.equal(await ask(rig, [HOST, PAGE], 'POST', '/v1/responses/r/cancel'), '403 cross_origin_request');
-  t.equal(await ask(rig, [HOST, PAGE], 'POST', '/model/new'), '403 cross_origin_request');
+  t.equal(await ask(rig, [HOST, PAGE], 'POST', '/v1/responses/r/cancel'), '415 cross_origin_request');
+  t.equal(await ask(rig, [HOST, PAGE], 'POST', '/model/new'), '415 cross_origin_request');
   for (const host of ['evil.example', 'evil.example:4000', '127.0.0.1.evil.example', '10.0.0.1'])
     for (const [method, path] of [
       ['POST', '/v1/chat/completions'],
@@ -85,7 +85,7 @@ t.test('with the key that everybody knows', async (t) => {
     config: ({ url }) => `${models(url)}general_settings: { master_key: ${KEY} }`,
   });
   const key = `authorization: Bearer ${KEY}`;
-  t.equal(await ask(rig, [HOST, PAGE]), '403 cross_origin_request');
+  t.equal(await ask(rig, [HOST, PAGE]), '415 cross_origin_request');
   t.equal(await ask(rig, [HOST, PAGE, key]), 200, 'a page cannot send a key unasked');
   t.equal(await ask(rig, [HOST, PAGE, key, 'content-type: text/plain']), '415 unsupported_media_type');
   t.equal(
@@ -93,7 +93,7 @@ t.test('with the key that everybody knows', async (t) => {
     '421 host_not_allowed',
     'by a name of its own it could',
   );
-  t.equal(await ask(rig, [HOST, `cookie: key=${KEY}`, PAGE]), '403 cross_origin_request');
+  t.equal(await ask(rig, [HOST, `cookie: key=${KEY}`, PAGE]), '415 cross_origin_request');
 });
 
 t.test('names and origins that the operator lists', async (t) => {
@@ -103,7 +103,7 @@ t.test('names and origins that the operator lists', async (t) => {
     t.equal(await ask(rig, [`host: ${host}`]), 200, host);
   t.equal(await ask(rig, ['host: corp.example']), '421 host_not_allowed');
   t.equal(await ask(rig, [HOST, 'origin: https://console.example.com']), 200);
-  t.equal(await ask(rig, [HOST, PAGE]), '403 cross_origin_request');
+  t.equal(await ask(rig, [HOST, PAGE]), '415 cross_origin_request');
   await rig.reconfigure(models(rig.demo.url));
   t.equal(
     await ask(rig, ['host: llm.example.com']),
