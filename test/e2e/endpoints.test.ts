@@ -347,3 +347,22 @@ t.test('a model in the path wins over an empty one in the body', async (t) => {
     t.equal(sent, 'acme/demo', `${JSON.stringify(model)} is replaced`);
   }
 });
+
+t.test('the operator allows more of the query, everywhere or for one deployment', async (t) => {
+  const config = ({ url }: { readonly url: string }): string => `
+model_list:
+  - model_name: one
+    litellm_params: { model: litellm_proxy/demo, api_base: "${url}", allowed_query_parameters: [deployment-id] }
+  - { model_name: two, litellm_params: { model: litellm_proxy/demo, api_base: "${url}" } }
+general_settings: { master_key: ${KEY}, allowed_query_parameters: [tenant] }`;
+  const own = await startRig(t, { config });
+  const path = '/v1/chat/completions';
+  const query = 'tenant=a&tenant=b+c&%64eployment-id=d;model=x&model=two';
+  await send(own.url, 'POST', `${path}?${query}`, { model: 'one' });
+  t.equal(lastSeen(own).path, `${path}?tenant=a&tenant=b%20c&deployment-id=d%3Bmodel%3Dx`);
+  await send(own.url, 'POST', `${path}?${query}`, { model: 'two' });
+  t.equal(lastSeen(own).path, `${path}?tenant=a&tenant=b%20c`);
+  await own.reconfigure(config(own.demo).replace(', allowed_query_parameters: [tenant]', ''));
+  await send(own.url, 'POST', `${path}?${query}`, { model: 'two' });
+  t.equal(lastSeen(own).path, path);
+});
