@@ -17,7 +17,8 @@ export const boundTo = (host: string): BoundAddress => ({
 
 /** A name or an address, with a port or without (RFC 9110 section 7.2). */
 const HOST = /^(\[[0-9a-f:.]+\]|[0-9a-z_-][0-9a-z._-]*)(?::\d{0,5})?$/i;
-const THIS_MACHINE = /^(?:localhost\.?|127(?:\.\d{1,3}){3}|\[::1\])$/i;
+/** 0.0.0.0 too: the documentation of LiteLLM writes it into base URLs. */
+const THIS_MACHINE = /^(?:localhost\.?|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\])$/i;
 /** How containers call the machine they run on; `.internal` is no domain that anybody can register. */
 const FROM_CONTAINERS: ReadonlySet<string> = new Set(['host.docker.internal', 'host.containers.internal']);
 
@@ -61,7 +62,7 @@ export function needsNoPreflight(contentType: string | null): boolean {
  * @param host the Host header
  */
 export function isCrossOrigin(origin: string | null, site: string | null, host: string): boolean {
-  if (site !== null && site !== 'same-origin' && site !== 'none') return true;
+  if (site !== null) return site !== 'same-origin' && site !== 'none'; // a page cannot set it
   if (origin === null) return false;
   // TLS may end in front of the proxy, so the schemes need not agree.
   const authority = /^https?:\/\/([^/]*)$/i.exec(origin)?.[1];

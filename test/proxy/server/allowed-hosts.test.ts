@@ -39,7 +39,16 @@ t.test('what a Host header is', async (t) => {
 
 t.test('on a loopback address: names of this machine, and those that are listed', async (t) => {
   const bound = boundTo('127.0.0.1');
-  for (const name of ['localhost', 'localhost.', '127.0.0.1', '127.8.9.1', '[::1]', 'host.docker.internal'])
+  for (const name of [
+    'localhost',
+    'localhost.',
+    '127.0.0.1',
+    '127.8.9.1',
+    '[::1]',
+    '0.0.0.0',
+    '[::]',
+    'host.docker.internal',
+  ])
     t.ok(isAllowedHost(name, bound, null), name);
   for (const name of [
     'evil.example',
@@ -80,6 +89,8 @@ t.test('another origin', async (t) => {
     ['https://A', null, 'a:443', false],
     ['http://a:4000', 'same-origin', 'a:4000', false],
     ['http://a:3000', null, 'a:4000', true],
+    ['https://llm.example.com', 'same-origin', '127.0.0.1:4000', false],
+    ['http://a', 'cross-site', 'a', true],
     ['http://evil.example', null, 'a', true],
     ['null', null, 'a', true],
     ['file://', null, 'a', true],
