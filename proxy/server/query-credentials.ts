@@ -20,6 +20,8 @@ const NAMES: ReadonlySet<string> = new Set([
 const ENDS =
   /(?:(?:api|access|auth|subscription|virtual|master|private|secret|session|litellm|account)key|(?:api|access|auth|bearer|id|refresh|session|security)token|authorization|bearer|secret|password|signature)$/;
 const LONGEST_END = 20;
+/** No parameter of any API is longer; a name of 60 KB would cost 20 ms. */
+const LONGEST_NAME = 256;
 /** The beginning of a key, or of the value of an Authorization header. */
 const KEY_VALUE = /^\s*(?:(?:bearer|basic)\s+\S|sk-[\w-]{6})/i;
 /** The SHA-256 of a key, which filters spend rows, is not a credential. */
@@ -48,7 +50,7 @@ function isCredential(part: string, isKey: (value: string) => boolean): boolean 
   const name = equals < 0 ? part : part.slice(0, equals);
   const value = equals < 0 ? '' : part.slice(equals + 1).replaceAll('+', ' ');
   if (KEY_VALUE.test(value) || KEY_VALUE.test(name) || isKey(value) || isKey(name)) return true;
-  if (value === '' || DIGEST.test(value)) return false;
+  if (value === '' || DIGEST.test(value) || name.length > LONGEST_NAME) return false;
   return [name, ...name.split(/[.[\]]/)].some(isCredentialName);
 }
 
