@@ -312,6 +312,10 @@ export interface EntryParams {
    * Which gateway is behind `api_base`: how session, user, tags and metadata are written in its headers while forwarding is on, and how its cost and call id are read. Default: `litellm` for proxy-type, `plain` (the session header alone) for compat-type. `none` sends nothing.
    */
   gateway?: 'litellm' | 'bifrost' | 'portkey' | 'plain' | 'none';
+  /**
+   * Names of query parameters of clients that go upstream, beyond `general_settings.allowed_query_parameters`.
+   */
+  allowed_query_parameters?: string[];
 }
 /**
  * Facts that `/model/info` returns, over those of the catalogue. Any member is allowed.
@@ -525,6 +529,10 @@ export interface GeneralSettings {
    */
   deny_headers: string[];
   /**
+   * Names of query parameters of clients that go upstream, beyond those that the API documents (`api-version`, paging). Others are dropped: a gateway may take `model` or a key from the query.
+   */
+  allowed_query_parameters: string[];
+  /**
    * Keep models of `/model/new` in the store, so that they survive a restart. The environment variable STORE_MODEL_IN_DB=True does the same.
    */
   store_model_in_db?: boolean;
@@ -568,6 +576,10 @@ export interface GeneralSettings {
   journal: Journal;
   idempotency?: Idempotency;
   otel?: Otel;
+  /**
+   * Names that a Host header may have, without the port; `*.example.com` for all below a name, `*` for any. Left out: any, but on a loopback address only those of this machine (localhost, 127.0.0.1, [::1], host.docker.internal), against DNS rebinding. Addresses pass on other than loopback addresses.
+   */
+  allowed_hosts?: string[];
   cors?: Cors;
   /**
    * Detached streams at a time: answers that are drained after their clients left (`on_disconnect: drain`), per process. Further ones are aborted.

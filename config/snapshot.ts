@@ -103,6 +103,8 @@ export interface Deployment {
   readonly staticHeaders: readonly (readonly [name: string, value: Secret])[];
   /** Whether client headers are forwarded. For wildcards, call `Snapshot.forwards` with the requested name. */
   readonly forwardClientHeaders: boolean;
+  /** Names of query parameters that go upstream, beyond those that the API documents. */
+  readonly allowedQuery: ReadonlySet<string>;
   /** Compat-type upstreams never see the dialect's control members. */
   readonly stripsControlMembers: boolean;
   readonly clocks: Clocks;
@@ -376,6 +378,8 @@ export interface Snapshot {
   /** How long spend rows are kept, milliseconds; null = forever. */
   readonly retentionMs: number | null;
   readonly cors: CorsSettings | null;
+  /** Lower-case names that the Host header may have, also `*.example.com` and `*`; null = not checked beyond loopback. */
+  readonly allowedHosts: readonly string[] | null;
   /** null: nothing is traced. Read at the start only. */
   readonly otel: OtelSettings | null;
   /** null: keys are not looked at. */

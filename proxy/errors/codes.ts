@@ -98,6 +98,26 @@ export const FAULTS = {
     'The query string carries a key, which would end up in logs along the way.',
     'Send the key in a header.',
   ),
+  duplicate_parameter: client(
+    400,
+    'A query parameter that goes upstream stands twice; two servers could read different values.',
+    'Send it once.',
+  ),
+  duplicate_credentials: client(
+    400,
+    'A header that carries a key stands twice; two servers could read different keys.',
+    'Send it once.',
+  ),
+  host_not_allowed: client(
+    421,
+    'The Host header names neither this machine nor a host that is allowed: a web page could reach the proxy by such a name (DNS rebinding).',
+    'Call it as localhost or 127.0.0.1, or list the name in general_settings.allowed_hosts.',
+  ),
+  cross_origin_request: client(
+    415,
+    'A web page of another origin sent a body that browsers do not ask about first, and no key.',
+    'Send `content-type: application/json`, or a key; list the origin in general_settings.cors.',
+  ),
   body_too_large: client(
     413,
     'The request body is larger than allowed.',

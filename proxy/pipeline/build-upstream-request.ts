@@ -12,6 +12,7 @@ import type { ParsedRequest } from './parse-request.ts';
 import type { Identity } from './identity.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 import { usagePricer } from './charge.ts';
+import { pathWithQuery, type QueryDecision } from './upstream-query.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import { mergedTags } from './identity.ts';
 import { upstreamHeaders } from '../headers/upstream-headers.ts';
@@ -29,6 +30,7 @@ export interface BodyChange {
 }
 
 interface Explainer {
+  readonly query: (decision: QueryDecision) => void;
   readonly header: (decision: HeaderDecision) => void;
   readonly body: (change: BodyChange) => void;
 }
@@ -44,7 +46,7 @@ interface BuildOptions {
 
 /**
  * Builds the request to one deployment out of a request that names a model. The body must be as the client sent it; it is
- * changed, and a lease on it goes with the upstream request. @throws Fault invalid_header
+ * changed, and a lease on it goes with the upstream request. @throws Fault invalid_header, duplicate_parameter
  */
 export function buildUpstreamRequest(
   x: Exchange,
@@ -113,7 +115,16 @@ function upstreamRequest(
     origin: config.origin,
     apiBase: config.apiBase,
     method,
-    path: `${config.pathPrefix}/${path}${x.query === '' ? '' : `?${x.query}`}`,
+    path: pathWithQuery(
+      `${config.pathPrefix}/${path}`,
+      x.query,
+      endpoint.query,
+      config.allowedQuery,
+      (decision) => {
+        if (decision.action === 'dropped') x.active.services.metrics.queryParameterDropped();
+        explainer?.query(decision);
+      },
+    ),
     headers,
     body,
     bodySent,

@@ -5,6 +5,7 @@ import { isStated, objectIn, type Json } from '../bodies/json.ts';
 import { errorObject, namedError } from './errors.ts';
 import { RESPONSE, endpoint, markersOf, TEXT, textEndpoint, USAGE_MARKER } from './openai.ts';
 import type { EventFacts, Protocol, StreamEvent } from './protocol.ts';
+import { MESSAGES } from './query.ts';
 import { readTokens } from './usage.ts';
 
 /** Events before the first token. */
@@ -13,8 +14,8 @@ const OPENINGS: ReadonlySet<unknown> = new Set(['message_start', 'content_block_
 export const messages: Protocol = {
   name: 'messages',
   endpoints: [
-    textEndpoint('messages', 'anthropic_messages'),
-    endpoint('messages/count_tokens', 'acount_tokens'),
+    textEndpoint('messages', 'anthropic_messages', { query: MESSAGES }),
+    endpoint('messages/count_tokens', 'acount_tokens', { query: MESSAGES }),
   ],
   stored: [],
   response: RESPONSE,

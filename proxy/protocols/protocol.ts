@@ -4,6 +4,7 @@
 import type { Json } from '../bodies/json.ts';
 import type { Cut } from '../bodies/splice.ts';
 import type { Fault } from '../errors/fault.ts';
+import type { QueryTable } from './query.ts';
 import type { TokenReading } from './usage.ts';
 
 export interface Protocol {
@@ -33,6 +34,8 @@ export interface EndpointRow {
   readonly callType: string;
   /** `form`: uploads, multipart or JSON. */
   readonly body: 'json' | 'form';
+  /** The query parameters that go upstream. */
+  readonly query: QueryTable;
   /** Streams carry usage only when `stream_options.include_usage` asks for it. */
   readonly usageOnRequest: boolean;
   /** What is charged beside tokens. */

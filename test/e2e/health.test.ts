@@ -80,7 +80,7 @@ async function keepAlive(rig: Rig): Promise<{ get(path: string): Promise<string>
   await send(rig.url, 'GET', '/health/liveness'); // the server has read those bytes when it answers this
   return {
     get: async (path) => {
-      socket.write(`${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+      socket.write(`${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
       await closed;
       return text;
     },

@@ -261,7 +261,7 @@ general_settings: { master_key: ${KEY}, forward_client_headers_to_llm_api: true 
   t.equal(trailers.headers['trailer'], undefined);
   for (const answer of [hints, nothing, trailers])
     t.match(await rowOf(odd, answer), { end_reason: 'complete' });
-  const latin = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nconnection: close\r\nauthorization: Bearer ${KEY}\r\n`;
+  const latin = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer ${KEY}\r\n`;
   const answer = await raw(
     odd.port,
     Buffer.from(`${latin}x-note: caf\xe9\r\ncontent-length: 13\r\n\r\n{"model":"x"}`, 'latin1'),

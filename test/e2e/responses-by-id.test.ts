@@ -51,7 +51,7 @@ general_settings: { master_key: ${KEY}, forward_client_headers_to_llm_api: true 
           const answer = await send(
             of.url,
             method,
-            `${base}/responses/${id}${suffix}?x=1`,
+            `${base}/responses/${id}${suffix}?api-version=1&x=1`,
             method === 'POST' ? {} : undefined,
             {
               'x-custom': 'yes',
@@ -64,7 +64,7 @@ general_settings: { master_key: ${KEY}, forward_client_headers_to_llm_api: true 
           t.equal(answer.status, 200, `${method} ${suffix}: ${answer.text}`);
           const seen = gateway.seen.at(-1);
           t.equal(seen?.method, method);
-          t.equal(seen?.path, `${prefix}/responses/${id}${suffix}?x=1`);
+          t.equal(seen?.path, `${prefix}/responses/${id}${suffix}?api-version=1`);
           const raw = seen?.rawHeaders ?? [];
           t.equal(headerOf(raw, 'authorization'), `Bearer ${key}`);
           t.equal(headerOf(raw, 'x-custom'), 'yes');
