@@ -2,10 +2,11 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { chat } from '../../../proxy/protocols/chat.ts';
-import { tapFor, type Observation, type Tap } from '../../../proxy/relay/tap.ts';
+import { tapFor, type Tap } from '../../../proxy/relay/tap.ts';
+import { NO_OBSERVATION } from './fixture/exchange.ts';
 import { DONE, USAGE, chunk, usageOnly } from './fixture/streams.ts';
 
-const PLAIN: Observation = { stripUsage: false, keepText: false, priceUsage: null };
+const PLAIN = NO_OBSERVATION;
 const tapOf = (contentType: string, contentEncoding: string | null = null, wanted = PLAIN): Tap =>
   tapFor(
     {

@@ -76,6 +76,7 @@ const COLUMNS: readonly Column[] = [
   ['service_tier', 'text', (r) => r.serviceTier],
   ['costs', 'json', (r) => r.costs],
   ['price_version', 'text', (r) => r.priceVersion],
+  ['error_text', 'text', (r) => r.errorText],
 ];
 
 /** Column names of the spend table, in the order of `cellsOf`. */
@@ -170,6 +171,7 @@ export function recordOf(row: Row): SpendRecord {
     endReason: str('end_reason') as SpendRecord['endReason'],
     httpStatus: numOrNull('http_status'),
     errorCode: strOrNull('error_code'),
+    errorText: strOrNull('error_text'),
     errorSource: strOrNull('error_source') as SpendRecord['errorSource'],
     attempts: num('attempts'),
     attemptLog: (parsed(row['attempt_log']) ?? []) as SpendRecord['attemptLog'],
