@@ -1,5 +1,5 @@
 // Streams whose events have `choices`: chat completions and completions.
-import { asObject, objectIn, textIn, type Json } from '../bodies/json.ts';
+import { asObject, isFilled, objectIn, textIn, type Json } from '../bodies/json.ts';
 import { hasContent, markersOf, USAGE_MARKER } from './openai.ts';
 import type { EventFacts, EventRules, StreamEvent, StreamSoFar } from './protocol.ts';
 
@@ -57,11 +57,6 @@ function finishOf(choice: unknown): string | null {
   return reason === null
     ? null
     : `${Number(asObject(choice)?.['index'] ?? 0)} ${reason.slice(0, REASON_CHARS)}`;
-}
-
-function isFilled(value: unknown): boolean {
-  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
-  return value !== null && value !== undefined && value !== '';
 }
 
 /** Groq states it in a member of its own, Moonshot in the last choice. */

@@ -2,7 +2,7 @@
 // byte, never throws, keeps no text, and its memory is bounded whatever the upstream sends.
 import { Buffer } from 'node:buffer';
 import { Edges, membersOfHead, objectInTail } from '../bodies/edges.ts';
-import { RESPONSE_DEPTH, identifierIn, objectIn, textIn, type Json } from '../bodies/json.ts';
+import { RESPONSE_DEPTH, identifierIn, isFilled, objectIn, textIn, type Json } from '../bodies/json.ts';
 import { peek, readJson, type Wanted } from '../bodies/peek.ts';
 import { isError } from '../protocols/errors.ts';
 import type { ResponseRules } from '../protocols/protocol.ts';
@@ -110,7 +110,7 @@ export class JsonTap {
   #hasAnswer(body: Buffer): boolean {
     const wanted = { names: this.#rules.answers, prefixes: [] };
     const { members } = peek(body, wanted, RESPONSE_DEPTH);
-    return members.some((one) => one.valueEnd - one.valueStart > 2 && readJson(body, one) !== null);
+    return members.some((one) => isFilled(readJson(body, one)));
   }
 
   #readingOfEdges(edges: Edges): JsonReading {
