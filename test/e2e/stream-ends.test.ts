@@ -29,7 +29,7 @@ interface Played extends Rig {
 async function start(t: Test, more = '', encode?: 'gzip' | 'br'): Promise<Played> {
   const calls: ServerResponse[] = [];
   const clock = new ManualClock();
-  const url = await startUpstream(t, ({ req, res, body }) => {
+  const url = await startUpstream(t, ({ res, body }) => {
     calls.push(res);
     const { events } = JSON.parse(body.toString()) as { events: string };
     const head = { 'content-type': 'text/event-stream' };
@@ -39,7 +39,7 @@ async function start(t: Test, more = '', encode?: 'gzip' | 'br'): Promise<Played
     zip.pipe(res, { end: false });
     zip.write(events);
     zip.flush();
-    req.on('close', () => zip.destroy());
+    res.on('close', () => zip.destroy());
   });
   const config = `
 model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/m, api_base: "${url}"${more} } }]
@@ -239,7 +239,7 @@ t.test('compressed streams are judged by what was in them', async (t) => {
       [delta('a') + ERROR, FAILED],
       [delta('a'), GONE],
     ] as const) {
-      const session = `${encoding} ${(sessions += 1)}`;
+      const session = `${encoding}-${(sessions += 1)}`;
       const body = { model: 'm', stream: true, ...CHAT, events };
       const call: OpenCall = openCall(rig.url, CHAT_PATH, body, { 'x-litellm-session-id': session });
       (await call.head).once('data', () => call.leave());
