@@ -64,6 +64,8 @@ export function buildUpstreamRequest(
     stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
     keepText: estimateMissingUsage && endpoint.counted === 'prompt and answer',
     priceUsage: costInStreamingUsage && stream ? usagePricer(x, endpoint, selected, request.billable) : null,
+    lastEvent: lastEventOf(request),
+    expectsAnswer: true,
   };
   body.edit([...bodyCuts(request, changes, selected), ...cuts]);
   const { bytes, giveBack } = body.lease();
@@ -83,7 +85,13 @@ export function buildByIdRequest(
   return upstreamRequest(x, endpoint, selected, identity, {
     body: method === 'POST' ? Buffer.from('{}') : null,
     bodySent: () => undefined,
-    observation: { stripUsage: false, keepText: false, priceUsage: null },
+    observation: {
+      stripUsage: false,
+      keepText: false,
+      priceUsage: null,
+      lastEvent: 'done',
+      expectsAnswer: !endpoint.returnsStored,
+    },
     stream: false,
     replaceable: false,
     method,
@@ -178,6 +186,11 @@ function firstByteMs(x: Exchange, configuredMs: number): number {
   if (text.trim() !== '' && seconds > 0 && seconds < 1e6) return seconds * 1000;
   const param = `${x.active.snapshot.dialect.headerPrefix}timeout`;
   throw new Fault('invalid_header', `The header ${param} must be a number of seconds above 0.`, { param });
+}
+
+function lastEventOf({ isSingle, streamOptions }: ParsedRequest): Observation['lastEvent'] {
+  if (!isSingle) return 'done'; // each choice has a finish reason
+  return streamOptions?.['include_usage'] === true ? 'usage' : 'finish';
 }
 
 /** Streams without usage cannot be billed: ask for it where the client did not. */

@@ -56,3 +56,16 @@ export function openExchange(
     query: queryAt < 0 ? '' : url.slice(queryAt + 1),
   };
 }
+
+/**
+ * The epoch milliseconds of a moment of this exchange: its start and the time since, so that nothing of it ends before it
+ * began when the wall clock is set meanwhile. @param at monotonic ms
+ */
+export function timeOf({ startMs, startedAt }: Exchange, at: number): number {
+  return startMs + Math.max(0, Math.floor(at - startedAt));
+}
+
+/** Likewise, of this moment. */
+export function nowOf(x: Exchange): number {
+  return timeOf(x, x.active.services.clock.mono());
+}

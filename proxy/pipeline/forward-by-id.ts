@@ -9,7 +9,7 @@ import { checkBlocked } from './caller-rules.ts';
 import { NO_BILLABLE_UNITS } from './billable-units.ts';
 import { buildByIdRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
-import type { Exchange } from './exchange.ts';
+import { timeOf, type Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault } from './finish.ts';
 import { identityOf } from './identity.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
@@ -65,7 +65,8 @@ async function runOnce(
   head: CallHead,
 ): Promise<Outcome> {
   const { clock } = x.active.services;
-  const start = { selected, sentAt: clock.mono(), sentMs: clock.now(), retries: 0, fallbacks: 0 };
+  const sentAt = clock.mono();
+  const start = { selected, sentAt, sentMs: timeOf(x, sentAt), retries: 0, fallbacks: 0 };
   log.begun(start);
   const inFlight = permit.use(selected.deployment, start.sentAt);
   try {

@@ -29,6 +29,8 @@ export function textEndpoint(path: string, callType: string, more: Partial<Endpo
 
 export const RESPONSE: ResponseRules = {
   members: new Set(['usage', 'id', 'model', 'error', 'meta', 'service_tier', 'duration']),
+  answers: new Set(['choices', 'output', 'content', 'data', 'results', 'text', 'embeddings', 'segments']),
+  isObject: true,
   usageMember: 'usage',
   usageIn: (members) => objectIn(members, 'usage'),
 };

@@ -74,7 +74,7 @@ general_settings: { master_key: ${KEY}, max_request_size_mb: 1 }
     [
       'unknown model',
       await chat(rig, 'nobody'),
-      { ...failure, http_status: 404, model_group: 'nobody', model: '' },
+      { ...failure, http_status: 404, model_group: 'nobody', model: 'nobody' },
     ],
     ['no model', await post({ messages: [] }), { ...failure, http_status: 400 }],
     [

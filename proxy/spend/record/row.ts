@@ -202,7 +202,7 @@ function metadataOf(record: SpendRecord): Json {
           error_code: record.httpStatus === null ? '' : String(record.httpStatus),
           error_class: record.errorCode ?? record.endReason,
           llm_provider: record.provider,
-          error_message: '', // an upstream's error text may quote the prompt
+          error_message: record.errorText ?? '', // ours alone: an upstream's text may quote the prompt
           traceback: '',
         }
       : null,

@@ -86,6 +86,7 @@ export const ROW_COLUMNS: readonly Column<SpendRecord>[] = [
   text('end_reason', (r) => r.endReason),
   count('http_status', (r) => r.httpStatus),
   text('error_code', (r) => r.errorCode),
+  text('error_text', (r) => r.errorText),
   text('error_source', (r) => r.errorSource),
   text('api_key', (r) => r.apiKeyHash),
   text('api_key_alias', (r) => r.keyName ?? null),

@@ -83,6 +83,7 @@ const STEPS: readonly ((schema: string) => string)[] = [
      ADD COLUMN costs json, ADD COLUMN price_version text;`,
 
   (s) => `ALTER TABLE ${s}.spend ADD COLUMN key_name text;`,
+  (s) => `ALTER TABLE ${s}.spend ADD COLUMN error_text text;`,
 ];
 
 /** The newest version: what a reader understands that changes nothing. */

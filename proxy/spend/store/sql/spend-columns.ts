@@ -77,6 +77,7 @@ const COLUMNS: readonly Column[] = [
   ['costs', 'json', (r) => r.costs],
   ['price_version', 'text', (r) => r.priceVersion],
   ['key_name', 'text', (r) => r.keyName],
+  ['error_text', 'text', (r) => r.errorText],
 ];
 
 /** Column names of the spend table, in the order of `cellsOf`. */
@@ -173,6 +174,7 @@ export function recordOf(row: Row): SpendRecord {
     endReason: str('end_reason') as SpendRecord['endReason'],
     httpStatus: numOrNull('http_status'),
     errorCode: strOrNull('error_code'),
+    errorText: strOrNull('error_text'),
     errorSource: strOrNull('error_source') as SpendRecord['errorSource'],
     attempts: num('attempts'),
     attemptLog: (parsed(row['attempt_log']) ?? []) as SpendRecord['attemptLog'],

@@ -75,6 +75,7 @@ const STEPS: readonly ((db: DatabaseSync) => void)[] = [
      ALTER TABLE spend ADD COLUMN price_version TEXT;`),
 
   (db) => db.exec('ALTER TABLE spend ADD COLUMN key_name TEXT'),
+  (db) => db.exec('ALTER TABLE spend ADD COLUMN error_text TEXT'),
 ];
 
 /** The newest schema: what a reader understands that changes nothing. */
