@@ -1,8 +1,11 @@
-// Names, limits and prices of known models, from the package @pydantic/genai-prices; only this file imports it. Used
-// when a configuration loads and for wildcard names. It never fetches anything from the network.
+// Names, limits, features and prices of known models, from the package @pydantic/genai-prices, which only this file imports,
+// and from model-facts.ts. Prices are the package's, which knows tiers and lifetimes of caches; the rest, and prices of
+// models that it does not know, are the facts'. Used when a configuration loads and for wildcard names. Nothing is
+// fetched from the network.
 import { calcPrice, waitForUpdate } from '@pydantic/genai-prices';
 import type { ModelInfo, ModelPrice, Provider } from '@pydantic/genai-prices';
 import { halfUp, scaledDecimal } from './decimal.ts';
+import { modelFacts, type ModelFacts } from './model-facts.ts';
 import { tableOf } from './resolve/prices.ts';
 import type { Prices, Rate, TokenKind, UnitKind } from './snapshot.ts';
 
@@ -48,16 +51,64 @@ export class Catalogue {
   lookUp(upstreamModel: string): KnownModel | null {
     const kept = this.#known.get(upstreamModel);
     if (kept !== undefined) return kept;
-    let found = find(upstreamModel, undefined);
-    let rest = upstreamModel;
-    for (let slash = rest.indexOf('/'); found === null && slash !== -1; slash = rest.indexOf('/')) {
-      const provider = rest.slice(0, slash);
-      rest = rest.slice(slash + 1);
-      found = (isProvider(provider) ? find(rest, provider) : null) ?? find(rest, undefined);
-    }
+    const found = together(pricedModel(upstreamModel), factsOfName(upstreamModel));
     if (this.#known.size < 50_000) this.#known.set(upstreamModel, found); // clients choose names, so the cache is bounded
     return found;
   }
+}
+
+function pricedModel(upstreamModel: string): KnownModel | null {
+  let found = find(upstreamModel, undefined);
+  let rest = upstreamModel;
+  for (let slash = rest.indexOf('/'); found === null && slash !== -1; slash = rest.indexOf('/')) {
+    const provider = rest.slice(0, slash);
+    rest = rest.slice(slash + 1);
+    found = (isProvider(provider) ? find(rest, provider) : null) ?? find(rest, undefined);
+  }
+  return found;
+}
+
+function factsOfName(upstreamModel: string): ModelFacts | null {
+  let rest = upstreamModel;
+  for (;;) {
+    const facts = modelFacts(rest);
+    const slash = rest.indexOf('/');
+    if (facts !== null || slash === -1) return facts;
+    rest = rest.slice(slash + 1);
+  }
+}
+
+/** What both know. A price that is shown is the one that is charged. */
+function together(priced: KnownModel | null, facts: ModelFacts | null): KnownModel | null {
+  if (facts === null) return priced;
+  if (priced?.prices != null) {
+    const limits = Object.entries(facts).filter(([name]) => !name.includes('cost'));
+    return {
+      prices: priced.prices,
+      facts: Object.freeze({ ...priced.facts, ...Object.fromEntries(limits) }),
+    };
+  }
+  return { prices: pricesOfFacts(facts), facts: Object.freeze({ ...priced?.facts, ...facts }) };
+}
+
+function pricesOfFacts(facts: ModelFacts): Prices | null {
+  const tokens: Partial<Record<TokenKind, Rate>> = {};
+  for (const [kind, fact] of [
+    ['input', 'input_cost_per_token'],
+    ['output', 'output_cost_per_token'],
+    ['cacheRead', 'cache_read_input_token_cost'],
+    ['cacheWrite', 'cache_creation_input_token_cost'],
+  ] as const) {
+    const stated = facts[fact];
+    if (stated === undefined) continue;
+    tokens[kind] = {
+      base: scaledDecimal(String(stated), ATTO_DIGITS),
+      flex: null,
+      priority: null,
+      above: [],
+    };
+  }
+  return tableOf(tokens, {});
 }
 
 /** Chat models, listed under their maker, that a lookup by the same name finds. Names are unique. */

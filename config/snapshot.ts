@@ -131,8 +131,10 @@ export interface Deployment {
   readonly numRetries: number | null;
   /** Cooldown after too many failures. */
   readonly cooldownMs: number;
-  /** `model_info` as `/model/info` returns it: configured members over catalogue facts; no secrets. */
-  readonly info: Readonly<Record<string, unknown>>;
+  /** What the catalogue knows of the model: names, limits, features, prices. */
+  readonly knownFacts: Readonly<Record<string, unknown>>;
+  /** `model_info` as the entry states it, with its id; no secrets. */
+  readonly statedInfo: Readonly<Record<string, unknown>>;
   /** litellm_params as `/model/info` returns them: without api_key, header values and other secrets. */
   readonly publicParams: Readonly<Record<string, unknown>>;
 }

@@ -101,7 +101,8 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     order: params.order === undefined ? Infinity : Number(params.order),
     numRetries: wholeOf(params.num_retries) ?? shared.attempts.numRetries,
     cooldownMs: Math.round(Number(params.cooldown_time ?? shared.attempts.cooldownSeconds) * 1000),
-    info: infoOf(located, known?.facts ?? {}, name, shared.stored),
+    knownFacts: { key: name.upstream, litellm_provider: name.prefix, ...known?.facts },
+    statedInfo: infoOf(located, shared.stored),
     publicParams: publicOf(memberOf(located.tree, 'litellm_params'), ['api_key']),
   };
 }
@@ -259,22 +260,14 @@ function attributionOf({ model_info: info }: ModelEntry): Attribution {
   };
 }
 
-/** Configured facts win over the catalogue's; ids and prices are the entry's own. */
-function infoOf(
-  located: LocatedEntry,
-  facts: Readonly<Record<string, unknown>>,
-  name: ModelName,
-  stored: boolean,
-): Record<string, unknown> {
+/** What the entry states of its model; ids and prices are its own. */
+function infoOf(located: LocatedEntry, stored: boolean): Record<string, unknown> {
   const stated = publicOf(memberOf(located.tree, 'model_info'));
   const params = located.entry.litellm_params;
   const prices: Record<string, number> = {};
   for (const [key, value] of Object.entries(params))
     if (key.includes('cost') && value !== undefined && typeof value !== 'object') prices[key] = Number(value);
   return {
-    key: name.upstream,
-    litellm_provider: name.prefix,
-    ...facts,
     ...stated,
     ...prices,
     id: located.id,

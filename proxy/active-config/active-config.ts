@@ -10,6 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import type { CallIds } from '../base/ids.ts';
 import type { Estimator } from '../spend/estimate/estimator.ts';
 import type { Ledger } from '../spend/ledger.ts';
+import type { GatewayFacts } from './gateway-facts.ts';
 import type { RecentResponses } from './recent-responses.ts';
 import type { IdempotencyCache } from './idempotency-cache.ts';
 import type { Log } from '../observability/logger.ts';
@@ -64,6 +65,8 @@ export interface Services {
   readonly idempotency: IdempotencyCache;
   /** Whose the stored responses of the last calls are. */
   readonly recentResponses: RecentResponses;
+  /** What the gateways say of their models. */
+  readonly gatewayFacts: GatewayFacts;
   /** Counts tokens where the upstream states no usage. */
   readonly estimator: Estimator;
   /** null: tracing is off. */

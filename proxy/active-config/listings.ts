@@ -1,5 +1,6 @@
 // The model listings: prepared when a configuration is loaded, served as bytes.
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
+import type { Facts } from './gateway-facts.ts';
 
 /** The dialect's constant (`DEFAULT_MODEL_CREATED_AT_TIME`); clients cache on it. */
 const CREATED = 1677610602;
@@ -9,8 +10,6 @@ export interface Listings {
   readonly registry: readonly string[];
   /** The body of `GET /v1/models`. */
   readonly models: Buffer;
-  /** The body of `GET /model/info`. */
-  readonly modelInfo: Buffer;
 }
 
 /** Prepares the listings of a snapshot. */
@@ -18,7 +17,6 @@ export function listingsOf(snapshot: Snapshot, registry: readonly string[]): Lis
   return {
     registry,
     models: modelListBytes(snapshot, registry),
-    modelInfo: modelInfoBytes(snapshot.deployments),
   };
 }
 
@@ -49,16 +47,14 @@ function modelListBytes(snapshot: Snapshot, registry: readonly string[]): Buffer
   return Buffer.from(JSON.stringify({ data, object: 'list' }));
 }
 
-/** One deployment in `/model/info`: never an api_key, never the value of a header. */
-export function modelInfoItem(deployment: Deployment): unknown {
+/**
+ * One deployment in `/model/info`: never an api_key, never the value of a header. What the entry states wins over what its
+ * gateway says, and that over the catalogue.
+ */
+export function modelInfoItem(deployment: Deployment, told: Facts | null = null): Record<string, unknown> {
   return {
     model_name: deployment.group,
     litellm_params: deployment.publicParams,
-    model_info: deployment.info,
+    model_info: { ...deployment.knownFacts, ...told, ...deployment.statedInfo },
   };
-}
-
-/** The body of `GET /model/info`. */
-function modelInfoBytes(deployments: readonly Deployment[]): Buffer {
-  return Buffer.from(JSON.stringify({ data: deployments.map(modelInfoItem) }));
 }

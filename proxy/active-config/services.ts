@@ -12,6 +12,7 @@ import { Admission } from '../routing/admission.ts';
 import { HealthRegistry } from '../routing/deployment-health.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
 import { noPeers } from './cluster-peers.ts';
+import { GatewayFacts } from './gateway-facts.ts';
 import { RecentResponses } from './recent-responses.ts';
 import { Deadlines } from '../relay/deadlines.ts';
 import { DetachedStreams } from '../relay/detached-streams.ts';
@@ -37,6 +38,7 @@ export function createServices(given: RequiredServices, inFlight: () => number =
     loopLag: new LoopLag(clock.mono),
     idempotency: new IdempotencyCache(clock.mono),
     recentResponses: new RecentResponses(),
+    gatewayFacts: new GatewayFacts(clock.mono),
     estimator: new Estimator(),
     traces: null,
     spans: null,

@@ -1,4 +1,4 @@
-// Model listings. They read memory only: platforms rotate their keys when these return 401 or 403, so a failure of the
+// Model listings. They wait for no database: platforms rotate their keys when these return 401 or 403, so a failure of the
 // proxy must never look like one.
 import { Fault } from '../errors/fault.ts';
 import { modelInfoItem, modelItem, modelNames } from '../active-config/listings.ts';
@@ -22,15 +22,13 @@ export function oneModel(x: Exchange, id: string): void {
 }
 
 /** `GET /model/info`, `/v1/model/info`; `?litellm_model_id=` selects one. */
-export function modelInfo(x: Exchange): void {
-  const { snapshot } = x.active;
+export async function modelInfo(x: Exchange): Promise<void> {
+  const { snapshot, deployments, services } = x.active;
   const id = new URLSearchParams(x.query).get(`${snapshot.dialect.brand}_model_id`);
-  if (id === null) {
-    sendBytes(x, JSON_TYPE, x.active.listings.modelInfo);
-    return;
-  }
-  const deployment = x.active.deployments.get(id)?.config;
-  if (deployment === undefined)
+  const wanted =
+    id === null ? [...deployments.values()] : [deployments.get(id)].filter((one) => one !== undefined);
+  if (id !== null && wanted.length === 0)
     throw new Fault('invalid_parameter', `Model id = ${id.slice(0, 100)} not found.`);
-  sendJson(x, { data: [modelInfoItem(deployment)] });
+  await services.gatewayFacts.refresh(deployments.values()); // at most two seconds, every five minutes
+  sendJson(x, { data: wanted.map(({ config }) => modelInfoItem(config, services.gatewayFacts.of(config))) });
 }

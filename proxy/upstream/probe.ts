@@ -1,6 +1,7 @@
 // Health probes: `GET {prefix}/models` with the deployment's key, one request per address and key.
 import type { Deployment } from '../../config/snapshot.ts';
 import { failureOf } from './failures.ts';
+import { get, GetTimeout } from './get.ts';
 import type { Pool } from './pool.ts';
 
 const PROBE_MS = 5_000;
@@ -28,39 +29,17 @@ export async function probe(targets: readonly ProbeTarget[]): Promise<(string | 
 
 async function probeOne({ config, pool, headers }: ProbeTarget): Promise<string | null> {
   try {
-    const status = await statusOf(pool, `${config.pathPrefix}/models`, headers.fixed);
+    const { status } = await get(pool, {
+      path: `${config.pathPrefix}/models`,
+      headers: headers.fixed,
+      timeoutMs: PROBE_MS,
+      maxBytes: 0,
+    });
     // A gateway without a model list (404, 405) is healthy; one that rejects our key or fails is not.
     const ok = status < 400 || status === 404 || status === 405;
     return ok ? null : `GET ${config.apiBase} models answered ${status}`;
   } catch (error) {
-    if (error instanceof ProbeTimeout) return `no answer within ${PROBE_MS} ms`;
+    if (error instanceof GetTimeout) return `no answer within ${PROBE_MS} ms`;
     return failureOf(error, config.apiBase).message;
   }
-}
-
-class ProbeTimeout extends Error {
-  override readonly name = 'ProbeTimeout';
-}
-
-/** The status of a complete response; its body is discarded. */
-function statusOf(pool: Pool, path: string, headers: readonly string[]): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let status = 0;
-    const end = (settle: () => void): void => {
-      clearTimeout(timer);
-      settle();
-    };
-    const request = { method: 'GET', path, headers, body: null };
-    const sending = pool.send(request, {
-      onSent: () => undefined,
-      onHead: (head) => (status = head.status),
-      onData: () => undefined,
-      onEnd: () => end(() => resolve(status)),
-      onError: (error) => end(() => reject(error)),
-    });
-    const timer = setTimeout(() => {
-      sending.destroy();
-      reject(new ProbeTimeout());
-    }, PROBE_MS);
-  });
 }

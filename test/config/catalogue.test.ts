@@ -57,3 +57,41 @@ t.test('an unknown model is null, never a guess', async (t) => {
   for (const name of ['demo', 'acme/demo', '', '/', 'a/b/c/', 'constructor'])
     t.equal(catalogue.lookUp(name), null, name);
 });
+
+t.test('agents choose a model by its mode, limits and features', async (t) => {
+  const catalogue = new Catalogue();
+  t.match(catalogue.lookUp('team/openai/gpt-4o')?.facts, {
+    mode: 'chat',
+    max_tokens: 16_384,
+    max_input_tokens: 128_000,
+    max_output_tokens: 16_384,
+    input_cost_per_token: 2.5e-6,
+    supports_vision: true,
+    supports_function_calling: true,
+    supports_response_schema: true,
+    supports_pdf_input: true,
+    supports_prompt_caching: true,
+  });
+  t.equal(catalogue.lookUp('gpt-4o')?.facts['supports_reasoning'], undefined, 'unknown is not false');
+  t.match(catalogue.lookUp('claude-sonnet-4-5')?.facts, {
+    supports_reasoning: true,
+    max_output_tokens: 64_000,
+  });
+  t.match(catalogue.lookUp('azure/embeddings/text-embedding-3-small')?.facts, {
+    mode: 'embedding',
+    input_cost_per_token: 2e-8,
+    output_vector_size: 1_536,
+  });
+  t.match(
+    catalogue.lookUp('mistral-large-latest')?.facts,
+    { supports_function_calling: true },
+    'a maker’s entry counts for the bare name',
+  );
+});
+
+t.test('a model of the facts alone is priced by them, and shown as it is priced', async (t) => {
+  const known = new Catalogue().lookUp('databricks/databricks-bge-large-en');
+  const cost = known?.facts['input_cost_per_token'];
+  t.type(cost, 'number');
+  t.equal(Number(known?.prices?.tokens.input?.base) / 1e18, cost);
+});

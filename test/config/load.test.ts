@@ -141,12 +141,15 @@ t.test('no secret is found in a printed snapshot or in its public parts', async 
   const deployment = only(snapshot);
   t.notOk('api_key' in deployment.publicParams);
   t.match(deployment.publicParams, { model: 'litellm_proxy/a', extra_headers: { 'x-a': '[secret]' } });
-  t.match(deployment.info, {
-    note: 'open',
-    id: deployment.id,
-    db_model: false,
-    litellm_provider: 'litellm_proxy',
-  });
+  t.match(
+    { ...deployment.knownFacts, ...deployment.statedInfo },
+    {
+      note: 'open',
+      id: deployment.id,
+      db_model: false,
+      litellm_provider: 'litellm_proxy',
+    },
+  );
 });
 
 t.test('the master key comes from the file, else from one of two variables', async (t) => {
@@ -255,7 +258,10 @@ t.test(
       units: { requests: 2_000_000_000_000_000n },
     });
     t.equal(deployment.cataloguePrices?.tokens.input?.base, 2_500_000_000_000n);
-    t.match(deployment.info, { key: 'gpt-4o', input_cost_per_token: 3e-6, max_input_tokens: 128_000 });
+    t.match(
+      { ...deployment.knownFacts, ...deployment.statedInfo },
+      { key: 'gpt-4o', input_cost_per_token: 3e-6, max_input_tokens: 128_000 },
+    );
     t.equal(only(load(t, entry())).prices, null);
   },
 );
@@ -378,7 +384,7 @@ t.test('a runtime addition is validated by the same path, and its issues name no
     ],
   );
   t.match(added.groups.get('new'), [
-    { id: 'r-1', kind: 'compat', upstreamModel: 'acme/x', info: { id: 'r-1' } },
+    { id: 'r-1', kind: 'compat', upstreamModel: 'acme/x', statedInfo: { id: 'r-1' } },
   ]);
   t.not(added.version, loaded.snapshot.version);
   t.equal(loaded.snapshot.deployments.length, 1, 'the snapshot before it is untouched');

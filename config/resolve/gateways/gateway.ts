@@ -17,6 +17,8 @@ export interface Gateway {
   readonly callId: readonly string[];
   /** Usage objects may state the cost: `usage.cost` as a number, or `usage.cost.total_cost`. */
   readonly costInUsage: boolean;
+  /** It lists facts of its models at `/model/info`. */
+  readonly listsFacts?: boolean;
 }
 
 /**

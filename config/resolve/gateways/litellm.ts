@@ -11,4 +11,5 @@ export const litellm: GatewayMaker = ({ headerPrefix, sessionHeader }) => ({
   cost: [`${headerPrefix}response-cost`],
   callId: [`${headerPrefix}call-id`, 'x-request-id'],
   costInUsage: true,
+  listsFacts: true,
 });

@@ -1,0 +1,70 @@
+// What models can do and hold: mode, token limits, features, prices per token. From LiteLLM's table, made into
+// model-facts.json by generate-model-facts.ts; only catalogue.ts asks here. Read when the first model is looked up.
+import source from './model-facts.json' with { type: 'json' };
+
+/** Cells of a line behind the name and the features, by the table's own names. */
+export const COLUMNS = [
+  'mode',
+  'max_tokens',
+  'max_input_tokens',
+  'max_output_tokens',
+  'output_vector_size',
+  'input_cost_per_token',
+  'output_cost_per_token',
+  'cache_read_input_token_cost',
+  'cache_creation_input_token_cost',
+] as const;
+
+/** Features, in the order of their bits. Absent says unknown, not no. */
+export const FLAGS = [
+  'supports_function_calling',
+  'supports_parallel_function_calling',
+  'supports_tool_choice',
+  'supports_vision',
+  'supports_pdf_input',
+  'supports_audio_input',
+  'supports_audio_output',
+  'supports_video_input',
+  'supports_response_schema',
+  'supports_native_structured_output',
+  'supports_reasoning',
+  'supports_prompt_caching',
+  'supports_system_messages',
+  'supports_assistant_prefill',
+  'supports_web_search',
+  'supports_computer_use',
+  'supports_url_context',
+  'supports_native_streaming',
+  'supports_embedding_image_input',
+] as const;
+
+const COST = /^(?:input|output|cache_\w+)_cost(?:_per)?_[a-z0-9_]+$|_token_cost$/;
+
+/** Whether a member of another proxy's `model_info` is such a fact: what else stands there is that proxy's own affair. */
+export function isModelFact(name: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return /^supports_[a-z_]{1,60}$/.test(name);
+  if (name === 'mode') return typeof value === 'string' && /^[a-z_]{1,40}$/.test(value);
+  const isAmount = typeof value === 'number' && Number.isFinite(value) && value >= 0;
+  return isAmount && ((COLUMNS as readonly string[]).includes(name) || COST.test(name));
+}
+
+export type ModelFacts = Readonly<Partial<Record<string, string | number | true>>>;
+
+/** Read on first use; a holder, since modules keep no state of their own. */
+const table: { lines?: ReadonlyMap<string, string> } = {};
+
+/** The facts of the model of exactly this name, or null. Costs in US dollars per token. */
+export function modelFacts(name: string): ModelFacts | null {
+  table.lines ??= new Map(source.models.map((line) => [line.slice(0, line.indexOf('|')), line])); // 2 ms
+  const line = table.lines.get(name);
+  if (line === undefined) return null;
+  const [, bits = '', ...cells] = line.split('|');
+  const facts: Record<string, string | number | true> = {};
+  for (const [at, column] of COLUMNS.entries()) {
+    const cell = cells[at] ?? '';
+    if (cell !== '') facts[column] = column === 'mode' ? cell : Number(cell);
+  }
+  const flags = Number.parseInt(bits === '' ? '0' : bits, 16);
+  for (const [at, flag] of FLAGS.entries()) if ((flags & (1 << at)) !== 0) facts[flag] = true;
+  return facts;
+}

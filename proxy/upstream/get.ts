@@ -1,0 +1,47 @@
+// GET requests of the proxy's own to an upstream, for checks and facts: bounded in time and size.
+import { Buffer } from 'node:buffer';
+import type { Pool } from './pool.ts';
+
+/** No complete response within the time. */
+export class GetTimeout extends Error {
+  override readonly name = 'GetTimeout';
+}
+
+export interface GetOptions {
+  readonly path: string;
+  /** Flat. */
+  readonly headers: readonly string[];
+  readonly timeoutMs: number;
+  /** Of the body; what goes beyond is not kept. */
+  readonly maxBytes: number;
+}
+
+/** The complete response; `body` is null when it was larger than allowed. @throws GetTimeout, or as `Pool.send` reports */
+export function get(
+  pool: Pool,
+  { path, headers, timeoutMs, maxBytes }: GetOptions,
+): Promise<{ readonly status: number; readonly body: Buffer | null }> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let [status, bytes] = [0, 0];
+    const end = (settle: () => void): void => {
+      clearTimeout(timer);
+      settle();
+    };
+    const request = { method: 'GET', path, headers, body: null };
+    const sending = pool.send(request, {
+      onSent: () => undefined,
+      onHead: (head) => (status = head.status),
+      onData: (piece) => {
+        bytes += piece.length;
+        if (bytes <= maxBytes) pieces.push(Buffer.from(piece)); // a copy: the piece's memory is taken back
+      },
+      onEnd: () => end(() => resolve({ status, body: bytes <= maxBytes ? Buffer.concat(pieces) : null })),
+      onError: (error) => end(() => reject(error)),
+    });
+    const timer = setTimeout(() => {
+      sending.destroy();
+      reject(new GetTimeout());
+    }, timeoutMs);
+  });
+}
