@@ -93,6 +93,8 @@ export interface Deployment {
   readonly origin: string;
   /** Offer HTTP/2 over TLS. */
   readonly allowH2: boolean;
+  /** No connection is opened to link-local and metadata addresses; see link-local.ts. */
+  readonly refuseLinkLocal: boolean;
   /** Path to which the endpoint (`/chat/completions`) is appended: ends in `/v1` or similar, never in a slash. */
   readonly pathPrefix: string;
   /** api_base as configured, without query and credentials; shown in headers, rows and model info. */
@@ -132,6 +134,18 @@ export interface Deployment {
   readonly info: Readonly<Record<string, unknown>>;
   /** litellm_params as `/model/info` returns them: without api_key, header values and other secrets. */
   readonly publicParams: Readonly<Record<string, unknown>>;
+}
+
+/** A runtime model that the configuration does not allow; it serves nothing until it, or the configuration, is changed. */
+export interface DisabledModel {
+  readonly id: string;
+  /** `model_name`. */
+  readonly group: string;
+  /** `model_info` and litellm_params as `/model/info` returns them: no secrets. */
+  readonly info: Readonly<Record<string, unknown>>;
+  readonly publicParams: Readonly<Record<string, unknown>>;
+  /** Why; never empty. */
+  readonly issues: readonly Issue[];
 }
 
 /** Deployments whose `model_name` contains a `*`, most specific first. */
@@ -344,6 +358,8 @@ export interface Snapshot {
   readonly dialect: Dialect;
   /** In the order of the file, then runtime additions. */
   readonly deployments: readonly Deployment[];
+  /** Runtime models that are not served. */
+  readonly disabled: readonly DisabledModel[];
   /** Exact names (no `*`) -> their deployments. */
   readonly groups: ReadonlyMap<string, readonly Deployment[]>;
   readonly wildcards: readonly WildcardGroup[];

@@ -1,5 +1,5 @@
 // The model listings: prepared when a configuration is loaded, served as bytes.
-import type { Deployment, Snapshot } from '../../config/snapshot.ts';
+import type { Deployment, DisabledModel, Snapshot } from '../../config/snapshot.ts';
 
 /** The dialect's constant (`DEFAULT_MODEL_CREATED_AT_TIME`); clients cache on it. */
 const CREATED = 1677610602;
@@ -18,7 +18,7 @@ export function listingsOf(snapshot: Snapshot, registry: readonly string[]): Lis
   return {
     registry,
     models: modelListBytes(snapshot, registry),
-    modelInfo: modelInfoBytes(snapshot.deployments),
+    modelInfo: modelInfoBytes(snapshot),
   };
 }
 
@@ -58,7 +58,18 @@ export function modelInfoItem(deployment: Deployment): unknown {
   };
 }
 
+/** A runtime model that is not served, in `/model/info`. */
+export function disabledModelItem({ id, group, info, publicParams, issues }: DisabledModel): unknown {
+  const why = issues.map(({ path, message, fix }) => `${path}: ${message} - ${fix}`).join('; ');
+  return {
+    model_name: group,
+    litellm_params: publicParams,
+    model_info: { ...info, id, db_model: true, disabled: true, disabled_reason: why },
+  };
+}
+
 /** The body of `GET /model/info`. */
-function modelInfoBytes(deployments: readonly Deployment[]): Buffer {
-  return Buffer.from(JSON.stringify({ data: deployments.map(modelInfoItem) }));
+function modelInfoBytes({ deployments, disabled }: Snapshot): Buffer {
+  const data = [...deployments.map(modelInfoItem), ...disabled.map(disabledModelItem)];
+  return Buffer.from(JSON.stringify({ data }));
 }

@@ -1,7 +1,7 @@
 // Model listings. They read memory only: platforms rotate their keys when these return 401 or 403, so a failure of the
 // proxy must never look like one.
 import { Fault } from '../errors/fault.ts';
-import { modelInfoItem, modelItem, modelNames } from '../active-config/listings.ts';
+import { disabledModelItem, modelInfoItem, modelItem, modelNames } from '../active-config/listings.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 
@@ -30,7 +30,8 @@ export function modelInfo(x: Exchange): void {
     return;
   }
   const deployment = x.active.deployments.get(id)?.config;
-  if (deployment === undefined)
-    throw new Fault('invalid_parameter', `Model id = ${id.slice(0, 100)} not found.`);
-  sendJson(x, { data: [modelInfoItem(deployment)] });
+  const disabled = snapshot.disabled.find((model) => model.id === id);
+  if (deployment !== undefined) sendJson(x, { data: [modelInfoItem(deployment)] });
+  else if (disabled !== undefined) sendJson(x, { data: [disabledModelItem(disabled)] });
+  else throw new Fault('invalid_parameter', `Model id = ${id.slice(0, 100)} not found.`);
 }

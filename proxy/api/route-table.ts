@@ -3,13 +3,14 @@
 // bases that people configure: `//v1` and `/v1/v1`.
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { scopeOf } from '../access/callers.ts';
-import { Fault } from '../errors/fault.ts';
+import { Fault, toFault } from '../errors/fault.ts';
 import type { Caller } from '../pipeline/authenticate.ts';
 import { BY_ID, ENDPOINTS } from '../protocols/table.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { forwardById } from '../pipeline/forward-by-id.ts';
 import { forward } from '../pipeline/forward.ts';
 import { health, liveness, metrics, readiness, type ServerState } from './health.ts';
+import { AdminAttempt, type AdminAction } from './audit.ts';
 import { deleteModel, newModel, updateModel } from './model-admin.ts';
 import { listModels, modelInfo, oneModel } from './models.ts';
 import { dailyActivity } from './daily-activity.ts';
@@ -25,6 +26,8 @@ interface Route {
   readonly handle: Handler;
   /** Whether no key is required. */
   readonly open: boolean;
+  /** Told of a fault that ended the call before it reached `handle`. */
+  readonly denied?: (x: Exchange, fault: Fault) => void;
 }
 
 /** A route that was found, with the decoded name or id of its path ('' when it has none). */
@@ -49,6 +52,23 @@ const keyed = (handle: Handler): Route => ({
     throw new Fault('invalid_api_key', 'This key makes LLM calls only; use the master key of this proxy.');
   },
   open: false,
+});
+/** A change by an administrator; each attempt leaves its audit line. */
+const audited = (
+  action: AdminAction,
+  change: (x: Exchange, attempt: AdminAttempt) => Promise<void>,
+): Route => ({
+  open: false,
+  handle: async (x, caller, param) => {
+    const attempt = new AdminAttempt(x, action, caller.keyHash);
+    try {
+      await keyed(() => change(x, attempt)).handle(x, caller, param);
+    } catch (thrown) {
+      attempt.refused(toFault(thrown));
+      throw thrown;
+    }
+  },
+  denied: (x, fault) => new AdminAttempt(x, action, null).refused(fault),
 });
 /** Also for issued keys, which stand for a session. */
 const callable = (handle: Handler): Route => ({ handle, open: false });
@@ -115,9 +135,15 @@ export class RouteTable implements Routes {
       this.#pattern(`${base}/models/`, '', readable(callable((x, _, id) => oneModel(x, id))));
       this.#get(`${base}/model/info`, callable(modelInfo));
     }
-    this.#exact.set('/model/new', { POST: keyed((x) => newModel(x, reloader)) });
-    this.#exact.set('/model/update', { POST: keyed((x) => updateModel(x, reloader)) });
-    this.#exact.set('/model/delete', { POST: keyed((x) => deleteModel(x, reloader)) });
+    this.#exact.set('/model/new', {
+      POST: audited('model_new', (x, attempt) => newModel(x, reloader, attempt)),
+    });
+    this.#exact.set('/model/update', {
+      POST: audited('model_update', (x, attempt) => updateModel(x, reloader, attempt)),
+    });
+    this.#exact.set('/model/delete', {
+      POST: audited('model_delete', (x, attempt) => deleteModel(x, reloader, attempt)),
+    });
     this.#get('/health', keyed(health));
     for (const path of ['/health/liveness', '/health/liveliness']) this.#get(path, open(liveness));
     this.#get(

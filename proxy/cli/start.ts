@@ -1,10 +1,11 @@
 // `throughline start` (npm start): the quickstart - sample configuration and demo gateway - or, with --config, a real
 // one. A newcomer's first minute happens here.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { startDemoGateway, type DemoGateway } from '../demo-gateway/demo-gateway.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
+import { makeDirectory } from '../spend/store/data-directory.ts';
 import { open, serveUntilStopped, untilStopped, withServeFlags, type ServeFlags } from './serve.ts';
 import { dataDirOf, portOf, type Define, type Terminal } from './terminal.ts';
 
@@ -60,9 +61,15 @@ function configFor({ port }: DemoGateway, dataDir: string, { home }: Terminal): 
   const sample = join(home, 'config', 'samples', 'quickstart.yaml');
   if (port === SAMPLE_DEMO_PORT) return sample;
   const copy = join(dataDir, 'quickstart.yaml');
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  try {
+    makeDirectory(dataDir);
+  } catch (cause) {
+    throw new CannotStart(`the data directory ${dataDir} cannot be used (${(cause as Error).message})`, {
+      cause,
+    });
+  }
   const text = readFileSync(sample, 'utf8');
-  writeFileSync(copy, text.replaceAll(`127.0.0.1:${SAMPLE_DEMO_PORT}`, `127.0.0.1:${port}`));
+  writeFileSync(copy, text.replaceAll(`127.0.0.1:${SAMPLE_DEMO_PORT}`, `127.0.0.1:${port}`), { mode: 0o600 });
   return copy;
 }
 

@@ -187,15 +187,20 @@ export class ProxyServer {
   async #handle(x: Exchange, routes: Routes): Promise<void> {
     x.active.enter();
     this.#running += 1;
+    let denied: FoundRoute['route']['denied'];
     try {
       const { req: request, headers, query } = x;
       checkRequest({ request, headers, query, maxHeaders: x.active.snapshot.limits.headerCount });
       if (x.req.method === 'OPTIONS' && preflight(x)) return;
       const { route, param }: FoundRoute = routes.find(x.req.method, x.path);
-      const caller = route.open ? NOBODY : authenticate(x);
-      await route.handle(x, caller instanceof Promise ? await caller : caller, param);
+      denied = route.denied;
+      const authenticated = route.open ? NOBODY : authenticate(x);
+      const caller = authenticated instanceof Promise ? await authenticated : authenticated;
+      denied = undefined;
+      await route.handle(x, caller, param);
     } catch (thrown) {
       const fault = toFault(thrown);
+      denied?.(x, fault);
       const { log, metrics } = x.active.services;
       metrics.rejected(fault.code);
       const line = { call_id: x.id, method: x.req.method, path: x.path.slice(0, 200), error: fault.code };
