@@ -143,7 +143,7 @@ function* credentialProblems(tree: Tree, { credentials }: FileFacts): Generator<
     yield problem(
       ['litellm_params', key],
       'is not the api_base of the credential that the model uses',
-      instead("remove it: the credential's is used", 'allow_references'),
+      instead("remove it, so that the credential's is used", 'allow_references'),
     );
   }
   for (const key of HEADERS) {
@@ -151,7 +151,7 @@ function* credentialProblems(tree: Tree, { credentials }: FileFacts): Generator<
     if (own === undefined || isEmpty(own)) continue;
     yield problem(
       ['litellm_params', key],
-      "must not be set beside litellm_credential_name: headers can have a gateway use the credential's key elsewhere",
+      "must not be set with litellm_credential_name, because headers can have a gateway use the credential's key elsewhere",
       instead('remove it, or add the headers to the credential', 'allow_references'),
     );
   }
@@ -164,7 +164,7 @@ function* joinProblems(tree: Tree, { exact, patterns }: FileFacts): Generator<Pr
   if (text === null) return;
   yield problem(
     ['model_name'],
-    `${text} of the configuration file, and a model of /model/new must not take its calls`,
+    `${text} in the configuration file, whose calls a model of /model/new must not take`,
     instead('choose another name', 'allow_join'),
   );
 }
@@ -175,7 +175,7 @@ function joinText(name: string, exact: FileFacts['exact'], patterns: FileFacts['
   if (same !== undefined)
     return same.name === name
       ? `is ${same.what}`
-      : `is, but for its spelling, ${quoted(same.name)}, ${same.what}`;
+      : `differs only in spelling from ${quoted(same.name)}, ${same.what}`;
   const isPattern = folded.includes('*');
   const others = isPattern ? [...exact.values(), ...patterns] : patterns;
   const other = others.find((one) => doMeet(one.folded, folded));
@@ -231,7 +231,8 @@ function namesOf(file: Tree): ConfiguredName[] {
   return names;
 }
 
-function credentialBases(file: Tree): ReadonlyMap<string, string | null> {
+/** api_base by credential name; null = it has none. @param file with references resolved */
+export function credentialBases(file: Tree): ReadonlyMap<string, string | null> {
   const list = memberOf(file, 'credential_list');
   const bases = new Map<string, string | null>();
   for (const item of list?.kind === 'list' ? list.items : []) {
@@ -291,5 +292,5 @@ function problem(path: Path, message: string, fix: string): Problem {
 }
 
 function instead(fix: string, setting: string): string {
-  return `${fix}; or let the operator set general_settings.runtime_models.${setting}`;
+  return `${fix}, or have the operator set general_settings.runtime_models.${setting}`;
 }

@@ -3,7 +3,8 @@
 import type { Catalogue } from '../catalogue.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Diagnostics } from '../diagnostics.ts';
-import type { EntryParams, GatewayFile, ModelEntry } from '../gateway-file.ts';
+import type { EntryParams, ModelEntry } from '../gateway-file.ts';
+import { credentialBases } from '../runtime-models.ts';
 import { Secret } from '../secret.ts';
 import { shownName } from '../shown.ts';
 import type { Attribution, Deployment } from '../snapshot.ts';
@@ -244,18 +245,16 @@ function routerHeaders(located: LocatedEntry, base: Base | null, shared: SharedS
   shared.diagnostics.warn(
     [...located.path, 'litellm_params', 'api_base'],
     'is no address of the configuration file, so the headers of default_litellm_params are not sent to it',
-    'state the headers in the model itself; or let the operator set general_settings.runtime_models.allow_references',
+    'state the headers in the model itself, or have the operator set general_settings.runtime_models.allow_references',
   );
   return new Map();
 }
 
-/** Addresses that credentials name, as either kind of upstream. */
-export function credentialBases({ credential_list: list }: GatewayFile): Set<string> {
+/** Where credentials send their keys, as either kind of upstream. @param tree of the file, resolved */
+export function placesOfCredentials(tree: Tree): Set<string> {
   const places = new Set<string>();
-  for (const credential of list as readonly Partial<GatewayFile['credential_list'][number]>[]) {
-    const { api_base, base_url } = credential.credential_values ?? {};
-    const text = api_base ?? base_url;
-    if (typeof text !== 'string') continue;
+  for (const text of credentialBases(tree).values()) {
+    if (text === null) continue;
     for (const kind of KINDS) {
       const check = baseOf(text, kind);
       if (check.ok) places.add(`${check.base.origin}${check.base.pathPrefix}`);

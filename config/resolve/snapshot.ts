@@ -21,7 +21,7 @@ import { otelOf } from './otel.ts';
 import { overloadOf, parallelLimits } from './overload.ts';
 import { readingOn } from './read-on.ts';
 import { platformOf } from './platform.ts';
-import { credentialBases, inspectUnsound, keyAt, deploymentOf } from './deployment.ts';
+import { deploymentOf, inspectUnsound, keyAt, placesOfCredentials } from './deployment.ts';
 import type { SharedSettings } from './deployment.ts';
 import { attemptDefaults, routingOf, type Names } from './routing.ts';
 
@@ -215,7 +215,7 @@ function sharedSettings(input: ResolveInput, dialect: Dialect): SharedSettings {
     catalogue,
     diagnostics,
     bases: new Map(),
-    configuredBases: credentialBases(file),
+    configuredBases: placesOfCredentials(tree),
     allowReferences: file.general_settings.runtime_models.allow_references,
     allowLinkLocal: file.general_settings.runtime_models.allow_link_local,
   };
