@@ -56,13 +56,13 @@ function makeOne(path: string): void {
 
 /**
  * Makes a data directory if it is missing, and takes what others may do with it and the files in it from them.
+ * @param self user id of this process
  * @returns what there is to say about it
  * @throws Error when it cannot be one, or belongs to somebody who could replace its files
  */
-export function openDirectory(dir: string): readonly SpendEvent[] {
+export function openDirectory(dir: string, self = process.geteuid?.()): readonly SpendEvent[] {
   makeDirectory(dir);
   const stats = statSync(dir);
-  const self = process.geteuid?.();
   if (self === undefined) return []; // Windows: the mode says nothing there
   if (stats.uid !== self && stats.uid !== ROOT && self !== ROOT)
     throw new Error(`it belongs to another user (uid ${stats.uid}; this process has uid ${self})`);
