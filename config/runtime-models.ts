@@ -8,7 +8,6 @@ import { isLinkLocalHost } from './link-local.ts';
 import { withReferences } from './references.ts';
 import type { Environment } from './references.ts';
 import { publicOf } from './resolve/public.ts';
-import type { DisabledModel } from './snapshot.ts';
 import { memberOf, nodeAt, pathText, treeOf } from './tree.ts';
 import type { Path, Tree } from './tree.ts';
 
@@ -18,6 +17,18 @@ export interface RuntimeModel {
   readonly entry: unknown;
   /** Id of the deployment it becomes. */
   readonly id: string;
+}
+
+/** One that the configuration does not allow; it serves nothing until it, or the configuration, is changed. */
+export interface DisabledModel {
+  readonly id: string;
+  /** `model_name`. */
+  readonly group: string;
+  /** `model_info` and litellm_params as `/model/info` returns them: no secrets. */
+  readonly info: Readonly<Record<string, unknown>>;
+  readonly publicParams: Readonly<Record<string, unknown>>;
+  /** Why; never empty. */
+  readonly issues: readonly Issue[];
 }
 
 type Problem = Pick<Issue, 'path' | 'message' | 'fix'>;

@@ -3,6 +3,7 @@
 import type { Dialect } from './dialect.ts';
 import type { Issue } from './issue.ts';
 import type { Gateway } from './resolve/gateways/gateway.ts';
+import type { DisabledModel } from './runtime-models.ts';
 import type { Secret } from './secret.ts';
 
 /** The timeouts of one upstream call, milliseconds; 0 switches a timeout off. */
@@ -134,18 +135,6 @@ export interface Deployment {
   readonly info: Readonly<Record<string, unknown>>;
   /** litellm_params as `/model/info` returns them: without api_key, header values and other secrets. */
   readonly publicParams: Readonly<Record<string, unknown>>;
-}
-
-/** A runtime model that the configuration does not allow; it serves nothing until it, or the configuration, is changed. */
-export interface DisabledModel {
-  readonly id: string;
-  /** `model_name`. */
-  readonly group: string;
-  /** `model_info` and litellm_params as `/model/info` returns them: no secrets. */
-  readonly info: Readonly<Record<string, unknown>>;
-  readonly publicParams: Readonly<Record<string, unknown>>;
-  /** Why; never empty. */
-  readonly issues: readonly Issue[];
 }
 
 /** Deployments whose `model_name` contains a `*`, most specific first. */

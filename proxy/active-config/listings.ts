@@ -1,5 +1,6 @@
 // The model listings: prepared when a configuration is loaded, served as bytes.
-import type { Deployment, DisabledModel, Snapshot } from '../../config/snapshot.ts';
+import type { DisabledModel } from '../../config/runtime-models.ts';
+import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 
 /** The dialect's constant (`DEFAULT_MODEL_CREATED_AT_TIME`); clients cache on it. */
 const CREATED = 1677610602;

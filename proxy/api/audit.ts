@@ -52,7 +52,10 @@ export class AdminAttempt {
   }
 
   refused(fault: Fault): void {
-    this.#write(fault.status < 500 ? 'refused' : 'failed', { error: fault.code, why: fault.message.slice(0, WHY_CHARS) });
+    this.#write(fault.status < 500 ? 'refused' : 'failed', {
+      error: fault.code,
+      why: fault.message.slice(0, WHY_CHARS),
+    });
   }
 
   #write(outcome: 'applied' | 'refused' | 'failed', more: object): void {
@@ -86,11 +89,17 @@ function viewOf(entry: unknown): unknown {
   return JSON.stringify(view).length <= MOST_CHARS ? view : shortened(view);
 }
 
-/** The members that say where calls go. */
+/** Without what is not shown anyway, and of each part only what says where calls go. */
 function shortened(view: unknown): object {
-  const entry = membersOf(view);
-  const { model, api_base, base_url } = membersOf(entry['litellm_params']);
-  return { model_name: entry['model_name'], litellm_params: { model, api_base, base_url }, shortened: true };
+  const short = Object.entries(membersOf(view))
+    .filter(([, value]) => value !== HIDDEN)
+    .map(([name, value]) => [name, typeof value === 'object' ? placesIn(value) : value]);
+  return { ...(Object.fromEntries(short) as object), shortened: true };
+}
+
+function placesIn(part: unknown): object {
+  const { model, api_base, base_url } = membersOf(part);
+  return { model, api_base, base_url };
 }
 
 const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>

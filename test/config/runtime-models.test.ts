@@ -7,7 +7,8 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { loadConfig, overlay } from '../../config/load.ts';
 import type { Loaded } from '../../config/load.ts';
-import type { Deployment, DisabledModel, Snapshot } from '../../config/snapshot.ts';
+import type { DisabledModel } from '../../config/runtime-models.ts';
+import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 
 const ENV = { PATH: '/bin', SECRET: 'sk-env', TEAM_URL: 'https://team.example.com/', NAME: 'from-env' };
 

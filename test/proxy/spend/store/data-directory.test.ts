@@ -110,7 +110,7 @@ t.test("another user's", { skip: isRoot ? false : 'needs root' }, (t) => {
   ]);
   chmodSync(dir, 0o2770);
   t.match(
-    openDirectory(dir),
+    openDirectory(dir, 54_321),
     [{ level: 'info', name: 'data_directory_shared' }],
     'as Kubernetes mounts volumes',
   );
