@@ -124,7 +124,8 @@ export class ConfigReloader {
   adopt(shared: SharedConfig): void {
     if (shared.version !== this.#active.snapshot.version) {
       const loaded = overlay(shared.source, this.#env, shared.runtime);
-      if (!loaded.ok) throw new Error(`it is refused here: ${loaded.issues.map(formatIssue).join('; ')}`);
+      if (!loaded.ok)
+        throw new Error(`it is refused here: ${causesFirst(loaded.issues).map(formatIssue).join('; ')}`);
       this.#swap(loaded.snapshot, loaded.source, shared.runtime);
     }
     this.#state = shared.state;

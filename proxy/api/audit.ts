@@ -10,7 +10,8 @@ export type AdminAction = 'model_new' | 'model_update' | 'model_delete';
 
 /** A `model_list` entry before and after a change; null = there is none. */
 export interface ChangedModel {
-  readonly id: string;
+  /** null = it is not known. */
+  readonly id: string | null;
   readonly before: unknown;
   readonly after: unknown;
 }
@@ -67,7 +68,7 @@ export class AdminAttempt {
       call_id: this.#x.id,
       key: keyText(this.#keyHash, this.#x),
       address: this.#x.req.clientAddress,
-      model_id: this.#model?.id.slice(0, TEXT_CHARS) ?? null,
+      model_id: this.#model?.id?.slice(0, TEXT_CHARS) ?? null,
       before: viewOf(this.#model?.before),
       after: viewOf(this.#model?.after),
       ...more,

@@ -18,7 +18,7 @@ const MOST_ISSUES = 20;
 /** `POST /model/new` with `{model_name, litellm_params, model_info?}`. */
 export async function newModel(x: Exchange, reloader: ConfigReloader, attempt: AdminAttempt): Promise<void> {
   const body = await readObject(x);
-  attempt.concerns({ id: idIn(body) ?? '', before: null, after: body });
+  attempt.concerns({ id: idIn(body), before: null, after: body });
   sendChange(x, reloader, accepted(await stored(reloader.addModel(body)), attempt), 'added');
 }
 
@@ -30,7 +30,7 @@ export async function updateModel(
 ): Promise<void> {
   const body = await readObject(x);
   const id = idIn(body);
-  attempt.concerns({ id: id ?? '', before: null, after: body });
+  attempt.concerns({ id, before: null, after: body });
   if (id === null)
     throw new Fault('invalid_model_entry', 'model_info.id is missing: it names the model to update.');
   sendChange(x, reloader, accepted(await stored(reloader.updateModel(id, body)), attempt), 'updated');
@@ -96,7 +96,9 @@ function refusal(issues: readonly Issue[]): string {
     return 'The configuration file itself has become invalid, so no model can be changed: its issues are printed by `throughline check`.';
   const shown = causes.slice(0, MOST_ISSUES).map(({ path, message, fix }) => {
     const where = path === '' ? 'The entry' : path;
-    return `${where}: ${message}${fix === '' ? '' : ` - ${fix}`}`;
+    // Examples of the schema are for files, and entries of this API may not refer to the environment.
+    const how = fix.replaceAll(/os\.environ\/\w+/g, 'sk-...');
+    return `${where}: ${message}${how === '' ? '' : ` - ${how}`}`;
   });
   const left = causes.length - shown.length;
   return left > 0 ? `${shown.join('; ')}; and ${left} more` : shown.join('; ');

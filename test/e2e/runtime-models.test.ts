@@ -1,12 +1,12 @@
 // The admin API in the hands of somebody who holds the key and means harm: what it reaches, what it leaves in the log,
 // and what becomes of models that were stored before the rules.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { LookupFunction } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { startUpstream } from '../support/call.ts';
+import { folder, serveCli } from '../support/cli.ts';
 import { chat, defaultConfig, KEY, send, startRig, type Answer, type Rig } from '../support/rig.ts';
 
 const MASTER_HASH = /^[0-9a-f]{12}$/;
@@ -94,6 +94,10 @@ t.test('a refusal lists the mistakes of the entry and no other', async (t) => {
   const { message } = errorOf(await post(rig, '/model/new', entry(rig.demo.url, many)));
   t.match(message, /^litellm_params\.key_\d+: unknown key/);
   t.match(message, /; and 80 more$/);
+  t.match(
+    errorOf(await post(rig, '/model/new', { model_name: 'x' })).message,
+    /^litellm_params: is missing.*sk-\.\.\./,
+  );
   const nested = Buffer.from(
     `{"model_name":"x","litellm_params":${'{"a":'.repeat(6000)}1${'}'.repeat(6000)}}`,
   );
@@ -190,6 +194,16 @@ t.test('every attempt leaves an audit line without secrets', async (t) => {
   t.notMatch(JSON.stringify(lines), new RegExp(`sk-|${KEY}`));
 });
 
+t.test('a quiet log still has them', async (t) => {
+  const dir = folder(t);
+  const config = join(dir, 'gateway.yaml');
+  writeFileSync(config, `model_list: []\ngeneral_settings: { master_key: ${KEY} }\n`);
+  const served = await serveCli(t, config, join(dir, 'data'), ['--log-level', 'error']);
+  const answer = await send(served.url, 'POST', '/model/new', entry('http://127.0.0.1:9'));
+  t.equal(answer.status, 200);
+  await served.said(/"level":30,.*"event":"admin_change","action":"model_new","outcome":"applied"/);
+});
+
 t.test('lines stay short, whatever is sent', async (t) => {
   const rig = await startRig(t);
   const long = 'x'.repeat(100_000);
@@ -212,8 +226,7 @@ t.test('lines stay short, whatever is sent', async (t) => {
 });
 
 t.test('models that were stored before are disabled, told and kept', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'throughline-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const kept = folder(t);
   const stored = config('  store_model_in_db: true\n');
   const open = config(
     '  store_model_in_db: true\n  runtime_models: { allow_references: true, allow_join: true, allow_link_local: true }\n',
@@ -222,7 +235,7 @@ t.test('models that were stored before are disabled, told and kept', async (t) =
   const upstream = await startUpstream(t, ({ res }) => {
     res.setHeader('content-type', 'application/json').end('{"choices":[]}');
   });
-  const before = await startRig(t, { folder, env: ENV, config: open });
+  const before = await startRig(t, { folder: kept, env: ENV, config: open });
   const bodies = [
     entry(upstream, { api_key: 'os.environ/CLOUD' }),
     entry('http://127.0.0.1:9', { litellm_credential_name: 'team', api_key: undefined }),
@@ -236,7 +249,7 @@ t.test('models that were stored before are disabled, told and kept', async (t) =
   }
   await before.stop();
 
-  const rig = await startRig(t, { folder, env: ENV, config: stored });
+  const rig = await startRig(t, { folder: kept, env: ENV, config: stored });
   const { data } = JSON.parse((await send(rig.url, 'GET', '/model/info')).text) as {
     data: { model_name: string; model_info: Record<string, unknown> }[];
   };
