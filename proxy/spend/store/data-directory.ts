@@ -23,6 +23,12 @@ const VIRTUAL: ReadonlyMap<number, string> = new Map([
   [0x19800202, 'mqueue'],
 ]);
 
+/** What the proxy keeps in a data directory, and what file systems put into each. */
+const OWN =
+  /^((lock|throughline|platform)\.db.*|journal|replica-id|sandboxes|quickstart\.yaml|port-\d+|lost\+found)$/;
+/** There since the first start with it. */
+const MARKS = ['lock.db', 'journal'];
+
 /**
  * Makes a directory with those above it, each for its owner alone. Not `mkdirSync(recursive)`, which never returns where
  * the kernel answers ENOENT in a directory that exists, as in /proc.
@@ -68,11 +74,12 @@ export function openDirectory(dir: string, self = process.geteuid?.()): readonly
     throw new Error(`it belongs to another user (uid ${stats.uid}; this process has uid ${self})`);
   const isOpen = (stats.mode & OTHERS) !== 0;
   const isOwn = stats.uid === self || self === ROOT;
-  if (isOpen && isOwn) chmodSync(dir, 0o700);
+  const closes = isOpen && isOwn && mayBeClosed(dir, stats);
+  if (closes) chmodSync(dir, 0o700);
   const files = tightened(dir, 0);
   const events: SpendEvent[] = [];
-  if (isOpen && !isOwn) events.push(sharedEvent(dir, stats));
-  if ((isOpen && isOwn) || files > 0) events.push(tightenedEvent(dir, stats, isOpen && isOwn, files));
+  if (isOpen && !closes) events.push(sharedEvent(dir, stats, isOwn));
+  if (closes || files > 0) events.push(tightenedEvent(dir, stats, closes, files));
   if (self === ROOT && stats.uid !== ROOT)
     events.push({
       level: 'warn',
@@ -83,8 +90,20 @@ export function openDirectory(dir: string, self = process.geteuid?.()): readonly
 }
 
 /**
- * Sets files to 0600 and the journal's directories to 0700. Sandboxes have directories of their own here, whose contents
- * are theirs.
+ * A directory with other things in it, /tmp or a home directory for example, is not closed to others at its first use.
+ * @throws Error where everybody could replace the files
+ */
+function mayBeClosed(dir: string, { mode }: Stats): boolean {
+  const names = readdirSync(dir);
+  if (names.every((name) => OWN.test(name))) return true;
+  if ((mode & WORLD_WRITES) !== 0)
+    throw new Error('everybody may write to it, and it holds other things than the data of this proxy');
+  return MARKS.every((name) => names.includes(name));
+}
+
+/**
+ * Sets the proxy's files to 0600 and the journal's directories to 0700. Sandboxes have directories of their own here, whose
+ * contents are theirs.
  * @returns how many were open to others
  */
 function tightened(dir: string, depth: number): number {
@@ -92,7 +111,7 @@ function tightened(dir: string, depth: number): number {
   for (const entry of readdirSync(dir, { withFileTypes: true })) {
     const path = join(dir, entry.name);
     const isJournal = entry.isDirectory() && (depth > 0 || entry.name === 'journal');
-    if (!entry.isFile() && !isJournal) continue; // a symbolic link is left as it is: its target may be anywhere
+    if (!isJournal && !(entry.isFile() && (depth > 0 || OWN.test(entry.name)))) continue; // a symbolic link is left as it is: its target may be anywhere
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats === undefined || stats.isSymbolicLink()) continue;
     if ((stats.mode & OTHERS) !== 0 && isChanged(path, isJournal ? 0o700 : 0o600)) count += 1;
@@ -123,11 +142,14 @@ function tightenedEvent(dir: string, { mode }: Stats, isOpen: boolean, files: nu
 }
 
 /** Kubernetes mounts volumes as root's, with the pod's group (fsGroup): there is nothing that this process could change. */
-function sharedEvent(dir: string, { mode }: Stats): SpendEvent {
+function sharedEvent(dir: string, { mode }: Stats, isOwn: boolean): SpendEvent {
+  const why = isOwn
+    ? `holds other things too, so its mode ${octal(mode)} is left`
+    : `is root's and has mode ${octal(mode)}, which this process cannot change`;
   return {
-    level: (mode & WORLD_WRITES) === 0 ? 'info' : 'warn',
+    level: isOwn || (mode & WORLD_WRITES) !== 0 ? 'warn' : 'info',
     name: 'data_directory_shared',
-    message: `the data directory ${dir} is root's and has mode ${octal(mode)}, which this process cannot change; files in it are for this process alone`,
+    message: `the data directory ${dir} ${why}; the files of the proxy in it are for this process alone`,
   };
 }
 

@@ -40,7 +40,7 @@ t.test('one that was there is closed to others, with its files, and that is told
     chmodSync(join(dir, file), 0o755);
   }
   for (const path of [dir, join(dir, 'journal'), join(dir, 'journal/w1')]) chmodSync(path, 0o777);
-  symlinkSync(outside, join(dir, 'link.db'));
+  symlinkSync(outside, join(dir, 'platform.db'));
   t.match(openDirectory(dir), [
     { level: 'warn', name: 'data_directory_tightened', message: /had mode 0777, and 7 files were open/ },
   ]);
@@ -48,11 +48,40 @@ t.test('one that was there is closed to others, with its files, and that is told
   for (const file of files) t.equal(modeOf(join(dir, file)), '600', file);
   t.equal(modeOf(join(dir, 'sandboxes/one/script.sh')), '755', 'what a sandbox has is its own');
   t.equal(modeOf(outside), '644', 'a link is not followed');
-  t.equal(readlinkSync(join(dir, 'link.db')), outside);
+  t.equal(readlinkSync(join(dir, 'platform.db')), outside);
   chmodSync(join(dir, 'lock.db'), 0o640);
   t.match(openDirectory(dir), [
     { message: /^in the data directory .* 1 file was open to other users; now only/ },
   ]);
+  t.end();
+});
+
+t.test('a directory with other things in it is not taken from others', (t) => {
+  const dir = folder(t);
+  writeFileSync(join(dir, 'notes.txt'), '');
+  writeFileSync(join(dir, 'throughline.db'), '');
+  for (const file of ['notes.txt', 'throughline.db']) chmodSync(join(dir, file), 0o644);
+  chmodSync(dir, 0o1777);
+  t.throws(() => openDirectory(dir), { message: /^everybody may write to it, and it holds other things/ });
+  t.equal(modeOf(dir), '777', 'like /tmp');
+  chmodSync(dir, 0o755);
+  t.match(openDirectory(dir), [
+    {
+      level: 'warn',
+      name: 'data_directory_shared',
+      message: /holds other things too, so its mode 0755 is left/,
+    },
+    { name: 'data_directory_tightened', message: /1 file was open/ },
+  ]);
+  t.strictSame(
+    ['', 'notes.txt', 'throughline.db'].map((name) => modeOf(join(dir, name))),
+    ['755', '644', '600'],
+  );
+  mkdirSync(join(dir, 'journal'));
+  writeFileSync(join(dir, 'lock.db'), '');
+  t.match(openDirectory(dir)[0], { name: 'data_directory_tightened' }, 'one that has been used is');
+  t.equal(modeOf(dir), '700');
+  t.equal(modeOf(join(dir, 'notes.txt')), '644');
   t.end();
 });
 
