@@ -605,7 +605,7 @@ export interface RuntimeModels {
    */
   allow_references: boolean;
   /**
-   * They may take a `model_name` that this file serves, by name, alias or pattern. Together they get at most as much weight as the file's own deployments of that name, and no lower `order`; an exact name that the file serves by a pattern is theirs alone.
+   * They may take a `model_name` that this file serves, by name, alias or pattern. Together they get at most as much weight as the file's own deployments of that name, and no lower `order`; an exact name, or a narrower pattern, that the file serves by a pattern is theirs alone.
    */
   allow_join: boolean;
   /**
