@@ -629,7 +629,7 @@ export interface GeneralSettings {
    */
   trusted_proxies: string[];
   /**
-   * The same as `global_max_parallel_requests`, which wins: there is one key here.
+   * The same as `global_max_parallel_requests`, which wins: it counts the calls of all keys together.
    */
   max_parallel_requests?: number | string;
   /**
