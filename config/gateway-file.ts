@@ -2,6 +2,22 @@
 // schemas/gateway.json by `node config/generate.ts`; never edit by hand.
 
 /**
+ * A key, or a key with its name.
+ */
+export type InferenceKeyEntry =
+  | string
+  | {
+      /**
+       * What the agent presents.
+       */
+      key: string;
+      /**
+       * What spend rows call it (`user_api_key_alias`).
+       */
+      name?: string;
+    };
+
+/**
  * Configuration of the proxy. `os.environ/NAME` may stand for any value and is read from the environment.
  */
 export interface GatewayFile {
@@ -481,6 +497,18 @@ export interface GeneralSettings {
    */
   master_key?: string;
   /**
+   * Keys for agents: they make LLM calls and read the model listings, and nothing else. Each is a key, or `{key, name}` with a name that spend rows show. The master key is for admins. A change takes effect with the next request.
+   */
+  inference_keys: InferenceKeyEntry[];
+  /**
+   * Serves metrics, `GET /health`, spend and model administration on this port alone; the port of the proxy then serves LLM calls, listings, liveness and readiness, and 404 for the rest. `/metrics` asks for no key there unless `require_auth_for_metrics_endpoint` is true. Left out: one port for all. A change needs a restart.
+   */
+  admin_port?: number;
+  /**
+   * Address that `admin_port` is bound on. Left out: the one of the proxy (`--host`). A change needs a restart.
+   */
+  admin_host?: string;
+  /**
    * Serve without a key on other than loopback addresses.
    */
   allow_unauthenticated: boolean;
@@ -576,7 +604,33 @@ export interface GeneralSettings {
    */
   maximum_spend_logs_retention_period?: string;
   /**
-   * The same as `global_max_parallel_requests`, which wins: there is one key here.
+   * Spend rows name the master key `litellm_proxy_master_key` instead of its SHA-256.
+   */
+  disable_adding_master_key_hash_to_db: boolean;
+  /**
+   * Refuse LLM calls that state no end user: body `user` (or the header of `user_header_name`, or another place of docs/identity.md). They get 400.
+   */
+  enforce_user_param: boolean;
+  /**
+   * Refuse LLM calls that state tags of their own (`metadata.tags`, `tags`, `x-litellm-tags`) with 400. Tags of entries, keys and `extra_spend_tag_headers` are recorded as ever.
+   */
+  reject_clientside_metadata_tags: boolean;
+  /**
+   * Addresses and networks (`10.0.0.0/8`) that may call; others get 403 on every port. Liveness and readiness answer all. Left out: every address.
+   *
+   * @minItems 1
+   */
+  allowed_ips?: [string, ...string[]];
+  /**
+   * Take the address of a caller from `X-Forwarded-For` when the connection comes from one of `trusted_proxies`: the last address of the header that is none of them. It counts for `allowed_ips` and stands in spend rows.
+   */
+  use_x_forwarded_for: boolean;
+  /**
+   * Addresses and networks of the load balancers in front of this proxy, for `use_x_forwarded_for`.
+   */
+  trusted_proxies: string[];
+  /**
+   * The same as `global_max_parallel_requests`, which wins: it counts the calls of all keys together.
    */
   max_parallel_requests?: number | string;
   /**
@@ -761,9 +815,21 @@ export interface LitellmSettings {
    */
   forward_traceparent_to_llm_provider: boolean;
   /**
+   * Spend rows name no end user.
+   */
+  disable_end_user_cost_tracking: boolean;
+  /**
    * Write `cost`, US dollars, into the last usage object of a stream, for clients that get one.
    */
   include_cost_in_streaming_usage: boolean;
+  /**
+   * Whether `/metrics` asks for the master key. Left out: on the port of the proxy it does, on `general_settings.admin_port` it does not. False: never.
+   */
+  require_auth_for_metrics_endpoint?: boolean;
+  /**
+   * End users whose LLM calls are refused with 400.
+   */
+  blocked_user_list: string[];
 }
 /**
  * Switches by model name.

@@ -10,6 +10,7 @@ import type { Secret } from '../secret.ts';
 import type { IdempotencySettings, Deployment, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
+import { accessOf, adminOf } from './access.ts';
 import { clockDefaults } from './clocks.ts';
 import { databaseOf, periodMs } from './database.ts';
 import { forwarding, warnUnmatched } from './forwarding.ts';
@@ -51,6 +52,8 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
   const compressed = general.accept_compressed_requests;
   const [groups, wildcards] = [exactGroups(deployments), wildcardGroups(deployments)];
   const workers = String(general.workers).trim() === 'auto' ? 'auto' : Number(general.workers);
+  const masterKey = masterKeyOf(input);
+  const platform = platformOf(input.file.platform, workers, input.diagnostics);
   return {
     dialect,
     deployments,
@@ -58,7 +61,9 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     wildcards,
     routing: routingOf(input.file, namesOf(input, groups, wildcards), input.diagnostics),
     overload: overloadOf(input.file, deployments),
-    masterKey: masterKeyOf(input),
+    masterKey,
+    access: accessOf(input.file, masterKey, platform, input.diagnostics),
+    admin: adminOf(general, input.diagnostics),
     allowUnauthenticated: general.allow_unauthenticated,
     storeModelInDb: storesModels(input),
     estimateMissingUsage: general.estimate_missing_usage,
@@ -92,7 +97,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     userHeader: general.user_header_name?.toLowerCase() ?? null,
     ...drainOf(general, input.diagnostics),
     workers,
-    platform: platformOf(input.file.platform, workers, input.diagnostics),
+    platform,
   };
 }
 

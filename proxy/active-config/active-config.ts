@@ -4,6 +4,7 @@
 import type { Catalogue } from '../../config/catalogue.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import type { CallerDirectory } from '../access/callers.ts';
+import { AddressList } from '../access/client-address.ts';
 import type { Mount } from '../base/mount.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CallIds } from '../base/ids.ts';
@@ -167,6 +168,10 @@ export class ActiveConfig {
   /** The values of `headerNames`: an upstream's header of such a name is renamed. */
   readonly ownNames: ReadonlySet<string>;
   readonly listings: Listings;
+  /** null = every address may call. */
+  readonly allowedAddresses: AddressList | null;
+  /** null = nobody's X-Forwarded-For is believed. */
+  readonly trustedProxies: AddressList | null;
   #users = 0;
   #retired = false;
 
@@ -202,6 +207,9 @@ export class ActiveConfig {
     };
     this.ownNames = new Set(Object.values(this.headerNames));
     this.listings = listingsOf(snapshot, registry);
+    const { allowedAddresses, trustedProxies } = snapshot.access;
+    this.allowedAddresses = allowedAddresses === null ? null : new AddressList(allowedAddresses);
+    this.trustedProxies = trustedProxies.length === 0 ? null : new AddressList(trustedProxies);
   }
 
   /** The live deployment of a `model_list` entry of this snapshot. */

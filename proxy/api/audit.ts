@@ -1,6 +1,7 @@
 // The audit lines of admin calls: who changed what, from where, before and after. One log line (`event: "admin_change"`)
 // for each attempt, refused ones included, whatever the log level (but `silent`). Values are shown by allowlist: what the
 // schema knows and does not call a secret.
+import { hash } from 'node:crypto';
 import { ENV_MARKER } from '../../config/dialect.ts';
 import { below, isInert, SCHEMA, type SchemaNode } from '../../config/schema.ts';
 import type { Fault } from '../errors/fault.ts';
@@ -34,7 +35,7 @@ export class AdminAttempt {
   readonly #x: Exchange;
   readonly #action: AdminAction;
   /** SHA-256 hex; '' = no key is configured; null = the caller has no valid one. */
-  readonly #keyHash: string | null;
+  #keyHash: string | null;
   #model: ChangedModel | null = null;
 
   constructor(x: Exchange, action: AdminAction, keyHash: string | null) {
@@ -53,6 +54,7 @@ export class AdminAttempt {
   }
 
   refused(fault: Fault): void {
+    if (fault.code === 'admin_key_required') this.#keyHash = hashOfCredential(this.#x); // a key, but not of an admin
     this.#write(fault.status < 500 ? 'refused' : 'failed', {
       error: fault.code,
       why: fault.message.slice(0, WHY_CHARS),
@@ -67,7 +69,7 @@ export class AdminAttempt {
       outcome,
       call_id: this.#x.id,
       key: keyText(this.#keyHash, this.#x),
-      address: this.#x.req.clientAddress,
+      address: this.#x.clientAddress,
       model_id: this.#model?.id?.slice(0, TEXT_CHARS) ?? null,
       before: viewOf(this.#model?.before),
       after: viewOf(this.#model?.after),
@@ -79,9 +81,14 @@ export class AdminAttempt {
   }
 }
 
+function hashOfCredential({ headers: { credential } }: Exchange): string | null {
+  return credential === null ? null : hash('sha256', credential, 'hex');
+}
+
 function keyText(keyHash: string | null, x: Exchange): string {
   if (keyHash === null) return x.headers.credential === null ? 'none' : 'unknown';
-  return keyHash === '' ? 'not required' : keyHash.slice(0, HASH_DIGITS);
+  if (keyHash === '') return 'not required';
+  return /^[0-9a-f]{64}$/.test(keyHash) ? keyHash.slice(0, HASH_DIGITS) : keyHash; // or the master key's name
 }
 
 function viewOf(entry: unknown): unknown {

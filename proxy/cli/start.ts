@@ -18,6 +18,7 @@ const SAMPLE_DEMO_PORT = 4010;
 /** From the proxy's port to the demo gateway's, so that another --port moves both. */
 const DEMO_OFFSET = SAMPLE_DEMO_PORT - DEFAULT_PORT;
 const QUICKSTART_KEY = 'sk-quickstart';
+const AGENT_KEY = 'sk-quickstart-agent';
 /** How many ports after a taken one are tried, to name a free one. */
 const PORTS_TRIED = 20;
 
@@ -121,12 +122,13 @@ function welcome(url: string, demoUrl: string, isByNpm: boolean): string {
   Throughline is running, with a demo gateway behind it (${demoUrl}).
 
   base URL     ${url}/v1
-  master key   ${QUICKSTART_KEY}
+  agent key    ${AGENT_KEY}    (LLM calls and listings)
+  master key   ${QUICKSTART_KEY}          (everything: spend, models, metrics)
 
   Try it, in another terminal:
 
     curl -N ${url}/v1/chat/completions \\
-      -H 'Authorization: Bearer ${QUICKSTART_KEY}' -H 'Content-Type: application/json' \\
+      -H 'Authorization: Bearer ${AGENT_KEY}' -H 'Content-Type: application/json' \\
       -H 'X-LiteLLM-Session-Id: my-first-session' \\
       -d '{"model":"demo","stream":true,"messages":[{"role":"user","content":"Hello"}]}'
 

@@ -51,10 +51,22 @@ export const FAULTS = {
     'Check that the client uses the master key of this proxy, not the key of the gateway behind it.',
     'auth_error',
   ),
+  admin_key_required: client(
+    403,
+    'The key is known, but it makes LLM calls and reads listings only (general_settings.inference_keys, keys of conversations).',
+    'Use the master key for spend rows, metrics, health details and model administration.',
+    'auth_error',
+  ),
+  address_not_allowed: client(
+    403,
+    'The address of the caller is not in general_settings.allowed_ips.',
+    'Add it there; behind a load balancer set use_x_forwarded_for and trusted_proxies as well.',
+    'auth_error',
+  ),
   route_not_found: client(
     404,
-    'There is no such path. Paths are compared as they are sent, without decoding.',
-    'See docs/endpoints.md; the base URL of an OpenAI client ends in /v1.',
+    'There is no such path on this port. Paths are compared as they are sent, without decoding.',
+    'See docs/endpoints.md; the base URL of an OpenAI client ends in /v1. With general_settings.admin_port, metrics, spend and administration are on that port alone.',
   ),
   method_not_allowed: client(
     405,
@@ -124,6 +136,21 @@ export const FAULTS = {
   missing_model: client(400, 'The request names no model.', 'Send `model`; GET /v1/models lists the names.'),
   invalid_member: client(400, 'A member of the body has a wrong type.', 'The message names it.'),
   invalid_header: client(400, 'A header that the proxy acts on has a wrong value.', 'The message names it.'),
+  missing_end_user: client(
+    400,
+    'The call states no end user, and general_settings.enforce_user_param asks for one.',
+    'Send `user` in the body.',
+  ),
+  blocked_end_user: client(
+    400,
+    'The end user of the call is in litellm_settings.blocked_user_list.',
+    'Ask the operator.',
+  ),
+  client_tags_refused: client(
+    400,
+    'The call states tags, and general_settings.reject_clientside_metadata_tags is on.',
+    'Leave out the member or header that the message names.',
+  ),
   upstream_in_body: client(
     400,
     'The body names an upstream or its credentials; those come from the configuration alone.',

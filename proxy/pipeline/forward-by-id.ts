@@ -5,6 +5,7 @@ import { AdmissionPermit, checkLag } from './admission-permit.ts';
 import { AttemptLog } from './attempt-log.ts';
 import type { Caller } from './authenticate.ts';
 import type { StoredResponseCall } from '../protocols/table.ts';
+import { checkBlocked } from './caller-rules.ts';
 import { NO_BILLABLE_UNITS } from './billable-units.ts';
 import { buildByIdRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
@@ -33,6 +34,7 @@ export async function forwardById(
     checkLag(x);
     if (method === 'POST') recorder.note({ requestBytes: await discardBody(x) });
     const identity = identityOf(x, caller);
+    checkBlocked(x, identity);
     const { selected, model } = await findMaker(x, id);
     recorder.note({ identity, model });
     await permit.acquire(planSingle(x.active, selected)); // like a call that names the model of that response

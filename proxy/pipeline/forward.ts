@@ -6,6 +6,7 @@ import { AttemptLog } from './attempt-log.ts';
 import { runAttempts } from './attempts.ts';
 import type { Caller } from './authenticate.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
+import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
 import type { Exchange } from './exchange.ts';
@@ -36,6 +37,7 @@ export async function forward(
     const request = parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on
     const identity = identityOf(x, caller, request.identityMembers); // from key, headers and body, resolved once
     recorder.note({ model: request.model, stream: request.stream, identity });
+    checkCallerRules(x, request, identity); // what the operator asks of every call
     claim = await claimIdempotencyKey(x, caller, request);
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
     const plan = planCall(x.active, request.model, identity); // the deployment to try first, and the ones after it

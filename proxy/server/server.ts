@@ -4,7 +4,7 @@ import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import type { FaultCode } from '../errors/codes.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import { sendFault, corsHeaders, rawResponse } from '../pipeline/respond.ts';
-import { authenticate } from '../pipeline/authenticate.ts';
+import { callerFor } from '../pipeline/caller-for.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
 import { RouteTable, MountRoutes, type FoundRoute, type Routes } from '../api/route-table.ts';
 import { checkRequest } from './check-request.ts';
@@ -34,13 +34,13 @@ export interface Drain {
   readonly maxMs: number;
 }
 
-const NOBODY = { keyHash: '' };
-
 export class ProxyServer {
   readonly #reloader: ConfigReloader;
   readonly #http: HttpServer;
   /** The separate port of the mounted API; null = it shares the port, or there is none. */
   readonly #mountHttp: HttpServer | null;
+  /** The separate port of metrics and administration; null = they share the port. */
+  readonly #adminHttp: HttpServer | null;
   readonly #state = { draining: false };
   #inFlight = 0;
   #begun = 0;
@@ -51,15 +51,18 @@ export class ProxyServer {
   /** Called whenever a request ends while a drain waits. */
   #onProgress: (() => void) | null = null;
 
-  /** @param mountHasOwnPort whether the mounted API is served on its own port */
-  constructor(reloader: ConfigReloader, mountHasOwnPort: boolean) {
+  /** @param own what is served on a port of its own: the mounted API, metrics and administration */
+  constructor(reloader: ConfigReloader, own: { readonly mount: boolean; readonly admin: boolean }) {
     this.#reloader = reloader;
     const { mount } = reloader.active.services;
     const mountRoutes = mount === null ? null : new MountRoutes(mount);
     this.#http = this.#createHttpServer(
-      new RouteTable(reloader, this.#state, mountHasOwnPort ? null : mountRoutes),
+      new RouteTable(reloader, this.#state, own.mount ? null : mountRoutes, own.admin ? 'main' : 'all'),
     );
-    this.#mountHttp = mountHasOwnPort && mountRoutes !== null ? this.#createHttpServer(mountRoutes) : null;
+    this.#mountHttp = own.mount && mountRoutes !== null ? this.#createHttpServer(mountRoutes) : null;
+    this.#adminHttp = own.admin
+      ? this.#createHttpServer(new RouteTable(reloader, this.#state, null, 'admin'))
+      : null;
   }
 
   /** Requests whose response has not ended. */
@@ -85,6 +88,11 @@ export class ProxyServer {
   /** The same for the mounted API's own port; null when it has none. */
   async listenMount(host: string, port: number): Promise<AddressInfo | null> {
     return this.#mountHttp === null ? null : this.#mountHttp.listen({ host, port });
+  }
+
+  /** The same for metrics and administration; null when they share the port. */
+  async listenAdmin(host: string, port: number): Promise<AddressInfo | null> {
+    return this.#adminHttp === null ? null : this.#adminHttp.listen({ host, port });
   }
 
   /** Closes at once, before anything is served. */
@@ -170,6 +178,7 @@ export class ProxyServer {
   #each(act: (http: HttpServer) => void): void {
     act(this.#http);
     if (this.#mountHttp !== null) act(this.#mountHttp);
+    if (this.#adminHttp !== null) act(this.#adminHttp);
   }
 
   #serve(request: DownstreamRequest, response: DownstreamResponse, routes: Routes): void {
@@ -194,8 +203,8 @@ export class ProxyServer {
       if (x.req.method === 'OPTIONS' && preflight(x)) return;
       const { route, param }: FoundRoute = routes.find(x.req.method, x.path);
       denied = route.denied;
-      const authenticated = route.open ? NOBODY : authenticate(x);
-      const caller = authenticated instanceof Promise ? await authenticated : authenticated;
+      const found = callerFor(x, route.access, routes.isAdminPort);
+      const caller = found instanceof Promise ? await found : found;
       denied = undefined;
       await route.handle(x, caller, param);
     } catch (thrown) {

@@ -215,7 +215,7 @@ function samplesOf(t: Test, text: string): Sample[] {
 t.test('metrics', async (t) => {
   const rig = await startRig(t);
   const scrape = async (): Promise<Sample[]> => {
-    const answer = await send(rig.url, 'GET', '/metrics', undefined, NO_KEY);
+    const answer = await send(rig.url, 'GET', '/metrics');
     t.equal(answer.status, 200);
     t.match(answer.headers['content-type'], /^text\/plain; version=0\.0\.4/);
     return samplesOf(t, answer.text);

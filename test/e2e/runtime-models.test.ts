@@ -1,5 +1,6 @@
 // The admin API in the hands of somebody who holds the key and means harm: what it reaches, what it leaves in the log,
 // and what becomes of models that were stored before the rules.
+import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import type { LookupFunction } from 'node:net';
 import { join } from 'node:path';
@@ -192,6 +193,14 @@ t.test('every attempt leaves an audit line without secrets', async (t) => {
   t.equal(lines.length, expected.length);
   expected.forEach((line, n) => t.match(lines[n], line, `line ${n}`));
   t.notMatch(JSON.stringify(lines), new RegExp(`sk-|${KEY}`));
+});
+
+t.test('a key that makes calls only is named where it tried more', async (t) => {
+  const rig = await startRig(t, { config: config('  inference_keys: [sk-agent]\n'), env: ENV });
+  const answer = await post(rig, '/model/delete', { id: 'x' }, { authorization: 'Bearer sk-agent' });
+  t.equal(answer.status, 403, answer.text);
+  const key = hash('sha256', 'sk-agent', 'hex').slice(0, 12);
+  t.match(auditOf(rig), [{ action: 'model_delete', outcome: 'refused', error: 'admin_key_required', key }]);
 });
 
 t.test('a quiet log still has them', async (t) => {

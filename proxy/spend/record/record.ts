@@ -37,6 +37,8 @@ export interface SpendBegin {
   readonly startMs: number;
   /** SHA-256 hex of the caller's key; '' when no key is configured. */
   readonly apiKeyHash: string;
+  /** What the configuration calls that key; absent = it has no name. */
+  readonly keyName?: string;
   /** Upstream's name of the model; '' when the request was refused before a deployment was selected. */
   readonly model: string;
   /** What the client asked for. */

@@ -187,7 +187,7 @@ function metadataOf(record: SpendRecord): Json {
   const failed = record.status === 'failure';
   return {
     user_api_key: record.apiKeyHash,
-    user_api_key_alias: null,
+    user_api_key_alias: record.keyName ?? null,
     user_api_key_user_id: record.userId,
     user_api_key_team_id: record.teamId,
     user_api_key_team_alias: null,

@@ -88,6 +88,7 @@ export const ROW_COLUMNS: readonly Column<SpendRecord>[] = [
   text('error_code', (r) => r.errorCode),
   text('error_source', (r) => r.errorSource),
   text('api_key', (r) => r.apiKeyHash),
+  text('api_key_alias', (r) => r.keyName ?? null),
   text('team_id', (r) => r.teamId),
   text('user', (r) => r.userId),
   text('end_user', (r) => r.endUser),
