@@ -1110,7 +1110,7 @@ export interface SandboxSection {
    */
   start_timeout_seconds: number;
   /**
-   * For `process`: `auto` uses bubblewrap where it works, `bubblewrap` refuses to start without it, `none` runs the command as this user sees the machine.
+   * For `process`: `auto` uses bubblewrap where it works and warns where it does not, `bubblewrap` refuses to start without it, `none` runs the command as this user sees the machine.
    */
   isolation: 'auto' | 'bubblewrap' | 'none';
   /**
@@ -1147,6 +1147,10 @@ export interface SandboxSpecEntry {
    */
   working_dir: string;
   /**
+   * For `process` with bubblewrap: folders and files that the command can read beside its own folder and the programs below `/usr` - where its interpreter and packages are. Nothing that holds the data directory, the configuration, sockets or tokens.
+   */
+  readable_paths: string[];
+  /**
    * Environment of the command beside PATH, HOME, SESSION_API_KEY and the conversation's LLM_BASE_URL, LLM_API_KEY and LLM_MODEL. Nothing of the server's own environment is inherited.
    */
   initial_env: {
@@ -1163,11 +1167,11 @@ export interface SandboxSpecEntry {
   limits: SandboxLimits;
 }
 /**
- * Bounds of what a sandbox may use; left out = the system's own.
+ * Bounds of what a sandbox may use; left out = the system's own with `process`, and stated numbers with `docker`.
  */
 export interface SandboxLimits {
   /**
-   * Memory: address space of each process with `process`, of the container with `docker`.
+   * Memory: address space of each process with `process`, of the container with `docker` (there 4096 when left out).
    */
   memory_mb?: number;
   /**
@@ -1175,7 +1179,7 @@ export interface SandboxLimits {
    */
   cpu_seconds?: number;
   /**
-   * For `docker`: processors, fractions allowed.
+   * For `docker`: processors, fractions allowed; 2 when left out.
    */
   cpus?: number;
   /**
@@ -1183,7 +1187,7 @@ export interface SandboxLimits {
    */
   open_files?: number;
   /**
-   * For `docker`: processes in the container.
+   * For `docker`: processes in the container; 1024 when left out.
    */
   processes?: number;
 }

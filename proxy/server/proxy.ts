@@ -334,6 +334,7 @@ async function openPlatformMount(
     return await openPlatform({
       settings: snapshot.platform,
       dataDir: options.dataDir,
+      configPath: options.configPath,
       path: options.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
       spend: ledger.reader,
       shared: sharedTables(snapshot, ledger),
