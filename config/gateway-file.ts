@@ -536,6 +536,7 @@ export interface GeneralSettings {
    * Keep models of `/model/new` in the store, so that they survive a restart. The environment variable STORE_MODEL_IN_DB=True does the same.
    */
   store_model_in_db?: boolean;
+  runtime_models: RuntimeModels;
   /**
    * Skip `model_list` entries with another prefix than the two kinds, with a warning each, instead of refusing the file.
    */
@@ -641,7 +642,7 @@ export interface GeneralSettings {
    */
   trusted_proxies: string[];
   /**
-   * The same as `global_max_parallel_requests`, which wins: there is one key here.
+   * The same as `global_max_parallel_requests`, which wins: it counts the calls of all keys together.
    */
   max_parallel_requests?: number | string;
   /**
@@ -660,6 +661,23 @@ export interface GeneralSettings {
    * Load shedding: new calls get 503 while the event loop of the process lags by more than this for about half a second, milliseconds; 0 = never.
    */
   max_event_loop_lag_ms: number | string;
+}
+/**
+ * What models of `/model/new` and `/model/update` may do beside models of this file. A stored model that may not is disabled, with a warning, and `/model/info` says why.
+ */
+export interface RuntimeModels {
+  /**
+   * They may use `os.environ/NAME`, and credentials of `credential_list` with an `api_base` or headers of their own: whoever holds the master key can then send every variable of this process, and every such key, to any address. false: a credential is used with its own `api_base` alone, and headers of `default_litellm_params` go only to addresses that this file names.
+   */
+  allow_references: boolean;
+  /**
+   * They may take a `model_name` that this file serves, by name, alias or pattern. Together they get at most as much weight as the file's own deployments of that name, and no lower `order`; an exact name, or a narrower pattern, that the file serves by a pattern is theirs alone.
+   */
+  allow_join: boolean;
+  /**
+   * Their `api_base` may lead to link-local addresses and to metadata services of clouds. Checked for each connection, after DNS; through an HTTP proxy only the address as written is checked, because the proxy resolves names.
+   */
+  allow_link_local: boolean;
 }
 /**
  * Accept compressed request bodies. Left out: they get 415.

@@ -13,6 +13,8 @@ import type { Environment } from './references.ts';
 import { deepFreeze } from './resolve/freeze.ts';
 import { kindRules, splitModelName } from './resolve/kinds/table.ts';
 import { resolved } from './resolve/snapshot.ts';
+import { disabledWarnings, screened } from './runtime-models.ts';
+import type { RuntimeModel } from './runtime-models.ts';
 import { shownName } from './shown.ts';
 import type { Snapshot } from './snapshot.ts';
 import { readSource } from './source.ts';
@@ -22,15 +24,7 @@ import type { Path, Tree } from './tree.ts';
 import { checkUnread } from './unread-keys.ts';
 import { defaults, validated } from './validate.ts';
 
-export type { ConfigSource, Environment };
-
-/** A model that was added while the server runs. */
-export interface RuntimeModel {
-  /** One `model_list` entry as given to `POST /model/new`. */
-  readonly entry: unknown;
-  /** Id of the deployment it becomes. */
-  readonly id: string;
-}
+export type { ConfigSource, Environment, RuntimeModel };
 
 export type Loaded =
   | { readonly ok: true; readonly snapshot: Snapshot; readonly source: ConfigSource }
@@ -48,12 +42,13 @@ export function loadConfig(path: string, env: Environment, runtime: readonly Run
 
 /**
  * Resolves the same text with other runtime additions, in the same way as the file. Issues of an addition have no line,
- * and their path starts at the entry: `litellm_params.api_base`.
+ * and their path starts at the entry: `litellm_params.api_base`. An addition that may not be served is in `disabled`.
  */
 export function overlay(source: ConfigSource, env: Environment, runtime: readonly RuntimeModel[]): Loaded {
-  const written = withRuntime(source.tree, runtime);
+  const own = environmentOf(source.tree, env);
+  const { admitted, disabled } = screened(source.tree, env, own, runtime);
+  const written = withRuntime(source.tree, admitted);
   const diagnostics = new Diagnostics(written);
-  const own = environmentOf(written, env);
   const tree = withCredentials(withReferences(written, env, own, diagnostics), diagnostics);
   diagnostics.setTree(tree);
   const value = soundParts(validated(tree, diagnostics), diagnostics);
@@ -66,7 +61,7 @@ export function overlay(source: ConfigSource, env: Environment, runtime: readonl
       'no model is configured',
       'add entries to model_list, or by POST /model/new',
     );
-  const runtimeIds = runtime.map((model) => model.id);
+  const runtimeIds = admitted.map((model) => model.id);
   const catalogue = new Catalogue();
   const parts = resolved({
     file: value,
@@ -85,7 +80,8 @@ export function overlay(source: ConfigSource, env: Environment, runtime: readonl
     version: versionOf(source, runtime),
     files: source.files,
     ...parts,
-    warnings: issues,
+    disabled,
+    warnings: [...issues, ...disabledWarnings(disabled)],
   });
   return { ok: true, snapshot, source };
 }

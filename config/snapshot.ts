@@ -4,7 +4,11 @@ import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { Dialect } from './dialect.ts';
 import type { Issue } from './issue.ts';
 import type { Gateway } from './resolve/gateways/gateway.ts';
+import type { PlatformSettings } from './platform-settings.ts';
+import type { DisabledModel } from './runtime-models.ts';
 import type { Secret } from './secret.ts';
+
+export type { PlatformSettings, SandboxSettings, SandboxSpec } from './platform-settings.ts';
 
 /** The timeouts of one upstream call, milliseconds; 0 switches a timeout off. */
 export interface Clocks {
@@ -94,6 +98,8 @@ export interface Deployment {
   readonly origin: string;
   /** Offer HTTP/2 over TLS. */
   readonly allowH2: boolean;
+  /** No connection is opened to link-local and metadata addresses; see link-local.ts. */
+  readonly refuseLinkLocal: boolean;
   /** Path to which the endpoint (`/chat/completions`) is appended: ends in `/v1` or similar, never in a slash. */
   readonly pathPrefix: string;
   /** api_base as configured, without query and credentials; shown in headers, rows and model info. */
@@ -291,58 +297,6 @@ interface CorsSettings {
   readonly allowOrigins: readonly string[];
 }
 
-/** What a sandbox of one kind runs. Strings may contain `{port}`, `{sandbox_dir}`, `{sandbox_id}`. */
-export interface SandboxSpec {
-  readonly id: string;
-  readonly command: readonly string[];
-  readonly image: string | null;
-  /** Port inside a container. */
-  readonly port: number;
-  readonly workingDir: string;
-  /** What the command can read beside programs and its own folder, under bubblewrap. */
-  readonly readablePaths: readonly string[];
-  readonly initialEnv: readonly (readonly [name: string, value: Secret])[];
-  readonly healthPath: string;
-  /** Path that conversations are posted to; null = the runtime takes none. */
-  readonly conversationsPath: string | null;
-  /** null = no limit set by the proxy. */
-  readonly limits: {
-    readonly memoryMb: number | null;
-    readonly cpuSeconds: number | null;
-    readonly cpus: number | null;
-    readonly openFiles: number | null;
-    readonly processes: number | null;
-  };
-}
-
-export interface SandboxSettings {
-  readonly driver: 'process' | 'docker';
-  readonly maxRunning: number;
-  /** 0 = never. */
-  readonly idlePauseMs: number;
-  readonly startTimeoutMs: number;
-  readonly isolation: 'auto' | 'bubblewrap' | 'none';
-  readonly stopWithServer: boolean;
-  readonly dockerSocket: string;
-}
-
-/** Settings of the platform interface (`platform/`). */
-export interface PlatformSettings {
-  /** Who may call `/api`. With a single plain key, its user has no id. */
-  readonly users: readonly { readonly key: Secret; readonly userId: string | null }[];
-  /** Base64 of 32 bytes. */
-  readonly secretKey: Secret;
-  /** Without a trailing slash; null = the listening address. */
-  readonly publicBaseUrl: string | null;
-  /** Port of its own listener, 0 = any free port; null = served on the proxy's port. */
-  readonly port: number | null;
-  /** null = the proxy's host. */
-  readonly host: string | null;
-  readonly sandbox: SandboxSettings;
-  /** The first is the default. */
-  readonly sandboxSpecs: readonly SandboxSpec[];
-}
-
 export interface Snapshot {
   /** SHA-256 (first 12 hex) over everything that was read; identifies the configuration in logs and `/health/readiness`. */
   readonly version: string;
@@ -351,6 +305,8 @@ export interface Snapshot {
   readonly dialect: Dialect;
   /** In the order of the file, then runtime additions. */
   readonly deployments: readonly Deployment[];
+  /** Runtime models that are not served. */
+  readonly disabled: readonly DisabledModel[];
   /** Exact names (no `*`) -> their deployments. */
   readonly groups: ReadonlyMap<string, readonly Deployment[]>;
   readonly wildcards: readonly WildcardGroup[];

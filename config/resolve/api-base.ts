@@ -2,7 +2,7 @@
 // scheme, host and path of a URL, because the other parts may contain credentials. Pure.
 import type { Kind } from './kinds/kind.ts';
 
-interface Base {
+export interface Base {
   readonly origin: string;
   readonly pathPrefix: string;
   /** Normalised, ASCII, without trailing slashes: safe in a response header. */

@@ -4,13 +4,14 @@ import type { Catalogue } from '../catalogue.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { EntryParams, ModelEntry } from '../gateway-file.ts';
+import { credentialBases } from '../runtime-models.ts';
 import { Secret } from '../secret.ts';
 import { shownName } from '../shown.ts';
 import type { Attribution, Deployment } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Path, Tree } from '../tree.ts';
 import { baseOf } from './api-base.ts';
-import type { BaseCheck } from './api-base.ts';
+import type { Base, BaseCheck } from './api-base.ts';
 import { clocksOf } from './clocks.ts';
 import type { ClockDefaults } from './clocks.ts';
 import type { Forwards } from './forwarding.ts';
@@ -19,7 +20,7 @@ import { MOST_STARS, starsIn } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
 import type { StaticHeaders } from './headers.ts';
 import type { Kind } from './kinds/kind.ts';
-import { kindRules, splitModelName } from './kinds/table.ts';
+import { kindRules, KINDS, splitModelName } from './kinds/table.ts';
 import type { ModelName } from './kinds/table.ts';
 import { pricesOf } from './prices.ts';
 import { publicOf } from './public.ts';
@@ -42,6 +43,10 @@ export interface SharedSettings {
   readonly diagnostics: Diagnostics;
   /** Results by kind and text: 10,000 entries often name one gateway, and parsing a URL costs 2 us. */
   readonly bases: Map<string, BaseCheck>;
+  /** Addresses that the file names; the deployments of the file add theirs. */
+  readonly configuredBases: Set<string>;
+  readonly allowReferences: boolean;
+  readonly allowLinkLocal: boolean;
 }
 
 /** One entry with its path, tree and id. */
@@ -67,7 +72,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   checkNames(entry.model_name, name.upstream, path, diagnostics);
   const base = baseAt(params, name.kind, located, shared);
   const apiKey = keyAt(params.api_key, [...at, 'api_key'], diagnostics);
-  const staticHeaders = headersOf(params, at, shared);
+  const staticHeaders = headersOf(params, at, routerHeaders(located, base, shared), diagnostics, dialect);
   if (!diagnostics.isSound(path) || base === null) return null;
   const known = name.upstream.includes('*')
     ? null
@@ -82,6 +87,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     model: params.model,
     origin: base.origin,
     allowH2: allowH2At(params, base.origin, [...at, 'allow_h2'], diagnostics),
+    refuseLinkLocal: located.source === 'runtime' && !shared.allowLinkLocal,
     pathPrefix: base.pathPrefix,
     apiBase: base.shown,
     apiKey,
@@ -230,15 +236,51 @@ function allowH2At({ allow_h2 }: EntryParams, origin: string, path: Path, diagno
   return true;
 }
 
+/**
+ * The router-wide headers that a deployment sends. Their values may be secrets, so with a runtime model they go only
+ * where the file sends something itself.
+ */
+function routerHeaders(located: LocatedEntry, base: Base | null, shared: SharedSettings): StaticHeaders {
+  if (base === null || shared.headers.size === 0) return shared.headers;
+  const place = `${base.origin}${base.pathPrefix}`;
+  if (located.source === 'config') shared.configuredBases.add(place);
+  if (located.source === 'config' || shared.allowReferences || shared.configuredBases.has(place))
+    return shared.headers;
+  shared.diagnostics.warn(
+    [...located.path, 'litellm_params', 'api_base'],
+    'is no address of the configuration file, so the headers of default_litellm_params are not sent to it',
+    'state the headers in the model itself, or have the operator set general_settings.runtime_models.allow_references',
+  );
+  return new Map();
+}
+
+/** Where credentials send their keys, as either kind of upstream. @param tree of the file, resolved */
+export function placesOfCredentials(tree: Tree): Set<string> {
+  const places = new Set<string>();
+  for (const text of credentialBases(tree).values()) {
+    if (text === null) continue;
+    for (const kind of KINDS) {
+      const check = baseOf(text, kind);
+      if (check.ok) places.add(`${check.base.origin}${check.base.pathPrefix}`);
+    }
+  }
+  return places;
+}
+
 /** The entry's headers win over router-wide ones, name by name. Reveals no secrets. */
-function headersOf(params: EntryParams, at: Path, shared: SharedSettings): Deployment['staticHeaders'] {
-  const { dialect, diagnostics } = shared;
+function headersOf(
+  params: EntryParams,
+  at: Path,
+  routerWide: StaticHeaders,
+  diagnostics: Diagnostics,
+  dialect: Dialect,
+): Deployment['staticHeaders'] {
   const alias = headersAt(params.headers, [...at, 'headers'], dialect, diagnostics);
   const own = joinHeaders(
     alias,
     headersAt(params.extra_headers, [...at, 'extra_headers'], dialect, diagnostics),
   );
-  const joined = new Map(joinHeaders(shared.headers, own));
+  const joined = new Map(joinHeaders(routerWide, own));
   if (params.api_key !== undefined && joined.delete('authorization') && own.has('authorization')) {
     const spot = alias.has('authorization') ? 'headers' : 'extra_headers';
     diagnostics.warn(

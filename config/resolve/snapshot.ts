@@ -17,11 +17,12 @@ import { forwarding, warnUnmatched } from './forwarding.ts';
 import { exactGroups, wildcardGroups } from './groups.ts';
 import { checkHeaderLists, headersAt, joinHeaders } from './headers.ts';
 import { computedId } from './ids.ts';
+import { joined } from './joined.ts';
 import { otelOf } from './otel.ts';
 import { overloadOf, parallelLimits } from './overload.ts';
 import { readingOn } from './read-on.ts';
 import { platformOf } from './platform.ts';
-import { inspectUnsound, keyAt, deploymentOf } from './deployment.ts';
+import { deploymentOf, inspectUnsound, keyAt, placesOfCredentials } from './deployment.ts';
 import type { SharedSettings } from './deployment.ts';
 import { attemptDefaults, routingOf, type Names } from './routing.ts';
 
@@ -42,8 +43,8 @@ interface ResolveInput {
   readonly runtimeIds: readonly string[];
 }
 
-/** The snapshot without its version, files and warnings. */
-export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files' | 'warnings'> {
+/** The snapshot without its version, files, disabled models and warnings. */
+export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files' | 'disabled' | 'warnings'> {
   const { general_settings: general, litellm_settings: litellm } = input.file;
   const dialect = dialectOf(general.dialect);
   checkHeaderLists(general, litellm, dialect, input.diagnostics);
@@ -167,7 +168,7 @@ function deploymentsOf(input: ResolveInput, dialect: Dialect): readonly Deployme
     if (deployment !== null) deployments.push(deployment);
   });
   warnUnmatched(file.litellm_settings, [...new Set(groups)], diagnostics);
-  return deployments;
+  return joined(deployments);
 }
 
 /** The names that are served, and those of skipped and broken entries. */
@@ -221,6 +222,9 @@ function sharedSettings(input: ResolveInput, dialect: Dialect): SharedSettings {
     catalogue,
     diagnostics,
     bases: new Map(),
+    configuredBases: placesOfCredentials(tree),
+    allowReferences: file.general_settings.runtime_models.allow_references,
+    allowLinkLocal: file.general_settings.runtime_models.allow_link_local,
   };
 }
 

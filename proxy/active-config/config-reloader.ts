@@ -14,11 +14,21 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import { ActiveConfig, type Services } from './active-config.ts';
 import type { ReloadState, SharedConfig } from './cluster-peers.ts';
 
+/** A runtime model before and after a change; null = there is none. */
+interface ModelStates {
+  readonly id: string;
+  readonly before: Entry | null;
+  /** What was asked for, when the change was refused. */
+  readonly after: Entry | null;
+}
+
 /** The result of a change to one runtime model. */
-export type ModelChange =
-  | { readonly ok: true; readonly id: string; readonly persisted: boolean }
-  | { readonly ok: false; readonly reason: 'invalid'; readonly issues: readonly Issue[] }
-  | { readonly ok: false; readonly reason: 'unknown' | 'in_config' };
+export type ModelChange = ModelStates &
+  (
+    | { readonly ok: true; readonly persisted: boolean }
+    | { readonly ok: false; readonly reason: 'invalid'; readonly issues: readonly Issue[] }
+    | { readonly ok: false; readonly reason: 'unknown' | 'in_config' }
+  );
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -84,8 +94,11 @@ export class ConfigReloader {
       const loaded = loadConfig(this.#path, this.#env, this.#runtime);
       const { log, metrics, clock } = this.#services;
       if (!loaded.ok || this.#opensToAll(loaded.snapshot)) {
-        const issues = loaded.ok ? [noKey(this.#path)] : loaded.issues;
-        for (const issue of issues) log.error({ issue: formatIssue(issue) }, 'configuration refused');
+        const issues = loaded.ok ? [noKey(this.#path)] : causesFirst(loaded.issues);
+        for (const issue of issues) {
+          if (issue.severity === 'error') log.error({ issue: formatIssue(issue) }, 'configuration refused');
+          else this.#warn([issue]);
+        }
         metrics.reloaded('refused');
         this.#state = { result: 'refused', atMs: clock.now(), issues };
         await this.#services.peers.spread(this.shared);
@@ -111,7 +124,8 @@ export class ConfigReloader {
   adopt(shared: SharedConfig): void {
     if (shared.version !== this.#active.snapshot.version) {
       const loaded = overlay(shared.source, this.#env, shared.runtime);
-      if (!loaded.ok) throw new Error(`it is refused here: ${loaded.issues.map(formatIssue).join('; ')}`);
+      if (!loaded.ok)
+        throw new Error(`it is refused here: ${causesFirst(loaded.issues).map(formatIssue).join('; ')}`);
       this.#swap(loaded.snapshot, loaded.source, shared.runtime);
     }
     this.#state = shared.state;
@@ -119,52 +133,64 @@ export class ConfigReloader {
   }
 
   /** Adds a runtime model. All workers serve it when this resolves. */
-  addModel(entry: Entry): Promise<ModelChange> {
+  addModel(after: Entry): Promise<ModelChange> {
     return this.#inTurn(() => {
-      const id = textOf(infoOf(entry)['id']) ?? randomUUID();
+      const id = textOf(infoOf(after)['id']) ?? randomUUID();
+      const states = { id, before: this.#entryOf(id), after };
       if (this.#active.deployments.get(id)?.config.source === 'config')
-        return { ok: false, reason: 'in_config' };
+        return { ...states, ok: false, reason: 'in_config' };
       const others = this.#runtime.filter((model) => model.id !== id);
-      return this.#apply(id, entry, [...others, { id, entry }]);
+      return this.#apply(states, [...others, { id, entry: after }]);
     });
   }
 
   /** Changes a runtime model: members of `litellm_params` and `model_info` that are given replace the old ones. */
   updateModel(id: string, change: Entry): Promise<ModelChange> {
     return this.#inTurn(() => {
-      const old = this.#runtime.find((model) => model.id === id);
-      if (old === undefined)
-        return { ok: false, reason: this.#active.deployments.has(id) ? 'in_config' : 'unknown' };
-      const entry = merged(old.entry as Entry, change);
-      const runtime = this.#runtime.map((model) => (model.id === id ? { id, entry } : model));
-      return this.#apply(id, entry, runtime);
+      const before = this.#entryOf(id);
+      if (before === null) return { ok: false, id, before, after: change, reason: this.#whyNone(id) };
+      const after = merged(before, change);
+      const runtime = this.#runtime.map((model) => (model.id === id ? { id, entry: after } : model));
+      return this.#apply({ id, before, after }, runtime);
     });
   }
 
   /** Removes a runtime model; requests that run on it go on. */
   deleteModel(id: string): Promise<ModelChange> {
     return this.#inTurn(async () => {
-      if (!this.#runtime.some((model) => model.id === id)) {
-        return { ok: false, reason: this.#active.deployments.has(id) ? 'in_config' : 'unknown' };
-      }
+      const states = { id, before: this.#entryOf(id), after: null };
+      if (states.before === null) return { ...states, ok: false, reason: this.#whyNone(id) };
       return this.#apply(
-        id,
-        null,
+        states,
         this.#runtime.filter((model) => model.id !== id),
       );
     });
   }
 
-  async #apply(id: string, entry: Entry | null, runtime: readonly RuntimeModel[]): Promise<ModelChange> {
+  #entryOf(id: string): Entry | null {
+    return (this.#runtime.find((model) => model.id === id)?.entry as Entry | undefined) ?? null;
+  }
+
+  #whyNone(id: string): 'in_config' | 'unknown' {
+    return this.#active.deployments.has(id) ? 'in_config' : 'unknown';
+  }
+
+  async #apply(states: ModelStates, runtime: readonly RuntimeModel[]): Promise<ModelChange> {
+    const { id, after } = states;
     const loaded = overlay(this.#source, this.#env, runtime);
-    if (!loaded.ok) return { ok: false, reason: 'invalid', issues: loaded.issues };
-    const persisted = loaded.snapshot.storeModelInDb;
+    if (!loaded.ok) return { ...states, ok: false, reason: 'invalid', issues: loaded.issues };
+    const { snapshot } = loaded;
+    const issues = after === null ? null : whyNotServed(id, snapshot);
+    if (issues !== null) return { ...states, ok: false, reason: 'invalid', issues };
+    const persisted = snapshot.storeModelInDb;
     // The store first: the response says that the model is stored, so its row must be on the disk.
-    if (persisted && entry !== null) await this.#services.ledger.models.putModel(id, entry);
-    if (persisted && entry === null) await this.#services.ledger.models.deleteModel(id);
-    this.#swap(loaded.snapshot, loaded.source, runtime);
+    if (persisted && after !== null) await this.#services.ledger.models.putModel(id, after);
+    if (persisted && after === null) await this.#services.ledger.models.deleteModel(id);
+    const known = new Set(this.#active.snapshot.warnings.map(formatIssue));
+    this.#swap(snapshot, loaded.source, runtime);
+    this.#warn(snapshot.warnings.filter((issue) => !known.has(formatIssue(issue))));
     await this.#services.peers.spread(this.shared);
-    return { ok: true, id, persisted };
+    return { ...states, ok: true, persisted };
   }
 
   #swap(snapshot: Snapshot, source: ConfigSource, runtime: readonly RuntimeModel[]): void {
@@ -190,6 +216,18 @@ export class ConfigReloader {
     this.#queue = turn.catch(() => undefined);
     return turn;
   }
+}
+
+/** Why an accepted configuration does not serve a runtime model; null = it does. */
+function whyNotServed(id: string, { deployments, disabled, warnings }: Snapshot): readonly Issue[] | null {
+  if (deployments.some((deployment) => deployment.id === id)) return null;
+  return disabled.find((model) => model.id === id)?.issues ?? warnings; // skipped with a warning
+}
+
+/** What kept a configuration from being served, then what is merely doubtful. */
+function causesFirst(issues: readonly Issue[]): readonly Issue[] {
+  const isError = ({ severity }: Issue): boolean => severity === 'error';
+  return [...issues.filter(isError), ...issues.filter((issue) => !isError(issue))];
 }
 
 function noKey(file: string): Issue {

@@ -1,4 +1,5 @@
 // The model listings: prepared when a configuration is loaded, served as bytes.
+import type { DisabledModel } from '../../config/runtime-models.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import type { Facts } from './gateway-facts.ts';
 
@@ -56,5 +57,15 @@ export function modelInfoItem(deployment: Deployment, told: Facts | null = null)
     model_name: deployment.group,
     litellm_params: deployment.publicParams,
     model_info: { ...deployment.knownFacts, ...told, ...deployment.statedInfo },
+  };
+}
+
+/** A runtime model that is not served, in `/model/info`. */
+export function disabledModelItem({ id, group, info, publicParams, issues }: DisabledModel): unknown {
+  const why = issues.map(({ path, message, fix }) => `${path}: ${message} - ${fix}`).join('; ');
+  return {
+    model_name: group,
+    litellm_params: publicParams,
+    model_info: { ...info, id, db_model: true, disabled: true, disabled_reason: why },
   };
 }

@@ -1,7 +1,7 @@
 // Health and metrics. Liveness says the process runs; readiness says it should get requests; `/health` requests the model
 // lists of the upstreams, which costs nothing, and never makes a paid call.
 import { basename } from 'node:path';
-import { formatIssue } from '../../config/issue.ts';
+import { formatIssue, type Issue } from '../../config/issue.ts';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { VERSION } from '../active-config/active-config.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
@@ -43,7 +43,7 @@ export async function readiness(x: Exchange, reloader: ConfigReloader, state: Se
         models: snapshot.deployments.length,
         last_reload: reload.result,
         last_reload_at: new Date(reload.atMs).toISOString(),
-        issues: reload.issues.map((issue) => formatIssue({ ...issue, file: basename(issue.file) })),
+        issues: reload.issues.map(shownIssue),
       },
       journal: {
         writable: stuck === undefined,
@@ -54,6 +54,11 @@ export async function readiness(x: Exchange, reloader: ConfigReloader, state: Se
     },
     ready ? 200 : 503,
   );
+}
+
+/** `error: gateway.yaml:14:7 ...`, as `throughline check` prints it. Readiness is open to all: no folder of the server. */
+function shownIssue(issue: Issue): string {
+  return `${issue.severity}: ${formatIssue({ ...issue, file: basename(issue.file) })}`;
 }
 
 /**

@@ -1,40 +1,64 @@
 // `/model/new`, `/model/update`, `/model/delete`: deployments are validated exactly like the file, and the response
-// says whether they survive a restart.
-import { formatIssue } from '../../config/issue.ts';
+// says whether they survive a restart. Each attempt tells the audit what it is about.
+import { RUNTIME_FILE } from '../../config/diagnostics.ts';
+import type { Issue } from '../../config/issue.ts';
 import type { ConfigReloader, ModelChange } from '../active-config/config-reloader.ts';
 import { Fault } from '../errors/fault.ts';
 import { modelInfoItem } from '../active-config/listings.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
+import type { AdminAttempt } from './audit.ts';
 import { readObject } from './json-body.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
+/** Issues that one message lists; a body may hold thousands of mistakes. */
+const MOST_ISSUES = 20;
+
 /** `POST /model/new` with `{model_name, litellm_params, model_info?}`. */
-export async function newModel(x: Exchange, reloader: ConfigReloader): Promise<void> {
-  sendChange(x, reloader, await stored(reloader.addModel(await readObject(x))), 'added');
+export async function newModel(x: Exchange, reloader: ConfigReloader, attempt: AdminAttempt): Promise<void> {
+  const body = await readObject(x);
+  attempt.concerns({ id: idIn(body), before: null, after: body });
+  sendChange(x, reloader, accepted(await stored(reloader.addModel(body)), attempt), 'added');
 }
 
 /** `POST /model/update` with `{model_info: {id}, ...}`. */
-export async function updateModel(x: Exchange, reloader: ConfigReloader): Promise<void> {
+export async function updateModel(
+  x: Exchange,
+  reloader: ConfigReloader,
+  attempt: AdminAttempt,
+): Promise<void> {
   const body = await readObject(x);
-  const info = body['model_info'];
-  const id = typeof info === 'object' && info !== null ? (info as Entry)['id'] : undefined;
-  if (typeof id !== 'string')
-    throw new Fault('invalid_model_entry', 'model_info.id must name the model to update.');
-  sendChange(x, reloader, await stored(reloader.updateModel(id, body)), 'updated');
+  const id = idIn(body);
+  attempt.concerns({ id, before: null, after: body });
+  if (id === null)
+    throw new Fault('invalid_model_entry', 'model_info.id is missing: it names the model to update.');
+  sendChange(x, reloader, accepted(await stored(reloader.updateModel(id, body)), attempt), 'updated');
 }
 
 /** `POST /model/delete` with `{id}`. */
-export async function deleteModel(x: Exchange, reloader: ConfigReloader): Promise<void> {
+export async function deleteModel(
+  x: Exchange,
+  reloader: ConfigReloader,
+  attempt: AdminAttempt,
+): Promise<void> {
   const { id } = (await readObject(x)) as { readonly id?: unknown };
-  if (typeof id !== 'string') throw new Fault('invalid_model_entry', '`id` must name the model to delete.');
-  accepted(await stored(reloader.deleteModel(id)), id);
+  if (typeof id !== 'string')
+    throw new Fault('invalid_model_entry', '`id` is missing: it names the model to delete.');
+  attempt.concerns({ id, before: null, after: null });
+  accepted(await stored(reloader.deleteModel(id)), attempt);
   sendJson(x, { message: `Model: ${id} deleted successfully` });
 }
 
-function sendChange(x: Exchange, reloader: ConfigReloader, change: ModelChange, what: string): void {
-  const { id, persisted } = accepted(change, '');
+function idIn(body: Entry): string | null {
+  const info = body['model_info'];
+  const id = typeof info === 'object' && info !== null ? (info as Entry)['id'] : undefined;
+  return typeof id === 'string' ? id : null;
+}
+
+type Accepted = Extract<ModelChange, { ok: true }>;
+
+function sendChange(x: Exchange, reloader: ConfigReloader, { id, persisted }: Accepted, what: string): void {
   const deployment = reloader.active.deployments.get(id)?.config;
   if (deployment === undefined) throw new Error(`the model ${id} is missing after it was ${what}`);
   const message = persisted
@@ -44,27 +68,48 @@ function sendChange(x: Exchange, reloader: ConfigReloader, change: ModelChange, 
 }
 
 /** @throws Fault when the change was refused. */
-function accepted(change: ModelChange, id: string): Extract<ModelChange, { ok: true }> {
-  if (change.ok) return change;
+function accepted(change: ModelChange, attempt: AdminAttempt): Accepted {
+  attempt.concerns(change);
+  if (change.ok) {
+    attempt.applied(change.persisted);
+    return change;
+  }
   switch (change.reason) {
-    case 'invalid': {
-      const text = change.issues.map(formatIssue).join('; ');
-      throw new Fault('invalid_model_entry', `The model entry is not valid: ${text}`);
-    }
+    case 'invalid':
+      throw new Fault('invalid_model_entry', refusal(change.issues));
     case 'in_config':
       throw new Fault('model_in_config', 'This model is in the configuration file; edit the file instead.');
     case 'unknown':
       throw new Fault(
         'model_id_not_found',
-        `Model with id=${id.slice(0, 100)} not found among runtime models.`,
+        `Model with id=${change.id.slice(0, 100)} not found among runtime models.`,
       );
   }
+}
+
+/** What is wrong with the entry, and nothing else of the configuration: its files are the operator's. */
+function refusal(issues: readonly Issue[]): string {
+  const own = issues.filter(({ file }) => file === RUNTIME_FILE.name);
+  const errors = own.filter(({ severity }) => severity === 'error');
+  const causes = errors.length > 0 ? errors : own;
+  if (causes.length === 0)
+    return 'The configuration file itself has become invalid, so no model can be changed: its issues are printed by `throughline check`.';
+  const shown = causes.slice(0, MOST_ISSUES).map(({ path, message, fix }) => {
+    const where = path === '' ? 'The entry' : path;
+    // Examples of the schema are for files, and entries of this API may not refer to the environment.
+    const how = fix.replaceAll(/os\.environ\/\w+/g, 'sk-...');
+    return `${where}: ${message}${how === '' ? '' : ` - ${how}`}`;
+  });
+  const left = causes.length - shown.length;
+  return left > 0 ? `${shown.join('; ')}; and ${left} more` : shown.join('; ');
 }
 
 async function stored(change: Promise<ModelChange>): Promise<ModelChange> {
   try {
     return await change;
   } catch (cause) {
+    if (cause instanceof RangeError)
+      throw new Fault('invalid_model_entry', 'The entry is nested too deeply.');
     const why = cause instanceof Error && cause.name === 'StoreUnavailable' ? ` ${cause.message}` : '';
     throw new Fault('store_unavailable', `The change could not be stored; nothing was changed.${why}`, {
       cause,

@@ -1,7 +1,7 @@
 // Model listings. They wait for no database: platforms rotate their keys when these return 401 or 403, so a failure of the
 // proxy must never look like one.
 import { Fault } from '../errors/fault.ts';
-import { modelInfoItem, modelItem, modelNames } from '../active-config/listings.ts';
+import { disabledModelItem, modelInfoItem, modelItem, modelNames } from '../active-config/listings.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 
@@ -25,10 +25,16 @@ export function oneModel(x: Exchange, id: string): void {
 export async function modelInfo(x: Exchange): Promise<void> {
   const { snapshot, deployments, services } = x.active;
   const id = new URLSearchParams(x.query).get(`${snapshot.dialect.brand}_model_id`);
-  const wanted =
-    id === null ? [...deployments.values()] : [deployments.get(id)].filter((one) => one !== undefined);
-  if (id !== null && wanted.length === 0)
+  const isWanted = (one: { readonly id: string }): boolean => id === null || one.id === id;
+  const served = [...deployments.values()].filter(({ config }) => isWanted(config));
+  const disabled = snapshot.disabled.filter(isWanted);
+  if (id !== null && served.length + disabled.length === 0)
     throw new Fault('invalid_parameter', `Model id = ${id.slice(0, 100)} not found.`);
   await services.gatewayFacts.refresh(deployments.values()); // at most two seconds, every five minutes
-  sendJson(x, { data: wanted.map(({ config }) => modelInfoItem(config, services.gatewayFacts.of(config))) });
+  sendJson(x, {
+    data: [
+      ...served.map(({ config }) => modelInfoItem(config, services.gatewayFacts.of(config))),
+      ...disabled.map(disabledModelItem),
+    ],
+  });
 }

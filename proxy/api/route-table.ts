@@ -4,12 +4,13 @@
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { scopeOf } from '../access/callers.ts';
 import type { Access, AuthenticatedCaller } from '../access/permissions.ts';
-import { Fault } from '../errors/fault.ts';
+import { Fault, toFault } from '../errors/fault.ts';
 import { BY_ID, ENDPOINTS } from '../protocols/table.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { forwardById } from '../pipeline/forward-by-id.ts';
 import { forward } from '../pipeline/forward.ts';
 import { health, liveness, metrics, readiness, robots, type ServerState } from './health.ts';
+import { AdminAttempt, type AdminAction } from './audit.ts';
 import { deleteModel, newModel, updateModel } from './model-admin.ts';
 import { listModels, modelInfo, oneModel } from './models.ts';
 import { dailyActivity } from './daily-activity.ts';
@@ -28,6 +29,8 @@ interface Route {
   readonly handle: Handler;
   readonly access: Access;
   readonly port: Port;
+  /** Told of a fault that ended the call before it reached `handle`. */
+  readonly denied?: (x: Exchange, fault: Fault) => void;
 }
 
 /** A row of the table, for those who look at all of them. */
@@ -56,6 +59,22 @@ interface Pattern {
 const VERSIONED = ['', '/v1', '//v1', '/v1/v1'];
 /** Metrics and administration: for the master key alone. */
 const admin = (handle: Handler): Route => ({ handle, access: 'admin', port: 'admin' });
+/** A change by an administrator; each attempt leaves its audit line. */
+const audited = (
+  action: AdminAction,
+  change: (x: Exchange, attempt: AdminAttempt) => Promise<void>,
+): Route => ({
+  ...admin(async (x, caller) => {
+    const attempt = new AdminAttempt(x, action, caller.keyHash);
+    try {
+      await change(x, attempt);
+    } catch (thrown) {
+      attempt.refused(toFault(thrown));
+      throw thrown;
+    }
+  }),
+  denied: (x, fault) => new AdminAttempt(x, action, null).refused(fault),
+});
 /** LLM calls. */
 const call = (handle: Handler): Route => ({ handle, access: 'inference', port: 'main' });
 /** What agents choose models by, and admins find the ids of. */
@@ -141,9 +160,13 @@ export class RouteTable implements Routes {
       this.#pattern(`${base}/models/`, '', readable(listing((x, _, id) => oneModel(x, id))));
       this.#get(`${base}/model/info`, listing(modelInfo));
     }
-    this.#set('/model/new', { POST: admin((x) => newModel(x, reloader)) });
-    this.#set('/model/update', { POST: admin((x) => updateModel(x, reloader)) });
-    this.#set('/model/delete', { POST: admin((x) => deleteModel(x, reloader)) });
+    this.#set('/model/new', { POST: audited('model_new', (x, attempt) => newModel(x, reloader, attempt)) });
+    this.#set('/model/update', {
+      POST: audited('model_update', (x, attempt) => updateModel(x, reloader, attempt)),
+    });
+    this.#set('/model/delete', {
+      POST: audited('model_delete', (x, attempt) => deleteModel(x, reloader, attempt)),
+    });
     this.#get('/health', admin(health));
     for (const path of ['/health/liveness', '/health/liveliness']) this.#get(path, open(liveness));
     this.#get(

@@ -1,10 +1,11 @@
 // `throughline start` (npm start): the quickstart - sample configuration and demo gateway - or, with --config, a real
 // one. A newcomer's first minute happens here.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { startDemoGateway, type DemoGateway } from '../demo-gateway/demo-gateway.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
+import { makeDirectory } from '../spend/store/data-directory.ts';
 import { open, serveUntilStopped, untilStopped, withServeFlags, type ServeFlags } from './serve.ts';
 import { dataDirOf, portOf, type Define, type Terminal } from './terminal.ts';
 
@@ -17,6 +18,7 @@ const SAMPLE_DEMO_PORT = 4010;
 /** From the proxy's port to the demo gateway's, so that another --port moves both. */
 const DEMO_OFFSET = SAMPLE_DEMO_PORT - DEFAULT_PORT;
 const QUICKSTART_KEY = 'sk-quickstart';
+const AGENT_KEY = 'sk-quickstart-agent';
 /** How many ports after a taken one are tried, to name a free one. */
 const PORTS_TRIED = 20;
 
@@ -60,9 +62,15 @@ function configFor({ port }: DemoGateway, dataDir: string, { home }: Terminal): 
   const sample = join(home, 'config', 'samples', 'quickstart.yaml');
   if (port === SAMPLE_DEMO_PORT) return sample;
   const copy = join(dataDir, 'quickstart.yaml');
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  try {
+    makeDirectory(dataDir);
+  } catch (cause) {
+    throw new CannotStart(`the data directory ${dataDir} cannot be used (${(cause as Error).message})`, {
+      cause,
+    });
+  }
   const text = readFileSync(sample, 'utf8');
-  writeFileSync(copy, text.replaceAll(`127.0.0.1:${SAMPLE_DEMO_PORT}`, `127.0.0.1:${port}`));
+  writeFileSync(copy, text.replaceAll(`127.0.0.1:${SAMPLE_DEMO_PORT}`, `127.0.0.1:${port}`), { mode: 0o600 });
   return copy;
 }
 
@@ -114,12 +122,13 @@ function welcome(url: string, demoUrl: string, isByNpm: boolean): string {
   Throughline is running, with a demo gateway behind it (${demoUrl}).
 
   base URL     ${url}/v1
-  master key   ${QUICKSTART_KEY}
+  agent key    ${AGENT_KEY}    (LLM calls and listings)
+  master key   ${QUICKSTART_KEY}          (everything: spend, models, metrics)
 
   Try it, in another terminal:
 
     curl -N ${url}/v1/chat/completions \\
-      -H 'Authorization: Bearer ${QUICKSTART_KEY}' -H 'Content-Type: application/json' \\
+      -H 'Authorization: Bearer ${AGENT_KEY}' -H 'Content-Type: application/json' \\
       -H 'X-LiteLLM-Session-Id: my-first-session' \\
       -d '{"model":"demo","stream":true,"messages":[{"role":"user","content":"Hello"}]}'
 

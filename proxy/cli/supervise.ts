@@ -33,8 +33,8 @@ export async function supervise(
   level: LogLevel,
   terminal: Terminal,
 ): Promise<number> {
-  const lock = lockedFor(dataDir);
   const { log, flush } = logFor(level, terminal, 0);
+  const lock = lockedFor(dataDir, (event) => log[event.level]({ event: event.name }, event.message));
   try {
     const supervisor = new Supervisor({ count, log, clock: systemClock });
     terminal.onSignal('reload', () => supervisor.reload());
@@ -49,9 +49,12 @@ export async function supervise(
   }
 }
 
-function lockedFor(dataDir: string): ReturnType<typeof takeDirectory> {
+function lockedFor(
+  dataDir: string,
+  onEvent: Parameters<typeof takeDirectory>[1],
+): ReturnType<typeof takeDirectory> {
   try {
-    return takeDirectory(dataDir);
+    return takeDirectory(dataDir, onEvent);
   } catch (error) {
     throw new CannotStart((error as Error).message, { cause: error });
   }

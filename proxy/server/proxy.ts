@@ -1,4 +1,5 @@
 // The composition root: creates the services and the server, and shuts them down in the right order.
+import type { LookupFunction } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { loadConfig, overlay, type Environment, type Loaded, type RuntimeModel } from '../../config/load.ts';
 import { isSameOtel } from '../../config/resolve/otel.ts';
@@ -40,7 +41,12 @@ export interface ProxyOptions {
   /** The role of this worker in a cluster. Default: a single process. */
   readonly worker?: WorkerRole | undefined;
   /** Replacements for tests: a manual clock, an estimator with a longer timeout. */
-  readonly parts?: Partial<Pick<Services, 'clock' | 'estimator'>> | undefined;
+  readonly parts?: (Partial<Pick<Services, 'clock' | 'estimator'>> & ResolverPart) | undefined;
+}
+
+interface ResolverPart {
+  /** Resolves the names of upstreams of runtime models. */
+  readonly lookup?: LookupFunction;
 }
 
 /** A configuration that can be served. */
@@ -179,7 +185,8 @@ export class RunningProxy {
 
 /** Starts a proxy. @throws ConfigRefused, CannotStart. */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
-  const { env, log, configPath, worker, parts = {} } = options;
+  const { env, log, configPath, worker } = options;
+  const { lookup, ...parts } = options.parts ?? {};
   const { clock = systemClock } = parts;
   const first = options.loaded ?? readConfig(configPath, env);
   const host = hostFor(first.snapshot, options.host);
@@ -205,7 +212,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     throw error;
   });
   let server: ProxyServer | null = null;
-  const pools = new Pools(clock.mono, readProxySettings(env));
+  const pools = new Pools(clock.mono, readProxySettings(env), lookup);
   const services = createServices(
     {
       ...parts,

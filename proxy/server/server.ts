@@ -212,15 +212,20 @@ export class ProxyServer {
   async #handle(x: Exchange, routes: Routes, bound: BoundAddress): Promise<void> {
     x.active.enter();
     this.#running += 1;
+    let denied: FoundRoute['route']['denied'];
     try {
       const { req: request, headers, query } = x;
       checkRequest({ request, headers, query, bound, rules: x.active.snapshot });
       if (x.req.method === 'OPTIONS' && preflight(x)) return;
       const { route, param }: FoundRoute = routes.find(x.req.method, x.path);
-      const caller = callerFor(x, route.access, routes.isAdminPort);
-      await route.handle(x, caller instanceof Promise ? await caller : caller, param);
+      denied = route.denied;
+      const found = callerFor(x, route.access, routes.isAdminPort);
+      const caller = found instanceof Promise ? await found : found;
+      denied = undefined;
+      await route.handle(x, caller, param);
     } catch (thrown) {
       const fault = toFault(thrown);
+      denied?.(x, fault);
       const { log, metrics } = x.active.services;
       metrics.rejected(fault.code);
       const line = { call_id: x.id, method: x.req.method, path: loggedPath(x.path), error: fault.code };

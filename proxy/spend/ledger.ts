@@ -1,7 +1,6 @@
 // The ledger: spend records that survive a crash. Joins journal, shipper and store, and deletes segments that are no
 // longer needed. A begin is in the operating system before anything goes upstream, a settle before the last byte goes
 // to the client; the store may be away for days meanwhile. The request path waits for neither disk sync nor database.
-import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Secret } from '../../config/secret.ts';
@@ -10,6 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import { beginLine, settleLine } from './record/line.ts';
 import { interrupted } from './record/record.ts';
 import type { SpendBegin, SpendRecord } from './record/record.ts';
+import { openDirectory } from './store/data-directory.ts';
 import { DirectoryLocked, lockDirectory } from './store/lock.ts';
 import type { DirectoryLock } from './store/lock.ts';
 import type { ExtensionTables } from './store/extension-tables.ts';
@@ -110,7 +110,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { dataDir, worker, onEvent = () => undefined } = options;
   const own = journalDirectory(dataDir, worker);
   const open = (dir: string, locked: string, left: LeftJournals | null): JournalLedger => {
-    const lock = takeDirectory(locked);
+    const lock = takeDirectory(locked, onEvent);
     try {
       return new JournalLedger(options, dir, lock, left);
     } catch (error) {
@@ -126,12 +126,12 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 }
 
 /**
- * Makes the directory and takes its lock.
+ * Makes the directory, closes it to other users and takes its lock.
  * @throws DirectoryLocked, or an Error that names the directory when it cannot be written
  */
-export function takeDirectory(dir: string): DirectoryLock {
+export function takeDirectory(dir: string, onEvent: (event: SpendEvent) => void): DirectoryLock {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    for (const event of openDirectory(dir)) onEvent(event);
     return lockDirectory(dir);
   } catch (error) {
     throw error instanceof DirectoryLocked ? error : unusable(dir, error as Error);

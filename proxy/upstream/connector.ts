@@ -1,10 +1,11 @@
 // Opens sockets to upstreams: plain or TLS, direct or through the HTTP proxy of the environment. undici does the work
 // (`buildConnector`, `Client#connect`); this file combines the two so that the pool has the socket and can cancel an
 // attempt. It sets no timeout: the exchange that waits for the socket has one.
-import { Socket } from 'node:net';
+import { isIP, Socket, type LookupFunction } from 'node:net';
 import { buildConnector, Client } from 'undici';
 import { ProxyFailure } from './bad-response.ts';
 import type { HttpProxy } from './http-proxies.ts';
+import { checkAddress } from './safe-lookup.ts';
 
 /** Parameters of undici's `connect` functions. */
 type ConnectOptions = buildConnector.Options;
@@ -29,9 +30,19 @@ export class Connector {
   readonly #connectPeer: buildConnector.connector;
   readonly #connectProxy: buildConnector.connector;
   readonly #isTunnel: boolean;
+  /** The address that the origin names; null = a name, or it may be any. */
+  readonly #checked: string | null;
 
-  /** @param allowH2 offers HTTP/2 in TLS; the socket's `alpnProtocol` says what was agreed on. */
-  constructor(origin: string, proxy: HttpProxy | null, allowH2: boolean) {
+  /**
+   * @param allowH2 offers HTTP/2 in TLS; the socket's `alpnProtocol` says what was agreed on.
+   * @param safeLookup refuses addresses; null = any will do. A forward proxy resolves by itself, so it is not asked then.
+   */
+  constructor(
+    origin: string,
+    proxy: HttpProxy | null,
+    allowH2: boolean,
+    safeLookup: LookupFunction | null = null,
+  ) {
     const { host, protocol } = new URL(origin);
     const isForwarded = proxy !== null && protocol === 'http:';
     this.#proxy = proxy;
@@ -39,7 +50,10 @@ export class Connector {
     this.peer = isForwarded ? proxy.origin : origin;
     this.pathPrefix = isForwarded ? origin : '';
     this.headers = isForwarded ? ['host', host, ...authorizationOf(proxy)] : [];
-    this.#connectPeer = buildConnector({ allowH2, preferH2: allowH2, timeout: 0 });
+    const address = new URL(origin).hostname.replace(/^\[(.*)\]$/, '$1');
+    this.#checked = safeLookup !== null && isIP(address) !== 0 ? address : null; // addresses are not looked up
+    const lookup = safeLookup === null || proxy !== null ? {} : { lookup: safeLookup };
+    this.#connectPeer = buildConnector({ allowH2, preferH2: allowH2, timeout: 0, ...lookup });
     this.#connectProxy = buildConnector({ allowH2: false, timeout: 0 });
   }
 
@@ -48,6 +62,11 @@ export class Connector {
       if (socket instanceof Socket) callback(null, socket);
       else callback(withoutReconnect(error), null); // undici omits the second argument
     };
+    const refusal = this.#checked === null ? null : checkAddress(this.#checked);
+    if (refusal !== null) {
+      queueMicrotask(() => callback(refusal, null));
+      return () => undefined;
+    }
     return this.#isTunnel && this.#proxy !== null
       ? this.#openTunnel(this.#proxy, options, settle)
       : start(this.#connectPeer, options, settle);

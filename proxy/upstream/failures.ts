@@ -11,6 +11,8 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   ENETUNREACH: 'no route to the network',
   EADDRNOTAVAIL: 'no local port is free',
   EMFILE: 'the process has no file descriptor left',
+  ERR_ADDRESS_REFUSED:
+    'it leads to a link-local or metadata address, which models of /model/new must not use; see general_settings.runtime_models',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed; see NODE_EXTRA_CA_CERTS',

@@ -2,7 +2,7 @@
 // in TLS (ALPN), requests go to a pool of HTTP/1.1 connections.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ClientHttp2Stream } from 'node:http2';
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { Client } from 'undici';
 import { Connector } from './connector.ts';
 import {
@@ -39,10 +39,18 @@ export class MultiplexedPool implements Pool {
   /** Monotonic ms; until then the upstream is assumed to speak only HTTP/1.1. */
   #http1Until = -Infinity;
 
-  /** @param mono monotonic milliseconds. */
-  constructor(origin: string, proxy: HttpProxy | null, mono: () => number) {
-    this.#connector = new Connector(origin, proxy, true);
-    this.#http1 = new ConnectionPool(origin, proxy, mono);
+  /**
+   * @param mono monotonic milliseconds.
+   * @param safeLookup see Connector
+   */
+  constructor(
+    origin: string,
+    proxy: HttpProxy | null,
+    mono: () => number,
+    safeLookup: LookupFunction | null = null,
+  ) {
+    this.#connector = new Connector(origin, proxy, true, safeLookup);
+    this.#http1 = new ConnectionPool(origin, proxy, mono, safeLookup);
     this.#mono = mono;
   }
 

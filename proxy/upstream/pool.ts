@@ -1,5 +1,6 @@
 // The connections to one upstream origin. The most recently used idle connection is used first, so that surplus ones time
 // out; a request never waits for another request's connection.
+import type { LookupFunction } from 'node:net';
 import { DenseSet } from '../base/dense-set.ts';
 import { UpstreamConnection, type ConnectionOwner } from './connection.ts';
 import { Connector } from './connector.ts';
@@ -28,9 +29,17 @@ export class ConnectionPool implements Pool {
   readonly #idle: UpstreamConnection[] = [];
   #isClosing = false;
 
-  /** @param mono monotonic milliseconds. */
-  constructor(origin: string, proxy: HttpProxy | null, mono: () => number) {
-    this.#connector = new Connector(origin, proxy, false);
+  /**
+   * @param mono monotonic milliseconds.
+   * @param safeLookup see Connector
+   */
+  constructor(
+    origin: string,
+    proxy: HttpProxy | null,
+    mono: () => number,
+    safeLookup: LookupFunction | null = null,
+  ) {
+    this.#connector = new Connector(origin, proxy, false, safeLookup);
     this.#owner = {
       free: (connection) => this.#free(connection),
       gone: (connection) => this.#all.delete(connection),

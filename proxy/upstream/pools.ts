@@ -1,14 +1,19 @@
 // Connection pools, one per upstream origin and protocol, shared by successive configurations: a reload keeps warm
 // connections, and a pool that no configuration uses any more closes after its last request.
+import { lookup as dnsLookup } from 'node:dns';
+import type { LookupFunction } from 'node:net';
 import { NO_PROXIES, proxyFor, type ProxySettings } from './http-proxies.ts';
 import { MultiplexedPool } from './multiplexed-pool.ts';
 import { ConnectionPool, type Pool } from './pool.ts';
+import { safeLookup } from './safe-lookup.ts';
 
 /** Identifies a pool. */
 export interface PoolKey {
   readonly origin: string;
   /** Offer HTTP/2; has no effect without TLS. */
   readonly allowH2: boolean;
+  /** No connection to a link-local or metadata address. Such pools share no connection with others. */
+  readonly refuseLinkLocal?: boolean;
 }
 
 interface SharedPool {
@@ -23,11 +28,16 @@ export class Pools {
   readonly #pools = new Map<string, SharedPool>();
   readonly #proxies: ProxySettings;
   readonly #mono: () => number;
+  readonly #safeLookup: LookupFunction;
   readonly #timer: NodeJS.Timeout;
 
-  /** @param mono monotonic milliseconds. */
-  constructor(mono: () => number, proxies: ProxySettings = NO_PROXIES) {
+  /**
+   * @param mono monotonic milliseconds.
+   * @param resolve resolves names for the pools that refuse link-local addresses; others leave that to Node
+   */
+  constructor(mono: () => number, proxies: ProxySettings = NO_PROXIES, resolve: LookupFunction = dnsLookup) {
     this.#mono = mono;
+    this.#safeLookup = safeLookup(resolve);
     this.#proxies = proxies;
     this.#timer = setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
@@ -43,9 +53,10 @@ export class Pools {
     let shared = this.#pools.get(name);
     if (shared === undefined) {
       const proxy = proxyFor(key.origin, this.#proxies);
+      const lookup = key.refuseLinkLocal === true ? this.#safeLookup : null;
       const pool = speaksH2(key)
-        ? new MultiplexedPool(key.origin, proxy, this.#mono)
-        : new ConnectionPool(key.origin, proxy, this.#mono);
+        ? new MultiplexedPool(key.origin, proxy, this.#mono, lookup)
+        : new ConnectionPool(key.origin, proxy, this.#mono, lookup);
       shared = { pool, users: 0 };
       this.#pools.set(name, shared);
     }
@@ -78,4 +89,5 @@ export class Pools {
 }
 
 const speaksH2 = ({ origin, allowH2 }: PoolKey): boolean => allowH2 && origin.startsWith('https:');
-const nameOf = (key: PoolKey): string => `${speaksH2(key) ? 'h2 ' : ''}${key.origin}`;
+const nameOf = (key: PoolKey): string =>
+  `${key.refuseLinkLocal === true ? 'checked ' : ''}${speaksH2(key) ? 'h2 ' : ''}${key.origin}`;

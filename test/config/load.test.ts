@@ -54,6 +54,8 @@ const entry = (more: readonly string[] = [], rest: readonly string[] = []): stri
 
 const SAMPLE_VALUES: Readonly<Record<string, string>> = {
   GATEWAY_URL: 'https://gateway.example.com',
+  AGENTS_KEY: 'sk-agents',
+  SESSION_API_KEY: 'sk-session',
   DATABASE_URL: 'postgresql://name:sk-sample@db.example.com/throughline',
   PLATFORM_SECRET_KEY: Buffer.alloc(32).toString('base64'),
 };

@@ -23,13 +23,6 @@ const codeOf = ({ text }: Answer): unknown =>
 const ask = (url: string, { method, path }: RouteRow, key: string): Promise<Answer> =>
   send(url, method, path.replace('{param}', 'demo'), method === 'POST' ? {} : undefined, as(key));
 
-const REFUSALS = new Set<unknown>([
-  'missing_api_key',
-  'invalid_api_key',
-  'admin_key_required',
-  'route_not_found',
-]);
-
 t.test('every route of the table, as a stranger, as an agent, as an admin', async (t) => {
   const rig = await start(t, SETTINGS);
   const rows = tableOf(rig, 'all');

@@ -257,8 +257,10 @@ t.test('models in memory', async (t) => {
   t.test(
     'runtime models outlive a reload of the file, and the file may not take their place by name',
     async (t) => {
+      const allowed = '  runtime_models: { allow_join: true }\n';
+      await rig.reconfigure(defaultConfig(rig.demo, allowed));
       await added(t, rig, entry(rig, 'demo', { model: 'litellm_proxy/demo-echo' }, { id: 'second-demo' }));
-      await rig.reconfigure(defaultConfig(rig.demo, '  max_request_headers: 150\n'));
+      await rig.reconfigure(defaultConfig(rig.demo, `${allowed}  max_request_headers: 150\n`));
       t.ok((await modelIds(rig)).includes('second-demo'));
       const ids = new Set<string | string[] | undefined>();
       for (let n = 0; n < 60 && ids.size < 2; n++)

@@ -35,6 +35,7 @@ model_list:
     litellm_params: { model: litellm_proxy/demo-2, api_base: "${demo.url}", api_key: sk-upstream-secret }
 general_settings:
   master_key: ${KEY}
+  runtime_models: { allow_join: true }
 router_settings:
   default_litellm_params: { extra_headers: { X-All: sk-common-secret } }
 `;

@@ -98,6 +98,27 @@ t.test('one configuration after another', async (t) => {
     },
   );
 
+  t.test(
+    'the cause of a refusal comes first, warnings stay warnings, and readiness tells them apart',
+    async (t) => {
+      await rig.reconfigure(good);
+      const from = rig.log.length;
+      const doubtful = good.replace('general_settings:', 'general_settings:\n  database_type: prisma');
+      await rig.reconfigure(`litellm_settings: { telemetry: true }\n${doubtful}nonsense: 1\n`);
+      const told = rig.log.slice(from).filter((line) => 'issue' in line);
+      t.match(told[0], { level: 50, msg: 'configuration refused', issue: /nonsense: unknown key/ });
+      t.ok(told.length >= 3);
+      for (const line of told.slice(1))
+        t.match(line, { level: 40, msg: 'configuration', issue: /has no effect here/ });
+      const { issues } = (await readiness(rig)).config;
+      t.match(issues[0], /^error: gateway\.yaml:\d+:1 nonsense: unknown key/);
+      t.ok(issues.length >= 3);
+      for (const issue of issues.slice(1))
+        t.match(issue, /^warning: gateway\.yaml:\d+:\d+ .*has no effect here/);
+      await rig.reconfigure(good);
+    },
+  );
+
   t.test('a file that is not there, or is a folder, changes nothing either', async (t) => {
     const away = join(rig.folder, 'away.yaml');
     renameSync(rig.configPath, away);
@@ -192,7 +213,7 @@ model_list:
   t.equal((await chat(rig, 'renamed')).status, 200);
   t.equal((await chat(rig, 'included')).status, 404);
   await loggedAfter(rig, { msg: 'configuration refused' }, () => writeFileSync(path, 'model_list: ['));
-  t.match((await readiness(rig)).config.issues, [/^models\.yaml:1:\d+ /]);
+  t.match((await readiness(rig)).config.issues, [/^error: models\.yaml:1:\d+ /]);
   t.equal((await chat(rig, 'renamed')).status, 200);
 });
 

@@ -3,7 +3,7 @@
 import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type LookupFunction } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -35,6 +35,8 @@ export interface RigOptions {
   readonly folder?: string;
   /** The proxy's time. Default: that of the machine. */
   readonly clock?: Clock;
+  /** Resolves the names of upstreams of runtime models. */
+  readonly lookup?: LookupFunction;
   /** Longest count of tokens. Default: as long as it takes; short where an end must not wait for it. */
   readonly countWithinMs?: number;
 }
@@ -103,6 +105,7 @@ export async function startRig(t: Teardown, options: RigOptions = {}): Promise<R
     parts: {
       estimator: new Estimator({ waitMs: options.countWithinMs ?? PATIENCE_MS }),
       ...(options.clock === undefined ? {} : { clock: options.clock }),
+      ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
     },
   });
   const stop = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import { compatKind } from './compat.ts';
 import type { Kind } from './kind.ts';
 import { proxyKind } from './proxy.ts';
 
-const KINDS: readonly Kind[] = Object.freeze([proxyKind, compatKind]);
+export const KINDS: readonly Kind[] = Object.freeze([proxyKind, compatKind]);
 
 /** The parts of a model name; `kind` null = no known prefix. */
 export interface ModelName {

@@ -5,7 +5,6 @@ import {
   closeSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -14,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { makeDirectory } from '../store/data-directory.ts';
 import { checkLine, parseLine, requestIdOf } from '../record/line.ts';
 import type { SpendBegin } from '../record/record.ts';
 import { listSegments, readLines, segmentPath, setAside, syncDirectory } from '../store/segments.ts';
@@ -39,7 +39,7 @@ interface Span {
 
 /** Repairs and reads the journal in `dir`, which is made if missing. @throws NodeJS.ErrnoException */
 export function recoverJournal(dir: string): Recovered {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeDirectory(dir);
   const numbers = listSegments(dir);
   const last = numbers.at(-1);
   const lastWriteMs = last === undefined ? 0 : statSync(segmentPath(dir, last)).mtimeMs;

@@ -1,5 +1,6 @@
 // One writer per data directory. The lock is a transaction held open on `lock.db`, so the operating system releases it
 // at whatever end of the process (kill -9 included) and no stale file can keep a restart out.
+import { closeSync, openSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -35,7 +36,9 @@ export interface DirectoryLock {
  * @throws DirectoryLocked when another process (or another ledger of this one) holds it
  */
 export function lockDirectory(dir: string): DirectoryLock {
-  const db = new DatabaseSync(join(dir, 'lock.db'), { timeout: WAIT_MS });
+  const file = join(dir, 'lock.db');
+  closeSync(openSync(file, 'a', 0o600)); // SQLite would make it readable for all
+  const db = new DatabaseSync(file, { timeout: WAIT_MS });
   try {
     // RESERVED, not EXCLUSIVE: one writer, while others can still read who it is.
     db.exec('BEGIN IMMEDIATE');

@@ -165,7 +165,12 @@ t.test(
     const proxy = startCli(t, start, { env: { PROXY_MASTER_KEY: 'sk-left-over' } });
     const [welcome] = await proxy.said(/Throughline is running[\s\S]*Ctrl-C stops it\.\n/);
     const [, base = ''] = /base URL\s+(\S+)/.exec(welcome) ?? [];
-    const [, key = ''] = /master key\s+(\S+)/.exec(welcome) ?? [];
+    const [, key = ''] = /agent key\s+(\S+)/.exec(welcome) ?? [];
+    const [, master = ''] = /master key\s+(\S+)/.exec(welcome) ?? [];
+    const spend = (one: string): ReturnType<typeof send> =>
+      send(base.replace(/\/v1$/, ''), 'GET', '/spend/logs', undefined, { authorization: `Bearer ${one}` });
+    t.equal((await spend(master)).status, 200);
+    t.equal((await spend(key)).status, 403, 'the key that agents get opens no rows');
     const models = await send(base.replace(/\/v1$/, ''), 'GET', '/v1/models', undefined, {
       authorization: `Bearer ${key}`,
     });

@@ -1,0 +1,54 @@
+// Types of the `platform` section once it is resolved; part of the Snapshot.
+import type { Secret } from './secret.ts';
+
+/** What a sandbox of one kind runs. Strings may contain `{port}`, `{sandbox_dir}`, `{sandbox_id}`. */
+export interface SandboxSpec {
+  readonly id: string;
+  readonly command: readonly string[];
+  readonly image: string | null;
+  /** Port inside a container. */
+  readonly port: number;
+  readonly workingDir: string;
+  /** What the command can read beside programs and its own folder, under bubblewrap. */
+  readonly readablePaths: readonly string[];
+  readonly initialEnv: readonly (readonly [name: string, value: Secret])[];
+  readonly healthPath: string;
+  /** Path that conversations are posted to; null = the runtime takes none. */
+  readonly conversationsPath: string | null;
+  /** null = no limit set by the proxy. */
+  readonly limits: {
+    readonly memoryMb: number | null;
+    readonly cpuSeconds: number | null;
+    readonly cpus: number | null;
+    readonly openFiles: number | null;
+    readonly processes: number | null;
+  };
+}
+
+export interface SandboxSettings {
+  readonly driver: 'process' | 'docker';
+  readonly maxRunning: number;
+  /** 0 = never. */
+  readonly idlePauseMs: number;
+  readonly startTimeoutMs: number;
+  readonly isolation: 'auto' | 'bubblewrap' | 'none';
+  readonly stopWithServer: boolean;
+  readonly dockerSocket: string;
+}
+
+/** Settings of the platform interface (`platform/`). */
+export interface PlatformSettings {
+  /** Who may call `/api`. With a single plain key, its user has no id. */
+  readonly users: readonly { readonly key: Secret; readonly userId: string | null }[];
+  /** Base64 of 32 bytes. */
+  readonly secretKey: Secret;
+  /** Without a trailing slash; null = the listening address. */
+  readonly publicBaseUrl: string | null;
+  /** Port of its own listener, 0 = any free port; null = served on the proxy's port. */
+  readonly port: number | null;
+  /** null = the proxy's host. */
+  readonly host: string | null;
+  readonly sandbox: SandboxSettings;
+  /** The first is the default. */
+  readonly sandboxSpecs: readonly SandboxSpec[];
+}

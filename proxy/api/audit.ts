@@ -1,0 +1,141 @@
+// The audit lines of admin calls: who changed what, from where, before and after. One log line (`event: "admin_change"`)
+// for each attempt, refused ones included, whatever the log level (but `silent`). Values are shown by allowlist: what the
+// schema knows and does not call a secret.
+import { hash } from 'node:crypto';
+import { ENV_MARKER } from '../../config/dialect.ts';
+import { below, isInert, SCHEMA, type SchemaNode } from '../../config/schema.ts';
+import type { Fault } from '../errors/fault.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+
+export type AdminAction = 'model_new' | 'model_update' | 'model_delete';
+
+/** A `model_list` entry before and after a change; null = there is none. */
+export interface ChangedModel {
+  /** null = it is not known. */
+  readonly id: string | null;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** Hex digits of a key's SHA-256 that are shown: enough to tell keys apart, and spend rows begin with them too. */
+const HASH_DIGITS = 12;
+const MODEL = SCHEMA.properties?.['model_list']?.items;
+const REFERENCE = new RegExp(`^${ENV_MARKER.replaceAll('.', String.raw`\.`)}\\w{1,100}$`);
+const URLS: ReadonlySet<string> = new Set(['api_base', 'base_url']);
+const SECRET = '[secret]';
+const HIDDEN = '[not shown]';
+/** Lines of workers are written whole up to 4 KB. */
+const MOST_CHARS = 1_200;
+const TEXT_CHARS = 200;
+const WHY_CHARS = 600;
+const MOST_ITEMS = 20;
+
+/** One admin call, from its authentication to its end. */
+export class AdminAttempt {
+  readonly #x: Exchange;
+  readonly #action: AdminAction;
+  /** SHA-256 hex; '' = no key is configured; null = the caller has no valid one. */
+  #keyHash: string | null;
+  #model: ChangedModel | null = null;
+
+  constructor(x: Exchange, action: AdminAction, keyHash: string | null) {
+    this.#x = x;
+    this.#action = action;
+    this.#keyHash = keyHash;
+  }
+
+  /** What the call is about, as soon as it is known. */
+  concerns(model: ChangedModel): void {
+    this.#model = model;
+  }
+
+  applied(persisted: boolean): void {
+    this.#write('applied', { persisted });
+  }
+
+  refused(fault: Fault): void {
+    if (fault.code === 'admin_key_required') this.#keyHash = hashOfCredential(this.#x); // a key, but not of an admin
+    this.#write(fault.status < 500 ? 'refused' : 'failed', {
+      error: fault.code,
+      why: fault.message.slice(0, WHY_CHARS),
+    });
+  }
+
+  #write(outcome: 'applied' | 'refused' | 'failed', more: object): void {
+    const { log } = this.#x.active.services;
+    if (log.level === 'silent') return;
+    const line = {
+      action: this.#action,
+      outcome,
+      call_id: this.#x.id,
+      key: keyText(this.#keyHash, this.#x),
+      address: this.#x.clientAddress,
+      model_id: this.#model?.id?.slice(0, TEXT_CHARS) ?? null,
+      before: viewOf(this.#model?.before),
+      after: viewOf(this.#model?.after),
+      ...more,
+    };
+    // A logger of its own: --log-level warn keeps request lines out of the log, not changes.
+    const audit = log.child({ event: 'admin_change' }, { level: 'info' });
+    audit[outcome === 'applied' ? 'info' : 'warn'](line, 'admin change');
+  }
+}
+
+function hashOfCredential({ headers: { credential } }: Exchange): string | null {
+  return credential === null ? null : hash('sha256', credential, 'hex');
+}
+
+function keyText(keyHash: string | null, x: Exchange): string {
+  if (keyHash === null) return x.headers.credential === null ? 'none' : 'unknown';
+  if (keyHash === '') return 'not required';
+  return /^[0-9a-f]{64}$/.test(keyHash) ? keyHash.slice(0, HASH_DIGITS) : keyHash; // or the master key's name
+}
+
+function viewOf(entry: unknown): unknown {
+  if (entry === null || entry === undefined) return null;
+  const view = shown(entry, MODEL, '');
+  return JSON.stringify(view).length <= MOST_CHARS ? view : shortened(view);
+}
+
+/** Without what is not shown anyway, and of each part only what says where calls go. */
+function shortened(view: unknown): object {
+  const short = Object.entries(membersOf(view))
+    .filter(([, value]) => value !== HIDDEN)
+    .map(([name, value]) => [name, typeof value === 'object' ? placesIn(value) : value]);
+  return { ...(Object.fromEntries(short) as object), shortened: true };
+}
+
+function placesIn(part: unknown): object {
+  const { model, api_base, base_url } = membersOf(part);
+  return { model, api_base, base_url };
+}
+
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+
+function shown(value: unknown, schema: SchemaNode | undefined, key: string): unknown {
+  if (typeof value === 'string' && REFERENCE.test(value)) return value; // a name, not the secret
+  if (schema === undefined || isInert(schema)) return HIDDEN;
+  if (schema['x-secret'] === true) return withoutValues(value);
+  if (typeof value === 'string') return URLS.has(key) ? shownUrl(value) : value.slice(0, TEXT_CHARS);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.slice(0, MOST_ITEMS).map((item) => shown(item, schema.items, key));
+  return membersShown(value, (inner, name) => shown(inner, below(schema, name), name));
+}
+
+/** A secret, or a mapping of them, such as headers. */
+function withoutValues(value: unknown): unknown {
+  const secret = (one: unknown): string => (typeof one === 'string' && REFERENCE.test(one) ? one : SECRET);
+  return typeof value === 'object' && value !== null ? membersShown(value, secret) : secret(value);
+}
+
+function membersShown(value: object, show: (inner: unknown, name: string) => unknown): object {
+  const members = Object.entries(value).slice(0, MOST_ITEMS);
+  return Object.fromEntries(members.map(([name, inner]) => [name.slice(0, TEXT_CHARS), show(inner, name)]));
+}
+
+/** Without user, password and query, which may be secrets. */
+function shownUrl(text: string): string {
+  const url = URL.parse(text);
+  return url === null ? HIDDEN : `${url.protocol}//${url.host}${url.pathname}`.slice(0, TEXT_CHARS);
+}
