@@ -44,7 +44,7 @@ export async function supervise(
     });
   } finally {
     lock.release();
-    flush();
+    await flush();
   }
 }
 

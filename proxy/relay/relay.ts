@@ -23,7 +23,7 @@ import { failureOf } from '../upstream/failures.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
 import type { Deadlines, Watched } from './deadlines.ts';
 import type { DetachedStreams, DetachedStream } from './detached-streams.ts';
-import { finishResponse } from './finish-response.ts';
+import { finishResponse, sayLastWords } from './finish-response.ts';
 import { outcomeOf, type Ending, type Outcome, type RelayEnd } from './outcome.ts';
 import {
   CONNECTING,
@@ -358,6 +358,8 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const stage = stageOf(state);
     if (stage === null) return;
     this.#leave();
+    if (end === 'stopped' && fault !== null && state.is === 'flowing')
+      sayLastWords(this.#sink, state, fault, this.#request.protocol.errors);
     const ending: Ending =
       state.is === 'detached' // what the client saw is that it left
         ? { end: 'client_gone', fault: null, readOn: readOn ?? (end === 'complete' ? 'whole' : 'broken') }
