@@ -25,6 +25,11 @@ interface LogOutputOptions {
   readonly gatherBytes: number;
   /** Whole lines up to so many bytes share a write. */
   readonly writeBytes: number;
+  /**
+   * A non-blocking pipe: a write ends at once (some 5 us), so it needs no thread, and many small ones may follow each other
+   * within one turn of the event loop. Writes to a file wait for its disk, in a thread.
+   */
+  readonly isPipe: boolean;
   /** Other processes write to the same file: after half a line, theirs may have come. */
   readonly isShared: boolean;
   /** The line that says how many were dropped. */
@@ -120,17 +125,20 @@ export class LogOutput implements DestinationStream {
 
   #retry({ rest, timer }: State & { is: 'failed' }): void {
     clearTimeout(timer);
-    this.#write(rest, 0);
+    if (!this.#options.isPipe) this.#write(rest, 0);
+    else if (this.#writeNow(rest)) this.#writeNext();
   }
 
   #writeNext(): void {
     if (this.#state.is === 'idle' && this.#state.timer !== null) clearTimeout(this.#state.timer);
     this.#state = IDLE;
-    const isWanted = this.#isDue || this.#bytes >= this.#options.gatherBytes;
-    const piece = isWanted ? this.#pieces.shift() : undefined;
-    if (piece !== undefined) {
-      this.#write(Buffer.from(piece.text), 0);
-      return;
+    for (let piece = this.#nextPiece(); piece !== null; piece = this.#nextPiece()) {
+      const bytes = Buffer.from(piece.text);
+      if (!this.#options.isPipe) {
+        this.#write(bytes, 0);
+        return;
+      }
+      if (!this.#writeNow(bytes)) return;
     }
     if (this.#bytes > 0) {
       this.#state = { is: 'idle', timer: setTimeout(() => this.#writeAll(), GATHER_MS).unref() };
@@ -138,6 +146,28 @@ export class LogOutput implements DestinationStream {
     }
     this.#isDue = false;
     this.#rest();
+  }
+
+  /** null: there is none, or too little for a write. */
+  #nextPiece(): Piece | null {
+    const isWanted = this.#isDue || this.#bytes >= this.#options.gatherBytes;
+    return (isWanted ? this.#pieces.shift() : undefined) ?? null;
+  }
+
+  /** @returns whether all was written */
+  #writeNow(bytes: Buffer): boolean {
+    let done = 0;
+    try {
+      while (done < bytes.length) {
+        const count = writeSync(this.#options.fd, bytes, done);
+        done += count;
+        this.#count(count);
+      }
+      return true;
+    } catch (error) {
+      this.#failed(error as NodeJS.ErrnoException, bytes, done);
+      return false;
+    }
   }
 
   #write(bytes: Buffer, done: number): void {
@@ -150,13 +180,14 @@ export class LogOutput implements DestinationStream {
 
   #written(bytes: Buffer, before: number, count: number): void {
     const done = before + count;
-    this.#bytes -= count;
-    if (this.#untold > 0 && this.#bytes <= RESUME_BYTES) this.#tell();
+    this.#count(count);
     if (done < bytes.length) this.#write(bytes, done);
     else this.#writeNext();
   }
 
-  #tell(): void {
+  #count(written: number): void {
+    this.#bytes -= written;
+    if (this.#untold === 0 || this.#bytes > RESUME_BYTES) return;
     const line = this.#options.notice(this.#untold);
     this.#untold = 0;
     this.#add(line, Buffer.byteLength(line));

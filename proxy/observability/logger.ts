@@ -1,5 +1,6 @@
 // The log: one JSON object per line on stdout. Records are built from allow-listed values; a header object, a body
 // or a Secret is never put into one, so no redaction is needed on the hot path.
+import { fstatSync } from 'node:fs';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { accessText, type AccessLine } from './access-log.ts';
 import { LogOutput } from './log-output.ts';
@@ -21,6 +22,8 @@ export interface LogHandle {
 
 /** What several processes write to one pipe at a time stays in one piece up to here (PIPE_BUF, pipe(7)). */
 const WHOLE_BYTES = 4096;
+/** One write per turn of the event loop must keep up with a busy process: 800 lines. */
+const FILE_WRITE_BYTES = 262_144;
 
 /**
  * Buffers 16 KB or one second, whichever comes first: a write() per line would cost more than the line.
@@ -30,13 +33,15 @@ const WHOLE_BYTES = 4096;
 export function openLog(level: LogLevel, destination?: DestinationStream, worker?: number): LogHandle {
   if (destination !== undefined)
     return { log: logInto(destination, level, () => 0, worker), flush: () => Promise.resolve() };
-  // Node makes a pipe at 1 non-blocking when it makes this stream. A write that nobody reads then fails with EAGAIN;
-  // otherwise it would hold a thread until the pipe is read, and the end of the process waits for all threads.
-  void process.stdout;
+  void process.stdout; // Node makes a pipe non-blocking when it makes this stream: a write that nobody reads fails with EAGAIN
+  const stats = fstatSync(1);
+  const isPipe = stats.isFIFO() || stats.isSocket();
   const stdout = new LogOutput({
     fd: 1,
     gatherBytes: gatherBytesOf(worker),
-    writeBytes: worker === undefined ? 16_384 : WHOLE_BYTES,
+    // A write to a file is whole, whatever its length: the kernel locks the file's position.
+    writeBytes: isPipe && worker !== undefined ? WHOLE_BYTES : FILE_WRITE_BYTES,
+    isPipe,
     isShared: worker !== undefined,
     notice: (lines) =>
       `{"level":40,"time":"${new Date().toISOString()}"${originOf(worker)},"lines":${lines},"msg":"log lines were dropped: the log could not be written"}\n`,

@@ -19,7 +19,14 @@ const noticeOf = (dropped: number): string => `dropped ${dropped}\n`;
 function fileOutput(t: Test, path: string, isShared = false): LogOutput {
   const fd = openSync(path, 'a');
   t.teardown(() => closeSync(fd));
-  return new LogOutput({ fd, gatherBytes: 16_000, writeBytes: 16_384, isShared, notice: noticeOf });
+  return new LogOutput({
+    fd,
+    gatherBytes: 16_000,
+    writeBytes: 16_384,
+    isPipe: false,
+    isShared,
+    notice: noticeOf,
+  });
 }
 
 /** Flushes until all is in the file: on a busy machine one flush may end before the write. */
