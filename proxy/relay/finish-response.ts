@@ -37,7 +37,12 @@ export function finishResponse(sink: ResponseSink, stage: Stage, ending: Ending,
  * Tells a client in the middle of its response that the proxy stops. Before the record is settled, because counting the
  * tokens of many broken streams takes seconds, and the process may not have them.
  */
-export function sayLastWords(sink: ResponseSink, { response }: Flowing, fault: Fault, errors: ErrorShape): void {
+export function sayLastWords(
+  sink: ResponseSink,
+  { response }: Flowing,
+  fault: Fault,
+  errors: ErrorShape,
+): void {
   const { tap } = response;
   if (sink.destroyed) return;
   if (tap.streams && !tap.opaque) endWithEvent(sink, errors.event(fault), STOPPED_READING_MS);
