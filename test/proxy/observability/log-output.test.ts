@@ -2,7 +2,7 @@
 // what was dropped once there is room.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, createReadStream, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -106,6 +106,31 @@ t.test(
     t.equal(output.dropped, 101);
   },
 );
+
+t.test('a write that takes as long as it takes, as on a slow disk, holds nothing up', async (t) => {
+  const path = join(tempDir(t), 'fifo');
+  execFileSync('mkfifo', [path]);
+  const fd = openSync(path, 'r+'); // blocking: a write waits in the system until somebody reads
+  const output = new LogOutput({
+    fd,
+    gatherBytes: 0,
+    writeBytes: 262_144,
+    isPipe: false,
+    isShared: false,
+    notice: noticeOf,
+  });
+  const lines = Array.from({ length: 1_000 }, (_, n) => `${n}`.padEnd(999, 'x') + '\n');
+  for (const line of lines) output.write(line);
+  await output.flush(); // gives up
+  const all = lines.join('').length;
+  let text = '';
+  for await (const chunk of createReadStream(path, 'utf8')) {
+    text += chunk as string;
+    if (text.length === all) break;
+  }
+  t.equal(text, lines.join(''));
+  closeSync(fd);
+});
 
 const SCRIPT = `
   const { openLog } = await import(${JSON.stringify(join(import.meta.dirname, '../../../proxy/observability/logger.ts'))});
