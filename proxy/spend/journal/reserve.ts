@@ -48,7 +48,7 @@ export class Reserve {
     const wanted = (Math.floor((calls * CALL_BYTES) / STEP_BYTES) + 1) * STEP_BYTES;
     if (wanted <= this.#bytes) return true;
     if (wanted >= this.#refusedBytes) return false;
-    const hasGrown = this.#freeBytes() >= wanted * FREE_FACTOR && this.#grow(wanted);
+    const hasGrown = this.#hasFree(wanted * FREE_FACTOR) && this.#grow(wanted);
     if (!hasGrown) this.#refusedBytes = wanted;
     return hasGrown;
   }
@@ -73,9 +73,13 @@ export class Reserve {
     return { fd, bytes };
   }
 
-  #freeBytes(): number {
-    const { bavail, bsize } = statfsSync(this.#dir);
-    return bavail * bsize;
+  #hasFree(bytes: number): boolean {
+    try {
+      const { bavail, bsize } = statfsSync(this.#dir);
+      return bavail * bsize >= bytes;
+    } catch {
+      return false;
+    }
   }
 
   /** Fills it up with blank lines. @returns false, and leaves it as it was, when there is no space */
@@ -93,10 +97,18 @@ export class Reserve {
       this.#bytes = wanted;
       return true;
     } catch {
-      ftruncateSync(fd, this.#bytes);
+      cutTo(fd, this.#bytes);
       return false;
     } finally {
       closeSync(fd);
     }
+  }
+}
+
+function cutTo(fd: number, bytes: number): void {
+  try {
+    ftruncateSync(fd, bytes);
+  } catch {
+    // it stays longer, which does no harm
   }
 }

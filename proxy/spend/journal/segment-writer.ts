@@ -75,6 +75,7 @@ export class SegmentWriter {
     }
     full.trim();
     this.#full.push(full);
+    this.reserve.forgetRefusal(); // asked again once per segment: the disk may have room by now
     this.#rotateAt = this.#segmentBytes;
     this.#isTainted = false;
     return true;
