@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import type { Fault } from '../errors/fault.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
 import type { Ending } from './outcome.ts';
-import type { Flowing, Stage, Unsent } from './relay-state.ts';
+import type { Flowing, Stage, State, Unsent } from './relay-state.ts';
 import type { ResponseSink } from './response-sink.ts';
 
 /** A client that does not read the error event is cut off all the same. */
@@ -39,12 +39,12 @@ export function finishResponse(sink: ResponseSink, stage: Stage, ending: Ending,
  */
 export function sayLastWords(
   sink: ResponseSink,
-  { response }: Flowing,
-  fault: Fault,
+  state: State,
+  fault: Fault | null,
   errors: ErrorShape,
 ): void {
-  const { tap } = response;
-  if (sink.destroyed) return;
+  if (state.is !== 'flowing' || fault === null || sink.destroyed) return;
+  const { tap } = state.response;
   if (tap.streams && !tap.opaque) endWithEvent(sink, errors.event(fault), STOPPED_READING_MS);
   else sink.destroy();
 }

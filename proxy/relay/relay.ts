@@ -358,8 +358,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const stage = stageOf(state);
     if (stage === null) return;
     this.#leave();
-    if (end === 'stopped' && fault !== null && state.is === 'flowing')
-      sayLastWords(this.#sink, state, fault, this.#request.protocol.errors);
+    if (end === 'stopped') sayLastWords(this.#sink, state, fault, this.#request.protocol.errors);
     const ending: Ending =
       state.is === 'detached' // what the client saw is that it left
         ? { end: 'client_gone', fault: null, readOn: readOn ?? (end === 'complete' ? 'whole' : 'broken') }
