@@ -6,7 +6,7 @@ const CHECKS = [
   ['lint', 'oxlint', ['--type-aware', '--deny-warnings', '.']],
   ['format', 'prettier', ['--check', '--log-level', 'warn', '.']],
   ['unused code', 'knip', []],
-  ['import layers', 'tap', ['--disable-coverage', 'test/meta/layers.test.ts']],
+  ['import layers', 'node', ['test/support/run.ts', 'test/meta/layers.test.ts']],
   ['generated configuration types and docs', 'node', ['config/generate.ts', '--check']],
   ['assembled string scan', 'node', ['bin/assemble.js', '--check']],
   ['generated chart schema', 'node', ['charts/generate.ts', '--check']],

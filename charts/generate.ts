@@ -31,12 +31,15 @@ interface Row {
 const REFERENCE = `^${ENV_MARKER.replaceAll('.', '\\.')}.`;
 const DROPPED: ReadonlySet<string> = new Set(['title', 'default', 'examples', 'enum']);
 const NO_EFFECT = { $ref: '#/definitions/noEffect' };
+/** Off, or it would protect nothing: the server refuses any other value with a sentence. */
+const REFUSED = { $ref: '#/definitions/refused' };
 
 /**
  * A gateway schema as Helm can use it: Helm 3.6 knows nothing above draft-07, sees a file before its `os.environ/NAME`
  * are resolved, and the loader takes an empty value for one that is not written.
  */
 function draft07(schema: SchemaNode): Record<string, unknown> {
+  if (schema['x-effect'] === 'refused' && schema['x-refuses'] === undefined) return REFUSED;
   if (isInert(schema)) return NO_EFFECT;
   const kept = Object.entries(schema).filter(([word]) => !DROPPED.has(word) && !/^[x$]/.test(word));
   const out: Record<string, unknown> = { ...Object.fromEntries(kept), ...typed(schema) };
@@ -130,7 +133,14 @@ if (!isMap(document.contents)) throw new Error('values.yaml is no mapping');
 const rows: Row[] = [];
 const schema = {
   ...withComments(base, document.contents, '', rows),
-  definitions: { noEffect: { description: 'Accepted, no effect here.' } },
+  definitions: {
+    noEffect: { description: 'Accepted, no effect here.' },
+    refused: {
+      description:
+        'Refused unless it is off: nothing here would enforce it; docs/configuration.md says what to do instead.',
+      enum: [null, false, 0, '', [], {}],
+    },
+  },
 };
 const MARK = '<!-- generated: node charts/generate.ts -->';
 const [head, , tail] = read('README.md').split(MARK);

@@ -68,16 +68,18 @@ export function registry(): readonly RegistryEntry[] {
     for (const model of provider.models) {
       if (entries.has(model.id) || !isChat(model) || resold(provider, model)) continue;
       // A few ids do not match the catalogue's own rule (mistral/codestral), so a lookup would find no price.
-      if (find(model.id, provider.id) === null) continue;
+      if (calcPrice({}, model.id, { providerId: provider.id }) === null) continue;
       entries.set(model.id, { name: model.id, provider: provider.id });
     }
   }
   return [...entries.values()];
 }
 
-/** The names of `registry()`, for listing wildcards. */
+let names: readonly string[] | null = null;
+
+/** The names of `registry()`, for listing wildcards. They do not change while the process runs. */
 export function registryNames(): readonly string[] {
-  return registry().map((entry) => entry.name);
+  return (names ??= registry().map((entry) => entry.name)); // 35 ms
 }
 
 /** Ids that end in a dash or contain a colon stand for families or fine-tunes; clients cannot request them. */

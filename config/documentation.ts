@@ -19,9 +19,15 @@ it begins with this line:
 - Times are seconds, prices are US dollars; both may be written as numbers or as numeric text.
 - Every issue is reported at once, as \`file:line:column path: what is wrong - how to fix it\`. Unknown keys are errors.
 - Keys of the LiteLLM dialect that have no effect here are accepted and warned about once each; they are listed at the
-  end of each section.
+  end of each section. Those that would protect something - budgets, guardrails, other ways of authentication - stop
+  the start instead, unless they are off (false, 0, empty): nothing here would enforce them.
 - \`config/samples/\` holds files to begin with.
 `;
+
+const UNREAD: readonly (readonly [effect: string, text: string])[] = [
+  ['none', 'Accepted without effect'],
+  ['always', 'Always so here, and accepted'],
+];
 
 /** The page. */
 export function documentation(root: SchemaNode): string {
@@ -33,16 +39,26 @@ export function documentation(root: SchemaNode): string {
 function section(heading: string, prefix: string, schema: SchemaNode): string[] {
   const properties = Object.entries(schema.properties ?? {});
   const effective = properties.filter(([, inner]) => !isInert(inner));
-  const inert = properties.filter(([, inner]) => isInert(inner));
+  const unread = (effect: string): string =>
+    properties
+      .filter(([, inner]) => inner['x-effect'] === effect)
+      .map(([key]) => `\`${key}\``)
+      .join(', ');
   const lines = [`## ${heading}`, ''];
   if (prefix !== '') lines.push(schema.description ?? '', '');
   lines.push('| Key | Type | Default | What it does | Example |', '| --- | --- | --- | --- | --- |');
   for (const [key, inner] of effective) lines.push(row(key, inner, schema.required?.includes(key) === true));
   lines.push('');
   if (schema.additionalProperties !== false && prefix !== '') lines.push('Any other key is allowed.', '');
-  if (inert.length > 0) {
-    const names = inert.map(([key]) => `\`${key}\``).join(', ');
-    lines.push(`Accepted without effect: ${names}.`, '');
+  for (const [effect, text] of UNREAD) {
+    const names = unread(effect);
+    if (names !== '') lines.push(`${text}: ${names}.`, '');
+  }
+  const refused = properties.filter(([, inner]) => inner['x-effect'] === 'refused');
+  if (refused.length > 0) {
+    lines.push('Refused, because nothing here would enforce it:', '', '| Key | Instead |', '| --- | --- |');
+    for (const [key, inner] of refused) lines.push(`| \`${key}\` | ${cell(inner['x-fix'] ?? '')} |`);
+    lines.push('');
   }
   for (const [key, inner] of effective) {
     const nested = inner.items ?? inner;

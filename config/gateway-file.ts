@@ -2,6 +2,22 @@
 // schemas/gateway.json by `node config/generate.ts`; never edit by hand.
 
 /**
+ * A key, or a key with its name.
+ */
+export type InferenceKeyEntry =
+  | string
+  | {
+      /**
+       * What the agent presents.
+       */
+      key: string;
+      /**
+       * What spend rows call it (`user_api_key_alias`).
+       */
+      name?: string;
+    };
+
+/**
  * Configuration of the proxy. `os.environ/NAME` may stand for any value and is read from the environment.
  */
 export interface GatewayFile {
@@ -296,6 +312,10 @@ export interface EntryParams {
    * Which gateway is behind `api_base`: how session, user, tags and metadata are written in its headers while forwarding is on, and how its cost and call id are read. Default: `litellm` for proxy-type, `plain` (the session header alone) for compat-type. `none` sends nothing.
    */
   gateway?: 'litellm' | 'bifrost' | 'portkey' | 'plain' | 'none';
+  /**
+   * Names of query parameters of clients that go upstream, beyond `general_settings.allowed_query_parameters`.
+   */
+  allowed_query_parameters?: string[];
 }
 /**
  * Facts that `/model/info` returns, over those of the catalogue. Any member is allowed.
@@ -481,6 +501,18 @@ export interface GeneralSettings {
    */
   master_key?: string;
   /**
+   * Keys for agents: they make LLM calls and read the model listings, and nothing else. Each is a key, or `{key, name}` with a name that spend rows show. The master key is for admins. A change takes effect with the next request.
+   */
+  inference_keys: InferenceKeyEntry[];
+  /**
+   * Serves metrics, `GET /health`, spend and model administration on this port alone; the port of the proxy then serves LLM calls, listings, liveness and readiness, and 404 for the rest. `/metrics` asks for no key there unless `require_auth_for_metrics_endpoint` is true. Left out: one port for all. A change needs a restart.
+   */
+  admin_port?: number;
+  /**
+   * Address that `admin_port` is bound on. Left out: the one of the proxy (`--host`). A change needs a restart.
+   */
+  admin_host?: string;
+  /**
    * Serve without a key on other than loopback addresses.
    */
   allow_unauthenticated: boolean;
@@ -496,6 +528,10 @@ export interface GeneralSettings {
    * Client headers that never go upstream, beside the built-in ones; a trailing `*` makes a prefix.
    */
   deny_headers: string[];
+  /**
+   * Names of query parameters of clients that go upstream, beyond those that the API documents (`api-version`, paging). Others are dropped: a gateway may take `model` or a key from the query.
+   */
+  allowed_query_parameters: string[];
   /**
    * Keep models of `/model/new` in the store, so that they survive a restart. The environment variable STORE_MODEL_IN_DB=True does the same.
    */
@@ -540,6 +576,10 @@ export interface GeneralSettings {
   journal: Journal;
   idempotency?: Idempotency;
   otel?: Otel;
+  /**
+   * Names that a Host header may have, without the port; `*.example.com` for all below a name, `*` for any. Left out: any, but on a loopback address only those of this machine (localhost, 127.0.0.1, [::1], host.docker.internal), against DNS rebinding. Addresses pass on other than loopback addresses.
+   */
+  allowed_hosts?: string[];
   cors?: Cors;
   /**
    * Detached streams at a time: answers that are drained after their clients left (`on_disconnect: drain`), per process. Further ones are aborted.
@@ -574,6 +614,32 @@ export interface GeneralSettings {
    * How long spend rows are kept: a number and `d`, `w`, `mo` (31 days), `h`, `m` or `s`. Whole UTC months are removed when the last day of the month is older; daily sums are kept. Left out: for ever.
    */
   maximum_spend_logs_retention_period?: string;
+  /**
+   * Spend rows name the master key `litellm_proxy_master_key` instead of its SHA-256.
+   */
+  disable_adding_master_key_hash_to_db: boolean;
+  /**
+   * Refuse LLM calls that state no end user: body `user` (or the header of `user_header_name`, or another place of docs/identity.md). They get 400.
+   */
+  enforce_user_param: boolean;
+  /**
+   * Refuse LLM calls that state tags of their own (`metadata.tags`, `tags`, `x-litellm-tags`) with 400. Tags of entries, keys and `extra_spend_tag_headers` are recorded as ever.
+   */
+  reject_clientside_metadata_tags: boolean;
+  /**
+   * Addresses and networks (`10.0.0.0/8`) that may call; others get 403 on every port. Liveness and readiness answer all. Left out: every address.
+   *
+   * @minItems 1
+   */
+  allowed_ips?: [string, ...string[]];
+  /**
+   * Take the address of a caller from `X-Forwarded-For` when the connection comes from one of `trusted_proxies`: the last address of the header that is none of them. It counts for `allowed_ips` and stands in spend rows.
+   */
+  use_x_forwarded_for: boolean;
+  /**
+   * Addresses and networks of the load balancers in front of this proxy, for `use_x_forwarded_for`.
+   */
+  trusted_proxies: string[];
   /**
    * The same as `global_max_parallel_requests`, which wins: there is one key here.
    */
@@ -743,9 +809,21 @@ export interface LitellmSettings {
    */
   forward_traceparent_to_llm_provider: boolean;
   /**
+   * Spend rows name no end user.
+   */
+  disable_end_user_cost_tracking: boolean;
+  /**
    * Write `cost`, US dollars, into the last usage object of a stream, for clients that get one.
    */
   include_cost_in_streaming_usage: boolean;
+  /**
+   * Whether `/metrics` asks for the master key. Left out: on the port of the proxy it does, on `general_settings.admin_port` it does not. False: never.
+   */
+  require_auth_for_metrics_endpoint?: boolean;
+  /**
+   * End users whose LLM calls are refused with 400.
+   */
+  blocked_user_list: string[];
 }
 /**
  * Switches by model name.
@@ -1092,7 +1170,7 @@ export interface SandboxSection {
    */
   start_timeout_seconds: number;
   /**
-   * For `process`: `auto` uses bubblewrap where it works, `bubblewrap` refuses to start without it, `none` runs the command as this user sees the machine.
+   * For `process`: `auto` uses bubblewrap where it works and warns where it does not, `bubblewrap` refuses to start without it, `none` runs the command as this user sees the machine.
    */
   isolation: 'auto' | 'bubblewrap' | 'none';
   /**
@@ -1129,6 +1207,10 @@ export interface SandboxSpecEntry {
    */
   working_dir: string;
   /**
+   * For `process` with bubblewrap: folders and files that the command can read beside its own folder and the programs below `/usr` - where its interpreter and packages are. Nothing that holds the data directory, the configuration, sockets or tokens.
+   */
+  readable_paths: string[];
+  /**
    * Environment of the command beside PATH, HOME, SESSION_API_KEY and the conversation's LLM_BASE_URL, LLM_API_KEY and LLM_MODEL. Nothing of the server's own environment is inherited.
    */
   initial_env: {
@@ -1145,11 +1227,11 @@ export interface SandboxSpecEntry {
   limits: SandboxLimits;
 }
 /**
- * Bounds of what a sandbox may use; left out = the system's own.
+ * Bounds of what a sandbox may use; left out = the system's own with `process`, and stated numbers with `docker`.
  */
 export interface SandboxLimits {
   /**
-   * Memory: address space of each process with `process`, of the container with `docker`.
+   * Memory: address space of each process with `process`, of the container with `docker` (there 4096 when left out).
    */
   memory_mb?: number;
   /**
@@ -1157,7 +1239,7 @@ export interface SandboxLimits {
    */
   cpu_seconds?: number;
   /**
-   * For `docker`: processors, fractions allowed.
+   * For `docker`: processors, fractions allowed; 2 when left out.
    */
   cpus?: number;
   /**
@@ -1165,7 +1247,7 @@ export interface SandboxLimits {
    */
   open_files?: number;
   /**
-   * For `docker`: processes in the container.
+   * For `docker`: processes in the container; 1024 when left out.
    */
   processes?: number;
 }

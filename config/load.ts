@@ -19,7 +19,8 @@ import { readSource } from './source.ts';
 import type { ConfigSource } from './source.ts';
 import { memberOf, treeOf, withMember } from './tree.ts';
 import type { Path, Tree } from './tree.ts';
-import { defaults, validated, warnInert } from './validate.ts';
+import { checkUnread } from './unread-keys.ts';
+import { defaults, validated } from './validate.ts';
 
 export type { ConfigSource, Environment };
 
@@ -58,7 +59,7 @@ export function overlay(source: ConfigSource, env: Environment, runtime: readonl
   const value = soundParts(validated(tree, diagnostics), diagnostics);
   const skipped = skippedEntries(value, diagnostics);
   const kept = (path: Path): boolean => !(path[0] === 'model_list' && skipped.has(Number(path[1])));
-  warnInert(tree, diagnostics, kept);
+  checkUnread(tree, diagnostics, kept);
   if (value.model_list.length === 0)
     diagnostics.warn(
       ['model_list'],

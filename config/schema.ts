@@ -16,15 +16,22 @@ export interface SchemaNode {
   readonly minLength?: number;
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
-  /** `none`: a LiteLLM key that is accepted, warned about and otherwise ignored. */
-  readonly 'x-effect'?: string;
+  /**
+   * Of a LiteLLM key that is not read. `none`: accepted and warned about. `always`: what it asks for is always so here.
+   * `refused`: it would protect something, and nothing here does; a file that sets it is refused.
+   */
+  readonly 'x-effect'?: 'none' | 'always' | 'refused';
+  /** Of a refused key: what to do instead. */
+  readonly 'x-fix'?: string;
+  /** Of a refused list: the items that are refused; absent = every value but an empty one. */
+  readonly 'x-refuses'?: readonly string[];
   /** The value, or anything below it, is a secret: no message shows it. */
   readonly 'x-secret'?: boolean;
   /** How messages call the expected value, e.g. `a number of seconds`. */
   readonly 'x-says'?: string;
 }
 
-export const OWN_WORDS = ['x-effect', 'x-secret', 'x-says'] as const;
+export const OWN_WORDS = ['x-effect', 'x-fix', 'x-refuses', 'x-secret', 'x-says'] as const;
 
 // The inferred type of the import is a literal type with 600 members; SchemaNode is what they have in common.
 export const SCHEMA = source as unknown as SchemaNode;
@@ -38,8 +45,9 @@ export function below(schema: SchemaNode | undefined, step: string | number): Sc
   return typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
 }
 
+/** Whether nothing reads the key: its value is neither resolved nor validated. */
 export function isInert(schema: SchemaNode | undefined): boolean {
-  return schema?.['x-effect'] === 'none';
+  return schema?.['x-effect'] !== undefined;
 }
 
 /** Whether the value at a path is, or lies in, a secret. */

@@ -24,7 +24,12 @@ export class Secret {
 
   /** Compares SHA-256 digests in constant time, so that timing reveals neither content nor length. */
   equals(candidate: string): boolean {
-    return timingSafeEqual(this.#digest, hash('sha256', candidate, 'buffer'));
+    return this.hasDigest(hash('sha256', candidate, 'buffer'));
+  }
+
+  /** The same for a candidate that is compared with several secrets. @param digest its SHA-256 */
+  hasDigest(digest: Buffer): boolean {
+    return timingSafeEqual(this.#digest, digest);
   }
 
   /** Lower-case hex SHA-256: spend records store it as `api_key`, as LiteLLM does. */

@@ -1,5 +1,6 @@
 // Types of the resolved configuration. A Snapshot is frozen: it is replaced, never edited. Everything that can be
 // computed from the configuration is computed at load, so that a request only reads.
+import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { Dialect } from './dialect.ts';
 import type { Issue } from './issue.ts';
 import type { Gateway } from './resolve/gateways/gateway.ts';
@@ -102,6 +103,8 @@ export interface Deployment {
   readonly staticHeaders: readonly (readonly [name: string, value: Secret])[];
   /** Whether client headers are forwarded. For wildcards, call `Snapshot.forwards` with the requested name. */
   readonly forwardClientHeaders: boolean;
+  /** Names of query parameters that go upstream, beyond those that the API documents. */
+  readonly allowedQuery: ReadonlySet<string>;
   /** Compat-type upstreams never see the dialect's control members. */
   readonly stripsControlMembers: boolean;
   readonly clocks: Clocks;
@@ -294,6 +297,8 @@ export interface SandboxSpec {
   /** Port inside a container. */
   readonly port: number;
   readonly workingDir: string;
+  /** What the command can read beside programs and its own folder, under bubblewrap. */
+  readonly readablePaths: readonly string[];
   readonly initialEnv: readonly (readonly [name: string, value: Secret])[];
   readonly healthPath: string;
   /** Path that conversations are posted to; null = the runtime takes none. */
@@ -351,6 +356,9 @@ export interface Snapshot {
   readonly overload: Overload;
   /** null = no key configured; the server then binds to loopback only. */
   readonly masterKey: Secret | null;
+  readonly access: AccessSettings;
+  /** null = metrics and administration share the proxy's port. Read at the start only. */
+  readonly admin: AdminSettings | null;
   /** Serve without a key on addresses other than loopback. */
   readonly allowUnauthenticated: boolean;
   readonly storeModelInDb: boolean;
@@ -370,6 +378,8 @@ export interface Snapshot {
   /** How long spend rows are kept, milliseconds; null = forever. */
   readonly retentionMs: number | null;
   readonly cors: CorsSettings | null;
+  /** Lower-case names that the Host header may have, also `*.example.com` and `*`; null = not checked beyond loopback. */
+  readonly allowedHosts: readonly string[] | null;
   /** null: nothing is traced. Read at the start only. */
   readonly otel: OtelSettings | null;
   /** null: keys are not looked at. */

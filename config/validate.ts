@@ -1,5 +1,5 @@
 // Validates a tree against the schema and reports each mistake once, in plain sentences: never in the validator's own
-// words and never with a secret. Fills in the schema's defaults. Also finds keys without effect.
+// words and never with a secret. Fills in the schema's defaults.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Diagnostics } from './diagnostics.ts';
@@ -42,33 +42,6 @@ export function defaults(): GatewayFile {
   const value = {};
   check(value);
   return value as GatewayFile;
-}
-
-/** Warns once per key of the dialect that has no effect here, at its first place. */
-export function warnInert(root: Tree, diagnostics: Diagnostics, keep: (path: Path) => boolean): void {
-  const reported = new Set<SchemaNode>();
-  const visit = (tree: Tree, schema: SchemaNode | undefined, path: Path): void => {
-    if (schema === undefined || !keep(path)) return;
-    if (tree.kind === 'list')
-      tree.items.forEach((item, index) => visit(item, schema.items, [...path, index]));
-    if (tree.kind !== 'map') return;
-    for (const [key, member] of tree.members) {
-      const inner = below(schema, key);
-      if (inner === undefined || reported.has(inner)) continue;
-      if (!isInert(inner)) {
-        if (member.tree.kind !== 'scalar') visit(member.tree, inner, [...path, key]);
-        continue;
-      }
-      reported.add(inner);
-      diagnostics.warn(
-        [...path, key],
-        'has no effect here',
-        'remove it, or leave it for another proxy that reads this file',
-        'key',
-      );
-    }
-  };
-  visit(root, SCHEMA, []);
 }
 
 /**

@@ -23,7 +23,7 @@ import { Starter } from './conversations/start.ts';
 import { Replicas } from './replicas.ts';
 import { DockerDriver } from './sandboxes/docker-driver.ts';
 import { SandboxFailure, type SandboxDriver } from './sandboxes/driver.ts';
-import { usesBubblewrap } from './sandboxes/isolation.ts';
+import { bubblewrapFor, checkReadablePaths } from './sandboxes/isolation.ts';
 import { ProcessDriver } from './sandboxes/process-driver.ts';
 import { sandboxApi } from './sandboxes/sandbox-api.ts';
 import { Sandboxes } from './sandboxes/sandboxes.ts';
@@ -41,6 +41,8 @@ export interface PlatformOptions {
   readonly settings: PlatformSettings;
   /** Must exist. */
   readonly dataDir: string;
+  /** The configuration file, which no sandbox may see. */
+  readonly configPath: string;
   /** PATH for the commands of sandboxes. */
   readonly path: string;
   readonly spend: SpendReader;
@@ -286,15 +288,29 @@ async function hasCalledSince(
   return false;
 }
 
-async function driverOf({ settings, dataDir, path, log }: PlatformOptions): Promise<SandboxDriver> {
+async function driverOf({
+  settings,
+  dataDir,
+  configPath,
+  path,
+  log,
+}: PlatformOptions): Promise<SandboxDriver> {
   const { driver, isolation, dockerSocket } = settings.sandbox;
   if (driver === 'docker') return new DockerDriver({ socket: dockerSocket, dataDir });
   if (process.platform !== 'linux' && settings.sandboxSpecs.length > 0)
     throw new SandboxFailure('the process driver needs Linux - set platform.sandbox.driver: docker');
   const wanted = settings.sandboxSpecs.length > 0 ? isolation : 'none';
-  const bubblewrap = await usesBubblewrap(wanted, path);
-  if (wanted === 'auto' && !bubblewrap)
-    log.warn('bubblewrap does not work here: sandboxes run without isolation, as the user of this server');
+  if (wanted !== 'none') checkReadablePaths(settings.sandboxSpecs, { dataDir, configPath, dockerSocket });
+  const bubblewrap = await bubblewrapFor(wanted, path);
+  if (wanted === 'auto' && bubblewrap === null)
+    log.warn(
+      'SANDBOXES ARE NOT ISOLATED: bubblewrap does not work here, so they can read and write what the user of this server ' +
+        'can, its configuration, keys and data included - install bubblewrap, or set platform.sandbox.isolation: none to accept it',
+    );
+  if (bubblewrap !== null && process.getuid?.() === 0)
+    log.warn(
+      'this server runs as root: its sandboxes have no capability, but to files and sockets that they reach they are root - run it as another user',
+    );
   return new ProcessDriver({ dataDir, path, bubblewrap });
 }
 

@@ -115,6 +115,7 @@ function recordOf(
     endReason: failed ? 'upstream_error' : 'complete',
     httpStatus: failed ? 529 : 200,
     errorCode: null,
+    errorText: null,
     errorSource: failed ? 'upstream' : null,
     attempts: 1,
     attemptLog: [],

@@ -34,6 +34,8 @@ export interface SharedSettings {
   readonly attempts: AttemptDefaults;
   readonly headers: StaticHeaders;
   readonly forwards: Forwards;
+  /** Names that every entry allows. */
+  readonly allowedQuery: readonly string[];
   /** Whether runtime additions are stored (`store_model_in_db`). */
   readonly stored: boolean;
   readonly catalogue: Catalogue;
@@ -85,6 +87,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     apiKey,
     staticHeaders,
     forwardClientHeaders: shared.forwards(entry.model_name),
+    allowedQuery: new Set([...shared.allowedQuery, ...(params.allowed_query_parameters ?? [])]),
     stripsControlMembers: name.kind.stripsControlMembers,
     clocks: clocksOf(params, shared.clocks),
     ...shared.readOn(params),

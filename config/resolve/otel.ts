@@ -11,8 +11,11 @@ import type { OtelSettings } from '../snapshot.ts';
 import type { Path } from '../tree.ts';
 import { isSetByProxy } from '../header-names.ts';
 import { FIELD_NAME, FIELD_VALUE } from './headers.ts';
+import { refuseProtecting } from './protecting-callbacks.ts';
 
 const CALLBACK = 'otel';
+/** LiteLLM's switch for `blocked_user_list`, which needs none here. */
+const BLOCKS_USERS = 'blocked_user_check';
 const COLLECTOR = 'http://localhost:4318';
 const TRACES_PATH = '/v1/traces';
 const MOST_QUEUED = 1_000_000;
@@ -64,9 +67,10 @@ const CALLBACKS: Path = ['litellm_settings', 'callbacks'];
 /** Whether `otel` is among the callbacks; warns that the others have no effect. */
 function hasOtelCallback(written: string | readonly string[] | undefined, diagnostics: Diagnostics): boolean {
   const names = typeof written === 'string' ? [written] : (written ?? []);
-  const others = names.filter((name) => name !== CALLBACK);
+  const others = names.filter((name) => name !== CALLBACK && name !== BLOCKS_USERS);
+  refuseProtecting(names, CALLBACKS, diagnostics);
   if (others.length > 0) {
-    const message = `${others.length === names.length ? 'has' : `has, but for ${CALLBACK},`} no effect here`;
+    const message = `${!names.includes(CALLBACK) ? 'has' : `has, but for ${CALLBACK},`} no effect here`;
     diagnostics.warn(
       CALLBACKS,
       message,
@@ -74,7 +78,7 @@ function hasOtelCallback(written: string | readonly string[] | undefined, diagno
       'key',
     );
   }
-  return others.length < names.length;
+  return names.includes(CALLBACK);
 }
 
 /** Reads OpenTelemetry's environment variables; an empty one counts as not set, as the specification requires. */

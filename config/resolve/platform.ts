@@ -116,29 +116,42 @@ function specsOf(
     taken.add(spec.id);
     if (sandbox.driver === 'process' && (spec.command ?? []).length === 0)
       diagnostics.error([...path, 'command'], 'is missing', 'the process driver needs a command to run');
+    spec.readable_paths.forEach((readable, at) => {
+      if (!readable.startsWith('/') || readable.split('/').includes('..'))
+        diagnostics.error(
+          [...path, 'readable_paths', at],
+          'is no absolute path',
+          'write it from the root on, without ..',
+        );
+    });
     if (sandbox.driver === 'docker' && spec.image === undefined)
       diagnostics.error([...path, 'image'], 'is missing', 'the docker driver needs an image to run');
-    return specOf(spec);
+    return specOf(spec, sandbox.driver);
   });
 }
 
-function specOf(spec: SandboxSpecEntry): SandboxSpec {
+/** A container without bounds can take the whole machine; these are roomy for one agent. */
+const CONTAINER_LIMITS = { memoryMb: 4_096, cpus: 2, processes: 1_024 } as const;
+
+function specOf(spec: SandboxSpecEntry, driver: PlatformSettings['sandbox']['driver']): SandboxSpec {
   const { limits } = spec;
+  const bounds = driver === 'docker' ? CONTAINER_LIMITS : { memoryMb: null, cpus: null, processes: null };
   return {
     id: spec.id,
     command: spec.command ?? [],
     image: spec.image ?? null,
     port: spec.port,
     workingDir: spec.working_dir,
+    readablePaths: spec.readable_paths,
     initialEnv: Object.entries(spec.initial_env).map(([name, value]) => [name, new Secret(String(value))]),
     healthPath: spec.health_path,
     conversationsPath: spec.conversations_path ?? null,
     limits: {
-      memoryMb: limits.memory_mb ?? null,
+      memoryMb: limits.memory_mb ?? bounds.memoryMb,
       cpuSeconds: limits.cpu_seconds ?? null,
-      cpus: limits.cpus ?? null,
+      cpus: limits.cpus ?? bounds.cpus,
       openFiles: limits.open_files ?? null,
-      processes: limits.processes ?? null,
+      processes: limits.processes ?? bounds.processes,
     },
   };
 }

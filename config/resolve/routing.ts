@@ -1,7 +1,7 @@
 // `router_settings`, or the older place `litellm_settings` -> Routing: strategy, retries and fallbacks. It checks that
 // every fallback name exists, so that the first outage does not reveal a typo. Pure.
 import type { Diagnostics } from '../diagnostics.ts';
-import type { GatewayFile } from '../gateway-file.ts';
+import type { GatewayFile, ModelEntry } from '../gateway-file.ts';
 import { nearest } from '../nearest.ts';
 import { shownName } from '../shown.ts';
 import type {
@@ -41,6 +41,8 @@ type PolicyFile = NonNullable<Router['retry_policy']>;
 /** LiteLLM's defaults. */
 const COOLDOWN_SECONDS = 5;
 const ALLOWED_FAILS = 3;
+/** How the names of strategies begin that count requests and tokens per minute. */
+const COUNTING = 'usage-based-routing';
 const STRATEGIES: readonly string[] = ['simple-shuffle', 'least-busy', 'latency-based-routing'];
 
 export function attemptDefaults({
@@ -68,7 +70,7 @@ export function routingOf(file: GatewayFile, names: Names, diagnostics: Diagnost
   const fallbacks = table('fallbacks');
   warnCircles(fallbacks, sectionOf(file, 'fallbacks'), diagnostics);
   return {
-    strategy: strategyOf(router, diagnostics),
+    strategy: strategyOf(file, diagnostics),
     sessionAffinity: router.session_affinity,
     numRetries: wholeOf(router.num_retries ?? litellm.num_retries),
     retryPolicy: policyOf(router.retry_policy ?? {}),
@@ -91,14 +93,35 @@ export function routingOf(file: GatewayFile, names: Names, diagnostics: Diagnost
   };
 }
 
-function strategyOf({ routing_strategy: name }: Router, diagnostics: Diagnostics): StrategyName {
+function strategyOf(file: GatewayFile, diagnostics: Diagnostics): StrategyName {
+  const name = file.router_settings.routing_strategy;
   if (STRATEGIES.includes(name)) return name as StrategyName;
+  if (name.startsWith(COUNTING)) refuseLimits(file, name, diagnostics);
   diagnostics.warn(
     ['router_settings', 'routing_strategy'],
     `${name} is served as simple-shuffle`,
     `write one of ${STRATEGIES.join(', ')}`,
   );
   return 'simple-shuffle';
+}
+
+/** With these strategies LiteLLM passes over a deployment that is at its `rpm` or `tpm`; here they are shares. */
+function refuseLimits(
+  { model_list: entries }: GatewayFile,
+  strategy: string,
+  diagnostics: Diagnostics,
+): void {
+  entries.forEach((entry: Partial<ModelEntry> | null, index) => {
+    for (const key of ['rpm', 'tpm'] as const) {
+      if (entry?.litellm_params?.[key] === undefined) continue;
+      diagnostics.error(
+        ['model_list', index, 'litellm_params', key],
+        `would limit nothing: it is a share of the group here, which ${strategy} would enforce as a limit`,
+        'bound the deployment by max_parallel_requests, and write routing_strategy: simple-shuffle to keep the share',
+        'key',
+      );
+    }
+  });
 }
 
 function policyOf(policy: PolicyFile): RetryPolicy {

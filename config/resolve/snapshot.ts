@@ -10,6 +10,7 @@ import type { Secret } from '../secret.ts';
 import type { IdempotencySettings, Deployment, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
+import { accessOf, adminOf } from './access.ts';
 import { clockDefaults } from './clocks.ts';
 import { databaseOf, periodMs } from './database.ts';
 import { forwarding, warnUnmatched } from './forwarding.ts';
@@ -50,6 +51,8 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
   const compressed = general.accept_compressed_requests;
   const [groups, wildcards] = [exactGroups(deployments), wildcardGroups(deployments)];
   const workers = String(general.workers).trim() === 'auto' ? 'auto' : Number(general.workers);
+  const masterKey = masterKeyOf(input);
+  const platform = platformOf(input.file.platform, workers, input.diagnostics);
   return {
     dialect,
     deployments,
@@ -57,7 +60,9 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     wildcards,
     routing: routingOf(input.file, namesOf(input, groups, wildcards), input.diagnostics),
     overload: overloadOf(input.file, deployments),
-    masterKey: masterKeyOf(input),
+    masterKey,
+    access: accessOf(input.file, masterKey, platform, input.diagnostics),
+    admin: adminOf(general, input.diagnostics),
     allowUnauthenticated: general.allow_unauthenticated,
     storeModelInDb: storesModels(input),
     estimateMissingUsage: general.estimate_missing_usage,
@@ -86,12 +91,13 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     retentionMs: periodMs(general.maximum_spend_logs_retention_period),
     idempotency: idempotencyOf(general, input.diagnostics),
     cors: general.cors === undefined ? null : { allowOrigins: general.cors.allow_origins },
+    allowedHosts: general.allowed_hosts?.map((name) => name.toLowerCase()) ?? null,
     otel: otelOf(input.file, input.env, input.diagnostics),
     tagHeaders: litellm.extra_spend_tag_headers.map((name) => name.toLowerCase()),
     userHeader: general.user_header_name?.toLowerCase() ?? null,
     ...drainOf(general, input.diagnostics),
     workers,
-    platform: platformOf(input.file.platform, workers, input.diagnostics),
+    platform,
   };
 }
 
@@ -210,6 +216,7 @@ function sharedSettings(input: ResolveInput, dialect: Dialect): SharedSettings {
     attempts: attemptDefaults(file),
     headers,
     forwards: forwarding(file.general_settings, file.litellm_settings),
+    allowedQuery: file.general_settings.allowed_query_parameters,
     stored: storesModels(input),
     catalogue,
     diagnostics,

@@ -6,6 +6,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   filled,
@@ -15,14 +16,14 @@ import {
   type SandboxPlace,
   type SandboxPlan,
 } from './driver.ts';
-import { commandLine } from './isolation.ts';
+import { commandLine, PASSWD_FD, passwdOf, type Bubblewrap } from './isolation.ts';
 import { HOME_MARK, ID_MARK, markedProcesses } from './process-table.ts';
 
 interface ProcessDriverOptions {
   readonly dataDir: string;
   /** PATH of the commands; nothing else of the server's environment is inherited. */
   readonly path: string;
-  readonly bubblewrap: boolean;
+  readonly bubblewrap: Bubblewrap | null;
 }
 
 /** Time to end by itself after SIGTERM. */
@@ -51,16 +52,15 @@ export class ProcessDriver implements SandboxDriver {
     const workingDir = filled(spec.workingDir, values);
     if (workingDir.startsWith(own)) mkdirSync(workingDir, { recursive: true, mode: 0o700 });
     const command = spec.command.map((part) => filled(part, values));
-    const folders = { hidden: dataDir, own, working: workingDir };
-    const [file, ...args] = commandLine(command, spec.limits, bubblewrap, folders);
+    const [file, ...args] = commandLine(spec, command, bubblewrap, { own, working: workingDir, path });
     const log = openSync(join(own, 'sandbox.log'), 'a', 0o600);
     try {
       const child = spawn(file, args, {
-        cwd: bubblewrap ? own : workingDir,
+        cwd: bubblewrap === null ? workingDir : own,
         env: {
           PATH: path,
           HOME: own,
-          TMPDIR: bubblewrap ? '/tmp' : own,
+          TMPDIR: bubblewrap === null ? own : '/tmp',
           LANG: 'C.UTF-8',
           ...Object.fromEntries(
             [...spec.initialEnv, ...env].map(([name, value]) => [name, filled(value.reveal(), values)]),
@@ -69,9 +69,13 @@ export class ProcessDriver implements SandboxDriver {
           [HOME_MARK]: dataDir,
         },
         detached: true, // a session and process group of its own: signals of our terminal do not reach it
-        stdio: ['ignore', log, log], // a pipe would fill up and stop it once we are gone
+        // A pipe for output would fill up and stop it once we are gone; the one for /etc/passwd ends at once.
+        stdio: bubblewrap === null ? ['ignore', log, log] : ['ignore', log, log, 'pipe'],
       });
-      await this.#spawned(id, child, command[0] ?? '');
+      const spawned = this.#spawned(id, child, command[0] ?? '');
+      const passwd = child.stdio[PASSWD_FD];
+      if (passwd instanceof Writable) passwd.on('error', () => {}).end(passwdOf(own)); // its end tells of a bwrap that failed
+      await spawned;
       return { handle: String(child.pid), url: `http://127.0.0.1:${port}`, port, workingDir };
     } finally {
       closeSync(log);

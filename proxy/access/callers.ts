@@ -70,6 +70,11 @@ export class CallerDirectory {
     return { keyHash, identity: entry.identity };
   }
 
+  /** What a key stands for; null for one that is not, or no longer, issued. */
+  identityOf(keyHash: string): CallerIdentity | null {
+    return this.#byHash.get(keyHash)?.identity ?? null;
+  }
+
   /**
    * For a key that was not found: resolves once keys that other servers had issued before this call are loaded too.
    * Rejects when the database cannot be read. null = no other server can have issued such a key.

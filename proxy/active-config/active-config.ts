@@ -4,11 +4,13 @@
 import type { Catalogue } from '../../config/catalogue.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import type { CallerDirectory } from '../access/callers.ts';
+import { AddressList } from '../access/client-address.ts';
 import type { Mount } from '../base/mount.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CallIds } from '../base/ids.ts';
 import type { Estimator } from '../spend/estimate/estimator.ts';
 import type { Ledger } from '../spend/ledger.ts';
+import type { RecentResponses } from './recent-responses.ts';
 import type { IdempotencyCache } from './idempotency-cache.ts';
 import type { Log } from '../observability/logger.ts';
 import type { LoopLag } from '../observability/loop-lag.ts';
@@ -60,6 +62,8 @@ export interface Services {
   readonly loopLag: LoopLag;
   /** Calls by their idempotency keys. */
   readonly idempotency: IdempotencyCache;
+  /** Whose the stored responses of the last calls are. */
+  readonly recentResponses: RecentResponses;
   /** Counts tokens where the upstream states no usage. */
   readonly estimator: Estimator;
   /** null: tracing is off. */
@@ -153,7 +157,16 @@ function caseVariants(word: string): string[] {
   ]);
 }
 
-const READ_MEMBERS = ['model', 'stream', 'stream_options', 'user', 'safety_identifier', 'n', 'service_tier'];
+const READ_MEMBERS = [
+  'model',
+  'stream',
+  'stream_options',
+  'user',
+  'safety_identifier',
+  'n',
+  'service_tier',
+  'previous_response_id',
+];
 
 /** One configuration in service. */
 export class ActiveConfig {
@@ -167,6 +180,10 @@ export class ActiveConfig {
   /** The values of `headerNames`: an upstream's header of such a name is renamed. */
   readonly ownNames: ReadonlySet<string>;
   readonly listings: Listings;
+  /** null = every address may call. */
+  readonly allowedAddresses: AddressList | null;
+  /** null = nobody's X-Forwarded-For is believed. */
+  readonly trustedProxies: AddressList | null;
   #users = 0;
   #retired = false;
 
@@ -202,6 +219,9 @@ export class ActiveConfig {
     };
     this.ownNames = new Set(Object.values(this.headerNames));
     this.listings = listingsOf(snapshot, registry);
+    const { allowedAddresses, trustedProxies } = snapshot.access;
+    this.allowedAddresses = allowedAddresses === null ? null : new AddressList(allowedAddresses);
+    this.trustedProxies = trustedProxies.length === 0 ? null : new AddressList(trustedProxies);
   }
 
   /** The live deployment of a `model_list` entry of this snapshot. */

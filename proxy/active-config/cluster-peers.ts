@@ -47,6 +47,8 @@ export interface Welcome {
   readonly count: number;
   /** null: no worker has read the files and the store yet. */
   readonly served: SharedConfig | null;
+  /** Where the others listen for metrics and administration, as asked for; null = on the port of the proxy. */
+  readonly adminWanted: { readonly host: string; readonly port: number } | null;
 }
 
 /** What the supervisor may call in a worker. */

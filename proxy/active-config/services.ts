@@ -12,6 +12,7 @@ import { Admission } from '../routing/admission.ts';
 import { HealthRegistry } from '../routing/deployment-health.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
 import { noPeers } from './cluster-peers.ts';
+import { RecentResponses } from './recent-responses.ts';
 import { Deadlines } from '../relay/deadlines.ts';
 import { DetachedStreams } from '../relay/detached-streams.ts';
 
@@ -35,6 +36,7 @@ export function createServices(given: RequiredServices, inFlight: () => number =
     admission: new Admission(),
     loopLag: new LoopLag(clock.mono),
     idempotency: new IdempotencyCache(clock.mono),
+    recentResponses: new RecentResponses(),
     estimator: new Estimator(),
     traces: null,
     spans: null,

@@ -96,3 +96,8 @@ export async function metrics(x: Exchange): Promise<void> {
   const { metrics: own, peers } = x.active.services;
   sendBytes(x, own.contentType, Buffer.from(await peers.scrape()));
 }
+
+/** `GET /robots.txt`: nothing here is for crawlers. */
+export function robots(x: Exchange): void {
+  sendBytes(x, 'text/plain', Buffer.from('User-agent: *\nDisallow: /\n'));
+}

@@ -1,15 +1,15 @@
 // Method + path -> handler. Fixed paths are compared byte for byte, never decoded; only a model name or an id in a
 // path is (OpenAI clients send `anthropic%2Fclaude`). Every LLM path is also there without `/v1` and tolerates the
-// bases that people configure: `//v1` and `/v1/v1`.
+// bases that people configure: `//v1` and `/v1/v1`. Each row names the access that it needs and the port it is served on.
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { scopeOf } from '../access/callers.ts';
+import type { Access, AuthenticatedCaller } from '../access/permissions.ts';
 import { Fault } from '../errors/fault.ts';
-import type { Caller } from '../pipeline/authenticate.ts';
 import { BY_ID, ENDPOINTS } from '../protocols/table.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { forwardById } from '../pipeline/forward-by-id.ts';
 import { forward } from '../pipeline/forward.ts';
-import { health, liveness, metrics, readiness, type ServerState } from './health.ts';
+import { health, liveness, metrics, readiness, robots, type ServerState } from './health.ts';
 import { deleteModel, newModel, updateModel } from './model-admin.ts';
 import { listModels, modelInfo, oneModel } from './models.ts';
 import { dailyActivity } from './daily-activity.ts';
@@ -19,12 +19,24 @@ import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spe
 import type { Mount } from '../base/mount.ts';
 import { handleByMount } from './mounted.ts';
 
-type Handler = (x: Exchange, caller: Caller, param: string) => void | Promise<void>;
+type Handler = (x: Exchange, caller: AuthenticatedCaller, param: string) => void | Promise<void>;
+
+/** Where a route is served when metrics and administration have a port of their own. */
+type Port = 'main' | 'admin' | 'both';
 
 interface Route {
   readonly handle: Handler;
-  /** Whether no key is required. */
-  readonly open: boolean;
+  readonly access: Access;
+  readonly port: Port;
+}
+
+/** A row of the table, for those who look at all of them. */
+export interface RouteRow {
+  readonly method: string;
+  /** With `{param}` where a name or an id stands. */
+  readonly path: string;
+  readonly access: Access;
+  readonly port: Port;
 }
 
 /** A route that was found, with the decoded name or id of its path ('' when it has none). */
@@ -42,32 +54,39 @@ interface Pattern {
 }
 
 const VERSIONED = ['', '/v1', '//v1', '/v1/v1'];
-/** For the master key alone. */
-const keyed = (handle: Handler): Route => ({
-  handle: (x, caller, param) => {
-    if (caller.identity === undefined) return handle(x, caller, param);
-    throw new Fault('invalid_api_key', 'This key makes LLM calls only; use the master key of this proxy.');
-  },
-  open: false,
-});
-/** Also for issued keys, which stand for a session. */
-const callable = (handle: Handler): Route => ({ handle, open: false });
-const open = (handle: Handler): Route => ({ handle, open: true });
+/** Metrics and administration: for the master key alone. */
+const admin = (handle: Handler): Route => ({ handle, access: 'admin', port: 'admin' });
+/** LLM calls. */
+const call = (handle: Handler): Route => ({ handle, access: 'inference', port: 'main' });
+/** What agents choose models by, and admins find the ids of. */
+const listing = (handle: Handler): Route => ({ handle, access: 'inference', port: 'both' });
+/** For load balancers and orchestrators. */
+const open = (handle: Handler): Route => ({ handle, access: 'open', port: 'both' });
+const metricsRoute: Route = { handle: metrics, access: 'metrics', port: 'admin' };
+
+/** The routes of one port: `all` where there is only one. */
+export type PortRole = 'all' | 'main' | 'admin';
 
 /** What one port serves. */
 export interface Routes {
+  /** Whether metrics and administration are alone on this port. */
+  readonly isAdminPort: boolean;
   /** @throws Fault route_not_found, method_not_allowed. */
   find(method: string, path: string): FoundRoute;
 }
 
 /** The paths of a mounted extension, and nothing else. */
 export class MountRoutes implements Routes {
+  readonly isAdminPort = false;
   readonly #prefix: string;
   readonly #found: FoundRoute;
 
   constructor(mount: Mount) {
     this.#prefix = mount.prefix;
-    this.#found = { route: open((x) => handleByMount(x, mount)), param: '' };
+    this.#found = {
+      route: { handle: (x) => handleByMount(x, mount), access: 'mount', port: 'main' },
+      param: '',
+    };
   }
 
   find(_method: string, path: string): FoundRoute {
@@ -80,8 +99,9 @@ export class MountRoutes implements Routes {
   }
 }
 
-/** All routes of one server. */
+/** All routes of one port but those of an extension with a port of its own. */
 export class RouteTable implements Routes {
+  readonly #role: PortRole;
   readonly #exact = new Map<string, Methods>();
   readonly #patterns: Pattern[] = [];
   readonly #mount: MountRoutes | null;
@@ -89,55 +109,80 @@ export class RouteTable implements Routes {
   readonly #scoped: boolean;
 
   /** @param mount served on the same port; null = none, or on a port of its own */
-  constructor(reloader: ConfigReloader, state: ServerState, mount: MountRoutes | null) {
+  constructor(
+    reloader: ConfigReloader,
+    state: ServerState,
+    mount: MountRoutes | null,
+    role: PortRole = 'all',
+  ) {
+    this.#role = role;
     this.#mount = mount;
-    this.#scoped = reloader.active.services.callers !== null;
+    this.#scoped = role !== 'admin' && reloader.active.services.callers !== null;
     for (const endpoint of ENDPOINTS) {
-      const call = callable((x, caller) => forward(x, caller, endpoint, null));
-      for (const base of [...VERSIONED, '/openai/v1'])
-        this.#exact.set(`${base}/${endpoint.path}`, { POST: call });
-      const named = callable((x, caller, model) => forward(x, caller, endpoint, model));
+      const plain = call((x, caller) => forward(x, caller, endpoint, null));
+      const paths = [...VERSIONED, '/openai/v1'].map((base) => `${base}/${endpoint.path}`);
+      if (endpoint.path === 'rerank') paths.push('/v2/rerank');
+      for (const path of paths) this.#set(path, { POST: plain });
+      const named = call((x, caller, model) => forward(x, caller, endpoint, model));
       for (const prefix of ['/openai/deployments/', '/engines/', '/v1/engines/']) {
-        this.#patterns.push({ prefix, suffix: `/${endpoint.path}`, methods: { POST: named } });
+        this.#pattern(prefix, `/${endpoint.path}`, { POST: named });
       }
     }
-    this.#exact.set('/v2/rerank', this.#exact.get('/rerank') as Methods);
     // The longest suffix first: `/engines/m/chat/completions` is no completion of the model `m/chat`.
     this.#patterns.sort((a, b) => b.suffix.length - a.suffix.length);
     for (const base of [...VERSIONED, '/openai/v1']) {
       for (const row of [...BY_ID].reverse()) {
-        const route = callable((x, caller, id) => forwardById(x, caller, row, id));
+        const route = call((x, caller, id) => forwardById(x, caller, row, id));
         this.#pattern(`${base}/responses/`, row.suffix, { [row.method]: route });
       }
     }
     for (const base of VERSIONED) {
-      this.#get(`${base}/models`, callable(listModels));
-      this.#pattern(`${base}/models/`, '', readable(callable((x, _, id) => oneModel(x, id))));
-      this.#get(`${base}/model/info`, callable(modelInfo));
+      this.#get(`${base}/models`, listing(listModels));
+      this.#pattern(`${base}/models/`, '', readable(listing((x, _, id) => oneModel(x, id))));
+      this.#get(`${base}/model/info`, listing(modelInfo));
     }
-    this.#exact.set('/model/new', { POST: keyed((x) => newModel(x, reloader)) });
-    this.#exact.set('/model/update', { POST: keyed((x) => updateModel(x, reloader)) });
-    this.#exact.set('/model/delete', { POST: keyed((x) => deleteModel(x, reloader)) });
-    this.#get('/health', keyed(health));
+    this.#set('/model/new', { POST: admin((x) => newModel(x, reloader)) });
+    this.#set('/model/update', { POST: admin((x) => updateModel(x, reloader)) });
+    this.#set('/model/delete', { POST: admin((x) => deleteModel(x, reloader)) });
+    this.#get('/health', admin(health));
     for (const path of ['/health/liveness', '/health/liveliness']) this.#get(path, open(liveness));
     this.#get(
       '/health/readiness',
       open((x) => readiness(x, reloader, state)),
     );
-    this.#get('/metrics', open(metrics));
-    this.#get('/spend/logs', keyed(spendLogs));
-    for (const path of ['/spend/logs/ui', '/spend/logs/v2']) this.#get(path, keyed(spendLogsPage));
-    this.#get('/spend/logs/session/ui', keyed(spendLogsOfSession));
-    this.#get('/spend/tags', keyed(spendTags));
-    this.#get('/spend/keys', keyed(spendKeys));
-    this.#get('/spend/users', keyed(spendUsers));
-    this.#exact.set('/spend/calculate', { POST: keyed(spendCalculate) });
-    this.#get('/spend/report', keyed(ownReport));
-    this.#get('/global/spend/report', keyed(globalReport));
-    this.#get('/user/daily/activity', keyed(dailyActivity('user')));
-    this.#get('/team/daily/activity', keyed(dailyActivity('team')));
-    this.#get('/tag/daily/activity', keyed(dailyActivity('tag')));
-    this.#pattern('/spend/logs/ui/', '', readable(keyed((x, _, id) => spendLog(x, id))));
+    this.#get('/metrics', metricsRoute);
+    this.#get('/robots.txt', open(robots));
+    this.#get('/spend/logs', admin(spendLogs));
+    for (const path of ['/spend/logs/ui', '/spend/logs/v2']) this.#get(path, admin(spendLogsPage));
+    this.#get('/spend/logs/session/ui', admin(spendLogsOfSession));
+    this.#get('/spend/tags', admin(spendTags));
+    this.#get('/spend/keys', admin(spendKeys));
+    this.#get('/spend/users', admin(spendUsers));
+    this.#set('/spend/calculate', { POST: admin(spendCalculate) });
+    this.#get('/spend/report', admin(ownReport));
+    this.#get('/global/spend/report', admin(globalReport));
+    this.#get('/user/daily/activity', admin(dailyActivity('user')));
+    this.#get('/team/daily/activity', admin(dailyActivity('team')));
+    this.#get('/tag/daily/activity', admin(dailyActivity('tag')));
+    this.#pattern('/spend/logs/ui/', '', readable(admin((x, _, id) => spendLog(x, id))));
+  }
+
+  get isAdminPort(): boolean {
+    return this.#role === 'admin';
+  }
+
+  /** Every row of this port. */
+  get rows(): readonly RouteRow[] {
+    const places = [
+      ...[...this.#exact].map(([path, methods]) => ({ path, methods })),
+      ...this.#patterns.map(({ prefix, suffix, methods }) => ({
+        path: `${prefix}{param}${suffix}`,
+        methods,
+      })),
+    ];
+    return places.flatMap(({ path, methods }) =>
+      Object.entries(methods).map(([method, { access, port }]) => ({ method, path, access, port })),
+    );
   }
 
   find(method: string, path: string): FoundRoute {
@@ -155,17 +200,37 @@ export class RouteTable implements Routes {
       allowed = [...allowed, ...Object.keys(methods)];
     }
     if (allowed.length > 0) throw notAllowed(method, [...new Set(allowed)]);
-    throw new Fault('route_not_found', `There is no route ${path.slice(0, 200)} on this proxy.`);
+    throw new Fault('route_not_found', `There is no route ${path.slice(0, 200)} ${ELSEWHERE[this.#role]}`);
   }
 
   #get(path: string, route: Route): void {
-    this.#exact.set(path, readable(route));
+    this.#set(path, readable(route));
+  }
+
+  #set(path: string, methods: Methods): void {
+    const served = this.#served(methods);
+    if (served !== null) this.#exact.set(path, served);
   }
 
   #pattern(prefix: string, suffix: string, methods: Methods): void {
-    this.#patterns.push({ prefix, suffix, methods });
+    const served = this.#served(methods);
+    if (served !== null) this.#patterns.push({ prefix, suffix, methods: served });
+  }
+
+  /** The methods that are served on this port; null = none. */
+  #served(methods: Methods): Methods | null {
+    const kept = Object.entries(methods).filter(
+      ([, { port }]) => this.#role === 'all' || port === 'both' || port === this.#role,
+    );
+    return kept.length === 0 ? null : Object.fromEntries(kept);
   }
 }
+
+const ELSEWHERE: Readonly<Record<PortRole, string>> = {
+  all: 'on this proxy.',
+  main: 'on this port. Metrics, spend and administration have a port of their own (general_settings.admin_port).',
+  admin: 'on this port, which serves metrics and administration. LLM calls go to the port of the proxy.',
+};
 
 const readable = (route: Route): Methods => ({ GET: route, HEAD: route });
 

@@ -40,6 +40,12 @@ export function identifierIn(holder: Json | null, key: string): string | null {
   return typeof text === 'string' && IDENTIFIER.test(text) ? text : null;
 }
 
+/** Neither missing, null nor empty. */
+export function isFilled(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return value !== null && value !== undefined && value !== '';
+}
+
 /** Neither missing nor null. */
 export function isStated(value: unknown): boolean {
   return value !== undefined && value !== null;

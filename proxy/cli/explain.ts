@@ -18,20 +18,22 @@ import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import { identityOf, type Identity } from '../pipeline/identity.ts';
 import { parseRequest } from '../pipeline/parse-request.ts';
 import { selectedBy, planCall, type CallPlan } from '../pipeline/plan.ts';
+import type { QueryDecision } from '../pipeline/upstream-query.ts';
 import { buildUpstreamRequest, type BodyChange } from '../pipeline/build-upstream-request.ts';
 import { DownstreamRequest } from '../downstream/downstream-request.ts';
 import { DownstreamResponse } from '../downstream/downstream-response.ts';
 import { idleServices } from './idle-services.ts';
 import { CONFIG_FLAG, configPathOf, UsageError, type Define, type Terminal } from './terminal.ts';
 
-const DESCRIPTION = `Prints, without sending, the upstream request: method, URL, every header with the rule that forwarded, set, replaced or
-dropped it, and the members of the body that change.`;
+const DESCRIPTION = `Prints, without sending, the upstream request: method, URL, every query parameter and header with the rule that
+forwarded, set, replaced or dropped it, and the members of the body that change.`;
 
 interface Flags {
   readonly config?: string | undefined;
   readonly model?: string | undefined;
   readonly header: readonly string[];
   readonly body?: string | undefined;
+  readonly query: string;
   readonly endpoint: string;
 }
 
@@ -42,6 +44,7 @@ export const explain: Define = (command, terminal) => {
     .option('--model <name>', 'the name a client asks for')
     .option('--header <header>', "a header of the client, 'Name: value'; repeat for more", collected, [])
     .option('--body <file>', 'the JSON body of the client (default: one short message)')
+    .option('--query <text>', 'the query of the client, e.g. api-version=2024-10-21', '')
     .option('--endpoint <path>', 'path below /v1', 'chat/completions')
     .action(async (flags) => terminal.exitWith(await printRequest(flags, terminal)));
 };
@@ -60,18 +63,20 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   const loaded = loadConfig(resolve(terminal.cwd, configPathOf(values.config, terminal)), terminal.env);
   if (!loaded.ok) throw new ConfigRefused(loaded.issues);
   const active = new ActiveConfig(loaded.snapshot, idleServices(loaded.snapshot), registryNames());
-  const x = exchangeOf(active, endpoint.path, values.header.flatMap(headerOf));
+  const x = exchangeOf(active, endpoint.path, values.query, values.header.flatMap(headerOf));
   const body = bodyOf(values.body, values.model, endpoint.path, terminal);
   try {
     const request = parseRequest(x, endpoint, new RequestBody(body), null);
     const identity = identityOf(x, { keyHash: '' }, request.identityMembers);
     if (request.model !== values.model)
       terminal.out(`note: the body asks for ${request.model}; that is explained\n`);
+    const query: QueryDecision[] = [];
     const headers: HeaderDecision[] = [];
     const changes: BodyChange[] = [];
     const plan = planCall(active, request.model, identity);
     const selected = selectedBy(plan);
     const explainer = {
+      query: (decision: QueryDecision) => query.push(decision),
       header: (decision: HeaderDecision) => headers.push(decision),
       body: (change: BodyChange) => changes.push(change),
     };
@@ -83,7 +88,7 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
     terminal.out(`  session    ${identity.sessionId} (${identity.sessionSource})\n`);
     terminal.out(`  gateway    ${config.gateway.name}\n`);
     terminal.out(
-      `  forwarding ${selected.forwards ? 'on' : 'off'}\n${routingText(active, plan, identity)}\nheaders\n`,
+      `  forwarding ${selected.forwards ? 'on' : 'off'}\n${routingText(active, plan, identity)}\n${queryText(query)}headers\n`,
     );
     for (const { name, action, rule } of headers)
       terminal.out(`  ${action.padEnd(10)}${name.padEnd(34)}${rule}\n`);
@@ -104,6 +109,15 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   }
 }
 
+function queryText(decisions: readonly QueryDecision[]): string {
+  if (decisions.length === 0) return '';
+  const lines = decisions.map(
+    ({ name, action, rule }) =>
+      `  ${action.padEnd(10)}${JSON.stringify(name).slice(1, -1).padEnd(34)}${rule}\n`,
+  );
+  return `query\n${lines.join('')}\n`;
+}
+
 /** The order of deployments and fallbacks; nothing when there is one deployment and no fallback. */
 function routingText(active: ActiveConfig, { group }: CallPlan, identity: Identity): string {
   const { routing } = active.snapshot;
@@ -120,11 +134,11 @@ function routingText(active: ActiveConfig, { group }: CallPlan, identity: Identi
 }
 
 /** The exchange of a request that arrived on no connection; its body comes from a file. */
-function exchangeOf(active: ActiveConfig, path: string, headers: readonly string[]): Exchange {
+function exchangeOf(active: ActiveConfig, path: string, query: string, headers: readonly string[]): Exchange {
   const socket = new Socket();
   const message = new IncomingMessage(socket);
   message.method = 'POST';
-  message.url = `/v1/${path}`;
+  message.url = `/v1/${path}${query === '' ? '' : `?${query.replace(/^\?/, '')}`}`;
   message.httpVersion = '1.1';
   message.rawHeaders = ['Host', 'localhost', 'Content-Type', 'application/json', ...headers];
   const connection = {

@@ -86,7 +86,8 @@ export async function serveUntilStopped(flags: ServeFlags, terminal: Terminal): 
   const running = await open(config, flags, terminal, loaded);
   const { snapshot } = running.gateway.reloader.active;
   terminal.err(`throughline serves ${snapshot.deployments.length} models on ${running.gateway.url}\n`);
-  const { platformUrl } = running.gateway;
+  const { platformUrl, adminUrl } = running.gateway;
+  if (adminUrl !== null) terminal.err(`metrics and administration are served on ${adminUrl}\n`);
   if (platformUrl !== null) terminal.err(`the platform interface is served on ${platformUrl}/api\n`);
   return untilStopped(running, terminal);
 }

@@ -84,6 +84,12 @@ function keyOf(flag: string | undefined, { env }: Terminal): Secret {
   return new Secret(key);
 }
 
+const FIXES: Readonly<Record<number, string>> = {
+  401: 'give its master key with --key',
+  403: 'give its master key with --key',
+  404: 'give the URL of its admin port, if it has one (general_settings.admin_port)',
+};
+
 async function fetched(
   url: string,
   key: Secret,
@@ -112,8 +118,7 @@ async function fetched(
   }
   const text = await response.text();
   if (response.ok) return JSON.parse(text) as SpendReport;
-  const fix =
-    response.status === 401 ? 'give its master key with --key' : 'is it a Throughline of this version?';
+  const fix = FIXES[response.status] ?? 'is it a Throughline of this version?';
   throw new CannotStart(`the proxy at ${url} answers ${response.status}: ${text.slice(0, 200)} - ${fix}`);
 }
 

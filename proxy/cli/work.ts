@@ -24,7 +24,9 @@ export async function work(
   const proxy = await startProxy({ ...options, log, loaded, worker: workerClient });
   settleHeap(proxy);
   const { active, shared } = proxy.reloader;
-  await workerClient.serving({ url: proxy.url, models: active.snapshot.deployments.length, shared });
+  const { url, adminUrl, adminWanted } = proxy;
+  const models = active.snapshot.deployments.length;
+  await workerClient.serving({ url, adminUrl, adminWanted, models, shared });
   void workerClient.orphaned.then(() => log.error('the supervisor is gone; this worker ends'));
   await new Promise<void>((stopped) => {
     workerClient.onSignal('reload', () => void proxy.reload());

@@ -56,6 +56,8 @@ export class Supervisor {
   readonly #over = Promise.withResolvers<number>();
   /** What all serve; null until the first one serves. */
   #shared: SharedConfig | null = null;
+  /** Where the first one serves metrics and administration. */
+  #adminWanted: Welcome['adminWanted'] = null;
   #phase: Phase = { is: 'starting' };
   #lost = 0;
 
@@ -125,7 +127,10 @@ export class Supervisor {
       },
       serving: (serving) => {
         worker.servingSince = this.#options.clock.mono();
-        if (this.#shared === null) this.#take(serving.shared);
+        if (this.#shared === null) {
+          this.#adminWanted = serving.adminWanted;
+          this.#take(serving.shared);
+        }
         onServing(serving);
         return null;
       },
@@ -152,7 +157,8 @@ export class Supervisor {
   }
 
   #welcome(number: number): Welcome {
-    return { number, count: this.#options.count, served: this.#shared };
+    const adminWanted = this.#adminWanted;
+    return { number, count: this.#options.count, served: this.#shared, adminWanted };
   }
 
   #take(shared: SharedConfig): void {

@@ -27,6 +27,9 @@ export interface ResponseConnection {
   cut(how: 'close' | 'reset'): void;
 }
 
+/** Called when the operating system has taken what was written; with an error when it never will. */
+export type WriteDone = (error?: Error | null) => void;
+
 /** Gets the events of a response. */
 export interface ResponseWatcher {
   /** The client disconnected before the response ended. */
@@ -132,10 +135,10 @@ export class DownstreamResponse {
 
   /**
    * Writes a piece of the body; its bytes are copied or sent when this returns.
-   * @param done called when the piece was written to the socket
+   * @param done called when the system has the piece; not at all when the connection has closed before
    * @returns false: the client is slow, wait for the watcher's `onDrain`
    */
-  write(piece: Buffer, done?: () => void): boolean {
+  write(piece: Buffer, done?: WriteDone): boolean {
     const state = this.#state;
     if (state.is === 'open' || state.is === 'ended') return true;
     const { framing } = state;
@@ -177,7 +180,7 @@ export class DownstreamResponse {
   }
 
   /** Without cork a chunk would take four system calls: its size, a line end, its bytes, a line end. */
-  #send(framing: Framing, piece: Buffer | null, done: (() => void) | undefined): boolean {
+  #send(framing: Framing, piece: Buffer | null, done: WriteDone | undefined): boolean {
     this.#state = { is: 'flowing', framing };
     const message = this.#message;
     if (this.destroyed) return true;

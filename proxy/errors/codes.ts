@@ -51,10 +51,22 @@ export const FAULTS = {
     'Check that the client uses the master key of this proxy, not the key of the gateway behind it.',
     'auth_error',
   ),
+  admin_key_required: client(
+    403,
+    'The key is known, but it makes LLM calls and reads listings only (general_settings.inference_keys, keys of conversations).',
+    'Use the master key for spend rows, metrics, health details and model administration.',
+    'auth_error',
+  ),
+  address_not_allowed: client(
+    403,
+    'The address of the caller is not in general_settings.allowed_ips.',
+    'Add it there; behind a load balancer set use_x_forwarded_for and trusted_proxies as well.',
+    'auth_error',
+  ),
   route_not_found: client(
     404,
-    'There is no such path. Paths are compared as they are sent, without decoding.',
-    'See docs/endpoints.md; the base URL of an OpenAI client ends in /v1.',
+    'There is no such path on this port. Paths are compared as they are sent, without decoding.',
+    'See docs/endpoints.md; the base URL of an OpenAI client ends in /v1. With general_settings.admin_port, metrics, spend and administration are on that port alone.',
   ),
   method_not_allowed: client(
     405,
@@ -85,6 +97,26 @@ export const FAULTS = {
     400,
     'The query string carries a key, which would end up in logs along the way.',
     'Send the key in a header.',
+  ),
+  duplicate_parameter: client(
+    400,
+    'A query parameter that goes upstream stands twice; two servers could read different values.',
+    'Send it once.',
+  ),
+  duplicate_credentials: client(
+    400,
+    'A header that carries a key stands twice; two servers could read different keys.',
+    'Send it once.',
+  ),
+  host_not_allowed: client(
+    421,
+    'The Host header names neither this machine nor a host that is allowed: a web page could reach the proxy by such a name (DNS rebinding).',
+    'Call it as localhost or 127.0.0.1, or list the name in general_settings.allowed_hosts.',
+  ),
+  cross_origin_request: client(
+    415,
+    'A web page of another origin sent a body that browsers do not ask about first, and no key.',
+    'Send `content-type: application/json`, or a key; list the origin in general_settings.cors.',
   ),
   body_too_large: client(
     413,
@@ -124,6 +156,21 @@ export const FAULTS = {
   missing_model: client(400, 'The request names no model.', 'Send `model`; GET /v1/models lists the names.'),
   invalid_member: client(400, 'A member of the body has a wrong type.', 'The message names it.'),
   invalid_header: client(400, 'A header that the proxy acts on has a wrong value.', 'The message names it.'),
+  missing_end_user: client(
+    400,
+    'The call states no end user, and general_settings.enforce_user_param asks for one.',
+    'Send `user` in the body.',
+  ),
+  blocked_end_user: client(
+    400,
+    'The end user of the call is in litellm_settings.blocked_user_list.',
+    'Ask the operator.',
+  ),
+  client_tags_refused: client(
+    400,
+    'The call states tags, and general_settings.reject_clientside_metadata_tags is on.',
+    'Leave out the member or header that the message names.',
+  ),
   upstream_in_body: client(
     400,
     'The body names an upstream or its credentials; those come from the configuration alone.',
@@ -141,8 +188,8 @@ export const FAULTS = {
   ),
   response_not_found: client(
     404,
-    'No response with this id was made through this proxy, so its upstream is not known.',
-    'Check the id; ids are known as long as their spend records are kept.',
+    'No response with this id was made through this proxy with this key: in the path, or as `previous_response_id`.',
+    'Check the id and the key; ids are known as long as their spend records are kept.',
   ),
   invalid_parameter: client(
     400,

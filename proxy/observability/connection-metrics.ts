@@ -1,4 +1,4 @@
-// Metrics of clients' connections.
+// Metrics of clients' connections, and of what is left out of their requests.
 import { Counter, type Registry } from 'prom-client';
 
 /** Adds the metric to a registry. @returns a function that counts one refusal */
@@ -6,6 +6,16 @@ export function countRefusedConnections(registry: Registry): () => void {
   const counter = new Counter({
     name: 'throughline_connections_refused_total',
     help: 'Connections closed on arrival because max_connections were open.',
+    registers: [registry],
+  });
+  return () => counter.inc();
+}
+
+/** Adds the metric to a registry. @returns a function that counts one parameter; its name is the client's to choose */
+export function countDroppedParameters(registry: Registry): () => void {
+  const counter = new Counter({
+    name: 'throughline_query_parameters_dropped_total',
+    help: 'Query parameters that did not go upstream because the API does not document them.',
     registers: [registry],
   });
   return () => counter.inc();

@@ -2,7 +2,7 @@
 // cardinality is bounded; children are looked up once per model group and kept.
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../spend/record/record.ts';
-import { countRefusedConnections } from './connection-metrics.ts';
+import { countDroppedParameters, countRefusedConnections } from './connection-metrics.ts';
 import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deployment-metrics.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
 import { addPlatformMetrics, type PlatformFigures } from './platform-metrics.ts';
@@ -44,6 +44,8 @@ export class Metrics {
   };
   /** A connection was closed as it came. */
   readonly connectionRefused = countRefusedConnections(this.#registry);
+  /** A query parameter of a client did not go upstream. */
+  readonly queryParameterDropped = countDroppedParameters(this.#registry);
   readonly #times = {
     duration: this.#histogram(
       'throughline_request_duration_seconds',

@@ -12,6 +12,7 @@ import type { ParsedRequest } from './parse-request.ts';
 import type { Identity } from './identity.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 import { usagePricer } from './charge.ts';
+import { pathWithQuery, type QueryDecision } from './upstream-query.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import { mergedTags } from './identity.ts';
 import { upstreamHeaders } from '../headers/upstream-headers.ts';
@@ -29,6 +30,7 @@ export interface BodyChange {
 }
 
 interface Explainer {
+  readonly query: (decision: QueryDecision) => void;
   readonly header: (decision: HeaderDecision) => void;
   readonly body: (change: BodyChange) => void;
 }
@@ -44,7 +46,7 @@ interface BuildOptions {
 
 /**
  * Builds the request to one deployment out of a request that names a model. The body must be as the client sent it; it is
- * changed, and a lease on it goes with the upstream request. @throws Fault invalid_header
+ * changed, and a lease on it goes with the upstream request. @throws Fault invalid_header, duplicate_parameter
  */
 export function buildUpstreamRequest(
   x: Exchange,
@@ -62,6 +64,8 @@ export function buildUpstreamRequest(
     stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
     keepText: estimateMissingUsage && endpoint.counted === 'prompt and answer',
     priceUsage: costInStreamingUsage && stream ? usagePricer(x, endpoint, selected, request.billable) : null,
+    lastEvent: lastEventOf(request),
+    expectsAnswer: true,
   };
   body.edit([...bodyCuts(request, changes, selected), ...cuts]);
   const { bytes, giveBack } = body.lease();
@@ -81,7 +85,13 @@ export function buildByIdRequest(
   return upstreamRequest(x, endpoint, selected, identity, {
     body: method === 'POST' ? Buffer.from('{}') : null,
     bodySent: () => undefined,
-    observation: { stripUsage: false, keepText: false, priceUsage: null },
+    observation: {
+      stripUsage: false,
+      keepText: false,
+      priceUsage: null,
+      lastEvent: 'done',
+      expectsAnswer: !endpoint.returnsStored,
+    },
     stream: false,
     replaceable: false,
     method,
@@ -113,7 +123,16 @@ function upstreamRequest(
     origin: config.origin,
     apiBase: config.apiBase,
     method,
-    path: `${config.pathPrefix}/${path}${x.query === '' ? '' : `?${x.query}`}`,
+    path: pathWithQuery(
+      `${config.pathPrefix}/${path}`,
+      x.query,
+      endpoint.query,
+      config.allowedQuery,
+      (decision) => {
+        if (decision.action === 'dropped') x.active.services.metrics.queryParameterDropped();
+        explainer?.query(decision);
+      },
+    ),
     headers,
     body,
     bodySent,
@@ -167,6 +186,11 @@ function firstByteMs(x: Exchange, configuredMs: number): number {
   if (text.trim() !== '' && seconds > 0 && seconds < 1e6) return seconds * 1000;
   const param = `${x.active.snapshot.dialect.headerPrefix}timeout`;
   throw new Fault('invalid_header', `The header ${param} must be a number of seconds above 0.`, { param });
+}
+
+function lastEventOf({ isSingle, streamOptions }: ParsedRequest): Observation['lastEvent'] {
+  if (!isSingle) return 'done'; // each choice has a finish reason
+  return streamOptions?.['include_usage'] === true ? 'usage' : 'finish';
 }
 
 /** Streams without usage cannot be billed: ask for it where the client did not. */

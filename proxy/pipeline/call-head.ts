@@ -1,7 +1,7 @@
 // The proxy's own response headers: made when the head of an upstream's response goes to the client. The proxy's own
 // overhead is measured at the same moment.
 import type { Outcome } from '../relay/outcome.ts';
-import type { HeadWriter } from '../relay/relay.ts';
+import type { HeadWriter } from '../relay/relay-handle.ts';
 import type { AdmissionPermit } from './admission-permit.ts';
 import { callHeaders } from './respond.ts';
 import type { AttemptLog } from './attempt-log.ts';

@@ -3,18 +3,20 @@
 import { Fault } from '../errors/fault.ts';
 import { AdmissionPermit, checkLag } from './admission-permit.ts';
 import { AttemptLog } from './attempt-log.ts';
-import type { Caller } from './authenticate.ts';
+import type { AuthenticatedCaller } from './authenticate.ts';
 import type { StoredResponseCall } from '../protocols/table.ts';
+import { checkBlocked } from './caller-rules.ts';
 import { NO_BILLABLE_UNITS } from './billable-units.ts';
 import { buildByIdRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
-import type { Exchange } from './exchange.ts';
+import { timeOf, type Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault } from './finish.ts';
 import { identityOf } from './identity.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 import { planSingle } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { SpendRecorder } from './spend-recorder.ts';
+import { makerOf } from './stored-response.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import { relay } from '../relay/relay.ts';
@@ -22,7 +24,7 @@ import { relay } from '../relay/relay.ts';
 /** `id` is decoded; it goes upstream encoded again. */
 export async function forwardById(
   x: Exchange,
-  caller: Caller,
+  caller: AuthenticatedCaller,
   { method, suffix, endpoint }: StoredResponseCall,
   id: string,
 ): Promise<void> {
@@ -33,7 +35,8 @@ export async function forwardById(
     checkLag(x);
     if (method === 'POST') recorder.note({ requestBytes: await discardBody(x) });
     const identity = identityOf(x, caller);
-    const { selected, model } = await findMaker(x, id);
+    checkBlocked(x, identity);
+    const { selected, model } = await findDeployment(x, caller, id);
     recorder.note({ identity, model });
     await permit.acquire(planSingle(x.active, selected)); // like a call that names the model of that response
     await recorder.begin(selected);
@@ -62,7 +65,8 @@ async function runOnce(
   head: CallHead,
 ): Promise<Outcome> {
   const { clock } = x.active.services;
-  const start = { selected, sentAt: clock.mono(), sentMs: clock.now(), retries: 0, fallbacks: 0 };
+  const sentAt = clock.mono();
+  const start = { selected, sentAt, sentMs: timeOf(x, sentAt), retries: 0, fallbacks: 0 };
   log.begun(start);
   const inFlight = permit.use(selected.deployment, start.sentAt);
   try {
@@ -81,16 +85,16 @@ async function discardBody(x: Exchange): Promise<number> {
   return length;
 }
 
-/** The deployment whose response had this id. @throws Fault response_not_found, store_unavailable. */
-async function findMaker(x: Exchange, id: string): Promise<{ selected: SelectedDeployment; model: string }> {
-  const made = await x.active.services.ledger.reader.findByUpstreamId(id).catch((cause: unknown) => {
-    throw new Fault('store_unavailable', 'The spend store does not answer, so the upstream is not known.', {
-      cause,
-    });
-  });
-  const deployment = x.active.deployments.get(made?.modelId ?? '');
-  if (made === null || deployment === undefined) {
-    const text = `No response ${id.slice(0, 100)} was made through this proxy.`;
+/** The deployment whose response of this caller had this id. @throws Fault response_not_found, store_unavailable. */
+async function findDeployment(
+  x: Exchange,
+  caller: AuthenticatedCaller,
+  id: string,
+): Promise<{ selected: SelectedDeployment; model: string }> {
+  const made = await makerOf(x, caller, id, 'id');
+  const deployment = x.active.deployments.get(made.modelId ?? '');
+  if (deployment === undefined) {
+    const text = `The model that made the response ${id.slice(0, 100)} is not configured any more.`;
     throw new Fault('response_not_found', text, { param: 'id' });
   }
   const forwards = deployment.config.forwardClientHeaders || x.active.snapshot.forwards(made.modelGroup);

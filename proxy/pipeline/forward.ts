@@ -4,8 +4,9 @@ import type { RequestBody } from '../bodies/request-body.ts';
 import { AdmissionPermit, checkLag } from './admission-permit.ts';
 import { AttemptLog } from './attempt-log.ts';
 import { runAttempts } from './attempts.ts';
-import type { Caller } from './authenticate.ts';
+import type { AuthenticatedCaller } from './authenticate.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
+import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
 import type { Exchange } from './exchange.ts';
@@ -16,11 +17,12 @@ import { parseRequest } from './parse-request.ts';
 import { selectedBy, planCall } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { SpendRecorder } from './spend-recorder.ts';
+import { checkPreviousResponse } from './stored-response.ts';
 
 /** Serves one call that names a model: in its body, or in its path (`/engines/{model}/...`). */
 export async function forward(
   x: Exchange,
-  caller: Caller,
+  caller: AuthenticatedCaller,
   endpoint: Endpoint,
   pathModel: string | null,
 ): Promise<void> {
@@ -36,6 +38,8 @@ export async function forward(
     const request = parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on
     const identity = identityOf(x, caller, request.identityMembers); // from key, headers and body, resolved once
     recorder.note({ model: request.model, stream: request.stream, identity });
+    checkCallerRules(x, request, identity); // what the operator asks of every call
+    await checkPreviousResponse(x, caller, request); // a response that it continues is the caller's own
     claim = await claimIdempotencyKey(x, caller, request);
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
     const plan = planCall(x.active, request.model, identity); // the deployment to try first, and the ones after it

@@ -31,6 +31,8 @@ export interface ParsedRequest {
   /** The body's own `model`; null when only the path names one. */
   readonly bodyModel: string | null;
   readonly stream: boolean;
+  /** The stored response that the call continues; null: none. */
+  readonly previousResponse: string | null;
   /** One choice is requested (`n` is 1 or absent). */
   readonly isSingle: boolean;
   /** `stream_options` as parsed; null when absent. */
@@ -83,6 +85,7 @@ export function parseRequest(
     model,
     bodyModel,
     stream: streamOf(members.get('stream'), found.kind),
+    previousResponse: previousResponseOf(members.get('previous_response_id')),
     isSingle: (members.get('n') ?? 1) === 1,
     streamOptions: isObject(options) ? options : null,
     identityMembers: identityMembers(members, x.active.snapshot.dialect.brand),
@@ -169,6 +172,12 @@ function modelOf(value: unknown): string | null {
     });
   }
   return value;
+}
+
+function previousResponseOf(value: unknown): string | null {
+  if (value === undefined || value === null || typeof value === 'string') return value ?? null;
+  const text = '`previous_response_id` must be text.';
+  throw new Fault('invalid_member', text, { param: 'previous_response_id' });
 }
 
 function streamOf(value: unknown, kind: RequestMembers['kind']): boolean {

@@ -14,7 +14,7 @@ import type { BillableUnits } from './billable-units.ts';
 import { pricesFor, statedPico, usedBy, type Used } from './charge.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Ended } from './classify.ts';
-import type { Exchange } from './exchange.ts';
+import { nowOf, timeOf, type Exchange } from './exchange.ts';
 import { mergedTags, type Identity } from './identity.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 import type { KeptResponse } from '../downstream/kept-response.ts';
@@ -67,14 +67,16 @@ export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
     callType: facts.endpoint.callType,
     startMs: x.startMs,
     apiKeyHash: facts.caller.keyHash,
+    ...(facts.caller.keyName === undefined ? {} : { keyName: facts.caller.keyName }),
     ...destinationOf(selected, identity),
+    ...(selected === null ? { model: clip(facts.model) ?? '' } : {}), // as LiteLLM's failure rows have it
     modelGroup: clip(facts.model) ?? '',
     sessionId: identity.sessionId,
     sessionSource: identity.sessionSource,
-    endUser: identity.endUser,
+    endUser: x.active.snapshot.access.recordsEndUsers ? identity.endUser : null,
     spendLogsMetadata: identity.spendLogsMetadata,
     clientCallId: clip(x.headers.callId),
-    clientAddress: x.req.clientAddress,
+    clientAddress: x.clientAddress,
     userAgent: clip(x.headers.userAgent),
     client: programOf(clip(x.headers.userAgent)),
     stream: facts.stream,
@@ -114,19 +116,15 @@ function faultPico(fault: Fault): number | null {
 export function settleOf(x: Exchange, begin: SpendBegin, answered: AnsweredAttempt): SpendRecord {
   const { outcome } = answered;
   const { used, cost } = chargeOf(x, answered);
-  const ended = x.active.services.clock.now();
   return {
     ...begin,
-    endMs: ended,
-    // Rounded down and bounded: of two clocks read one after the other, the first byte must not come after the end.
-    firstByteMs:
-      outcome.firstByteAt === null
-        ? null
-        : Math.min(ended, begin.startMs + Math.floor(outcome.firstByteAt - x.startedAt)),
+    endMs: nowOf(x),
+    firstByteMs: outcome.firstByteAt === null ? null : timeOf(x, outcome.firstByteAt),
     status: outcome.end === 'complete' ? 'success' : 'failure',
     endReason: outcome.end,
     httpStatus: outcome.status,
     errorCode: outcome.fault?.code ?? (outcome.end === 'client_gone' ? 'client_gone' : null),
+    errorText: clip(outcome.fault?.message ?? null),
     errorSource: errorSourceOf(outcome),
     attempts: 1,
     attemptLog: [],
@@ -170,11 +168,12 @@ export function settleRepeated(
     ...begin,
     ...NO_ANSWER,
     ...FREE,
-    endMs: x.active.services.clock.now(),
+    endMs: nowOf(x),
     status: response.status < 400 ? 'success' : 'failure',
     endReason: 'replayed',
     httpStatus: response.status,
     errorCode: null,
+    errorText: null,
     errorSource: null,
     attempts: 0,
     responseBytes: response.body.length,
@@ -190,11 +189,12 @@ export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reache
     ...begin,
     ...NO_ANSWER,
     ...FREE,
-    endMs: x.active.services.clock.now(),
+    endMs: nowOf(x),
     status: 'failure',
     endReason: end,
     httpStatus: end === 'client_gone' ? null : fault.status,
     errorCode: fault.code,
+    errorText: clip(fault.message),
     errorSource: fault.source,
     attempts: reached ? 1 : 0,
     responseBytes: 0,
@@ -220,7 +220,7 @@ export function replacedAttempt(
   error: string,
   { endpoint, billable }: Pick<AnsweredAttempt, 'endpoint' | 'billable'>,
 ): Attempt {
-  const at = attemptAt(start, x.active.services.clock.now());
+  const at = attemptAt(start, nowOf(x));
   if (ended.outcome === undefined) {
     const { fault } = ended;
     return { ...at, status: null, error: fault.code, usage: null, spendPico: faultPico(fault) };
@@ -242,7 +242,7 @@ export function partOf(x: Exchange, start: AttemptStart, answered: AnsweredAttem
   const { used, cost } = chargeOf(x, answered);
   const upstreamId = clip(outcome.reading.id);
   return {
-    ...attemptAt(start, x.active.services.clock.now()),
+    ...attemptAt(start, nowOf(x)),
     status: outcome.status,
     error: outcome.fault?.code ?? outcome.end,
     usage: used.usage,

@@ -151,10 +151,17 @@ export class SpendRecorder {
     return withReplaced({ ...last, ...destinationOf(start.selected, this.#identity()) }, others, start);
   }
 
+  #rememberResponse({ upstreamId, modelId, modelGroup, model, apiKeyHash }: SpendRecord): void {
+    const { protocol, returnsStored } = this.#endpoint;
+    if (upstreamId === null || protocol.stored.length === 0 || returnsStored) return;
+    this.#x.active.services.recentResponses.put(upstreamId, { modelId, modelGroup, model, apiKeyHash });
+  }
+
   async #write(record: SpendRecord, observed: Observed): Promise<SpendRecord> {
     if (this.#state.kind === 'settled') throw new Error('a call is settled once');
     const written = this.#x.active.services.ledger.settle(record); // queued in the journal by this call, so it must not happen twice
     this.#state = { kind: 'settled', record };
+    this.#rememberResponse(record); // before the client can ask for it
     await written;
     observeCall(this.#x, record, observed);
     return record;

@@ -2,7 +2,14 @@
 // stream. That event is never followed by `[DONE]`.
 import { Buffer } from 'node:buffer';
 import type { Fault } from '../errors/fault.ts';
+import { asObject } from '../bodies/json.ts';
 import type { ErrorShape } from './protocol.ts';
+
+/** Whether an `error` member states an error: responses that are whole may carry one that is null or empty. */
+export function isError(error: unknown): boolean {
+  const object = asObject(error);
+  return object === null ? typeof error === 'string' && error !== '' : Object.keys(object).length > 0;
+}
 
 /** `message`, `type`, `param` and `code`: what both vendors' SDKs show. */
 export function errorObject(fault: Fault): Readonly<Record<string, string | null>> {

@@ -2,15 +2,18 @@
 // those whose text holds a marker, and lets the parsed JSON decide, because a model may write any marker into its
 // answer. Keeps no text of an answer. What differs between protocols comes from the protocol's rules.
 import { membersOfHead, objectInTail, type Edges } from '../bodies/edges.ts';
-import { identifierIn, isStated, objectIn, parseObject, textIn, type Json } from '../bodies/json.ts';
-import type { EventRules, StreamEnd } from './protocol.ts';
+import { identifierIn, objectIn, parseObject, textIn, type Json } from '../bodies/json.ts';
+import { isError as isErrorMember } from './errors.ts';
+import type { EventRules, StreamEnd, StreamSoFar } from './protocol.ts';
 
 const DATA_LINE = /(?:^|[\r\n]|^\u00ef\u00bb\u00bf)data[:\r\n]/;
 /** Id and model stand in the first event or soon after (Azure begins with one that has neither). */
 const EVENTS_WITH_IDENTITY = 8;
+/** OpenAI allows 128 choices; of more, the reasons are not kept. */
+const MOST_FINISHES = 256;
 const HEAD_MEMBERS = { names: new Set(['type', 'id', 'model', 'error', 'service_tier']), prefixes: [] };
 
-export class EventReading {
+export class EventReading implements StreamSoFar {
   readonly #rules: EventRules;
   events = 0;
   /** The event that ends the answer was seen, or an error event. */
@@ -26,6 +29,7 @@ export class EventReading {
   serviceTier: string | null = null;
   id: string | null = null;
   model: string | null = null;
+  readonly finishes = new Set<string>();
 
   constructor(rules: EventRules) {
     this.#rules = rules;
@@ -59,21 +63,22 @@ export class EventReading {
   #apply(name: string, data: string, json: Json | null): boolean {
     if (data.trim() === '[DONE]') this.#end('finished');
     const type = textIn(json, 'type') ?? name;
-    const isError = name === 'error' || type === 'error' || hasError(json);
+    const isError = name === 'error' || type === 'error' || isErrorMember(json?.['error']);
     if (isError) this.#end('failed');
     if (json === null) return false;
     const answer = objectIn(json, 'response') ?? objectIn(json, 'message') ?? json;
     this.id ??= textIn(answer, 'id');
     this.model ??= textIn(answer, 'model');
     this.serviceTier = identifierIn(answer, 'service_tier') ?? this.serviceTier;
-    const { usage, usageIsPartial, end } = this.#rules.read({ type, json, answer }, this.usage);
+    const facts = this.#rules.read({ type, json, answer }, this);
+    const { usage, usageIsPartial, end, finishes = [], isUsageOnly = false } = facts;
     if (usage !== null) {
       this.usage = usage;
       this.usageIsPartial = usageIsPartial;
     }
     if (end !== null) this.#end(end);
-    const choices = json['choices'];
-    return !isError && Array.isArray(choices) && choices.length === 0 && isStated(json['usage']);
+    for (const one of finishes) if (this.finishes.size < MOST_FINISHES) this.finishes.add(one);
+    return isUsageOnly && !isError;
   }
 
   #end(end: StreamEnd): void {
@@ -81,10 +86,6 @@ export class EventReading {
     if (end !== 'terminal') this.finished = true;
     if (end === 'failed') this.failed = true;
   }
-}
-
-function hasError(json: Json | null): boolean {
-  return objectIn(json, 'error') !== null || textIn(json, 'error') !== null;
 }
 
 /** The fields of an event by the WHATWG rules; `data` lines joined by LF. */

@@ -4,7 +4,8 @@ import { Buffer } from 'node:buffer';
 import { isStated, objectIn, type Json } from '../bodies/json.ts';
 import { errorObject, namedError } from './errors.ts';
 import { RESPONSE, endpoint, markersOf, TEXT, textEndpoint, USAGE_MARKER } from './openai.ts';
-import type { EventFacts, Protocol, StreamEvent } from './protocol.ts';
+import type { EventFacts, Protocol, StreamEvent, StreamSoFar } from './protocol.ts';
+import { MESSAGES } from './query.ts';
 import { readTokens } from './usage.ts';
 
 /** Events before the first token. */
@@ -13,8 +14,8 @@ const OPENINGS: ReadonlySet<unknown> = new Set(['message_start', 'content_block_
 export const messages: Protocol = {
   name: 'messages',
   endpoints: [
-    textEndpoint('messages', 'anthropic_messages'),
-    endpoint('messages/count_tokens', 'acount_tokens'),
+    textEndpoint('messages', 'anthropic_messages', { query: MESSAGES }),
+    endpoint('messages/count_tokens', 'acount_tokens', { query: MESSAGES }),
   ],
   stored: [],
   response: RESPONSE,
@@ -33,10 +34,10 @@ export const messages: Protocol = {
   readTokens,
 };
 
-function read({ type, answer }: StreamEvent, before: Json | null): EventFacts {
+function read({ type, answer }: StreamEvent, before: StreamSoFar): EventFacts {
   const stated = objectIn(answer, 'usage');
   return {
-    usage: stated === null ? null : merged(before, stated),
+    usage: stated === null ? null : merged(before.usage, stated),
     usageIsPartial: type !== 'message_delta',
     end: type === 'message_stop' ? 'finished' : null,
   };

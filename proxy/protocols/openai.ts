@@ -1,6 +1,7 @@
 // What the protocols in OpenAI's style have in common; each object says what it does otherwise.
 import { objectIn, type Json } from '../bodies/json.ts';
 import type { ResponseRules, EndpointRow, TextRules } from './protocol.ts';
+import { ANY_CALL } from './query.ts';
 
 /** An endpoint of the usual kind: JSON in, charged by tokens. */
 export function endpoint(
@@ -12,6 +13,7 @@ export function endpoint(
     path,
     callType,
     body: 'json',
+    query: ANY_CALL,
     usageOnRequest: false,
     pricedBy: 'tokens',
     counted: 'nothing',
@@ -27,6 +29,8 @@ export function textEndpoint(path: string, callType: string, more: Partial<Endpo
 
 export const RESPONSE: ResponseRules = {
   members: new Set(['usage', 'id', 'model', 'error', 'meta', 'service_tier', 'duration']),
+  answers: new Set(['choices', 'output', 'content', 'data', 'results', 'text', 'embeddings', 'segments']),
+  isObject: true,
   usageMember: 'usage',
   usageIn: (members) => objectIn(members, 'usage'),
 };

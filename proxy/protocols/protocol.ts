@@ -4,6 +4,7 @@
 import type { Json } from '../bodies/json.ts';
 import type { Cut } from '../bodies/splice.ts';
 import type { Fault } from '../errors/fault.ts';
+import type { QueryTable } from './query.ts';
 import type { TokenReading } from './usage.ts';
 
 export interface Protocol {
@@ -33,6 +34,8 @@ export interface EndpointRow {
   readonly callType: string;
   /** `form`: uploads, multipart or JSON. */
   readonly body: 'json' | 'form';
+  /** The query parameters that go upstream. */
+  readonly query: QueryTable;
   /** Streams carry usage only when `stream_options.include_usage` asks for it. */
   readonly usageOnRequest: boolean;
   /** What is charged beside tokens. */
@@ -60,6 +63,10 @@ export interface StoredResponseRow {
 export interface ResponseRules {
   /** The top-level members that are read; no other is built. */
   readonly members: ReadonlySet<string>;
+  /** Members that hold what a model answers; an error beside none of them is all that was sent. */
+  readonly answers: ReadonlySet<string>;
+  /** An answer is a JSON object: anything else, a page of HTML say, is none. */
+  readonly isObject: boolean;
   /** The one that holds the usage: looked for at the end of a response that is too large to be kept whole. */
   readonly usageMember: string;
   usageIn(members: Json): Json | null;
@@ -71,8 +78,8 @@ export interface EventRules {
   readonly markers: RegExp;
   /** To the usage object of an event. */
   readonly usagePath: Path;
-  /** @param usage what earlier events stated */
-  read(event: StreamEvent, usage: Json | null): EventFacts;
+  /** @param before what earlier events stated */
+  read(event: StreamEvent, before: StreamSoFar): EventFacts;
   /** The event is part of the answer; false: it only says that an answer will come. */
   isAnswer(event: Json): boolean;
 }
@@ -85,6 +92,13 @@ export interface StreamEvent {
   readonly answer: Json;
 }
 
+/** What earlier events of the stream stated. */
+export interface StreamSoFar {
+  readonly usage: Json | null;
+  /** Their `finishes`. */
+  readonly finishes: ReadonlySet<string>;
+}
+
 /** What one event states. */
 export interface EventFacts {
   /** All usage that is known now; null when this event states none. */
@@ -93,6 +107,10 @@ export interface EventFacts {
   readonly usageIsPartial: boolean;
   /** null: the stream goes on. */
   readonly end: StreamEnd | null;
+  /** The choices that it ends, each with its reason; absent: none. */
+  readonly finishes?: readonly string[];
+  /** It carries usage, and nothing else that the client does not have yet. */
+  readonly isUsageOnly?: boolean;
 }
 
 /** `terminal`: the answer is whole, but usage may follow. `finished`: nothing relevant can follow. */

@@ -3,6 +3,7 @@
 import { objectIn, textIn, type Json } from '../bodies/json.ts';
 import { errorObject, namedError, OPENAI_ERRORS } from './errors.ts';
 import { RESPONSE, endpoint, markersOf, TEXT, textEndpoint } from './openai.ts';
+import { LIST, RETRIEVE, type QueryTable } from './query.ts';
 import { NO_FACTS, type EndpointRow, type EventFacts, type Protocol, type StreamEvent } from './protocol.ts';
 import { readTokens } from './usage.ts';
 
@@ -16,16 +17,17 @@ const OPENINGS: ReadonlySet<unknown> = new Set([
   'ping',
 ]);
 
-const about = (callType: string): EndpointRow => endpoint('responses', callType, { returnsStored: true });
+const about = (callType: string, query?: QueryTable): EndpointRow =>
+  endpoint('responses', callType, { returnsStored: true, ...(query === undefined ? {} : { query }) });
 
 export const responses: Protocol = {
   name: 'responses',
   endpoints: [textEndpoint('responses', 'aresponses')],
   stored: [
-    { method: 'GET', suffix: '', endpoint: about('aget_responses') },
+    { method: 'GET', suffix: '', endpoint: about('aget_responses', RETRIEVE) },
     { method: 'DELETE', suffix: '', endpoint: about('adelete_responses') },
     { method: 'POST', suffix: '/cancel', endpoint: about('acancel_responses') },
-    { method: 'GET', suffix: '/input_items', endpoint: about('alist_input_items') },
+    { method: 'GET', suffix: '/input_items', endpoint: about('alist_input_items', LIST) },
   ],
   response: RESPONSE,
   events: {

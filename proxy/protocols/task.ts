@@ -10,7 +10,12 @@ const END = /\.(?:completed|done)$/;
 
 export const TASK: Omit<Protocol, 'name' | 'endpoints'> = {
   stored: [],
-  response: { ...RESPONSE, usageIn: (members) => objectIn(members, 'usage') ?? billedIn(members) },
+  // Speech and transcripts are no JSON, and some gateways rank documents with a JSON list.
+  response: {
+    ...RESPONSE,
+    isObject: false,
+    usageIn: (members) => objectIn(members, 'usage') ?? billedIn(members),
+  },
   events: {
     markers: markersOf(USAGE_MARKER, '\\.(?:completed|done|failed)'),
     usagePath: ['usage'],

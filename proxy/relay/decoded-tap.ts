@@ -35,6 +35,7 @@ export class DecodedTap {
   #inflatedBytes = 0;
   #isEnded = false;
   #failed = false;
+  #damaged = false;
 
   constructor(inner: InnerTap, encoding: string, options: DecodedTapOptions = {}) {
     this.#inner = inner;
@@ -46,6 +47,11 @@ export class DecodedTap {
    * are no failure: what they hold is read, and the inner tap knows whether an end was seen.) */
   get failed(): boolean {
     return this.#failed;
+  }
+
+  /** The bytes are not what their encoding says: no client can read them. */
+  get damaged(): boolean {
+    return this.#damaged;
   }
 
   push(chunk: Buffer): void {
@@ -82,6 +88,7 @@ export class DecodedTap {
       else this.#inner.push(inflated);
     });
     decoder.on('error', () => {
+      this.#damaged = !this.#failed; // an error after a bound was reached is our own doing
       this.#failed = true;
     });
     decoder.on('close', () => this.#settled.resolve());

@@ -3,7 +3,7 @@
 // pipeline/hedge.ts starts the attempts and judges them.
 import type { Buffer } from 'node:buffer';
 import type { Fault } from '../errors/fault.ts';
-import type { ResponseWatcher } from '../downstream/downstream-response.ts';
+import type { ResponseWatcher, WriteDone } from '../downstream/downstream-response.ts';
 import type { ResponseSink } from './response-sink.ts';
 
 export class FirstWins implements ResponseWatcher {
@@ -107,7 +107,7 @@ export class HedgeSink implements ResponseSink {
     this.#client.flushHeaders();
   }
 
-  write(piece: Buffer, done?: () => void): boolean {
+  write(piece: Buffer, done?: WriteDone): boolean {
     return this.#client.write(piece, done);
   }
 

@@ -2,8 +2,9 @@
 // byte, never throws, keeps no text, and its memory is bounded whatever the upstream sends.
 import { Buffer } from 'node:buffer';
 import { Edges, membersOfHead, objectInTail } from '../bodies/edges.ts';
-import { RESPONSE_DEPTH, identifierIn, objectIn, textIn, type Json } from '../bodies/json.ts';
+import { RESPONSE_DEPTH, identifierIn, isFilled, objectIn, textIn, type Json } from '../bodies/json.ts';
 import { peek, readJson, type Wanted } from '../bodies/peek.ts';
+import { isError } from '../protocols/errors.ts';
 import type { ResponseRules } from '../protocols/protocol.ts';
 import type { Delivered } from '../protocols/text.ts';
 
@@ -18,6 +19,9 @@ export interface JsonReading {
   readonly duration: unknown;
 }
 
+/** The beginning of an event stream, for one that comes without its content type. */
+const EVENTS = /^\ufeff?\s*(?:data|event|id|retry)?:/;
+const EVENTS_BYTES = 64;
 const WHOLE_BYTES = 262_144;
 const MOST_CHUNKS = 256;
 
@@ -29,6 +33,8 @@ export class JsonTap {
   #bytes = 0;
   #edges: Edges | null = null;
   #damaged = false;
+  #isObject = false;
+  #isAnswer = true;
   readonly #keepText: boolean;
   #delivered: Delivered | null = null;
 
@@ -60,6 +66,16 @@ export class JsonTap {
     return this.#damaged;
   }
 
+  /** After `end`: it began as a JSON object. */
+  get isObject(): boolean {
+    return this.#isObject;
+  }
+
+  /** After `end`: it has no error in place of an answer, and is an object where answers are. Not judged above 256 KiB. */
+  get isAnswer(): boolean {
+    return this.#isAnswer;
+  }
+
   /** After `end`: the whole answer, if it has no usage and `keepText` was asked for. */
   get delivered(): Delivered | null {
     return this.#delivered;
@@ -81,7 +97,20 @@ export class JsonTap {
   #membersOf(body: Buffer): Json {
     const peeked = peek(body, this.#wanted, RESPONSE_DEPTH);
     this.#damaged = !peeked.ok && peeked.fault === 'not_json';
-    return peeked.ok ? Object.fromEntries(peeked.members.map((one) => [one.name, readJson(body, one)])) : {};
+    const head = body.toString('latin1', 0, EVENTS_BYTES);
+    this.#isObject = head.trimStart().startsWith('{');
+    this.#isAnswer = this.#isObject || !this.#rules.isObject || EVENTS.test(head);
+    if (!peeked.ok) return {};
+    const members = Object.fromEntries(peeked.members.map((one) => [one.name, readJson(body, one)]));
+    if (isError(members['error'])) this.#isAnswer = this.#hasAnswer(body);
+    return members;
+  }
+
+  /** The members that hold answers are large; they are looked at only where there is an error beside them. */
+  #hasAnswer(body: Buffer): boolean {
+    const wanted = { names: this.#rules.answers, prefixes: [] };
+    const { members } = peek(body, wanted, RESPONSE_DEPTH);
+    return members.some((one) => isFilled(readJson(body, one)));
   }
 
   #readingOfEdges(edges: Edges): JsonReading {

@@ -1,7 +1,7 @@
 // How an exchange with an upstream ended: what the relay hands to those who settle it.
 import type { Buffer } from 'node:buffer';
 import type { Fault } from '../errors/fault.ts';
-import { receivingOf, type Stage } from './relay-state.ts';
+import { receivingOf, type Stage, type State } from './relay-state.ts';
 import { NOTHING_READ, type Reading } from './tap.ts';
 
 export type RelayEnd = 'complete' | 'upstream_error' | 'truncated' | 'timeout' | 'client_gone' | 'stopped';
@@ -39,6 +39,28 @@ export interface Outcome extends Ending {
    * head is still to be written. Call it once. */
   readonly finish: (extra: readonly string[]) => void;
 }
+
+/** What the client saw, and what became of a response that was read on without it. @param state the last one */
+export function endingOf(
+  state: State,
+  stage: Stage,
+  end: RelayEnd,
+  fault: Fault | null,
+  readOn: 'given_up' | null,
+): Ending {
+  const isDetached = state.is === 'detached';
+  // A compressed stream is read behind its bytes: only now is it known whether its end was among them.
+  const isDelivered = isDetached ? state.isDelivered : isGone(end) && isWhole(stage);
+  if (isDelivered) {
+    const hasFailed = 'response' in stage && stage.response.tap.failed;
+    return { end: hasFailed ? 'upstream_error' : 'complete', fault: null, readOn: null };
+  }
+  if (!isDetached) return { end, fault, readOn: null };
+  return { end: 'client_gone', fault: null, readOn: readOn ?? (end === 'complete' ? 'whole' : 'broken') };
+}
+
+const isGone = (end: RelayEnd): boolean => end === 'client_gone';
+const isWhole = (stage: Stage): boolean => stage.is === 'flowing' && stage.ending.isDelivered;
 
 /** @param stage the last one */
 export function outcomeOf(stage: Stage, { end, fault, readOn }: Ending, finish: Outcome['finish']): Outcome {

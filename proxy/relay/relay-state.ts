@@ -1,6 +1,7 @@
 // Where an exchange stands, with the data that exists there and nowhere else. relay.ts moves from one to the next.
 import type { Buffer } from 'node:buffer';
 import type { ResponseProgress } from './response-progress.ts';
+import type { StreamEnding } from './stream-end.ts';
 
 /** There is no connection yet. */
 interface Connecting {
@@ -32,6 +33,7 @@ interface Holding {
 export interface Flowing {
   readonly is: 'flowing';
   readonly response: ResponseProgress;
+  readonly ending: StreamEnding;
   /** The latest piece of a response with a length: it leaves when the spend record is settled, or at the next piece. */
   lastPiece: Buffer | null;
   /** The client is slow, and the upstream waits for it. */
@@ -48,9 +50,11 @@ export type Receiving = Unsent | Flowing;
 export type Stage = Connecting | Waiting | Receiving;
 
 /** The client left, and the response is read on: for its usage, or because it is kept for a repeated call. */
-interface Detached {
+export interface Detached {
   readonly is: 'detached';
   readonly stage: Stage;
+  /** The client left with everything: a finish reason, say, and we still want the usage. */
+  readonly isDelivered: boolean;
   readonly giveUpAt: number;
 }
 

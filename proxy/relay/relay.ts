@@ -8,63 +8,32 @@
 //                          +-> flowing     a stream or a large response: each piece as it comes
 //
 //   each of them -> detached    the client left: the same stages, and nothing is written
+//   flowing -> detached         likewise, where the client left with everything and we still want the usage
 //   each of them -> ended       the last byte, an error, a clock, the client, the end of the proxy
 //
 // `ended` resolves when the last byte is at hand but has not left: the caller settles the spend record and then calls
 // `finish`. It rejects with a Fault while nothing has been sent, so that the caller can answer or try another upstream;
 // and with `internal_error` for a bug, whenever that shows.
 import { Buffer } from 'node:buffer';
-import type { Clock } from '../base/clock.ts';
 import type { ResponseWatcher } from '../downstream/downstream-response.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import { holdsToken } from '../protocols/first-token.ts';
 import type { UpstreamExchange, ResponseReader } from '../upstream/exchange.ts';
 import { failureOf } from '../upstream/failures.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
-import type { Deadlines, Watched } from './deadlines.ts';
-import type { DetachedStreams, DetachedStream } from './detached-streams.ts';
+import type { Watched } from './deadlines.ts';
+import type { DetachedStream } from './detached-streams.ts';
 import { finishResponse, sayLastWords } from './finish-response.ts';
-import { outcomeOf, type Ending, type Outcome, type RelayEnd } from './outcome.ts';
-import {
-  CONNECTING,
-  ENDED,
-  receivingOf,
-  stageOf,
-  type Flowing,
-  type Receiving,
-  type Stage,
-  type State,
-  type Unsent,
-} from './relay-state.ts';
+import { endingOf, outcomeOf, type Ending, type Outcome, type RelayEnd } from './outcome.ts';
+import { CONNECTING, ENDED, receivingOf, stageOf } from './relay-state.ts';
+import type { Flowing, Receiving, Stage, State, Unsent } from './relay-state.ts';
+import type { HeadWriter, RelayHandle, RelayServices } from './relay-handle.ts';
+import { Remainder } from './remainder.ts';
 import { ResponseProgress } from './response-progress.ts';
 import type { ResponseSink } from './response-sink.ts';
+import { END_WITHIN_MS, StreamEnding } from './stream-end.ts';
 import { overdue } from './timeouts.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
-
-/** What all exchanges share. */
-export interface RelayServices {
-  readonly deadlines: Pick<Deadlines, 'add' | 'delete'>;
-  readonly detachedStreams: DetachedStreams;
-  readonly clock: Clock;
-}
-
-/** Makes the proxy's own response headers. */
-export interface HeadWriter {
-  /** Flat name, value list; asked for once, when the head is written. */
-  ownHeaders(upstreamStatus: number, upstreamMs: number): string[];
-  /** Called before anything is sent: the first token of a stream is there, or the head of another response below 400. */
-  readonly onValid?: () => void;
-}
-
-/** An exchange under way. */
-export interface RelayHandle {
-  /** @throws Fault while nothing has been sent to the client, and for a bug of ours */
-  readonly ended: Promise<Outcome>;
-  /** Nobody wants the response any more: ends at once, also a response that was to be read on. */
-  cancel(): void;
-  /** What came is no response, whatever its framing says. */
-  abort(fault: Fault): void;
-}
 
 /** Responses up to this size are gathered: head and body leave in one write, and the cost header can be exact. */
 const GATHER_BYTES = 262_144;
@@ -90,6 +59,8 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   readonly #outcome = Promise.withResolvers<Outcome>();
   readonly #startedAt: number;
   #exchange: UpstreamExchange | null = null;
+  /** What follows the end of the answer. */
+  #remainder: Remainder | null = null;
   #state: State = CONNECTING;
 
   constructor(request: UpstreamRequest, sink: ResponseSink, services: RelayServices, headWriter: HeadWriter) {
@@ -159,6 +130,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
       case 'flowing': {
         const piece = tap.push(tap.keeps ? Buffer.from(bytes) : bytes);
         if (piece !== null) this.#write(stage, piece);
+        if (this.#state.is === 'detached' && this.#state.isDelivered && tap.finished) this.#endWhole();
         break;
       }
       case 'gathering': {
@@ -182,6 +154,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
 
   onEnd(written: boolean): void {
     if (written) this.#request.bodySent();
+    this.#upstreamEnded();
     const stage = receivingOf(this.#state);
     if (stage === null) return;
     const { tap } = stage.response;
@@ -198,9 +171,9 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   #judge(): void {
     const stage = receivingOf(this.#state);
     if (stage === null) return;
-    const { status, tap } = stage.response;
-    if (status >= 400 || tap.terminal) {
-      this.#end(status >= 400 || tap.failed ? 'upstream_error' : 'complete');
+    const { isAnswer, tap } = stage.response;
+    if (!isAnswer || tap.terminal) {
+      this.#end(!isAnswer || tap.failed ? 'upstream_error' : 'complete');
     } else if (tap.streams) {
       const text = 'The stream of the upstream ended without its terminal event; the answer is not complete.';
       const fault = new Fault('stream_truncated', text);
@@ -210,11 +183,11 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   }
 
   onError(error: Error): void {
+    this.#upstreamEnded();
     const stage = stageOf(this.#state);
     if (stage === null) return;
-    const tap = receivingOf(this.#state)?.response.tap;
-    if (tap?.finished === true) {
-      this.#end(tap.failed ? 'upstream_error' : 'complete'); // cut after the last event: nothing is missing
+    if (receivingOf(this.#state)?.response.tap.finished === true) {
+      this.#endWhole(); // cut after the last event: nothing is missing
     } else if (stage.is === 'flowing') {
       const text = `The upstream ${this.#request.apiBase} broke off its answer; it is not complete.`;
       this.#fail(new Fault('stream_broken', text, { cause: error }), 'truncated');
@@ -222,6 +195,11 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
       const isSent = stage.is !== 'connecting';
       this.#fail(failureOf(error, this.#request.apiBase, isSent), 'upstream_error');
     }
+  }
+
+  #upstreamEnded(): void {
+    this.#exchange = null;
+    this.#remainder?.over();
   }
 
   // The client
@@ -235,7 +213,18 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   }
 
   onClose(): void {
-    if (!this.#detach()) this.cancel();
+    const stage = stageOf(this.#state);
+    if (stage?.is === 'flowing' && stage.ending.isDelivered) this.#leaveDelivered(stage);
+    else if (!this.#detach()) this.cancel();
+  }
+
+  /** The client left with everything; what may be missing is for the record. */
+  #leaveDelivered(stage: Flowing): void {
+    if (stage.response.tap.finished) return this.#endWhole();
+    const { detachedStreams, clock } = this.#services;
+    detachedStreams.add(this, Infinity);
+    this.#state = { is: 'detached', stage, isDelivered: true, giveUpAt: clock.mono() + END_WITHIN_MS };
+    this.#exchange?.resume();
   }
 
   /** What was asked for is paid for, read or not: go on for the usage, if the deployment says so. */
@@ -247,14 +236,13 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     if (stage.is === 'connecting' && !this.#sink.keeps) return false;
     const { detachedStreams, clock } = this.#services;
     if (!detachedStreams.add(this, readOn.most)) return false;
-    this.#state = { is: 'detached', stage, giveUpAt: clock.mono() + readOn.ms };
+    this.#state = { is: 'detached', stage, isDelivered: false, giveUpAt: clock.mono() + readOn.ms };
     this.onDrain(); // no client is waited for
     return true;
   }
 
   onInterrupt(fault: Fault): void {
-    const tap = receivingOf(this.#state)?.response.tap;
-    if (tap?.finished === true) this.#end(tap.failed ? 'upstream_error' : 'complete');
+    if (receivingOf(this.#state)?.response.tap.finished === true) this.#endWhole();
     else this.#fail(fault, 'stopped');
   }
 
@@ -266,6 +254,10 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     if (stage === null) return;
     if (state.is === 'detached' && now > state.giveUpAt) {
       this.giveUp();
+      return;
+    }
+    if (stage.is === 'flowing' && !stage.isPaused && stage.ending.isOverdue(now, stage.response.lastByteAt)) {
+      this.#endWhole();
       return;
     }
     const fault = overdue(this.#request, stage, now, this.#startedAt);
@@ -294,7 +286,8 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   }
 
   #flow(response: ResponseProgress): Flowing {
-    const flowing: Flowing = { is: 'flowing', response, lastPiece: null, isPaused: false };
+    const ending = new StreamEnding(response.tap, this.#request.observation.lastEvent);
+    const flowing: Flowing = { is: 'flowing', response, ending, lastPiece: null, isPaused: false };
     this.#move(flowing);
     try {
       this.#headWriter.onValid?.();
@@ -326,7 +319,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
       next = flowing.lastPiece;
       flowing.lastPiece = Buffer.from(piece);
     }
-    if (next !== null && !this.#sink.write(next) && !flowing.isPaused) {
+    if (next !== null && !this.#sink.write(next, flowing.ending.follow()) && !flowing.isPaused) {
       flowing.isPaused = true;
       this.#exchange?.pause();
     }
@@ -353,18 +346,20 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     this.#exchange?.destroy();
   }
 
+  /** Ends a stream whose last event has come. */
+  #endWhole(): void {
+    this.#end(receivingOf(this.#state)?.response.tap.failed === true ? 'upstream_error' : 'complete');
+  }
+
   #end(end: RelayEnd, fault: Fault | null = null, readOn: 'given_up' | null = null): void {
     const state = this.#state;
     const stage = stageOf(state);
     if (stage === null) return;
     this.#leave();
     if (end === 'stopped') sayLastWords(this.#sink, state, fault, this.#request.protocol.errors);
-    const ending: Ending =
-      state.is === 'detached' // what the client saw is that it left
-        ? { end: 'client_gone', fault: null, readOn: readOn ?? (end === 'complete' ? 'whole' : 'broken') }
-        : { end, fault, readOn: null };
     const settle = (): void => {
       try {
+        const ending = endingOf(state, stage, end, fault, readOn);
         this.#outcome.resolve(outcomeOf(stage, ending, (extra) => this.#finish(stage, ending, extra)));
       } catch (error) {
         this.#crash(error);
@@ -373,7 +368,17 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const decoded = receivingOf(state)?.response.tap.decoded() ?? null;
     if (decoded === null) settle();
     else void decoded.then(settle, (error: unknown) => this.#crash(error));
-    this.#exchange?.destroy();
+    this.#letGo(stage);
+  }
+
+  /** Nothing of worth follows a finished stream; any other response that runs still is aborted. */
+  #letGo(stage: Stage): void {
+    const exchange = this.#exchange;
+    if (exchange === null) return;
+    const { deadlines, clock } = this.#services;
+    const isFinished = 'response' in stage && stage.response.tap.finished;
+    if (isFinished) this.#remainder = new Remainder(exchange, deadlines, clock.mono());
+    else exchange.destroy();
   }
 
   #leave(): void {

@@ -16,6 +16,7 @@ export class ResponseProgress {
   /** Of the body, as the upstream sent them. */
   bytes = 0;
   readonly #startedAt: number;
+  readonly #expectsAnswer: boolean;
 
   constructor(
     { status, text, list }: ReceivedHead,
@@ -24,11 +25,23 @@ export class ResponseProgress {
     now: number,
   ) {
     this.#startedAt = startedAt;
+    this.#expectsAnswer = request.observation.expectsAnswer;
     this.status = status;
     this.statusText = text;
     this.head = readResponseHead(list, request.answerNames, request.ownNames);
     this.tap = tapFor(this.head, request.protocol, request.observation);
     this.headAt = this.lastByteAt = now;
+  }
+
+  /**
+   * At its end: it can be what was asked for. A redirect, a response without a body, a page of HTML or an error object is not,
+   * whatever the status. (A stream is judged by its events.)
+   */
+  get isAnswer(): boolean {
+    const { status, tap } = this;
+    if (!this.#expectsAnswer) return status < 400;
+    if (status >= 300 || status === 204 || status === 205) return false;
+    return tap.streams || (this.bytes > 0 && tap.isAnswer);
   }
 
   /** The Content-Length that the client gets if the body is passed on as it comes; events may be left out of a stream. */

@@ -3,7 +3,7 @@
 // and passes the end on; what is no such stream aborts the attempt.
 import { Buffer } from 'node:buffer';
 import { Fault } from '../errors/fault.ts';
-import type { ResponseWatcher } from '../downstream/downstream-response.ts';
+import type { ResponseWatcher, WriteDone } from '../downstream/downstream-response.ts';
 import type { Transcript } from '../protocols/protocol.ts';
 import type { ResponseSink } from './response-sink.ts';
 
@@ -71,13 +71,14 @@ export class ResumableSink implements ResponseSink {
     if (this.#resumption === null) this.#client.flushHeaders();
   }
 
-  write(piece: Buffer, done?: () => void): boolean {
+  write(piece: Buffer, done?: WriteDone): boolean {
     // After its end a relay writes an error event, for which it waits, and perhaps pieces that it had held back.
     if (this.#isOver) return done === undefined || this.#client.write(piece, done);
     if (this.#resumption !== null && !this.#isReadable) return true;
     const { bytes, broken } =
       this.#resumption === null ? this.transcript.noteSent(piece) : this.transcript.rewrite(piece);
-    const isFast = bytes === null || this.#pass(bytes);
+    if (bytes === null) done?.();
+    const isFast = bytes === null || this.#pass(bytes, done);
     if (broken !== null) this.#abort(`holds ${broken}`);
     return isFast;
   }
@@ -90,12 +91,12 @@ export class ResumableSink implements ResponseSink {
     this.#client.destroy();
   }
 
-  #pass(bytes: Buffer): boolean {
+  #pass(bytes: Buffer, done?: WriteDone): boolean {
     const isFirst = !this.#hasWritten;
     this.#hasWritten = true;
-    if (!isFirst || this.#resumption === null) return this.#client.write(bytes);
+    if (!isFirst || this.#resumption === null) return this.#client.write(bytes, done);
     this.#resumption.onResumed();
-    return this.#client.write(Buffer.concat([Buffer.from(`: ${this.#resumption.comment}\n\n`), bytes]));
+    return this.#client.write(Buffer.concat([Buffer.from(`: ${this.#resumption.comment}\n\n`), bytes]), done);
   }
 
   #abort(why: string): void {

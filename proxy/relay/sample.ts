@@ -3,9 +3,9 @@
 import { Buffer } from 'node:buffer';
 import type { Delivered } from '../protocols/text.ts';
 
-/** Enough for some 300 events; longer streams are extrapolated, and their style does not change on the way. */
-const MOST_BYTES = 65_536;
-const FIRST_BYTES = 4_096;
+/** Enough for some 75 events; longer streams are extrapolated, and their style does not change on the way. */
+const MOST_BYTES = 16_384;
+const FIRST_BYTES = 512;
 
 export class Sample {
   #held: Buffer = Buffer.alloc(0);

@@ -23,6 +23,12 @@ export interface Reading {
   readonly delivered: Delivered | null;
 }
 
+/**
+ * The last event that the client needs: a finish reason, where one choice was asked for; the usage, where the client asked
+ * for it; else the one after which nothing follows. Streams of other protocols end with one event, which is each of these.
+ */
+export type LastEvent = 'finish' | 'usage' | 'done';
+
 /** What is wanted of an answer beside its bytes. */
 export interface Observation {
   /** We asked for the usage event; the client did not. */
@@ -31,6 +37,10 @@ export interface Observation {
   readonly keepText: boolean;
   /** Writes the cost into the usage of a stream; null = do not. */
   readonly priceUsage: PriceUsage | null;
+  /** The last event of a stream that the client needs. */
+  readonly lastEvent: LastEvent;
+  /** A model is to answer: what no model sends is none. False for calls on what is stored. */
+  readonly expectsAnswer: boolean;
 }
 
 export interface Tap {
@@ -46,6 +56,8 @@ export interface Tap {
   readonly finished: boolean;
   /** An error event was seen. */
   readonly failed: boolean;
+  /** At the end of a response that is no stream: it can be what was asked for, by its kind and its members. */
+  readonly isAnswer: boolean;
   /** Takes a chunk; returns the bytes to pass on now. */
   push(chunk: Buffer): Buffer | null;
   /** The upstream ended cleanly; returns what was held. */
@@ -76,11 +88,14 @@ export function tapFor(head: ResponseHead, protocol: Protocol, wanted: Observati
 
 function plainTap(type: string, { events, response }: Protocol, wanted: Observation): Tap {
   if (type.startsWith('text/event-stream')) return new StreamTap(new SseTap(events, wanted));
-  if (type.includes('json')) return new WholeTap(new JsonTap(response, wanted.keepText));
-  return new BlindTap();
+  const isJson = type.includes('json');
+  // Some gateways forget the type, or call JSON text/plain.
+  if (isJson || response.isObject) return new WholeTap(new JsonTap(response, wanted.keepText), isJson);
+  return new BlindTap(!type.startsWith('text/html'));
 }
 
 class StreamTap implements Tap {
+  readonly isAnswer = true;
   readonly keeps = false;
   readonly streams = true;
   readonly #sse: SseTap;
@@ -129,16 +144,24 @@ class WholeTap implements Tap {
   readonly finished = false;
   readonly failed = false;
   readonly #json: JsonTap;
+  readonly #isJson: boolean;
   #read: Reading | null = null;
 
-  constructor(json: JsonTap) {
+  /** @param isJson its content type says so */
+  constructor(json: JsonTap, isJson: boolean) {
     this.#json = json;
+    this.#isJson = isJson;
   }
 
   /** Half a document is no end, even where the transport saw one. */
   get terminal(): boolean {
     this.reading();
-    return !this.#json.damaged;
+    return !this.#json.damaged || !(this.#isJson || this.#json.isObject);
+  }
+
+  get isAnswer(): boolean {
+    this.reading();
+    return this.#json.isAnswer;
   }
 
   push(chunk: Buffer): Buffer {
@@ -168,6 +191,11 @@ class BlindTap implements Tap {
   readonly terminal = true;
   readonly finished = false;
   readonly failed = false;
+  readonly isAnswer: boolean;
+
+  constructor(isAnswer: boolean) {
+    this.isAnswer = isAnswer;
+  }
 
   push(chunk: Buffer): Buffer {
     return chunk;
@@ -190,7 +218,6 @@ class BlindTap implements Tap {
 class CompressedTap implements Tap {
   readonly keeps = true;
   readonly opaque = true;
-  readonly finished = false; // not known in time: the decoder runs behind
   readonly streams: boolean;
   readonly #inner: Tap;
   readonly #decoder: DecodedTap;
@@ -201,9 +228,18 @@ class CompressedTap implements Tap {
     this.#decoder = new DecodedTap(inner, encoding);
   }
 
-  /** What could not be read is not called truncated. */
+  /** What we cannot read is not called truncated; what nobody can read is. */
   get terminal(): boolean {
-    return this.#inner.terminal || this.#decoder.failed;
+    return !this.#decoder.damaged && (this.#inner.terminal || this.#decoder.failed);
+  }
+
+  /** Known late: the decoder runs behind. */
+  get finished(): boolean {
+    return this.#inner.finished;
+  }
+
+  get isAnswer(): boolean {
+    return this.#decoder.failed || this.#inner.isAnswer;
   }
 
   get failed(): boolean {

@@ -10,13 +10,17 @@ export interface Address {
 }
 
 /** The flags or keys that set an address, for messages. */
-interface AddressNames {
+export interface AddressNames {
   readonly host: string;
   readonly port: string;
 }
 
 export const FLAG_NAMES: AddressNames = { host: '--host', port: '--port' };
 export const KEY_NAMES: AddressNames = { host: 'platform.host', port: 'platform.port' };
+export const ADMIN_NAMES: AddressNames = {
+  host: 'general_settings.admin_host',
+  port: 'general_settings.admin_port',
+};
 
 /** `127.example.com` is a host name, not a loopback address. */
 export const isLoopback = (host: string): boolean =>
@@ -44,11 +48,29 @@ export function platformAddressOf({ platform }: Snapshot, own: Address): Address
   return { host: platform.host ?? own.host, port: platform.port };
 }
 
+/** The separate address of metrics and administration; null = the proxy's port. @throws CannotStart */
+export function adminAddressOf(snapshot: Snapshot, own: Address): Address | null {
+  const { admin, platform } = snapshot;
+  if (admin === null) return null;
+  const taken = admin.port !== 0 && (admin.port === own.port || admin.port === platform?.port);
+  if (taken)
+    throw new CannotStart(
+      `general_settings.admin_port is ${admin.port}, the port of ` +
+        `${admin.port === own.port ? 'the proxy itself' : 'the platform interface'} - choose another one, or leave ` +
+        `it out to have metrics and administration served on the port of the proxy`,
+    );
+  return { host: admin.host === null ? own.host : hostFor(snapshot, admin.host), port: admin.port };
+}
+
 /** `http://host:port` with a host that clients can connect to. */
 export function urlOf({ host, port }: Address): string {
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${isIP(shown) === 6 ? `[${shown}]` : shown}:${port}`;
 }
+
+/** The same; null for none. */
+export const urlOrNull = (address: Address | null): string | null =>
+  address === null ? null : urlOf(address);
 
 /** Why an address could not be bound, and how to fix it. */
 export function listenProblem(

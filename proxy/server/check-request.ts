@@ -3,13 +3,32 @@
 import { Fault } from '../errors/fault.ts';
 import type { DownstreamRequest, Expectation } from '../downstream/downstream-request.ts';
 import type { RequestHeaders } from '../headers/request-headers.ts';
+import type { Secret } from '../../config/secret.ts';
+import {
+  hostName,
+  isAllowedHost,
+  isCrossOrigin,
+  needsNoPreflight,
+  type BoundAddress,
+} from './allowed-hosts.ts';
+import { carriesCredentials } from './query-credentials.ts';
 
 interface Checked {
   readonly request: DownstreamRequest;
   readonly headers: RequestHeaders;
   /** Without the question mark. */
   readonly query: string;
-  readonly maxHeaders: number;
+  readonly bound: BoundAddress;
+  readonly rules: RequestRules;
+}
+
+/** The part of a configuration that decides here. */
+interface RequestRules {
+  readonly masterKey: Secret | null;
+  readonly limits: { readonly headerCount: number };
+  readonly allowedHosts: readonly string[] | null;
+  readonly cors: { readonly allowOrigins: readonly string[] } | null;
+  readonly platform: { readonly publicBaseUrl: string | null } | null;
 }
 
 /** @returns what is wrong, or null. */
@@ -31,11 +50,10 @@ const METHODS: ReadonlySet<string> = new Set([
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Below 2^53, even with leading zeros. */
 const LENGTH = /^\d{1,15}$/;
-/**
- * Credentials in a query string, which every access log on the way would record. The SHA-256 of a key, which filters
- * spend rows, is not a credential.
- */
-const QUERY_KEY = /(?:^|&)(?:key|api[-_]?key|access[-_]token|token)=(?![0-9a-f]{64}(?:&|$))/i;
+
+/** Each of them is looked at. */
+const MOST_PARAMETERS = 1_000;
+const SEPARATOR = /&|;|%26|%3b/i;
 
 /** Checks that close the connection come first, so that a lesser error in the same request cannot keep it open. */
 const CHECKS: readonly Check[] = [
@@ -54,6 +72,11 @@ const CHECKS: readonly Check[] = [
     hostCount === 1
       ? null
       : new Fault('bad_framing', `The request must have exactly one Host header; it has ${hostCount}.`),
+  // llhttp takes any text; `a b` and `a,b` name one host to us and another to what stands in front.
+  ({ request }) =>
+    hostName(hostOf(request)) === null
+      ? new Fault('malformed_request', 'The Host header is not a name or an address with an optional port.')
+      : null,
   // llhttp accepts `,chunked`, any coding before `chunked`, and chunks on HTTP/1.0 (RFC 9112 section 6.1).
   ({ request: { version }, headers: { transferEncoding } }) =>
     transferEncoding === null || (transferEncoding.toLowerCase() === 'chunked' && version === '1.1')
@@ -80,20 +103,78 @@ const CHECKS: readonly Check[] = [
       ? new Fault('bad_framing', 'The only expectation that is understood is 100-continue.')
       : null,
   // Node's own limit is 1,000 (http-server.ts); up to that number the list is complete.
-  ({ headers: { raw }, maxHeaders }) =>
-    raw.length / 2 <= maxHeaders
+  ({ headers: { raw }, rules: { limits } }) =>
+    raw.length / 2 <= limits.headerCount
       ? null
       : new Fault(
           'too_many_headers',
-          `The request has ${raw.length / 2} headers; at most ${maxHeaders} are allowed.`,
+          `The request has ${raw.length / 2} headers; at most ${limits.headerCount} are allowed.`,
+        ),
+  ({ request, bound, rules }) =>
+    isOurHost(hostName(hostOf(request)) ?? '', bound, rules)
+      ? null
+      : new Fault(
+          'host_not_allowed',
+          `The proxy does not serve the host ${hostOf(request).slice(0, 200)}. Call it as localhost, or have the operator list the name in general_settings.allowed_hosts.`,
         ),
   ({ query }) =>
-    query !== '' && QUERY_KEY.test(query)
+    query.length > MOST_PARAMETERS && query.split(SEPARATOR).length > MOST_PARAMETERS
+      ? new Fault('bad_request_target', `The query has more than ${MOST_PARAMETERS} parameters.`)
+      : null,
+  // Of two keys we take the first, another server may take the last.
+  ({ headers }) => (headers.credentials.length > 1 ? repeatedCredential(headers) : null),
+  ({ query, headers, rules: { masterKey } }) =>
+    query !== '' && carriesCredentials(query, keysOf(headers, masterKey))
       ? new Fault('credentials_in_query', 'The query string carries a key; send it as a header instead.')
       : null,
+  // A header with a key makes a browser ask first, so such a request was allowed.
+  (checked) =>
+    BODILESS.has(checked.request.method) || checked.headers.credential !== null || !isByOtherPage(checked)
+      ? null
+      : new Fault(
+          'cross_origin_request',
+          'A web page of another origin may not send this. Send `content-type: application/json` or a key; the operator can allow origins in general_settings.cors.',
+        ),
 ];
 
-/** @throws Fault malformed_request, bad_request_target, bad_framing, too_many_headers, credentials_in_query. */
+const hostOf = (request: DownstreamRequest): string => request.header('host') ?? '';
+
+function isOurHost(name: string, bound: BoundAddress, { allowedHosts, platform }: RequestRules): boolean {
+  if (isAllowedHost(name, bound, allowedHosts)) return true;
+  return URL.parse(platform?.publicBaseUrl ?? '')?.hostname === name;
+}
+
+function keysOf({ credentials }: RequestHeaders, masterKey: Secret | null): (value: string) => boolean {
+  const known = credentials.filter((key) => key.length >= 8);
+  return (value) => known.includes(value) || masterKey?.equals(value) === true;
+}
+
+function repeatedCredential({ raw, rules }: RequestHeaders): Fault | null {
+  const values = new Map<string, string>();
+  for (const [index, { name, role }] of rules.entries()) {
+    if (role !== 'credential') continue;
+    const value = raw[2 * index + 1] ?? '';
+    const before = values.get(name);
+    if (before !== undefined && (name === 'authorization' || before !== value)) {
+      const text = `The header ${name} stands more than once; two servers could read different keys.`;
+      return new Fault('duplicate_credentials', text, { param: name });
+    }
+    values.set(name, value);
+  }
+  return null;
+}
+
+function isByOtherPage({ request, headers, rules: { cors } }: Checked): boolean {
+  if (!needsNoPreflight(headers.contentType)) return false;
+  const origin = request.header('origin');
+  if (!isCrossOrigin(origin, request.header('sec-fetch-site'), hostOf(request))) return false;
+  return cors === null || !cors.allowOrigins.some((one) => one === '*' || one === origin);
+}
+
+/**
+ * @throws Fault malformed_request, bad_request_target, bad_framing, too_many_headers, host_not_allowed,
+ *   duplicate_credentials, credentials_in_query, cross_origin_request
+ */
 export function checkRequest(checked: Checked): void {
   for (const check of CHECKS) {
     const fault = check(checked);

@@ -1,4 +1,5 @@
 // The composition root: creates the services and the server, and shuts them down in the right order.
+import { isDeepStrictEqual } from 'node:util';
 import { loadConfig, overlay, type Environment, type Loaded, type RuntimeModel } from '../../config/load.ts';
 import { isSameOtel } from '../../config/resolve/otel.ts';
 import { Secret } from '../../config/secret.ts';
@@ -13,22 +14,14 @@ import { HealthChecks } from './health-checks.ts';
 import { createServices } from '../active-config/services.ts';
 import { VERSION, type Services, type ActiveConfig } from '../active-config/active-config.ts';
 import type { Log } from '../observability/logger.ts';
-import {
-  platformAddressOf,
-  FLAG_NAMES,
-  KEY_NAMES,
-  hostFor,
-  isLoopback,
-  listenProblem,
-  urlOf,
-  type Address,
-} from './addresses.ts';
+import { hostFor, isLoopback, urlOf, urlOrNull, type Address } from './addresses.ts';
 import { openSpanExport, type SpanExport } from '../observability/span-export.ts';
 import { Traces } from '../observability/traces.ts';
 import type { BreakerState } from '../routing/breaker.ts';
 import { readProxySettings } from '../upstream/http-proxies.ts';
 import { ProxyServer, type Drain } from './server.ts';
 import { Pools } from '../upstream/pools.ts';
+import { listenOn, wantedAddresses, type Listening } from './listeners.ts';
 import { ConfigWatcher } from './config-watcher.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
 import type { DeploymentFigure } from '../observability/deployment-metrics.ts';
@@ -65,6 +58,10 @@ export class RunningProxy {
   readonly reloader: ConfigReloader;
   /** Where `/api` is served, when it has a port of its own. */
   readonly platformUrl: string | null;
+  /** Where metrics and administration are served, when they have a port of their own. */
+  readonly adminUrl: string | null;
+  /** The same as it was asked for: port 0 is any free one. */
+  readonly adminWanted: Address | null;
   readonly #server: ProxyServer;
   readonly #ledger: Ledger;
   readonly #pools: Pools;
@@ -76,11 +73,12 @@ export class RunningProxy {
   readonly #log: Log;
   /** The settings at start. */
   readonly #otel: Snapshot['otel'];
+  readonly #admin: Snapshot['admin'];
   #stopping: Promise<void> | null = null;
 
   constructor(parts: {
-    address: Address;
-    platformAddress: Address | null;
+    listening: Listening;
+    adminWanted: Address | null;
     reloader: ConfigReloader;
     server: ProxyServer;
     ledger: Ledger;
@@ -91,9 +89,11 @@ export class RunningProxy {
     spans: SpanExport | null;
     log: Log;
   }) {
-    this.host = parts.address.host;
-    this.port = parts.address.port;
-    this.platformUrl = parts.platformAddress === null ? null : urlOf(parts.platformAddress);
+    this.host = parts.listening.main.host;
+    this.adminWanted = parts.adminWanted;
+    this.adminUrl = urlOrNull(parts.listening.admin);
+    this.port = parts.listening.main.port;
+    this.platformUrl = urlOrNull(parts.listening.platform);
     this.reloader = parts.reloader;
     this.#server = parts.server;
     this.#ledger = parts.ledger;
@@ -103,6 +103,7 @@ export class RunningProxy {
     this.#platform = parts.platform;
     this.#spans = parts.spans;
     this.#otel = parts.reloader.active.snapshot.otel;
+    this.#admin = parts.reloader.active.snapshot.admin;
     this.#log = parts.log;
   }
 
@@ -151,6 +152,10 @@ export class RunningProxy {
     if (!isSameOtel(snapshot.otel, this.#otel))
       this.#log.warn(
         'the trace settings were changed in the configuration; they take effect after a restart',
+      );
+    if (!isDeepStrictEqual(snapshot.admin, this.#admin))
+      this.#log.warn(
+        'general_settings.admin_port or admin_host was changed in the configuration; it takes effect after a restart',
       );
     if (this.#platform !== null) this.#platform.reconfigure(snapshot.platform);
     else if (snapshot.platform !== null)
@@ -220,6 +225,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   if (spans !== null) metrics.spans(() => spans.figures);
   try {
     const served = worker?.welcome.served ?? null;
+    const wanted = wantedAddresses(first.snapshot, { host, port: options.port }, worker?.welcome ?? null);
     // The other workers start when the first one serves: only that one creates or migrates the store.
     if (worker !== undefined && served === null) await ledger.models.listModels().catch(() => undefined);
     const { loaded, runtime } =
@@ -232,7 +238,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       services,
       loaded,
       runtime,
-      !isLoopback(host),
+      [wanted.main, wanted.admin].some((one) => one !== null && !isLoopback(one.host)),
       served?.state,
     );
     worker?.answer({
@@ -245,22 +251,16 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       figures: () => metrics.figures(),
       flush: () => ledger.flush(),
     });
-    const platformWanted =
-      platform === null ? null : platformAddressOf(first.snapshot, { host, port: options.port });
-    server = new ProxyServer(reloader, platformWanted !== null);
-    // First, so that a ready proxy serves everything.
-    const platformAddress = platformWanted === null ? null : await listenForPlatform(server, platformWanted);
-    const address = await server.listen(host, options.port).catch((error: NodeJS.ErrnoException) => {
-      throw new CannotStart(listenProblem(error, { host, port: options.port }, FLAG_NAMES));
-    });
+    server = new ProxyServer(reloader, { mount: wanted.platform !== null, admin: wanted.admin !== null });
+    const listening = await listenOn(server, wanted);
     const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;
     const checks = new HealthChecks(() => reloader.active);
     metrics.watchDeployments(() => troubled(reloader.active));
     metrics.watchLoad(services);
     services.loopLag.start();
     const proxy: RunningProxy = new RunningProxy({
-      address: { host, port: address.port },
-      platformAddress,
+      listening,
+      adminWanted: wanted.admin,
       reloader,
       server,
       ledger,
@@ -327,6 +327,7 @@ async function openPlatformMount(
     return await openPlatform({
       settings: snapshot.platform,
       dataDir: options.dataDir,
+      configPath: options.configPath,
       path: options.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
       spend: ledger.reader,
       shared: sharedTables(snapshot, ledger),
@@ -356,14 +357,6 @@ async function withStoredModels(
   const loaded = overlay(first.source, env, runtime);
   if (!loaded.ok) throw new ConfigRefused(loaded.issues);
   return { loaded, runtime };
-}
-
-async function listenForPlatform(server: ProxyServer, wanted: Address): Promise<Address> {
-  const { host, port } = wanted;
-  const bound = await server.listenMount(host, port).catch((error: NodeJS.ErrnoException) => {
-    throw new CannotStart(listenProblem(error, wanted, KEY_NAMES));
-  });
-  return { host, port: bound?.port ?? port };
 }
 
 function logEvent(log: Log, event: SpendEvent): void {

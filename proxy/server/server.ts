@@ -4,9 +4,10 @@ import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import type { FaultCode } from '../errors/codes.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import { sendFault, corsHeaders, rawResponse } from '../pipeline/respond.ts';
-import { authenticate } from '../pipeline/authenticate.ts';
+import { callerFor } from '../pipeline/caller-for.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
 import { RouteTable, MountRoutes, type FoundRoute, type Routes } from '../api/route-table.ts';
+import { boundTo, type BoundAddress } from './allowed-hosts.ts';
 import { checkRequest } from './check-request.ts';
 import type { DownstreamRequest } from '../downstream/downstream-request.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
@@ -31,14 +32,19 @@ export interface Drain {
   readonly maxMs: number;
 }
 
-const NOBODY = { keyHash: '' };
+const BEHIND_A_PATH = /(?:[;=&#@]|%(?:3b|3d|3f|26|23|25)).*$/i;
 
 export class ProxyServer {
   readonly #reloader: ConfigReloader;
   readonly #http: HttpServer;
   /** The separate port of the mounted API; null = it shares the port, or there is none. */
   readonly #mountHttp: HttpServer | null;
+  /** The separate port of metrics and administration; null = they share the port. */
+  readonly #adminHttp: HttpServer | null;
   readonly #state = { draining: false };
+  #bound: BoundAddress = boundTo('');
+  #mountBound: BoundAddress = boundTo('');
+  #adminBound: BoundAddress = boundTo('');
   #inFlight = 0;
   #begun = 0;
   /** Requests whose handler has not returned; one whose client has left still writes its record. */
@@ -48,15 +54,20 @@ export class ProxyServer {
   /** Called whenever a request ends while a drain waits. */
   #onProgress: (() => void) | null = null;
 
-  /** @param mountHasOwnPort whether the mounted API is served on its own port */
-  constructor(reloader: ConfigReloader, mountHasOwnPort: boolean) {
+  /** @param own what is served on a port of its own: the mounted API, metrics and administration */
+  constructor(reloader: ConfigReloader, own: { readonly mount: boolean; readonly admin: boolean }) {
     this.#reloader = reloader;
     const { mount } = reloader.active.services;
     const mountRoutes = mount === null ? null : new MountRoutes(mount);
     this.#http = this.#createHttpServer(
-      new RouteTable(reloader, this.#state, mountHasOwnPort ? null : mountRoutes),
+      new RouteTable(reloader, this.#state, own.mount ? null : mountRoutes, own.admin ? 'main' : 'all'),
+      () => this.#bound,
     );
-    this.#mountHttp = mountHasOwnPort && mountRoutes !== null ? this.#createHttpServer(mountRoutes) : null;
+    this.#mountHttp =
+      own.mount && mountRoutes !== null ? this.#createHttpServer(mountRoutes, () => this.#mountBound) : null;
+    this.#adminHttp = own.admin
+      ? this.#createHttpServer(new RouteTable(reloader, this.#state, null, 'admin'), () => this.#adminBound)
+      : null;
   }
 
   /** Requests whose response has not ended. */
@@ -76,12 +87,20 @@ export class ProxyServer {
 
   /** Binds. @returns the address in use. @throws the system's error (EADDRINUSE, EACCES). */
   listen(host: string, port: number): Promise<AddressInfo> {
+    this.#bound = boundTo(host);
     return this.#http.listen({ host, port });
   }
 
   /** The same for the mounted API's own port; null when it has none. */
   async listenMount(host: string, port: number): Promise<AddressInfo | null> {
+    this.#mountBound = boundTo(host);
     return this.#mountHttp === null ? null : this.#mountHttp.listen({ host, port });
+  }
+
+  /** The same for metrics and administration; null when they share the port. */
+  async listenAdmin(host: string, port: number): Promise<AddressInfo | null> {
+    this.#adminBound = boundTo(host);
+    return this.#adminHttp === null ? null : this.#adminHttp.listen({ host, port });
   }
 
   /** Closes at once, before anything is served. */
@@ -149,14 +168,14 @@ export class ProxyServer {
     this.#onProgress = null;
   }
 
-  #createHttpServer(routes: Routes): HttpServer {
+  #createHttpServer(routes: Routes, bound: () => BoundAddress): HttpServer {
     const reloader = this.#reloader;
     const { log, metrics } = reloader.active.services;
     return new HttpServer({
       get limits() {
         return reloader.active.snapshot.limits;
       },
-      request: (request, response) => this.#serve(request, response, routes),
+      request: (request, response) => this.#serve(request, response, routes, bound()),
       errorResponse: (fault) => this.#errorResponse(fault),
       exchangeEnded: () => this.#exchangeEnded(),
       failed: (err) => log.error({ err }, 'a connection failed'),
@@ -167,13 +186,19 @@ export class ProxyServer {
   #each(act: (http: HttpServer) => void): void {
     act(this.#http);
     if (this.#mountHttp !== null) act(this.#mountHttp);
+    if (this.#adminHttp !== null) act(this.#adminHttp);
   }
 
-  #serve(request: DownstreamRequest, response: DownstreamResponse, routes: Routes): void {
+  #serve(
+    request: DownstreamRequest,
+    response: DownstreamResponse,
+    routes: Routes,
+    bound: BoundAddress,
+  ): void {
     this.#inFlight += 1;
     this.#begun += 1;
     if (this.#over !== null) response.interrupt(this.#over);
-    void this.#handle(openExchange(request, response, this.#reloader.active), routes);
+    void this.#handle(openExchange(request, response, this.#reloader.active), routes, bound);
   }
 
   #exchangeEnded(): void {
@@ -181,21 +206,21 @@ export class ProxyServer {
     this.#onProgress?.();
   }
 
-  async #handle(x: Exchange, routes: Routes): Promise<void> {
+  async #handle(x: Exchange, routes: Routes, bound: BoundAddress): Promise<void> {
     x.active.enter();
     this.#running += 1;
     try {
       const { req: request, headers, query } = x;
-      checkRequest({ request, headers, query, maxHeaders: x.active.snapshot.limits.headerCount });
+      checkRequest({ request, headers, query, bound, rules: x.active.snapshot });
       if (x.req.method === 'OPTIONS' && preflight(x)) return;
       const { route, param }: FoundRoute = routes.find(x.req.method, x.path);
-      const caller = route.open ? NOBODY : authenticate(x);
+      const caller = callerFor(x, route.access, routes.isAdminPort);
       await route.handle(x, caller instanceof Promise ? await caller : caller, param);
     } catch (thrown) {
       const fault = toFault(thrown);
       const { log, metrics } = x.active.services;
       metrics.rejected(fault.code);
-      const line = { call_id: x.id, method: x.req.method, path: x.path.slice(0, 200), error: fault.code };
+      const line = { call_id: x.id, method: x.req.method, path: loggedPath(x.path), error: fault.code };
       if (fault.code === 'internal_error') log.error({ ...line, err: fault.cause }, 'rejected');
       else log.info(line, 'rejected');
       if (UNTRUSTED.has(fault.code)) x.res.closeAfter();
@@ -214,6 +239,11 @@ export class ProxyServer {
     active.services.log.info({ error: fault.code, why: fault.message }, 'rejected');
     return rawResponse(active.snapshot.dialect, fault);
   }
+}
+
+/** What may be a query in another spelling is not logged: it may hold a key. */
+function loggedPath(path: string): string {
+  return path.startsWith('/') ? path.slice(0, 200).replace(BEHIND_A_PATH, '') : '';
 }
 
 /** Two turns of the event loop: by then, requests that were waiting in the kernel have been read. */

@@ -110,6 +110,7 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
       this.#reader.onHead(this.#head);
       return;
     }
+    if (status < 100) throw new BadResponse(`The status ${status} is none of HTTP.`);
     this.#interim += 1;
     if (status === 101) throw new BadResponse('The upstream changed the protocol, which nobody asked for.');
     if (this.#interim > MOST_INTERIM)

@@ -18,6 +18,8 @@ type RawHeaders = readonly Buffer[] | readonly string[] | Readonly<NodeJS.Dict<s
 
 /** undici limits their bytes; this limits their number. */
 const MOST_HEADERS = 1_000;
+/** RFC 9110 section 15: clients must treat others as invalid, and read each in a way of their own. */
+const MOST_STATUS = 599;
 /** Load balancers close idle connections after about 30 s; ours close earlier. */
 const IDLE_MAX_MS = 25_000;
 /** For an upstream without Keep-Alive timeout: the shortest default of common servers (Node) is 5 s. */
@@ -32,6 +34,7 @@ const PRINTABLE = /^[\x20-\x7e]*$/;
 
 /** @throws BadResponse */
 export function receivedHead(status: number, text: string, raw: RawHeaders): ReceivedHead {
+  if (status > MOST_STATUS) throw new BadResponse(`The status ${status} is none of HTTP.`);
   const list = isFlat(raw) ? flat(raw) : flattened(raw);
   if (list.length > 2 * MOST_HEADERS) throw new BadResponse(`There are more than ${MOST_HEADERS} headers.`);
   let idleMs = IDLE_MS;

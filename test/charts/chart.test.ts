@@ -321,6 +321,89 @@ t.test('what is off by default comes with its switch', { skip: NO_HELM }, (t) =>
   t.end();
 });
 
+t.test(
+  'an admin port is on container and Service, in the configuration, and what Prometheus scrapes',
+  { skip: NO_HELM },
+  (t) => {
+    const flags = (...values: readonly string[]): Shown =>
+      show(...values.flatMap((value) => ['--set', value]));
+    const monitored = (...values: readonly string[]): unknown =>
+      at(flags('serviceMonitor.enabled=true', ...values).get('ServiceMonitor'), 'spec', 'endpoints', 0);
+    const none = flags();
+    t.equal(named(at(none.container, 'ports'), 'admin'), undefined);
+    t.equal(loadRendered(t, none.get('ConfigMap'), ENV).admin, null);
+    const general = 'proxy_config.general_settings';
+    for (const stated of ['adminPort=4002', `${general}.admin_port=4002`]) {
+      const shown = flags(stated);
+      t.same(named(at(shown.container, 'ports'), 'admin'), {
+        name: 'admin',
+        containerPort: 4002,
+        protocol: 'TCP',
+      });
+      t.match(named(at(shown.get('Service'), 'spec', 'ports'), 'admin'), { port: 4002, targetPort: 'admin' });
+      t.same(loadRendered(t, shown.get('ConfigMap'), ENV).admin, { port: 4002, host: null });
+      t.match(monitored(stated), { port: 'admin', path: '/metrics', authorization: undefined });
+    }
+    const ownMap = flags('proxyConfigMap.create=false', 'proxyConfigMap.name=own', 'adminPort=4002');
+    t.match(named(at(ownMap.container, 'ports'), 'admin'), { containerPort: 4002 });
+
+    const bearer = { type: 'Bearer', credentials: { name: 'openhands-litellm-masterkey', key: 'masterkey' } };
+    t.same(at(monitored(), 'authorization'), bearer, 'the port of the proxy asks for the master key');
+    const asks = 'proxy_config.litellm_settings.require_auth_for_metrics_endpoint';
+    t.equal(at(monitored(`${asks}=false`), 'authorization'), undefined);
+    t.same(at(monitored(`${asks}=true`, 'adminPort=4002'), 'authorization'), bearer);
+    const clash = helm('template', CHART, '--kube-version', '1.31.0', '--set', 'adminPort=4000');
+    t.match(clash, {
+      ok: false,
+      err: /adminPort is 4000, the port of the proxy itself - choose another one/,
+    });
+    t.end();
+  },
+);
+
+t.test('keys of agents come from Secrets and are in no ConfigMap', { skip: NO_HELM }, (t) => {
+  const keys = [
+    'inferenceKeys[0].name=agents',
+    'inferenceKeys[0].secretName=agent-keys',
+    'inferenceKeys[1].name=ci',
+    'inferenceKeys[1].secretName=ci-keys',
+    'inferenceKeys[1].secretKey=token',
+    'proxy_config.general_settings.inference_keys[0]=os.environ/CUSTOM_API_KEY',
+  ];
+  const { env, get } = show(...keys.flatMap((value) => ['--set', value]));
+  const from = (name: string): unknown => at(env.get(name), 'valueFrom', 'secretKeyRef');
+  t.same(from('INFERENCE_KEY_0'), { name: 'agent-keys', key: 'agents' });
+  t.same(from('INFERENCE_KEY_1'), { name: 'ci-keys', key: 'token' });
+  const { access } = loadRendered(t, get('ConfigMap'), {
+    ...ENV,
+    INFERENCE_KEY_0: 'sk-a',
+    INFERENCE_KEY_1: 'sk-b',
+  });
+  t.same(
+    access.inferenceKeys.map(({ key, name }) => [key.reveal(), name]),
+    [
+      ['sk-custom', null],
+      ['sk-a', 'agents'],
+      ['sk-b', 'ci'],
+    ],
+  );
+  const nameless = helm('template', CHART, '--kube-version', '1.31.0', '--set', 'inferenceKeys[0].name=a');
+  t.match(nameless, { ok: false, err: /secretName is required/ });
+  t.end();
+});
+
+t.test(
+  'a key that would protect something is refused before anything is installed',
+  { skip: NO_HELM },
+  (t) => {
+    const template = (value: string): ReturnType<typeof helm> =>
+      helm('template', CHART, '--kube-version', '1.31.0', '--set', `proxy_config.litellm_settings.${value}`);
+    t.match(template('max_budget=10'), { ok: false, err: /max_budget/ });
+    t.match(template('max_budget=0'), { ok: true });
+    t.end();
+  },
+);
+
 t.test('a platform interface with a port of its own is reached by it', { skip: NO_HELM }, (t) => {
   const ports = (...values: readonly string[]): readonly unknown[] => {
     const needed = ['proxy_config.platform.session_api_key=a', 'proxy_config.platform.secret_key=b'];

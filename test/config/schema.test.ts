@@ -32,6 +32,8 @@ function valueFor(path: string, value: unknown): unknown {
       return { credential_list: [{ credential_name: 'a', credential_values: {}, ...(inner as object) }] };
     if (key === 'session_api_key' && path !== 'platform.session_api_key')
       return { session_api_key: [{ key: 'a', user_id: 'a', ...(inner as object) }] };
+    if (key === 'inference_keys' && path !== 'general_settings.inference_keys')
+      return { inference_keys: [{ key: 'a', ...(inner as object) }] };
     if (key === 'sandbox_specs' && path !== 'platform.sandbox_specs')
       return { sandbox_specs: [{ id: 'a', ...(inner as object) }] };
     if (key === 'platform')
@@ -88,10 +90,10 @@ t.test('the keys of the dialect that matter to nobody here are known', async (t)
     isInert(SCHEMA.properties?.[section]?.properties?.[key]);
   for (const key of ['drop_params', 'modify_params', 'cache_params', 'success_callback'])
     t.ok(inertAt('litellm_settings', key), key);
-  for (const key of ['database_type', 'alerting', 'custom_auth']) t.ok(inertAt('general_settings', key), key);
+  for (const key of ['database_type', 'alerting', 'custom_sso']) t.ok(inertAt('general_settings', key), key);
   for (const key of ['enable_pre_call_checks', 'max_retries', 'redis_host'])
     t.ok(inertAt('router_settings', key), key);
-  for (const key of ['mcp_servers', 'guardrails', 'files_settings'])
+  for (const key of ['mcp_servers', 'search_tools', 'files_settings'])
     t.ok(isInert(SCHEMA.properties?.[key]), key);
 });
 

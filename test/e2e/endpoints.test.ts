@@ -78,9 +78,18 @@ t.test('every base that clients use leads to the same place', async (t) => {
   t.equal(lastSeen(rig).path, '/v1/rerank');
 });
 
-t.test('the query goes along as it is, but for keys', async (t) => {
-  await send(rig.url, 'POST', '/v1/chat/completions?api-version=2024-06-01&x=%2f&y', { model: 'demo' });
-  t.equal(lastSeen(rig).path, '/v1/chat/completions?api-version=2024-06-01&x=%2f&y');
+t.test('of the query goes along what the API documents', async (t) => {
+  const query = 'api-version=2024-06-01&model=compat&x=%2f&y';
+  const made = await send(rig.url, 'POST', `/v1/chat/completions?${query}`, { model: 'demo' });
+  t.equal(lastSeen(rig).path, '/v1/chat/completions?api-version=2024-06-01');
+  t.match(await rowOf(rig, made), { model_group: 'demo' });
+  const { text: metrics } = await send(rig.url, 'GET', '/metrics');
+  t.match(metrics, /^throughline_query_parameters_dropped_total 3$/m);
+  const twice = await send(rig.url, 'POST', '/v1/chat/completions?api-version=1&api-version=2', {
+    model: 'demo',
+  });
+  t.equal(twice.status, 400);
+  t.match(JSON.parse(twice.text), { error: { code: 'duplicate_parameter', param: 'api-version' } });
   const before = rig.demo.seen.length;
   const answer = await send(rig.url, 'POST', '/v1/chat/completions?api-key=abc', { model: 'demo' });
   t.match(JSON.parse(answer.text), { error: { code: 'credentials_in_query' } });
@@ -337,4 +346,23 @@ t.test('a model in the path wins over an empty one in the body', async (t) => {
     const { model: sent } = JSON.parse(lastSeen(rig).body.toString()) as { model: unknown };
     t.equal(sent, 'acme/demo', `${JSON.stringify(model)} is replaced`);
   }
+});
+
+t.test('the operator allows more of the query, everywhere or for one deployment', async (t) => {
+  const config = ({ url }: { readonly url: string }): string => `
+model_list:
+  - model_name: one
+    litellm_params: { model: litellm_proxy/demo, api_base: "${url}", allowed_query_parameters: [deployment-id] }
+  - { model_name: two, litellm_params: { model: litellm_proxy/demo, api_base: "${url}" } }
+general_settings: { master_key: ${KEY}, allowed_query_parameters: [tenant] }`;
+  const own = await startRig(t, { config });
+  const path = '/v1/chat/completions';
+  const query = 'tenant=a&tenant=b+c&%64eployment-id=d;model=x&model=two';
+  await send(own.url, 'POST', `${path}?${query}`, { model: 'one' });
+  t.equal(lastSeen(own).path, `${path}?tenant=a&tenant=b%20c&deployment-id=d%3Bmodel%3Dx`);
+  await send(own.url, 'POST', `${path}?${query}`, { model: 'two' });
+  t.equal(lastSeen(own).path, `${path}?tenant=a&tenant=b%20c`);
+  await own.reconfigure(config(own.demo).replace(', allowed_query_parameters: [tenant]', ''));
+  await send(own.url, 'POST', `${path}?${query}`, { model: 'two' });
+  t.equal(lastSeen(own).path, path);
 });

@@ -267,7 +267,7 @@ router_settings: { default_litellm_params: { extra_headers: { x-team: everywhere
 
 t.test('the session header is reserved', async (t) => {
   const head = (lines: string): string =>
-    `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\n` +
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\n` +
     `content-length: 16\r\n${lines}\r\n{"model":"demo"}`;
   t.test('of several values the last wins, in any case', async (t) => {
     const lines =

@@ -193,7 +193,7 @@ t.test('a key that is no key, or stands twice, is refused', async (t) => {
     t.match(answer, { status: 400, text: '"param":"idempotency-key"' }, bad.slice(0, 5));
   }
   const body = JSON.stringify({ model: 'demo', messages: [] });
-  const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${KEY}\r\n`;
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer ${KEY}\r\n`;
   const twice = `idempotency-key: a\r\nIdempotency-Key: b\r\ncontent-type: application/json\r\n`;
   t.match(
     await raw(rig.port, `${head}${twice}content-length: ${body.length}\r\n\r\n${body}`),

@@ -78,7 +78,7 @@ t.test('a configuration of plain names', async (t) => {
       const got = await send(rig.url, 'GET', path);
       const head = await raw(
         rig.port,
-        `HEAD ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\nconnection: close\r\n\r\n`,
+        `HEAD ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${KEY}\r\nconnection: close\r\n\r\n`,
       );
       t.match(head, /^HTTP\/1\.1 200 /);
       t.match(head, new RegExp(`\\r\\ncontent-length: ${got.body.length}\\r\\n`));

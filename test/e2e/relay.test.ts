@@ -134,7 +134,9 @@ general_settings: { master_key: ${KEY} }
       if (chunked !== true)
         t.equal(answer.headers['content-length'], String(body.length), 'the length is announced');
       const row = await rowOf(scripted, answer);
-      t.match(row, { end_reason: 'complete', response_bytes: body.length, http_status: 200 });
+      const isAnswer = type !== 'text/html' && body.length > 0;
+      const end = isAnswer ? 'complete' : 'upstream_error';
+      t.match(row, { end_reason: end, response_bytes: body.length, http_status: 200 });
       const hasUsage = type.includes('json') || type.includes('event');
       if (hasUsage && body.length > 0) {
         t.match(row, { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12, usage_source: 'upstream' });
@@ -259,9 +261,9 @@ general_settings: { master_key: ${KEY}, forward_client_headers_to_llm_api: true 
   const trailers = await chat(odd, 'trailers');
   t.equal(trailers.text, '{"id":"t"}');
   t.equal(trailers.headers['trailer'], undefined);
-  for (const answer of [hints, nothing, trailers])
-    t.match(await rowOf(odd, answer), { end_reason: 'complete' });
-  const latin = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nconnection: close\r\nauthorization: Bearer ${KEY}\r\n`;
+  for (const answer of [hints, trailers]) t.match(await rowOf(odd, answer), { end_reason: 'complete' });
+  t.match(await rowOf(odd, nothing), { end_reason: 'upstream_error' });
+  const latin = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer ${KEY}\r\n`;
   const answer = await raw(
     odd.port,
     Buffer.from(`${latin}x-note: caf\xe9\r\ncontent-length: 13\r\n\r\n{"model":"x"}`, 'latin1'),

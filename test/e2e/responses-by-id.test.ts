@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { headerOf, KEY, rowOf, send, startRig, type Rig } from '../support/rig.ts';
 
@@ -51,7 +51,7 @@ general_settings: { master_key: ${KEY}, forward_client_headers_to_llm_api: true 
           const answer = await send(
             of.url,
             method,
-            `${base}/responses/${id}${suffix}?x=1`,
+            `${base}/responses/${id}${suffix}?api-version=1&x=1`,
             method === 'POST' ? {} : undefined,
             {
               'x-custom': 'yes',
@@ -64,7 +64,7 @@ general_settings: { master_key: ${KEY}, forward_client_headers_to_llm_api: true 
           t.equal(answer.status, 200, `${method} ${suffix}: ${answer.text}`);
           const seen = gateway.seen.at(-1);
           t.equal(seen?.method, method);
-          t.equal(seen?.path, `${prefix}/responses/${id}${suffix}?x=1`);
+          t.equal(seen?.path, `${prefix}/responses/${id}${suffix}?api-version=1`);
           const raw = seen?.rawHeaders ?? [];
           t.equal(headerOf(raw, 'authorization'), `Bearer ${key}`);
           t.equal(headerOf(raw, 'x-custom'), 'yes');
@@ -125,5 +125,63 @@ general_settings: { master_key: ${KEY}, forward_client_headers_to_llm_api: true 
       t.equal(gone.headers['x-litellm-error-source'], 'upstream');
     }
     await second.stop();
+  });
+});
+
+t.test('a response is its caller’s: to another key it does not exist', async (t) => {
+  const gateway = await startDemoGateway();
+  t.teardown(() => gateway.close());
+  const folder = mkdtempSync(join(tmpdir(), 'throughline-by-id-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const config = (): string => `
+model_list:
+  - { model_name: demo, litellm_params: { model: openai/demo, api_base: "${gateway.url}/v1", api_key: sk-up } }
+general_settings: { master_key: ${KEY}, inference_keys: [ sk-of-alice-00000000, sk-of-bob-0000000000 ] }
+`;
+  type Headers = Record<string, string>;
+  const withKey = (key: string): Headers => ({ authorization: `Bearer ${key}` });
+  const alice = withKey('sk-of-alice-00000000');
+  const bob = withKey('sk-of-bob-0000000000');
+  const admin = withKey(KEY);
+  let rig = await startRig(t, { config, folder });
+  const make = (by: Headers, more: object = {}) =>
+    send(rig.url, 'POST', '/v1/responses', { model: 'demo', input: 'one', ...more }, by);
+  const idOf = (text: string): string => (/"id":"(resp_[^"]+)"/.exec(text) as RegExpExecArray)[1] as string;
+  const ids = [idOf((await make(alice)).text), idOf((await make(alice, { stream: true })).text)];
+
+  const check = async (t: Test, id: string): Promise<void> => {
+    const before = gateway.seen.length;
+    for (const [method, suffix] of [
+      ['GET', ''],
+      ['GET', '/input_items'],
+      ['POST', '/cancel'],
+      ['DELETE', ''],
+    ] as const) {
+      const body = method === 'POST' ? {} : undefined;
+      const refused = await send(rig.url, method, `/v1/responses/${id}${suffix}`, body, bob);
+      const unknown = await send(rig.url, method, `/v1/responses/resp_none${suffix}`, body, bob);
+      t.equal(refused.status, 404, `${method} ${suffix}`);
+      t.equal(refused.text.replaceAll(id, 'resp_none'), unknown.text, 'as an id that never was');
+    }
+    for (const more of [{}, { stream: true }]) {
+      const continued = await make(bob, { previous_response_id: id, ...more });
+      t.equal(continued.status, 404);
+      t.match(JSON.parse(continued.text), {
+        error: { code: 'response_not_found', param: 'previous_response_id' },
+      });
+    }
+    t.equal(gateway.seen.length, before, 'nothing went upstream');
+    t.equal((await make(alice, { previous_response_id: id })).status, 200, 'its own');
+    t.equal((await send(rig.url, 'GET', `/v1/responses/${id}`, undefined, alice)).status, 200);
+    t.equal((await make(admin, { previous_response_id: id })).status, 200, 'the master key reaches all');
+    t.equal((await send(rig.url, 'GET', `/v1/responses/${id}`, undefined, admin)).status, 200);
+  };
+
+  for (const id of ids) await check(t, id);
+  t.equal((await make(alice, { previous_response_id: 7 })).status, 400);
+  await rig.stop();
+  rig = await startRig(t, { config, folder });
+  await t.test('after a restart too', async (t) => {
+    for (const id of ids) await check(t, id);
   });
 });

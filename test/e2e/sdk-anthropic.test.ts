@@ -58,8 +58,10 @@ t.test('messages, streamed and not, with x-api-key; the key goes no further', as
 });
 
 t.test('betas travel', async (t) => {
-  await client.beta.messages.create({ model: 'demo', ...ask, betas: ['one-2025-01-01', 'two-2025-01-01'] });
+  const body = { model: 'demo', ...ask, betas: ['one-2025-01-01', 'two-2025-01-01'] };
+  await client.beta.messages.create(body, { query: { beta: true } }); // versions before 1.0 write it themselves
   t.match(headerOf(lastSeen(rig).rawHeaders, 'anthropic-beta'), /one-2025-01-01,two-2025-01-01/);
+  t.equal(lastSeen(rig).path, '/v1/messages?beta=true');
 });
 
 t.test('tools, streamed and not, to the end of the loop', async (t) => {

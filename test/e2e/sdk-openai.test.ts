@@ -2,6 +2,7 @@
 // often the upstream was asked.
 import { setImmediate as turn } from 'node:timers/promises';
 import OpenAI, {
+  AzureOpenAI,
   APIConnectionError,
   APIError,
   APIUserAbortError,
@@ -291,3 +292,37 @@ t.test('the base URL works without /v1 too, and telemetry of the client goes no 
   t.notMatch(seen, /stainless|openai\/js/);
   t.match(seen, 'x-litellm-session-id\ns-sdk');
 });
+
+t.test(
+  'what the client writes into queries goes upstream: paging, fields, the version of Azure',
+  async (t) => {
+    const path = (): string => new URL(lastSeen(rig).path, 'http://x').href.slice('http://x'.length);
+    const { id } = await client.responses.create({ model: 'demo', input: 'one two' });
+    await client.responses.retrieve(id, {
+      include: ['reasoning.encrypted_content', 'message.output_text.logprobs'],
+    });
+    t.equal(
+      decodeURIComponent(path()),
+      `/v1/responses/${id}?include[]=reasoning.encrypted_content&include[]=message.output_text.logprobs`,
+    );
+    await client.responses.inputItems.list(id, { limit: 2, order: 'asc', after: 'msg_1' });
+    t.equal(path(), `/v1/responses/${id}/input_items?limit=2&order=asc&after=msg_1`);
+    const azure = new AzureOpenAI({
+      endpoint: rig.url,
+      apiKey: KEY,
+      apiVersion: '2024-10-21',
+      maxRetries: 0,
+    });
+    const { choices } = await azure.chat.completions.create({ model: 'demo', messages });
+    t.match(choices[0]?.message.content, /heard 3 words/);
+    t.equal(path(), '/v1/chat/completions?api-version=2024-10-21');
+    const steered = new OpenAI({
+      baseURL: `${rig.url}/v1`,
+      apiKey: KEY,
+      defaultQuery: { model: 'compat' },
+      maxRetries: 0,
+    });
+    await steered.chat.completions.create({ model: 'demo', messages });
+    t.equal(path(), '/v1/chat/completions');
+  },
+);

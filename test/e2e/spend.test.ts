@@ -74,7 +74,7 @@ general_settings: { master_key: ${KEY}, max_request_size_mb: 1 }
     [
       'unknown model',
       await chat(rig, 'nobody'),
-      { ...failure, http_status: 404, model_group: 'nobody', model: '' },
+      { ...failure, http_status: 404, model_group: 'nobody', model: 'nobody' },
     ],
     ['no model', await post({ messages: [] }), { ...failure, http_status: 400 }],
     [
@@ -394,6 +394,9 @@ t.test('rows survive a restart of the proxy', async (t) => {
     (await again.rows()).map((row) => row['request_id']),
     ids,
   );
-  const refused = await raw(again.port, 'GET /spend/logs HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+  const refused = await raw(
+    again.port,
+    'GET /spend/logs HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n',
+  );
   t.match(refused, /^HTTP\/1\.1 401 /);
 });

@@ -47,7 +47,7 @@ t.test(
     for (const stream of streams) await stream.received('data:');
     const silent = send(rig.url, 'POST', '/v1/chat/completions', { ...CHAT, model: 'demo-hold' });
     const pausing = send(rig.url, 'POST', '/v1/messages', { ...CHAT, model: 'again', max_tokens: 9 });
-    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\n`;
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${KEY}\r\n`;
     const half = plain(
       rig.port,
       `${head}content-type: application/json\r\ncontent-length: 99\r\n\r\n{"model"`,
@@ -132,7 +132,7 @@ t.test(
   'for min_drain_seconds newcomers are served, connections close with their answers, idle ones at once',
   async (t) => {
     const rig = await startRig(t, { countWithinMs: 100 });
-    const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
+    const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
     const used = plain(rig.port, ask('/health/liveness'));
     await once(used.socket, 'data');
     const fresh = plain(rig.port, '');

@@ -13,7 +13,8 @@ const SKIPPED = new Set(['node_modules', 'dist', 'data', '.git', '.tap']);
 function filesBelow(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : filesBelow(path);
+    if (SKIPPED.has(entry.name)) return []; // in a git worktree .git is a file
+    if (entry.isDirectory()) return filesBelow(path);
     return entry.isFile() ? [path] : [];
   });
 }

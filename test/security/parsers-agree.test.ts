@@ -8,6 +8,7 @@ import { liveOf, servicesOf } from '../support/services.ts';
 import type { DownstreamRequest } from '../../proxy/downstream/downstream-request.ts';
 import type { DownstreamResponse } from '../../proxy/downstream/downstream-response.ts';
 import { openExchange } from '../../proxy/pipeline/exchange.ts';
+import { boundTo } from '../../proxy/server/allowed-hosts.ts';
 import { checkRequest } from '../../proxy/server/check-request.ts';
 import { HttpServer } from '../../proxy/server/http-server.ts';
 import { readStrictly } from './fixture/strict-reader.ts';
@@ -203,13 +204,12 @@ const same = (one: Read | undefined, other: Read | undefined): boolean =>
 
 t.test('requests: what we take, a strict reader takes too, as the same requests', async (t) => {
   const active = liveOf(t, 'model_list: []', await servicesOf(t));
-  const { limits } = active.snapshot;
   let mine: Read[] = [];
   const serve = async (request: DownstreamRequest, response: DownstreamResponse): Promise<void> => {
     const into = mine;
     try {
       const { headers, query } = openExchange(request, response, active);
-      checkRequest({ request, headers, query, maxHeaders: limits.headerCount });
+      checkRequest({ request, headers, query, bound: boundTo('0.0.0.0'), rules: active.snapshot });
       const body = await request.read(MOST_BYTES);
       const line = `${request.method} ${request.target} ${request.version}`;
       into.push({ line, list: request.headers, body: body.toString('latin1') });

@@ -90,7 +90,7 @@ async function run(t: Test, cases: readonly RawCase[]): Promise<void> {
       t.same(upstream.deviations, [], 'and nothing of it was ambiguous');
       for (const { headers, method, target, body } of forwarded) {
         t.equal(method, 'POST');
-        t.match(target, /^\/v1\/(chat\/completions|audio\/transcriptions)(\?model=other)?$/);
+        t.match(target, /^\/v1\/(chat\/completions|audio\/transcriptions)$/);
         t.same(
           headers.filter(([name]) => NEVER_UPSTREAM.includes(name)),
           [],
@@ -150,8 +150,8 @@ t.test('nonsense behind a stream waits for its end: no second answer stands with
 t.test('a body that an answer out of the store did not want keeps no later request waiting', async (t) => {
   const { responses, hung } = await converse(
     rig.port,
-    `DELETE /v1/responses/none HTTP/1.1\r\nhost: h\r\nauthorization: Bearer ${KEY}\r\ncontent-length: 2\r\n\r\n{}` +
-      'GET /health/liveliness HTTP/1.1\r\nhost: h\r\n\r\n',
+    `DELETE /v1/responses/none HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${KEY}\r\ncontent-length: 2\r\n\r\n{}` +
+      'GET /health/liveliness HTTP/1.1\r\nhost: localhost\r\n\r\n',
     { responses: 2 },
   );
   t.equal(hung, false);

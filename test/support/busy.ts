@@ -7,6 +7,7 @@
 //   npm run test:busy -- --loops 4                    only the loops, until Ctrl-C
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 /** Each loop looks now and then whether it is still wanted: it is nobody's once its parent is another one. */
@@ -15,6 +16,8 @@ const parent = process.ppid;
 const endsAt = Date.now() + 3_600_000;
 while (process.ppid === parent && Date.now() < endsAt) for (let n = 0; n < 1e7; n += 1);
 `;
+
+const SUITE = join(import.meta.dirname, 'run.ts');
 
 const { values, positionals } = parseArgs({
   options: { loops: { type: 'string', default: '8' } },
@@ -37,7 +40,8 @@ const start = (): (() => void) => {
 async function play(files: readonly string[]): Promise<boolean> {
   const end = start(); // anew for each run, so that a long row of runs does not outlast them
   process.once('exit', end);
-  const [code] = (await once(spawn('tap', files, { stdio: 'inherit' }), 'exit')) as [number | null];
+  const suite = spawn(process.execPath, [SUITE, ...files], { stdio: 'inherit' });
+  const [code] = (await once(suite, 'exit')) as [number | null];
   process.removeListener('exit', end);
   end();
   return code === 0;

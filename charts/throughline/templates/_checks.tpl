@@ -12,6 +12,9 @@ outage. Each sentence says what is wrong and how to mend it. */}}
 {{- if and (not .Values.proxyConfigMap.create) (not .Values.proxyConfigMap.name) -}}
 {{- fail "\n\nproxyConfigMap.create is false and no ConfigMap is named - set proxyConfigMap.name, or create: true to render proxy_config.\n" -}}
 {{- end -}}
+{{- if eq (include "throughline.adminPort" .) "4000" -}}
+{{- fail "\n\nadminPort is 4000, the port of the proxy itself - choose another one, for example 4002.\n" -}}
+{{- end -}}
 {{- range list "keda" "httpRoute" "istio" -}}
 {{- if (default dict (get $.Values .)).enabled -}}
 {{- fail (printf "\n\n%s.enabled is true, but this chart does not make its objects - set %s.enabled: false and state them in extraResources.\n" . .) -}}

@@ -1,4 +1,4 @@
-{{/* The configuration file: proxy_config, and how long running requests may go on after a stop signal, so that they end
+{{/* The configuration file: proxy_config, the admin port, the keys of inferenceKeys by reference, and how long running requests may go on after a stop signal, so that they end
 before the pod is killed. A killed pod cuts its streams without a word and loses the records of an emptyDir. */}}
 {{- define "throughline.config" -}}
 {{- $config := deepCopy (default dict .Values.proxy_config) -}}
@@ -11,6 +11,16 @@ before the pod is killed. A killed pod cuts its streams without a word and loses
 {{- if gt (add $drain 10) $left -}}
 {{- fail (printf "\n\nproxy_config.general_settings.drain_seconds is %d, but terminationGracePeriodSeconds %d and preStopSleepSeconds %d leave %d s, of which records need 10: the pod would be killed with requests running - raise terminationGracePeriodSeconds to %d, or leave drain_seconds out to have it follow.\n" $drain (int .Values.terminationGracePeriodSeconds) (int .Values.preStopSleepSeconds) $left (add $drain (int .Values.preStopSleepSeconds) 30)) -}}
 {{- end -}}
+{{- end -}}
+{{- if and .Values.adminPort (kindIs "invalid" $general.admin_port) -}}
+{{- $_ := set $general "admin_port" (int .Values.adminPort) -}}
+{{- end -}}
+{{- if .Values.inferenceKeys -}}
+{{- $keys := default list $general.inference_keys -}}
+{{- range $index, $one := .Values.inferenceKeys -}}
+{{- $keys = append $keys (dict "key" (printf "os.environ/INFERENCE_KEY_%d" $index) "name" $one.name) -}}
+{{- end -}}
+{{- $_ := set $general "inference_keys" $keys -}}
 {{- end -}}
 {{- $_ := set $config "general_settings" $general -}}
 {{- toYaml $config -}}

@@ -61,3 +61,21 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- .Values.service.platformPort -}}
 {{- end -}}
 {{- end -}}
+{{/* The container's port of metrics and administration, when they have one of their own. */}}
+{{- define "throughline.adminPort" -}}
+{{- $port := toString (default "" (default dict (default dict .Values.proxy_config).general_settings).admin_port) -}}
+{{- if and .Values.proxyConfigMap.create (regexMatch "^[1-9][0-9]*$" $port) -}}
+{{- $port -}}
+{{- else if .Values.adminPort -}}
+{{- .Values.adminPort -}}
+{{- end -}}
+{{- end -}}
+{{/* Whether a scraper must present the master key: `require_auth_for_metrics_endpoint`, else only without an admin port. */}}
+{{- define "throughline.metricsNeedKey" -}}
+{{- $stated := (default dict (default dict .Values.proxy_config).litellm_settings).require_auth_for_metrics_endpoint -}}
+{{- if and .Values.proxyConfigMap.create (kindIs "bool" $stated) -}}
+{{- if $stated -}}true{{- end -}}
+{{- else if not (include "throughline.adminPort" .) -}}
+true
+{{- end -}}
+{{- end -}}

@@ -9,6 +9,6 @@ export const portkey: GatewayMaker = () => ({
   tags: { as: 'json', name: 'x-portkey-metadata' },
   metadata: { as: 'json', name: 'x-portkey-metadata', userMember: '_user' },
   cost: [],
-  callId: ['x-request-id', 'x-portkey-trace-id'],
+  callId: ['x-request-id'], // its trace id is the session that it was sent
   costInUsage: false,
 });

@@ -9,11 +9,11 @@ import { NO_TOKENS } from '../../protocols/usage.ts';
 /** Why a request ended. `complete` is the only success. */
 export type EndReason =
   | 'complete'
-  | 'upstream_error' // the upstream answered with a status >= 400, or an error event inside a 200 stream
+  | 'upstream_error' // a status >= 400, an error event inside a 200 stream, or a 200 that is no answer (an error, HTML, nothing)
   | 'upstream_broken' // connection refused, reset or cut; a stream cut after its headers is `truncated`
   | 'truncated' // the stream ended without its terminal event
   | 'timeout' // one of the clocks
-  | 'client_gone' // the client left before the answer was complete
+  | 'client_gone' // the client left before it had the whole answer
   | 'replayed' // the answer of an earlier call with the same idempotency key was given again; cost nothing
   | 'stopped' // the proxy was stopped, and the answer was not complete when its time was over
   | 'refused' // the proxy answered with a fault of its own before anything went upstream
@@ -37,7 +37,9 @@ export interface SpendBegin {
   readonly startMs: number;
   /** SHA-256 hex of the caller's key; '' when no key is configured. */
   readonly apiKeyHash: string;
-  /** Upstream's name of the model; '' when the request was refused before a deployment was selected. */
+  /** What the configuration calls that key; absent = it has no name. */
+  readonly keyName?: string;
+  /** Upstream's name of the model; what the client asked for when the request was refused before a deployment was selected. */
   readonly model: string;
   /** What the client asked for. */
   readonly modelGroup: string;
@@ -108,6 +110,8 @@ export interface SpendRecord extends SpendBegin {
   readonly httpStatus: number | null;
   /** Code of our fault table, when the end was a fault. */
   readonly errorCode: string | null;
+  /** The fault's text. Never an upstream's own: that may quote the prompt. */
+  readonly errorText: string | null;
   readonly errorSource: 'client' | 'proxy' | 'upstream' | null;
   readonly attempts: number;
   /** All of them when there was more than one, else empty: oldest first, but the one that gave the answer or its end last. */
@@ -156,12 +160,13 @@ export const NO_ANSWER = {
 export function interrupted(begin: SpendBegin, endMs: number): SpendRecord {
   return {
     ...begin,
-    endMs,
+    endMs: Math.max(begin.startMs, endMs), // the clock may have been set meanwhile
     ...NO_ANSWER,
     status: 'failure',
     endReason: 'interrupted',
     httpStatus: null,
     errorCode: 'interrupted',
+    errorText: null,
     errorSource: 'proxy',
     attempts: 1,
     responseBytes: 0,

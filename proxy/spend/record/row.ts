@@ -187,7 +187,7 @@ function metadataOf(record: SpendRecord): Json {
   const failed = record.status === 'failure';
   return {
     user_api_key: record.apiKeyHash,
-    user_api_key_alias: null,
+    user_api_key_alias: record.keyName ?? null,
     user_api_key_user_id: record.userId,
     user_api_key_team_id: record.teamId,
     user_api_key_team_alias: null,
@@ -202,7 +202,7 @@ function metadataOf(record: SpendRecord): Json {
           error_code: record.httpStatus === null ? '' : String(record.httpStatus),
           error_class: record.errorCode ?? record.endReason,
           llm_provider: record.provider,
-          error_message: '', // an upstream's error text may quote the prompt
+          error_message: record.errorText ?? '', // ours alone: an upstream's text may quote the prompt
           traceback: '',
         }
       : null,

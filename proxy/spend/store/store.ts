@@ -90,12 +90,14 @@ export interface Activity {
   readonly sums: ActivitySums;
 }
 
-/** Which deployment made an upstream object. */
+/** Which deployment made an upstream object, and for whom. */
 export interface MadeBy {
   readonly modelId: string | null;
   readonly modelGroup: string;
   /** The upstream's name of the model. */
   readonly model: string;
+  /** SHA-256 hex of the key that it was made with; '' when no key is configured. */
+  readonly apiKeyHash: string;
 }
 
 /** Sums over the calls of one session; failed calls count where they cost. */

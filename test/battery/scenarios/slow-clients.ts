@@ -41,7 +41,7 @@ function answer({ socket, stream }: ScriptedCall): void {
   pour();
 }
 
-const LINES = 'Host: proxy\r\nAuthorization: Bearer sk-bench\r\nContent-Type: application/json\r\n';
+const LINES = 'Host: localhost\r\nAuthorization: Bearer sk-bench\r\nContent-Type: application/json\r\n';
 const STREAM_BODY = '{"model":"bench-model","stream":true,"messages":[]}';
 const START = `POST /v1/chat/completions HTTP/1.1\r\n${LINES}`;
 

@@ -168,7 +168,7 @@ t.test('its key makes LLM calls and nothing else, its base URL takes its key and
   ] as const)
     t.equal(
       (await send(rig.url, method, path, method === 'POST' ? {} : undefined, bearer)).status,
-      401,
+      403,
       path,
     );
   for (const path of ['/v1/models', `/c/${one.id}/v1/models`, `/c/${one.id}/v1/v1/model/info`])

@@ -31,6 +31,7 @@ const rigOn = (t: Test, engine: Engine, folder?: string): Promise<PlatformRig> =
       initial_env: { A: b }
       limits: { memory_mb: 512, cpus: 1.5, processes: 100, open_files: 1024 }
     - { id: absent, image: "agent:2" }
+    - { id: plain, image: "agent:1" }
 `,
   });
 
@@ -70,6 +71,20 @@ t.test(
     t.equal(engine.containers.size, 0);
   },
 );
+
+t.test('a spec without limits still bounds its container', async (t) => {
+  const { rig, engine } = await start(t);
+  await rig.api('POST', `${PATH}?sandbox_spec_id=plain`);
+  const [container] = engine.containers.values();
+  t.match(container?.body, {
+    HostConfig: {
+      Memory: 4_294_967_296,
+      MemorySwap: 4_294_967_296,
+      NanoCpus: 2_000_000_000,
+      PidsLimit: 1_024,
+    },
+  });
+});
 
 t.test('an image that was not pulled is said so, and nothing is left', async (t) => {
   const { rig, engine } = await start(t);

@@ -1,19 +1,17 @@
 // Sandboxes as real processes: what they see, their states, and that nothing of them is ever left behind.
-import { existsSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, symlinkSync } from 'node:fs';
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { markedProcesses } from '../../../platform/sandboxes/process-table.ts';
-import { usesBubblewrap } from '../../../platform/sandboxes/isolation.ts';
-import { at, ended, RUNTIME, specs, startPlatform, until, type PlatformRig } from '../fixture/rig.ts';
+import { bubblewrapFor } from '../../../platform/sandboxes/isolation.ts';
+import { at, ended, specs, startPlatform, until, type PlatformRig } from '../fixture/rig.ts';
 
 const PATH = '/api/v1/sandboxes';
-const BUBBLEWRAP = await usesBubblewrap('auto', process.env['PATH'] ?? '');
-/** A sandbox has a /tmp of its own, in which the runtime of these tests would not be found. */
-const NO_BUBBLEWRAP = !BUBBLEWRAP
-  ? 'bubblewrap does not work here'
-  : RUNTIME.startsWith('/tmp/') && 'this checkout lies below /tmp';
+const NO_BUBBLEWRAP =
+  (await bubblewrapFor('auto', process.env['PATH'] ?? '')) === null && 'bubblewrap does not work here';
 
 interface Sandbox {
   readonly id: string;
@@ -43,8 +41,12 @@ async function running(rig: PlatformRig, query = ''): Promise<Sandbox> {
 async function ask(
   { exposed_urls: [exposed], session_api_key: key }: Sandbox,
   path: string,
+  body?: string,
 ): Promise<unknown> {
-  const response = await fetch(`${exposed?.url}${path}`, { headers: { 'x-session-api-key': key } });
+  const response = await fetch(`${exposed?.url}${path}`, {
+    headers: { 'x-session-api-key': key },
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+  });
   return response.json();
 }
 
@@ -291,15 +293,25 @@ t.test('a conversation whose sandbox does not start is told as failed, and can b
 });
 
 t.test(
-  'bubblewrap shows a sandbox its own folder, and neither the data directory nor other processes',
+  'bubblewrap shows a sandbox its own folder and programs, and nothing of the server or other processes',
   { skip: NO_BUBBLEWRAP },
   async (t) => {
     const rig = await startWith(t, '      limits: { open_files: 256 }\n', 'bubblewrap');
     const sandbox = await running(rig);
     const own = join(rig.folder, 'data', 'sandboxes', sandbox.id);
     t.equal(await ask(sandbox, `/sees?path=${join(own, 'sandbox.log')}`), true);
-    t.equal(await ask(sandbox, `/sees?path=${join(rig.folder, 'data', 'platform.db')}`), false);
-    t.equal(await ask(sandbox, `/sees?path=${join(rig.folder, 'gateway.yaml')}`), false, '/tmp is its own');
+    for (const hidden of [
+      join(rig.folder, 'data', 'platform.db'),
+      join(rig.folder, 'gateway.yaml'),
+      '/etc/shadow',
+      '/etc/ssl/private',
+      '/root',
+      '/home',
+      '/run',
+      '/var',
+      '/sys',
+    ])
+      t.equal(await ask(sandbox, `/sees?path=${hidden}`), false, hidden);
     t.equal(await ask(sandbox, `/sees?path=/proc/${process.pid}/cmdline`), process.pid < 10);
     await ask(sandbox, '/leave');
     t.equal((await rig.api('POST', `${PATH}/${sandbox.id}/pause`)).status, 200);
@@ -310,6 +322,83 @@ t.test(
     t.equal(await alive(rig), 0);
   },
 );
+
+t.test('bubblewrap leaves no way out, root or not', { skip: NO_BUBBLEWRAP }, async (t) => {
+  const rig = await startWith(t, '', 'bubblewrap');
+  const sandbox = await running(rig);
+  const shell = async (command: string): Promise<{ stdout: string; status: number }> =>
+    (await ask(sandbox, '/shell', command)) as { stdout: string; status: number };
+  t.equal((await shell('id -u; id -un')).stdout, '1000\nsandbox\n');
+  t.match((await shell('grep Cap /proc/self/status')).stdout, /^(Cap\w+:\t0{16}\n){5}$/);
+  t.match((await shell('grep NoNewPrivs /proc/self/status')).stdout, /\t1\n$/);
+  for (const command of [
+    'mount -o remount,rw /',
+    'mount -o remount,rw,bind /usr',
+    'mount -t tmpfs none /mnt',
+    'unshare --user --map-root-user true',
+    'unshare --mount true',
+    'touch /new',
+    'touch /usr/new',
+    'touch /etc/new',
+    'echo x >> /etc/hosts',
+    ': > /proc/sys/kernel/core_pattern', // opened for writing, with nothing written
+    ': > /proc/sysrq-trigger',
+    'mount -o remount,rw /proc/sys',
+    'umount /proc/sys',
+    'head -c 1 /proc/kcore | grep -q .',
+    'mknod disk b 8 0',
+    'nsenter --target 1 --mount cat /etc/shadow',
+    'cat /proc/1/root/etc/shadow',
+    'ln -s ../../platform.db out && cat out',
+  ])
+    t.not((await shell(command)).status, 0, command);
+  t.equal(
+    (await shell('touch "$HOME/new" /tmp/new && cat "$HOME/new"')).status,
+    0,
+    'its own folder and /tmp',
+  );
+});
+
+t.test(
+  'a command that is not in the sandbox is refused with the way to let it in',
+  { skip: NO_BUBBLEWRAP },
+  async (t) => {
+    const folder = t.testdir({ tool: '#!/bin/sh\nsleep 600\n' });
+    chmodSync(join(folder, 'tool'), 0o755);
+    const more =
+      `    - { id: outside, command: ["${folder}/tool"] }\n` +
+      `    - { id: elsewhere, command: ["sleep", "600"], working_dir: "${folder}" }\n`;
+    const rig = await startWith(t, more, 'bubblewrap');
+    t.same((await rig.api('POST', `${PATH}?sandbox_spec_id=outside`)).json, {
+      detail: `the command ${folder}/tool is not in the sandbox - add its folder to readable_paths of "outside"`,
+    });
+    t.match((await rig.api('POST', `${PATH}?sandbox_spec_id=elsewhere`)).json, {
+      detail: /working_dir .* is not in the sandbox - use \{sandbox_dir\}/,
+    });
+  },
+);
+
+t.test('paths that would show the server to a sandbox stop the start', { skip: NO_BUBBLEWRAP }, async (t) => {
+  const folder = t.testdir({ data: {} });
+  symlinkSync('/run', join(folder, 'link'));
+  for (const path of [
+    '/',
+    '/etc',
+    '/run/secrets',
+    '/proc',
+    `${folder}`,
+    join(folder, 'data', 'sandboxes'),
+    join(folder, 'link'),
+    homedir(),
+  ]) {
+    const spec = `    - { id: more, command: ["true"], readable_paths: ["${path}"] }\n`;
+    await t.rejects(
+      startWith(t, spec, 'auto', folder),
+      { message: /readable_paths of "more" holds .* which would show .* to the sandbox/ },
+      path,
+    );
+  }
+});
 
 t.test('with stop_with_server nothing runs on', async (t) => {
   const rig = await startPlatform(t, {

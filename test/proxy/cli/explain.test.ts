@@ -240,3 +240,16 @@ t.test('the command prints the same as a process', async (t) => {
   t.equal(code, 0);
   t.equal(out, (await explained(rig.configPath, args)).text);
 });
+
+t.test('the query, parameter by parameter, as it is sent', async (t) => {
+  const query = 'api-version=2024-10-21&model=compat&%6dodel=x&safe=sk';
+  const { text: out } = await explained(rig.configPath, ['--model', 'proxy', '--query', query]);
+  const path = '/v1/chat/completions?api-version=2024-10-21';
+  t.ok(out.startsWith(`POST ${rig.demo.url}${path}\n`), out.slice(0, 200));
+  t.match(
+    out,
+    /\nquery\n {2}forwarded api-version +a parameter of this endpoint\n {2}dropped {3}model +no .*allowed_query_parameters\n/,
+  );
+  await send(rig.url, 'POST', `/v1/chat/completions?${query}`, { model: 'proxy' });
+  t.equal(rig.demo.seen.at(-1)?.path, path);
+});

@@ -374,6 +374,8 @@ function outcomeOf(one: Case, size: number): Outcome {
       stripUsage: false,
       keepText: true,
       priceUsage: null,
+      lastEvent: 'finish',
+      expectsAnswer: true,
     },
   );
   const bytes = Buffer.from(one.answer);

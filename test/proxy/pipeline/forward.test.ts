@@ -12,7 +12,7 @@ import { BY_ID, ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 
 const CHAT = ENDPOINTS[0] as Endpoint;
-const CALLER = { keyHash: 'hash' };
+const CALLER = { role: 'admin', keyHash: 'hash' } as const;
 
 /** A configuration in service whose `at`th reading throws, once. `count` says how often it was read. */
 function failing(

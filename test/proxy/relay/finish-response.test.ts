@@ -7,7 +7,8 @@ import { finishResponse } from '../../../proxy/relay/finish-response.ts';
 import type { Ending } from '../../../proxy/relay/outcome.ts';
 import type { Stage } from '../../../proxy/relay/relay-state.ts';
 import { ResponseProgress } from '../../../proxy/relay/response-progress.ts';
-import { NotingSink } from './fixture/exchange.ts';
+import { StreamEnding } from '../../../proxy/relay/stream-end.ts';
+import { NO_OBSERVATION, NotingSink } from './fixture/exchange.ts';
 
 const COMPLETE: Ending = { end: 'complete', fault: null, readOn: null };
 const GONE: Ending = { end: 'client_gone', fault: null, readOn: null };
@@ -20,7 +21,7 @@ function received(status: number, list: readonly string[]): ResponseProgress {
     answerNames: { cost: [], callId: [] },
     ownNames: new Set<string>(),
     protocol: chat,
-    observation: { stripUsage: false, keepText: false, priceUsage: null },
+    observation: NO_OBSERVATION,
   };
   return new ResponseProgress({ status, text: '', list, idleMs: 0 }, request, 0, 0);
 }
@@ -30,9 +31,12 @@ const gathering = (status: number, list: readonly string[], ...pieces: readonly 
   response: received(status, list),
   pieces: pieces.map((piece) => Buffer.from(piece)),
 });
-const flowing = (list: readonly string[], lastPiece: string | null = null): Stage => ({
+const flowing = (list: readonly string[], lastPiece: string | null = null): Stage =>
+  flowingOf(received(200, list), lastPiece);
+const flowingOf = (response: ResponseProgress, lastPiece: string | null): Stage => ({
   is: 'flowing',
-  response: received(200, list),
+  response,
+  ending: new StreamEnding(response.tap, 'finish'),
   lastPiece: lastPiece === null ? null : Buffer.from(lastPiece),
   isPaused: false,
 });

@@ -1,12 +1,19 @@
 // How an answer is observed is chosen by its head: as events, as JSON, through a decoder, or not at all.
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
+import { audio } from '../../../proxy/protocols/audio.ts';
 import { chat } from '../../../proxy/protocols/chat.ts';
-import { tapFor, type Observation, type Tap } from '../../../proxy/relay/tap.ts';
+import { tapFor, type Tap } from '../../../proxy/relay/tap.ts';
+import { NO_OBSERVATION } from './fixture/exchange.ts';
 import { DONE, USAGE, chunk, usageOnly } from './fixture/streams.ts';
 
-const PLAIN: Observation = { stripUsage: false, keepText: false, priceUsage: null };
-const tapOf = (contentType: string, contentEncoding: string | null = null, wanted = PLAIN): Tap =>
+const PLAIN = NO_OBSERVATION;
+const tapOf = (
+  contentType: string,
+  contentEncoding: string | null = null,
+  wanted = PLAIN,
+  protocol = chat,
+): Tap =>
   tapFor(
     {
       contentType,
@@ -17,7 +24,7 @@ const tapOf = (contentType: string, contentEncoding: string | null = null, wante
       callId: null,
       retryAfter: null,
     },
-    chat,
+    protocol,
     wanted,
   );
 
@@ -48,7 +55,7 @@ t.test('a compressed answer is passed on as it is, and read beside', async (t) =
   t.equal(tap.push(bytes), bytes, 'nothing of it can be left out');
   t.match(tap, { streams: true, opaque: true });
   await tap.decoded();
-  t.match(tap, { terminal: true, failed: false, finished: false });
+  t.match(tap, { terminal: true, failed: false, finished: true });
   t.strictSame(tap.reading().usage, USAGE);
   const unknown = tapOf('application/json', 'x-unknown');
   unknown.push(Buffer.from('??'));
@@ -56,12 +63,62 @@ t.test('a compressed answer is passed on as it is, and read beside', async (t) =
   t.ok(unknown.terminal, 'what cannot be read is not called cut short');
 });
 
-t.test('anything else is not read', async (t) => {
+t.test('where answers are sounds or texts, anything else is not read', async (t) => {
   for (const type of ['audio/mpeg', 'text/html', '']) {
-    const tap = tapOf(type);
+    const tap = tapOf(type, null, PLAIN, audio);
     const bytes = Buffer.from('{"usage":{"a":1}}');
     t.equal(tap.push(bytes), bytes);
-    t.match(tap, { streams: false, terminal: true, failed: false });
+    t.match(tap, { streams: false, terminal: true, failed: false, isAnswer: type !== 'text/html' });
     t.equal(tap.reading().usage, null, type);
   }
+});
+
+t.test('where answers are objects, the content tells and not the type', async (t) => {
+  const cases: readonly [type: string, body: string, expected: object][] = [
+    ['text/plain', '{"choices":[],"usage":{"a":1}}', { isAnswer: true, terminal: true }],
+    ['', '{"choices":[]', { isAnswer: true, terminal: false }],
+    ['text/html', '<!doctype html><title>Sign in</title>', { isAnswer: false, terminal: true }],
+    ['application/json', '<html>', { isAnswer: false }],
+    ['text/plain', 'Service Temporarily Unavailable', { isAnswer: false }],
+    ['', `: ping\n\n${DONE}`, { isAnswer: true, terminal: true }],
+    ['application/json', '[]', { isAnswer: false }],
+    ['application/json', '"ok"', { isAnswer: false }],
+    ['application/json', 'null', { isAnswer: false }],
+    ['application/json', ' \r\n\t{"choices":[]}', { isAnswer: true, terminal: true }],
+    ['application/json', '{"error":{"message":"no"}}', { isAnswer: false, terminal: true }],
+    ['application/json', '{"error":"no","choices":[]}', { isAnswer: false }],
+    ['application/json', '{"\\u0065rror":{"message":"no"}}', { isAnswer: false }],
+    [
+      'application/json',
+      '{"error":"no","choices":null,"output":{},"content":"","data":[ ]}',
+      { isAnswer: false },
+    ],
+    ['application/json', '{"error":null,"choices":[]}', { isAnswer: true }],
+    ['application/json', '{"error":{},"output":[]}', { isAnswer: true }],
+    ['application/json', '{"error":"","choices":[]}', { isAnswer: true }],
+    ['application/json', '{"error":{"message":"no"},"choices":[{"index":0}]}', { isAnswer: true }],
+    ['application/json', '{"choices":[{"message":{"error":"no"}}]}', { isAnswer: true }],
+  ];
+  for (const [type, body, expected] of cases) {
+    for (const encoding of [null, 'gzip']) {
+      const tap = tapOf(type, encoding);
+      tap.push(encoding === null ? Buffer.from(body) : gzipSync(body));
+      await tap.decoded();
+      t.match(tap, expected, `${type}: ${body}`);
+    }
+  }
+});
+
+t.test('bytes that are not what their encoding says are whole for nobody', async (t) => {
+  const whole = gzipSync('{"choices":[{"index":0}]}');
+  const damaged = Buffer.from(whole);
+  damaged.fill(0xff, 10, 20);
+  const tap = tapOf('application/json', 'gzip');
+  tap.push(damaged);
+  await tap.decoded();
+  t.notOk(tap.terminal);
+  const plain = tapOf('application/json', 'gzip');
+  plain.push(Buffer.from('{"choices":[{"index":0}]}'));
+  await plain.decoded();
+  t.notOk(plain.terminal, 'not compressed at all');
 });

@@ -81,6 +81,9 @@ const STEPS: readonly ((schema: string) => string)[] = [
      ADD COLUMN input_image_tokens bigint, ADD COLUMN output_image_tokens bigint,
      ADD COLUMN estimated_by text, ADD COLUMN units json, ADD COLUMN service_tier text,
      ADD COLUMN costs json, ADD COLUMN price_version text;`,
+
+  (s) => `ALTER TABLE ${s}.spend ADD COLUMN key_name text;`,
+  (s) => `ALTER TABLE ${s}.spend ADD COLUMN error_text text;`,
 ];
 
 /** The newest version: what a reader understands that changes nothing. */

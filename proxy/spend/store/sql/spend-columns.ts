@@ -76,6 +76,8 @@ const COLUMNS: readonly Column[] = [
   ['service_tier', 'text', (r) => r.serviceTier],
   ['costs', 'json', (r) => r.costs],
   ['price_version', 'text', (r) => r.priceVersion],
+  ['key_name', 'text', (r) => r.keyName],
+  ['error_text', 'text', (r) => r.errorText],
 ];
 
 /** Column names of the spend table, in the order of `cellsOf`. */
@@ -139,11 +141,13 @@ export function recordOf(row: Row): SpendRecord {
   const num = (name: string): number => integer(row[name]) ?? 0;
   const strOrNull = (name: string): string | null => text(row[name]);
   const numOrNull = (name: string): number | null => integer(row[name]);
+  const keyName = strOrNull('key_name');
   return {
     requestId: str('request_id'),
     callType: str('call_type'),
     startMs: num('start_ms'),
     apiKeyHash: str('api_key'),
+    ...(keyName === null ? {} : { keyName }),
     model: str('model'),
     modelGroup: str('model_group'),
     modelId: strOrNull('model_id'),
@@ -170,6 +174,7 @@ export function recordOf(row: Row): SpendRecord {
     endReason: str('end_reason') as SpendRecord['endReason'],
     httpStatus: numOrNull('http_status'),
     errorCode: strOrNull('error_code'),
+    errorText: strOrNull('error_text'),
     errorSource: strOrNull('error_source') as SpendRecord['errorSource'],
     attempts: num('attempts'),
     attemptLog: (parsed(row['attempt_log']) ?? []) as SpendRecord['attemptLog'],

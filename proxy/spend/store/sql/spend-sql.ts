@@ -259,7 +259,7 @@ export function madeBySql(upstreamId: string, dialect: SqlDialect): Sql {
   const id = binds.add(indexed(upstreamId) ?? '');
   return {
     text:
-      `SELECT model_id, model_group, model FROM ${dialect.spend} ` +
+      `SELECT model_id, model_group, model, api_key FROM ${dialect.spend} ` +
       `WHERE upstream_id = ${id} AND call_type = 'aresponses' ORDER BY start_ms DESC LIMIT 1`,
     values: binds.values,
   };
@@ -271,6 +271,7 @@ export function madeBy(row: Row): MadeBy {
     modelId: row['model_id'] as string | null,
     modelGroup: (row['model_group'] as string | null) ?? '',
     model: (row['model'] as string | null) ?? '',
+    apiKeyHash: (row['api_key'] as string | null) ?? '',
   };
 }
 

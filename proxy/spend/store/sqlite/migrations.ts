@@ -73,6 +73,9 @@ const STEPS: readonly ((db: DatabaseSync) => void)[] = [
      ALTER TABLE spend ADD COLUMN service_tier TEXT;
      ALTER TABLE spend ADD COLUMN costs TEXT;
      ALTER TABLE spend ADD COLUMN price_version TEXT;`),
+
+  (db) => db.exec('ALTER TABLE spend ADD COLUMN key_name TEXT'),
+  (db) => db.exec('ALTER TABLE spend ADD COLUMN error_text TEXT'),
 ];
 
 /** The newest schema: what a reader understands that changes nothing. */

@@ -115,7 +115,7 @@ t.test('an unknown cost is null, never 0; unknown tokens are 0 and usage_source 
   t.same(row.metadata['additional_usage_values'], {});
 });
 
-t.test('a failure tells its class and status, never a message', async (t) => {
+t.test('a failure tells its class and status, and a fault of ours its text', async (t) => {
   const failed = settleOf(beginOf('id-3'), {
     status: 'failure',
     endReason: 'upstream_error',
@@ -133,6 +133,9 @@ t.test('a failure tells its class and status, never a message', async (t) => {
     'error_information'
   ];
   t.match(information, { error_code: '', error_class: 'upstream_timeout' });
+  t.match(rowOf({ ...failed, errorText: 'No such model.' }).metadata['error_information'], {
+    error_message: 'No such model.',
+  });
 });
 
 t.test(

@@ -280,6 +280,7 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
       modelId: 'new',
       modelGroup: 'smart',
       model: 'gpt-4.1',
+      apiKeyHash: beginOf('2').apiKeyHash,
     });
     t.equal(await store.findByUpstreamId('resp_2'), null);
   });

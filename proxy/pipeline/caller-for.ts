@@ -1,0 +1,37 @@
+// Who makes a request, once it is known which route it asks for: an allowed address, a key where the route needs one, and a
+// key that opens it. Nothing else on the request path decides about access.
+import { checkAddress } from '../access/client-address.ts';
+import { authorize, needsKey, type Access, type AuthenticatedCaller } from '../access/permissions.ts';
+import { Fault } from '../errors/fault.ts';
+import { authenticate } from './authenticate.ts';
+import type { Exchange } from './exchange.ts';
+
+const NOBODY: AuthenticatedCaller = { role: 'admin', keyHash: '' };
+const NO_KEY_FOR_METRICS =
+  'Metrics ask for the master key here. Send it as `Authorization: Bearer <key>`; or the operator serves them on ' +
+  'general_settings.admin_port, or opens them by litellm_settings.require_auth_for_metrics_endpoint: false.';
+
+/**
+ * The caller; a promise only where the store must be queried.
+ * @throws Fault address_not_allowed, admin_key_required, and those of `authenticate`
+ */
+export function callerFor(
+  x: Exchange,
+  access: Access,
+  isAdminPort: boolean,
+): AuthenticatedCaller | Promise<AuthenticatedCaller> {
+  const { snapshot, allowedAddresses } = x.active;
+  if (access !== 'open') checkAddress(allowedAddresses, x.clientAddress);
+  if (!needsKey(access, snapshot, isAdminPort)) return NOBODY;
+  if (access === 'metrics' && snapshot.masterKey !== null && x.headers.credential === null)
+    throw new Fault('missing_api_key', NO_KEY_FOR_METRICS);
+  const caller = authenticate(x);
+  return caller instanceof Promise
+    ? caller.then((found) => authorized(found, access))
+    : authorized(caller, access);
+}
+
+function authorized(caller: AuthenticatedCaller, access: Access): AuthenticatedCaller {
+  authorize(caller, access);
+  return caller;
+}

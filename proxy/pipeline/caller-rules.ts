@@ -1,0 +1,52 @@
+// Rules that the configuration sets for every LLM call, whoever makes it: an end user must be stated, is not blocked, and
+// tags are the operator's to give.
+import { Fault } from '../errors/fault.ts';
+import type { Exchange } from './exchange.ts';
+import { isObject, type Identity } from './identity.ts';
+import type { ParsedRequest } from './parse-request.ts';
+
+/** @throws Fault missing_end_user, blocked_end_user, client_tags_refused */
+export function checkCallerRules(x: Exchange, request: ParsedRequest, identity: Identity): void {
+  const { requiresEndUser, refusesClientTags } = x.active.snapshot.access;
+  if (requiresEndUser && identity.endUser === null) {
+    const text =
+      'The call states no end user: send `user` in the body (general_settings.enforce_user_param).';
+    throw new Fault('missing_end_user', text, { param: 'user' });
+  }
+  checkBlocked(x, identity);
+  if (!refusesClientTags) return;
+  const place = placeOfTags(x, request);
+  if (place === null) return;
+  const text = `Client-side \`${place}\` not allowed in request (general_settings.reject_clientside_metadata_tags).`;
+  throw new Fault('client_tags_refused', text, { param: place });
+}
+
+/** For calls without a body, too. @throws Fault blocked_end_user */
+export function checkBlocked(x: Exchange, { endUser }: Identity): void {
+  if (endUser === null || !x.active.snapshot.access.blockedEndUsers.has(endUser)) return;
+  throw new Fault('blocked_end_user', 'This end user is blocked (litellm_settings.blocked_user_list).');
+}
+
+/** Where the call states tags, in whatever shape: what we cannot read, the gateway behind might. null = nowhere. */
+function placeOfTags(x: Exchange, { identityMembers: members }: ParsedRequest): string | null {
+  const { brand } = x.active.snapshot.dialect;
+  if ((x.headers.tags ?? '').trim() !== '') return `x-${brand}-tags`;
+  if (isStated(members.tags)) return 'tags';
+  if (isStated(tagsIn(members.metadata))) return 'metadata.tags';
+  return isStated(tagsIn(members.brandMetadata)) ? `${brand}_metadata.tags` : null;
+}
+
+const isStated = (value: unknown): boolean =>
+  value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+
+/** Forms carry metadata as JSON text. */
+function tagsIn(metadata: unknown): unknown {
+  if (isObject(metadata)) return metadata['tags'];
+  if (typeof metadata !== 'string') return undefined;
+  try {
+    const parsed: unknown = JSON.parse(metadata);
+    return isObject(parsed) ? parsed['tags'] : undefined;
+  } catch {
+    return undefined;
+  }
+}

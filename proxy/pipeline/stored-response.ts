@@ -1,0 +1,41 @@
+// Who made a response that a call refers to by its id, and whether this caller may go on with it. To everybody else it does
+// not exist: the refusal is the one of an id that never was.
+import { Fault } from '../errors/fault.ts';
+import { ownsResponse } from '../access/permissions.ts';
+import type { MadeBy } from '../spend/store/store.ts';
+import type { AuthenticatedCaller } from './authenticate.ts';
+import type { Exchange } from './exchange.ts';
+import type { ParsedRequest } from './parse-request.ts';
+
+/** The maker of a response of this caller. @throws Fault response_not_found, store_unavailable */
+export async function makerOf(
+  x: Exchange,
+  caller: AuthenticatedCaller,
+  id: string,
+  param: string,
+): Promise<MadeBy> {
+  const { services } = x.active;
+  const made = services.recentResponses.find(id) ?? (await inRecords(x, id));
+  if (made !== null && ownsResponse(caller, made.apiKeyHash, services.callers)) return made;
+  const text = `No response ${id.slice(0, 100)} was made through this proxy with this key.`;
+  throw new Fault('response_not_found', text, { param });
+}
+
+/** A call that continues a response (`previous_response_id`) may continue its own. @throws Fault as `makerOf` */
+export async function checkPreviousResponse(
+  x: Exchange,
+  caller: AuthenticatedCaller,
+  { previousResponse }: ParsedRequest,
+): Promise<void> {
+  if (previousResponse === null || caller.role === 'admin') return;
+  await makerOf(x, caller, previousResponse, 'previous_response_id');
+}
+
+async function inRecords(x: Exchange, id: string): Promise<MadeBy | null> {
+  try {
+    return await x.active.services.ledger.reader.findByUpstreamId(id);
+  } catch (cause) {
+    const text = 'The spend store does not answer, so it is not known who made this response.';
+    throw new Fault('store_unavailable', text, { cause });
+  }
+}

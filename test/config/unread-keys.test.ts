@@ -1,0 +1,164 @@
+// Each key of the dialect that would protect something is refused with what to do instead, or is off, or is honoured: none
+// is accepted without effect.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Test } from 'tap';
+import { formatIssue } from '../../config/issue.ts';
+import { loadConfig } from '../../config/load.ts';
+import { SCHEMA, type SchemaNode } from '../../config/schema.ts';
+
+const ENTRY =
+  'model_list:\n  - model_name: a\n    litellm_params: { model: litellm_proxy/a, api_base: "http://127.0.0.1:1"';
+
+function issuesOf(t: Test, yaml: string): string[] {
+  const path = join(t.testdir(), 'gateway.yaml');
+  writeFileSync(path, yaml);
+  const loaded = loadConfig(path, { PROXY_MASTER_KEY: 'sk-master' });
+  const issues = loaded.ok ? loaded.snapshot.warnings : loaded.issues;
+  return issues.map((issue) => `${issue.severity} ${formatIssue(issue).replace(path, 'gateway.yaml')}`);
+}
+
+const fileWith = (section: string, key: string, value: unknown): string => {
+  const written = `${key}: ${JSON.stringify(value)}`;
+  if (section === 'litellm_params') return `${ENTRY}, ${written} }\n`;
+  const head = `${ENTRY} }\n`;
+  return section === '' ? `${head}${written}\n` : `${head}${section}: { ${written} }\n`;
+};
+
+/** What must never be accepted without effect, whatever the schema says of it. */
+const PROTECTING: Readonly<Record<string, readonly (readonly [key: string, value: unknown])[]>> = {
+  '': [
+    ['guardrails', [{ guardrail_name: 'pii' }]],
+    ['policies', { a: {} }],
+    ['policy_attachments', [{ policy: 'a' }]],
+  ],
+  general_settings: [
+    ['max_budget', 10],
+    ['max_budget', '0.5'],
+    ['max_budget', 'os.environ/NOT_SET'],
+    ['custom_auth', 'custom_auth.check'],
+    ['enable_jwt_auth', true],
+    ['enable_oauth2_auth', true],
+    ['enable_oauth2_proxy_auth', true],
+    ['role_permissions', [{ role: 'a' }]],
+    ['service_account_settings', { enforced_params: ['user'] }],
+    ['enforced_params', ['user']],
+    ['completion_model', 'a'],
+    ['litellm_key_header_name', 'X-Key'],
+    ['salt_key', 'sk-salt'],
+    ['allowed_routes', ['/v1/models']],
+    ['admin_only_routes', ['/v1/models']],
+    ['admin_allowed_routes', ['/v1/models']],
+    ['max_response_size_mb', 1],
+  ],
+  litellm_settings: [
+    ['max_budget', 10],
+    ['max_user_budget', 10],
+    ['max_end_user_budget', 10],
+    ['max_internal_user_budget', 10],
+    ['tag_budget_config', { a: { max_budget: 1 } }],
+    ['upperbound_key_generate_params', { max_budget: 1 }],
+    ['default_key_generate_params', { max_budget: 1 }],
+    ['key_generation_settings', { team_key_generation: {} }],
+    ['guardrails', [{ pii: {} }]],
+    ['banned_keywords_list', ['w']],
+    ['pre_call_rules', 'rules.check'],
+    ['post_call_rules', 'rules.check'],
+    ['priority_reservation', { prod: 0.9 }],
+    ['callbacks', ['hide_secrets']],
+    ['callbacks', ['otel', 'presidio']],
+    ['callbacks', 'custom_callbacks.handler'],
+  ],
+  router_settings: [
+    ['provider_budget_config', { openai: { budget_limit: 1 } }],
+    ['enable_tag_filtering', true],
+    ['guardrail_list', [{ a: 1 }]],
+    ['optional_pre_call_checks', ['prompt_caching', 'enforce_model_rate_limits']],
+  ],
+  litellm_params: [
+    ['max_budget', 10],
+    ['guardrails', ['pii']],
+    ['max_file_size_mb', 5],
+  ],
+};
+
+t.test('a key that would protect something stops the start with what to do instead', async (t) => {
+  for (const [section, keys] of Object.entries(PROTECTING))
+    for (const [key, value] of keys) {
+      const errors = issuesOf(t, fileWith(section, key, value)).filter((text) => text.startsWith('error'));
+      t.equal(errors.length, 1, `${section}.${key} ${JSON.stringify(value)}`);
+      t.match(errors[0], new RegExp(`^error gateway.yaml:\\d+:\\d+ .*\\b${key}: .+ - .+$`));
+    }
+});
+
+const OFF: readonly unknown[] = [null, false, 0, '', [], {}];
+
+t.test('each refused key says what to do instead, and may stand there when it is off', async (t) => {
+  const sections: readonly (readonly [section: string, schema: SchemaNode | undefined])[] = [
+    ['', SCHEMA],
+    ...['general_settings', 'litellm_settings', 'router_settings'].map(
+      (name) => [name, SCHEMA.properties?.[name]] as const,
+    ),
+    ['litellm_params', SCHEMA.properties?.['model_list']?.items?.properties?.['litellm_params']],
+  ];
+  let count = 0;
+  for (const [section, schema] of sections)
+    for (const [key, inner] of Object.entries(schema?.properties ?? {})) {
+      if (inner['x-effect'] !== 'refused') continue;
+      count += 1;
+      t.match(inner['x-fix'], /^[a-z].*(remove it|remove these)/, `${section}.${key} says what to do`);
+      const wanted = inner['x-refuses'] ?? ['x'];
+      t.match(issuesOf(t, fileWith(section, key, wanted)).join('\n'), /^error /, key);
+      for (const off of OFF)
+        t.same(issuesOf(t, fileWith(section, key, off)), [], `${key}: ${JSON.stringify(off)}`);
+    }
+  t.ok(count > 35, `${count} keys`);
+});
+
+t.test('checks that protect nothing are left alone', async (t) => {
+  t.same(issuesOf(t, fileWith('router_settings', 'optional_pre_call_checks', ['prompt_caching'])), []);
+});
+
+t.test(
+  'what is always so is accepted without a word, and its opposite is not accepted silently',
+  async (t) => {
+    for (const key of [
+      'turn_off_message_logging',
+      'redact_messages_in_exceptions',
+      'store_audit_logs',
+      'ssl_verify',
+    ]) {
+      t.same(issuesOf(t, fileWith('litellm_settings', key, true)), [], key);
+      t.match(issuesOf(t, fileWith('litellm_settings', key, false)), [
+        /^warning .*has no effect here: it is always on/,
+      ]);
+    }
+    t.same(issuesOf(t, fileWith('general_settings', 'block_robots', true)), []);
+  },
+);
+
+t.test('rpm and tpm are refused where LiteLLM would enforce them', async (t) => {
+  const file = (strategy: string): string =>
+    `${ENTRY}, rpm: 60, tpm: 1000 }\nrouter_settings: { routing_strategy: ${strategy} }\n`;
+  t.same(issuesOf(t, file('simple-shuffle')), []);
+  for (const strategy of ['usage-based-routing', 'usage-based-routing-v2']) {
+    const errors = issuesOf(t, file(strategy)).filter((text) => text.startsWith('error'));
+    t.equal(errors.length, 2, strategy);
+    t.match(
+      errors[0],
+      /litellm_params\.rpm: would limit nothing: .* - bound the deployment by max_parallel_requests/,
+    );
+  }
+});
+
+t.test('a stored or added model is held to the same rule', async (t) => {
+  const path = join(t.testdir(), 'gateway.yaml');
+  writeFileSync(path, `${ENTRY} }\n`);
+  const entry = {
+    model_name: 'b',
+    litellm_params: { model: 'litellm_proxy/b', api_base: 'http://127.0.0.1:1', max_budget: 1 },
+  };
+  const loaded = loadConfig(path, {}, [{ id: 'b', entry }]);
+  t.match(loaded, { ok: false, issues: [{ path: 'litellm_params.max_budget', severity: 'error' }] });
+});

@@ -1,0 +1,249 @@
+// Clients that leave at the end of a stream, as the SDKs do: they close once they have read the terminal event, and the
+// upstream ends its response later, or never. They have got everything, and the row says so.
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { createBrotliCompress, createGzip } from 'node:zlib';
+import t, { type Test } from 'tap';
+import { openCall, startUpstream, type OpenCall } from '../support/call.ts';
+import { ManualClock } from '../support/clock.ts';
+import { KEY, send, startRig, type Rig, type Row } from '../support/rig.ts';
+
+const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
+const named = (name: string, value: object = {}): string =>
+  `event: ${name}\ndata: ${JSON.stringify({ type: name, ...value })}\n\n`;
+const delta = (content: string, finish: string | null = null, index = 0): string =>
+  data({ id: 'c', model: 'm', choices: [{ index, delta: { content }, finish_reason: finish }] });
+const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+const usage = data({ id: 'c', model: 'm', choices: [], usage: USAGE });
+const DONE = 'data: [DONE]\n\n';
+const CHAT = { messages: [{ role: 'user', content: 'hi' }] };
+const ERROR = data({ error: { message: 'overloaded', type: 'server_error', code: 500 } });
+
+interface Played extends Rig {
+  /** The response of the latest call, in the hands of the test. */
+  readonly calls: ServerResponse[];
+  readonly clock: ManualClock;
+}
+
+/** A proxy before an upstream that sends `events` and then waits for the test. */
+async function start(t: Test, more = '', encode?: 'gzip' | 'br'): Promise<Played> {
+  const calls: ServerResponse[] = [];
+  const clock = new ManualClock();
+  const url = await startUpstream(t, ({ res, body }) => {
+    calls.push(res);
+    const { events } = JSON.parse(body.toString()) as { events: string };
+    const head = { 'content-type': 'text/event-stream' };
+    if (encode === undefined) return void res.writeHead(200, head).write(events);
+    res.writeHead(200, { ...head, 'content-encoding': encode });
+    const zip = encode === 'gzip' ? createGzip() : createBrotliCompress();
+    zip.pipe(res, { end: false });
+    zip.write(events);
+    zip.flush();
+    res.on('close', () => zip.destroy());
+  });
+  const config = `
+model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/m, api_base: "${url}"${more} } }]
+general_settings: { master_key: ${KEY} }
+`;
+  const rig = await startRig(t, { config: () => config, clock });
+  return Object.assign(rig, { calls, clock });
+}
+
+let sessions = 0;
+
+/** Reads until `last`, closes, and gives the row. */
+async function leftAt(rig: Rig, path: string, events: string, last: string, more: object = {}): Promise<Row> {
+  const session = `s${(sessions += 1)}`;
+  const call = openCall(
+    rig.url,
+    path,
+    { model: 'm', stream: true, ...CHAT, events, ...more },
+    { 'x-litellm-session-id': session },
+  );
+  await call.received(last);
+  call.leave();
+  return await rowOf(rig, session);
+}
+
+async function rowOf(rig: Rig, session: string): Promise<Row> {
+  await rig.logged((line) => line['msg'] === 'request' && line['session'] === session);
+  const row = (await rig.rows()).find((one) => one['session_id'] === session);
+  if (row === undefined) throw new Error(`no row of ${session}`);
+  return row;
+}
+
+const CHAT_PATH = '/v1/chat/completions';
+const COMPLETE = { status: 'success', end_reason: 'complete', error_source: null, http_status: 200 };
+const FAILED = {
+  status: 'failure',
+  end_reason: 'upstream_error',
+  error_source: 'upstream',
+  http_status: 200,
+};
+const GONE = { status: 'failure', end_reason: 'client_gone', error_source: 'client' };
+
+const STREAMS: readonly [name: string, path: string, events: string, last: string, expected: object][] = [
+  ['chat', CHAT_PATH, delta('a', 'stop') + usage + DONE, '[DONE]', { ...COMPLETE, ...USAGE }],
+  ['chat, no [DONE]', CHAT_PATH, delta('a', 'stop') + usage, '"stop"', { ...COMPLETE, ...USAGE }],
+  [
+    'completions',
+    '/v1/completions',
+    data({ choices: [{ text: 'a', finish_reason: 'stop' }] }) + DONE,
+    '[DONE]',
+    COMPLETE,
+  ],
+  ...['completed', 'incomplete'].map((end): (typeof STREAMS)[number] => [
+    `response.${end}`,
+    '/v1/responses',
+    named('response.output_text.delta', { delta: 'a' }) +
+      named(`response.${end}`, { response: { id: 'r', usage: { input_tokens: 3, output_tokens: 2 } } }),
+    `"type":"response.${end}"`,
+    { ...COMPLETE, total_tokens: 5 },
+  ]),
+  [
+    'response.failed',
+    '/v1/responses',
+    named('response.failed', { response: { id: 'r' } }),
+    'failed"',
+    FAILED,
+  ],
+  [
+    'messages',
+    '/v1/messages',
+    named('message_delta', { delta: {}, usage: { input_tokens: 3, output_tokens: 2 } }) +
+      named('message_stop'),
+    '"message_stop"',
+    { ...COMPLETE, total_tokens: 5 },
+  ],
+  ['error, first', CHAT_PATH, ERROR, 'overloaded', FAILED],
+  ['error, later', CHAT_PATH, delta('a') + ERROR, 'overloaded', FAILED],
+  [
+    'error of responses',
+    '/v1/responses',
+    named('error', { code: 'x', message: 'overloaded' }),
+    'overloaded',
+    FAILED,
+  ],
+  [
+    'error of messages',
+    '/v1/messages',
+    named('error', { error: { type: 'x', message: 'overloaded' } }),
+    'overloaded"',
+    FAILED,
+  ],
+];
+
+t.test('who closes after the terminal event has got everything', async (t) => {
+  const rig = await start(t);
+  for (const [name, path, events, last, expected] of STREAMS) {
+    t.match(await rig.clock.during(leftAt(rig, path, events, `${last}`)), expected, name);
+    rig.calls.at(-1)?.end();
+  }
+});
+
+t.test('who closes before it has not', async (t) => {
+  const rig = await start(t);
+  const n2 = delta('a', 'stop') + delta('b', null, 1);
+  for (const [name, events, last, more] of [
+    ['no end', delta('abc'), 'abc', {}],
+    ['one choice of two', n2, '"b"', { n: 2 }],
+    [
+      'without the usage it asked for',
+      delta('abc', 'stop'),
+      'stop',
+      { stream_options: { include_usage: true } },
+    ],
+    ['text that looks like an end', delta('data: [DONE]'), 'DONE', {}],
+  ] as const) {
+    t.match(await leftAt(rig, CHAT_PATH, events, last, more), GONE, name);
+  }
+  const asked = { stream_options: { include_usage: true } };
+  const whole = leftAt(rig, CHAT_PATH, delta('a', 'stop') + usage, 'total_tokens', asked);
+  t.match(await rig.clock.during(whole), { ...COMPLETE, ...USAGE }, 'with the usage');
+});
+
+t.test('a slow client to which the end was not sent yet has not got it', async (t) => {
+  const rig = await start(t);
+  const events =
+    data({ choices: [{ delta: { content: 'x'.repeat(200_000) } }] }).repeat(200) + delta('', 'stop') + DONE;
+  const call = openCall(
+    rig.url,
+    CHAT_PATH,
+    { model: 'm', stream: true, ...CHAT, events: 'x' },
+    { 'x-litellm-session-id': 'slow' },
+  );
+  const upstream = await new Promise<ServerResponse>((resolve) => {
+    const look = (): void => (rig.calls[0] === undefined ? void setImmediate(look) : resolve(rig.calls[0]));
+    look();
+  });
+  upstream.write(`\n\n${events}`);
+  (await call.head).pause();
+  call.leave();
+  t.match(await rowOf(rig, 'slow'), GONE);
+});
+
+t.test(
+  'the usage that comes after the client has left is recorded; where it never comes, the row does not wait',
+  async (t) => {
+    const rig = await start(t);
+    const session = 'later';
+    const body = { model: 'm', stream: true, ...CHAT, events: delta('a', 'stop') };
+    const call = openCall(rig.url, CHAT_PATH, body, { 'x-litellm-session-id': session });
+    await call.received('"stop"');
+    call.leave();
+    await once(call.req, 'close');
+    await send(rig.url, 'GET', '/health/liveness'); // the proxy has seen it by now
+    rig.calls[0]?.end(usage + DONE);
+    t.match(await rowOf(rig, session), { ...COMPLETE, ...USAGE, usage_source: 'upstream' });
+    const never = await rig.clock.during(leftAt(rig, CHAT_PATH, delta('a', 'stop'), 'stop'));
+    t.match(never, { ...COMPLETE, usage_source: 'estimate' });
+  },
+);
+
+t.test(
+  'the connection to the upstream is used again where the response ends soon, else closed',
+  async (t) => {
+    const rig = await start(t);
+    const port = (): unknown => rig.calls.at(-1)?.req.socket.remotePort;
+    await leftAt(rig, CHAT_PATH, delta('a', 'stop') + DONE, '[DONE]');
+    const first = port();
+    const isOver = once(rig.calls[0] as ServerResponse, 'close');
+    rig.calls[0]?.end(': bye\n\n');
+    await isOver;
+    await leftAt(rig, CHAT_PATH, delta('a', 'stop') + DONE, '[DONE]');
+    t.equal(port(), first);
+    await rig.clock.during(once(rig.calls[1] as ServerResponse, 'close'));
+    t.notOk(rig.calls[1]?.writableFinished, 'it was broken off');
+    await leftAt(rig, CHAT_PATH, delta('a', 'stop') + DONE, '[DONE]');
+    t.not(port(), first);
+  },
+);
+
+t.test('a response that the upstream never ends is ended for the client', async (t) => {
+  const rig = await start(t);
+  for (const events of [delta('a', 'stop') + usage + DONE, delta('a', 'stop'), delta('a') + ERROR]) {
+    const body = { model: 'm', stream: true, ...CHAT, events };
+    const answer = await rig.clock.during(send(rig.url, 'POST', CHAT_PATH, body));
+    t.equal(answer.broken, false);
+    t.equal(answer.text, events.replace(usage, ''));
+  }
+  const rows = await rig.rows();
+  t.match(rows, [COMPLETE, COMPLETE, FAILED]);
+});
+
+t.test('compressed streams are judged by what was in them', async (t) => {
+  for (const encoding of ['gzip', 'br'] as const) {
+    const rig = await start(t, '', encoding);
+    for (const [events, expected] of [
+      [delta('a', 'stop') + DONE, COMPLETE],
+      [delta('a') + ERROR, FAILED],
+      [delta('a'), GONE],
+    ] as const) {
+      const session = `${encoding}-${(sessions += 1)}`;
+      const body = { model: 'm', stream: true, ...CHAT, events };
+      const call: OpenCall = openCall(rig.url, CHAT_PATH, body, { 'x-litellm-session-id': session });
+      (await call.head).once('data', () => call.leave());
+      t.match(await rowOf(rig, session), expected, `${encoding} ${events}`);
+    }
+  }
+});

@@ -1,0 +1,91 @@
+// `npm test`: plays test files, two at a time for each core; those that take long begin first, so that no core
+// waits at the end. Files that are named run in a process each; in a run of all, a folder of small ones shares one. tap's
+// own runner would do, but sorts by name and preloads five modules, which makes the start of a file half as long again.
+//
+//   npm test                               all files
+//   npm test -- test/e2e test/bin/*.ts     folders and files
+//   npm test -- --jobs 1 test/e2e          one at a time
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { extname, join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Parser } from 'tap-parser';
+import { processesFor, ROOT } from './files.ts';
+import { Report } from './report.ts';
+
+/** A hang ends after this long; a busy machine alone must never bring it about. */
+const TIMEOUT_S = 600;
+
+/** What takes longest, then what starts servers. */
+const FIRST = [
+  'test/crash/',
+  'test/e2e/workers',
+  'test/e2e/traces',
+  'test/platform/',
+  'test/e2e/',
+  'test/security/',
+];
+/** Folders in which most files are small. */
+const SHARED = /^test\/(?:config|proxy)\//;
+const GROUP = join(import.meta.dirname, 'group.ts');
+
+/** Files wait for disks, timers and other processes half of their time. */
+const JOBS_PER_CORE = 2;
+
+const { values, positionals } = parseArgs({
+  options: { jobs: { type: 'string', default: String(JOBS_PER_CORE * availableParallelism()) } },
+  allowPositionals: true,
+});
+
+function filesOf(paths: readonly string[]): string[] {
+  if (paths.length === 0) return globSync('test/**/*.test.ts', { cwd: ROOT });
+  return paths.flatMap((path) =>
+    statSync(path).isDirectory()
+      ? globSync(join(relative(ROOT, resolve(path)), '**/*.test.ts'), { cwd: ROOT })
+      : [relative(ROOT, resolve(path))],
+  );
+}
+
+function rankOf(file: string): number {
+  const rank = FIRST.findIndex((start) => file.startsWith(start));
+  return rank < 0 ? FIRST.length : rank;
+}
+
+const environment = {
+  NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'throughline-tests'),
+  ...process.env,
+  TAP: '1',
+  TAP_TIMEOUT: String(TIMEOUT_S),
+};
+
+/** @param what a file, or a folder whose files share a process */
+async function play(what: string, report: Report): Promise<void> {
+  const parser = new Parser({ name: what });
+  const followed = report.follow(what, parser);
+  const entry = extname(what) === '.ts' ? [what] : [GROUP, what];
+  const child = spawn(process.execPath, ['--no-warnings', ...entry], {
+    cwd: ROOT,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const stuck = setTimeout(() => child.kill('SIGKILL'), (TIMEOUT_S + 30) * 1000);
+  child.stdout.pipe(parser);
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  clearTimeout(stuck);
+  followed.ended(code === 0 ? null : `it ended with ${signal ?? `code ${code}`}`);
+}
+
+const isShared = (file: string): boolean => positionals.length === 0 && SHARED.test(file);
+const processes = processesFor(filesOf(positionals), isShared).toSorted(
+  (a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b, 'en'),
+);
+const report = new Report();
+const waiting = processes.values();
+const jobs = Array.from({ length: Number(values.jobs) }, async () => {
+  for (const what of waiting) await play(what, report);
+});
+await Promise.all(jobs);
+report.end();
+process.exitCode = report.isGood ? 0 : 1;
