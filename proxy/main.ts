@@ -45,8 +45,10 @@ function report(error: unknown): number {
   return 70;
 }
 
-// `| head` has closed the pipe: not an error.
+process.stderr.on('error', () => undefined); // nobody can be told
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (process.listenerCount(SIGNALS.stop) > 0) return; // what serves goes on without its output
+  // `| head` has closed the pipe: not an error.
   process.exit(error.code === 'EPIPE' ? 0 : 74);
 });
 process.exit(await runProgram(process.argv.slice(2), VERSION, terminal).catch(report));

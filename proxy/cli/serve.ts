@@ -146,6 +146,6 @@ export async function untilStopped({ gateway, handle }: Running, terminal: Termi
     terminal.onSignal('stop', () => void gateway.stop().then(stopped));
     terminal.onSignal('interrupt', () => void gateway.stop({ minMs: 0 }).then(stopped));
   });
-  handle.flush();
+  await handle.flush();
   return 0;
 }

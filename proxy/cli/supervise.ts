@@ -45,7 +45,7 @@ export async function supervise(
     });
   } finally {
     lock.release();
-    flush();
+    await flush();
   }
 }
 

@@ -33,7 +33,7 @@ export async function work(
     workerClient.onSignal('stop', () => void proxy.stop().then(stopped));
     workerClient.onSignal('interrupt', () => void proxy.stop({ minMs: 0 }).then(stopped));
   });
-  flush();
+  await flush();
   return 0;
 }
 

@@ -8,6 +8,7 @@ import type { SharedConfig, WholeStatus, Welcome } from '../active-config/cluste
 import { ConfigWatcher } from '../server/config-watcher.ts';
 import { NoAnswer, type Answers } from './channel.ts';
 import type { OfSupervisor, OfWorker, Serving } from './protocol.ts';
+import { Restarts } from './restarts.ts';
 import { Turns } from './turns.ts';
 import { WorkerProcess, type Ended } from './worker-process.ts';
 
@@ -17,14 +18,10 @@ const ADOPT_MS = 30_000;
 const FLUSH_MS = 5_000;
 /** Health probes and scrapes must not wait either: a probe has one second by default. */
 const LOOK_MS = 500;
-/** A worker that has served so long is replaced at once when it ends; one that has not, after growing pauses. */
-const SOUND_MS = 10_000;
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 30_000;
 /** A worker that is not stuck takes a connection within some milliseconds; one that is older than this is not taken. */
 const SWEEP_MS = 500;
-/** After the second signal: 3 s for final responses, and at most 10 s to ship records. */
-const CUT_MS = 15_000;
+/** After the second signal: 5 s for final responses, 5 s to settle records, 10 s to ship them (server/server.ts, server/proxy.ts). */
+const CUT_MS = 25_000;
 
 /** What a supervisor is made with. */
 interface SupervisorOptions {
@@ -34,14 +31,25 @@ interface SupervisorOptions {
   readonly clock: Clock;
 }
 
+type Phase =
+  | { readonly is: 'starting' }
+  /** Every worker has served: from now on one that ends is replaced. */
+  | { readonly is: 'serving' }
+  | {
+      readonly is: 'stopping';
+      signals: number;
+      /** Of the process, when all have ended. */
+      readonly exitCode: number;
+      /** Closes connections that come to workers which have just closed the port. */
+      readonly sweep: NodeJS.Timeout;
+    };
+
 /** The parent of the workers. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   /** By number. */
   readonly #processes = new Map<number, WorkerProcess>();
-  readonly #restarts = new Map<number, NodeJS.Timeout>();
-  /** Ends in a row without having served for long, by number. */
-  readonly #failures = new Map<number, number>();
+  readonly #restarts = new Restarts();
   readonly #turns = new Turns();
   readonly #figures: WorkerFigures;
   readonly #watcher: ConfigWatcher;
@@ -50,12 +58,7 @@ export class Supervisor {
   #shared: SharedConfig | null = null;
   /** Where the first one serves metrics and administration. */
   #adminWanted: Welcome['adminWanted'] = null;
-  /** Every worker has served: from now on one that ends is replaced. */
-  #up = false;
-  #stops = 0;
-  /** While stopping: connections that come to workers which have just closed the port. */
-  #sweep: NodeJS.Timeout | null = null;
-  #exitCode = 0;
+  #phase: Phase = { is: 'starting' };
   #lost = 0;
 
   constructor(options: SupervisorOptions) {
@@ -77,31 +80,21 @@ export class Supervisor {
       const first = await this.#started([1]);
       const rest = Array.from({ length: this.#options.count - 1 }, (_, i) => i + 2);
       if (first !== null && (await this.#started(rest)) !== null) {
-        this.#up = true;
+        if (this.#phase.is === 'starting') this.#phase = { is: 'serving' };
         const [leader] = first;
         this.#options.log.info({ workers: this.#options.count, url: leader?.url }, 'all workers serve');
         if (leader !== undefined) onServing(leader);
       }
       return await this.#over.promise;
     } finally {
-      clearInterval(this.#sweep ?? undefined);
+      if (this.#phase.is === 'stopping') clearInterval(this.#phase.sweep);
       this.#watcher.close();
     }
   }
 
   /** The first call lets running requests end; the second one ends them. */
   stop(how: 'stop' | 'interrupt' = 'stop'): void {
-    this.#stops += 1;
-    const workers = this.#processes.size;
-    if (workers > 0) this.#options.log.info({ workers }, this.#stops === 1 ? 'stopping' : 'stopping at once');
-    for (const timer of this.#restarts.values()) clearTimeout(timer);
-    this.#restarts.clear();
-    for (const worker of this.#processes.values()) this.#send(worker, how);
-    this.#sweep ??= setInterval(() => {
-      for (const worker of this.#processes.values()) worker.dropStale();
-    }, SWEEP_MS);
-    if (this.#stops === 2) setTimeout(() => this.#kill(), CUT_MS).unref();
-    if (this.#processes.size === 0) this.#over.resolve(this.#exitCode);
+    this.#stop(how, 0);
   }
 
   /** Has one worker read the configuration again, which takes it to the others. */
@@ -114,13 +107,12 @@ export class Supervisor {
 
   /** null when the supervisor ended instead. */
   #started(numbers: readonly number[]): Promise<Serving[] | null> {
-    if (this.#stops > 0) return Promise.resolve(null);
+    if (this.#phase.is === 'stopping') return Promise.resolve(null);
     const serving = numbers.map((number) => new Promise<Serving>((resolve) => this.#begin(number, resolve)));
     return Promise.race([Promise.all(serving), this.#over.promise.then(() => null)]);
   }
 
   #begin(number: number, onServing: (serving: Serving) => void): void {
-    this.#restarts.delete(number);
     const worker = new WorkerProcess(number);
     this.#processes.set(number, worker);
     worker.channel.answer(this.#answers(worker, onServing));
@@ -233,30 +225,48 @@ export class Supervisor {
     this.#processes.delete(number);
     this.#turns.end(worker);
     this.#figures.ended(worker.id);
-    if (this.#stops > 0) {
-      if (this.#processes.size === 0) this.#over.resolve(this.#exitCode);
+    if (this.#phase.is === 'stopping') {
+      if (this.#processes.size === 0) this.#over.resolve(this.#phase.exitCode);
       return;
     }
-    if (!this.#up) {
-      this.#exitCode = code ?? 1; // the worker has logged the reason itself
+    if (this.#phase.is === 'starting') {
       if (signal !== null) log.error({ worker: number, pid, signal }, 'a worker was killed before it served');
-      this.stop();
+      this.#stop('stop', code ?? 1); // the worker has logged the reason itself
       return;
     }
     this.#lost += 1;
-    const sound = servingSince !== null && clock.mono() - servingSince >= SOUND_MS;
-    const failures = sound ? 0 : (this.#failures.get(number) ?? 0);
-    this.#failures.set(number, failures + 1);
-    const pauseMs = failures === 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+    const pauseMs = this.#restarts.pauseAfter(
+      number,
+      servingSince === null ? null : clock.mono() - servingSince,
+    );
     log.error(
       { worker: number, pid, code, signal, restart_in_ms: pauseMs },
       'a worker ended; it is replaced',
     );
-    if (pauseMs === 0) this.#begin(number, () => this.#replaced(number));
-    else {
-      const again = (): void => this.#begin(number, () => this.#replaced(number));
-      this.#restarts.set(number, setTimeout(again, pauseMs));
-    }
+    this.#restarts.startIn(pauseMs, number, () => this.#begin(number, () => this.#replaced(number)));
+  }
+
+  /** @param exitCode of the process; the first call decides */
+  #stop(how: 'stop' | 'interrupt', exitCode: number): void {
+    const phase: Phase & { is: 'stopping' } =
+      this.#phase.is === 'stopping'
+        ? this.#phase
+        : { is: 'stopping', signals: 0, exitCode, sweep: this.#sweep() };
+    this.#phase = phase;
+    phase.signals += 1;
+    const workers = this.#processes.size;
+    if (workers > 0)
+      this.#options.log.info({ workers }, phase.signals === 1 ? 'stopping' : 'stopping at once');
+    this.#restarts.cancel();
+    for (const worker of this.#processes.values()) this.#send(worker, how);
+    if (phase.signals === 2) setTimeout(() => this.#kill(), CUT_MS).unref();
+    if (workers === 0) this.#over.resolve(phase.exitCode);
+  }
+
+  #sweep(): NodeJS.Timeout {
+    return setInterval(() => {
+      for (const worker of this.#processes.values()) worker.dropStale();
+    }, SWEEP_MS);
   }
 
   #replaced(number: number): void {

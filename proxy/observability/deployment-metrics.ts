@@ -35,4 +35,5 @@ export interface LoadFigures {
   readonly admission: { readonly waiting: number };
   readonly loopLag: { readonly worstMs: number };
   readonly idempotency: { readonly size: number; readonly bytes: number };
+  readonly log: { readonly droppedLines: () => number };
 }

@@ -13,6 +13,7 @@ export interface LedgerFigures {
   readonly recovered: number;
   readonly damaged: number;
   readonly removed: number;
+  readonly reserveBytes: number;
 }
 
 /** `state`: of several workers the worst one's counts; others are added up. */
@@ -29,6 +30,12 @@ export const LEDGER_METRICS: readonly Row[] = [
     'throughline_journal_writable',
     '1 while spend records reach the journal.',
     (f) => Number(f.writable),
+  ],
+  [
+    'gauge',
+    'throughline_journal_reserve_bytes',
+    'Disk space kept for the rows of running calls; 0 while it is in use.',
+    (f) => f.reserveBytes,
   ],
   ['gauge', 'throughline_spend_rows_at_risk', 'Records that are in memory only.', (f) => f.rowsAtRisk],
   [

@@ -342,7 +342,7 @@ export class Metrics {
   }
 
   /** Adds the load figures, read at every scrape. Call it once. */
-  watchLoad({ admission, loopLag, idempotency }: LoadFigures): void {
+  watchLoad({ admission, loopLag, idempotency, log }: LoadFigures): void {
     this.#gauge('throughline_idempotency_calls', 'Calls in the idempotency cache.', () => idempotency.size);
     this.#gauge('throughline_idempotency_bytes', 'Memory of the idempotency cache.', () => idempotency.bytes);
     this.#gauge('throughline_queued', 'Calls waiting in the admission queue.', () => admission.waiting);
@@ -351,6 +351,11 @@ export class Metrics {
       'Longest delay of the event loop within the last 15 s.',
       () => loopLag.worstMs / 1000,
       'max',
+    );
+    this.#counter(
+      'throughline_log_lines_dropped_total',
+      'Log lines that were dropped because stdout could not be written.',
+      log.droppedLines,
     );
   }
 

@@ -4,13 +4,15 @@ import { Buffer } from 'node:buffer';
 import type { Fault } from '../errors/fault.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
 import type { Ending } from './outcome.ts';
-import type { Flowing, Stage, Unsent } from './relay-state.ts';
+import type { Flowing, Stage, State, Unsent } from './relay-state.ts';
 import type { ResponseSink } from './response-sink.ts';
 
 /** A client that does not read the error event is cut off all the same. */
 const EVENT_MS = 5_000;
 /** fetch() drops what its caller has not read yet when the connection breaks; who has read the event leaves by itself. */
 const READING_MS = 250;
+/** The same when the proxy stops: every client is told at once, so each one gets its turn late. */
+const STOPPED_READING_MS = 1_000;
 
 /** What is said to the client beside the upstream's bytes. */
 export interface Own {
@@ -25,10 +27,26 @@ export function finishResponse(sink: ResponseSink, stage: Stage, ending: Ending,
   const isGone = end === 'client_gone' || sink.destroyed;
   const isKept = sink.keeps && (end !== 'client_gone' || readOn === 'whole');
   if (stage.is === 'flowing') {
-    if (!isGone) endFlowing(sink, stage, fault, own);
+    if (!isGone && end !== 'stopped') endFlowing(sink, stage, fault, own);
   } else if (stage.is === 'gathering' || stage.is === 'holding') {
     if (!isGone || isKept) sendWhole(sink, stage, own);
   }
+}
+
+/**
+ * Tells a client in the middle of its response that the proxy stops. Before the record is settled, because counting the
+ * tokens of many broken streams takes seconds, and the process may not have them.
+ */
+export function sayLastWords(
+  sink: ResponseSink,
+  state: State,
+  fault: Fault | null,
+  errors: ErrorShape,
+): void {
+  if (state.is !== 'flowing' || fault === null || sink.destroyed) return;
+  const { tap } = state.response;
+  if (tap.streams && !tap.opaque) endWithEvent(sink, errors.event(fault), STOPPED_READING_MS);
+  else sink.destroy();
 }
 
 function endFlowing(
@@ -39,7 +57,7 @@ function endFlowing(
 ): void {
   const { tap } = response;
   if (fault === null) sink.end(lastPiece);
-  else if (tap.streams && !tap.opaque) endWithEvent(sink, own.errors.event(fault));
+  else if (tap.streams && !tap.opaque) endWithEvent(sink, own.errors.event(fault), READING_MS);
   else sink.destroy();
 }
 
@@ -60,11 +78,11 @@ function sendWhole(sink: ResponseSink, unsent: Unsent, own: Own): void {
 }
 
 /** Sends the error event of a broken stream, then breaks the connection: a broken response has no clean end. */
-function endWithEvent(sink: ResponseSink, event: Buffer): void {
+function endWithEvent(sink: ResponseSink, event: Buffer, readingMs: number): void {
   const cut = (): void => sink.destroy();
   const unread = setTimeout(cut, EVENT_MS).unref();
   sink.write(event, () => {
     clearTimeout(unread);
-    setTimeout(cut, READING_MS).unref();
+    setTimeout(cut, readingMs).unref();
   });
 }

@@ -23,7 +23,7 @@ import { failureOf } from '../upstream/failures.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
 import type { Watched } from './deadlines.ts';
 import type { DetachedStream } from './detached-streams.ts';
-import { finishResponse } from './finish-response.ts';
+import { finishResponse, sayLastWords } from './finish-response.ts';
 import { endingOf, outcomeOf, type Ending, type Outcome, type RelayEnd } from './outcome.ts';
 import { CONNECTING, ENDED, receivingOf, stageOf } from './relay-state.ts';
 import type { Flowing, Receiving, Stage, State, Unsent } from './relay-state.ts';
@@ -356,6 +356,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const stage = stageOf(state);
     if (stage === null) return;
     this.#leave();
+    if (end === 'stopped') sayLastWords(this.#sink, state, fault, this.#request.protocol.errors);
     const settle = (): void => {
       try {
         const ending = endingOf(state, stage, end, fault, readOn);

@@ -19,13 +19,10 @@ const UNTRUSTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
   'bad_request_target',
   'malformed_request',
 ]);
-/**
- * To send the final error to clients that read slowly. Longer than counting the tokens of a broken stream may take (2 s,
- * spend/estimate/estimator.ts), because its record is settled before its client gets the error.
- */
-const INTERRUPT_MS = 5_000;
-/** Sockets close at once; this limits anything unexpected. */
-const CUT_MS = 1_000;
+/** To tell every client of a running request that the proxy stops; a client that reads slowly is cut then. */
+const LAST_WORDS_MS = 5_000;
+/** To settle their records afterwards. Counting the tokens of a broken stream takes 2 s at most (spend/estimate/estimator.ts). */
+const SETTLE_MS = 5_000;
 
 /** How long a shutdown may take, ms from the stop signal. */
 export interface Drain {
@@ -116,7 +113,7 @@ export class ProxyServer {
 
   /**
    * Graceful shutdown. From now on readiness is 503, liveness stays 200 and every response closes its connection. New
-   * connections are accepted for `minMs`; requests run until `maxMs`, then each one ends with a fault and its record.
+   * connections are accepted for `minMs`; requests run until `maxMs`. Then each client is told, and each record settled.
    */
   async drain({ minMs, maxMs }: Drain): Promise<void> {
     const { mono } = this.#reloader.active.services.clock;
@@ -133,9 +130,9 @@ export class ProxyServer {
     this.#each((http) => http.closeIdle(true));
     await this.#until(startedAt + maxMs - mono(), () => this.#hurried || this.#isQuiet);
     this.#interrupt();
-    await this.#until(INTERRUPT_MS, () => this.#isQuiet);
+    await this.#until(LAST_WORDS_MS, () => this.#inFlight === 0);
     this.#each((http) => http.close());
-    await this.#until(CUT_MS, () => this.#isQuiet);
+    await this.#until(SETTLE_MS, () => this.#isQuiet);
   }
 
   /** On the second signal: interrupts requests in flight now. */

@@ -1,5 +1,5 @@
-// The ledger: spend records that survive a crash. Joins journal, shipper and store, and deletes segments that are no
-// longer needed. A begin is in the operating system before anything goes upstream, a settle before the last byte goes
+// The ledger: spend records that survive a crash. Joins journal, shipper, store and the removal of what is no longer
+// needed. A begin is in the operating system before anything goes upstream, a settle before the last byte goes
 // to the client; the store may be away for days meanwhile. The request path waits for neither disk sync nor database.
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -19,16 +19,11 @@ import { journalDirectory, leftJournals, type WorkerNumber } from './journal/jou
 import { Journal } from './journal/journal.ts';
 import { LeftJournals } from './journal/left-journals.ts';
 import type { SpendEvent } from './event.ts';
-import { OldSegments } from './journal/old-segments.ts';
-import { OpenBegins } from './journal/open-begins.ts';
 import { recoverJournal } from './journal/recover.ts';
 import type { Recovered } from './journal/recover.ts';
 import { Retention } from './journal/retention.ts';
+import { SegmentCleanup } from './journal/segment-cleanup.ts';
 import { Shipper } from './journal/shipper.ts';
-
-// A segment may be held by a request that runs for hours; once this many came after it, its open begins are written
-// again at the end, so that it can go (with the default of 16 MiB: at most 64 MiB are held).
-const SEGMENTS_HELD = 4;
 
 const LEAST_CLOSE_MS = 100; // the store's thread needs some 5 ms, also when shipping has used up the deadline
 
@@ -56,6 +51,8 @@ export interface LedgerStatus {
   /** Rows removed because they were older than the retention period. */
   readonly removed: number;
   readonly storeReachable: boolean;
+  /** Disk space kept for the rows of calls under way. */
+  readonly reserveBytes: number;
 }
 
 /** What a ledger is opened with. */
@@ -147,73 +144,77 @@ function unusable(dir: string, cause: Error): Error {
 }
 
 class JournalLedger implements Ledger {
-  readonly #dir: string;
+  readonly #options: LedgerOptions;
   readonly #lock: DirectoryLock;
   readonly #left: LeftJournals | null;
+  readonly #recovered: Recovered;
   readonly #journal: Journal;
   readonly #store: Store;
   readonly #shipper: Shipper;
   readonly #retention: Retention;
-  readonly #onEvent: (event: SpendEvent) => void;
-  readonly #clock: Clock;
-  readonly #recovered: Recovered;
-  readonly #old: OldSegments;
-  readonly #open = new OpenBegins();
-  /** The segment being written. */
-  #current: number;
-  #retiring: Promise<void> | null = null;
-  /** Something was shipped since the deletion that runs began. */
-  #retireAgain = false;
+  readonly #segments: SegmentCleanup;
   #closing: Promise<void> | null = null;
   readonly reader: SpendReader;
-  readonly models: ModelStore;
   readonly extensionTables: ExtensionTables | null;
 
   constructor(options: LedgerOptions, dir: string, lock: DirectoryLock, left: LeftJournals | null) {
-    const { dataDir, settings, database = null, saltKey, clock, onEvent = () => undefined } = options;
-    this.#dir = dir;
+    const { dataDir, settings, database = null, saltKey, clock } = options;
+    const onEvent = (event: SpendEvent): void => this.#emit(event);
+    this.#options = options;
     this.#lock = lock;
     this.#left = left;
-    this.#onEvent = onEvent;
-    this.#clock = clock;
-    const recovered = recoverJournal(this.#dir);
+    const recovered = recoverJournal(dir);
     this.#recovered = recovered;
-    this.#old = new OldSegments(this.#dir, recovered.segments);
-    this.#current = (recovered.segments.at(-1) ?? 0) + 1;
+    const segment = (recovered.segments.at(-1) ?? 0) + 1;
     this.#journal = new Journal({
-      dir: this.#dir,
-      segment: this.#current,
+      dir,
+      segment,
       settings,
+      calls: () => this.#segments.open,
       onEvent,
-      onWritten: () => this.#written(),
+      onWritten: () => {
+        this.#segments.written();
+        this.#shipper.wake();
+      },
     });
     const backend = storeBackend(
       database === null ? { file: join(dataDir, 'throughline.db') } : { database },
     );
     const { store, extensionTables } = backend.openStore({
-      journal: { dir: this.#dir, id: recovered.journalId, writer: `${hostname()} ${dataDir}` },
+      journal: { dir, id: recovered.journalId, writer: `${hostname()} ${dataDir}` },
       saltKey,
       onEvent,
     });
     this.#store = store;
     this.#shipper = new Shipper({
-      store: this.#store,
+      store,
       end: () => this.#journal.end,
-      onShipped: () => this.#retire(),
+      onShipped: () => this.#segments.run(),
       onEvent,
     });
-    this.#retention = new Retention({ store: this.#store, clock, onEvent }, options.retentionMs ?? null);
+    this.#segments = new SegmentCleanup({
+      dir,
+      old: recovered.segments,
+      current: segment,
+      journal: this.#journal,
+      shipped: () => this.#shipper.position,
+      onEvent,
+    });
+    this.#retention = new Retention({ store, clock, onEvent }, options.retentionMs ?? null);
     this.reader = this.#flushed(options.flushOthers ?? (() => Promise.resolve()));
-    this.models = this.#store;
     this.extensionTables = extensionTables;
-    this.#settleOld(clock.now(), options.onInterrupted ?? (() => undefined));
+    this.#settleOld(dir);
     this.#shipper.wake();
   }
 
+  get models(): ModelStore {
+    return this.#store;
+  }
+
   begin(entry: SpendBegin): Promise<void> {
-    this.#open.set({ segment: this.#journal.end.segment, entry });
+    this.#segments.begun(entry);
     const begun = this.#journal.begin(entry.requestId, beginLine(entry));
-    begun.catch(() => this.#open.delete(entry.requestId));
+    begun.catch(() => this.#segments.ended(entry.requestId));
     return begun;
   }
 
@@ -223,7 +224,7 @@ class JournalLedger implements Ledger {
       settleLine(record),
       record.endReason === 'refused',
     );
-    this.#open.delete(record.requestId);
+    this.#segments.ended(record.requestId);
     return settled;
   }
 
@@ -234,14 +235,15 @@ class JournalLedger implements Ledger {
       reason: journal.outageMessage,
       rowsAtRisk: journal.atRisk,
       rowsLost: journal.lost,
-      open: this.#open.size,
-      pendingShip: this.#old.bytesBetween(this.#shipper.position, journal.end),
+      open: this.#segments.open,
+      pendingShip: this.#segments.pendingBytes,
       written: journal.rows,
       shipped: this.#shipper.rows,
       recovered: this.#recovered.open.length + (this.#left?.recovered ?? 0),
       damaged: this.#recovered.damaged + this.#shipper.damaged,
       removed: this.#retention.removed,
       storeReachable: this.#shipper.storeReachable,
+      reserveBytes: journal.reserveBytes,
     };
   }
 
@@ -261,95 +263,45 @@ class JournalLedger implements Ledger {
   }
 
   async #close(deadlineMs: number): Promise<void> {
-    const { mono } = this.#clock;
+    const { mono } = this.#options.clock;
     const endsAt = mono() + deadlineMs;
     const leftClosed = this.#left?.close();
     await this.#journal.close();
     if (this.#journal.atRisk > 0) {
       const message = `${this.#journal.atRisk} spend records could not be written before the end: ${this.#journal.outageMessage}`;
-      this.#onEvent({ level: 'error', name: 'rows_lost', message });
+      this.#emit({ level: 'error', name: 'rows_lost', message });
     }
     this.#shipper.stop();
     this.#retention.stop();
     await within(endsAt - mono(), this.#shipper.barrier()); // what is not shipped now is shipped by the next start
-    await this.#retiring;
+    await this.#segments.idle();
     await within(Math.max(LEAST_CLOSE_MS, endsAt - mono()), this.#store.close());
     if (leftClosed !== undefined) await within(endsAt - mono(), leftClosed);
     this.#lock.release();
   }
 
+  #emit(event: SpendEvent): void {
+    this.#options.onEvent?.(event);
+  }
+
   // Journal rows of a former process come first in the new segment, before any request is served.
-  #settleOld(nowMs: number, onInterrupted: (record: SpendRecord) => void): void {
+  #settleOld(dir: string): void {
     const { open, lastWriteMs, damaged } = this.#recovered;
+    const nowMs = this.#options.clock.now();
     for (const begin of open) {
       // The process died after its last write; the time until this start is not the request's duration.
       const record = interrupted(begin, Math.max(begin.startMs, Math.min(nowMs, lastWriteMs)));
       void this.#journal.settle(record.requestId, settleLine(record), false);
-      onInterrupted(record);
+      this.#options.onInterrupted?.(record);
     }
     this.#journal.flush();
     if (open.length > 0) {
       const message = `${open.length} requests of a former process had no end; they are recorded as interrupted`;
-      this.#onEvent({ level: 'warn', name: 'recovered', message });
+      this.#emit({ level: 'warn', name: 'recovered', message });
     }
     if (damaged > 0) {
-      const message = `${damaged} damaged lines of the journal were set aside in ${join(this.#dir, 'damaged.log')}`;
-      this.#onEvent({ level: 'error', name: 'journal_damaged', message });
-    }
-  }
-
-  #written(): void {
-    const { segment } = this.#journal.end;
-    if (segment !== this.#current) this.#old.push(this.#current);
-    this.#current = segment;
-    this.#shipper.wake();
-  }
-
-  #retire(): void {
-    if (this.#old.oldest >= this.#shipper.position.segment) return;
-    this.#retireAgain = true;
-    this.#retiring ??= this.#retireAll();
-  }
-
-  async #retireAll(): Promise<void> {
-    try {
-      while (this.#retireAgain) {
-        this.#retireAgain = false;
-        await this.#deleteShipped();
-      }
-    } finally {
-      this.#retiring = null;
-    }
-  }
-
-  // Deletes segments that are shipped and hold no open begin.
-  async #deleteShipped(): Promise<void> {
-    this.#journal.flush();
-    if (this.#journal.outageMessage !== '') return; // settles of the begins that would go may be in memory only
-    this.#carryForward();
-    let limit = this.#shipper.position.segment;
-    for (const { segment } of this.#open.values()) limit = Math.min(limit, segment);
-    // Or they stand in later segments, which only the operating system has so far.
-    if (this.#old.oldest >= limit || (await this.#journal.sync()) !== null) return;
-    try {
-      this.#old.deleteBefore(limit);
-    } catch (error) {
-      const message = `shipped journal segments in ${this.#dir} cannot be deleted: ${(error as Error).message}`;
-      this.#onEvent({ level: 'warn', name: 'segments_kept', message });
-    }
-  }
-
-  #carryForward(): void {
-    const stale = this.#current - SEGMENTS_HELD;
-    if (this.#old.oldest >= stale) return;
-    for (const { segment, entry } of this.#open.values()) {
-      if (segment >= stale) continue;
-      const now = { segment: this.#journal.end.segment, entry };
-      const carried = this.#journal.begin(entry.requestId, beginLine(entry));
-      carried.then(
-        () => this.#open.has(entry.requestId) && this.#open.set(now),
-        () => undefined, // it is tried again after the next shipment
-      );
+      const message = `${damaged} damaged lines of the journal were set aside in ${join(dir, 'damaged.log')}`;
+      this.#emit({ level: 'error', name: 'journal_damaged', message });
     }
   }
 

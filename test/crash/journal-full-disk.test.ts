@@ -1,5 +1,6 @@
 // A full disk under the journal, made of a small tmpfs: new requests are refused (or served and counted), what is
 // running is kept, and all goes on by itself once there is room.
+import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -77,6 +78,75 @@ t.test(
     t.match(next.status, { recovered: begun.length, damaged: 0 });
     t.equal((await allRows(next)).length, 3 + begun.length);
     await next.close(CLOSE_MS);
+  },
+);
+
+t.test(
+  'with a reserve: the rows of running calls are written on the full disk, and another one is made with room',
+  { skip },
+  async (t) => {
+    const dataDir = tempDir(t);
+    const disk = smallDisk(t, join(dataDir, 'journal'), '4m');
+    const { ledger, events } = await ledgerOf(t, dataDir);
+    const running = Array.from({ length: 200 }, (_, n) => beginOf(`running-${n}`));
+    for (const begin of running) await ledger.begin(begin);
+    t.ok(ledger.status.reserveBytes >= 200 * 2_048, 'it has grown with the calls');
+    disk.fill();
+    const { begun, refusal } = await beginUntilRefused(ledger);
+    t.ok(refusal instanceof JournalUnwritable);
+    await ledger.settle(
+      settleOf(beginOf('refused'), { status: 'failure', endReason: 'refused', httpStatus: 503 }),
+    );
+    for (const begin of running) await ledger.settle(settleOf(begin));
+    t.match(
+      ledger.status,
+      { writable: false, reason: /ENOSPC/, rowsAtRisk: 1, reserveBytes: 0 },
+      'the refused one waits',
+    );
+    t.equal((await allRows(ledger)).length, 200, 'the store is elsewhere, and has them');
+
+    disk.free();
+    await events.next('journal_writable');
+    t.match(ledger.status, { writable: true, rowsAtRisk: 0, rowsLost: 0 });
+    t.ok(ledger.status.reserveBytes > 0);
+    await ledger.begin(beginOf('after'));
+    await ledger.settle(settleOf(beginOf('after')));
+    t.equal((await allRows(ledger)).length, 202);
+    t.same(events.names(), ['journal_unwritable', 'journal_writable'], 'told once each');
+    await ledger.close(CLOSE_MS);
+    const { ledger: next } = await ledgerOf(t, dataDir);
+    t.match(next.status, { recovered: begun.length, damaged: 0 });
+    await next.close(CLOSE_MS);
+  },
+);
+
+t.test(
+  'more rows than the reserve holds wait in memory, and a second full disk finds the next reserve',
+  { skip },
+  async (t) => {
+    const dataDir = tempDir(t);
+    const disk = smallDisk(t, join(dataDir, 'journal'), '4m');
+    const told = new EventEmitter();
+    const { ledger } = await ledgerOf(t, dataDir, { onEvent: ({ name }) => void told.emit(name) });
+    const long = { tags: Array.from({ length: 100 }, (_, n) => `${n}`.padEnd(200, 'x')) };
+    for (const round of [1, 2]) {
+      const running = Array.from({ length: 40 }, (_, n) => beginOf(`${round}-${n}`));
+      for (const begin of running) await ledger.begin(begin);
+      disk.fill();
+      const { begun } = await beginUntilRefused(ledger);
+      for (const begin of running) await ledger.settle(settleOf(begin, long)); // some 800 KB
+      const { rowsAtRisk } = ledger.status;
+      t.ok(rowsAtRisk > 10 && rowsAtRisk < 40, `${rowsAtRisk} of 40 wait`);
+      for (const id of begun) await ledger.settle(settleOf(beginOf(id)));
+      const writable = once(told, 'journal_writable');
+      disk.free();
+      const alive = setInterval(() => undefined, 1_000); // the journal's own timers keep no process alive
+      await writable;
+      clearInterval(alive);
+      t.match(ledger.status, { rowsAtRisk: 0, rowsLost: 0, open: 0 });
+    }
+    t.equal((await allRows(ledger)).filter(({ requestId }) => /^\d-/.test(requestId)).length, 80);
+    await ledger.close(CLOSE_MS);
   },
 );
 

@@ -86,6 +86,30 @@ t.test(
   },
 );
 
+t.test(
+  'clients are told first: counting the tokens of what was broken off takes longer than they have',
+  async (t) => {
+    const folder = tempDir(t);
+    const rig = await startRig(t, { folder }); // counts for as long as it takes: some 2 s for each of these
+    const messages = [{ role: 'user', content: 'a'.repeat(1_000_000) }];
+    const streams = Array.from({ length: 6 }, () =>
+      openCall(rig.url, '/v1/chat/completions', { messages, model: 'demo-stall', stream: true }),
+    );
+    for (const stream of streams) await stream.received('data:');
+    const ends = Promise.allSettled(streams.map(({ received }) => received('shutting_down')));
+    await rig.gateway.stop({ minMs: 0, maxMs: 0 });
+    t.same(
+      (await ends).map(({ status }) => status),
+      streams.map(() => 'fulfilled'),
+    );
+    const rows = await (await startRig(t, { folder })).rows();
+    t.same(
+      rows.map((row) => [row['end_reason'], Number(row['prompt_tokens']) > 0]),
+      streams.map(() => ['stopped', true]),
+    );
+  },
+);
+
 t.test('an upstream that keeps its connection open after [DONE] has given a whole answer', async (t) => {
   const folder = tempDir(t);
   const upstream = await startUpstream(t, ({ res }) => {

@@ -1,12 +1,18 @@
-// The journal's writer: segment files that only grow. Owns grouped writes and syncs, rotation, and the retries
-// while the disk cannot be written. Never reads, never deletes, never drops a record without counting it.
+// The journal's writer: begin and settle lines in segment files that only grow. Owns grouped writes, what happens while
+// the disk cannot be written, and the retries. Never reads, never deletes, never drops a record without counting it.
 // Appends of one event-loop turn share one write (4-6 us), so the price of durability falls with load.
+//
+//   writable --disk full--> full        the reserve is written: calls under way get their rows, new ones follow the policy
+//       |                    |  \
+//       | other errors       |   `----- space again -----> writable
+//       v                    v
+//   unwritable <--reserve used up--     lines wait in memory and are tried again
 import type { JournalSettings } from '../../../config/snapshot.ts';
 import type { Position } from '../store/segments.ts';
 import { Backlog } from './backlog.ts';
 import type { Append } from './backlog.ts';
 import type { SpendEvent } from '../event.ts';
-import { SegmentFile } from './segment-file.ts';
+import { SegmentWriter } from './segment-writer.ts';
 
 const RETRY_MS = 500;
 const RETRY_CHARS = 1 << 20;
@@ -23,6 +29,8 @@ interface JournalOptions {
   /** Number of the first segment to write; it must not exist. */
   readonly segment: number;
   readonly settings: JournalSettings;
+  /** Calls in flight: the reserve must hold their rows. */
+  readonly calls: () => number;
   readonly onEvent: (event: SpendEvent) => void;
   /** Called after each successful write. */
   readonly onWritten: () => void;
@@ -36,41 +44,44 @@ class Turn {
   readonly settled = Promise.withResolvers<void>();
 }
 
+type State =
+  | { readonly is: 'writable' }
+  /** The disk is full, and the reserve is written. */
+  | { readonly is: 'full'; readonly error: Error; readonly retry: NodeJS.Timeout }
+  | { readonly is: 'unwritable'; readonly error: Error; readonly retry: NodeJS.Timeout }
+  /** `error`: why it could not be written at the end. */
+  | { readonly is: 'closed'; readonly error: Error | null };
+
+const WRITABLE: State = { is: 'writable' };
+
 /** Appends lines to segments. */
 export class Journal {
   readonly #options: JournalOptions;
+  readonly #segments: SegmentWriter;
   readonly #backlog = new Backlog();
   #settings: JournalSettings;
-  #file: SegmentFile;
-  #rotateAt: number;
+  #state: State = WRITABLE;
   #turn: Turn | null = null;
-  #outage: Error | null = null;
-  #syncFailed = false;
-  #closed = false;
-  #dirty = false;
-  /** Full segments that are not synced yet. */
-  #left: SegmentFile[] = [];
-  #syncing: Promise<Error | null> | null = null;
   #syncTimer: NodeJS.Timeout | null = null;
-  #retryTimer: NodeJS.Timeout | null = null;
   #rows = 0;
 
   /** @throws NodeJS.ErrnoException when the first segment cannot be made */
   constructor(options: JournalOptions) {
     this.#options = options;
     this.#settings = options.settings;
-    this.#rotateAt = options.settings.segmentBytes;
-    this.#file = new SegmentFile(options.dir, options.segment);
+    this.#segments = new SegmentWriter(options.dir, options.segment, options.settings.segmentBytes);
+    this.#segments.reserve.fit(0);
   }
 
   /** Where the next line goes. */
   get end(): Position {
-    return { segment: this.#file.number, offset: this.#file.end };
+    return this.#segments.end;
   }
 
-  /** Why the journal cannot be written; '' while it can. */
+  /** Why new calls cannot be recorded; '' while they can. */
   get outageMessage(): string {
-    return this.#outage === null ? '' : this.#outageMessage(this.#outage);
+    const error = this.#error;
+    return error === null ? '' : this.#outageMessage(error);
   }
 
   /** Requests whose line is in memory only. */
@@ -88,10 +99,15 @@ export class Journal {
     return this.#backlog.lost;
   }
 
+  /** Disk space kept for the rows of calls under way; 0 while it is in use, or where the disk has too little. */
+  get reserveBytes(): number {
+    return this.#segments.reserve.bytes;
+  }
+
   /** Takes effect with the next write. */
   reconfigure(settings: JournalSettings): void {
     this.#settings = settings;
-    this.#rotateAt = settings.segmentBytes;
+    this.#segments.resize(settings.segmentBytes);
   }
 
   /**
@@ -100,11 +116,14 @@ export class Journal {
    */
   begin(requestId: string, line: string): Promise<void> {
     const append: Append = { requestId, line, kind: 'begin' };
-    if (this.#outage !== null || this.#closed) {
-      if (this.#settings.whenUnwritable === 'block' || this.#closed) return Promise.reject(this.#refusal());
+    const { is } = this.#state;
+    if (is !== 'writable') {
+      if (this.#settings.whenUnwritable === 'block' || is === 'closed')
+        return Promise.reject(this.#refusal());
       this.#keep(append);
       return Promise.resolve();
     }
+    this.#segments.reserve.fit(this.#options.calls());
     const turn = this.#openTurn();
     turn.begins.push(append);
     return turn.begun.promise;
@@ -113,7 +132,9 @@ export class Journal {
   /** Appends a settle line; never rejects: what cannot be written is kept and retried. */
   settle(requestId: string, line: string, refused: boolean): Promise<void> {
     const append: Append = { requestId, line, kind: refused ? 'refused' : 'settle' };
-    if (this.#outage !== null || this.#closed) {
+    const { is } = this.#state;
+    // Refused calls come as fast as clients send them: the reserve is for those that were taken.
+    if (is === 'closed' || is === 'unwritable' || (is === 'full' && refused)) {
       this.#keep(append);
       return Promise.resolve();
     }
@@ -127,14 +148,14 @@ export class Journal {
     const turn = this.#turn;
     if (turn === null) return;
     this.#turn = null;
-    const error = this.#write(turn.begins, turn.settles); // begins first, so that a reader meets them first
+    const error = this.#writeTurn(turn);
     if (error === null) {
       this.#wrote();
       if (this.#settings.fsyncIntervalMs > 0) this.#resolveTurn(turn, null);
       else void this.sync().then((failure) => this.#resolveTurn(turn, failure));
       return;
     }
-    this.#noteOutage(error);
+    this.#enter('unwritable', error);
     for (const append of turn.settles) this.#keep(append);
     if (this.#settings.whenUnwritable === 'serve') for (const append of turn.begins) this.#keep(append);
     this.#resolveTurn(turn, error);
@@ -142,28 +163,25 @@ export class Journal {
 
   /** Resolves when all that was written before the call is on the disk; with the error when that cannot be said. */
   async sync(): Promise<Error | null> {
-    while (this.#syncing !== null) {
-      const failure = await this.#syncing; // it may have started before our last write, so it alone proves nothing
-      if (failure !== null) return failure;
-    }
-    if (!this.#dirty) return null;
-    this.#syncing = this.#syncAll();
-    try {
-      return await this.#syncing;
-    } finally {
-      this.#syncing = null;
-    }
+    const failure = await this.#segments.sync();
+    if (failure !== null && this.#state.is !== 'closed') this.#enter('unwritable', failure);
+    return failure;
   }
 
   /** Writes and syncs what it can, then closes the file. Afterwards `atRisk` counts what could not be written. */
   async close(): Promise<void> {
     this.flush();
-    if (this.#outage !== null) this.#retry();
-    this.#closed = true;
+    if (this.#state.is === 'unwritable') this.#tryAgain(this.#state.error);
+    else this.#writeBacklog();
+    if ('retry' in this.#state) clearTimeout(this.#state.retry);
+    this.#state = { is: 'closed', error: this.#error };
     await this.sync();
-    clearTimeout(this.#retryTimer ?? undefined);
     clearTimeout(this.#syncTimer ?? undefined);
-    await this.#file.close();
+    await this.#segments.close();
+  }
+
+  get #error(): Error | null {
+    return this.#state.is === 'writable' ? null : this.#state.error;
   }
 
   #openTurn(): Turn {
@@ -180,12 +198,21 @@ export class Journal {
     else if (turn.begins.length > 0) turn.begun.reject(new JournalUnwritable(this.#outageMessage(failure)));
   }
 
+  /** On a full disk the reserve takes the turn, its begins included: what was appended before is under way. */
+  #writeTurn({ begins, settles }: Turn): Error | null {
+    const error = this.#write(begins, settles); // begins first, so that a reader meets them first
+    if (error === null || this.#state.is !== 'writable' || !isSpaceError(error)) return error;
+    const { reserve } = this.#segments;
+    if (reserve.bytes === 0 || !this.#segments.rotate(reserve)) return error;
+    this.#enter('full', error);
+    return this.#write(begins, settles);
+  }
+
   #write(...lists: readonly (readonly Append[])[]): Error | null {
     let text = '';
     for (const list of lists) for (const { line } of list) text += line;
-    const error = this.#file.write(Buffer.from(text));
+    const error = this.#segments.write(Buffer.from(text));
     if (error !== null) return error;
-    this.#dirty = true;
     for (const list of lists) {
       for (const append of list) {
         if (append.kind !== 'begin') this.#rows += 1;
@@ -196,7 +223,7 @@ export class Journal {
   }
 
   #wrote(): void {
-    if (this.#file.end >= this.#rotateAt) this.#rotate();
+    this.#segments.rotateWhenFull();
     if (this.#syncTimer === null && this.#settings.fsyncIntervalMs > 0) {
       this.#syncTimer = setTimeout(() => {
         this.#syncTimer = null;
@@ -206,58 +233,46 @@ export class Journal {
     this.#options.onWritten();
   }
 
-  #rotate(): boolean {
-    const full = this.#file;
-    try {
-      this.#file = new SegmentFile(this.#options.dir, full.number + 1);
-    } catch {
-      this.#rotateAt = full.end + this.#settings.segmentBytes / 16; // a larger segment is better than an error
-      return false;
-    }
-    this.#left.push(full);
-    this.#rotateAt = this.#settings.segmentBytes;
-    return true;
-  }
-
-  async #syncAll(): Promise<Error | null> {
-    const left = this.#left;
-    this.#left = [];
-    this.#dirty = false;
-    try {
-      for (const file of [...left, this.#file]) await file.sync();
-      return null;
-    } catch (error) {
-      // After a failed fsync the kernel may have dropped the pages, and asking again would answer that all is well
-      // (https://lwn.net/Articles/752063/): this file is not written any more.
-      this.#syncFailed = true;
-      this.#noteOutage(error as Error);
-      return error as Error;
-    } finally {
-      for (const file of left) await file.close();
-    }
-  }
-
-  #noteOutage(error: Error): void {
-    const first = this.#outage === null;
-    this.#outage = error;
-    this.#retryTimer ??= setTimeout(() => this.#retry(), RETRY_MS).unref();
-    if (first) this.#emit('error', 'journal_unwritable', this.#outageMessage(error));
+  #enter(is: 'full' | 'unwritable', error: Error): void {
+    const before = this.#state;
+    const retry = 'retry' in before ? before.retry : setTimeout(() => this.#retry(), RETRY_MS).unref();
+    this.#state = { is, error, retry };
+    if (before.is === 'writable') this.#emit('error', 'journal_unwritable', this.#outageMessage(error));
   }
 
   #retry(): void {
-    this.#retryTimer = null;
-    if (this.#outage === null || this.#closed) return;
-    const isFull = SPACE_ERRORS.has((this.#outage as NodeJS.ErrnoException).code ?? '') && !this.#syncFailed;
-    // A file that failed for another reason than a full disk may never work again; a new one may.
-    const error = isFull || this.#rotate() ? this.#writeBacklog() : this.#outage;
-    if (error !== null) {
-      this.#noteOutage(error);
+    const state = this.#state;
+    if (state.is !== 'full' && state.is !== 'unwritable') return;
+    this.#segments.reserve.forgetRefusal();
+    const error = state.is === 'full' ? this.#leaveReserve(state.error) : this.#tryAgain(state.error);
+    const { isOnReserve } = this.#segments;
+    if (error !== null || isOnReserve) {
+      const is = isOnReserve && (error === null || state.is === 'full') ? 'full' : 'unwritable';
+      const retry = setTimeout(() => this.#retry(), RETRY_MS).unref();
+      this.#state = { is, error: error ?? state.error, retry };
       return;
     }
-    this.#outage = null;
-    this.#syncFailed = false;
+    this.#state = WRITABLE;
     this.#wrote();
     this.#emit('info', 'journal_writable', 'the spend journal can be written again');
+  }
+
+  /** Back to ordinary segments, once there is space for another reserve. */
+  #leaveReserve(error: Error): Error | null {
+    const { reserve } = this.#segments;
+    if (!reserve.fit(this.#options.calls()) || !this.#segments.rotate()) return error;
+    return this.#writeBacklog();
+  }
+
+  #tryAgain(error: Error): Error | null {
+    // A file that failed for another reason than a full disk may never work again; a new one may.
+    const isOnlyFull = isSpaceError(error) && !this.#segments.isTainted;
+    if (!isOnlyFull && !this.#segments.rotate()) return error;
+    const failure = this.#writeBacklog();
+    if (failure !== null || this.#segments.isOnReserve) return failure;
+    const full = this.#segments.probe();
+    if (full === null) this.#segments.reserve.fit(this.#options.calls());
+    return full;
   }
 
   #writeBacklog(): Error | null {
@@ -265,7 +280,7 @@ export class Journal {
       const error = this.#write(this.#backlog.head(RETRY_CHARS));
       if (error !== null) return error;
     }
-    return this.#file.probe();
+    return null;
   }
 
   #keep(append: Append): void {
@@ -282,10 +297,9 @@ export class Journal {
   }
 
   #refusal(): JournalUnwritable {
+    const error = this.#error;
     return new JournalUnwritable(
-      this.#outage === null
-        ? 'the spend journal is closed: the proxy is stopping'
-        : this.#outageMessage(this.#outage),
+      error === null ? 'the spend journal is closed: the proxy is stopping' : this.#outageMessage(error),
     );
   }
 
@@ -295,4 +309,8 @@ export class Journal {
       `free space on that disk or repair it; writing then resumes by itself`
     );
   }
+}
+
+function isSpaceError(error: Error): boolean {
+  return SPACE_ERRORS.has((error as NodeJS.ErrnoException).code ?? '');
 }

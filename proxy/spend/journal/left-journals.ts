@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { listSegments, segmentPath } from '../store/segments.ts';
 import type { SpendEvent } from '../event.ts';
+import { RESERVE_FILE } from './reserve.ts';
 
 const RETRY_MS = 10_000;
 const CLOSE_MS = 10_000;
@@ -91,7 +92,8 @@ export class LeftJournals {
 /** All but `damaged.log`, which is for a person to look at. Segments first: the other files are meaningless without them. */
 function remove(dir: string): void {
   for (const segment of listSegments(dir)) rmSync(segmentPath(dir, segment), { force: true });
-  for (const name of ['id', 'lock.db', 'lock.db-journal']) rmSync(join(dir, name), { force: true });
+  for (const name of ['id', RESERVE_FILE, 'lock.db', 'lock.db-journal'])
+    rmSync(join(dir, name), { force: true });
   try {
     rmdirSync(dir);
   } catch {

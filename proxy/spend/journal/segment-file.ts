@@ -3,6 +3,7 @@
 import { close, closeSync, fdatasync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { segmentPath, syncDirectory } from '../store/segments.ts';
+import type { Reserve } from './reserve.ts';
 
 const NEWLINE = Buffer.from('\n');
 // A probe must find this much free space, or a nearly full disk would flap between writable and not with every request.
@@ -15,15 +16,19 @@ const closeFile = promisify(close);
 export class SegmentFile {
   readonly number: number;
   readonly #fd: number;
+  /** Up to here the file holds blank lines that were there before: the reserve. 0: it grows with each write. */
+  readonly #filledTo: number;
   #end = 0;
   /** Bytes of a failed write stand before `#end` and could not be cut off. */
   #torn = false;
 
-  /** Makes the file. @throws NodeJS.ErrnoException, also when it exists */
-  constructor(dir: string, number: number) {
+  /** Makes the file; out of the reserve, if that is given. @throws NodeJS.ErrnoException, also when it exists */
+  constructor(dir: string, number: number, reserve: Reserve | null = null) {
     const path = segmentPath(dir, number);
     this.number = number;
-    this.#fd = openSync(path, 'wx', 0o600);
+    const given = reserve?.giveTo(path) ?? { fd: openSync(path, 'wx', 0o600), bytes: 0 };
+    this.#fd = given.fd;
+    this.#filledTo = given.bytes;
     try {
       // At once: if the name were lost at a power cut, the next start would use the number again, and the store
       // would believe that it has the new contents already. One sync per segment.
@@ -40,6 +45,11 @@ export class SegmentFile {
     return this.#end;
   }
 
+  /** It was the reserve, and others must not follow until there is another one. */
+  get isReserve(): boolean {
+    return this.#filledTo > 0;
+  }
+
   /** Writes whole lines; null, or the error after which the file is as before. */
   write(lines: Buffer): Error | null {
     const all = this.#torn ? Buffer.concat([NEWLINE, lines]) : lines;
@@ -51,7 +61,7 @@ export class SegmentFile {
         done += n; // a short write is followed by the error that explains it
       }
     } catch (error) {
-      if (done > 0 && !this.#cutTo(this.#end)) {
+      if (done > 0 && !this.#undo(done)) {
         this.#torn = true; // a newline in front of the next line lets readers skip the torn piece
         this.#end += done;
       }
@@ -66,7 +76,10 @@ export class SegmentFile {
   probe(): Error | null {
     const goodEnd = this.#torn ? null : this.#end;
     const error = this.write(PROBE);
-    if (error === null && goodEnd !== null && this.#cutTo(goodEnd)) this.#end = goodEnd;
+    if (error === null && goodEnd !== null) {
+      this.#end = goodEnd;
+      if (!this.#undo(PROBE.length)) this.#end += PROBE.length;
+    }
     return error;
   }
 
@@ -75,14 +88,27 @@ export class SegmentFile {
     await syncData(this.#fd);
   }
 
+  /** Gives back what the reserve had more than was needed; nothing is written afterwards. */
+  trim(): void {
+    if (this.#end >= this.#filledTo) return;
+    try {
+      ftruncateSync(this.#fd, this.#end);
+    } catch {
+      // blank lines stay
+    }
+  }
+
   /** Never throws: `sync` has reported what could fail. */
   async close(): Promise<void> {
     await closeFile(this.#fd).catch(() => undefined);
   }
 
-  #cutTo(offset: number): boolean {
+  /** Takes back `bytes` that were written at the end; those of the reserve become blank again. */
+  #undo(bytes: number): boolean {
+    const inPlace = Math.min(bytes, this.#filledTo - this.#end);
     try {
-      ftruncateSync(this.#fd, offset);
+      if (inPlace > 0) writeSync(this.#fd, Buffer.alloc(inPlace, '\n'), 0, inPlace, this.#end);
+      ftruncateSync(this.#fd, Math.max(this.#end, this.#filledTo));
       return true;
     } catch {
       return false;

@@ -48,7 +48,7 @@ t.test('what is buffered is written by flush before the process ends', async (t)
     const { openLog } = await import(${JSON.stringify(logger)});
     const { log, flush } = openLog('info');
     for (let n = 0; n < 3; n++) log.info({ n }, 'buffered');
-    flush();
+    await flush();
     process.exit(0);`;
   const out = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
   const lines = out

@@ -10,6 +10,7 @@ const FIGURES: LedgerFigures = {
   rowsAtRisk: 1,
   rowsLost: 8,
   storeReachable: true,
+  reserveBytes: 262_144,
   open: 2,
   pendingShip: 3,
   written: 4,
@@ -40,6 +41,7 @@ t.test('figures of the ledger are read at each scrape', async (t) => {
   t.same(await some(), [
     'throughline_in_flight 9',
     'throughline_journal_writable 1',
+    'throughline_journal_reserve_bytes 262144',
     'throughline_spend_rows_at_risk 1',
     'throughline_spend_rows_lost_total 8',
     'throughline_store_reachable 1',

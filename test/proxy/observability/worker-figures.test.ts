@@ -10,6 +10,7 @@ const FINE: LedgerFigures = {
   rowsAtRisk: 1,
   rowsLost: 0,
   storeReachable: true,
+  reserveBytes: 262_144,
   open: 2,
   pendingShip: 10,
   written: 5,

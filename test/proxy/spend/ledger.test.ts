@@ -49,6 +49,7 @@ t.test(
       damaged: 0,
       removed: 0,
       storeReachable: true,
+      reserveBytes: 262_144,
     });
     t.equal(statSync(dataDir).isDirectory(), true);
   },

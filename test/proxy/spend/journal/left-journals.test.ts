@@ -42,7 +42,7 @@ t.test('a single process takes over what workers left, once', async (t) => {
   const { ledger, events, ends } = await endsOf(t, dataDir);
   t.same(ends, expected, 'readers see them at once');
   t.equal(ledger.status.recovered, 2);
-  t.same(readdirSync(journals).sort(), ['id', 'journal-00000001.log'], 'nothing of them is left');
+  t.same(readdirSync(journals).sort(), ['id', 'journal-00000001.log', 'reserve'], 'nothing of them is left');
   t.equal(events.names().filter((name) => name === 'journal_taken_over').length, 2);
   await ledger.close(CLOSE_MS);
   t.same((await endsOf(t, dataDir)).ends, expected, 'no row is doubled');
