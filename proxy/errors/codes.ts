@@ -245,6 +245,12 @@ export const FAULTS = {
     'Raise it on the entry if the model is that slow.',
     'timeout_error',
   ),
+  client_timeout: client(
+    504,
+    'The upstream sent no answer within the time that the client gave it (x-litellm-timeout, x-litellm-stream-timeout).',
+    'Give it more time. It does not count against the entry.',
+    'timeout_error',
+  ),
   first_token_timeout: upstream(
     504,
     'The stream of the upstream held no token within ttft_timeout.',

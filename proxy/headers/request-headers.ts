@@ -28,6 +28,7 @@ export interface RequestHeaders {
   readonly spendMetadata: string | null;
   readonly callId: string | null;
   readonly timeout: string | null;
+  readonly streamTimeout: string | null;
   readonly endUser: string | null;
   /** Read while tracing is on. Two of them are joined, and then mean nothing. */
   readonly traceparent: string | null;
@@ -68,6 +69,7 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
   let spendMetadata: string | null = null;
   let callId: string | null = null;
   let timeout: string | null = null;
+  let streamTimeout: string | null = null;
   let endUser: string | null = null;
   let traceparent: string | null = null;
   let tracestate: string | null = null;
@@ -133,6 +135,9 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
       case 'timeout':
         timeout = value;
         break;
+      case 'stream-timeout':
+        streamTimeout = value;
+        break;
       case 'end-user':
         endUser = value;
         break;
@@ -166,6 +171,7 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
     spendMetadata,
     callId,
     timeout,
+    streamTimeout,
     endUser,
     traceparent,
     tracestate,

@@ -1,11 +1,12 @@
-// Upstream's response headers -> the client's: all of them, minus hop-by-hop; a name of ours is handed on renamed.
+// Upstream's response headers -> the client's: all of them, minus hop-by-hop. What a gateway of our dialect says of itself,
+// its key, its spend, its deployment, would read as ours under its own name: it is handed on renamed.
 import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
-import { HOP_BY_HOP } from '../../config/header-names.ts';
+import { dashed, HOP_BY_HOP } from '../../config/header-names.ts';
 import { nominatedBy } from './request-headers.ts';
 
 /** What the relay reads of an upstream's response head, and the flat list that goes on to the client. */
 export interface ResponseHead {
-  /** Flat name, value list for the client, without hop-by-hop names, content-length and names of ours. */
+  /** Flat name, value list for the client, without hop-by-hop names, content-length and names that could be ours. */
   readonly pass: string[];
   readonly contentType: string;
   readonly contentLength: string | null;
@@ -23,13 +24,16 @@ export type ResponseNames = Pick<Gateway, 'cost' | 'callId'>;
 /**
  * Reads a flat header list (name, value, ...) as it came.
  * @param names where this gateway states its cost and its call id.
- * @param ours lower-case names that the proxy sets on every response; they come back as `llm_provider-<name>`.
+ * @param ownPrefix what names of the proxy's own headers begin with: such a header comes back as `llm_provider-<name>`,
+ * once, of several the last.
  */
 export function readResponseHead(
   raw: readonly string[],
   names: ResponseNames,
-  ours: ReadonlySet<string>,
+  ownPrefix: string,
 ): ResponseHead {
+  const renamed = new Map<string, string>();
+  const farther: string[] = [];
   const pass: string[] = [];
   let contentType = '';
   let contentLength: string | null = null;
@@ -67,12 +71,28 @@ export function readResponseHead(
     if (statesCost >= 0 && statesCost <= costRank) [cost, costRank] = [value, statesCost];
     const statesCall = names.callId.indexOf(name);
     if (statesCall >= 0 && statesCall <= callIdRank) [callId, callIdRank] = [value, statesCall];
-    if (ours.has(name)) pass.push(`llm_provider-${name}`, value);
+    if (name.startsWith(RENAMED)) farther.push(name, value);
+    else if (looksOurs(name, ownPrefix)) renamed.set(`${RENAMED}${dashed(name)}`, value);
     else pass.push(name, value);
   }
+  for (let i = 0; i < farther.length; i += 2) {
+    const name = farther[i] as string; // the gateway has it from the one behind it; its own goes before
+    if (!renamed.has(dashedAfterRenaming(name))) pass.push(name, farther[i + 1] as string);
+  }
+  for (const [name, value] of renamed) pass.push(name, value);
   dropListed(pass, nominatedBy(listed));
   return { pass, contentType, contentLength, contentEncoding, cost, callId, retryAfter };
 }
+
+/** How LiteLLM hands on headers of what it has called. */
+const RENAMED = 'llm_provider-';
+
+function looksOurs(name: string, ownPrefix: string): boolean {
+  if (name.startsWith(ownPrefix) || name === 'idempotent-replayed') return true;
+  return name.includes('_') && dashed(name).startsWith(ownPrefix);
+}
+
+const dashedAfterRenaming = (name: string): string => RENAMED + dashed(name.slice(RENAMED.length));
 
 function dropListed(pass: string[], names: ReadonlySet<string> | null): void {
   if (names === null) return;

@@ -19,14 +19,14 @@ export class ResponseProgress {
 
   constructor(
     { status, text, list }: ReceivedHead,
-    request: Pick<UpstreamRequest, 'answerNames' | 'ownNames' | 'protocol' | 'observation'>,
+    request: Pick<UpstreamRequest, 'answerNames' | 'ownPrefix' | 'protocol' | 'observation'>,
     startedAt: number,
     now: number,
   ) {
     this.#startedAt = startedAt;
     this.status = status;
     this.statusText = text;
-    this.head = readResponseHead(list, request.answerNames, request.ownNames);
+    this.head = readResponseHead(list, request.answerNames, request.ownPrefix);
     this.tap = tapFor(this.head, request.protocol, request.observation);
     this.headAt = this.lastByteAt = now;
   }

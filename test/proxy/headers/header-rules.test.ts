@@ -12,7 +12,7 @@ const rulesOf = (
 ) =>
   new HeaderRules(
     dialectOf(DEFAULT_WORDS),
-    { forwardAll: true, forwardPrefixes: PREFIXES, deny },
+    { forwardAll: true, forwardPrefixes: PREFIXES, deny, allow: [] },
     tagHeaders,
     user,
   );
@@ -68,6 +68,7 @@ t.test('no credential, hop-by-hop or reserved name is forwarded, whatever its ca
     forwardAll: true,
     forwardPrefixes: [''],
     deny: [],
+    allow: [],
   });
   fc.assert(
     fc.property(fc.constantFrom(...NEVER).chain(disguised), (name) => {
@@ -164,6 +165,7 @@ t.test('another brand renames every reserved word at once', async (t) => {
     forwardAll: true,
     forwardPrefixes: PREFIXES,
     deny: [],
+    allow: [],
   });
   t.equal(rules.ruleOf('x-acme-session-id').role, 'session');
   t.equal(rules.ruleOf('x-litellm-session-id').role, 'vendor-session');
@@ -239,7 +241,7 @@ t.test('names with one value are known', async (t) => {
 
 t.test('the trace of a client stays behind while calls are traced', async (t) => {
   t.equal(rulesOf().ruleOf('traceparent').role, 'none', 'unless told, nothing is traced');
-  const settings = { forwardAll: true, forwardPrefixes: ['t', 'x-'], deny: [] };
+  const settings = { forwardAll: true, forwardPrefixes: ['t', 'x-'], deny: [], allow: [] };
   for (const traced of [true, false]) {
     const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), settings, [], null, traced);
     for (const name of ['traceparent', 'Tracestate']) {

@@ -10,7 +10,7 @@ import {
 
 const RULES = new HeaderRules(
   dialectOf(DEFAULT_WORDS),
-  { forwardAll: true, forwardPrefixes: ['x-', 'anthropic-', 'openai-beta'], deny: [] },
+  { forwardAll: true, forwardPrefixes: ['x-', 'anthropic-', 'openai-beta'], deny: [], allow: [] },
   ['x-team', 'x-project'],
   'x-user-id',
 );
@@ -111,7 +111,7 @@ t.test('codings of two lines are one list: no body is taken for one that is infl
 t.test('each header is read into its place, of several the last', async (t) => {
   const rules = new HeaderRules(
     dialectOf(DEFAULT_WORDS),
-    { forwardAll: true, forwardPrefixes: ['x-'], deny: [] },
+    { forwardAll: true, forwardPrefixes: ['x-'], deny: [], allow: [] },
     [],
     null,
     true,

@@ -3,7 +3,7 @@ import t from 'tap';
 import { HOP_BY_HOP } from '../../../config/header-names.ts';
 import { readResponseHead, setHeader } from '../../../proxy/headers/response-headers.ts';
 
-const OURS = new Set(['x-litellm-call-id', 'x-litellm-response-cost', 'x-litellm-model-id']);
+const OURS = 'x-litellm-';
 const read = (...raw: string[]): ReturnType<typeof readResponseHead> =>
   readResponseHead(
     raw,

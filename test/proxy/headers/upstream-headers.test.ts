@@ -571,7 +571,7 @@ general_settings: { forward_client_headers_to_llm_api: true }
       (deployment, pairs, forwardPrefixes, given) => {
         // As in service: rules that know of tracing come with a trace to send.
         const traced = given.trace.length > 0;
-        const policy = { forwardAll: true, forwardPrefixes, deny: [] };
+        const policy = { forwardAll: true, forwardPrefixes, deny: [], allow: [] };
         const rules = new HeaderRules(snapshot.dialect, policy, [], null, traced);
         const client = readHeaders(rules, pairs.flat());
         const noted: string[] = [];

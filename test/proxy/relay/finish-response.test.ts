@@ -18,7 +18,7 @@ const SSE = ['content-type', 'text/event-stream'];
 function received(status: number, list: readonly string[]): ResponseProgress {
   const request = {
     answerNames: { cost: [], callId: [] },
-    ownNames: new Set<string>(),
+    ownPrefix: 'x-litellm-',
     protocol: chat,
     observation: { stripUsage: false, keepText: false, priceUsage: null },
   };
