@@ -179,6 +179,12 @@ export const FAULTS = {
     'Nothing; recorded only.',
     'client_gone',
   ),
+  client_timeout: client(
+    408,
+    'The upstream sent no answer within the time that the client gave it (x-litellm-timeout, x-litellm-stream-timeout).',
+    'Give it more time. It does not count against the entry.',
+    'timeout_error',
+  ),
 
   journal_unwritable: proxy(
     503,
@@ -243,12 +249,6 @@ export const FAULTS = {
     504,
     'The upstream sent no answer within timeout (stream_timeout for streams).',
     'Raise it on the entry if the model is that slow.',
-    'timeout_error',
-  ),
-  client_timeout: client(
-    504,
-    'The upstream sent no answer within the time that the client gave it (x-litellm-timeout, x-litellm-stream-timeout).',
-    'Give it more time. It does not count against the entry.',
     'timeout_error',
   ),
   first_token_timeout: upstream(

@@ -36,6 +36,7 @@ export interface RequestHeaders {
 }
 
 const NONE: readonly string[] = Object.freeze([]);
+const BARE_SESSION = 'x-session-id';
 
 function bearer(name: string, value: string): string {
   if (name !== 'authorization') return value.startsWith('Bearer ') ? value.slice(7) : value;
@@ -120,8 +121,9 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
       case 'trace':
         trace = value;
         break;
-      case 'vendor-session':
-        vendorSession = { name: rule.name, value };
+      case 'vendor-session': // a name without a vendor counts where there is no other, as in LiteLLM
+        if (rule.name !== BARE_SESSION || (vendorSession?.name ?? BARE_SESSION) === BARE_SESSION)
+          vendorSession = { name: rule.name, value };
         break;
       case 'tags':
         tags = joined(tags, value);

@@ -121,8 +121,7 @@ export function upstreamHeaders(
     );
   }
   const { keyHeaders } = call;
-  const keyNames =
-    keyHeaders === null ? null : addKeyHeaders(list, rules, deployment, identity, call, note);
+  const keyNames = keyHeaders === null ? null : addKeyHeaders(list, rules, deployment, identity, call, note);
 
   let hasType = false;
   for (let n = 0; n < client.rules.length; n += 1) {

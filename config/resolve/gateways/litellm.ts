@@ -37,9 +37,7 @@ export function litellmSteering({ headerPrefix }: Dialect): Steering {
       'x-a2a-*',
       'langfuse-*',
     ],
-    describes: prefixes.flatMap((prefix) =>
-      DESCRIBES.map((suffix) => `${prefix}${suffix}`),
-    ),
+    describes: prefixes.flatMap((prefix) => DESCRIBES.map((suffix) => `${prefix}${suffix}`)),
   };
 }
 

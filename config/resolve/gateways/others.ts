@@ -23,13 +23,7 @@ const kong: Steering = {
 /** Envoy, its AI gateway and the inference extension of the Kubernetes Gateway API. */
 const envoy: Steering = {
   kind: 'Envoy',
-  steers: [
-    'x-envoy-*',
-    'x-ai-eg-*',
-    'x-gateway-destination-*',
-    'x-gateway-inference-*',
-    'x-gateway-model-*',
-  ],
+  steers: ['x-envoy-*', 'x-ai-eg-*', 'x-gateway-destination-*', 'x-gateway-inference-*', 'x-gateway-model-*'],
   describes: [],
 };
 
@@ -57,8 +51,6 @@ const providers: Steering = {
     'x-ms-*',
     'azureml-model-deployment',
     'ocp-apim-*',
-    'openai-organization',
-    'openai-project',
   ],
   describes: [
     'x-goog-api-client',

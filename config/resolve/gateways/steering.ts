@@ -2,7 +2,6 @@
 // for every entry: an entry may not name its gateway, and a gateway may stand behind a gateway.
 import type { Dialect } from '../../dialect.ts';
 import { bifrostSteering } from './bifrost.ts';
-import type { Steering } from './gateway.ts';
 import { litellmSteering } from './litellm.ts';
 import { OTHER_STEERING } from './others.ts';
 import { portkeySteering } from './portkey.ts';
