@@ -177,15 +177,17 @@ function verdictOn(
   return carriesCredential(value, client.credentials) ? HOLDS_KEY : rule.verdict;
 }
 
-/** Gateways differ in which name of a session they read first, so all that go beside the stamped one say the same. */
+/**
+ * LiteLLM 1.106 reads a session from the trace id before the session id, so both say the same. It reads the vendors' names
+ * (`x-claude-code-session-id`) only where neither is there; Bifrost does too, so those pass.
+ */
 function statesAnother(
   { role }: HeaderRule,
   value: string,
   { gateway }: DeploymentHeaders,
   { identity }: Pick<CallHeaders, 'identity'>,
 ): boolean {
-  const states = role === 'trace' || role === 'vendor-session';
-  return states && gateway.session !== null && value !== identity.sessionId;
+  return role === 'trace' && gateway.session !== null && value !== identity.sessionId;
 }
 
 /** Another header of that name follows. */
