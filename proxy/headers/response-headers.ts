@@ -32,8 +32,8 @@ export function readResponseHead(
   names: ResponseNames,
   ownPrefix: string,
 ): ResponseHead {
-  const renamed = new Map<string, string>();
-  const farther: string[] = [];
+  let renamed: string[] | null = null;
+  let farther: string[] | null = null;
   const pass: string[] = [];
   let contentType = '';
   let contentLength: string | null = null;
@@ -63,6 +63,9 @@ export function readResponseHead(
       case 'retry-after':
         retryAfter = value;
         break;
+      case 'idempotent-replayed': // we say it of our own replays
+        setHeader((renamed ??= []), name, value);
+        continue;
       default:
         // This proxy decides which origins may read a response (off unless configured), not the upstream.
         if (HOP_BY_HOP.has(name) || name === 'alt-svc' || name.startsWith('access-control-')) continue;
@@ -71,28 +74,38 @@ export function readResponseHead(
     if (statesCost >= 0 && statesCost <= costRank) [cost, costRank] = [value, statesCost];
     const statesCall = names.callId.indexOf(name);
     if (statesCall >= 0 && statesCall <= callIdRank) [callId, callIdRank] = [value, statesCall];
-    if (name.startsWith(RENAMED)) farther.push(name, value);
-    else if (looksOurs(name, ownPrefix)) renamed.set(`${RENAMED}${dashed(name)}`, value);
+    const first = name.charCodeAt(0); // most names begin with neither, and a comparison of texts is dearer
+    if (first === LETTER_X && looksOurs(name, ownPrefix)) setHeader((renamed ??= []), plainOf(name), value);
+    else if (first === LETTER_L && name.startsWith(RENAMED)) (farther ??= []).push(name, value);
     else pass.push(name, value);
   }
-  for (let i = 0; i < farther.length; i += 2) {
-    const name = farther[i] as string; // the gateway has it from the one behind it; its own goes before
-    if (!renamed.has(dashedAfterRenaming(name))) pass.push(name, farther[i + 1] as string);
-  }
-  for (const [name, value] of renamed) pass.push(name, value);
+  if (farther !== null) addFarther(pass, farther, renamed);
+  if (renamed !== null)
+    for (let i = 0; i < renamed.length; i += 2) pass.push(RENAMED + renamed[i], renamed[i + 1] as string);
   dropListed(pass, nominatedBy(listed));
   return { pass, contentType, contentLength, contentEncoding, cost, callId, retryAfter };
 }
 
 /** How LiteLLM hands on headers of what it has called. */
 const RENAMED = 'llm_provider-';
+const LETTER_L = 0x6c;
+const LETTER_X = 0x78;
 
 function looksOurs(name: string, ownPrefix: string): boolean {
-  if (name.startsWith(ownPrefix) || name === 'idempotent-replayed') return true;
-  return name.includes('_') && dashed(name).startsWith(ownPrefix);
+  return name.startsWith(ownPrefix) || plainOf(name).startsWith(ownPrefix);
 }
 
-const dashedAfterRenaming = (name: string): string => RENAMED + dashed(name.slice(RENAMED.length));
+const plainOf = (name: string): string => (name.includes('_') ? dashed(name) : name);
+
+/** What the gateway got from the one behind it gives way to its own header of that name. */
+function addFarther(pass: string[], farther: readonly string[], renamed: readonly string[] | null): void {
+  for (let i = 0; i < farther.length; i += 2) {
+    const name = farther[i] as string;
+    const plain = plainOf(name.slice(RENAMED.length));
+    if (renamed?.some((own, n) => n % 2 === 0 && own === plain) === true) continue;
+    pass.push(name, farther[i + 1] as string);
+  }
+}
 
 function dropListed(pass: string[], names: ReadonlySet<string> | null): void {
   if (names === null) return;
