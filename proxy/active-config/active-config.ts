@@ -161,8 +161,13 @@ const READ_MEMBERS = ['model', 'stream', 'stream_options', 'user', 'safety_ident
  * Says once per rule that a client's header was held back: who relied on it learns of the setting. What any proxy in front
  * adds to every request (`x-forwarded-for`) is not worth a line.
  */
-function warnOnce(log: Services['log'], { headers, deployments }: Snapshot): (rule: SteeringRule) => void {
-  const forwards = headers.forwardAll || deployments.some((one) => one.forwardClientHeaders);
+function warnOnce(
+  { log, callers }: Services,
+  { headers, deployments }: Snapshot,
+): (rule: SteeringRule) => void {
+  // Headers of a key's profile go whether or not those of clients are forwarded.
+  const forwards =
+    headers.forwardAll || callers !== null || deployments.some((one) => one.forwardClientHeaders);
   const told = new Set<string>();
   return ({ kind, pattern }) => {
     if (!forwards || kind === ANY_SERVER || told.has(pattern)) return;
@@ -192,7 +197,7 @@ export class ActiveConfig {
     this.headerNames = responseHeaderNames(dialect);
     this.services = services;
     const { headers, tagHeaders, userHeader } = snapshot;
-    const heldBack = warnOnce(services.log, snapshot);
+    const heldBack = warnOnce(services, snapshot);
     const traced = services.traces !== null;
     this.rules = new HeaderRules(dialect, headers, tagHeaders, userHeader, traced, heldBack);
     const metrics = new Map<string, DeploymentMetrics>();
