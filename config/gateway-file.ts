@@ -525,6 +525,10 @@ export interface GeneralSettings {
    */
   forward_header_prefixes: string[];
   /**
+   * Client headers that go upstream when forwarding is on although they steer a gateway or state an address or a user; each is named in full, because no prefix covers them.
+   */
+  allow_headers: string[];
+  /**
    * Client headers that never go upstream, beside the built-in ones; a trailing `*` makes a prefix.
    */
   deny_headers: string[];

@@ -213,6 +213,8 @@ export interface HeaderSettings {
   readonly forwardAll: boolean;
   /** Lower-case prefixes forwarded when forwarding is on, e.g. `x-`, `anthropic-`, `openai-beta`. */
   readonly forwardPrefixes: readonly string[];
+  /** Lower-case names that are forwarded though they steer what stands behind, or match no prefix. */
+  readonly allow: readonly string[];
   /** Lower-case names, or prefixes ending in `*`, that are never forwarded, in addition to the built-in ones. */
   readonly deny: readonly string[];
 }

@@ -6,6 +6,7 @@ import type { GatewayFile } from '../gateway-file.ts';
 import { dashed, isSetByProxy, neverPassed } from '../header-names.ts';
 import { Secret } from '../secret.ts';
 import type { Path } from '../tree.ts';
+import { steeringOf } from './gateways/steering.ts';
 
 /** Lower-case name -> value. */
 export type StaticHeaders = ReadonlyMap<string, Secret>;
@@ -71,6 +72,18 @@ export function joinHeaders(base: StaticHeaders, over: StaticHeaders): StaticHea
   return new Map([...base, ...over].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** Whether a header of this name can be forwarded at all; reports why not. */
+function canPass(written: string, path: Path, dialect: Dialect, diagnostics: Diagnostics): boolean {
+  const name = written.toLowerCase();
+  const reason = neverPassed(name, dialect.headerPrefix);
+  if (reason !== null)
+    diagnostics.error(path, `'${name}' is a header that is never forwarded: ${reason}`, 'remove it');
+  else if (name === dialect.sessionHeader || name.startsWith(dialect.sdkHeaderPrefix))
+    diagnostics.warn(path, 'is a header that is never forwarded, so this line does nothing', 'remove it');
+  else return true;
+  return false;
+}
+
 /** Reports header names in lists where they cannot have an effect. */
 export function checkHeaderLists(
   general: GatewayFile['general_settings'],
@@ -78,14 +91,20 @@ export function checkHeaderLists(
   dialect: Dialect,
   diagnostics: Diagnostics,
 ): void {
+  const steering = steeringOf(dialect);
   general.forward_header_prefixes.forEach((prefix, index) => {
-    const name = prefix.toLowerCase();
     const path = ['general_settings', 'forward_header_prefixes', index];
-    const reason = neverPassed(name, dialect.headerPrefix);
-    if (reason !== null)
-      diagnostics.error(path, `'${name}' is a header that is never forwarded: ${reason}`, 'remove it');
-    else if (name === dialect.sessionHeader || name.startsWith(dialect.sdkHeaderPrefix))
-      diagnostics.warn(path, 'is a header that is never forwarded, so this line does nothing', 'remove it');
+    if (!canPass(prefix, path, dialect, diagnostics)) return;
+    const rule = steering(dashed(prefix.toLowerCase()));
+    if (rule !== null)
+      diagnostics.warn(
+        path,
+        `headers that steer ${rule.kind} (${rule.pattern}) are not forwarded by a prefix`,
+        'name those that shall pass in general_settings.allow_headers',
+      );
+  });
+  general.allow_headers.forEach((name, index) => {
+    canPass(name, ['general_settings', 'allow_headers', index], dialect, diagnostics);
   });
   const recorded: [path: Path, name: string][] = litellm.extra_spend_tag_headers.map((name, index) => [
     ['litellm_settings', 'extra_spend_tag_headers', index],

@@ -72,6 +72,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     headers: {
       forwardAll: general.forward_client_headers_to_llm_api,
       forwardPrefixes: general.forward_header_prefixes.map((prefix) => prefix.toLowerCase()),
+      allow: general.allow_headers.map((name) => name.toLowerCase()),
       deny: general.deny_headers.map((name) => name.toLowerCase()),
     },
     forwards: forwarding(general, litellm),

@@ -33,6 +33,8 @@ import {
   deploymentResponseHeaders,
   type ResponseHeaderNames,
 } from '../headers/response-header-names.ts';
+import { ANY_SERVER } from '../../config/resolve/gateways/others.ts';
+import type { SteeringRule } from '../../config/resolve/gateways/steering.ts';
 import { HeaderRules } from '../headers/header-rules.ts';
 import { deploymentHeaders, type DeploymentHeaders } from '../headers/upstream-headers.ts';
 import { listingsOf, type Listings } from './listings.ts';
@@ -171,6 +173,26 @@ const READ_MEMBERS = [
   'previous_response_id',
 ];
 
+/**
+ * Says once per rule that a client's header was held back: who relied on it learns of the setting. What any proxy in front
+ * adds to every request (`x-forwarded-for`) is not worth a line.
+ */
+function warnOnce(
+  { log, callers }: Services,
+  { headers, deployments }: Snapshot,
+): (rule: SteeringRule) => void {
+  // Headers of a key's profile go whether or not those of clients are forwarded.
+  const forwards =
+    headers.forwardAll || callers !== null || deployments.some((one) => one.forwardClientHeaders);
+  const told = new Set<string>();
+  return ({ kind, pattern }) => {
+    if (!forwards || kind === ANY_SERVER || told.has(pattern)) return;
+    told.add(pattern);
+    const about = { headers: pattern, steers: kind, setting: 'general_settings.allow_headers' };
+    log.warn(about, 'a client sent a header that steers what stands behind; it is not forwarded');
+  };
+}
+
 /** One configuration in service. */
 export class ActiveConfig {
   readonly snapshot: Snapshot;
@@ -180,8 +202,6 @@ export class ActiveConfig {
   readonly groups: ReadonlyMap<string, readonly LiveDeployment[]>;
   readonly wanted: WantedMembers;
   readonly headerNames: ResponseHeaderNames;
-  /** The values of `headerNames`: an upstream's header of such a name is renamed. */
-  readonly ownNames: ReadonlySet<string>;
   readonly listings: Listings;
   /** null = every address may call. */
   readonly allowedAddresses: AddressList | null;
@@ -197,7 +217,9 @@ export class ActiveConfig {
     this.headerNames = responseHeaderNames(dialect);
     this.services = services;
     const { headers, tagHeaders, userHeader } = snapshot;
-    this.rules = new HeaderRules(dialect, headers, tagHeaders, userHeader, services.traces !== null);
+    const heldBack = warnOnce(services, snapshot);
+    const traced = services.traces !== null;
+    this.rules = new HeaderRules(dialect, headers, tagHeaders, userHeader, traced, heldBack);
     const metrics = new Map<string, DeploymentMetrics>();
     const metricsOf = (model: string): DeploymentMetrics => {
       const known = metrics.get(model) ?? services.metrics.forModel(model);
@@ -220,7 +242,6 @@ export class ActiveConfig {
       names: new Set([...READ_MEMBERS, ...CONTROL_MEMBERS, ...UPSTREAM_MEMBERS, ...MODEL_TWINS]),
       prefixes: [`${dialect.brand}_`],
     };
-    this.ownNames = new Set(Object.values(this.headerNames));
     this.listings = listingsOf(snapshot, registry);
     const { allowedAddresses, trustedProxies } = snapshot.access;
     this.allowedAddresses = allowedAddresses === null ? null : new AddressList(allowedAddresses);

@@ -226,6 +226,12 @@ export const FAULTS = {
     'Nothing; recorded only.',
     'client_gone',
   ),
+  client_timeout: client(
+    408,
+    'The upstream sent no answer within the time that the client gave it (x-litellm-timeout, x-litellm-stream-timeout).',
+    'Give it more time. It does not count against the entry.',
+    'timeout_error',
+  ),
 
   journal_unwritable: proxy(
     503,

@@ -2,6 +2,7 @@
 // upstream, as far as the name alone tells. One rule per name, cached: a request brings a dozen names, and they repeat.
 import type { Dialect } from '../../config/dialect.ts';
 import { dashed, KEY_HEADERS, neverPassed } from '../../config/header-names.ts';
+import { steeringOf, type FindSteering, type SteeringRule } from '../../config/resolve/gateways/steering.ts';
 import type { HeaderSettings } from '../../config/snapshot.ts';
 
 /** What the proxy does with a header itself; `none` = nothing. */
@@ -23,6 +24,7 @@ type HeaderRole =
   | 'spend-metadata'
   | 'call-id'
   | 'timeout'
+  | 'stream-timeout'
   | 'end-user'
   | 'traceparent'
   | 'tracestate';
@@ -84,13 +86,20 @@ const SINGLE_ROLES: ReadonlySet<HeaderRole> = new Set([
   'spend-metadata',
   'call-id',
   'timeout',
+  'stream-timeout',
   'end-user',
 ]);
 
 const DESCRIBES: HeaderVerdict = { action: 'forwarded', rule: 'describes the body or the answer' };
+const ALLOWED: HeaderVerdict = { action: 'forwarded', rule: 'general_settings.allow_headers' };
 const NO_PREFIX: HeaderVerdict = { action: 'dropped', rule: 'matches no forwarded prefix' };
 
-const CACHE_LIMIT = 2048; // names are the client's to choose; the cache is not
+// Clients choose the names, and a client may send other ones with every request. 2,048 names of 60 KB are 115 MB, so
+// only short ones are kept; a full cache starts anew, or invented names would keep the usual ones out for ever.
+const CACHE_NAMES = 1024;
+const CACHED_CHARS = 64;
+/** A longer `x-<vendor>-session-id` is no vendor's; its name would stand in the row. */
+const VENDOR_CHARS = 128;
 
 /** The rules of one snapshot's dialect and policy. */
 export class HeaderRules {
@@ -101,6 +110,9 @@ export class HeaderRules {
   readonly #tagHeaders: ReadonlySet<string>;
   readonly #userHeader: string | null;
   readonly #traced: boolean;
+  readonly #steering: FindSteering;
+  readonly #allowed: ReadonlySet<string>;
+  readonly #heldBack: (rule: SteeringRule) => void;
   readonly #cache = new Map<string, HeaderRule>();
 
   constructor(
@@ -109,6 +121,7 @@ export class HeaderRules {
     tagHeaders: readonly string[] = [],
     userHeader: string | null = null,
     traced = false,
+    heldBack: (rule: SteeringRule) => void = () => undefined,
   ) {
     this.#dialect = dialect;
     this.#prefixes = settings.forwardPrefixes;
@@ -116,6 +129,9 @@ export class HeaderRules {
     this.#tagHeaders = new Set(tagHeaders.map((name) => name.toLowerCase()));
     this.#userHeader = userHeader;
     this.#traced = traced;
+    this.#steering = steeringOf(dialect);
+    this.#allowed = new Set(settings.allow);
+    this.#heldBack = heldBack;
   }
 
   /** The rule for a name as it came over the wire (any case). */
@@ -123,7 +139,10 @@ export class HeaderRules {
     const known = this.#cache.get(rawName);
     if (known !== undefined) return known;
     const made = this.#make(rawName.toLowerCase());
-    if (this.#cache.size < CACHE_LIMIT) this.#cache.set(rawName, made);
+    if (rawName.length <= CACHED_CHARS) {
+      if (this.#cache.size === CACHE_NAMES) this.#cache.clear();
+      this.#cache.set(rawName, made);
+    }
     return made;
   }
 
@@ -146,6 +165,7 @@ export class HeaderRules {
 
   #unbarred(name: string): HeaderVerdict {
     if (name === 'content-type' || name === 'accept') return DESCRIBES;
+    if (this.#allowed.has(name)) return ALLOWED;
     const prefix = this.#prefixes.find((one) => name.startsWith(one));
     return prefix === undefined ? NO_PREFIX : { action: 'forwarded', rule: `prefix ${prefix}` };
   }
@@ -168,7 +188,11 @@ export class HeaderRules {
     const denied = this.#deny.find(([, one]) =>
       one.endsWith('*') ? plainName.startsWith(one.slice(0, -1)) : plainName === one,
     );
-    return denied === undefined ? null : `general_settings.deny_headers: ${denied[0]}`;
+    if (denied !== undefined) return `general_settings.deny_headers: ${denied[0]}`;
+    const steering = this.#allowed.has(name) ? null : this.#steering(plainName);
+    if (steering === null) return null;
+    if (role === 'none') this.#heldBack(steering); // others have their effect here
+    return `steers ${steering.kind} (${steering.pattern}); general_settings.allow_headers may name it`;
   }
 
   #credentialRank(name: string): number {
@@ -204,6 +228,8 @@ export class HeaderRules {
           return 'call-id';
         case 'timeout':
           return 'timeout';
+        case 'stream-timeout':
+          return 'stream-timeout';
         case 'customer-id':
         case 'end-user-id':
           return 'end-user';
@@ -212,6 +238,6 @@ export class HeaderRules {
     }
     if (this.#traced && (name === 'traceparent' || name === 'tracestate')) return name;
     if (name === this.#userHeader) return 'end-user';
-    return /^x-.+-session-id$/.test(name) ? 'vendor-session' : 'none';
+    return name.length <= VENDOR_CHARS && /^x-(?:.+-)?session-id$/.test(name) ? 'vendor-session' : 'none';
   }
 }

@@ -28,6 +28,7 @@ export interface RequestHeaders {
   readonly spendMetadata: string | null;
   readonly callId: string | null;
   readonly timeout: string | null;
+  readonly streamTimeout: string | null;
   readonly endUser: string | null;
   /** Read while tracing is on. Two of them are joined, and then mean nothing. */
   readonly traceparent: string | null;
@@ -35,6 +36,7 @@ export interface RequestHeaders {
 }
 
 const NONE: readonly string[] = Object.freeze([]);
+const BARE_SESSION = 'x-session-id';
 
 function bearer(name: string, value: string): string {
   if (name !== 'authorization') return value.startsWith('Bearer ') ? value.slice(7) : value;
@@ -68,6 +70,7 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
   let spendMetadata: string | null = null;
   let callId: string | null = null;
   let timeout: string | null = null;
+  let streamTimeout: string | null = null;
   let endUser: string | null = null;
   let traceparent: string | null = null;
   let tracestate: string | null = null;
@@ -118,8 +121,9 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
       case 'trace':
         trace = value;
         break;
-      case 'vendor-session':
-        vendorSession = { name: rule.name, value };
+      case 'vendor-session': // a name without a vendor counts where there is no other, as in LiteLLM
+        if (rule.name !== BARE_SESSION || (vendorSession?.name ?? BARE_SESSION) === BARE_SESSION)
+          vendorSession = { name: rule.name, value };
         break;
       case 'tags':
         tags = joined(tags, value);
@@ -132,6 +136,9 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
         break;
       case 'timeout':
         timeout = value;
+        break;
+      case 'stream-timeout':
+        streamTimeout = value;
         break;
       case 'end-user':
         endUser = value;
@@ -166,6 +173,7 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
     spendMetadata,
     callId,
     timeout,
+    streamTimeout,
     endUser,
     traceparent,
     tracestate,

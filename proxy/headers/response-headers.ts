@@ -1,11 +1,12 @@
-// Upstream's response headers -> the client's: all of them, minus hop-by-hop; a name of ours is handed on renamed.
+// Upstream's response headers -> the client's: all of them, minus hop-by-hop. What a gateway of our dialect says of itself,
+// its key, its spend, its deployment, would read as ours under its own name: it is handed on renamed.
 import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
-import { HOP_BY_HOP } from '../../config/header-names.ts';
+import { dashed, HOP_BY_HOP } from '../../config/header-names.ts';
 import { nominatedBy } from './request-headers.ts';
 
 /** What the relay reads of an upstream's response head, and the flat list that goes on to the client. */
 export interface ResponseHead {
-  /** Flat name, value list for the client, without hop-by-hop names, content-length and names of ours. */
+  /** Flat name, value list for the client, without hop-by-hop names, content-length and names that could be ours. */
   readonly pass: string[];
   readonly contentType: string;
   readonly contentLength: string | null;
@@ -23,13 +24,16 @@ export type ResponseNames = Pick<Gateway, 'cost' | 'callId'>;
 /**
  * Reads a flat header list (name, value, ...) as it came.
  * @param names where this gateway states its cost and its call id.
- * @param ours lower-case names that the proxy sets on every response; they come back as `llm_provider-<name>`.
+ * @param ownPrefix what names of the proxy's own headers begin with: such a header comes back as `llm_provider-<name>`,
+ * once, of several the last.
  */
 export function readResponseHead(
   raw: readonly string[],
   names: ResponseNames,
-  ours: ReadonlySet<string>,
+  ownPrefix: string,
 ): ResponseHead {
+  let renamed: string[] | null = null;
+  let farther: string[] | null = null;
   const pass: string[] = [];
   let contentType = '';
   let contentLength: string | null = null;
@@ -59,6 +63,9 @@ export function readResponseHead(
       case 'retry-after':
         retryAfter = value;
         break;
+      case 'idempotent-replayed': // we say it of our own replays
+        setHeader((renamed ??= []), name, value);
+        continue;
       default:
         // This proxy decides which origins may read a response (off unless configured), not the upstream.
         if (HOP_BY_HOP.has(name) || name === 'alt-svc' || name.startsWith('access-control-')) continue;
@@ -67,11 +74,37 @@ export function readResponseHead(
     if (statesCost >= 0 && statesCost <= costRank) [cost, costRank] = [value, statesCost];
     const statesCall = names.callId.indexOf(name);
     if (statesCall >= 0 && statesCall <= callIdRank) [callId, callIdRank] = [value, statesCall];
-    if (ours.has(name)) pass.push(`llm_provider-${name}`, value);
+    const first = name.charCodeAt(0); // most names begin with neither, and a comparison of texts is dearer
+    if (first === LETTER_X && looksOurs(name, ownPrefix)) setHeader((renamed ??= []), plainOf(name), value);
+    else if (first === LETTER_L && name.startsWith(RENAMED)) (farther ??= []).push(name, value);
     else pass.push(name, value);
   }
+  if (farther !== null) addFarther(pass, farther, renamed);
+  if (renamed !== null)
+    for (let i = 0; i < renamed.length; i += 2) pass.push(RENAMED + renamed[i], renamed[i + 1] as string);
   dropListed(pass, nominatedBy(listed));
   return { pass, contentType, contentLength, contentEncoding, cost, callId, retryAfter };
+}
+
+/** How LiteLLM hands on headers of what it has called. */
+const RENAMED = 'llm_provider-';
+const LETTER_L = 0x6c;
+const LETTER_X = 0x78;
+
+function looksOurs(name: string, ownPrefix: string): boolean {
+  return name.startsWith(ownPrefix) || plainOf(name).startsWith(ownPrefix);
+}
+
+const plainOf = (name: string): string => (name.includes('_') ? dashed(name) : name);
+
+/** What the gateway got from the one behind it gives way to its own header of that name. */
+function addFarther(pass: string[], farther: readonly string[], renamed: readonly string[] | null): void {
+  for (let i = 0; i < farther.length; i += 2) {
+    const name = farther[i] as string;
+    const plain = plainOf(name.slice(RENAMED.length));
+    if (renamed?.some((own, n) => n % 2 === 0 && own === plain) === true) continue;
+    pass.push(name, farther[i + 1] as string);
+  }
 }
 
 function dropListed(pass: string[], names: ReadonlySet<string> | null): void {

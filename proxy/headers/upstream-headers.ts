@@ -80,6 +80,7 @@ const OF_THE_BODY = verdict('dropped', 'describes the body');
 const KEY_HEADER = verdict('set', 'a header of the key');
 const WRITTEN_ANEW = verdict('replaced', 'written anew for the gateway');
 const SESSION_STAMPED = verdict('replaced', 'reserved: stamped below');
+const OTHER_SESSION = verdict('dropped', 'states another session than the one that is stamped');
 const NOT_OURS = verdict('dropped', 'only the proxy tells the gateway whose call it is');
 const JSON_BODY = verdict('set', 'the client sent none that can go');
 const TRACE = verdict('stamped', 'trace context of the request');
@@ -120,14 +121,13 @@ export function upstreamHeaders(
     );
   }
   const { keyHeaders } = call;
-  const keyNames =
-    keyHeaders === null ? null : addKeyHeaders(list, rules, deployment, identity, keyHeaders, note);
+  const keyNames = keyHeaders === null ? null : addKeyHeaders(list, rules, deployment, identity, call, note);
 
   let hasType = false;
   for (let n = 0; n < client.rules.length; n += 1) {
     const rule = client.rules[n] as HeaderRule;
     if (rule.verdict.action === 'dropped' && note === undefined) continue; // most are, and nothing below could change that
-    const decided = verdictOn(n, rule, client, deployment, call.forwards, identity, keyNames);
+    const decided = verdictOn(n, rule, client, deployment, call, identity, keyNames);
     if (decided.action === 'forwarded') {
       list.push(rule.name, client.raw[2 * n + 1] as string);
       hasType ||= rule.role === 'content-type';
@@ -157,10 +157,11 @@ function verdictOn(
   rule: HeaderRule,
   client: RequestHeaders,
   deployment: DeploymentHeaders,
-  forwards: boolean,
+  call: CallHeaders,
   identity: readonly string[],
   keyNames: ReadonlySet<string> | null,
 ): HeaderVerdict {
+  const { forwards } = call;
   const { name, plainName } = rule;
   if (name === deployment.gateway.session) return forwards ? SESSION_STAMPED : OFF;
   if (rule.verdict.action !== 'forwarded') return rule.verdict;
@@ -171,7 +172,22 @@ function verdictOn(
     return nameIn(identity, plainName) ? WRITTEN_ANEW : NOT_OURS;
   if (keyNames?.has(plainName) === true) return KEY_WINS;
   if (rule.once && isRepeated(client.rules, n, name)) return REPEATED;
-  return carriesCredential(client.raw[2 * n + 1] as string, client.credentials) ? HOLDS_KEY : rule.verdict;
+  const value = client.raw[2 * n + 1] as string;
+  if (statesAnother(rule, value, deployment, call)) return OTHER_SESSION;
+  return carriesCredential(value, client.credentials) ? HOLDS_KEY : rule.verdict;
+}
+
+/**
+ * LiteLLM 1.106 reads a session from the trace id before the session id, so both say the same. It reads the vendors' names
+ * (`x-claude-code-session-id`) only where neither is there; Bifrost does too, so those pass.
+ */
+function statesAnother(
+  { role }: HeaderRule,
+  value: string,
+  { gateway }: DeploymentHeaders,
+  { identity }: Pick<CallHeaders, 'identity'>,
+): boolean {
+  return role === 'trace' && gateway.session !== null && value !== identity.sessionId;
 }
 
 /** Another header of that name follows. */
@@ -197,12 +213,14 @@ function addKeyHeaders(
   rules: HeaderRules,
   deployment: DeploymentHeaders,
   identity: readonly string[],
-  keyHeaders: NonNullable<CallHeaders['keyHeaders']>,
+  call: Pick<CallHeaders, 'keyHeaders' | 'identity'>,
   note?: (decision: HeaderDecision) => void,
 ): ReadonlySet<string> {
   const names = new Set<string>();
-  for (const [name, value] of keyHeaders) {
-    const decided = verdictOnKeyHeader(rules.ruleOf(name), deployment, identity);
+  for (const [name, value] of call.keyHeaders ?? []) {
+    const rule = rules.ruleOf(name);
+    const isOther = statesAnother(rule, value.reveal(), deployment, call);
+    const decided = isOther ? OTHER_SESSION : verdictOnKeyHeader(rule, deployment, identity);
     note?.({ name, ...decided });
     if (decided !== KEY_HEADER) continue;
     names.add(dashed(name));

@@ -21,6 +21,7 @@ import type { FormEdit } from '../bodies/multipart.ts';
 import { formCutsOf } from '../bodies/multipart.ts';
 import type { Edit } from '../bodies/splice.ts';
 import { cutsOf } from '../bodies/splice.ts';
+import { sessionEdits, type SessionEdit } from './session-members.ts';
 
 /** One change to the body, as `explain` prints it. */
 export interface BodyChange {
@@ -58,7 +59,12 @@ export function buildUpstreamRequest(
   const { endpoint, stream, body } = request;
   const asksUsage = wantsUsageEvent(x, request);
   const changes = bodyChanges(x, request, selected, asksUsage);
-  if (explainer !== undefined) changes.forEach((change) => explainer.body(change));
+  const sessions = sessionsToMend(request, identity, selected);
+  if (explainer !== undefined) {
+    changes.forEach((change) => explainer.body(change));
+    for (const { member, change } of sessions)
+      explainer.body({ member, change, why: 'stated another session than the one that is stamped' });
+  }
   const { alwaysIncludeStreamUsage, costInStreamingUsage, estimateMissingUsage } = x.active.snapshot;
   const observation: Observation = {
     stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
@@ -67,7 +73,7 @@ export function buildUpstreamRequest(
     lastEvent: lastEventOf(request),
     expectsAnswer: true,
   };
-  body.edit([...bodyCuts(request, changes, selected), ...cuts]);
+  body.edit([...bodyCuts(request, changes, selected), ...sessions.flatMap((one) => one.cuts), ...cuts]);
   const { bytes, giveBack } = body.lease();
   const own = { body: bytes, bodySent: giveBack, observation, stream, replaceable, method: 'POST' } as const;
   return upstreamRequest(x, endpoint, selected, identity, { ...own, path: endpoint.path }, explainer);
@@ -138,14 +144,28 @@ function upstreamRequest(
     bodySent,
     clocks,
     readOn: config.readsOn || x.res.keeps ? config.readOn : null,
-    firstByteMs: firstByteMs(x, stream ? clocks.streamFirstByteMs : clocks.firstByteMs),
+    ...firstByteClock(x, stream, stream ? clocks.streamFirstByteMs : clocks.firstByteMs),
     firstTokenMs: stream ? clocks.firstTokenMs : 0,
     holdsHead: stream && (replaceable || clocks.firstTokenMs > 0),
     protocol: endpoint.protocol,
     observation,
     answerNames: config.gateway,
-    ownNames: x.active.ownNames,
+    ownPrefix: x.active.snapshot.dialect.headerPrefix,
   };
+}
+
+const NO_EDITS: readonly SessionEdit[] = Object.freeze([]);
+
+/** Where a session is stamped in a header, the body says no other. */
+function sessionsToMend(
+  request: ParsedRequest,
+  identity: Identity,
+  { deployment: { config }, forwards }: SelectedDeployment,
+): readonly SessionEdit[] {
+  const { session, sessionMembers } = config.gateway;
+  const stamps = session !== null && (forwards || identity.keyHeaders !== null);
+  if (!stamps || sessionMembers === null || config.stripsControlMembers) return NO_EDITS;
+  return sessionEdits(request, sessionMembers, identity.sessionId);
 }
 
 function headersFor(
@@ -178,13 +198,27 @@ function traceOf({ trace, headers, active }: Exchange): readonly string[] {
   return propagates ? traceHeaders(trace, headers.tracestate) : UNTRACED;
 }
 
-/** `x-<brand>-timeout`: seconds, the client's own first-byte clock. @throws Fault invalid_header. */
-function firstByteMs(x: Exchange, configuredMs: number): number {
-  const text = x.headers.timeout;
-  if (text === null) return configuredMs;
+/**
+ * `x-<brand>-timeout`, for streams `x-<brand>-stream-timeout` before it: seconds, the client's own first-byte clock. Only
+ * where it is shorter than the configured one does the client decide when the time is over.
+ * @throws Fault invalid_header
+ */
+function firstByteClock(
+  x: Exchange,
+  stream: boolean,
+  configuredMs: number,
+): Pick<UpstreamRequest, 'firstByteMs' | 'firstByteOf'> {
+  const { timeout, streamTimeout } = x.headers;
+  const ofStream = stream && streamTimeout !== null;
+  const text = ofStream ? streamTimeout : timeout;
+  if (text === null) return { firstByteMs: configuredMs, firstByteOf: 'entry' };
   const seconds = Number(text);
-  if (text.trim() !== '' && seconds > 0 && seconds < 1e6) return seconds * 1000;
-  const param = `${x.active.snapshot.dialect.headerPrefix}timeout`;
+  if (text.trim() !== '' && seconds > 0 && seconds < 1e6) {
+    const firstByteMs = seconds * 1000;
+    const isShorter = configuredMs === 0 || firstByteMs < configuredMs;
+    return { firstByteMs, firstByteOf: isShorter ? 'client' : 'entry' };
+  }
+  const param = `${x.active.snapshot.dialect.headerPrefix}${ofStream ? 'stream-timeout' : 'timeout'}`;
   throw new Fault('invalid_header', `The header ${param} must be a number of seconds above 0.`, { param });
 }
 

@@ -47,6 +47,8 @@ function ofFault(fault: Fault): Classification {
     case 'first_token_timeout':
     case 'idle_timeout':
       return classified('failed', 'timeout');
+    case 'client_timeout':
+      return classified('unknown', 'timeout'); // the client's patience says nothing about the upstream
     case 'upstream_broken':
     case 'stream_truncated':
       return classified('failed', 'server');

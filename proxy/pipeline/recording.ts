@@ -304,6 +304,6 @@ function endOf(fault: Fault): EndReason {
   if (fault.code === 'client_gone') return 'client_gone';
   if (fault.code === 'internal_error') return 'proxy_error';
   if (fault.code === 'shutting_down') return 'stopped';
-  if (fault.source !== 'upstream') return 'refused';
+  if (fault.source !== 'upstream' && fault.code !== 'client_timeout') return 'refused';
   return fault.type === 'timeout_error' ? 'timeout' : 'upstream_broken';
 }

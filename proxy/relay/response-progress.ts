@@ -20,7 +20,7 @@ export class ResponseProgress {
 
   constructor(
     { status, text, list }: ReceivedHead,
-    request: Pick<UpstreamRequest, 'answerNames' | 'ownNames' | 'protocol' | 'observation'>,
+    request: Pick<UpstreamRequest, 'answerNames' | 'ownPrefix' | 'protocol' | 'observation'>,
     startedAt: number,
     now: number,
   ) {
@@ -28,7 +28,7 @@ export class ResponseProgress {
     this.#expectsAnswer = request.observation.expectsAnswer;
     this.status = status;
     this.statusText = text;
-    this.head = readResponseHead(list, request.answerNames, request.ownNames);
+    this.head = readResponseHead(list, request.answerNames, request.ownPrefix);
     this.tap = tapFor(this.head, request.protocol, request.observation);
     this.headAt = this.lastByteAt = now;
   }

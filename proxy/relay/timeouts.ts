@@ -7,6 +7,7 @@ export interface Clocked {
   readonly apiBase: string;
   readonly clocks: Clocks;
   readonly firstByteMs: number;
+  readonly firstByteOf: 'entry' | 'client';
   readonly firstTokenMs: number;
 }
 
@@ -24,7 +25,7 @@ interface LastHeard {
 
 /** The fault of the clock that has run out, or null. @param now monotonic ms, as `startedAt` */
 export function overdue(
-  { apiBase, clocks, firstByteMs, firstTokenMs }: Clocked,
+  { apiBase, clocks, firstByteMs, firstByteOf, firstTokenMs }: Clocked,
   waits: Waits,
   now: number,
   startedAt: number,
@@ -40,8 +41,10 @@ export function overdue(
     return new Fault('connect_timeout', text);
   }
   if (waits.is === 'waiting' && over(firstByteMs, waits.sentAt)) {
-    const text = `The upstream ${apiBase} sent no answer within ${firstByteMs} ms.`;
-    return new Fault('first_byte_timeout', text);
+    const text = `The upstream ${apiBase} sent no answer within ${firstByteMs} ms`;
+    return firstByteOf === 'client'
+      ? new Fault('client_timeout', `${text}, the time that the client gave it.`)
+      : new Fault('first_byte_timeout', `${text}.`);
   }
   if ((waits.is === 'waiting' || waits.is === 'holding') && over(firstTokenMs, waits.sentAt)) {
     const text = `The upstream ${apiBase} sent no token within ${firstTokenMs} ms.`;

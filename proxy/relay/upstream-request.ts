@@ -18,6 +18,8 @@ export interface UpstreamRequest extends HttpRequest {
   readonly clocks: Clocks;
   /** The first-byte clock of this call, ms (streamed calls have their own). */
   readonly firstByteMs: number;
+  /** Who set it: a deadline of the client's says nothing about the upstream. */
+  readonly firstByteOf: 'entry' | 'client';
   /** The first-token clock of this call, ms; 0 = off, as for all that is not streamed. */
   readonly firstTokenMs: number;
   /** Nothing of a stream goes to the client before its first token, so that another upstream can take over. */
@@ -29,6 +31,6 @@ export interface UpstreamRequest extends HttpRequest {
   readonly observation: Observation;
   /** Where the gateway states its cost and call id. */
   readonly answerNames: ResponseNames;
-  /** Lower-case names of the response headers that the proxy sets itself. */
-  readonly ownNames: ReadonlySet<string>;
+  /** What the names of the proxy's own response headers begin with, lower-case. */
+  readonly ownPrefix: string;
 }

@@ -55,8 +55,9 @@ general_settings: { master_key: ${KEY}, forward_client_headers_to_llm_api: true 
 });
 
 async function timedOut(t: Test, answer: Answer, code: string): Promise<void> {
-  t.equal(answer.status, 504);
-  t.equal(answer.headers['x-litellm-error-source'], 'upstream');
+  const isClients = code === 'client_timeout';
+  t.equal(answer.status, isClients ? 408 : 504);
+  t.equal(answer.headers['x-litellm-error-source'], isClients ? 'client' : 'upstream');
   t.match(JSON.parse(answer.text), {
     error: { code, type: 'timeout_error', message: rig.demo.url.slice(0, 16) },
   });
@@ -64,8 +65,9 @@ async function timedOut(t: Test, answer: Answer, code: string): Promise<void> {
   t.match(await rowOf(rig, answer), {
     end_reason: 'timeout',
     status: 'failure',
-    http_status: 504,
-    error_source: 'upstream',
+    http_status: isClients ? 408 : 504,
+    error_source: isClients ? 'client' : 'upstream',
+    metadata: { error_information: { error_class: code } },
   });
 }
 
@@ -172,9 +174,13 @@ t.test('0 switches a clock off', async (t) => {
 t.test('x-litellm-timeout is the client’s own first-byte clock, in seconds', async (t) => {
   for (const stream of [false, true]) {
     const answer = await clock.during(chat(rig, 'patient', { stream }, { 'x-litellm-timeout': '0.15' }));
-    await timedOut(t, answer, 'first_byte_timeout');
-    t.match(answer.text, /150 ms/);
+    await timedOut(t, answer, 'client_timeout');
+    t.match(answer.text, /150 ms, the time that the client gave it/);
   }
+  const ofStreams = { 'x-litellm-timeout': '3600', 'x-litellm-stream-timeout': '0.1' };
+  t.match((await clock.during(chat(rig, 'patient', { stream: true }, ofStreams))).text, /100 ms, the time/);
+  const longer = await clock.during(chat(rig, 'first', {}, { 'x-litellm-timeout': '0.3' }));
+  await timedOut(t, longer, 'first_byte_timeout');
   const before = rig.demo.seen.length;
   for (const value of ['soon', '-1', '0', '1e9', ' ']) {
     const answer = await send(

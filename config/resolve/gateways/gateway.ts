@@ -1,5 +1,5 @@
-// A gateway dialect is data: in which headers a gateway reads whose call it is, and where its response states cost and
-// call id. A new one is one file beside this one and one line in table.ts.
+// A gateway dialect is data: in which headers a gateway reads whose call it is, which headers steer it, and where its
+// response states cost and call id. A new one is one file beside this one and one line in table.ts.
 import type { Dialect } from '../../dialect.ts';
 
 /** Header names are lower-case; null = this gateway has no such header. */
@@ -9,6 +9,8 @@ export interface Gateway {
   readonly user: string | null;
   /** Other headers from which this gateway would read an end user. */
   readonly userSynonyms?: readonly string[];
+  /** Body members from which this gateway would read a session; null = none. */
+  readonly sessionMembers: SessionMembers | null;
   readonly tags: Written | null;
   readonly metadata: Written | null;
   /** Response headers that state the cost in US dollars, best first. */
@@ -33,6 +35,27 @@ export interface Written {
   readonly name: string;
   /** Member of the JSON object that holds the end user. */
   readonly userMember?: string;
+}
+
+/** Where a body states a session. */
+export interface SessionMembers {
+  /** Top-level members. */
+  readonly names: readonly string[];
+  /** Top-level objects, and the members of them. */
+  readonly objects: readonly string[];
+  readonly objectNames: readonly string[];
+}
+
+/**
+ * Request headers that steer one kind of gateway: route, address, credentials, retries, clocks, callbacks, caches. Names
+ * are lower-case with dashes; a trailing `*` makes a prefix.
+ */
+export interface Steering {
+  /** The kind, as `explain` prints it. */
+  readonly kind: string;
+  readonly steers: readonly string[];
+  /** Names under a prefix of `steers` that only describe the call: an allowlist. */
+  readonly describes: readonly string[];
 }
 
 export type GatewayMaker = (dialect: Dialect) => Gateway;

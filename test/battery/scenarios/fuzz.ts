@@ -86,6 +86,7 @@ const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), {
   forwardAll: true,
   forwardPrefixes: ['x-'],
   deny: [],
+  allow: [],
 });
 const NEVER = [
   'authorization',

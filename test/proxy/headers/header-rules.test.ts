@@ -12,7 +12,7 @@ const rulesOf = (
 ) =>
   new HeaderRules(
     dialectOf(DEFAULT_WORDS),
-    { forwardAll: true, forwardPrefixes: PREFIXES, deny },
+    { forwardAll: true, forwardPrefixes: PREFIXES, deny, allow: [] },
     tagHeaders,
     user,
   );
@@ -68,6 +68,7 @@ t.test('no credential, hop-by-hop or reserved name is forwarded, whatever its ca
     forwardAll: true,
     forwardPrefixes: [''],
     deny: [],
+    allow: [],
   });
   fc.assert(
     fc.property(fc.constantFrom(...NEVER).chain(disguised), (name) => {
@@ -164,6 +165,7 @@ t.test('another brand renames every reserved word at once', async (t) => {
     forwardAll: true,
     forwardPrefixes: PREFIXES,
     deny: [],
+    allow: [],
   });
   t.equal(rules.ruleOf('x-acme-session-id').role, 'session');
   t.equal(rules.ruleOf('x-litellm-session-id').role, 'vendor-session');
@@ -172,14 +174,155 @@ t.test('another brand renames every reserved word at once', async (t) => {
   t.ok(forwards(rules, 'x-stainless-lang'));
 });
 
-t.test('a flood of names changes no answer and is not kept for ever', async (t) => {
+t.test('a flood of names changes no answer, is not kept for ever and keeps no name out', async (t) => {
   const rules = rulesOf();
+  const first = rules.ruleOf('x-flood-0');
+  t.equal(rules.ruleOf('x-flood-0'), first, 'kept');
   for (let n = 0; n < 5_000; n++) rules.ruleOf(`x-flood-${n}`);
-  t.not(rules.ruleOf('x-late'), rules.ruleOf('x-late'), 'made anew: the cache is full');
+  t.not(rules.ruleOf('x-flood-0'), first, 'given up');
+  t.equal(rules.ruleOf('x-late'), rules.ruleOf('x-late'), 'kept: the flood does not hold its place');
   t.match(rules.ruleOf('x-late'), { verdict: { action: 'forwarded' } });
-  t.equal(rules.ruleOf('x-flood-1'), rules.ruleOf('x-flood-1'), 'kept');
   t.notOk(forwards(rules, 'authorization'));
 });
+
+t.test('a long name is judged like any other and not kept', async (t) => {
+  const rules = rulesOf();
+  const long = `x-${'a'.repeat(60_000)}`;
+  t.not(rules.ruleOf(long), rules.ruleOf(long));
+  t.match(rules.ruleOf(long), { name: long, verdict: { action: 'forwarded' }, role: 'none' });
+  t.equal(rules.ruleOf(`${long}-session-id`).role, 'none', 'no name of a vendor');
+  t.equal(rules.ruleOf(`x-${'a'.repeat(100)}-session-id`).role, 'vendor-session');
+});
+
+/** What steers a gateway of each kind, and what only describes a call. */
+const STEERING: Readonly<Record<string, readonly string[]>> = {
+  LiteLLM: [
+    ...['x-litellm-timeout', 'x-litellm-stream-timeout', 'x-litellm-num-retries', 'x-litellm-call-id'],
+    ...['x-litellm-disable-callbacks', 'x-litellm-enable-message-redaction', 'x-litellm-model'],
+    ...['x-litellm-agent-id', 'x-litellm-priority', 'x-litellm-keepalive-seconds', 'x-litellm-new-one'],
+    ...[
+      'litellm-disable-message-redaction',
+      'litellm-changed-by',
+      'litellm_user_api_key',
+      'langfuse_session_id',
+    ],
+    ...['x-pass-authorization', 'x-mcp-servers', 'x-a2a-agent-key'],
+  ],
+  Portkey: [
+    ...['x-portkey-custom-host', 'x-portkey-config', 'x-portkey-provider', 'x-portkey-virtual-key'],
+    ...['x-portkey-api-key', 'x-portkey-forward-headers', 'x-portkey-aws-secret-access-key'],
+    ...['x-portkey-azure-resource-name', 'x-portkey-cache-force-refresh', 'x-portkey-new-one'],
+  ],
+  Bifrost: [
+    'x-bf-vk',
+    'x-bf-api-key',
+    'x-bf-eh-authorization',
+    'x-bf-prom-x-bf-vk',
+    'x-bf-cache-key',
+    'x-bf-new',
+  ],
+  Cloudflare: ['cf-aig-authorization', 'cf-aig-skip-cache', 'cf-connecting-ip', 'cf-access-jwt-assertion'],
+  Helicone: ['helicone-auth', 'helicone-target-url', 'helicone-fallbacks', 'helicone-model-override'],
+  Kong: [
+    'x-kong-debug',
+    'x-consumer-id',
+    'x-consumer-username',
+    'x-credential-identifier',
+    'x-anonymous-consumer',
+  ],
+  Envoy: ['x-envoy-upstream-rq-timeout-ms', 'x-envoy-original-path', 'x-ai-eg-model'],
+  OpenRouter: ['x-openrouter-cache'],
+  'a provider': [
+    'x-goog-iap-jwt-assertion',
+    'x-amzn-oidc-data',
+    'x-ms-client-principal',
+    'x-amz-security-token',
+  ],
+  'an inference server': ['x-data-parallel-rank', 'x-prefiller-host-port'],
+  'any server': [
+    ...['x-original-url', 'x-original-host', 'x-rewrite-url', 'x-http-method-override', 'x-http-method'],
+    ...['x-method-override', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-user', 'forwarded', 'via'],
+    ...['x-real-ip', 'x-client-ip', 'true-client-ip', 'remote-user', 'x-remote-user', 'x-user', 'proxy'],
+    ...['x-authenticated-user', 'x-auth-request-email'],
+  ],
+};
+const DESCRIBING = [
+  ...['x-litellm-tags', 'x-litellm-spend-logs-metadata', 'x-litellm-end-user-id', 'x-litellm-trace-id'],
+  ...['x-portkey-trace-id', 'x-portkey-metadata', 'x-portkey-span-id', 'x-bf-dim-team', 'x-bf-lh-note'],
+  ...[
+    'cf-aig-metadata',
+    'helicone-property-team',
+    'helicone-session-id',
+    'x-openrouter-title',
+    'x-amzn-trace-id',
+  ],
+  ...['x-ms-client-request-id', 'x-request-id', 'x-correlation-id', 'x-title', 'x-user-id', 'x-my-team'],
+  ...['anthropic-beta', 'anthropic-version', 'openai-beta', 'x-claude-code-session-id', 'x-session-id'],
+];
+const withAllow = (...allow: string[]): HeaderRules =>
+  new HeaderRules(dialectOf(DEFAULT_WORDS), { forwardAll: true, forwardPrefixes: [''], deny: [], allow });
+
+t.test('no prefix forwards what steers a gateway, whatever its case and dashes', async (t) => {
+  const rules = withAllow();
+  for (const [kind, names] of Object.entries(STEERING))
+    for (const name of names) {
+      t.match(rules.ruleOf(name), { barred: true, verdict: { action: 'dropped' } }, name);
+      t.match(rules.ruleOf(name).verdict.rule, `steers ${kind} (`, name);
+    }
+  for (const name of DESCRIBING) t.ok(forwards(rules, name), name);
+  fc.assert(
+    fc.property(fc.constantFrom(...Object.values(STEERING).flat()).chain(disguised), (name) => {
+      const { verdict, barred } = rules.ruleOf(name);
+      return verdict.action === 'dropped' && barred;
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+t.test(
+  'allow_headers lets exactly the name that it spells pass, and nothing that may never go',
+  async (t) => {
+    const rules = withAllow(
+      'x-portkey-config',
+      'x-forwarded-for',
+      'authorization',
+      'x-litellm-session-id',
+      'te',
+    );
+    t.match(rules.ruleOf('X-Portkey-Config'), {
+      barred: false,
+      verdict: { action: 'forwarded', rule: 'general_settings.allow_headers' },
+    });
+    t.ok(forwards(rules, 'x-forwarded-for'));
+    for (const name of [
+      ...['x-portkey-config-slug', 'x_portkey_config', 'x-portkey-custom-host', 'x-forwarded-host'],
+      ...['authorization', 'x-litellm-session-id', 'te'],
+    ])
+      t.notOk(forwards(rules, name), name);
+    const named = new HeaderRules(dialectOf(DEFAULT_WORDS), {
+      ...{ forwardAll: true, forwardPrefixes: [], deny: ['x-a*'], allow: ['openai-organization', 'x-ab'] },
+    });
+    t.ok(forwards(named, 'openai-organization'), 'though it matches no prefix');
+    t.match(
+      named.ruleOf('x-ab'),
+      { verdict: { rule: 'general_settings.deny_headers: x-a*' } },
+      'denied wins',
+    );
+  },
+);
+
+t.test(
+  'who listens learns of each name that is held back, but of none that has its effect here',
+  async (t) => {
+    const told: string[] = [];
+    const settings = { forwardAll: true, forwardPrefixes: ['x-'], deny: [], allow: [] };
+    const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), settings, [], null, false, ({ kind, pattern }) =>
+      told.push(`${kind} ${pattern}`),
+    );
+    for (const name of ['x-portkey-config', 'x-bf-vk', 'x-litellm-timeout', 'x-a']) rules.ruleOf(name);
+    t.same(told, ['Portkey x-portkey-*', 'Bifrost x-bf-*']);
+  },
+);
 
 t.test(
   'a header that the operator lists as a tag is one beside any other role, unless it is a key',
@@ -239,7 +382,7 @@ t.test('names with one value are known', async (t) => {
 
 t.test('the trace of a client stays behind while calls are traced', async (t) => {
   t.equal(rulesOf().ruleOf('traceparent').role, 'none', 'unless told, nothing is traced');
-  const settings = { forwardAll: true, forwardPrefixes: ['t', 'x-'], deny: [] };
+  const settings = { forwardAll: true, forwardPrefixes: ['t', 'x-'], deny: [], allow: [] };
   for (const traced of [true, false]) {
     const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), settings, [], null, traced);
     for (const name of ['traceparent', 'Tracestate']) {

@@ -10,7 +10,7 @@ import {
 
 const RULES = new HeaderRules(
   dialectOf(DEFAULT_WORDS),
-  { forwardAll: true, forwardPrefixes: ['x-', 'anthropic-', 'openai-beta'], deny: [] },
+  { forwardAll: true, forwardPrefixes: ['x-', 'anthropic-', 'openai-beta'], deny: [], allow: [] },
   ['x-team', 'x-project'],
   'x-user-id',
 );
@@ -36,10 +36,20 @@ t.test('nothing sent, nothing found', async (t) => {
     spendMetadata: null,
     callId: null,
     timeout: null,
+    streamTimeout: null,
     endUser: null,
     traceparent: null,
     tracestate: null,
   });
+});
+
+t.test('a session header without a vendor counts where none names a vendor', async (t) => {
+  t.match(read('X-Session-Id', 'bare').vendorSession, { name: 'x-session-id', value: 'bare' });
+  for (const raw of [
+    ['x-session-id', 'bare', 'x-acme-session-id', 'v'],
+    ['x-acme-session-id', 'v', 'x-session-id', 'bare'],
+  ])
+    t.match(read(...raw).vendorSession, { name: 'x-acme-session-id', value: 'v' });
 });
 
 t.test('of several session ids the last one wins; lists are joined; tag headers are named', async (t) => {
@@ -111,7 +121,7 @@ t.test('codings of two lines are one list: no body is taken for one that is infl
 t.test('each header is read into its place, of several the last', async (t) => {
   const rules = new HeaderRules(
     dialectOf(DEFAULT_WORDS),
-    { forwardAll: true, forwardPrefixes: ['x-'], deny: [] },
+    { forwardAll: true, forwardPrefixes: ['x-'], deny: [], allow: [] },
     [],
     null,
     true,

@@ -3,7 +3,7 @@ import t from 'tap';
 import { HOP_BY_HOP } from '../../../config/header-names.ts';
 import { readResponseHead, setHeader } from '../../../proxy/headers/response-headers.ts';
 
-const OURS = new Set(['x-litellm-call-id', 'x-litellm-response-cost', 'x-litellm-model-id']);
+const OURS = 'x-litellm-';
 const read = (...raw: string[]): ReturnType<typeof readResponseHead> =>
   readResponseHead(
     raw,
@@ -59,11 +59,29 @@ t.test('what the relay needs is read beside', async (t) => {
   });
 });
 
-t.test('a name that the proxy sets itself is handed on as llm_provider-<name>', async (t) => {
-  t.same(read('X-LiteLLM-Call-Id', 'theirs', 'x-litellm-key-spend', '3').pass, [
-    ...['llm_provider-x-litellm-call-id', 'theirs', 'x-litellm-key-spend', '3'],
-  ]);
+t.test('what the gateway says of itself is handed on as llm_provider-<name>', async (t) => {
+  t.same(
+    read('X-LiteLLM-Call-Id', 'theirs', 'x-litellm-key-spend', '3', 'x-a', '1', 'Idempotent-Replayed', 'true')
+      .pass,
+    [
+      ...['x-a', '1', 'llm_provider-x-litellm-call-id', 'theirs', 'llm_provider-x-litellm-key-spend', '3'],
+      ...['llm_provider-idempotent-replayed', 'true'],
+    ],
+  );
 });
+
+t.test(
+  'such a header comes once: the last, an underscore twin is the same, and the nearest gateway wins',
+  async (t) => {
+    const name = 'llm_provider-x-litellm-key-spend';
+    const of = (...raw: string[]): readonly string[] => read(...raw).pass;
+    t.same(of('x-litellm-key-spend', '1', 'X-LiteLLM-Key-Spend', '2'), [name, '2']);
+    t.same(of('x-litellm-key-spend', '1', 'X_LiteLLM_Key-Spend', '2'), [name, '2']);
+    t.same(of(name, 'far', 'x-litellm-key-spend', 'near'), [name, 'near']);
+    t.same(of('x-litellm-key-spend', 'near', name, 'far'), [name, 'near']);
+    t.same(of(name, 'far', 'llm_provider-x-ratelimit', '5'), [name, 'far', 'llm_provider-x-ratelimit', '5']);
+  },
+);
 
 t.test('names that Connection lists stay behind; the length is counted anew', async (t) => {
   t.same(

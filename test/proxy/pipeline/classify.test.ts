@@ -125,6 +125,11 @@ t.test('faults: what never reached the upstream, what it did not answer, what it
     t.equal(of(code), 'failed:unreached');
   for (const code of ['first_byte_timeout', 'first_token_timeout', 'idle_timeout'] as const)
     t.equal(of(code), 'failed:timeout');
+  t.equal(
+    of('client_timeout'),
+    'unknown:timeout',
+    'the client had no more patience: no word about the upstream',
+  );
   for (const code of ['upstream_broken', 'stream_truncated'] as const) t.equal(of(code), 'failed:server');
   t.equal(of('total_timeout'), 'failed');
   for (const code of ['client_gone', 'internal_error', 'journal_unwritable'] as const)

@@ -13,7 +13,7 @@ import type { CallerIdentity } from '../../../proxy/access/callers.ts';
 
 const RULES = new HeaderRules(
   dialectOf(DEFAULT_WORDS),
-  { forwardAll: true, forwardPrefixes: ['x-'], deny: [] },
+  { forwardAll: true, forwardPrefixes: ['x-'], deny: [], allow: [] },
   ['x-team'],
 );
 const NOTHING: IdentityMembers = {

@@ -156,6 +156,7 @@ t.test('every fault has its end, and costs nothing unless the upstream may have 
   }
   const listed = (end: string): string[] => [...(ends.get(end) ?? [])].toSorted();
   t.same(listed('timeout'), [
+    'client_timeout',
     'connect_timeout',
     'first_byte_timeout',
     'first_token_timeout',

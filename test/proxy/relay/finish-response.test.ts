@@ -19,7 +19,7 @@ const SSE = ['content-type', 'text/event-stream'];
 function received(status: number, list: readonly string[]): ResponseProgress {
   const request = {
     answerNames: { cost: [], callId: [] },
-    ownNames: new Set<string>(),
+    ownPrefix: 'x-litellm-',
     protocol: chat,
     observation: NO_OBSERVATION,
   };

@@ -21,6 +21,7 @@ const clocked = (clocks: Partial<Clocked['clocks']>, more: Partial<Clocked> = {}
   apiBase: 'http://up.example/v1',
   clocks: { ...NO_CLOCKS, ...clocks },
   firstByteMs: 0,
+  firstByteOf: 'entry',
   firstTokenMs: 0,
   ...more,
 });
@@ -58,7 +59,10 @@ t.test('a clock of 0 is off', (t) => {
 });
 
 t.test('of several that have run out the widest is reported; the text names upstream and time', (t) => {
-  const all = clocked({ totalMs: 1, connectMs: 2, idleMs: 3 }, { firstByteMs: 4, firstTokenMs: 5 });
+  const all = clocked(
+    { totalMs: 1, connectMs: 2, idleMs: 3 },
+    { firstByteMs: 4, firstByteOf: 'entry', firstTokenMs: 5 },
+  );
   for (const stage of STAGES) t.equal(overdue(all, stage, 9_999, STARTED)?.code, 'total_timeout');
   const some = { ...all, clocks: { ...all.clocks, totalMs: 0 } };
   t.equal(overdue(some, { is: 'waiting', sentAt: SENT }, 9_999, STARTED)?.code, 'first_byte_timeout');
