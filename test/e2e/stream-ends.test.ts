@@ -171,11 +171,11 @@ t.test('a slow client to which the end was not sent yet has not got it', async (
   const call = openCall(
     rig.url,
     CHAT_PATH,
-    { model: 'm', stream: true, ...CHAT, events: 'x' },
+    { model: 'm', stream: true, ...CHAT, events: delta('a') },
     { 'x-litellm-session-id': 'slow' },
   );
   (await call.head).pause();
-  rig.calls[0]?.write(`\n\n${events}`);
+  rig.calls[0]?.write(events);
   call.leave();
   t.match(await rowOf(rig, 'slow'), GONE);
 });
