@@ -53,9 +53,10 @@ export class StreamEnding {
 
   /** What the client needs has come. */
   get #isSaid(): boolean {
-    const { streams, finished, opaque, terminal } = this.#tap;
-    if (!streams || finished) return streams;
-    if (opaque || !terminal || this.#last === 'done') return false;
-    return this.#last === 'finish' || this.#tap.reading().usage !== null;
+    const tap = this.#tap;
+    if (!tap.streams) return false; // and a document must not be read before its end
+    if (tap.finished) return true;
+    if (tap.opaque || this.#last === 'done' || !tap.terminal) return false;
+    return this.#last === 'finish' || tap.reading().usage !== null;
   }
 }

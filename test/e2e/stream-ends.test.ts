@@ -3,6 +3,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createBrotliCompress, createGzip } from 'node:zlib';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
 import t, { type Test } from 'tap';
 import { openCall, startUpstream, type OpenCall } from '../support/call.ts';
 import { ManualClock } from '../support/clock.ts';
@@ -169,15 +171,11 @@ t.test('a slow client to which the end was not sent yet has not got it', async (
   const call = openCall(
     rig.url,
     CHAT_PATH,
-    { model: 'm', stream: true, ...CHAT, events: 'x' },
+    { model: 'm', stream: true, ...CHAT, events: delta('a') },
     { 'x-litellm-session-id': 'slow' },
   );
-  const upstream = await new Promise<ServerResponse>((resolve) => {
-    const look = (): void => (rig.calls[0] === undefined ? void setImmediate(look) : resolve(rig.calls[0]));
-    look();
-  });
-  upstream.write(`\n\n${events}`);
   (await call.head).pause();
+  rig.calls[0]?.write(events);
   call.leave();
   t.match(await rowOf(rig, 'slow'), GONE);
 });
@@ -246,4 +244,44 @@ t.test('compressed streams are judged by what was in them', async (t) => {
       t.match(await rowOf(rig, session), expected, `${encoding} ${events}`);
     }
   }
+});
+
+t.test('the official SDKs leave with everything', async (t) => {
+  const text = delta('a', 'stop') + usage + DONE;
+  const answered = named('response.completed', {
+    response: { id: 'r', output: [], usage: { input_tokens: 3 } },
+  });
+  const said =
+    named('message_start', {
+      message: { id: 'm', role: 'assistant', content: [], usage: { input_tokens: 3 } },
+    }) +
+    named('message_delta', { delta: {}, usage: { output_tokens: 2 } }) +
+    named('message_stop');
+  const url = await startUpstream(t, ({ req, res }) => {
+    const { url: path = '' } = req;
+    const isChat = path.includes('chat');
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (isChat) res.write(text);
+    else res.write(path.includes('responses') ? answered : said); // and never ends
+  });
+  const rig = await startRig(t, {
+    config: () => `
+model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/m, api_base: "${url}" } }]
+general_settings: { master_key: ${KEY} }
+`,
+  });
+  const openai = new OpenAI({ baseURL: `${rig.url}/v1`, apiKey: KEY, maxRetries: 0 });
+  const anthropic = new Anthropic({ baseURL: rig.url, apiKey: KEY, maxRetries: 0 });
+  const messages = [{ role: 'user' as const, content: 'hi' }];
+  const drain = async (stream: AsyncIterable<unknown>): Promise<void> => {
+    for await (const event of stream) t.ok(event);
+  };
+  for (let i = 0; i < 5; i += 1) {
+    await drain(await openai.chat.completions.create({ model: 'm', messages, stream: true }));
+    await drain(await openai.responses.create({ model: 'm', input: 'hi', stream: true }));
+    await drain(await anthropic.messages.create({ model: 'm', messages, max_tokens: 9, stream: true }));
+  }
+  await rig.logged(() => rig.log.filter(({ msg }) => msg === 'request').length === 15);
+  const rows = await rig.rows();
+  t.same([rows.length, rows.filter((row) => row['end_reason'] !== 'complete')], [15, []]);
 });

@@ -57,11 +57,13 @@ t.test('it is delivered once the system has it, and not when the connection brea
 
 t.test('a response that is no stream has no such end', async (t) => {
   const tap = tapOf('application/json');
-  tap.push(Buffer.from('{"choices":[{"finish_reason":"stop"}]}'));
+  tap.push(Buffer.from('{"choices":[{"finish_reason":"stop"}],'));
   const ending = new StreamEnding(tap, 'finish');
   t.equal(ending.follow(), undefined);
   t.notOk(ending.isDelivered);
   t.notOk(ending.isOverdue(1e9, 0));
+  tap.push(Buffer.from('"id":"c"}'));
+  t.equal(tap.reading().id, 'c', 'and nothing was read before its end');
 });
 
 t.test('the upstream has a second after the end, and five of silence before `[DONE]`', async (t) => {
