@@ -296,6 +296,10 @@ export interface EntryParams {
    * Which gateway is behind `api_base`: how session, user, tags and metadata are written in its headers while forwarding is on, and how its cost and call id are read. Default: `litellm` for proxy-type, `plain` (the session header alone) for compat-type. `none` sends nothing.
    */
   gateway?: 'litellm' | 'bifrost' | 'portkey' | 'plain' | 'none';
+  /**
+   * Members of a request body that clients may send to this entry although they steer the gateway behind it, in addition to those of `general_settings`: a name (`cache`), which allows all that the member holds, or a path (`metadata.guardrails`).
+   */
+  allowed_client_parameters?: string[];
 }
 /**
  * Facts that `/model/info` returns, over those of the catalogue. Any member is allowed.
@@ -516,6 +520,10 @@ export interface GeneralSettings {
    * Request header that names the end user.
    */
   user_header_name?: string;
+  /**
+   * Members of a request body that clients may send although they steer the gateway behind the proxy (its model, key, address, route, retries, mocks, callbacks, caches, guardrails, prices): a name (`cache`), which allows all that the member holds, or a path (`extra_body.model`). Others are refused with 400 `parameter_not_allowed`.
+   */
+  allowed_client_parameters: string[];
   /**
    * Largest request body, MiB; larger ones get 413.
    */

@@ -104,6 +104,8 @@ export interface Deployment {
   readonly forwardClientHeaders: boolean;
   /** Compat-type upstreams never see the dialect's control members. */
   readonly stripsControlMembers: boolean;
+  /** Members that clients may send though they steer the gateway: folded, dotted paths. */
+  readonly allowedClientParameters: ReadonlySet<string>;
   readonly clocks: Clocks;
   /** Limits for reading a response whose client has left. */
   readonly readOn: ReadOn;

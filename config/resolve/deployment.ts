@@ -14,6 +14,7 @@ import type { BaseCheck } from './api-base.ts';
 import { clocksOf } from './clocks.ts';
 import type { ClockDefaults } from './clocks.ts';
 import type { Forwards } from './forwarding.ts';
+import { allowedParameters } from './gateways/allowed-parameters.ts';
 import { gatewayOf } from './gateways/table.ts';
 import { MOST_STARS, starsIn } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
@@ -34,6 +35,8 @@ export interface SharedSettings {
   readonly attempts: AttemptDefaults;
   readonly headers: StaticHeaders;
   readonly forwards: Forwards;
+  /** For every entry. */
+  readonly allowedClientParameters: readonly string[];
   /** Whether runtime additions are stored (`store_model_in_db`). */
   readonly stored: boolean;
   readonly catalogue: Catalogue;
@@ -86,6 +89,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     staticHeaders,
     forwardClientHeaders: shared.forwards(entry.model_name),
     stripsControlMembers: name.kind.stripsControlMembers,
+    allowedClientParameters: allowedParameters(shared.allowedClientParameters, params),
     clocks: clocksOf(params, shared.clocks),
     ...shared.readOn(params),
     assistantPrefill: params.assistant_prefill === true,

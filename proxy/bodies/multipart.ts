@@ -52,6 +52,8 @@ export type FormEdit =
 
 const MOST_PARTS = 200;
 const MOST_HEADER_BYTES = 8_192;
+/** Of a field that the proxy reads. */
+const MOST_VALUE_BYTES = 262_144;
 const LONGEST_SHOWN_NAME = 64;
 const CRLF = '\r\n';
 // RFC 2046 section 5.1.1: bchars, no space at the end, at most 70.
@@ -223,6 +225,10 @@ function isText(contentType: string): boolean {
 
 function readValue(body: Buffer, start: number, end: number, name: string): string {
   const bytes = body.subarray(start, end);
+  if (bytes.length > MOST_VALUE_BYTES) {
+    const detail = `The field ${shown(name)} is longer than ${MOST_VALUE_BYTES} bytes.`;
+    throw new Refusal('odd_member', start, detail, name);
+  }
   if (!isUtf8(bytes)) {
     throw new Refusal(
       'invalid_utf8',
@@ -242,7 +248,8 @@ function readValue(body: Buffer, start: number, end: number, name: string): stri
 }
 
 function isWanted(name: string, wanted: Wanted): boolean {
-  return wanted.names.has(name) || wanted.prefixes.some((prefix) => name.startsWith(prefix));
+  if (wanted.names.has(name) || wanted.prefixes.some((prefix) => name.startsWith(prefix))) return true;
+  return wanted.also?.(name) === true;
 }
 
 function shown(name: string): string {

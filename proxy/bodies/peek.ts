@@ -2,20 +2,23 @@
 // object. It accepts exactly what JSON.parse accepts on valid UTF-8; it never changes a byte, never recurses, and
 // its sentences never quote what the client wrote. Stands between the read body and splice.ts, which edits it.
 import { isUtf8, type Buffer } from 'node:buffer';
-import {
-  describeStop,
-  openBody,
-  skipColon,
-  skipSpace,
-  skipString,
-  skipValue,
-  type Stop,
-} from './json-skip.ts';
+import { describeStop, openBody, skipScalar, skipSpace, skipString, stopAt, type Stop } from './json-skip.ts';
+import { charStart, invalidUtf8At } from './utf8.ts';
 
 /** The top-level members to report: by exact name or by prefix of the name. */
 export interface Wanted {
   readonly names: ReadonlySet<string>;
   readonly prefixes: readonly string[];
+  /** Further ones; asked about names that the two others do not hold. */
+  readonly also?: (name: string) => boolean;
+}
+
+/** What a scan gives up at. */
+export interface Bounds {
+  /** Members at the top level. */
+  readonly members: number;
+  /** Of the name of such a member, as it is written, quotes included. */
+  readonly nameBytes: number;
 }
 
 /** A top-level member; all numbers are byte offsets into the body, ends are exclusive. */
@@ -33,7 +36,8 @@ export interface Member {
   readonly commaAfter: number;
 }
 
-export type PeekFaultKind = 'not_json' | 'not_object' | 'too_deep' | 'invalid_utf8' | 'duplicate_member';
+export type PeekFaultKind =
+  'not_json' | 'not_object' | 'too_deep' | 'too_complex' | 'invalid_utf8' | 'duplicate_member';
 
 /** Why a body was refused. */
 interface PeekFault {
@@ -67,96 +71,321 @@ export type Peeked = PeekedBody | PeekFault;
 /** Characters; a name that was wanted by its prefix may go on for ever. */
 const LONGEST_SHOWN_NAME = 64;
 const NEEDS_DECODING = /[\\\u0080-\u00ff]/;
+const UNBOUNDED: Bounds = { members: Infinity, nameBytes: Infinity };
+/** 10 ms at 100 MB/s, which the densest JSON takes (lists of empty lists); strings take a tenth of that. */
+const SLICE_BYTES = 1_048_576;
+/** Nothing but a string or a number is longer; cut in two, it is not what it was. The longest is an escape, `\uXXXX`. */
+const LONGEST_ATOM = 16;
+/** Digits. A number that a slice cuts is scanned again from its beginning. */
+const LONGEST_NUMBER = 65_536;
 const QUOTE = 0x22;
+const COLON = 0x3a;
 const COMMA = 0x2c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
 
 /**
  * Scans `body` once, from end to end, in time linear in its size.
  * @param maxDepth deepest nesting of containers that is accepted; the top-level object is depth 1
  */
-export function peek(body: Buffer, wanted: Wanted, maxDepth: number): Peeked {
-  const members: Member[] = [];
-  const names = new Set<string>();
-  const stop: Stop = { at: 0, expected: '', tooDeep: false };
-  const stopped = (): PeekFault => {
-    const { at, tooDeep } = stop;
-    if (tooDeep) return refused('too_deep', at, `The body nests deeper than ${maxDepth} levels.`, members);
-    return refused('not_json', at, `The body is not valid JSON: ${describeStop(body, stop)}.`, members);
-  };
-  if (!isUtf8(body)) {
-    const at = invalidUtf8At(body);
-    return refused('invalid_utf8', at, `The body is not valid UTF-8 at byte ${at}.`, members);
-  }
-  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
-    return refused('not_json', 0, 'The body begins with a byte order mark; send JSON without one.', members);
-  }
-  openBody();
-  let i = skipSpace(body, 0);
-  if (body[i] !== OPEN_BRACE) return notObject(body, i, maxDepth, stop) ?? stopped();
-  const open = i + 1;
-  let memberCount = 0;
-  let lastValueEnd = open;
-  let commaBefore = -1;
-  i = skipSpace(body, open);
-  while (memberCount > 0 || body[i] !== CLOSE_BRACE) {
-    const keyStart = i;
-    if (body[i] !== QUOTE) {
-      stop.at = i;
-      stop.expected = 'a member name in double quotes';
-      return stopped();
-    }
-    const keyEnd = skipString(body, i, stop);
-    if (keyEnd < 0) return stopped();
-    const valueStart = skipColon(body, keyEnd, stop);
-    if (valueStart < 0) return stopped();
-    const valueEnd = skipValue(body, valueStart, maxDepth - 1, stop);
-    if (valueEnd < 0) return stopped();
-    memberCount++;
-    lastValueEnd = valueEnd;
-    i = skipSpace(body, valueEnd);
-    const isLast = body[i] === CLOSE_BRACE;
-    if (!isLast && body[i] !== COMMA) {
-      stop.at = i;
-      stop.expected = 'a comma or }';
-      return stopped();
-    }
-    const name = wantedName(body, keyStart, keyEnd, wanted);
-    if (name !== null) {
-      if (names.has(name)) return duplicate(name, keyStart, members);
-      names.add(name);
-      const commaAfter = isLast ? -1 : i;
-      members.push({ name, keyStart, keyEnd, valueStart, valueEnd, commaBefore, commaAfter });
-    }
-    if (isLast) break;
-    commaBefore = i;
-    i = skipSpace(body, i + 1);
-  }
-  stop.at = skipSpace(body, i + 1);
-  stop.expected = 'the end of the body';
-  if (stop.at < body.length) return stopped();
-  return { ok: true, members, memberCount, open, lastValueEnd };
+export function peek(body: Buffer, wanted: Wanted, maxDepth: number, bounds = UNBOUNDED): Peeked {
+  const scan = new Scan(body, wanted, maxDepth, bounds);
+  return scan.run(body.length) ?? scan.stopped();
 }
 
-function refused(fault: PeekFaultKind, at: number, detail: string, members: readonly Member[]): PeekFault {
-  return { ok: false, fault, at, detail, members };
+/**
+ * As `peek`, but of a large body only a slice at a time: between two slices the event loop serves others. A body of one
+ * slice is scanned at once.
+ * @param turn waits for the next turn of the loop
+ */
+export async function peekInSlices(
+  body: Buffer,
+  wanted: Wanted,
+  maxDepth: number,
+  bounds: Bounds,
+  turn: () => Promise<unknown>,
+): Promise<Peeked> {
+  if (body.length <= SLICE_BYTES) return peek(body, wanted, maxDepth, bounds);
+  const scan = new Scan(body, wanted, maxDepth, bounds);
+  for (let limit = SLICE_BYTES; ; limit += SLICE_BYTES) {
+    const peeked = scan.run(limit);
+    if (peeked !== null) return peeked;
+    await turn();
+  }
+}
+
+/** What comes next in the text. */
+const VALUE = 0;
+const FIRST = 1; // of a container, or its end
+const AFTER = 2; // what follows a value
+const KEY = 3;
+const COLON_OF_KEY = 4;
+const END = 5;
+type Next = typeof VALUE | typeof FIRST | typeof AFTER | typeof KEY | typeof COLON_OF_KEY | typeof END;
+
+/** One scan. It can stop at the end of any slice and go on from there; nothing is scanned twice but the token it was in. */
+class Scan {
+  readonly #whole: Buffer;
+  readonly #wanted: Wanted;
+  readonly #maxDepth: number;
+  readonly #bounds: Bounds;
+  readonly #members: Member[] = [];
+  readonly #names = new Set<string>();
+  readonly #stop: Stop = { at: 0, expected: '', tooDeep: false };
+  /** The closing brackets that are owed, innermost last: at most maxDepth of them. */
+  readonly #closers: number[] = [];
+  #next: Next = VALUE;
+  #at = 0;
+  /** `#at` lies in a string, whose beginning was skipped before. */
+  #inString = false;
+  /** All before is valid UTF-8. */
+  #valid = 0;
+  #fault: PeekFault | null = null;
+  // Of the top-level value.
+  #start = 0;
+  #isObject = false;
+  #memberCount = 0;
+  #lastValueEnd = 0;
+  // Of the top-level member that is being scanned.
+  #keyStart = 0;
+  #keyEnd = 0;
+  #valueStart = 0;
+  /** -1: it has not ended. */
+  #valueEnd = -1;
+  #commaBefore = -1;
+
+  constructor(body: Buffer, wanted: Wanted, maxDepth: number, bounds: Bounds) {
+    this.#whole = body;
+    this.#wanted = wanted;
+    this.#maxDepth = maxDepth;
+    this.#bounds = bounds;
+  }
+
+  /** Scans on to the byte `limit`. Raise it each time. @returns null when the slice ended before the body did */
+  run(limit: number): Peeked | null {
+    const whole = this.#whole;
+    const end = limit < whole.length ? charStart(whole, limit) : whole.length;
+    const slice = whole.subarray(this.#valid, end);
+    if (!isUtf8(slice)) {
+      const at = this.#valid + invalidUtf8At(slice);
+      return this.#refused('invalid_utf8', at, `The body is not valid UTF-8 at byte ${at}.`);
+    }
+    this.#valid = end;
+    if (whole[0] === 0xef && whole[1] === 0xbb && whole[2] === 0xbf) {
+      return this.#refused('not_json', 0, 'The body begins with a byte order mark; send JSON without one.');
+    }
+    const body = end === whole.length ? whole : whole.subarray(0, end);
+    openBody();
+    if (this.#walk(body)) return this.#finished();
+    // What is missing at the end of a slice may follow in the next one.
+    if (
+      this.#fault === null &&
+      body !== whole &&
+      this.#stop.at >= end - LONGEST_ATOM &&
+      !this.#stop.tooDeep
+    ) {
+      const isNumber = this.#next === VALUE && !this.#inString;
+      if (!isNumber || end - this.#at <= LONGEST_NUMBER) return null;
+      return this.#refused(
+        'too_complex',
+        this.#at,
+        `The body holds a number of more than ${LONGEST_NUMBER} digits.`,
+      );
+    }
+    return this.stopped();
+  }
+
+  /** Why the scan did not reach the end. */
+  stopped(): PeekFault {
+    if (this.#fault !== null) return this.#fault;
+    const { at, tooDeep } = this.#stop;
+    if (tooDeep) return this.#refused('too_deep', at, `The body nests deeper than ${this.#maxDepth} levels.`);
+    return this.#refused(
+      'not_json',
+      at,
+      `The body is not valid JSON: ${describeStop(this.#whole, this.#stop)}.`,
+    );
+  }
+
+  #finished(): Peeked {
+    if (!this.#isObject) {
+      const detail = 'The body is JSON but not an object; send a JSON object.';
+      return this.#refused('not_object', this.#start, detail);
+    }
+    return {
+      ok: true,
+      members: this.#members,
+      memberCount: this.#memberCount,
+      open: this.#start + 1,
+      lastValueEnd: this.#lastValueEnd,
+    };
+  }
+
+  #refused(fault: PeekFaultKind, at: number, detail: string): PeekFault {
+    return { ok: false, fault, at, detail, members: this.#members };
+  }
+
+  /** Walks over the text to the end of `body`, which is the whole or a slice from its start. @returns false: see `#stop` */
+  #walk(body: Buffer): boolean {
+    const stop = this.#stop;
+    const closers = this.#closers;
+    const isPart = body.length < this.#whole.length;
+    let closer = closers.at(-1) ?? 0;
+    let next = this.#next;
+    let i = this.#at;
+    if (this.#inString) {
+      i = skipString(body, i, stop);
+      if (i < 0) return this.#hold(next, stop.at, true);
+      if (closers.length === 1) {
+        if (next === KEY) this.#keyEnd = i;
+        else this.#valueEnd = i;
+      }
+      if (next === KEY) next = COLON_OF_KEY;
+      else next = closers.length === 0 ? END : AFTER;
+    }
+    i = skipSpace(body, i);
+    for (;;) {
+      if (next === VALUE) {
+        const start = i;
+        const c = body[i];
+        if (closers.length <= 1) this.#beginValue(start, c);
+        if (c === OPEN_BRACE || c === OPEN_BRACKET) {
+          if (closers.length >= this.#maxDepth) {
+            stop.tooDeep = true;
+            stopAt(stop, i, '');
+            return this.#hold(VALUE, i, false);
+          }
+          closer = c + 2; // '{' + 2 is '}', '[' + 2 is ']'
+          closers.push(closer);
+          i = skipSpace(body, i + 1);
+          next = FIRST;
+        } else {
+          i = skipScalar(body, i, stop);
+          if (i < 0) return this.#hold(VALUE, c === QUOTE ? stop.at : start, c === QUOTE);
+          if (isPart && i === body.length && c !== QUOTE) {
+            stopAt(stop, i, 'a value'); // the next slice may go on with the same number
+            return this.#hold(VALUE, start, false);
+          }
+          if (closers.length === 1) this.#valueEnd = i;
+          next = closers.length === 0 ? END : AFTER;
+          i = skipSpace(body, i);
+        }
+      }
+      if (next === FIRST) {
+        if (isPart && i === body.length) {
+          stopAt(stop, i, 'a value');
+          return this.#hold(FIRST, i, false);
+        }
+        if (body[i] === closer) next = AFTER;
+        else next = closer === CLOSE_BRACE ? KEY : VALUE;
+        if (next === VALUE) continue;
+      }
+      if (next === AFTER) {
+        while (body[i] === closer) {
+          if (closers.length === 1 && !this.#endMember(-1)) return false;
+          closers.pop();
+          i++;
+          if (closers.length === 1) this.#valueEnd = i;
+          closer = closers[closers.length - 1] ?? 0;
+          i = skipSpace(body, i);
+          if (closers.length === 0) break;
+        }
+        if (closers.length === 0) {
+          next = END;
+        } else {
+          if (body[i] !== COMMA) {
+            stopAt(stop, i, closer === CLOSE_BRACE ? 'a comma or }' : 'a comma or ]');
+            return this.#hold(AFTER, i, false);
+          }
+          if (closers.length === 1 && !this.#endMember(i)) return false;
+          i = skipSpace(body, i + 1);
+          next = closer === CLOSE_BRACE ? KEY : VALUE;
+          if (next === VALUE) continue;
+        }
+      }
+      if (next === KEY) {
+        if (body[i] !== QUOTE) {
+          stopAt(stop, i, 'a member name in double quotes');
+          return this.#hold(KEY, i, false);
+        }
+        if (closers.length === 1) this.#keyStart = i;
+        i = skipString(body, i + 1, stop);
+        if (i < 0) return this.#hold(KEY, stop.at, true);
+        if (closers.length === 1) this.#keyEnd = i;
+        i = skipSpace(body, i);
+        next = COLON_OF_KEY;
+      }
+      if (next === COLON_OF_KEY) {
+        if (body[i] !== COLON) {
+          stopAt(stop, i, 'a colon');
+          return this.#hold(COLON_OF_KEY, i, false);
+        }
+        i = skipSpace(body, i + 1);
+        next = VALUE;
+        continue;
+      }
+      // The end of the top-level value.
+      if (i === body.length) {
+        if (!isPart) return true;
+      }
+      stopAt(stop, i, 'the end of the body');
+      return this.#hold(END, i, false);
+    }
+  }
+
+  #hold(next: Next, at: number, inString: boolean): false {
+    this.#next = next;
+    this.#at = at;
+    this.#inString = inString;
+    return false;
+  }
+
+  /** A value at depth 0 or 1 begins. */
+  #beginValue(at: number, c: number | undefined): void {
+    this.#valueStart = at;
+    if (this.#closers.length > 0) return;
+    this.#start = at;
+    this.#isObject = c === OPEN_BRACE;
+    this.#lastValueEnd = at + 1;
+  }
+
+  /** The top-level member that was scanned last is whole. @param commaAfter -1: it is the last one */
+  #endMember(commaAfter: number): boolean {
+    const valueEnd = this.#valueEnd;
+    if (!this.#isObject || valueEnd < 0) return true; // a list, or an empty object
+    const keyStart = this.#keyStart;
+    const keyEnd = this.#keyEnd;
+    const commaBefore = this.#commaBefore;
+    this.#memberCount += 1;
+    this.#lastValueEnd = valueEnd;
+    this.#valueEnd = -1;
+    this.#commaBefore = commaAfter;
+    if (this.#memberCount > this.#bounds.members || keyEnd - keyStart > this.#bounds.nameBytes) {
+      this.#fault = this.#refused('too_complex', keyStart, complexity(this.#bounds));
+      return false;
+    }
+    const name = wantedName(this.#whole, keyStart, keyEnd, this.#wanted);
+    if (name === null) return true;
+    if (this.#names.has(name)) {
+      this.#fault = duplicate(name, keyStart, this.#members);
+      return false;
+    }
+    this.#names.add(name);
+    const valueStart = this.#valueStart;
+    this.#members.push({ name, keyStart, keyEnd, valueStart, valueEnd, commaBefore, commaAfter });
+    return true;
+  }
+}
+
+function complexity({ members, nameBytes }: Bounds): string {
+  return `The body has more than ${members} members at its top level, or one with a name of more than ${nameBytes} bytes.`;
 }
 
 function duplicate(name: string, at: number, members: readonly Member[]): PeekFault {
   const shown = JSON.stringify(name.slice(0, LONGEST_SHOWN_NAME));
   const detail = `The member ${shown} stands in the body twice, and two readers could choose differently; send it once.`;
-  return { ...refused('duplicate_member', at, detail, members), name };
-}
-
-/** The fault of a body that is whole JSON but no object; null when it is not JSON either. */
-function notObject(body: Buffer, start: number, maxDepth: number, stop: Stop): PeekFault | null {
-  const end = skipValue(body, start, maxDepth, stop);
-  if (end < 0) return null;
-  stop.at = skipSpace(body, end);
-  stop.expected = 'the end of the body';
-  if (stop.at < body.length) return null;
-  return refused('not_object', start, 'The body is JSON but not an object; send a JSON object.', []);
+  return { ok: false, fault: 'duplicate_member', at, detail, members, name };
 }
 
 /** The decoded name of the key, if it is wanted. */
@@ -168,35 +397,14 @@ function wantedName(body: Buffer, keyStart: number, keyEnd: number, wanted: Want
   for (const prefix of wanted.prefixes) {
     if (name.startsWith(prefix)) return name;
   }
-  return null;
-}
-
-/** Offset of the first byte that cannot be part of a UTF-8 text. */
-function invalidUtf8At(body: Buffer): number {
-  let low = 0; // all before is valid
-  let high = body.length;
-  while (high - low > 8) {
-    let middle = (low + high) >>> 1;
-    for (let back = 0; back < 3 && isContinuation(body[middle]); back++) middle--;
-    if (isUtf8(body.subarray(low, middle))) low = middle;
-    else high = middle;
-  }
-  // The few characters that are left, one by one.
-  for (let size = 1; size <= 4 && low + size <= body.length; size++) {
-    if (isUtf8(body.subarray(low, low + size))) {
-      low += size;
-      size = 0;
-    }
-  }
-  return low;
-}
-
-function isContinuation(c: number | undefined): boolean {
-  return c !== undefined && (c & 0xc0) === 0x80;
+  return wanted.also?.(name) === true ? name : null;
 }
 
 /** The text of a member whose value is a string, else undefined. */
-export function readString(body: Buffer, member: Member): string | undefined {
+export function readString(
+  body: Buffer,
+  member: Pick<Member, 'valueStart' | 'valueEnd'>,
+): string | undefined {
   if (body[member.valueStart] !== QUOTE) return undefined;
   return JSON.parse(body.toString('utf8', member.valueStart, member.valueEnd)) as string;
 }
