@@ -3,7 +3,7 @@
 // the upstream would then see another model than the proxy did. The multipart counterpart of peek.ts and splice.ts.
 import { Buffer, isUtf8 } from 'node:buffer';
 import { readParameters } from './disposition.ts';
-import type { Wanted } from './peek.ts';
+import type { Wanted } from './members.ts';
 import { copyWithCuts, type Cut } from './splice.ts';
 
 /** A form field (never a file); all numbers are byte offsets into the body, ends are exclusive. */

@@ -11,7 +11,8 @@ import {
   type SteeringTable,
 } from '../../config/resolve/gateways/steering.ts';
 import { Fault } from '../errors/fault.ts';
-import { peekInSlices, readString, type Bounds, type Member, type Wanted } from './peek.ts';
+import { peekInSlices } from './peek.ts';
+import { readString, type Bounds, type Member, type Wanted } from './members.ts';
 
 /** A member that steers gateways of one table. */
 export interface SteeringMember {

@@ -8,14 +8,8 @@ import type { FaultCode } from '../errors/codes.ts';
 import { Fault } from '../errors/fault.ts';
 import { readParameters } from '../bodies/disposition.ts';
 import { boundaryOf, peekMultipart, type PeekedForm } from '../bodies/multipart.ts';
-import {
-  peekInSlices,
-  readJson,
-  readString,
-  type Bounds,
-  type PeekedBody,
-  type PeekFaultKind,
-} from '../bodies/peek.ts';
+import { peekInSlices } from '../bodies/peek.ts';
+import { readJson, readString, type Bounds, type PeekedBody, type PeekFaultKind } from '../bodies/members.ts';
 import {
   maySteer,
   steeringMembers,

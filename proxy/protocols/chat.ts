@@ -1,6 +1,7 @@
 // Chat completions, `POST /v1/chat/completions` (platform.openai.com/docs/api-reference/chat).
 import type { Buffer } from 'node:buffer';
-import { peek, type Wanted } from '../bodies/peek.ts';
+import { peek } from '../bodies/peek.ts';
+import type { Wanted } from '../bodies/members.ts';
 import type { Cut } from '../bodies/splice.ts';
 import { ChatTranscript } from './chat-transcript.ts';
 import { CHOICE_EVENTS } from './choices.ts';
