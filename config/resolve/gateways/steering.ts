@@ -66,7 +66,7 @@ const NOTHING: ScopeRules = Object.freeze({
 
 /** A table; what is not stated lets everything pass. */
 export function steeringTable(rules: Readonly<Partial<Record<Scope, Partial<ScopeRules>>>>): SteeringTable {
-  const of = (scope: Scope): ScopeRules => ({ ...NOTHING, ...rules[scope] });
+  const of = (scope: Scope): ScopeRules => Object.freeze({ ...NOTHING, ...rules[scope] });
   return Object.freeze({
     body: of('body'),
     merged: of('merged'),
@@ -80,12 +80,12 @@ export function unionOf(tables: readonly SteeringTable[]): SteeringTable {
   const of = (scope: Scope): ScopeRules => {
     const all = tables.map((table) => table[scope]);
     const families = all.flatMap(({ families: one }) => (one === null ? [] : [one.source]));
-    return {
+    return Object.freeze({
       steers: new Set(all.flatMap(({ steers }) => [...steers])),
       families: families.length === 0 ? null : new RegExp(families.map((one) => `(?:${one})`).join('|')),
       passes: new Set(all.flatMap(({ passes }) => [...passes])),
       within: new Map(all.flatMap(({ within }) => [...within])),
-    };
+    });
   };
   return Object.freeze({
     body: of('body'),
