@@ -104,7 +104,7 @@ async function look(search: Search, scope: Scope, { name, value, prefix, level }
   if (object === null) return;
   const { maxDepth, bounds, turn } = search.limits;
   const wanted: Wanted = {
-    names: NO_NAMES,
+    names: new Set(),
     prefixes: [],
     also: (one) => mayMean(search.table, meaning, one),
   };
@@ -120,8 +120,6 @@ async function look(search: Search, scope: Scope, { name, value, prefix, level }
   }
   if (!peeked.ok) search.add(peeked.name === undefined ? path : `${path}.${foldedName(peeked.name)}`);
 }
-
-const NO_NAMES: ReadonlySet<string> = new Set();
 
 const mayMean = (table: SteeringTable, scope: Scope, name: string): boolean =>
   meaningOfPath(table, scope, pathOf(name)) !== 'pass';
