@@ -7,7 +7,7 @@ import type { RequestBody } from '../bodies/request-body.ts';
 import type { FaultCode } from '../errors/codes.ts';
 import { Fault } from '../errors/fault.ts';
 import { readParameters } from '../bodies/disposition.ts';
-import { boundaryOf, peekMultipart, type PeekedForm } from '../bodies/multipart.ts';
+import { boundaryOf, peekMultipartInSlices, type PeekedForm } from '../bodies/multipart.ts';
 import { peekInSlices } from '../bodies/peek.ts';
 import { readJson, readString, type Bounds, type PeekedBody, type PeekFaultKind } from '../bodies/members.ts';
 import {
@@ -160,7 +160,7 @@ async function membersOf(
     const boundary = boundaryOf(type);
     if (boundary === null)
       throw new Fault('bad_multipart', 'The multipart content type names no valid boundary.');
-    const peeked = peekMultipart(bytes, boundary, wanted);
+    const peeked = await peekMultipartInSlices(bytes, boundary, wanted, limits.turn);
     if (peeked.ok) return { kind: 'form', peeked };
     throw new Fault(
       peeked.fault === 'duplicate_member' ? 'duplicate_member' : 'bad_multipart',
