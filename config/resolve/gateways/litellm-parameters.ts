@@ -77,7 +77,7 @@ const INTERNAL = `
 
 const OBSERVABILITY =
   '^(?:anthropic_issuer|anthropic_keycloak|langfuse|langsmith|humanloop|arize|phoenix|posthog|braintrust|slack|lunary|gcs|dd|newrelic|signoz|wandb|weave|otel|mlflow|opik|helicone|athina|literalai|logfire|traceloop|datadog|s3_callback)_';
-const INTERNALS = '^user_api_key|^_';
+const INTERNALS = '^user_api_key|^_[a-z]';
 const PRICING = 'cost_per_|_token_cost|_cost_per$';
 
 /** What LiteLLM acts on in `metadata` and `litellm_metadata`. */
