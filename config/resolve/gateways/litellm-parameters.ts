@@ -35,7 +35,7 @@ const RELIABILITY = `
 /** Keys, addresses and requests to the provider. */
 const UPSTREAM = `
   headers extra_headers provider_specific_header openai_organization tenant_id client_id client_secret deployment_url
-  sagemaker_base_url s3_endpoint_url s3_bucket_name s3_access_key_id s3_bucket_owner s3_encryption_key_id
+  sagemaker_base_url s3_endpoint_url bucket_name s3_bucket_name s3_access_key_id s3_bucket_owner s3_encryption_key_id
   s3_output_bucket_name s3_region_name s3_secret_access_key workspace_id bedrock_tags nvcf_function_id
   anthropic_workspace_id anthropic_organization_id anthropic_service_account_id anthropic_federation_rule_id
   anthropic_federation_workspace_id anthropic_disable_workload_identity_federation anthropic_identity_source
@@ -72,7 +72,7 @@ const GENERIC =
 /** Internal switches that a body reaches as keyword arguments. */
 const INTERNAL = `
   acompletion atext_completion aembedding aimg_generation atranscription arerank aresponses acreate_batch
-  acreate_fine_tuning_job amoderation call_type logging_obj proxy_logging_obj user_api_key_dict service_logger_obj
+  acreate_fine_tuning_job amoderation call_type start_time logging_obj proxy_logging_obj user_api_key_dict service_logger_obj
 `;
 
 const OBSERVABILITY =
