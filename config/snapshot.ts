@@ -3,6 +3,7 @@
 import type { Dialect } from './dialect.ts';
 import type { Issue } from './issue.ts';
 import type { Gateway } from './resolve/gateways/gateway.ts';
+import type { SteeringTable } from './resolve/gateways/parameters.ts';
 import type { Secret } from './secret.ts';
 
 /** The timeouts of one upstream call, milliseconds; 0 switches a timeout off. */
@@ -104,6 +105,8 @@ export interface Deployment {
   readonly forwardClientHeaders: boolean;
   /** Compat-type upstreams never see the dialect's control members. */
   readonly stripsControlMembers: boolean;
+  /** Members of a body that steer its gateway: refused unless they are allowed. */
+  readonly steeringParameters: SteeringTable;
   /** Members that clients may send though they steer the gateway: folded, dotted paths. */
   readonly allowedClientParameters: ReadonlySet<string>;
   readonly clocks: Clocks;

@@ -15,6 +15,7 @@ import { clocksOf } from './clocks.ts';
 import type { ClockDefaults } from './clocks.ts';
 import type { Forwards } from './forwarding.ts';
 import { allowedParameters } from './gateways/allowed-parameters.ts';
+import { steeringParameters } from './gateways/parameters-table.ts';
 import { gatewayOf } from './gateways/table.ts';
 import { MOST_STARS, starsIn } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
@@ -73,6 +74,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   const known = name.upstream.includes('*')
     ? null
     : shared.catalogue.lookUp(entry.model_info?.base_model ?? name.upstream);
+  const gateway = gatewayOf(params.gateway, name.kind.name, dialect);
   return {
     id: located.id,
     group: entry.model_name,
@@ -97,7 +99,8 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     prices: pricesOf(params, entry.model_info),
     cataloguePrices: known?.prices ?? null,
     attribution: attributionOf(entry),
-    gateway: gatewayOf(params.gateway, name.kind.name, dialect),
+    gateway,
+    steeringParameters: steeringParameters(gateway.name, dialect.brand),
     weight: Number(params.weight ?? params.rpm ?? params.tpm ?? 1),
     order: params.order === undefined ? Infinity : Number(params.order),
     numRetries: wholeOf(params.num_retries) ?? shared.attempts.numRetries,

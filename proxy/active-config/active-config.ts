@@ -3,7 +3,7 @@
 // configuration from its first byte to its last.
 import type { Catalogue } from '../../config/catalogue.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
-import { foldedName, type SteeringTable } from '../../config/resolve/gateways/steering.ts';
+import { foldedName, type SteeringTable } from '../../config/resolve/gateways/parameters.ts';
 import { maySteer } from '../bodies/steering.ts';
 import type { CallerDirectory } from '../access/callers.ts';
 import type { Mount } from '../base/mount.ts';
@@ -207,7 +207,9 @@ export class ActiveConfig {
       `${brand}_trace_id`,
       `${brand}_metadata`,
     ]);
-    this.steeringTables = [...new Set(snapshot.deployments.map(({ gateway }) => gateway.steering))];
+    this.steeringTables = [
+      ...new Set(snapshot.deployments.map(({ steeringParameters }) => steeringParameters)),
+    ];
     this.wanted = {
       names: new Set([...this.readMembers, ...CONTROL_MEMBERS]),
       prefixes: [`${brand}_`],

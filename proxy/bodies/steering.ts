@@ -9,7 +9,7 @@ import {
   type Meaning,
   type Scope,
   type SteeringTable,
-} from '../../config/resolve/gateways/steering.ts';
+} from '../../config/resolve/gateways/parameters.ts';
 import { Fault } from '../errors/fault.ts';
 import { peekInSlices } from './peek.ts';
 import { readString, type Bounds, type Member, type Wanted } from './members.ts';

@@ -2,7 +2,7 @@
 // else of the body is built; it is only checked for validity.
 import { Buffer } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
-import { foldedName } from '../../config/resolve/gateways/steering.ts';
+import { foldedName } from '../../config/resolve/gateways/parameters.ts';
 import type { RequestBody } from '../bodies/request-body.ts';
 import type { FaultCode } from '../errors/codes.ts';
 import { Fault } from '../errors/fault.ts';

@@ -18,7 +18,7 @@ export function refuseSteering(active: ActiveConfig, { model, steering }: Parsed
 }
 
 function isRefused({ table, path, topLevel }: SteeringMember, config: Deployment, brand: string): boolean {
-  if (config.gateway.steering !== table) return false;
+  if (config.steeringParameters !== table) return false;
   if (config.stripsControlMembers && isControlMember(topLevel, brand)) return false; // it will not be sent
   return !isAllowed(config.allowedClientParameters, path);
 }

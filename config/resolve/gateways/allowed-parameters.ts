@@ -1,6 +1,6 @@
 // Which steering members an operator leaves to the clients: `allowed_client_parameters`, for all entries and for one.
 import type { EntryParams } from '../../gateway-file.ts';
-import { foldedName } from './steering.ts';
+import { foldedName } from './parameters.ts';
 
 const NONE: ReadonlySet<string> = Object.freeze(new Set<string>());
 

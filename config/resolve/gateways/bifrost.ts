@@ -1,11 +1,6 @@
 // Bifrost ignores LiteLLM's headers. Dimensions (`x-bf-dim-*`) appear in its logs and telemetry, log labels (`x-bf-lh-*`)
 // only in its logs. It states the cost in the usage object (core/schemas, BifrostCost).
-import { BIFROST } from './bifrost-parameters.ts';
-import { COMMON } from './common-parameters.ts';
 import type { GatewayMaker } from './gateway.ts';
-import { unionOf } from './steering.ts';
-
-const STEERING = unionOf([COMMON, BIFROST]);
 
 export const bifrost: GatewayMaker = () => ({
   name: 'bifrost',
@@ -16,5 +11,4 @@ export const bifrost: GatewayMaker = () => ({
   cost: [],
   callId: ['x-request-id'],
   costInUsage: true,
-  steering: STEERING,
 });

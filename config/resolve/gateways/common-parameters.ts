@@ -1,6 +1,6 @@
 // What steers a call whatever gateway is behind the proxy: addresses and credentials, which are configured and never the
 // client's, and the routing parameters of hosted routers, which a gateway passes on as it does not know them itself.
-import { namesIn, steeringTable } from './steering.ts';
+import { namesIn, steeringTable } from './parameters.ts';
 
 /** Addresses, credentials and providers. */
 const UPSTREAM = `

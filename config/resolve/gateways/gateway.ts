@@ -1,7 +1,6 @@
 // A gateway dialect is data: in which headers a gateway reads whose call it is, and where its response states cost and
 // call id. A new one is one file beside this one and one line in table.ts.
 import type { Dialect } from '../../dialect.ts';
-import type { SteeringTable } from './steering.ts';
 
 /** Header names are lower-case; null = this gateway has no such header. */
 export interface Gateway {
@@ -18,8 +17,6 @@ export interface Gateway {
   readonly callId: readonly string[];
   /** Usage objects may state the cost: `usage.cost` as a number, or `usage.cost.total_cost`. */
   readonly costInUsage: boolean;
-  /** Members of a body that steer it; refused unless the operator allows them. */
-  readonly steering: SteeringTable;
 }
 
 /**

@@ -5,7 +5,7 @@
 // `allowed_openai_params`, `merge_reasoning_content_in_choices`, `ensure_alternating_roles`, `supports_system_message`,
 // `user_continue_message`, `assistant_continue_message`, `enable_json_schema_validation`; so does identity:
 // `litellm_session_id`, `litellm_trace_id`, `tags`.
-import { namesIn, steeringTable, type SteeringTable } from './steering.ts';
+import { namesIn, steeringTable, type SteeringTable } from './parameters.ts';
 
 /** Model, route and deployment. */
 const ROUTING = `

@@ -1,6 +1,6 @@
 // What steers Portkey: the members of its Config object and of its provider options (Portkey-AI/gateway 1.14,
 // src/types/requestBody.ts: `Config`, `Options`), which it takes from a header, and older versions from the body.
-import { namesIn, steeringTable } from './steering.ts';
+import { namesIn, steeringTable } from './parameters.ts';
 
 const NAMES = `
   config virtual_key virtual_keys custom_host override_params overrideParams default_params retry cache cache_status

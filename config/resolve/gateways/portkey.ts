@@ -1,11 +1,6 @@
 // Portkey groups the calls of a conversation by a trace id and takes everything else in one JSON object; its reports
 // use the member `_user` (portkey.ai/docs/product/observability/metadata). It states no cost.
-import { COMMON } from './common-parameters.ts';
 import type { GatewayMaker } from './gateway.ts';
-import { PORTKEY } from './portkey-parameters.ts';
-import { unionOf } from './steering.ts';
-
-const STEERING = unionOf([COMMON, PORTKEY]);
 
 export const portkey: GatewayMaker = () => ({
   name: 'portkey',
@@ -16,5 +11,4 @@ export const portkey: GatewayMaker = () => ({
   cost: [],
   callId: ['x-request-id', 'x-portkey-trace-id'],
   costInUsage: false,
-  steering: STEERING,
 });

@@ -1,10 +1,8 @@
 // The table of LiteLLM is complete: whatever its source calls a parameter of its own is refused, but for what is stated.
 import t from 'tap';
-import { meaningOf, namesIn } from '../../../../config/resolve/gateways/steering.ts';
+import { meaningOf, namesIn } from '../../../../config/resolve/gateways/parameters.ts';
 import { litellmParameters } from '../../../../config/resolve/gateways/litellm-parameters.ts';
-import { litellm } from '../../../../config/resolve/gateways/litellm.ts';
-import { plain } from '../../../../config/resolve/gateways/plain.ts';
-import { DEFAULT_WORDS, dialectOf } from '../../../../config/dialect.ts';
+import { steeringParameters } from '../../../../config/resolve/gateways/parameters-table.ts';
 
 /** `all_litellm_params` and `_BANNED_REQUEST_BODY_PARAMS` of LiteLLM 1.106.0. */
 const OF_LITELLM = `
@@ -122,8 +120,8 @@ const STANDARD = `
   min_p repetition_penalty mm_processor_kwargs structured_outputs cache_salt vllm_xargs drop_params
 `;
 
-const { steering: behindLitellm } = litellm(dialectOf(DEFAULT_WORDS));
-const { steering: behindUnknown } = plain(dialectOf(DEFAULT_WORDS));
+const behindLitellm = steeringParameters('litellm', 'litellm');
+const behindUnknown = steeringParameters('plain', 'litellm');
 
 t.test('every parameter of its own is refused', async (t) => {
   const passing = namesIn(PASSING);
