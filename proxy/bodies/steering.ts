@@ -1,4 +1,4 @@
-// Finds the members of a request body that steer the gateway behind the proxy, by the tables of config/resolve/gateways:
+// Finds the members of a request body that steer the gateway behind the proxy, by the tables of config/resolve/gateways (parameters-table.ts):
 // at the top level, and in objects that a gateway reads as further parameters. Only names are read, with the scan of
 // peek.ts, so a value may be of any size. What no table knows passes.
 import { Buffer } from 'node:buffer';
