@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { agentBody, smallBody } from './harness/bodies.ts';
 import { least } from './harness/quantiles.ts';
-import type { Peeked, Wanted } from '../proxy/bodies/peek.ts';
+import type { Peeked, Wanted } from '../proxy/bodies/members.ts';
 import type { Edit } from '../proxy/bodies/splice.ts';
 
 /** Microseconds of one body. */

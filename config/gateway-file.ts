@@ -316,6 +316,10 @@ export interface EntryParams {
    * Names of query parameters of clients that go upstream, beyond `general_settings.allowed_query_parameters`.
    */
   allowed_query_parameters?: string[];
+  /**
+   * Members of a request body that clients may send to this entry although they steer the gateway behind it, in addition to those of `general_settings`: a name (`cache`), which allows all that the member holds, or a path (`metadata.guardrails`).
+   */
+  allowed_client_parameters?: string[];
 }
 /**
  * Facts that `/model/info` returns, over those of the catalogue. Any member is allowed.
@@ -557,6 +561,10 @@ export interface GeneralSettings {
    * Request header that names the end user.
    */
   user_header_name?: string;
+  /**
+   * Members of a request body that clients may send although they steer the gateway behind the proxy (its model, key, address, route, retries, mocks, callbacks, caches, guardrails, prices): a name (`cache`), which allows all that the member holds, or a path (`extra_body.model`). Others are refused with 400 `parameter_not_allowed`.
+   */
+  allowed_client_parameters: string[];
   /**
    * Largest request body, MiB; larger ones get 413.
    */

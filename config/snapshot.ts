@@ -6,6 +6,7 @@ import type { Issue } from './issue.ts';
 import type { Gateway } from './resolve/gateways/gateway.ts';
 import type { PlatformSettings } from './platform-settings.ts';
 import type { DisabledModel } from './runtime-models.ts';
+import type { SteeringTable } from './resolve/gateways/parameters.ts';
 import type { Secret } from './secret.ts';
 
 export type { PlatformSettings, SandboxSettings, SandboxSpec } from './platform-settings.ts';
@@ -113,6 +114,10 @@ export interface Deployment {
   readonly allowedQuery: ReadonlySet<string>;
   /** Compat-type upstreams never see the dialect's control members. */
   readonly stripsControlMembers: boolean;
+  /** Members of a body that steer its gateway: refused unless they are allowed. */
+  readonly steeringParameters: SteeringTable;
+  /** Members that clients may send though they steer the gateway: folded, dotted paths. */
+  readonly allowedClientParameters: ReadonlySet<string>;
   readonly clocks: Clocks;
   /** Limits for reading a response whose client has left. */
   readonly readOn: ReadOn;

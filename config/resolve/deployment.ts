@@ -15,6 +15,8 @@ import type { Base, BaseCheck } from './api-base.ts';
 import { clocksOf } from './clocks.ts';
 import type { ClockDefaults } from './clocks.ts';
 import type { Forwards } from './forwarding.ts';
+import { allowedParameters } from './gateways/allowed-parameters.ts';
+import { steeringParameters } from './gateways/parameters-table.ts';
 import { gatewayOf } from './gateways/table.ts';
 import { MOST_STARS, starsIn } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
@@ -37,6 +39,8 @@ export interface SharedSettings {
   readonly forwards: Forwards;
   /** Names that every entry allows. */
   readonly allowedQuery: readonly string[];
+  /** For every entry. */
+  readonly allowedClientParameters: readonly string[];
   /** Whether runtime additions are stored (`store_model_in_db`). */
   readonly stored: boolean;
   readonly catalogue: Catalogue;
@@ -77,6 +81,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   const known = name.upstream.includes('*')
     ? null
     : shared.catalogue.lookUp(entry.model_info?.base_model ?? name.upstream);
+  const gateway = gatewayOf(params.gateway, name.kind.name, dialect);
   return {
     id: located.id,
     group: entry.model_name,
@@ -95,6 +100,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     forwardClientHeaders: shared.forwards(entry.model_name),
     allowedQuery: new Set([...shared.allowedQuery, ...(params.allowed_query_parameters ?? [])]),
     stripsControlMembers: name.kind.stripsControlMembers,
+    allowedClientParameters: allowedParameters(shared.allowedClientParameters, params),
     clocks: clocksOf(params, shared.clocks),
     ...shared.readOn(params),
     assistantPrefill: params.assistant_prefill === true,
@@ -102,7 +108,8 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     prices: pricesOf(params, entry.model_info),
     cataloguePrices: known?.prices ?? null,
     attribution: attributionOf(entry),
-    gateway: gatewayOf(params.gateway, name.kind.name, dialect),
+    gateway,
+    steeringParameters: steeringParameters(gateway.name, dialect.brand),
     weight: Number(params.weight ?? params.rpm ?? params.tpm ?? 1),
     order: params.order === undefined ? Infinity : Number(params.order),
     numRetries: wholeOf(params.num_retries) ?? shared.attempts.numRetries,

@@ -217,6 +217,7 @@ function sharedSettings(input: ResolveInput, dialect: Dialect): SharedSettings {
     maxParallel: parallelLimits(file),
     attempts: attemptDefaults(file),
     headers,
+    allowedClientParameters: file.general_settings.allowed_client_parameters,
     forwards: forwarding(file.general_settings, file.litellm_settings),
     allowedQuery: file.general_settings.allowed_query_parameters,
     stored: storesModels(input),

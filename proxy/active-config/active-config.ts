@@ -3,6 +3,8 @@
 // configuration from its first byte to its last.
 import type { Catalogue } from '../../config/catalogue.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
+import { foldedName, type SteeringTable } from '../../config/resolve/gateways/parameters.ts';
+import { maySteer } from '../bodies/steering.ts';
 import type { CallerDirectory } from '../access/callers.ts';
 import { AddressList } from '../access/client-address.ts';
 import type { Mount } from '../base/mount.ts';
@@ -98,26 +100,11 @@ export interface LiveDeployment extends Routable {
 interface WantedMembers {
   readonly names: ReadonlySet<string>;
   readonly prefixes: readonly string[];
+  readonly also: (name: string) => boolean;
 }
 
-/** Members that say where a call goes or with whose credentials: refused, whatever their value. */
-export const UPSTREAM_MEMBERS: ReadonlySet<string> = new Set([
-  'api_base',
-  'api_key',
-  'api_version',
-  'base_url',
-  'custom_llm_provider',
-  'user_config',
-  'model_list',
-  'azure_ad_token',
-  'aws_access_key_id',
-  'aws_secret_access_key',
-  'aws_session_token',
-  'vertex_credentials',
-]);
-
 /** The dialect's control members: read or ignored here, never shown to a compat-type upstream. */
-export const CONTROL_MEMBERS: ReadonlySet<string> = new Set([
+const CONTROL_MEMBERS: ReadonlySet<string> = new Set([
   'metadata',
   'tags',
   'guardrails',
@@ -145,24 +132,12 @@ export const CONTROL_MEMBERS: ReadonlySet<string> = new Set([
   'spend_logs_metadata',
 ]);
 
-/**
- * Spellings of `model` that differ in case only. Go's JSON decoder takes them for `model`, so an upstream written in
- * Go could serve another model than the one that was selected and recorded.
- */
-export const MODEL_TWINS: ReadonlySet<string> = new Set(
-  caseVariants('model').filter((name) => name !== 'model'),
-);
+/** Whether a member is one of the dialect's own, which compat-type upstreams never see. */
+export const isControlMember = (name: string, brand: string): boolean =>
+  CONTROL_MEMBERS.has(name) || name.startsWith(`${brand}_`);
 
-function caseVariants(word: string): string[] {
-  if (word === '') return [''];
-  const first = word.charAt(0);
-  return caseVariants(word.slice(1)).flatMap((tail) => [
-    first.toLowerCase() + tail,
-    first.toUpperCase() + tail,
-  ]);
-}
-
-const READ_MEMBERS = [
+/** Members that every call is read for, beside those of the dialect. */
+const READ_MEMBERS: readonly string[] = [
   'model',
   'stream',
   'stream_options',
@@ -170,8 +145,25 @@ const READ_MEMBERS = [
   'safety_identifier',
   'n',
   'service_tier',
+  'metadata',
+  'tags',
   'previous_response_id',
 ];
+
+/** Names in bodies are the client's to choose; what is remembered of them is not. */
+const MOST_NAMES = 2_048;
+const LONG_NAME = 64;
+
+function remembered(decide: (name: string) => boolean): (name: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const decided = decide(name);
+    if (known.size < MOST_NAMES && name.length <= LONG_NAME) known.set(name, decided);
+    return decided;
+  };
+}
 
 /**
  * Says once per rule that a client's header was held back: who relied on it learns of the setting. What any proxy in front
@@ -201,6 +193,10 @@ export class ActiveConfig {
   readonly deployments: ReadonlyMap<string, LiveDeployment>;
   readonly groups: ReadonlyMap<string, readonly LiveDeployment[]>;
   readonly wanted: WantedMembers;
+  /** Members of a body whose values are read. */
+  readonly readMembers: ReadonlySet<string>;
+  /** Those of all deployments, each once. */
+  readonly steeringTables: readonly SteeringTable[];
   readonly headerNames: ResponseHeaderNames;
   readonly listings: Listings;
   /** null = every address may call. */
@@ -238,9 +234,20 @@ export class ActiveConfig {
         deployments.map((deployment) => this.deployment(deployment)),
       ]),
     );
+    const { brand } = dialect;
+    this.readMembers = new Set([
+      ...READ_MEMBERS,
+      `${brand}_session_id`,
+      `${brand}_trace_id`,
+      `${brand}_metadata`,
+    ]);
+    this.steeringTables = [
+      ...new Set(snapshot.deployments.map(({ steeringParameters }) => steeringParameters)),
+    ];
     this.wanted = {
-      names: new Set([...READ_MEMBERS, ...CONTROL_MEMBERS, ...UPSTREAM_MEMBERS, ...MODEL_TWINS]),
-      prefixes: [`${dialect.brand}_`],
+      names: new Set([...this.readMembers, ...CONTROL_MEMBERS]),
+      prefixes: [`${brand}_`],
+      also: remembered((name) => this.isTwin(name) || maySteer(this.steeringTables, name)),
     };
     this.listings = listingsOf(snapshot, registry);
     const { allowedAddresses, trustedProxies } = snapshot.access;
@@ -253,6 +260,14 @@ export class ActiveConfig {
     const found = this.deployments.get(id);
     if (found === undefined) throw new Error(`the deployment ${id} is not of this configuration`);
     return found;
+  }
+
+  /**
+   * Whether a member differs from one that is read in case only. Go's JSON decoder takes `MODEL` for `model`, so an upstream
+   * written in Go could serve another model than the one that was selected and recorded.
+   */
+  isTwin(name: string): boolean {
+    return !this.readMembers.has(name) && this.readMembers.has(foldedName(name));
   }
 
   enter(): void {

@@ -1,7 +1,8 @@
 // The first and last bytes of a response or event that is too large to be kept whole. Memory is bounded whatever arrives.
 import { Buffer } from 'node:buffer';
 import { RESPONSE_DEPTH, objectIn, parseObject, type Json } from './json.ts';
-import { peek, readJson, type Wanted } from './peek.ts';
+import { peek } from './peek.ts';
+import { readJson, type Wanted } from './members.ts';
 
 const HEAD_BYTES = 16_384;
 const TAIL_BYTES = 65_536;

@@ -1,5 +1,5 @@
-// Skips JSON values over bytes, validating them by RFC 8259 as strictly as JSON.parse does: no object is built, no
-// call recurses, each byte is read once. The grammar of peek.ts; it expects valid UTF-8 and never quotes the body.
+// Skips the tokens of JSON over bytes, validating them by RFC 8259 as strictly as JSON.parse does: nothing is built, each
+// byte is read once. The tokens of peek.ts, which knows how they nest; it expects valid UTF-8 and never quotes the body.
 import type { Buffer } from 'node:buffer';
 import { StringScan } from './string-scan.ts';
 
@@ -13,14 +13,9 @@ export interface Stop {
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
-function stopAt(stop: Stop, at: number, expected: string): -1 {
+export function stopAt(stop: Stop, at: number, expected: string): -1 {
   stop.at = at;
   stop.expected = expected;
   return -1;
@@ -45,11 +40,12 @@ export function openBody(): void {
   LONG_STRINGS.open();
 }
 
-/** Skips the string whose opening quote is at `i`. @returns the offset after its closing quote, or -1 */
+/**
+ * Skips what is left of a string. @param i inside of it, and not inside an escape
+ * @returns the offset after its closing quote; -1: all before `stop.at` is fine, from where it can go on with a longer body
+ */
 export function skipString(body: Buffer, i: number, stop: Stop): number {
   const end = body.length;
-  if (body[i] !== QUOTE) return stopAt(stop, i, 'a string');
-  i++;
   let soft = Math.min(end, i + SHORT_BYTES);
   for (;;) {
     let c = 0;
@@ -133,10 +129,11 @@ function skipWord(body: Buffer, i: number, word: string, stop: Stop): number {
   return i + word.length;
 }
 
-function skipScalar(body: Buffer, i: number, stop: Stop): number {
+/** Skips the string, number or word at `i`. @returns the offset after it, or -1 */
+export function skipScalar(body: Buffer, i: number, stop: Stop): number {
   switch (body[i] ?? -1) {
     case QUOTE:
-      return skipString(body, i, stop);
+      return skipString(body, i + 1, stop);
     case 0x74:
       return skipWord(body, i, 'true', stop);
     case 0x66:
@@ -145,61 +142,6 @@ function skipScalar(body: Buffer, i: number, stop: Stop): number {
       return skipWord(body, i, 'null', stop);
     default:
       return skipNumber(body, i, stop);
-  }
-}
-
-/** Skips a key, its colon and the white space around that. @returns the offset of the value, or -1 */
-function skipKey(body: Buffer, i: number, stop: Stop): number {
-  if (body[i] !== QUOTE) return stopAt(stop, i, 'a member name in double quotes');
-  const keyEnd = skipString(body, i, stop);
-  return keyEnd < 0 ? -1 : skipColon(body, keyEnd, stop);
-}
-
-/** Skips the colon after a key that ends at `i`. @returns the offset of the value, or -1 */
-export function skipColon(body: Buffer, i: number, stop: Stop): number {
-  i = skipSpace(body, i);
-  return body[i] === COLON ? skipSpace(body, i + 1) : stopAt(stop, i, 'a colon');
-}
-
-/**
- * Skips the value at `i`, whatever it holds.
- * @param maxDepth containers that may be open at once inside the value, itself included
- * @returns the offset after the value, or -1
- */
-export function skipValue(body: Buffer, i: number, maxDepth: number, stop: Stop): number {
-  // The closing brackets that are owed, innermost last: at most maxDepth of them.
-  const closers: number[] = [];
-  let closer = 0;
-  for (;;) {
-    const c = body[i];
-    if (c === OPEN_BRACE || c === OPEN_BRACKET) {
-      if (closers.length >= maxDepth) {
-        stop.tooDeep = true;
-        return stopAt(stop, i, '');
-      }
-      closer = c + 2; // '{' + 2 is '}', '[' + 2 is ']'
-      closers.push(closer);
-      i = skipSpace(body, i + 1);
-      if (body[i] !== closer) {
-        if (c === OPEN_BRACE && (i = skipKey(body, i, stop)) < 0) return -1;
-        continue;
-      }
-      // An empty container: the loop below closes it.
-    } else {
-      i = skipScalar(body, i, stop);
-      if (i < 0 || closers.length === 0) return i;
-      i = skipSpace(body, i);
-    }
-    while (body[i] === closer) {
-      closers.pop();
-      i++;
-      if (closers.length === 0) return i;
-      closer = closers[closers.length - 1] ?? 0;
-      i = skipSpace(body, i);
-    }
-    if (body[i] !== COMMA) return stopAt(stop, i, closer === CLOSE_BRACE ? 'a comma or }' : 'a comma or ]');
-    i = skipSpace(body, i + 1);
-    if (closer === CLOSE_BRACE && (i = skipKey(body, i, stop)) < 0) return -1;
   }
 }
 

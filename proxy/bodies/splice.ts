@@ -1,7 +1,7 @@
 // Replaces, removes and appends top-level members of a JSON body by their byte offsets; every other byte stays as the
 // client sent it, number spelling and white space included. Stands after peek.ts, before the body goes upstream.
 import { Buffer } from 'node:buffer';
-import type { Member, PeekedBody } from './peek.ts';
+import type { Member, PeekedBody } from './members.ts';
 import { withHeadroom } from './body-memory.ts';
 
 /** One change of a body. `value` is JSON text and is not checked again. */

@@ -18,6 +18,7 @@ import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import { identityOf, type Identity } from '../pipeline/identity.ts';
 import { parseRequest } from '../pipeline/parse-request.ts';
 import { selectedBy, planCall, type CallPlan } from '../pipeline/plan.ts';
+import { refuseSteering } from '../pipeline/steering.ts';
 import type { QueryDecision } from '../pipeline/upstream-query.ts';
 import { buildUpstreamRequest, type BodyChange } from '../pipeline/build-upstream-request.ts';
 import { DownstreamRequest } from '../downstream/downstream-request.ts';
@@ -66,7 +67,7 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   const x = exchangeOf(active, endpoint.path, values.query, values.header.flatMap(headerOf));
   const body = bodyOf(values.body, values.model, endpoint.path, terminal);
   try {
-    const request = parseRequest(x, endpoint, new RequestBody(body), null);
+    const request = await parseRequest(x, endpoint, new RequestBody(body), null);
     const identity = identityOf(x, { keyHash: '' }, request.identityMembers);
     if (request.model !== values.model)
       terminal.out(`note: the body asks for ${request.model}; that is explained\n`);
@@ -74,6 +75,7 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
     const headers: HeaderDecision[] = [];
     const changes: BodyChange[] = [];
     const plan = planCall(active, request.model, identity);
+    refuseSteering(active, request);
     const selected = selectedBy(plan);
     const explainer = {
       query: (decision: QueryDecision) => query.push(decision),

@@ -142,6 +142,11 @@ export const FAULTS = {
     'The request body is nested deeper than allowed.',
     'Flatten it, or raise general_settings.max_json_depth.',
   ),
+  body_too_complex: client(
+    400,
+    'The body has more top-level members, a longer name or number, or more in members that the proxy reads than it takes: 10,000 members, names of 1,024 bytes, 256 KiB of `metadata`, `tags` and the like.',
+    'Send less of it; the message names the place.',
+  ),
   body_not_utf8: client(
     400,
     'The request body is not valid UTF-8.',
@@ -171,10 +176,10 @@ export const FAULTS = {
     'The call states tags, and general_settings.reject_clientside_metadata_tags is on.',
     'Leave out the member or header that the message names.',
   ),
-  upstream_in_body: client(
+  parameter_not_allowed: client(
     400,
-    'The body names an upstream or its credentials; those come from the configuration alone.',
-    'Remove the member; ask the operator for a model entry.',
+    'A member of the body steers the gateway behind the proxy: its model, key, address, route, retries, mocks, callbacks, caches, guardrails or prices.',
+    'Leave it out; or the operator allows it with `allowed_client_parameters`, in general_settings or in the entry.',
   ),
   model_not_found: client(
     404,

@@ -1,7 +1,6 @@
 // The billable units that a request itself states: number of images or characters, service tier. Pure. Read only for the
 // endpoints that are priced by them.
 import type { Units } from '../protocols/usage.ts';
-import { peek, readString, type Wanted } from '../bodies/peek.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 
 /** What is charged beside the tokens of the response. */
@@ -17,37 +16,26 @@ export const NO_BILLABLE_UNITS: BillableUnits = Object.freeze({
 });
 
 const MOST_IMAGES = 1_000;
-/** Only speech is priced by its text; the general scan does not look at texts of any length. */
-const INPUT: Wanted = { names: new Set(['input']), prefixes: [] };
-const DEEPEST = 512;
 const TIER = /^[a-z_]{1,32}$/;
 
-/**
- * @param members the marked members of the body, `n` and `service_tier` among them
- * @param json the body; null when it is a form
- */
-export function billableUnitsOf(
-  endpoint: Endpoint,
-  members: ReadonlyMap<string, unknown>,
-  json: Buffer | null,
-): BillableUnits {
+/** @param members the members of the body that were read */
+export function billableUnitsOf(endpoint: Endpoint, members: ReadonlyMap<string, unknown>): BillableUnits {
   const tier = members.get('service_tier');
   return {
-    units: unitsOf(endpoint, members, json),
+    units: unitsOf(endpoint, members),
     serviceTier: typeof tier === 'string' && TIER.test(tier) ? tier : null,
   };
 }
 
-function unitsOf(endpoint: Endpoint, members: ReadonlyMap<string, unknown>, json: Buffer | null): Units {
+function unitsOf(endpoint: Endpoint, members: ReadonlyMap<string, unknown>): Units {
   switch (endpoint.pricedBy) {
     case 'images': {
       const images = Number(members.get('n') ?? 1);
       return Number.isInteger(images) && images >= 1 && images <= MOST_IMAGES ? { images } : {};
     }
     case 'characters': {
-      const found = json === null ? undefined : peek(json, INPUT, DEEPEST).members[0];
-      const text = json === null || found === undefined ? undefined : readString(json, found);
-      return text === undefined ? {} : { characters: Array.from(text).length }; // characters, not UTF-16 units
+      const text = members.get('input');
+      return typeof text === 'string' ? { characters: Array.from(text).length } : {}; // not UTF-16 units
     }
     default:
       return {};

@@ -2,7 +2,7 @@
 // that must be.
 import { Buffer } from 'node:buffer';
 import { Fault } from '../errors/fault.ts';
-import { CONTROL_MEMBERS } from '../active-config/active-config.ts';
+import { isControlMember } from '../active-config/active-config.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Observation } from '../relay/tap.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
@@ -253,7 +253,7 @@ function bodyChanges(
   for (const { name } of names) {
     if (name === 'user')
       changes.push({ member: name, change: 'removed', why: 'recorded as end user, not forwarded' });
-    else if (config.stripsControlMembers && (CONTROL_MEMBERS.has(name) || name.startsWith(`${brand}_`))) {
+    else if (config.stripsControlMembers && isControlMember(name, brand)) {
       changes.push({
         member: name,
         change: 'removed',

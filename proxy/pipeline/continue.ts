@@ -34,7 +34,8 @@ export async function continueStream(
     if (kind === null || text === null || !moveToNext(context, kind)) break;
     request.body.restore();
     const { continuation } = request.endpoint.protocol;
-    const cuts = continuation?.prefill(request.body.bytes, text, x.active.snapshot.limits.jsonDepth) ?? null;
+    const { jsonDepth } = x.active.snapshot.limits;
+    const cuts = (await continuation?.prefill(request.body.bytes, text, jsonDepth)) ?? null;
     if (cuts === null) break;
     const call = rebuild(context, true, cuts);
     transcript.resume();

@@ -16,6 +16,7 @@ import { identityOf } from './identity.ts';
 import { parseRequest } from './parse-request.ts';
 import { selectedBy, planCall } from './plan.ts';
 import { readBody } from './read-body.ts';
+import { refuseSteering } from './steering.ts';
 import { SpendRecorder } from './spend-recorder.ts';
 import { checkPreviousResponse } from './stored-response.ts';
 
@@ -35,7 +36,7 @@ export async function forward(
     checkLag(x);
     body = await readBody(x); // bounded and inflated
     recorder.note({ requestBytes: body.bytes.length });
-    const request = parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on
+    const request = await parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on
     const identity = identityOf(x, caller, request.identityMembers); // from key, headers and body, resolved once
     recorder.note({ model: request.model, stream: request.stream, identity });
     checkCallerRules(x, request, identity); // what the operator asks of every call
@@ -43,6 +44,7 @@ export async function forward(
     claim = await claimIdempotencyKey(x, caller, request);
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
     const plan = planCall(x.active, request.model, identity); // the deployment to try first, and the ones after it
+    refuseSteering(x.active, request); // members that would steer one of those gateways
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream

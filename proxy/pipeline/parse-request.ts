@@ -1,19 +1,22 @@
 // Reads what the proxy acts on from a request body: model, stream, identity, and the byte offsets of those members. Nothing
 // else of the body is built; it is only checked for validity.
+import { Buffer } from 'node:buffer';
+import { setImmediate } from 'node:timers/promises';
+import { foldedName } from '../../config/resolve/gateways/parameters.ts';
 import type { RequestBody } from '../bodies/request-body.ts';
 import type { FaultCode } from '../errors/codes.ts';
 import { Fault } from '../errors/fault.ts';
-import { MODEL_TWINS, UPSTREAM_MEMBERS } from '../active-config/active-config.ts';
 import { readParameters } from '../bodies/disposition.ts';
-import { boundaryOf, peekMultipart, type PeekedForm } from '../bodies/multipart.ts';
+import { boundaryOf, peekMultipartInSlices, type PeekedForm } from '../bodies/multipart.ts';
+import { peekInSlices } from '../bodies/peek.ts';
+import { readJson, readString, type Bounds, type PeekedBody, type PeekFaultKind } from '../bodies/members.ts';
 import {
-  peek,
-  readJson,
-  readString,
-  type Member,
-  type PeekedBody,
-  type PeekFaultKind,
-} from '../bodies/peek.ts';
+  maySteer,
+  steeringMembers,
+  type ScanLimits,
+  type SteeringMember,
+  type TopLevelMember,
+} from '../bodies/steering.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
 import { isObject, type IdentityMembers } from './identity.ts';
@@ -40,6 +43,8 @@ export interface ParsedRequest {
   /** What the body states about identity. */
   readonly identityMembers: IdentityMembers;
   readonly billable: BillableUnits;
+  /** Members that steer one of the gateways of the configuration; `steering.ts` judges them. */
+  readonly steering: readonly SteeringMember[];
   readonly members: RequestMembers;
   readonly body: RequestBody;
 }
@@ -47,31 +52,36 @@ export interface ParsedRequest {
 const MODEL_CHARS = 512;
 const UTF8 = /^(?:utf-?8|us-ascii)$/i;
 
-/** Reads the body of a call that names a model. @throws Fault of the body and member codes. */
-export function parseRequest(
+/** At the top level of a body; requests of agents have about 20. */
+const MOST_MEMBERS = 10_000;
+const MOST_NAME_BYTES = 1_024;
+/** Of all members that are read, together. The values of OpenAI's `metadata` come to 8 KiB. */
+const MOST_READ_BYTES = 262_144;
+const BOUNDS: Bounds = { members: MOST_MEMBERS, nameBytes: MOST_NAME_BYTES };
+
+/**
+ * Reads the body of a call that names a model. A large one is scanned in slices, between which other requests are served.
+ * @throws Fault of the body and member codes.
+ */
+export async function parseRequest(
   x: Exchange,
   endpoint: Endpoint,
   body: RequestBody,
   pathModel: string | null,
-): ParsedRequest {
+  turn: () => Promise<unknown> = setImmediate,
+): Promise<ParsedRequest> {
   const { bytes } = body;
-  const found = membersOf(x, endpoint, bytes);
-  const members = found.kind === 'json' ? jsonMembers(bytes, found.peeked) : formMembers(found.peeked);
-  for (const name of members.keys()) {
-    if (UPSTREAM_MEMBERS.has(name)) {
-      throw new Fault(
-        'upstream_in_body',
-        `\`${name}\` is not taken from a request: upstreams are configured.`,
-        {
-          param: name,
-        },
-      );
-    }
-    if (MODEL_TWINS.has(name)) {
-      const text = `\`${name}\` differs from \`model\` in case only; two parsers could disagree about the model.`;
+  const limits: ScanLimits = { maxDepth: x.active.snapshot.limits.jsonDepth, bounds: BOUNDS, turn };
+  const found = await membersOf(x, endpoint, bytes, limits);
+  for (const { name } of found.kind === 'json' ? found.peeked.members : found.peeked.fields) {
+    if (x.active.isTwin(name)) {
+      const text = `\`${name}\` differs from \`${foldedName(name)}\` in case only; two parsers could disagree about it.`;
       throw new Fault('duplicate_member', text, { param: name });
     }
   }
+  const isRead = readOf(x, endpoint);
+  const members =
+    found.kind === 'json' ? jsonMembers(bytes, found.peeked, isRead) : formMembers(found.peeked, isRead);
   const bodyModel = modelOf(members.get('model'));
   const model = pathModel ?? bodyModel;
   if (model === null) {
@@ -89,7 +99,8 @@ export function parseRequest(
     isSingle: (members.get('n') ?? 1) === 1,
     streamOptions: isObject(options) ? options : null,
     identityMembers: identityMembers(members, x.active.snapshot.dialect.brand),
-    billable: billableUnitsOf(endpoint, members, found.kind === 'json' ? bytes : null),
+    billable: billableUnitsOf(endpoint, members),
+    steering: await steeringOf(x, found, bytes, limits),
     members: found,
     body,
   };
@@ -105,14 +116,54 @@ const identityMembers = (members: Members, brand: string): IdentityMembers => ({
   tags: members.get('tags'),
 });
 
-function membersOf(x: Exchange, endpoint: Endpoint, bytes: Buffer): RequestMembers {
+/** Whether the value of a member is read. Only speech is priced by its text. */
+function readOf({ active }: Exchange, { pricedBy }: Endpoint): (name: string) => boolean {
+  const { readMembers } = active;
+  return pricedBy === 'characters'
+    ? (name) => name === 'input' || readMembers.has(name)
+    : (name) => readMembers.has(name);
+}
+
+async function steeringOf(
+  { active }: Exchange,
+  found: RequestMembers,
+  bytes: Buffer,
+  limits: ScanLimits,
+): Promise<readonly SteeringMember[]> {
+  const tables = active.steeringTables;
+  const members =
+    found.kind === 'json'
+      ? found.peeked.members
+          .filter(({ name }) => maySteer(tables, name))
+          .map(({ name, valueStart, valueEnd }) => ({ name, value: bytes.subarray(valueStart, valueEnd) }))
+      : found.peeked.fields.filter(({ name }) => maySteer(tables, name)).map(fieldOf);
+  return members.length === 0 ? NO_STEERING : await steeringMembers(members, tables, limits);
+}
+
+const NO_STEERING: readonly SteeringMember[] = Object.freeze([]);
+
+/** A field is text: it is an object when it looks like one. */
+function fieldOf({ name, value }: { readonly name: string; readonly value: string }): TopLevelMember {
+  const text = value.trimStart();
+  return { name, value: Buffer.from(text.startsWith('{') ? text : '') };
+}
+
+async function membersOf(
+  x: Exchange,
+  endpoint: Endpoint,
+  bytes: Buffer,
+  limits: ScanLimits,
+): Promise<RequestMembers> {
+  const { wanted: always } = x.active;
+  const wanted =
+    endpoint.pricedBy === 'characters' ? { ...always, names: new Set([...always.names, 'input']) } : always;
   const type = x.headers.contentType ?? 'application/json';
   const media = type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (media === 'multipart/form-data' && endpoint.body === 'form') {
     const boundary = boundaryOf(type);
     if (boundary === null)
       throw new Fault('bad_multipart', 'The multipart content type names no valid boundary.');
-    const peeked = peekMultipart(bytes, boundary, x.active.wanted);
+    const peeked = await peekMultipartInSlices(bytes, boundary, wanted, limits.turn);
     if (peeked.ok) return { kind: 'form', peeked };
     throw new Fault(
       peeked.fault === 'duplicate_member' ? 'duplicate_member' : 'bad_multipart',
@@ -124,10 +175,10 @@ function membersOf(x: Exchange, endpoint: Endpoint, bytes: Buffer): RequestMembe
     throw new Fault('unsupported_media_type', 'JSON is taken in UTF-8 only (RFC 8259 section 8.1).');
   }
   if (!media.endsWith('json')) {
-    const wanted = endpoint.body === 'form' ? 'application/json or multipart/form-data' : 'application/json';
-    throw new Fault('unsupported_media_type', `This endpoint takes ${wanted}, not ${media.slice(0, 60)}.`);
+    const taken = endpoint.body === 'form' ? 'application/json or multipart/form-data' : 'application/json';
+    throw new Fault('unsupported_media_type', `This endpoint takes ${taken}, not ${media.slice(0, 60)}.`);
   }
-  const peeked = peek(bytes, x.active.wanted, x.active.snapshot.limits.jsonDepth);
+  const peeked = await peekInSlices(bytes, wanted, limits.maxDepth, limits.bounds, limits.turn);
   if (peeked.ok) return { kind: 'json', peeked };
   throw new Fault(
     PEEK_CODES[peeked.fault],
@@ -141,24 +192,40 @@ const PEEK_CODES: Readonly<Record<PeekFaultKind, FaultCode>> = {
   invalid_utf8: 'body_not_utf8',
   not_object: 'body_not_object',
   too_deep: 'body_too_deep',
+  too_complex: 'body_too_complex',
   not_json: 'body_not_json',
 };
 
 type Members = ReadonlyMap<string, unknown>;
 
-/** Strings are decoded directly, other values are parsed: the wanted members are small. */
-function jsonMembers(bytes: Buffer, peeked: PeekedBody): Members {
+/** Strings are decoded directly, other values are parsed: those that are read are small. @throws Fault body_too_complex */
+function jsonMembers(bytes: Buffer, peeked: PeekedBody, isRead: (name: string) => boolean): Members {
   const members = new Map<string, unknown>();
-  for (const member of peeked.members) members.set(member.name, valueOf(bytes, member));
+  let size = 0;
+  for (const member of peeked.members) {
+    if (!isRead(member.name)) continue;
+    size += member.valueEnd - member.valueStart;
+    if (size > MOST_READ_BYTES) throw tooLarge(member.name);
+    members.set(member.name, readString(bytes, member) ?? readJson(bytes, member));
+  }
   return members;
 }
 
-function valueOf(bytes: Buffer, member: Member): unknown {
-  return readString(bytes, member) ?? readJson(bytes, member);
+function formMembers(peeked: PeekedForm, isRead: (name: string) => boolean): Members {
+  const members = new Map<string, unknown>();
+  let size = 0;
+  for (const { name, value } of peeked.fields) {
+    if (!isRead(name)) continue;
+    size += value.length;
+    if (size > MOST_READ_BYTES) throw tooLarge(name);
+    members.set(name, value);
+  }
+  return members;
 }
 
-function formMembers(peeked: PeekedForm): Members {
-  return new Map(peeked.fields.map((field) => [field.name, field.value]));
+function tooLarge(name: string): Fault {
+  const text = `With \`${name}\`, the members that the proxy reads are longer than ${MOST_READ_BYTES} bytes together.`;
+  return new Fault('body_too_complex', text, { param: name });
 }
 
 function modelOf(value: unknown): string | null {

@@ -139,6 +139,17 @@ function generalFallbacks({ fallbacks, defaultFallbacks }: Routing, name: string
   return fallbacks.get(name) ?? fallbacks.get('*') ?? defaultFallbacks;
 }
 
+/**
+ * Every deployment that may get a call for this model, whatever fails on the way.
+ * @throws Fault model_not_found, provider_required
+ */
+export function reachableDeployments(active: ActiveConfig, model: string): readonly LiveDeployment[] {
+  const policy = new Policy(active, groupOf(active, model), null);
+  const kinds: readonly FailureKind[] = ['server', 'context_window', 'content_policy'];
+  const groups = [policy.first, ...kinds.flatMap((kind) => policy.fallbacks(kind))];
+  return [...new Set(groups.flatMap(({ deployments }) => deployments))];
+}
+
 /** All fallback names of `start`, depth first: a name, its own fallbacks, the next name; none twice. */
 export function chainOf(routing: Routing, start: string): readonly string[] {
   const names = new Set([start]);

@@ -3,7 +3,8 @@
 import type { SessionMembers } from '../../config/resolve/gateways/gateway.ts';
 import { Fault } from '../errors/fault.ts';
 import { formCutsOf, type PeekedForm } from '../bodies/multipart.ts';
-import { peek, readJson, readString, type Member, type PeekedBody } from '../bodies/peek.ts';
+import { readJson, readString, type Member, type PeekedBody } from '../bodies/members.ts';
+import { peek } from '../bodies/peek.ts';
 import type { Cut } from '../bodies/splice.ts';
 import { isObject } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';

@@ -1,6 +1,8 @@
 // Chat completions, `POST /v1/chat/completions` (platform.openai.com/docs/api-reference/chat).
 import type { Buffer } from 'node:buffer';
-import { peek, type Wanted } from '../bodies/peek.ts';
+import { setImmediate } from 'node:timers/promises';
+import { peekInSlices, UNBOUNDED } from '../bodies/peek.ts';
+import type { Wanted } from '../bodies/members.ts';
 import type { Cut } from '../bodies/splice.ts';
 import { ChatTranscript } from './chat-transcript.ts';
 import { CHOICE_EVENTS } from './choices.ts';
@@ -24,8 +26,9 @@ export const chat: Protocol = {
 };
 
 /** A last message that is the assistant's and not finished. */
-function prefill(body: Buffer, text: string, maxDepth: number): readonly Cut[] | null {
-  const end = peek(body, MESSAGES, maxDepth).members[0]?.valueEnd;
+async function prefill(body: Buffer, text: string, maxDepth: number): Promise<readonly Cut[] | null> {
+  const found = await peekInSlices(body, MESSAGES, maxDepth, UNBOUNDED, setImmediate);
+  const end = found.members[0]?.valueEnd;
   if (end === undefined) return null;
   const message = JSON.stringify({ role: 'assistant', content: text, prefix: true });
   return [{ start: end - 1, end: end - 1, insert: [`,${message}`] }];

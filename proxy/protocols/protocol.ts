@@ -146,7 +146,7 @@ interface Continuation {
    * Cuts that make `text` the beginning of the answer that a request asks for; null when the request has no place for it.
    * @param body a JSON request of the client
    */
-  prefill(body: Buffer, text: string, maxDepth: number): readonly Cut[] | null;
+  prefill(body: Buffer, text: string, maxDepth: number): Promise<readonly Cut[] | null>;
 }
 
 /** Keeps what a stream has sent so far, and rewrites the events of a second upstream into the same stream. */

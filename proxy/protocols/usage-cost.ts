@@ -2,7 +2,8 @@
 // Every other byte stays. Anything but the one plain shape (a single data line with a usage object) is left alone.
 import { Buffer } from 'node:buffer';
 import { RESPONSE_DEPTH } from '../bodies/json.ts';
-import { peek, type PeekedBody } from '../bodies/peek.ts';
+import { peek } from '../bodies/peek.ts';
+import type { PeekedBody } from '../bodies/members.ts';
 import type { EventRules } from './protocol.ts';
 
 const DATA_LINE = /^data: ?(\{.*\})\r?$/gm;

@@ -3,7 +3,8 @@
 import { Buffer } from 'node:buffer';
 import { Edges, membersOfHead, objectInTail } from '../bodies/edges.ts';
 import { RESPONSE_DEPTH, identifierIn, isFilled, objectIn, textIn, type Json } from '../bodies/json.ts';
-import { peek, readJson, type Wanted } from '../bodies/peek.ts';
+import { readJson, type Wanted } from '../bodies/members.ts';
+import { peek } from '../bodies/peek.ts';
 import { isError } from '../protocols/errors.ts';
 import type { ResponseRules } from '../protocols/protocol.ts';
 import type { Delivered } from '../protocols/text.ts';

@@ -64,7 +64,7 @@ t.test('a request is scanned once; no URL, no timer, no parse of its body is mad
     await calls(proxy.url, REQUESTS, stream);
     const { calls: called, urls, timers, bodies } = await counted(proxy, (nth += 1));
     const kind = stream ? 'streamed' : 'plain';
-    t.equal(called['proxy/pipeline/parse-request.ts parseRequest'], REQUESTS, `${kind}: all came through`);
+    t.equal(called['proxy/pipeline/parse-request.ts jsonMembers'], REQUESTS, `${kind}: all came through`);
     // The usage of a plain answer is found by a scan of its own.
     const scans = called['proxy/bodies/peek.ts peek'];
     t.equal(scans, stream ? REQUESTS : 2 * REQUESTS, `${kind}: one scan per body`);

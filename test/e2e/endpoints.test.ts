@@ -218,7 +218,7 @@ t.test('forms: the model is replaced in its place, the file arrives byte for byt
           ]),
         ),
       ),
-      '400 upstream_in_body',
+      '400 parameter_not_allowed',
     );
     t.equal(await codeOf(post(form([['model', 'demo']]).subarray(0, -9))), '400 bad_multipart');
     t.equal(

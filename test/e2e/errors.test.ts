@@ -107,9 +107,14 @@ t.test('ours say whose fault it is, and leave a row', async (t) => {
       { 'content-type': 'multipart/form-data; boundary=x' },
     ],
     ['compressed', '{"model":"demo"}', 415, 'compressed_body', { 'content-encoding': 'gzip' }],
-    ['an address in the body', body({ model: 'demo', api_base: 'http://evil' }), 400, 'upstream_in_body'],
-    ['a key in the body', body({ model: 'demo', api_key: 'x' }), 400, 'upstream_in_body'],
-    ['an address by its other name', body({ model: 'demo', base_url: null }), 400, 'upstream_in_body'],
+    [
+      'an address in the body',
+      body({ model: 'demo', api_base: 'http://evil' }),
+      400,
+      'parameter_not_allowed',
+    ],
+    ['a key in the body', body({ model: 'demo', api_key: 'x' }), 400, 'parameter_not_allowed'],
+    ['an address by its other name', body({ model: 'demo', base_url: null }), 400, 'parameter_not_allowed'],
   ];
   const before = rig.demo.seen.length;
   for (const [what, text, status, code, headers = {}] of cases) {

@@ -132,11 +132,14 @@ t.test('metadata that is no object is a warning, not an error', async (t) => {
 t.test(
   'what is the dialect’s own stays with a proxy-type upstream and is kept from a compat-type one',
   async (t) => {
-    const control = {
+    const identity = {
       metadata: { session_id: 's', tags: ['a'], own: { deep: [1.5] } },
       litellm_session_id: 's',
-      litellm_anything: true,
       tags: ['a'],
+    };
+    const control = {
+      ...identity,
+      litellm_anything: true,
       cache: { 'no-cache': true },
       num_retries: 2,
       fallbacks: [],
@@ -152,12 +155,12 @@ t.test(
       unknown_member: 1,
     };
     for (const path of ['chat/completions', 'embeddings', 'responses']) {
-      const seenFor = async (model: string): Promise<object> => {
-        await send(rig.url, 'POST', `/v1/${path}`, { model, ...control, ...plain });
+      const seenFor = async (model: string, own: object): Promise<object> => {
+        await send(rig.url, 'POST', `/v1/${path}`, { model, ...own, ...plain });
         return JSON.parse(lastSeen(rig).body.toString()) as object;
       };
-      t.same(await seenFor('demo'), { model: 'demo', ...control, ...plain });
-      t.same(await seenFor('compat'), { model: 'acme/demo', ...plain });
+      t.same(await seenFor('demo', identity), { model: 'demo', ...identity, ...plain });
+      t.same(await seenFor('compat', control), { model: 'acme/demo', ...plain });
     }
   },
 );

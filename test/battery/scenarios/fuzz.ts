@@ -12,7 +12,8 @@ import { beginLine, checkLine, eachLine, settleLine } from '../../../proxy/spend
 import { segmentPath } from '../../../proxy/spend/store/segments.ts';
 import { HeaderRules } from '../../../proxy/headers/header-rules.ts';
 import { readHeaders } from '../../../proxy/headers/request-headers.ts';
-import { peek, type Member } from '../../../proxy/bodies/peek.ts';
+import { peek } from '../../../proxy/bodies/peek.ts';
+import type { Member } from '../../../proxy/bodies/members.ts';
 import { splice, type Edit } from '../../../proxy/bodies/splice.ts';
 import { beginOf, settleOf } from '../../proxy/spend/record/fixture/records.ts';
 import {

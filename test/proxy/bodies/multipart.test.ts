@@ -5,6 +5,7 @@ import t from 'tap';
 import {
   boundaryOf,
   peekMultipart,
+  peekMultipartInSlices,
   spliceMultipart,
   type Field,
   type FormEdit,
@@ -342,4 +343,37 @@ t.test('any damage to a form is refused or leaves a form, never an exception', (
   );
   t.pass('10,000 bodies');
   t.end();
+});
+
+t.test('a large form gives the event loop a turn for every 256 KiB, whatever it holds', async (t) => {
+  const size = 2_097_152;
+  for (const filling of ['x', `\r\n--${B.slice(0, -1)}`, '-', '\r\n']) {
+    let turns = 0;
+    const turn = async (): Promise<void> => void (turns += 1);
+    const file = {
+      head: 'Content-Disposition: form-data; name="file"; filename="a"',
+      value: filling.repeat(size / filling.length),
+    };
+    const body = Buffer.from(form(file, field('model', 'm')));
+    const found = await peekMultipartInSlices(body, B, WANTED, turn);
+    t.match(found, { ok: true, partCount: 2, fields: [{ name: 'model', value: 'm' }] });
+    t.same(found, peekMultipart(body, B, WANTED), 'the same as at once');
+    t.ok(turns >= 7 && turns <= 8, `${turns} turns`);
+  }
+});
+
+t.test('a boundary is found wherever a slice ends', async (t) => {
+  for (let shift = -8; shift <= 8; shift++) {
+    const head = 'Content-Disposition: form-data; name="file"; filename="a"';
+    const file = { head, value: 'x'.repeat(262_144 - head.length + shift) };
+    t.equal(opened(form(file, field('model', 'm'))).fields[0]?.value, 'm', `${shift}`);
+  }
+});
+
+t.test('a million parts, or headers of a part, end the scan at its bounds', async (t) => {
+  const parts = `--${B}\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n`.repeat(1_000_000);
+  t.match(refused(`${parts}--${B}--\r\n`), { fault: 'too_many_parts' });
+  t.match(refused(`--${B}\r\n${'a: b\r\n'.repeat(1_000_000)}\r\n--${B}--\r\n`), { fault: 'not_multipart' });
+  const long = form(field('metadata', 'x'.repeat(262_145)));
+  t.match(refused(long), { fault: 'odd_member', detail: /longer than 262144 bytes/ });
 });

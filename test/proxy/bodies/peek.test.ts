@@ -1,7 +1,8 @@
 // peek against JSON.parse: what one accepts the other must accept, and what one reads the other must read.
 import fc from 'fast-check';
 import t from 'tap';
-import { peek, readJson, readString, type PeekFaultKind, type Wanted } from '../../../proxy/bodies/peek.ts';
+import { peek } from '../../../proxy/bodies/peek.ts';
+import { readJson, readString, type PeekFaultKind, type Wanted } from '../../../proxy/bodies/members.ts';
 
 const NONE: Wanted = { names: new Set(), prefixes: [] };
 const ALL: Wanted = { names: new Set(), prefixes: [''] };

@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
-import { peek, type Member, type PeekedBody } from '../../../proxy/bodies/peek.ts';
+import { peek } from '../../../proxy/bodies/peek.ts';
+import type { Member, PeekedBody } from '../../../proxy/bodies/members.ts';
 import { splice, type Edit, copyWithCuts } from '../../../proxy/bodies/splice.ts';
 
 const WANTED = { names: new Set(['model', 'stream_options']), prefixes: ['w'] };

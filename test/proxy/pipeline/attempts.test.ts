@@ -43,7 +43,7 @@ router_settings: { disable_cooldowns: true, retry_budget: 1${router} }
   const active = liveOf(t, yaml, await servicesOf(t));
   const body = JSON.stringify({ model: 'm', stream, messages: [{ role: 'user', content: 'one' }] });
   const { x, answer, leave } = await exchangeOf(t, active, { body });
-  const request = parseRequest(x, CHAT, await readBody(x), null);
+  const request = await parseRequest(x, CHAT, await readBody(x), null);
   const identity = identityOf(x, CALLER, request.identityMembers);
   const plan = planCall(active, 'm', identity);
   const permit = new AdmissionPermit(x);

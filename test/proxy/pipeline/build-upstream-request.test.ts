@@ -39,7 +39,7 @@ async function shaper(
   return async (text, { path = 'chat/completions', query = '', headers = {}, pathModel = null } = {}) => {
     const endpoint = ENDPOINTS.find((one) => one.path === path) as Endpoint;
     const { x } = await exchangeOf(t, active, { path: `/v1/${path}${query}`, headers });
-    const ask = parseRequest(x, endpoint, new RequestBody(Buffer.from(text)), pathModel);
+    const ask = await parseRequest(x, endpoint, new RequestBody(Buffer.from(text)), pathModel);
     const changes: BodyChange[] = [];
     const explainer = {
       query: () => undefined,
@@ -63,7 +63,7 @@ t.test('a body that needs no change is the very buffer that came', async (t) => 
   const active = liveOf(t, MODELS, await servicesOf(t));
   const { x } = await exchangeOf(t, active);
   const bytes = Buffer.from('{ "model" : "same", "temperature" : 1.0e0, "x" : "\\u00e9" }');
-  const ask = parseRequest(x, ENDPOINTS[0] as Endpoint, new RequestBody(bytes), null);
+  const ask = await parseRequest(x, ENDPOINTS[0] as Endpoint, new RequestBody(bytes), null);
   t.equal(buildUpstreamRequest(x, ask, identityOf(x, NOBODY), firstOf(active, 'same')).body, bytes);
 });
 

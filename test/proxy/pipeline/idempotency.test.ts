@@ -40,7 +40,7 @@ const keyed = (key: string | string[], body: object = BODY, path = '/v1/chat/com
 /** A call comes as far as its claim. */
 async function arrive(t: Test, active: ActiveConfig, sent: Sent, caller = CALLER) {
   const { x, answer, leave } = await exchangeOf(t, active, sent);
-  const request = parseRequest(x, CHAT, await readBody(x), null);
+  const request = await parseRequest(x, CHAT, await readBody(x), null);
   return { x, answer, leave, claim: claimIdempotencyKey(x, caller, request) };
 }
 

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import type { FaultCode } from '../../../proxy/errors/codes.ts';
 import { RequestBody } from '../../../proxy/bodies/request-body.ts';
 import { Fault } from '../../../proxy/errors/fault.ts';
-import { UPSTREAM_MEMBERS, type ActiveConfig } from '../../../proxy/active-config/active-config.ts';
+import type { ActiveConfig } from '../../../proxy/active-config/active-config.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import { parseRequest, type ParsedRequest } from '../../../proxy/pipeline/parse-request.ts';
@@ -91,7 +91,6 @@ t.test('forms are read where uploads go', async (t) => {
   t.equal(await codeOf(read(form, { type: 'multipart/form-data', to: UPLOAD })), 'bad_multipart');
   t.equal(await codeOf(read(form.slice(0, -9), { type, to: UPLOAD })), 'bad_multipart');
   t.equal(await codeOf(read(part('model', 'n') + form, { type, to: UPLOAD })), 'duplicate_member');
-  t.equal(await codeOf(read(part('api_base', 'http://x') + form, { type, to: UPLOAD })), 'upstream_in_body');
   t.equal((await read('{"model":"m"}', { to: UPLOAD })).model, 'm', 'JSON too');
 });
 
@@ -124,12 +123,4 @@ t.test('each kind of bad body has its code', async (t) => {
     'none',
     'members that nobody acts on are not our business',
   );
-});
-
-t.test('a body that names an upstream is refused, whatever the value', async (t) => {
-  const read = await reader(t);
-  for (const name of UPSTREAM_MEMBERS) {
-    t.equal(await codeOf(read(JSON.stringify({ model: 'm', [name]: null }))), 'upstream_in_body', name);
-  }
-  t.equal(await codeOf(read('{"model":"m","messages":[{"api_base":"x"}]}')), 'none', 'at the top alone');
 });

@@ -134,17 +134,17 @@ t.test('the text of prompt and answer', async (t) => {
 
 t.test('a broken stream is continued with the text as the beginning of the answer', async (t) => {
   const { continuation } = chat;
-  const prefilled = (request: string): unknown => {
+  const prefilled = async (request: string): Promise<unknown> => {
     const body = Buffer.from(request);
-    const cuts = continuation?.prefill(body, 'so "far"', 16) ?? null;
+    const cuts = (await continuation?.prefill(body, 'so "far"', 16)) ?? null;
     return cuts === null ? null : JSON.parse(copyWithCuts(body, cuts).toString());
   };
   const user = { role: 'user', content: 'q' };
-  t.strictSame(prefilled(JSON.stringify({ messages: [user], model: 'm' })), {
+  t.strictSame(await prefilled(JSON.stringify({ messages: [user], model: 'm' })), {
     messages: [user, { role: 'assistant', content: 'so "far"', prefix: true }],
     model: 'm',
   });
-  t.equal(prefilled('{"model":"m"}'), null, 'there is no place for it');
+  t.equal(await prefilled('{"model":"m"}'), null, 'there is no place for it');
   const transcript = continuation?.transcript();
   transcript?.noteSent(Buffer.from(delta({ role: 'assistant', content: 'Hel' }) + delta({ content: 'lo' })));
   t.equal(transcript?.prefix, 'Hello');

@@ -1,0 +1,94 @@
+// What a scan of a JSON object is asked for, and what it finds: the top-level members by their byte offsets.
+import type { Buffer } from 'node:buffer';
+
+/** The top-level members to report: by exact name or by prefix of the name. */
+export interface Wanted {
+  readonly names: ReadonlySet<string>;
+  readonly prefixes: readonly string[];
+  /** Further ones; asked about names that the two others do not hold. */
+  readonly also?: (name: string) => boolean;
+}
+
+/** What a scan gives up at. */
+export interface Bounds {
+  /** Members at the top level. */
+  readonly members: number;
+  /** Of the name of such a member, as it is written, quotes included. */
+  readonly nameBytes: number;
+}
+
+/** A top-level member; all numbers are byte offsets into the body, ends are exclusive. */
+export interface Member {
+  /** The key, escapes decoded. */
+  readonly name: string;
+  /** Of the key's opening quote. */
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+  /** Of the comma that stands before the member; -1 for the first one. */
+  readonly commaBefore: number;
+  /** Of the comma that follows the member; -1 for the last one. */
+  readonly commaAfter: number;
+}
+
+export type PeekFaultKind =
+  'not_json' | 'not_object' | 'too_deep' | 'too_complex' | 'invalid_utf8' | 'duplicate_member';
+
+/** Why a body was refused. */
+export interface PeekFault {
+  readonly ok: false;
+  readonly fault: PeekFaultKind;
+  /** Byte offset of what is wrong. */
+  readonly at: number;
+  /** The member's name, of a `duplicate_member` only. */
+  readonly name?: string;
+  /** One sentence; quotes nothing of the body but punctuation. */
+  readonly detail: string;
+  /** The wanted members that were whole before the fault. */
+  readonly members: readonly Member[];
+}
+
+/** A JSON object, looked into. */
+export interface PeekedBody {
+  readonly ok: true;
+  /** The wanted members in the order of the body; no two of one name. */
+  readonly members: readonly Member[];
+  /** How many members the object has, unwanted ones included. */
+  readonly memberCount: number;
+  /** Just after the opening brace. */
+  readonly open: number;
+  /** End of the last member's value; equals `open` in an empty object. */
+  readonly lastValueEnd: number;
+}
+
+export type Peeked = PeekedBody | PeekFault;
+
+const QUOTE = 0x22;
+const NEEDS_DECODING = /[\\\u0080-\u00ff]/;
+
+/** The decoded name of the key, if it is wanted. */
+export function wantedName(body: Buffer, keyStart: number, keyEnd: number, wanted: Wanted): string | null {
+  let name = body.toString('latin1', keyStart + 1, keyEnd - 1);
+  // A name is compared as what it stands for: "mod\u0065l" is the model for every reader downstream.
+  if (NEEDS_DECODING.test(name)) name = JSON.parse(body.toString('utf8', keyStart, keyEnd)) as string;
+  if (wanted.names.has(name)) return name;
+  for (const prefix of wanted.prefixes) {
+    if (name.startsWith(prefix)) return name;
+  }
+  return wanted.also?.(name) === true ? name : null;
+}
+
+/** The text of a member whose value is a string, else undefined. */
+export function readString(
+  body: Buffer,
+  member: Pick<Member, 'valueStart' | 'valueEnd'>,
+): string | undefined {
+  if (body[member.valueStart] !== QUOTE) return undefined;
+  return JSON.parse(body.toString('utf8', member.valueStart, member.valueEnd)) as string;
+}
+
+/** The value of a member, built. */
+export function readJson(body: Buffer, member: Member): unknown {
+  return JSON.parse(body.toString('utf8', member.valueStart, member.valueEnd)) as unknown;
+}

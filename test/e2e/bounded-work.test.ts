@@ -1,0 +1,89 @@
+// What one request may cost: bodies that would hold the event loop are refused with the number that they are above, or
+// scanned in slices, and then they arrive as they are.
+import t, { type Test } from 'tap';
+import { chat, lastSeen, send, startRig, type Answer } from '../support/rig.ts';
+
+const rig = await startRig(t);
+const MIB = 1_048_576;
+
+const post = (body: string, path = 'chat/completions'): Promise<Answer> =>
+  send(rig.url, 'POST', `/v1/${path}`, Buffer.from(body), { 'content-type': 'application/json' });
+
+async function refused(
+  t: Test,
+  title: string,
+  body: string,
+  param: string | null,
+  path?: string,
+): Promise<void> {
+  const before = rig.demo.seen.length;
+  const answer = await post(body, path);
+  t.equal(answer.status, 400, `${title}: ${answer.text.slice(0, 200)}`);
+  t.match(JSON.parse(answer.text), { error: { code: 'body_too_complex', param } }, title);
+  t.match(answer.text, /\d{3}/, `${title}: the number is said`);
+  t.equal(rig.demo.seen.length, before, `${title}: nothing was sent`);
+}
+
+const many = (count: number): string => Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',');
+
+t.test('what would hold the event loop is refused', async (t) => {
+  await refused(t, 'a million members', `{"model":"demo",${many(1_000_000)}}`, null);
+  await refused(t, 'a million in metadata', `{"model":"demo","metadata":{${many(1_000_000)}}}`, 'metadata');
+  await refused(t, 'a million tags', `{"model":"demo","tags":[${'"a",'.repeat(1_000_000)}"a"]}`, 'tags');
+  await refused(t, 'a metadata of text', `{"model":"demo","metadata":"${'x'.repeat(MIB)}"}`, 'metadata');
+  await refused(t, 'a long user', `{"model":"demo","user":"${'\\n'.repeat(MIB)}"}`, 'user');
+  await refused(
+    t,
+    'many small ones',
+    `{"model":"demo","user":"${'x'.repeat(200_000)}","tags":["${'x'.repeat(90_000)}"]}`,
+    'tags',
+  );
+  await refused(
+    t,
+    'a million to steer with',
+    `{"model":"demo","extra_body":{${many(1_000_000)}}}`,
+    'extra_body',
+  );
+  await refused(t, 'a long name', `{"model":"demo","${'n'.repeat(MIB)}":1}`, null);
+  await refused(t, 'a long number', `{"model":"demo","a":${'1'.repeat(MIB)}}`, null);
+  await refused(
+    t,
+    'a book to be spoken',
+    `{"model":"demo","input":"${'x'.repeat(MIB)}"}`,
+    'input',
+    'audio/speech',
+  );
+});
+
+t.test('what is only large is scanned in slices and arrives as it is', async (t) => {
+  const bodies: Readonly<Record<string, object>> = {
+    numbers: { input: Array.from({ length: MIB }, (_, i) => i % 10) },
+    lists: { x: Array.from({ length: MIB }, () => []) },
+    text: { x: 'é\n"'.repeat(2 * MIB) },
+    spread: { extra_body: { x: Array.from({ length: MIB }, () => 1), y: 'z'.repeat(MIB) } },
+    'ten thousand members': Object.fromEntries(Array.from({ length: 9_998 }, (_, i) => [`k${i}`, i])),
+  };
+  for (const [title, more] of Object.entries(bodies)) {
+    const answer = await chat(rig, 'demo', more);
+    t.equal(answer.status, 200, `${title}: ${answer.text.slice(0, 200)}`);
+    const { model, messages, ...rest } = JSON.parse(lastSeen(rig).body.toString()) as Record<string, unknown>;
+    t.same([model, Array.isArray(messages)], ['demo', true]);
+    t.equal(JSON.stringify(rest), JSON.stringify(more), title);
+  }
+});
+
+t.test(
+  'a body that stops being JSON late is refused late, and one that nests too deep as well',
+  async (t) => {
+    const late = await post(`{"model":"demo","x":[${'1,'.repeat(MIB)}oops]}`);
+    t.match(JSON.parse(late.text), { error: { code: 'body_not_json', message: /at byte 2097173/ } });
+    const deep = await post(`{"model":"demo","x":"${'x'.repeat(MIB)}","y":${'['.repeat(MIB)}`);
+    t.match(JSON.parse(deep.text), { error: { code: 'body_too_deep' } });
+    const bytes = Buffer.from(`{"model":"demo","x":"${'é'.repeat(MIB)}"}`);
+    bytes[bytes.length - 3] = 0xff;
+    const broken = await send(rig.url, 'POST', '/v1/chat/completions', bytes, {
+      'content-type': 'application/json',
+    });
+    t.match(JSON.parse(broken.text), { error: { code: 'body_not_utf8' } });
+  },
+);
