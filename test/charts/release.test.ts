@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { at, CHART, HELM, NO_HELM } from '../support/helm.ts';
+import { KEEPS_IDLE } from '../support/keeps-idle.ts';
 
 const KINDS: Readonly<Record<string, readonly (readonly [kind: string, name: string])[]>> = {
   v1: [
@@ -66,7 +67,7 @@ t.test(
       const [status, body] = await answer(kept, req);
       res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     };
-    const server = createServer((req, res) => void serve(req, res));
+    const server = createServer(KEEPS_IDLE, (req, res) => void serve(req, res));
     t.teardown(() => server.close().closeAllConnections());
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -181,7 +181,7 @@ t.test(
     disk.fill();
     await beginUntilRefused(ledger);
     await ledger.settle(settleOf(beginOf('running')));
-    await ledger.close(2_000);
+    await ledger.close(CLOSE_MS);
     t.match((await events.next('rows_lost')).message, /^1 spend records could not be written before the end/);
   },
 );

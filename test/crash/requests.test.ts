@@ -10,12 +10,13 @@ import { openCall } from '../support/call.ts';
 import { folder, runCli, serveCli } from '../support/cli.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { sendLoadCall } from '../support/load-call.ts';
+import { allRows as recordsOf, CLOSE_MS, ledgerOf } from '../proxy/spend/journal/fixture/ledgers.ts';
 import { defaultConfig, headerOf, send, type Row } from '../support/rig.ts';
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
 
 /** `npm run battery -- --only kill` has more of them. */
-const ROUNDS = 4;
-const IN_FLIGHT = 160;
+const ROUNDS = 3;
+const IN_FLIGHT = 120;
 const MODELS = [
   'demo',
   'demo-slow',
@@ -48,6 +49,10 @@ async function allRows(url: string): Promise<Row[]> {
   return JSON.parse((await send(url, 'GET', '/spend/logs')).text) as Row[];
 }
 
+async function rowsOfSession(url: string, session: string): Promise<Row[]> {
+  return JSON.parse((await send(url, 'GET', `/spend/logs?session_id=${session}`)).text) as Row[];
+}
+
 t.test('kill -9 at random points: every request that the upstream saw has exactly one row', async (t) => {
   const seed = Date.now() % 1_000_000;
   t.comment(`seed ${seed}`);
@@ -76,7 +81,7 @@ t.test('kill -9 at random points: every request that the upstream saw has exactl
       if (ended === IN_FLIGHT / 2) proxy.kill('SIGKILL'); // the dice asked for more pieces than there were
     });
     await Promise.race([demo.waitFor(seenBefore + least), proxy.ended]);
-    if (round % 4 === 3) proxy.kill('SIGKILL'); // also where no byte has come back yet
+    if (round === ROUNDS - 1) proxy.kill('SIGKILL'); // also where no byte has come back yet
     const { signal } = await proxy.ended;
     t.equal(signal, 'SIGKILL');
     await Promise.all(calls);
@@ -123,88 +128,95 @@ t.test('kill -9 at random points: every request that the upstream saw has exactl
   t.equal((await proxy.ended).code, 0);
 });
 
+/** One data directory and the processes that follow each other on it, test by test. */
+const lived = await house(t, '  store_model_in_db: true\n');
+const begin = () => serveCli(t, lived.config, lived.dataDir);
+let current = await begin();
+const RUNTIME_MODEL = {
+  model_name: 'runtime',
+  litellm_params: { model: 'litellm_proxy/demo', api_base: lived.demo.url, api_key: 'sk-runtime' },
+};
+
 t.test(
   'a second process on the same data directory is refused in one sentence, and the first goes on',
   async (t) => {
-    const { config, dataDir } = await house(t);
-    const first = await serveCli(t, config, dataDir);
+    const { config, dataDir } = lived;
     const second = await runCli(t, ['serve', '--config', config, '--port', '0', '--data-dir', dataDir]);
     t.equal(second.code, 1);
     t.match(
       second.err,
       new RegExp(
-        `^throughline: the data directory ${dataDir} is in use by another Throughline process \\(pid ${first.pid} on .*\\) - stop .*--data-dir\\n$`,
+        `^throughline: the data directory ${dataDir} is in use by another Throughline process \\(pid ${current.pid} on .*\\) - stop .*--data-dir\\n$`,
       ),
     );
-    t.equal((await send(first.url, 'POST', '/v1/chat/completions', chatOf('demo', false))).status, 200);
-    first.kill('SIGKILL');
-    await first.ended;
-    const third = await serveCli(t, config, dataDir);
-    t.equal((await allRows(third.url)).length, 1, 'the lock ended with its holder');
+    t.equal((await send(current.url, 'POST', '/v1/chat/completions', chatOf('demo', false))).status, 200);
   },
 );
 
-t.test('SIGTERM lets a running stream end, refuses newcomers, writes the rows and exits 0', async (t) => {
-  const { demo, config, dataDir } = await house(t);
+t.test(
+  'a runtime model survives kill -9 when the answer said so, and the lock ends with its holder',
+  async (t) => {
+    const added = await send(current.url, 'POST', '/model/new', RUNTIME_MODEL);
+    current.kill('SIGKILL');
+    t.match(JSON.parse(added.text), { persisted: true, message: /survives a restart/ });
+    await current.ended;
+    current = await begin();
+    t.equal((await allRows(current.url)).length, 1);
+    const answer = await send(current.url, 'POST', '/v1/chat/completions', chatOf('runtime', false));
+    t.equal(answer.status, 200);
+    t.equal(headerOf(lived.demo.seen.at(-1)?.rawHeaders ?? [], 'authorization'), 'Bearer sk-runtime');
+  },
+);
+
+t.test('a runtime model is gone after kill -9 when the answer said that', async (t) => {
+  const { config, dataDir } = await house(t);
   const proxy = await serveCli(t, config, dataDir);
-  const call = openCall(proxy.url, '/v1/chat/completions', chatOf('demo-hold', true), {
+  const added = await send(proxy.url, 'POST', '/model/new', RUNTIME_MODEL);
+  proxy.kill('SIGKILL');
+  t.match(JSON.parse(added.text), { persisted: false, message: /gone after a restart/ });
+  await proxy.ended;
+  const next = await serveCli(t, config, dataDir);
+  t.equal((await send(next.url, 'POST', '/v1/chat/completions', chatOf('runtime', false))).status, 404);
+});
+
+t.test('SIGTERM lets a running stream end, refuses newcomers, writes the rows and exits 0', async (t) => {
+  const { demo } = lived;
+  const before = demo.seen.length;
+  const call = openCall(current.url, '/v1/chat/completions', chatOf('demo-hold', true), {
     'x-litellm-session-id': 'drained',
   });
-  await demo.waitFor(1);
-  proxy.kill('SIGTERM');
-  await proxy.said(/"msg":"stopping"/);
-  await t.rejects(send(proxy.url, 'GET', '/health/liveness'), { code: 'ECONNREFUSED' });
+  await demo.waitFor(before + 1);
+  current.kill('SIGTERM');
+  await current.said(/"msg":"stopping"/);
+  await t.rejects(send(current.url, 'GET', '/health/liveness'), { code: 'ECONNREFUSED' });
   demo.release();
   t.match(await call.received('[DONE]'), /"content":/);
-  const { code, out } = await proxy.ended;
+  const { code, out } = await current.ended;
   t.equal(code, 0);
   t.match(out, /"msg":"stopped"/);
-  const next = await serveCli(t, config, dataDir);
-  t.match(await allRows(next.url), [{ session_id: 'drained', status: 'success', end_reason: 'complete' }]);
+  current = await begin();
+  t.match(await rowsOfSession(current.url, 'drained'), [{ status: 'success', end_reason: 'complete' }]);
 });
 
 t.test('a second SIGTERM ends what still runs with an error event; its row is written', async (t) => {
-  const { demo, config, dataDir } = await house(t);
-  const proxy = await serveCli(t, config, dataDir);
-  const call = openCall(proxy.url, '/v1/chat/completions', chatOf('demo-stall', true), {
+  const call = openCall(current.url, '/v1/chat/completions', chatOf('demo-stall', true), {
     'x-litellm-session-id': 'cut',
   });
   await call.received('data:');
-  proxy.kill('SIGTERM');
-  await proxy.said(/"msg":"stopping"/);
-  proxy.kill('SIGTERM');
+  current.kill('SIGTERM');
+  await current.said(/"msg":"stopping"/);
+  current.kill('SIGTERM');
   t.match(await call.received('shutting_down'), /data: \{"error":\{[^}]*"code":"shutting_down"\}\}\n\n$/);
-  t.equal((await proxy.ended).code, 0);
-  t.equal(await demo.seen[0]?.finished, 'aborted', 'the upstream call was cut, too');
-  const next = await serveCli(t, config, dataDir);
-  t.match(await allRows(next.url), [
-    { session_id: 'cut', status: 'failure', end_reason: 'stopped', error_source: 'proxy' },
-  ]);
+  t.equal((await current.ended).code, 0);
+  t.equal(await lived.demo.seen.at(-1)?.finished, 'aborted', 'the upstream call was cut, too');
+  const { ledger } = await ledgerOf(t, lived.dataDir);
+  const rows = await recordsOf(ledger);
+  t.match(
+    rows.filter(({ sessionId }) => sessionId === 'cut'),
+    [{ status: 'failure', endReason: 'stopped', errorSource: 'proxy' }],
+  );
+  await ledger.close(CLOSE_MS);
 });
-
-t.test(
-  'a runtime model survives kill -9 when the answer said so, and is gone when the answer said that',
-  async (t) => {
-    for (const stored of [true, false]) {
-      const { demo, config, dataDir } = await house(t, stored ? '  store_model_in_db: true\n' : '');
-      const proxy = await serveCli(t, config, dataDir);
-      const added = await send(proxy.url, 'POST', '/model/new', {
-        model_name: 'runtime',
-        litellm_params: { model: 'litellm_proxy/demo', api_base: demo.url, api_key: 'sk-runtime' },
-      });
-      proxy.kill('SIGKILL');
-      t.match(JSON.parse(added.text), {
-        persisted: stored,
-        message: stored ? /survives a restart/ : /gone after a restart/,
-      });
-      await proxy.ended;
-      const next = await serveCli(t, config, dataDir);
-      const answer = await send(next.url, 'POST', '/v1/chat/completions', chatOf('runtime', false));
-      t.equal(answer.status, stored ? 200 : 404);
-      if (stored) t.equal(headerOf(demo.seen[0]?.rawHeaders ?? [], 'authorization'), 'Bearer sk-runtime');
-    }
-  },
-);
 
 t.test(
   'disk full: 503 with a clear text and not ready, a running stream ends, and all goes on once there is room',

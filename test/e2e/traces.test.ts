@@ -6,7 +6,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { openCall } from '../support/call.ts';
-import { folder, ROOT, runCli, serveCli } from '../support/cli.ts';
+import { folder, ROOT, runCli, runWithin, serveCli } from '../support/cli.ts';
 import { startCollector, type Collector } from '../support/collector.ts';
 import {
   chat,
@@ -299,7 +299,7 @@ t.test('what a collector cannot be is refused before the start', async (t) => {
   const check = async (otel: string, env: Record<string, string> = {}): Promise<string> => {
     const config = join(dir, 'gateway.yaml');
     writeFileSync(config, `model_list: []\ngeneral_settings: { master_key: ${KEY}, otel: ${otel} }\n`);
-    const { code, out, err } = await runCli(t, ['check', '--config', config], { env });
+    const { code, out, err } = await runWithin(['check', '--config', config], { env });
     t.equal(code, 1);
     return out + err;
   };

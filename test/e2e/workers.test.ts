@@ -6,7 +6,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { startDemoGateway, type DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { openCall } from '../support/call.ts';
-import { folder, runCli, serveCli, startCli, workersOf } from '../support/cli.ts';
+import { folder, runCli, runWithin, serveCli, startCli, workersOf } from '../support/cli.ts';
 import { defaultConfig, send, type Row } from '../support/rig.ts';
 
 const BODY = { model: 'demo', messages: [{ role: 'user', content: 'Hello' }] };
@@ -60,12 +60,16 @@ const metric = (text: string, line: string): number =>
 const REQUESTS =
   'throughline_requests_total{model="demo",call_type="acompletion",status="success",end_reason="complete"}';
 
+/** One data directory and the two processes that follow each other on it: a start of two workers costs three processes. */
+const shared = await house(t, STORED);
+const begin = () => serveCli(t, shared.config, shared.dataDir, ['--workers', '2']);
+let proxy = await begin();
+/** Calls of the first one. */
+const ids: string[] = [];
+
 t.test(
   'connections one after another are shared out, and figures and rows are those of the whole',
   async (t) => {
-    const { config, dataDir } = await house(t);
-    const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
-    const ids: string[] = [];
     for (let n = 0; n < 10; n += 1) {
       const answer = await send(proxy.url, 'POST', '/v1/chat/completions', BODY);
       ids.push(String(answer.headers['x-litellm-call-id']));
@@ -93,21 +97,11 @@ t.test(
       1,
       'the files were read once',
     );
-
-    proxy.kill('SIGTERM');
-    const { code, out, err } = await proxy.ended;
-    t.equal(code, 0);
-    t.equal(err.match(/throughline serves/g)?.length, 1, 'one line says that it serves');
-    const calls = linesOf(out).filter((line) => ids.includes(line.call_id ?? ''));
-    const share = [1, 2].map((worker) => calls.filter((line) => line.worker === worker).length);
-    t.equal(calls.length, 10, 'each line names its worker');
-    t.ok(Math.min(...share) >= 3, `shares: ${share}`);
   },
 );
 
 t.test('an admin change is in both workers when it is answered; what is stored comes back', async (t) => {
-  const { demo, config, dataDir } = await house(t, STORED);
-  const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+  const { demo } = shared;
   const entry = (name: string): object => ({
     model_name: name,
     litellm_params: { model: 'litellm_proxy/demo', api_base: demo.url, api_key: 'sk-upstream-secret' },
@@ -132,9 +126,15 @@ t.test('an admin change is in both workers when it is answered; what is stored c
   const refused = await send(proxy.url, 'POST', '/model/new', { model_name: 'x', litellm_params: {} });
   t.equal(refused.status, 400);
   proxy.kill('SIGTERM');
-  await proxy.ended;
-  const again = await serveCli(t, config, dataDir, ['--workers', '2']);
-  t.same(await everywhere(again.url, '/v1/models'), after, 'and after a restart');
+  const { code, out, err } = await proxy.ended;
+  t.equal(code, 0);
+  t.equal(err.match(/throughline serves/g)?.length, 1, 'one line says that it serves');
+  const calls = linesOf(out).filter((line) => ids.includes(line.call_id ?? ''));
+  const share = [1, 2].map((worker) => calls.filter((line) => line.worker === worker).length);
+  t.equal(calls.length, 10, 'each line names its worker');
+  t.ok(Math.min(...share) >= 3, `shares: ${share}`);
+  proxy = await begin();
+  t.same(await everywhere(proxy.url, '/v1/models'), after, 'and after a restart');
 });
 
 t.test(
@@ -170,13 +170,9 @@ t.test(
   },
 );
 
-/** For the tests below: a start of two workers costs three processes. */
-const shared = await house(t);
-const proxy = await serveCli(t, shared.config, shared.dataDir, ['--workers', '2']);
-
 t.test('a written file, and SIGHUP, reach both workers with one version', async (t) => {
   const { demo, config } = shared;
-  writeFileSync(config, defaultConfig(demo).replace('model_name: compat\n', 'model_name: renamed\n'));
+  writeFileSync(config, defaultConfig(demo, STORED).replace('model_name: compat\n', 'model_name: renamed\n'));
   await proxy.said(/"msg":"configuration applied"/);
   // The line is written when the first worker serves it; that the other one does is told by the next change.
   proxy.kill('SIGHUP');
@@ -213,11 +209,13 @@ t.test('what hinders the start is said once; the exit codes are those of a singl
     code: 1,
     err: new RegExp(`^throughline: port ${proxy.port} of .* is in use [^\\n]*\\n$`),
   });
-  for (const wrong of ['0', '1.5', 'many', '129']) {
-    const { code, err } = await runCli(t, ['serve', '--config', config, '--workers', wrong]);
-    t.equal(code, 2);
-    t.match(err, `${wrong} is no number of workers - give a whole number of 1 to 128, or auto`);
-  }
+  const sentence = 'is no number of workers - give a whole number of 1 to 128, or auto';
+  t.match(await start('--workers', '0'), { code: 2, err: `0 ${sentence}` });
+  for (const wrong of ['1.5', 'many', '129'])
+    await t.rejects(runWithin(['serve', '--config', config, '--workers', wrong]), {
+      name: 'UsageError',
+      message: `${wrong} ${sentence}`,
+    });
   writeFileSync(config, 'model_list: [{}]\n');
   const refused = await start('--port', '0', '--data-dir', join(dir, 'third'));
   t.equal(refused.code, 1);
@@ -226,8 +224,10 @@ t.test('what hinders the start is said once; the exit codes are those of a singl
   writeFileSync(config, defaultConfig(demo, '  workers: 2\n'));
   const stated = await serveCli(t, config, join(dir, 'fourth'));
   t.equal(workersOf(stated.pid).length, 2, 'the configuration may say it');
+  stated.kill('SIGKILL');
   const fewer = await serveCli(t, config, join(dir, 'fifth'), ['--workers', '1']);
   t.equal(workersOf(fewer.pid).length, 0, 'the flag comes first');
+  fewer.kill('SIGKILL');
   const env = { NUM_WORKERS: '3', HOST: '127.0.0.1', PORT: '0', THROUGHLINE_DATA_DIR: join(dir, 'sixth') };
   const more = startCli(t, ['--config', config], { env });
   await more.said(/serves \d+ models/);

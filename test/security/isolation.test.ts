@@ -11,6 +11,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { KEY, send, startRig } from '../support/rig.ts';
+import { KEEPS_IDLE } from '../support/keeps-idle.ts';
 
 const AT_ONCE = 200;
 const WAVES = 3;
@@ -149,7 +150,7 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> 
 }
 
 const numberOf = new Map(Array.from({ length: AT_ONCE * WAVES }, (_, n) => [nonceOf(n), n]));
-const upstream = createServer((req, res) => {
+const upstream = createServer(KEEPS_IDLE, (req, res) => {
   req.on('error', () => undefined);
   res.on('error', () => undefined);
   answer(req, res).catch(() => undefined); // the proxy went away within the body

@@ -10,6 +10,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KEY } from './rig.ts';
+import { KEEPS_IDLE } from './keeps-idle.ts';
 
 /** A call under way. */
 export interface OpenCall {
@@ -90,7 +91,7 @@ export async function startUpstream(
   t: { teardown(act: () => unknown): unknown },
   answer: (got: ReceivedCall) => void,
 ): Promise<string> {
-  const server = createServer((req, res) => {
+  const server = createServer(KEEPS_IDLE, (req, res) => {
     const chunks: Buffer[] = [];
     req.on('data', (chunk: Buffer) => chunks.push(chunk));
     req.on('error', () => undefined);

@@ -4,6 +4,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
+import { KEEPS_IDLE } from './keeps-idle.ts';
 
 interface Teardown {
   teardown(act: () => unknown): unknown;
@@ -42,7 +43,7 @@ export async function startCollector(
   const spans: Span[] = [];
   const exports: { path: string; headers: IncomingHttpHeaders }[] = [];
   const arrivals = new EventEmitter();
-  const server = createServer((req, res) => {
+  const server = createServer(KEEPS_IDLE, (req, res) => {
     const parts: Buffer[] = [];
     req.on('data', (part: Buffer) => parts.push(part));
     req.on('end', () => {

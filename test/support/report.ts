@@ -28,8 +28,8 @@ interface Counts {
   skipped: number;
 }
 
-/** A file of tests on its way through. */
-export interface Followed {
+/** A file of tests, or a folder of them in one process, on its way through. */
+interface Followed {
   /** Its process has ended. @param fault what was wrong with the end itself; null: nothing */
   ended(fault: string | null): void;
 }
@@ -38,11 +38,11 @@ export class Report {
   readonly #total: Counts = { passed: 0, failed: 0, skipped: 0 };
   readonly #failed: string[] = [];
   readonly #startedAt = performance.now();
-  #files = 0;
+  #ended = 0;
 
   /** Whether every file was whole and good. */
   get isGood(): boolean {
-    return this.#failed.length === 0 && this.#files > 0;
+    return this.#failed.length === 0 && this.#ended > 0;
   }
 
   /** Follows a file from its start to its end. */
@@ -52,7 +52,7 @@ export class Report {
     this.#listen(parser, file, [], own);
     return {
       ended: (fault) => {
-        this.#files += 1;
+        this.#ended += 1;
         const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
         const said = fault ?? (parser.results?.ok === true ? null : 'its TAP output is not whole');
         const isEmpty = own.passed + own.skipped === 0;
@@ -66,13 +66,13 @@ export class Report {
     };
   }
 
-  /** Prints the end of the run. */
-  end(): void {
+  /** Prints the end of the run. @param files how many there were in all */
+  end(files: number): void {
     const seconds = Math.round((performance.now() - this.#startedAt) / 1000);
     this.#say('');
     if (this.#failed.length > 0)
       this.#say(`failed files:\n${this.#failed.map((name) => `  ${name}`).join('\n')}`);
-    this.#say(`${this.#files} files in ${seconds} s`);
+    this.#say(`${files} files in ${seconds} s`);
     if (isTerminal) out.write('\r\u001B[K');
     out.write(`${sums(this.#total)}\n`);
   }
@@ -106,7 +106,7 @@ export class Report {
   #say(text: string): void {
     if (isTerminal) out.write('\r\u001B[K');
     out.write(`${text}\n`);
-    if (isTerminal) out.write(`${this.#files} files, ${sums(this.#total)}`);
+    if (isTerminal) out.write(`${this.#ended} ended, ${sums(this.#total)}`);
   }
 }
 

@@ -16,10 +16,9 @@ import type { Clock } from '../../proxy/base/clock.ts';
 import { startProxy, type RunningProxy } from '../../proxy/server/proxy.ts';
 import { openLog } from '../../proxy/observability/logger.ts';
 import { Estimator } from '../../proxy/spend/estimate/estimator.ts';
+import { SHARED_ESTIMATOR } from './shared-estimator.ts';
 
 export const KEY = 'sk-test-master-key';
-/** For what must come, and comes later on a busy machine; sooner than the runner gives a file up. */
-export const PATIENCE_MS = 540_000;
 
 /** What a test needs of tap's `t`. */
 interface Teardown {
@@ -103,7 +102,10 @@ export async function startRig(t: Teardown, options: RigOptions = {}): Promise<R
     env: options.env ?? {},
     log: openLog('info', sink).log,
     parts: {
-      estimator: new Estimator({ waitMs: options.countWithinMs ?? PATIENCE_MS }),
+      estimator:
+        options.countWithinMs === undefined
+          ? SHARED_ESTIMATOR
+          : new Estimator({ waitMs: options.countWithinMs }),
       ...(options.clock === undefined ? {} : { clock: options.clock }),
       ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
     },

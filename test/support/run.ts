@@ -20,12 +20,21 @@ const TIMEOUT_S = 600;
 
 /** What takes longest, then what starts servers. */
 const FIRST = [
+  'test/crash/workers',
   'test/crash/',
   'test/e2e/workers',
   'test/e2e/traces',
-  'test/platform/',
+  'test/platform/replicas',
+  'test/platform/sandboxes/process',
+  'test/platform/store',
   'test/e2e/',
+  'test/platform/',
   'test/security/',
+  'test/proxy/bodies',
+  'test/proxy/cli',
+  'test/proxy/pipeline',
+  'test/proxy/spend/',
+  'test/config',
 ];
 /** Folders in which most files are small. */
 const SHARED = /^test\/(?:config|proxy)\//;
@@ -78,7 +87,8 @@ async function play(what: string, report: Report): Promise<void> {
 }
 
 const isShared = (file: string): boolean => positionals.length === 0 && SHARED.test(file);
-const processes = processesFor(filesOf(positionals), isShared).toSorted(
+const files = filesOf(positionals);
+const processes = processesFor(files, isShared).toSorted(
   (a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b, 'en'),
 );
 const report = new Report();
@@ -87,5 +97,5 @@ const jobs = Array.from({ length: Number(values.jobs) }, async () => {
   for (const what of waiting) await play(what, report);
 });
 await Promise.all(jobs);
-report.end();
+report.end(files.length);
 process.exitCode = report.isGood ? 0 : 1;

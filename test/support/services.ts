@@ -9,7 +9,6 @@ import { loadConfig, type Environment } from '../../config/load.ts';
 import { formatIssue } from '../../config/issue.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../../proxy/base/clock.ts';
-import { Estimator } from '../../proxy/spend/estimate/estimator.ts';
 import { createServices } from '../../proxy/active-config/services.ts';
 import { openLedger } from '../../proxy/spend/ledger.ts';
 import { ActiveConfig, type Services, type LiveDeployment } from '../../proxy/active-config/active-config.ts';
@@ -21,7 +20,7 @@ import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 import type { DownstreamRequest } from '../../proxy/downstream/downstream-request.ts';
 import type { DownstreamResponse } from '../../proxy/downstream/downstream-response.ts';
 import { HttpServer } from '../../proxy/server/http-server.ts';
-import { PATIENCE_MS } from './rig.ts';
+import { PATIENCE_MS, SHARED_ESTIMATOR } from './shared-estimator.ts';
 
 /** The snapshot of a configuration that must be sound. */
 export function snapshotOf(t: Test, yaml: string, env: Environment = {}): Snapshot {
@@ -42,13 +41,11 @@ export async function servicesOf(t: Test, random: () => number = Math.random): P
     clock: systemClock,
   });
   const pools = new Pools(systemClock.mono);
-  const estimator = new Estimator({ waitMs: PATIENCE_MS });
   t.teardown(async () => {
-    await estimator.close();
     await ledger.close(PATIENCE_MS); // its folder is removed next, and a thread that still writes would fill it again
     pools.destroy();
   });
-  return createServices({ ledger, log: openLog('silent').log, pools, estimator, random });
+  return createServices({ ledger, log: openLog('silent').log, pools, estimator: SHARED_ESTIMATOR, random });
 }
 
 /** One configuration in service. */

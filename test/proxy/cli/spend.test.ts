@@ -13,6 +13,7 @@ import { folder, ROOT, runCli } from '../../support/cli.ts';
 import { runWithin } from '../../support/cli.ts';
 import { leaveJournal } from '../../support/journal.ts';
 import { KEY, startRig } from '../../support/rig.ts';
+import { KEEPS_IDLE } from '../../support/keeps-idle.ts';
 
 const CSV = join(ROOT, 'test/proxy/spend/report/fixture/litellm-table.csv');
 const LEDGER = parseCsv(readFileSync(CSV, 'utf8'));
@@ -196,7 +197,7 @@ t.test('spend', async (t) => {
   });
 
   t.test('the gateway itself is asked with --url', async (t) => {
-    const server = createServer((req, res) => {
+    const server = createServer(KEEPS_IDLE, (req, res) => {
       t.equal(req.headers.authorization, 'Bearer sk-admin');
       const day = new URL(req.url ?? '', 'http://x').searchParams.get('start_date')?.startsWith('2026-11-21');
       const data =

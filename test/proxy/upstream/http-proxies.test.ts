@@ -10,6 +10,7 @@ import { failureOf } from '../../../proxy/upstream/failures.ts';
 import { proxyFor, readProxySettings } from '../../../proxy/upstream/http-proxies.ts';
 import { ConnectionPool } from '../../../proxy/upstream/pool.ts';
 import { startUpstream } from '../../support/call.ts';
+import { KEEPS_IDLE } from '../../support/keeps-idle.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -98,7 +99,7 @@ interface RealProxy {
 async function startProxy(t: Test, port: number): Promise<RealProxy> {
   const asked: [string, string | undefined][] = [];
   const sockets = new Set<Socket>();
-  const server: Server = createServer((req, res) => {
+  const server: Server = createServer(KEEPS_IDLE, (req, res) => {
     asked.push([`${req.method} ${req.url}`, req.headers['proxy-authorization']]);
     const onward = request({
       host: '127.0.0.1',

@@ -12,6 +12,7 @@ import {
   readLiteLlmCsv,
   type GatewayLedger,
 } from '../../../../proxy/spend/report/litellm-ledger.ts';
+import { KEEPS_IDLE } from '../../../support/keeps-idle.ts';
 
 const FIXTURES = join(import.meta.dirname, 'fixture');
 const CSV = readFileSync(join(FIXTURES, 'litellm-table.csv'), 'utf8');
@@ -32,7 +33,7 @@ async function gateway(
   odd: (query: URLSearchParams, req: IncomingMessage) => Answer | null = () => null,
 ): Promise<GatewayLedger & { readonly asked: URLSearchParams[] }> {
   const asked: URLSearchParams[] = [];
-  const server = createServer((req, res) => {
+  const server = createServer(KEEPS_IDLE, (req, res) => {
     const query = new URL(req.url ?? '', 'http://x').searchParams;
     asked.push(query);
     const answer = odd(query, req) ?? { body: pageOf(rows, query) };
