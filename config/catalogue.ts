@@ -81,7 +81,7 @@ function factsOfName(upstreamModel: string): ModelFacts | null {
 /** What both know. A price that is shown is the one that is charged. */
 function together(priced: KnownModel | null, facts: ModelFacts | null): KnownModel | null {
   if (facts === null) return priced;
-  if (priced?.prices != null) {
+  if (priced !== null && priced.prices !== null) {
     const limits = Object.entries(facts).filter(([name]) => !name.includes('cost'));
     return {
       prices: priced.prices,

@@ -53,9 +53,9 @@ export class GatewayFacts {
       if (one.config.gateway.listsFacts === true) places.set(placeOf(one.config), one);
     for (const place of this.#told.keys()) if (!places.has(place)) this.#told.delete(place); // of an earlier configuration
     const now = this.#mono();
+    const old = [...places].filter(([place]) => (this.#told.get(place)?.until ?? 0) <= now);
     await Promise.all(
-      [...places].map(([place, one]) => {
-        if ((this.#told.get(place)?.until ?? 0) > now) return undefined;
+      old.map(([place, one]) => {
         const running = this.#running.get(place) ?? this.#ask(place, one);
         this.#running.set(place, running);
         return running;
