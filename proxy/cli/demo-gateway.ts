@@ -23,12 +23,13 @@ export const demoGateway: Define = (command, terminal) => {
       }).catch((error: Error) => {
         throw new CannotStart(error.message);
       });
+      const stopped = new Promise<void>((stop) => {
+        for (const kind of ['stop', 'interrupt'] as const) terminal.onSignal(kind, stop);
+      });
       terminal.out(
         `demo gateway: proxy-type api_base ${demo.url}, compat-type api_base ${demo.url}/compat/v1\n`,
       );
-      await new Promise<void>((stop) => {
-        for (const kind of ['stop', 'interrupt'] as const) terminal.onSignal(kind, stop);
-      });
+      await stopped;
       await demo.close();
     });
 };

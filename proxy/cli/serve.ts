@@ -84,12 +84,13 @@ export async function serveUntilStopped(flags: ServeFlags, terminal: Terminal): 
   const count = stated ?? workersOf(loaded.snapshot.workers);
   if (count > 1) return supervise(count, options.dataDir, level, terminal);
   const running = await open(config, flags, terminal, loaded);
+  const stopped = untilStopped(running, terminal); // first: who reads the next line may send a signal at once
   const { snapshot } = running.gateway.reloader.active;
   terminal.err(`throughline serves ${snapshot.deployments.length} models on ${running.gateway.url}\n`);
   const { platformUrl, adminUrl } = running.gateway;
   if (adminUrl !== null) terminal.err(`metrics and administration are served on ${adminUrl}\n`);
   if (platformUrl !== null) terminal.err(`the platform interface is served on ${platformUrl}/api\n`);
-  return untilStopped(running, terminal);
+  return stopped;
 }
 
 /** Flags of the proxy that this one replaces. A pod that still passes them must start. */

@@ -43,8 +43,9 @@ async function quickstart(flags: ServeFlags, terminal: Terminal): Promise<number
     const logLevel = flags.logLevel ?? (terminal.logStyle === 'json' ? 'warn' : 'info');
     const quiet = { ...flags, host, port: String(port), dataDir, logLevel };
     const running = await open(configFor(demo, dataDir, terminal), quiet, withoutKeys(terminal));
+    const stopped = untilStopped(running, terminal); // first: who reads what follows may send a signal at once
     terminal.out(welcome(running.gateway.url, demo.url, isNpm(terminal)));
-    return await untilStopped(running, terminal);
+    return await stopped;
   } finally {
     await demo.close();
   }

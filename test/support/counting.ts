@@ -43,13 +43,12 @@ const counting = <F extends (...args: never[]) => unknown>(
       return made;
     },
   });
-/**
- * Timers of the product's own files; those of Node's sockets are not among them. Nor are the journal's, which are set once
- * for all that comes within an interval: on a busy machine that may be a single request.
- */
+/** They set one timer for all that comes within an interval: on a busy machine that may be a single request. */
+const BY_TIME = ['/proxy/spend/journal/', '/proxy/relay/deadlines.ts'];
+/** Timers of the product's own files; those of Node's sockets are not among them. */
 const timer = (): void => {
   const caller = new Error().stack?.split('\n')[4] ?? '';
-  if (caller.includes('/proxy/') && !caller.includes('/proxy/spend/journal/')) counters.timers += 1;
+  if (caller.includes('/proxy/') && !BY_TIME.some((file) => caller.includes(file))) counters.timers += 1;
 };
 const body = (text: unknown): void => {
   if (typeof text === 'string' && text.includes(MARK)) counters.bodies += 1;

@@ -5,6 +5,7 @@ import { accessSync, constants, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import t from 'tap';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
+import { runProgram } from '../../../proxy/cli/program.ts';
 import { folder, ROOT, runCli, serveCli, startCli } from '../../support/cli.ts';
 import { defaultConfig, send } from '../../support/rig.ts';
 
@@ -32,6 +33,30 @@ function systemProgram(name: string): string | null {
   }
   return null;
 }
+
+t.test('a signal that comes with the line that says it serves is not lost', async (t) => {
+  const dir = folder(t);
+  const args = ['serve', '--config', configIn(dir), '--host', '127.0.0.1', '--port', '0'];
+  const acts = new Map<string, () => void>();
+  const code = await runProgram(
+    [...args, '--data-dir', join(dir, 'data'), '--log-level', 'silent'],
+    '1.2.3',
+    {
+      env: {},
+      out: () => undefined,
+      err: (text) => {
+        if (!text.includes('serves')) return;
+        t.ok(acts.has('interrupt'), 'who has read it may send one');
+        setImmediate(() => acts.get('interrupt')?.());
+      },
+      logStyle: 'json',
+      onSignal: (kind, act) => void acts.set(kind, act),
+      cwd: dir,
+      home: ROOT,
+    },
+  );
+  t.equal(code, 0);
+});
 
 t.test('flags of the proxy that is replaced are passed over, each with a word', async (t) => {
   const dir = folder(t);
