@@ -5,9 +5,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { COLUMNS, FLAGS } from './model-facts.ts';
 
-const [, , folder = '.', version = ''] = process.argv;
+const [folder = '.', version = ''] = parseArgs({ allowPositionals: true }).positionals;
 const TABLE = 'litellm/model_prices_and_context_window_backup.json';
 /** Other modes are priced and called in ways that no gateway's chat API has. */
 const MODES = new Set(
@@ -27,18 +28,21 @@ type Entry = Readonly<Record<string, unknown>>;
 const table = JSON.parse(readFileSync(join(folder, TABLE), 'utf8')) as Readonly<Record<string, Entry>>;
 const licence = readFileSync(join(folder, `litellm-${version}.dist-info/licenses/LICENSE`), 'utf8');
 
-const lines = new Map<string, string>();
-const entries = Object.entries(table).filter(([, entry]) => MODES.has(String(entry['mode'])));
-for (const [name, entry] of entries) put(name, entry);
-for (const [name, entry] of entries)
-  if (MAKERS.has(String(entry['litellm_provider'])) && name.includes('/'))
-    put(name.slice(name.indexOf('/') + 1), entry);
+/** Lines by name: all entries, and those of makers by their bare names too. */
+function linesOf(entries: readonly (readonly [name: string, entry: Entry])[]): ReadonlyMap<string, string> {
+  const bare = entries
+    .filter(([name, entry]) => MAKERS.has(String(entry['litellm_provider'])) && name.includes('/'))
+    .map(([name, entry]) => [name.slice(name.indexOf('/') + 1), entry] as const);
+  const lines = new Map<string, string>();
+  for (const [name, entry] of [...entries, ...bare])
+    if (!/[|\n]/.test(name) && !lines.has(name)) lines.set(name, lineOf(name, entry));
+  return lines;
+}
 
-function put(name: string, entry: Entry): void {
-  if (/[|\n]/.test(name) || lines.has(name)) return;
+function lineOf(name: string, entry: Entry): string {
   const cells = COLUMNS.map((column) => cellOf(entry[column]));
   const flags = FLAGS.reduce((bits, flag, at) => (entry[flag] === true ? bits | (1 << at) : bits), 0);
-  lines.set(name, [name, flags === 0 ? '' : flags.toString(16), ...cells].join('|').replace(/\|+$/, ''));
+  return [name, flags === 0 ? '' : flags.toString(16), ...cells].join('|').replace(/\|+$/, '');
 }
 
 function cellOf(value: unknown): string {
@@ -46,8 +50,9 @@ function cellOf(value: unknown): string {
   return plain && !/[|\n]/.test(String(value)) ? String(value) : '';
 }
 
+const lines = linesOf(Object.entries(table).filter(([, entry]) => MODES.has(String(entry['mode']))));
 const output = {
-  source: `litellm ${version} (pypi.org/project/litellm), ${TABLE}`,
+  source: `${TABLE} of the package litellm ${version} on PyPI`,
   licence,
   models: [...lines.values()].toSorted(),
 };

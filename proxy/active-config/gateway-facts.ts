@@ -27,8 +27,6 @@ interface Told {
   readonly until: number;
 }
 
-const NOTHING: ReadonlyMap<string, Facts> = new Map();
-
 export class GatewayFacts {
   readonly #mono: () => number;
   /** By address and key: another key may see other models. */
@@ -75,7 +73,7 @@ export class GatewayFacts {
     }
     this.#running.delete(place);
     const until = this.#mono() + (told === null ? FAILED_MS : KEPT_MS);
-    this.#told.set(place, { byModel: told ?? this.#told.get(place)?.byModel ?? NOTHING, until });
+    this.#told.set(place, { byModel: told ?? this.#told.get(place)?.byModel ?? new Map(), until });
   }
 }
 

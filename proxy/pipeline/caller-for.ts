@@ -9,7 +9,7 @@ import type { Exchange } from './exchange.ts';
 const NOBODY: AuthenticatedCaller = { role: 'admin', keyHash: '' };
 const NO_KEY_FOR_METRICS =
   'Metrics ask for the master key here. Send it as `Authorization: Bearer <key>`; or the operator serves them on ' +
-  'general_settings.admin_port, or opens them by litellm_settings.require_auth_for_metrics_endpoint: false.';
+  'general_settings.admin_port, or opens them by require_auth_for_metrics_endpoint: false.';
 
 /**
  * The caller; a promise only where the store must be queried.

@@ -24,7 +24,7 @@ export function checkCallerRules(x: Exchange, request: ParsedRequest, identity: 
 /** For calls without a body, too. @throws Fault blocked_end_user */
 export function checkBlocked(x: Exchange, { endUser }: Identity): void {
   if (endUser === null || !x.active.snapshot.access.blockedEndUsers.has(endUser)) return;
-  throw new Fault('blocked_end_user', 'This end user is blocked (litellm_settings.blocked_user_list).');
+  throw new Fault('blocked_end_user', 'This end user is blocked (blocked_user_list).');
 }
 
 /** Where the call states tags, in whatever shape: what we cannot read, the gateway behind might. null = nowhere. */

@@ -303,7 +303,7 @@ t.test('each secret went upstream only where it belongs', (t) => {
   t.ok(seen.length > 20, `${seen.length} upstream requests`);
   for (const { path, rawHeaders, body, face } of seen) {
     const model = /"model":"([^"]*)"/.exec(body.toString())?.[1] ?? '';
-    const listing = path.endsWith('/models'); // of /health: any entry's
+    const listing = /\/(?:models|model\/info)$/.test(path); // of /health and /model/info: any entry's
     const own: Slot[] = ['prompt', 'commonHeader', 'sectionVariable'];
     if (face === 'compat') own.push('compatKey');
     else if (model === 'demo-echo') own.push('credentialKey');

@@ -37,7 +37,7 @@ export function noSmallDisk(): string | false {
 /** Mounts one on the folder, which is made; unmounted with the test. */
 export function smallDisk(t: Teardown, dir: string, size = '256k'): SmallDisk {
   mkdirSync(dir, { recursive: true });
-  mount('-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', dir);
+  mount('-t', 'tmpfs', '-o', `size=${size},mode=0700`, 'tmpfs', dir);
   t.teardown(() => unmount(dir));
   const filler = join(dir, 'filler');
   return {

@@ -14,6 +14,7 @@ t.test('an interrupted call keeps all that its begin said, and claims to know no
     endReason: 'interrupted',
     httpStatus: null,
     errorCode: 'interrupted',
+    errorText: null,
     errorSource: 'proxy',
     attempts: 1,
     attemptLog: [],
