@@ -82,6 +82,12 @@ export function routingOf(file: GatewayFile, names: Names, diagnostics: Diagnost
     contentPolicyFallbacks: table('content_policy_fallbacks'),
     defaultFallbacks: defaultsOf(file, known, diagnostics),
     maxFallbacks: Number(router.max_fallbacks),
+    sameFirst: {
+      count: Number(router.retry_same_first),
+      longestMs: Math.round(Number(router.retry_same_max_wait) * 1000),
+    },
+    continueOverFallbacks: router.continue_over_fallbacks,
+    continueByRepeat: router.continue_by_repeat,
     aliases,
     listedAliases: [...aliases.keys()].filter((name) => !isHidden(router.model_group_alias?.[name])),
     allowedFails: router.disable_cooldowns

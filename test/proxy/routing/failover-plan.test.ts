@@ -34,6 +34,7 @@ const rules = (
   hasFallbacks: (more.groups ?? []).length > 0,
   fallbacks: () => more.groups ?? [],
   maxFallbacks: 5,
+  sameFirst: { count: 0, longestMs: 0 },
   spend: () => true,
   minPauseMs: 0,
   random: () => 0,

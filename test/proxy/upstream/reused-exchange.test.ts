@@ -79,7 +79,8 @@ interface Got {
 
 function open(pool: ConnectionPool, request: HttpRequest): { got: Promise<Got>; exchange: UpstreamExchange } {
   const { promise, resolve } = Promise.withResolvers<Got>();
-  let [status, steps]: [number | null, string[]] = [null, []];
+  const steps: string[] = [];
+  let status: number | null = null;
   const end = (error: Error | null): void => resolve({ status, error, steps: steps.join(' ') });
   const exchange = pool.send(request, {
     onSent: () => steps.push('sent'),
