@@ -54,6 +54,8 @@ const entry = (more: readonly string[] = [], rest: readonly string[] = []): stri
 
 const SAMPLE_VALUES: Readonly<Record<string, string>> = {
   GATEWAY_URL: 'https://gateway.example.com',
+  MAIN_BASE: 'https://main.example.com/v1',
+  BACKUP_BASE: 'https://backup.example.com/v1',
   DATABASE_URL: 'postgresql://name:sk-sample@db.example.com/throughline',
   PLATFORM_SECRET_KEY: Buffer.alloc(32).toString('base64'),
 };
