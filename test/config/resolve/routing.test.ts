@@ -41,6 +41,9 @@ t.test('where nothing is said, the defaults hold', async (t) => {
     retryBudget: 0.2,
     defaultFallbacks: [],
     maxFallbacks: 5,
+    sameFirst: { count: 0, longestMs: 5_000 },
+    continueOverFallbacks: false,
+    continueByRepeat: false,
     allowedFails: 3,
     healthCheckMs: null,
   });
