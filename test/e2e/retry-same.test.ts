@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import t from 'tap';
 import { MessageReader } from '../../bench/harness/message-reader.ts';
 import { startManualUpstream } from '../support/manual-upstream.ts';
-import { KEY, rowOf, send, startRig, type Row } from '../support/rig.ts';
+import { KEY, rowOf, send, startRig } from '../support/rig.ts';
 
 t.test('a single 500, or a 429 that says when to come back, stays where it is', async (t) => {
   const upstream = await startManualUpstream(t);
@@ -36,7 +36,7 @@ router_settings: { retry_same_first: 1, retry_same_max_wait: 1 }
     t.equal(got.status, 200);
     const row = await rowOf(rig, got);
     t.match(row, { status: 'success', model: next, attempts: 2 }, `${status} ${after}`);
-    t.match(row['attempt_log'] as Row[], [{ model: 'a', status }, { model: next }]);
+    t.match(row['attempt_log'], [{ model: 'a', status }, { model: next }]);
   }
 });
 
