@@ -176,11 +176,9 @@ export interface Routing {
   readonly contentPolicyFallbacks: FallbackTable;
   readonly defaultFallbacks: readonly string[];
   readonly maxFallbacks: number;
-  /** How often the deployment that failed is asked again before another one, and the longest `Retry-After` for it. */
   readonly sameFirst: { readonly count: number; readonly longestMs: number };
-  /** A broken stream may go on in the groups of its fallbacks. */
+  /** Where else a broken stream may go on: in the fallbacks, and where the same request gives the same text again. */
   readonly continueOverFallbacks: boolean;
-  /** A broken stream may go on where the same request gives the same text again. */
   readonly continueByRepeat: boolean;
   /** Further name -> name of `model_list`. */
   readonly aliases: ReadonlyMap<string, string>;
