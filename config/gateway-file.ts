@@ -945,6 +945,22 @@ export interface RouterSettings {
    */
   max_fallbacks: number | string;
   /**
+   * How often a deployment that answered 5xx or 429, or broke off before its first token, is asked again before another one: after a backoff, or its `Retry-After`. Each time counts as a retry. A timeout, a deployment that cools down and a 429 without `Retry-After` are passed on at once.
+   */
+  retry_same_first: number | string;
+  /**
+   * Longest `Retry-After` that `retry_same_first` waits for, seconds. With a longer one another deployment is asked at once.
+   */
+  retry_same_max_wait: number | string;
+  /**
+   * A stream that broke off may be continued by a deployment of its `fallbacks`, not of its own group alone (`assistant_prefill`): the client reads one answer, which two models wrote.
+   */
+  continue_over_fallbacks: boolean;
+  /**
+   * Where no deployment with `assistant_prefill` is free, the request of a stream that broke off is sent anew to a deployment without it. What the client has already is compared and left out; an answer that differs from it is dropped, and the stream ends with its error. Worth it where answers repeat (temperature 0, `seed`, caches).
+   */
+  continue_by_repeat: boolean;
+  /**
    * Aliases of names in `model_list`: clients may ask for `gpt-4` and get `gpt-4o`. `{model: NAME, hidden: true}` keeps the alias out of listings.
    */
   model_group_alias?: {

@@ -189,6 +189,10 @@ export interface Routing {
   readonly contentPolicyFallbacks: FallbackTable;
   readonly defaultFallbacks: readonly string[];
   readonly maxFallbacks: number;
+  readonly sameFirst: { readonly count: number; readonly longestMs: number };
+  /** Where else a broken stream may go on: in the fallbacks, and where the same request gives the same text again. */
+  readonly continueOverFallbacks: boolean;
+  readonly continueByRepeat: boolean;
   /** Further name -> name of `model_list`. */
   readonly aliases: ReadonlyMap<string, string>;
   /** Further names that listings show. */

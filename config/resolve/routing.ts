@@ -69,6 +69,7 @@ export function routingOf(file: GatewayFile, names: Names, diagnostics: Diagnost
   const table = (key: FallbackKey): FallbackTable => fallbacksOf(file, key, known, diagnostics);
   const fallbacks = table('fallbacks');
   warnCircles(fallbacks, sectionOf(file, 'fallbacks'), diagnostics);
+  warnWithoutEffect(file, diagnostics);
   return {
     strategy: strategyOf(file, diagnostics),
     sessionAffinity: router.session_affinity,
@@ -82,6 +83,12 @@ export function routingOf(file: GatewayFile, names: Names, diagnostics: Diagnost
     contentPolicyFallbacks: table('content_policy_fallbacks'),
     defaultFallbacks: defaultsOf(file, known, diagnostics),
     maxFallbacks: Number(router.max_fallbacks),
+    sameFirst: {
+      count: Number(router.retry_same_first),
+      longestMs: Math.round(Number(router.retry_same_max_wait) * 1000),
+    },
+    continueOverFallbacks: router.continue_over_fallbacks,
+    continueByRepeat: router.continue_by_repeat,
     aliases,
     listedAliases: [...aliases.keys()].filter((name) => !isHidden(router.model_group_alias?.[name])),
     allowedFails: router.disable_cooldowns
@@ -91,6 +98,27 @@ export function routingOf(file: GatewayFile, names: Names, diagnostics: Diagnost
       ? Math.max(1, Math.round(Number(general.health_check_interval) * 1000))
       : null,
   };
+}
+
+/** Settings that another one takes the effect of. */
+function warnWithoutEffect(file: GatewayFile, diagnostics: Diagnostics): void {
+  const { router_settings: router, litellm_settings: litellm, model_list: entries } = file;
+  const retries = wholeOf(router.num_retries ?? litellm.num_retries);
+  if (Number(router.retry_same_first) > 0 && retries === 0)
+    diagnostics.warn(
+      ['router_settings', 'retry_same_first'],
+      'has no effect: num_retries is 0, and each of these attempts is a retry',
+      'raise num_retries, or leave retry_same_first out',
+    );
+  const takesPrefill = (entry: Partial<ModelEntry> | null): boolean =>
+    entry?.litellm_params?.assistant_prefill === true;
+  const canContinue = router.continue_by_repeat || entries.some(takesPrefill);
+  if (router.continue_over_fallbacks && !canContinue)
+    diagnostics.warn(
+      ['router_settings', 'continue_over_fallbacks'],
+      'has no effect: no deployment has assistant_prefill, and continue_by_repeat is off',
+      'declare assistant_prefill on a deployment that continues a text, or set continue_by_repeat: true',
+    );
 }
 
 function strategyOf(file: GatewayFile, diagnostics: Diagnostics): StrategyName {

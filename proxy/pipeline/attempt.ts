@@ -1,5 +1,6 @@
 // One attempt: sends the request to one deployment, awaits the end, classifies it and updates the deployment's health.
 // attempts.ts and hedge.ts decide which deployment is tried and when; nothing is retried here.
+import type { Routing } from '../../config/snapshot.ts';
 import { toFault } from '../errors/fault.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import type { InFlight } from '../routing/deployment-health.ts';
@@ -18,6 +19,9 @@ import type { ParsedRequest } from './parse-request.ts';
 import { selectedBy, type CallPlan } from './plan.ts';
 import { replacedAttempt } from './recording.ts';
 import type { Cut } from '../bodies/splice.ts';
+
+/** Its text was another one than the client has the beginning of: that says nothing about the upstream. */
+const DIVERGED: Classification = { upstream: 'unknown', failure: null };
 
 /** What all attempts of one call share. */
 export interface AttemptContext {
@@ -78,7 +82,7 @@ export function startAttempt(
   const permit = options.permit ?? context.permit;
   const inFlight = permit.use(deployment, start.sentAt);
   try {
-    const resumable = options.resumable ?? transcriptSink(request, plan, sink);
+    const resumable = options.resumable ?? transcriptSink(x.active.snapshot.routing, request, plan, sink);
     const head = options.head?.(start) ?? context.head;
     const timed = withTimeLeft(call, start.sentAt - startedAt);
     const running = relay(timed, resumable ?? sink, x.active.services, head);
@@ -105,7 +109,8 @@ export function finishAttempt(context: AttemptContext, attempt: Attempt, ended: 
   try {
     const { x } = context;
     const { clock } = x.active.services;
-    const classification = classify(ended, clock.now());
+    const hasDiverged = attempt.resumable?.hasDiverged === true;
+    const classification = hasDiverged ? DIVERGED : classify(ended, clock.now());
     const { outcome } = ended;
     if (outcome !== undefined && outcome.readOn !== null)
       attempt.deployment.metrics.detachedStreamEnded(outcome.readOn);
@@ -151,17 +156,18 @@ export function logReplaced(
   log.replaced(start, replacedAttempt(x, start, ended, error, request));
 }
 
-/** Keeps the stream if another deployment of the group could continue it; null otherwise. */
+/** Keeps the stream if another deployment could continue it; null otherwise. */
 function transcriptSink(
+  { continueOverFallbacks, continueByRepeat }: Routing,
   { endpoint, stream, isSingle }: ParsedRequest,
-  { group, deployment }: CallPlan,
+  plan: CallPlan,
   sink: ResponseSink,
 ): ResumableSink | null {
   const { continuation } = endpoint.protocol;
   if (!stream || !isSingle || continuation === null) return null;
-  const isContinuable = group.deployments.some(
-    (other) => other !== deployment && other.config.assistantPrefill,
-  );
+  const isContinuable = plan
+    .continuers(continueOverFallbacks)
+    .some(({ config }) => config.assistantPrefill || continueByRepeat);
   return isContinuable ? new ResumableSink(sink, continuation.transcript()) : null;
 }
 

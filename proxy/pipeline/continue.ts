@@ -1,11 +1,13 @@
-// `assistant_prefill`: a stream that broke off after its first token is continued by another deployment of the group that
-// supports prefill: the text sent so far becomes the beginning of its output. The client sees one stream; the record, the
-// log, a metric and a comment in the stream say that there were two. Where that is impossible, the stream ends with its
-// error.
+// A stream that broke off after its first token is continued by another deployment of the group, or of its fallbacks where
+// `continue_over_fallbacks` says so. One with `assistant_prefill` gets the text sent so far as the beginning of its output.
+// Where there is none, and `continue_by_repeat` allows it, another one is asked anew, and goes on if it gives the same text
+// up to there. The client sees one stream; the record, the log, a metric and a comment in the stream say that there were
+// two. Where all that is impossible, the stream ends with its error.
 import type { Attempt as AttemptRow } from '../spend/record/record.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import type { FailureKind } from '../routing/failover-plan.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
+import type { Cut } from '../bodies/splice.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import { ResumableSink, type Resumption } from '../relay/resumable-sink.ts';
 import { finishAttempt, type Attempt } from './attempt.ts';
@@ -19,6 +21,12 @@ export interface CallResult {
   readonly call: UpstreamRequest;
 }
 
+/** How a deployment goes on with a stream. */
+type Way = 'prefill' | 'repeat';
+
+/** Recorded for an attempt that added nothing to the stream, and did not fail in a way that has a name. */
+const UNFAILED = { unknown: 'cancelled', served: 'refused', failed: 'refused' } as const;
+
 /** The outcome of `first`, or of the attempt that continued its stream. */
 export async function continueStream(
   context: AttemptContext,
@@ -26,20 +34,20 @@ export async function continueStream(
   { transcript }: ResumableSink,
   outcome: Outcome,
 ): Promise<CallResult> {
-  const { x, request, plan, log } = context;
+  const { x, plan, log } = context;
   let last = { attempt: first, outcome, own: outcome };
   for (;;) {
     const kind = breakKind(last.outcome);
     const text = kind === null ? null : transcript.prefix;
-    if (kind === null || text === null || !moveToNext(context, kind)) break;
-    request.body.restore();
-    const { continuation } = request.endpoint.protocol;
-    const { jsonDepth } = x.active.snapshot.limits;
-    const cuts = (await continuation?.prefill(request.body.bytes, text, jsonDepth)) ?? null;
+    const from = last.attempt.deployment;
+    const way = kind === null || text === null ? null : moveToNext(context, kind);
+    if (text === null || way === null) break;
+    const cuts = way === 'prefill' ? await prefillCuts(context, text) : [];
     if (cuts === null) break;
     const call = rebuild(context, true, cuts);
-    transcript.resume();
-    const resumption = resumptionOf(context, last.attempt.deployment, plan.deployment);
+    if (way === 'prefill') transcript.resume();
+    else transcript.repeat();
+    const resumption = resumptionOf(context, from, plan.deployment, way);
     const resumable = new ResumableSink(x.res, transcript, resumption);
     const next = startAttempt(context, call, { resumable, head: () => ({ ownHeaders: () => [] }) });
     const ended = await next.ended;
@@ -48,7 +56,7 @@ export async function continueStream(
     const isPart = own !== undefined && (resumable.hasWritten || own.end === 'client_gone');
     next.deployment.metrics.continued(resumable.hasWritten ? 'joined' : 'failed');
     if (!isPart) {
-      const error = failure?.kind ?? (upstream === 'unknown' ? 'cancelled' : 'refused');
+      const error = resumable.hasDiverged ? 'diverged' : (failure?.kind ?? UNFAILED[upstream]);
       logReplaced(context, next, ended, error);
       continue;
     }
@@ -83,23 +91,51 @@ function breakKind({ fault, unsent }: Outcome): FailureKind | null {
   }
 }
 
-/** Moves the plan to a deployment that supports prefill, has capacity and fits the budget. Never waits: the client does. */
-function moveToNext({ x, plan, permit }: AttemptContext, kind: FailureKind): boolean {
-  if (x.res.destroyed || x.res.interrupted !== null) return false;
-  const able = plan
-    .hedgeCandidates(kind, x.active.services.clock.mono())
-    .filter(({ config }) => config.assistantPrefill);
-  const { metrics } = plan.deployment;
-  const deployment = permit.tryAcquire(plan.group.name, able);
-  if (deployment === null) return false;
-  const isAllowed = plan.branch(deployment);
-  if (!isAllowed) metrics.denied();
-  return isAllowed;
+/** Changes to the client's body, as it came, that make `text` the beginning of the answer. */
+async function prefillCuts(
+  { x, request: { body, endpoint } }: AttemptContext,
+  text: string,
+): Promise<readonly Cut[] | null> {
+  body.restore();
+  const { continuation } = endpoint.protocol;
+  return (await continuation?.prefill(body.bytes, text, x.active.snapshot.limits.jsonDepth)) ?? null;
 }
 
-function resumptionOf({ x, plan }: AttemptContext, from: LiveDeployment, to: LiveDeployment): Resumption {
+/**
+ * Moves the plan to a deployment that can go on, has capacity and fits the budget; one that takes a prefill goes before all
+ * that have to repeat. Never waits: the client does.
+ */
+function moveToNext({ x, plan, permit }: AttemptContext, kind: FailureKind): Way | null {
+  if (x.res.destroyed || x.res.interrupted !== null) return null;
+  const { services, snapshot } = x.active;
+  const { continueOverFallbacks, continueByRepeat } = snapshot.routing;
+  const open = plan.openContinuers(kind, services.clock.mono(), continueOverFallbacks);
+  const able = open.filter(({ deployment }) => deployment.config.assistantPrefill);
+  const way = able.length > 0 ? 'prefill' : 'repeat';
+  if (way === 'repeat' && !continueByRepeat) return null;
+  const next = (way === 'prefill' ? able : open).find(
+    ({ group, deployment }) => permit.tryAcquire(group.name, [deployment]) !== null,
+  );
+  if (next === undefined) return null;
+  const { metrics, config } = plan.deployment;
+  const isOther = next.group !== plan.group;
+  if (!plan.continueAt(next)) {
+    metrics.denied();
+    return null;
+  }
+  if (isOther) services.metrics.fellBack(config.group, next.deployment.config.group);
+  return way;
+}
+
+function resumptionOf(
+  { x, plan }: AttemptContext,
+  from: LiveDeployment,
+  to: LiveDeployment,
+  way: Way,
+): Resumption {
   return {
     comment: `continued by ${to.config.id}`,
+    isAnew: way === 'repeat',
     onResumed: () =>
       x.active.services.log.warn(
         {

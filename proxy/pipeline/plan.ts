@@ -41,6 +41,7 @@ export function planSingle(active: ActiveConfig, selected: SelectedDeployment): 
     hasFallbacks: false,
     fallbacks: () => [],
     maxFallbacks: 0,
+    sameFirst: { count: 0, longestMs: 0 },
     spend: () => false,
     minPauseMs: 0,
     random,
@@ -100,6 +101,10 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
 
   spend(): boolean {
     return this.#active.services.retryBudget.spend(this.#routing.retryBudget);
+  }
+
+  get sameFirst(): Routing['sameFirst'] {
+    return this.#routing.sameFirst;
   }
 
   get minPauseMs(): number {

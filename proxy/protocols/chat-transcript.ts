@@ -36,6 +36,8 @@ export class ChatTranscript implements Transcript {
   #isOver = false;
   /** White space that was sent after `prefix`, which ends before it. */
   #pendingSpace = '';
+  /** What an upstream that begins anew has to repeat still. Until then nothing of it is passed on. */
+  #toRepeat = '';
 
   constructor(mostChars = MOST_CHARS) {
     this.#mostChars = mostChars;
@@ -78,12 +80,19 @@ export class ChatTranscript implements Transcript {
   resume(): void {
     const text = this.#text;
     this.#pendingSpace = text.slice(text.trimEnd().length);
+    this.#toRepeat = '';
+  }
+
+  repeat(): void {
+    this.#pendingSpace = '';
+    this.#toRepeat = this.#text;
   }
 
   rewrite(piece: Buffer): Passed {
     let passed = '';
     for (const { text, data } of eventsIn(piece.toString('utf8'))) {
-      const made = data === null ? text : this.#rewritten(data, text);
+      const comment = this.#toRepeat === '' ? text : '';
+      const made = data === null ? comment : this.#rewritten(data, text);
       if (made === null)
         return { bytes: bytesOf(passed), broken: 'an event that does not continue the text' };
       passed += made;
@@ -95,9 +104,13 @@ export class ChatTranscript implements Transcript {
   #rewritten(data: string, asSent: string): string | null {
     const event = parseObject(data);
     const choices = event?.['choices'];
-    if (event === null || !Array.isArray(choices)) return this.#note(data) ? asSent : null; // `[DONE]`, or an error
+    if (event === null || !Array.isArray(choices)) {
+      if (this.#toRepeat !== '') return null; // it ended before it came to where the first one was
+      return this.#note(data) ? asSent : null; // `[DONE]`, or an error
+    }
     const rewritten = choices.map((choice: unknown) => this.#rewrittenChoice(asObject(choice)));
     if (rewritten.some((choice) => choice === null)) return null;
+    if (this.#toRepeat !== '') return rewritten.some(says) ? null : '';
     const made = { ...event, ...this.#identity, choices: rewritten };
     const text = JSON.stringify(made);
     if (!this.#note(text)) return null;
@@ -112,12 +125,22 @@ export class ChatTranscript implements Transcript {
     if (isSet(choice['logprobs']) || !holdsOnly(JOINED_MEMBERS, choice)) return null;
     const { role: _, ...delta } = asObject(choice['delta']) ?? {};
     const content = delta['content'];
+    if (this.#toRepeat !== '' && typeof content === 'string')
+      return this.#withoutRepeated(choice, delta, content);
     if (this.#pendingSpace === '' || typeof content !== 'string' || content === '')
       return { ...choice, delta };
     let at = 0;
     while (at < content.length && content[at] === this.#pendingSpace[at]) at += 1;
     this.#pendingSpace = at === content.length ? this.#pendingSpace.slice(at) : '';
     return { ...choice, delta: { ...delta, content: content.slice(at) } };
+  }
+
+  /** A choice without what the first stream said already; null when it says something else. */
+  #withoutRepeated(choice: Json, delta: Json, content: string): Json | null {
+    const length = Math.min(content.length, this.#toRepeat.length);
+    if (!this.#toRepeat.startsWith(content.slice(0, length))) return null;
+    this.#toRepeat = this.#toRepeat.slice(length);
+    return { ...choice, delta: { ...delta, content: content.slice(length) } };
   }
 
   /** @returns false when it is no event of a chat */

@@ -159,6 +159,8 @@ export interface Transcript {
   noteSent(piece: Buffer): Passed;
   /** From here on, events of another upstream follow, which begin after `prefix`. */
   resume(): void;
+  /** Likewise, of one that gives the whole answer anew: what is the same as the text so far is left out. */
+  repeat(): void;
   /** Rewrites events of that upstream as events of the stream that was begun. */
   rewrite(piece: Buffer): Passed;
 }

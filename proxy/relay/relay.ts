@@ -99,6 +99,10 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     this.#move({ is: 'waiting', sentAt: this.#services.clock.mono() });
   }
 
+  onResend(): void {
+    if (stageOf(this.#state)?.is === 'waiting') this.#move({ is: 'connecting' });
+  }
+
   onHead(received: ReceivedHead): void {
     const stage = stageOf(this.#state);
     if (stage?.is !== 'waiting') return;
@@ -252,10 +256,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const state = this.#state;
     const stage = stageOf(state);
     if (stage === null) return;
-    if (state.is === 'detached' && now > state.giveUpAt) {
-      this.giveUp();
-      return;
-    }
+    if (state.is === 'detached' && now > state.giveUpAt) return this.giveUp();
     if (stage.is === 'flowing' && !stage.isPaused && stage.ending.isOverdue(now, stage.response.lastByteAt)) {
       this.#endWhole();
       return;

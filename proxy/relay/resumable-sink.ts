@@ -11,6 +11,8 @@ import type { ResponseSink } from './response-sink.ts';
 export interface Resumption {
   /** The text of an SSE comment where the stream goes on; clients skip it. */
   readonly comment: string;
+  /** It gives the whole answer anew, and may give another one. */
+  readonly isAnew: boolean;
   /** Called when its first bytes go out. */
   readonly onResumed: () => void;
 }
@@ -21,6 +23,7 @@ export class ResumableSink implements ResponseSink {
   readonly #resumption: Resumption | null;
   #isReadable = false;
   #hasWritten = false;
+  #hasDiverged = false;
   /** The relay has ended: what it still writes is its error event. */
   #isOver = false;
   /** Ends the attempt; set when it has been started. */
@@ -36,6 +39,11 @@ export class ResumableSink implements ResponseSink {
   /** Something of this attempt went to the client. */
   get hasWritten(): boolean {
     return this.#hasWritten;
+  }
+
+  /** It ended because its text does not go on with the one that was sent: no fault of its upstream. */
+  get hasDiverged(): boolean {
+    return this.#hasDiverged;
   }
 
   get watcher(): ResponseWatcher | null {
@@ -79,6 +87,7 @@ export class ResumableSink implements ResponseSink {
       this.#resumption === null ? this.transcript.noteSent(piece) : this.transcript.rewrite(piece);
     if (bytes === null) done?.();
     const isFast = bytes === null || this.#pass(bytes, done);
+    this.#hasDiverged = broken !== null && this.#resumption?.isAnew === true && !this.#hasWritten;
     if (broken !== null) this.#abort(`holds ${broken}`);
     return isFast;
   }

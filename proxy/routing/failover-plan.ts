@@ -19,6 +19,11 @@ export interface ModelGroup<T> {
   readonly deployments: readonly T[];
 }
 
+interface SameFirst {
+  readonly count: number;
+  readonly longestMs: number;
+}
+
 export interface FailoverPolicy<G> {
   /** Retries by kind of failure; `again`: also on a deployment that failed before. */
   retries(kind: FailureKind): { readonly count: number; readonly again: boolean };
@@ -29,6 +34,8 @@ export interface FailoverPolicy<G> {
   readonly maxFallbacks: number;
   /** Takes one attempt from the retry budget; false when it is empty. */
   spend(): boolean;
+  /** `retry_same_first`: how often a deployment is asked again before another one, and the longest `Retry-After` for it. */
+  readonly sameFirst: SameFirst;
   /** Shortest pause before the same deployment is tried again, ms. */
   readonly minPauseMs: number;
   readonly random: () => number;
@@ -44,6 +51,14 @@ interface Place<G> {
   readonly group: G;
   readonly at: number;
   readonly pauseMs: number;
+  /** The deployment that failed is asked again although others may be free. */
+  readonly isSame?: boolean;
+}
+
+/** Where a broken stream may go on. */
+export interface Continuer<T, G> {
+  readonly group: G;
+  readonly deployment: T;
 }
 
 /** One kind for each number of retries that can be stated. */
@@ -56,6 +71,10 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
   readonly #skipped: G | null = null;
   #group: G;
   #at = 0;
+  /** Attempts in a row that `retry_same_first` made on the current deployment. */
+  #sames = 0;
+  /** The current attempt is one of them: it goes nowhere else. */
+  #isPinned = false;
   /** Attempts on deployments that had failed before. */
   #repeats = 0;
   #retries = 0;
@@ -103,7 +122,8 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     const hasOthers = this.#at + 1 < this.#group.deployments.length;
     return RETRIED.some((kind) => {
       const { count, again } = this.#policy.retries(kind);
-      return this.#retries < count && (again || hasOthers);
+      const hasSame = this.#sames < this.#policy.sameFirst.count && kind !== 'timeout';
+      return this.#retries < count && (again || hasOthers || hasSame);
     });
   }
 
@@ -118,6 +138,7 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
 
   /** The deployments that the current attempt may go to, best first: unavailable ones only when all are. */
   candidates(nowMs: number): readonly T[] {
+    if (this.#isPinned) return [this.deployment];
     const left = this.#group.deployments.slice(this.#at);
     const serving = left.filter(({ health }) => health.isAvailable(nowMs));
     return serving.length > 0 ? serving : [this.deployment];
@@ -141,6 +162,37 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     if (!this.#policy.spend()) return false;
     this.#retries += 1;
     this.#at += 1;
+    this.#sames = 0;
+    this.#isPinned = false;
+    this.moveTo(deployment);
+    return true;
+  }
+
+  /** Deployments that could ever go on with a stream of the current one. */
+  continuers(overFallbacks: boolean): readonly T[] {
+    const own = this.#group.deployments.filter((deployment) => deployment !== this.deployment);
+    if (!this.#mayFallBack(overFallbacks)) return own;
+    return [...own, ...this.#unseen('server').flatMap(({ deployments }) => deployments)];
+  }
+
+  /** Those of them that can do so now, best first. */
+  openContinuers(kind: FailureKind, nowMs: number, overFallbacks: boolean): readonly Continuer<T, G>[] {
+    const group = this.#group;
+    const own = this.hedgeCandidates(kind, nowMs).map((deployment) => ({ group, deployment }));
+    if (!this.#mayFallBack(overFallbacks)) return own;
+    const others = this.#unseen('server').flatMap((group) =>
+      group.deployments
+        .filter((deployment) => isOpen(deployment, nowMs))
+        .map((deployment) => ({ group, deployment })),
+    );
+    return [...own, ...others];
+  }
+
+  /** One of `openContinuers` goes on with the stream and becomes current. @returns false when the budget refuses */
+  continueAt({ group, deployment }: Continuer<T, G>): boolean {
+    if (group === this.#group) return this.branch(deployment);
+    if (!this.#policy.spend()) return false;
+    this.#enter(group);
     this.moveTo(deployment);
     return true;
   }
@@ -170,12 +222,14 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
       this.#denied = true;
       return null;
     }
-    const { group, at, pauseMs } = place;
+    const { group, at, pauseMs, isSame = false } = place;
+    this.#isPinned = isSame;
+    this.#sames = isSame ? this.#sames + 1 : 0;
     const how = group === this.#group ? 'retry' : 'fallback';
     if (how === 'fallback') this.#enter(group);
     else {
       this.#retries += 1;
-      if (at <= this.#at || this.#repeats > 0) this.#repeats += 1;
+      if (!isSame && (at <= this.#at || this.#repeats > 0)) this.#repeats += 1;
       this.#at = at;
     }
     return { how, pauseMs };
@@ -186,12 +240,16 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     this.#fallbacks += 1;
     this.#group = group;
     this.#at = 0;
+    this.#sames = 0;
+    this.#isPinned = false;
   }
 
   #choose({ kind, retryAfterMs }: Failure, nowMs: number): Place<G> | null {
     if (kind === 'context_window' || kind === 'content_policy') return this.#fallback(kind, nowMs);
     const { count, again } = this.#policy.retries(kind);
     if (this.#retries >= count) return this.#fallback(kind, nowMs);
+    const samePauseMs = this.#samePauseMs(kind, retryAfterMs, nowMs);
+    if (samePauseMs !== null) return { group: this.#group, at: this.#at, pauseMs: samePauseMs, isSame: true };
     const { deployments } = this.#group;
     const turn = [...deployments.keys()].map((i) => (this.#at + 1 + i) % deployments.length); // the one that failed comes last
     const serves = (i: number): boolean => deployments[i]?.health.isAvailable(nowMs) === true;
@@ -202,6 +260,25 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     const wish = at === this.#at ? retryAfterMs : null; // a `Retry-After` binds the upstream that sent it alone
     const pause = pauseMs(this.#repeats + 1, wish, this.#policy.minPauseMs, this.#policy.random);
     return pause === null ? this.#fallback(kind, nowMs) : { group: this.#group, at, pauseMs: pause };
+  }
+
+  /**
+   * How long to wait before the same deployment is asked again first; null: it is not. A timeout has cost its time already,
+   * nobody is there when nothing was reached, and a 429 that names no time says nothing about when to come back.
+   */
+  #samePauseMs(kind: FailureKind, retryAfterMs: number | null, nowMs: number): number | null {
+    const { sameFirst, minPauseMs, random } = this.#policy;
+    if (this.#sames >= sameFirst.count) return null;
+    if ((retryAfterMs ?? 0) > sameFirst.longestMs) return null;
+    const mayHelp =
+      kind === 'rate_limit'
+        ? retryAfterMs !== null // it cools down because of that very 429
+        : kind === 'server' && this.deployment.health.isAvailable(nowMs);
+    return mayHelp ? pauseMs(this.#sames + 1, retryAfterMs, minPauseMs, random) : null;
+  }
+
+  #mayFallBack(isAllowed: boolean): boolean {
+    return isAllowed && this.#policy.hasFallbacks && this.#fallbacks < this.#policy.maxFallbacks;
   }
 
   #fallback(kind: FailureKind, nowMs: number): Place<G> | null {

@@ -28,6 +28,7 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
   index = -1; // in the pool's DenseSet
   /** Monotonic ms; meaningful while idle. */
   idleUntil = 0;
+  idleSince = 0;
   readonly #owner: ConnectionOwner;
   readonly #connector: Connector;
   readonly #client: Client;
@@ -35,6 +36,13 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
   #stopOpening: (() => void) | null = null;
   #exchange: UpstreamExchange | null = null;
   #isClosed = false;
+  /** Requests that it served in full. */
+  #served = 0;
+  /** `bytesRead` of the socket when the current request was sent. */
+  #readBefore = 0;
+  #isRepeatable = false;
+  /** Some of the current request never left this process. */
+  #hasUnwritten = false;
 
   constructor(owner: ConnectionOwner, connector: Connector) {
     this.#owner = owner;
@@ -44,6 +52,8 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
         this.#stopOpening = connector.open(options, (...opened) => {
           this.#stopOpening = null;
           this.#socket = opened[1];
+          // Before undici's own listener; afterwards Node has emptied the buffers.
+          this.#socket?.prependListener('error', (error) => this.#noteUnwritten(error));
           callback(...opened);
         });
       },
@@ -79,6 +89,8 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
     const { pathPrefix, headers: ofTheWay } = this.#connector;
     const exchange = new DispatchedExchange(this, reader);
     this.#exchange = exchange;
+    this.#readBefore = this.#socket?.bytesRead ?? 0;
+    this.#isRepeatable = method === 'GET';
     this.#client.dispatch(
       {
         method,
@@ -101,13 +113,20 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
     tell(this.#socket?.errored === null);
   }
 
+  isUndelivered(): boolean {
+    if (this.#served === 0 || this.#socket?.bytesRead !== this.#readBefore) return false;
+    return this.#hasUnwritten || this.#isRepeatable;
+  }
+
   ended(exchange: UpstreamExchange, idleMs: number): void {
     if (exchange !== this.#exchange) return;
     this.#exchange = null;
     // If the response ended before the whole request was sent, the rest of the request is still to be written.
     if (this.isClosed || idleMs === 0 || !this.hasWritten) this.close();
     else {
-      this.idleUntil = this.#owner.mono() + idleMs;
+      this.#served += 1;
+      this.idleSince = this.#owner.mono();
+      this.idleUntil = this.idleSince + idleMs;
       this.#owner.free(this);
     }
   }
@@ -115,6 +134,11 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
   broke(): void {
     this.#exchange = null;
     this.close();
+  }
+
+  /** undici destroys the socket on each end of a connection, the upstream's own included, so all of them come by here. */
+  #noteUnwritten(error: NodeJS.ErrnoException): void {
+    this.#hasUnwritten = error.syscall === 'write' || (this.#socket?.writableLength ?? 0) > 0;
   }
 
   /** Closes it and fails the exchange in flight. */

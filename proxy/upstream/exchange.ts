@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer';
 import type { Dispatcher } from 'undici';
 import { BadResponse, closedEarly } from './bad-response.ts';
+import { Undelivered } from './undelivered.ts';
 import { receivedHead, type ReceivedHead } from './response-head.ts';
 
 /** One request, ready to send. */
@@ -18,6 +19,8 @@ export interface HttpRequest {
 export interface ResponseReader {
   /** The connection is open and the request is being sent. */
   onSent(): void;
+  /** The request did not reach the upstream in full; it is sent again on a fresh connection, and `onSent` follows again. */
+  onResend?(): void;
   onHead(head: ReceivedHead): void;
   /** Bytes of the body; small chunks of one read are joined. */
   onData(bytes: Buffer): void;
@@ -46,6 +49,8 @@ export interface ExchangeConnection {
   checkEnd(exchange: DispatchedExchange, tell: (isWhole: boolean) => void): void;
   /** The upstream closed the connection, not undici. */
   readonly hasPeerEnded: boolean;
+  /** The connection served requests before this one, and closed before the upstream had the whole of this one. */
+  isUndelivered(): boolean;
   /** All bytes of the request were written to the socket and are not needed any more. */
   readonly hasWritten: boolean;
   /** The response ended normally. @param idleMs see `ReceivedHead` */
@@ -157,8 +162,13 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
     const reader = this.#reader;
     if (reader === null) return;
     const { hasPeerEnded } = this.#connection;
+    const isUndelivered = this.#head === null && this.#interim === 0 && this.#connection.isUndelivered();
     this.#reader = null;
     this.#connection.broke(this);
+    if (isUndelivered) {
+      reader.onError(new Undelivered('the request did not reach the upstream', { cause: error }));
+      return;
+    }
     const { code } = error as NodeJS.ErrnoException;
     const isMalformed =
       (code === LENGTH_MISMATCH && this.#head === null) || (code === SOCKET && !hasPeerEnded);

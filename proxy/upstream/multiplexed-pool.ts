@@ -135,6 +135,10 @@ class Http1Fallback implements UpstreamExchange, ResponseReader {
     this.#reader.onSent();
   }
 
+  onResend(): void {
+    this.#reader.onResend?.();
+  }
+
   onHead(head: Parameters<ResponseReader['onHead']>[0]): void {
     this.#reader.onHead(head);
   }
@@ -258,6 +262,11 @@ class MultiplexedConnection implements ExchangeConnection {
       tell(false); // a Node version without the channel: unknown
     else if (stream.closed) tell(stream.rstCode === 0);
     else stream.once('close', () => tell(stream.rstCode === 0));
+  }
+
+  /** undici itself repeats, once, what a GOAWAY or REFUSED_STREAM says was not processed (RFC 9113 section 8.7). */
+  isUndelivered(): boolean {
+    return false;
   }
 
   ended(exchange: DispatchedExchange): void {

@@ -5,13 +5,14 @@ import { DenseSet } from '../base/dense-set.ts';
 import { UpstreamConnection, type ConnectionOwner } from './connection.ts';
 import { Connector } from './connector.ts';
 import type { UpstreamExchange, ResponseReader, HttpRequest } from './exchange.ts';
+import { ReusedExchange } from './reused-exchange.ts';
 import type { HttpProxy } from './http-proxies.ts';
 
 /** Where requests to one origin are sent. */
 export interface Pool {
   /** Connections that are open or being opened. */
   readonly size: number;
-  /** Sends a request on an idle connection, else on a new one. */
+  /** Sends a request on an idle connection, else on a new one; see reused-exchange.ts. */
   send(request: HttpRequest, reader: ResponseReader): UpstreamExchange;
   /** Closes idle connections that timed out; called about once a second. */
   sweep(now: number): void;
@@ -52,7 +53,11 @@ export class ConnectionPool implements Pool {
   }
 
   send(request: HttpRequest, reader: ResponseReader): UpstreamExchange {
-    return (this.#takeIdle() ?? this.#open()).send(request, reader);
+    const idle = this.#takeIdle();
+    if (idle === null) return this.#open().send(request, reader);
+    const exchange = new ReusedExchange(request, reader, (again) => this.#open().send(request, again));
+    exchange.start(idle, this.#owner.mono() - idle.idleSince);
+    return exchange;
   }
 
   sweep(now: number): void {

@@ -46,7 +46,7 @@ async function main(): Promise<void> {
     const section = await runScenario(scenario, commandLine.run);
     holds &&= section.holds;
     console.log(`### ${section.name}\n\n${section.text}\n`);
-    if (commandLine.write) writeSections(join(ROOT, 'docs/reliability.md'), [section], 'resilience');
+    if (commandLine.write) writeSections(join(ROOT, 'docs/reliability.md'), [section], 'battery');
   }
   console.log(holds ? 'everything held' : 'NOT everything held');
   process.exitCode = holds ? 0 : 1;

@@ -56,6 +56,8 @@ const SAMPLE_VALUES: Readonly<Record<string, string>> = {
   GATEWAY_URL: 'https://gateway.example.com',
   AGENTS_KEY: 'sk-agents',
   SESSION_API_KEY: 'sk-session',
+  MAIN_BASE: 'https://main.example.com/v1',
+  BACKUP_BASE: 'https://backup.example.com/v1',
   DATABASE_URL: 'postgresql://name:sk-sample@db.example.com/throughline',
   PLATFORM_SECRET_KEY: Buffer.alloc(32).toString('base64'),
 };

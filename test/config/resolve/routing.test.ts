@@ -41,12 +41,39 @@ t.test('where nothing is said, the defaults hold', async (t) => {
     retryBudget: 0.2,
     defaultFallbacks: [],
     maxFallbacks: 5,
+    sameFirst: { count: 0, longestMs: 5_000 },
+    continueOverFallbacks: false,
+    continueByRepeat: false,
     allowedFails: 3,
     healthCheckMs: null,
   });
   t.same([routing.fallbacks.size, routing.aliases.size], [0, 0]);
   t.match(deployments[0], { order: 1, numRetries: 4, cooldownMs: 7_000 });
   t.match(deployments[1], { order: Infinity, numRetries: null, cooldownMs: 5_000 });
+});
+
+t.test('settings that cannot take effect are warned about', async (t) => {
+  t.same(
+    issues(
+      t,
+      'router_settings: { retry_same_first: 1, num_retries: 0, continue_over_fallbacks: true }\n',
+    ).map((text) => text.split(':').slice(0, 2).join(':')),
+    [
+      'warning router_settings.retry_same_first: has no effect',
+      'warning router_settings.continue_over_fallbacks: has no effect',
+    ],
+  );
+  t.same(
+    issues(
+      t,
+      'router_settings: { retry_same_first: "1", retry_same_max_wait: 0.5, continue_over_fallbacks: true, continue_by_repeat: true }\n',
+    ),
+    [],
+  );
+  t.match(
+    snapshot(t, 'router_settings: { retry_same_first: "1", retry_same_max_wait: 0.5 }\n').routing.sameFirst,
+    { count: 1, longestMs: 500 },
+  );
 });
 
 t.test('the router wins over litellm_settings, the entry over both', async (t) => {

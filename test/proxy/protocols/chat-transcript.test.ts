@@ -156,3 +156,58 @@ t.test(
     t.end();
   },
 );
+
+t.test('of an answer that is given anew, what was sent already is left out, however it is cut', (t) => {
+  const other = { id: 'b', created: 9, model: 'n' };
+  const role = event({ delta: { role: 'assistant', content: '' } }, other);
+  const usage = `data: ${JSON.stringify({ ...other, choices: [], usage: { total_tokens: 3 } })}\n\n`;
+  for (const parts of [
+    ['one ', 'two three'],
+    ['o', 'ne', ' two', ' ', 'three'],
+    ['one two three'],
+    ['one two', ' three'],
+  ]) {
+    const transcript = new ChatTranscript();
+    told(transcript, says('one'), says(' two'));
+    transcript.repeat();
+    const pieces = [
+      `: ping\n\n${role}`,
+      ...parts.map((part) => says(part, other)),
+      event({ delta: {}, finish_reason: 'stop' }, other),
+      usage,
+      'data: [DONE]\n\n',
+    ];
+    const text = joined(transcript, ...pieces);
+    const said = [...text.matchAll(/"content":"([^"]*)"/g)].map(([, content]) => content).join('');
+    t.equal(said, ' three', parts.join('|'));
+    t.match(text, /^data: [^]*"finish_reason":"stop"[^]*"total_tokens":3[^]*\[DONE\]\n\n$/);
+    t.notMatch(text, /ping|role|"b"/, 'nothing before the seam comes through');
+  }
+  t.end();
+});
+
+t.test('an answer that is another one, or ends before the seam, is never joined', (t) => {
+  for (const [what, wrong] of Object.entries({
+    'another word': says('one too'),
+    'the same, then another': says('one ') + says('three'),
+    'other white space': says('one  two'),
+    'an end': says('one') + event({ delta: {}, finish_reason: 'stop' }),
+    'an end with the last of it': event({ delta: { content: 'one' }, finish_reason: 'stop' }),
+    DONE: `${says('one')}data: [DONE]\n\n`,
+    'an error': `${says('one')}data: {"error":{"message":"no"}}\n\n`,
+    'a tool call': event({ delta: { tool_calls: [{ index: 0, id: 'c' }] } }),
+    thoughts: event({ delta: { reasoning_content: 'hm' } }),
+    'no JSON': 'data: nonsense\n\n',
+  })) {
+    const transcript = new ChatTranscript();
+    told(transcript, says('one two'));
+    transcript.repeat();
+    const { bytes, broken } = transcript.rewrite(Buffer.from(wrong));
+    t.equal(bytes, null, what);
+    t.ok(broken, what);
+    t.equal(transcript.prefix, 'one two', 'somebody else may go on');
+    transcript.repeat();
+    t.match(joined(transcript, says('one two, three')), /"content":", three"/, 'from the start');
+  }
+  t.end();
+});

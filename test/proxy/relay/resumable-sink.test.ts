@@ -39,6 +39,7 @@ function resumed(): {
   let resumptions = 0;
   const sink = new ResumableSink(client, transcript, {
     comment: 'continued by b',
+    isAnew: false,
     onResumed: () => (resumptions += 1),
   });
   const aborted: string[] = [];

@@ -34,6 +34,7 @@ const rules = (
   hasFallbacks: (more.groups ?? []).length > 0,
   fallbacks: () => more.groups ?? [],
   maxFallbacks: 5,
+  sameFirst: { count: 0, longestMs: 0 },
   spend: () => true,
   minPauseMs: 0,
   random: () => 0,
@@ -326,4 +327,90 @@ t.test('of the fallbacks the first that has room, then the first that serves, th
   t.equal(next(resting, full, free), 'z');
   t.equal(next(resting, full), 'x');
   t.equal(next(resting), 'y');
+});
+
+const once = { sameFirst: { count: 1, longestMs: 5_000 } };
+
+t.test('retry_same_first: the one that failed is asked again first, then the others at once', async (t) => {
+  const group = (): ModelGroup<Named> => groupOf('g', 'a', 'b');
+  const legs = [groupOf('f', 'x')];
+  t.same(stops(new FailoverPlan<Named>(group(), rules({ ...once, groups: legs }), 0)), [
+    'a',
+    'retry a after 250',
+    'retry b',
+    'fallback x',
+  ]);
+  t.same(
+    stops(new FailoverPlan<Named>(groupOf('g', 'a'), rules({ ...once, groups: legs }), 0)),
+    ['a', 'retry a after 250', 'fallback x'],
+    'also in a group of one, whose retries are not stated; a fallback has no retry left',
+  );
+  const twice = { sameFirst: { count: 2, longestMs: 5_000 } };
+  t.same(stops(new FailoverPlan<Named>(group(), rules({ ...twice, groups: legs }), 0)), [
+    'a',
+    'retry a after 250',
+    'retry a after 500',
+    'fallback x',
+  ]);
+  const none = rules({ ...once, groups: legs, retries: () => ({ count: 0, again: false }) });
+  t.same(stops(new FailoverPlan<Named>(group(), none, 0)), ['a', 'fallback x'], 'it is a retry');
+});
+
+t.test('retry_same_first: only where that is likely to help', async (t) => {
+  const plan = (): FailoverPlan<Named> => new FailoverPlan<Named>(groupOf('g', 'a', 'b'), rules(once), 0);
+  t.same(stops(plan(), 'rate_limit', 2_000).slice(0, 2), ['a', 'retry a after 2000']);
+  t.same(stops(plan(), 'rate_limit', 5_001).slice(0, 2), ['a', 'retry b'], 'too long');
+  t.same(stops(plan(), 'rate_limit').slice(0, 2), ['a', 'retry b'], 'it does not say when');
+  t.same(stops(plan(), 'timeout').slice(0, 2), ['a', 'retry b']);
+  t.same(stops(plan(), 'unreached').slice(0, 2), ['a', 'retry b']);
+  t.same(stops(plan(), 'server', 6_000).slice(0, 2), ['a', 'retry b']);
+  const group = groupOf('g', 'a', 'b');
+  const cooling = new FailoverPlan<Named>(group, rules(once), 0);
+  rest(group, 0);
+  t.same(stops(cooling).slice(0, 2), ['a', 'retry b'], 'it has failed too often');
+});
+
+t.test('retry_same_first: the attempt stays where it is, although its deployment cools down', async (t) => {
+  const group = groupOf('g', 'a', 'b');
+  const plan = new FailoverPlan<Named>(group, rules(once), 0);
+  t.ok(plan.hasMore);
+  plan.next(failure('rate_limit', 1_000), 0);
+  rest(group, 0);
+  t.same(
+    plan.candidates(1).map(({ id }) => id),
+    ['a'],
+  );
+  plan.next(failure('rate_limit', 1_000), 1);
+  t.same(
+    plan.candidates(1).map(({ id }) => id),
+    ['b'],
+  );
+  t.ok(new FailoverPlan<Named>(groupOf('g', 'a'), rules(once), 0).hasMore);
+  t.notOk(new FailoverPlan<Named>(groupOf('g', 'a'), rules(), 0).hasMore);
+});
+
+t.test('a broken stream goes on in its group, then in the fallbacks where they are allowed', async (t) => {
+  const legs = [groupOf('f', 'x', 'y'), groupOf('h', 'z')];
+  const group = groupOf('g', 'a', 'b');
+  const plan = new FailoverPlan<Named>(group, rules({ groups: legs }), 0);
+  const ids = (over: boolean): string[] =>
+    plan.openContinuers('server', 1, over).map(({ deployment }) => deployment.id);
+  t.same(ids(false), ['b']);
+  t.same(ids(true), ['b', 'x', 'y', 'z']);
+  t.same(
+    plan.continuers(true).map(({ id }) => id),
+    ['b', 'x', 'y', 'z'],
+  );
+  rest(legs[0] as ModelGroup<Named>, 0);
+  t.same(ids(true), ['b', 'y', 'z'], 'those that cool down are left out');
+  const y = plan.openContinuers('server', 1, true)[1];
+  if (y === undefined) throw new Error('nobody');
+  t.ok(plan.continueAt(y));
+  t.same([plan.group.name, plan.deployment.id, plan.fallbacks, plan.retries], ['f', 'y', 1, 0]);
+  t.same(ids(true), ['z'], 'the group that was left is not asked again');
+  const few = new FailoverPlan<Named>(group, rules({ groups: legs, maxFallbacks: 0 }), 0);
+  t.equal(few.openContinuers('server', 1, true).length, 1);
+  const poor = new FailoverPlan<Named>(group, rules({ groups: legs, spend: () => false }), 0);
+  for (const place of poor.openContinuers('server', 1, true)) t.notOk(poor.continueAt(place));
+  t.same([poor.group.name, poor.deployment.id], ['g', 'a'], 'nothing has changed');
 });

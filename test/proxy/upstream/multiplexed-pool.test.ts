@@ -141,6 +141,36 @@ t.test('a stream that breaks off is never a whole response', async (t) => {
   }
 });
 
+t.test('a request that the upstream refused unread is sent again, once', async (t) => {
+  let refusals = 0;
+  let asked = 0;
+  const refuse: Record<string, (stream: ServerHttp2Stream) => void> = {
+    REFUSED_STREAM: (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM),
+    'GOAWAY with a lower stream': (stream) =>
+      stream.session?.goaway(constants.NGHTTP2_NO_ERROR, Number(stream.id) - 2),
+  };
+  let act: (stream: ServerHttp2Stream) => void = () => undefined;
+  const here = await stage(t, (stream) => {
+    asked += 1;
+    refusals -= 1;
+    if (refusals >= 0) return act(stream);
+    stream.resume();
+    stream.respond({ ':status': 200 });
+    stream.end('served');
+  });
+  for (const [how, one] of Object.entries(refuse)) {
+    act = one;
+    t.match(await open(here.pool).got, { body: 'served', error: null }, 'a connection that served before');
+    [asked, refusals] = [0, 1];
+    t.match(await open(here.pool).got, { body: 'served', error: null }, how);
+    t.equal(asked, 2, how);
+  }
+  act = (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  [asked, refusals] = [0, 9];
+  t.ok((await open(here.pool).got).error instanceof Error, 'refused again and again');
+  t.equal(asked, 2);
+});
+
 t.test('a graceful GOAWAY lets what runs end, and the next request takes a new connection', async (t) => {
   const later = Promise.withResolvers<ServerHttp2Stream>();
   const here = await stage(t, (stream, headers) => {
