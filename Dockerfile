@@ -24,7 +24,7 @@ FROM node:26-slim
 WORKDIR /app
 # MALLOC_ARENA_MAX and NODE_OPTIONS: see bin/memory.js.
 ENV NODE_ENV=production \
-    MALLOC_ARENA_MAX=1 \
+    MALLOC_ARENA_MAX=2 \
     NODE_OPTIONS=--max-semi-space-size=8 \
     CONFIG_FILE_PATH=/etc/litellm/config.yaml \
     THROUGHLINE_DATA_DIR=/var/lib/throughline

@@ -48,7 +48,7 @@ export const FAULTS = {
   invalid_api_key: client(
     401,
     'The key is not one that this proxy accepts.',
-    'Check that the client uses the master key of this proxy, not the key of the gateway behind it.',
+    'Check that the client uses a key of this proxy, not the key of the gateway behind it.',
     'auth_error',
   ),
   admin_key_required: client(
@@ -179,16 +179,16 @@ export const FAULTS = {
   parameter_not_allowed: client(
     400,
     'A member of the body steers the gateway behind the proxy: its model, key, address, route, retries, mocks, callbacks, caches, guardrails or prices.',
-    'Leave it out; or the operator allows it with `allowed_client_parameters`, in general_settings or in the entry.',
+    'Leave it out; or the operator allows it with `allowed_client_parameters`, in general_settings or on the deployment.',
   ),
   model_not_found: client(
     404,
-    'No entry of the configuration has this name.',
+    'No deployment of the configuration has this name.',
     'GET /v1/models lists the names.',
   ),
   provider_required: client(
     400,
-    'A wildcard entry passes names on to a gateway that wants `provider/model`; this name has no provider.',
+    'A wildcard deployment passes names on to a gateway that wants `provider/model`; this name has no provider.',
     'Ask for `provider/model`, e.g. `anthropic/claude-sonnet-4-5`.',
   ),
   response_not_found: client(
@@ -204,13 +204,13 @@ export const FAULTS = {
   ),
   invalid_model_entry: client(
     400,
-    'The model entry is not valid, by the same rules as the file.',
+    'The deployment is not valid, by the same rules as the file.',
     'The message lists every issue.',
   ),
   model_id_not_found: client(404, 'No runtime model has this id.', 'GET /model/info lists the ids.'),
   model_in_config: client(
     400,
-    'The entry is in the configuration file, which the API cannot edit.',
+    'The deployment is in the configuration file, which the API cannot edit.',
     'Edit the file; it is reloaded at once.',
   ),
   idempotency_mismatch: client(
@@ -221,20 +221,20 @@ export const FAULTS = {
   ),
   idempotency_conflict: client(
     409,
-    'The call with this Idempotency-Key was made, and its answer cannot be given again: a stream, one that was too large, or one that nobody got.',
+    'The call with this Idempotency-Key was made, and its response cannot be given again: a stream, one that was too large, or one that nobody got.',
     'The message names the call and how it ended; its row has the cost. Use a new key to make, and pay, it again.',
     'idempotency_error',
   ),
   client_gone: client(
     499,
-    'The client left before the answer was complete.',
+    'The client left before the response was complete.',
     'Nothing; recorded only.',
     'client_gone',
   ),
   client_timeout: client(
     408,
-    'The upstream sent no answer within the time that the client gave it (x-litellm-timeout, x-litellm-stream-timeout).',
-    'Give it more time. It does not count against the entry.',
+    'The upstream sent no response within the time that the client gave it (x-litellm-timeout, x-litellm-stream-timeout).',
+    'Give it more time. It does not count against the deployment.',
     'timeout_error',
   ),
 
@@ -245,7 +245,7 @@ export const FAULTS = {
   ),
   store_unavailable: proxy(
     503,
-    'The store does not answer, so rows cannot be read or models stored.',
+    'The store does not respond, so rows cannot be read or models stored.',
     'See the log of the proxy; requests are still served and recorded in the journal.',
   ),
   internal_error: proxy(
@@ -257,17 +257,17 @@ export const FAULTS = {
   overloaded: proxy(
     503,
     'All places for calls of this model, or of the whole proxy, are taken, and its queue is full or took too long; or the process lags (max_event_loop_lag_ms).',
-    'Send the request again after `retry-after`; raise max_parallel_requests, max_queued_requests or max_queue_seconds; add entries, workers or replicas.',
+    'Send the request again after `retry-after`; raise max_parallel_requests, max_queued_requests or max_queue_seconds; add deployments, workers or replicas.',
     'overloaded_error',
   ),
   shutting_down: proxy(
     503,
-    'The proxy was told to stop, and the answer was not complete when its time was over.',
-    'Send the request again; let answers take longer with general_settings.drain_seconds.',
+    'The proxy was told to stop, and the response was not complete when its time was over.',
+    'Send the request again; let responses take longer with general_settings.drain_seconds.',
   ),
   interrupted: proxy(
     500,
-    'The process ended before the answer was complete.',
+    'The process ended before the response was complete.',
     'Nothing; recorded by recovery only.',
   ),
 
@@ -278,12 +278,12 @@ export const FAULTS = {
   ),
   upstream_broken: upstream(
     503,
-    'The upstream closed the connection before it answered, or its answer is not HTTP.',
+    'The upstream closed the connection before it responded, or its response is not HTTP.',
     'Look at the gateway; the request may have reached it.',
   ),
   stream_broken: upstream(
     503,
-    'The answer was cut after it had begun; sent as the last event of the stream.',
+    'The response was cut after it had begun; sent as the last event of the stream.',
     'Send the request again.',
   ),
   stream_truncated: upstream(
@@ -299,26 +299,26 @@ export const FAULTS = {
   ),
   first_byte_timeout: upstream(
     504,
-    'The upstream sent no answer within timeout (stream_timeout for streams).',
-    'Raise it on the entry if the model is that slow.',
+    'The upstream sent no response within timeout (stream_timeout for streams).',
+    'Raise it on the deployment if the model is that slow.',
     'timeout_error',
   ),
   first_token_timeout: upstream(
     504,
     'The stream of the upstream held no token within ttft_timeout.',
-    'Raise it on the entry if the model thinks that long; add an entry or a fallback that can take over.',
+    'Raise it on the deployment if the model thinks that long; add a deployment or a fallback that can take over.',
     'timeout_error',
   ),
   idle_timeout: upstream(
     504,
-    'The upstream fell silent for idle_timeout in the middle of its answer.',
-    'Raise it on the entry if the model pauses that long.',
+    'The upstream fell silent for idle_timeout in the middle of its response.',
+    'Raise it on the deployment if the model pauses that long.',
     'timeout_error',
   ),
   total_timeout: upstream(
     504,
-    'The answer was not complete within total_timeout.',
-    'Raise it on the entry for longer answers.',
+    'The response was not complete within total_timeout.',
+    'Raise it on the deployment for longer responses.',
     'timeout_error',
   ),
 } as const satisfies Record<string, FaultRule>;

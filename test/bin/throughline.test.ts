@@ -20,7 +20,7 @@ for (const stated of [undefined, '4']) {
     await proxy.said(/serves 0 models on/);
     const isBegunAnew = stated === undefined;
     t.equal(of(proxy.pid, 'cmdline').includes('--max-semi-space-size=8'), isBegunAnew);
-    t.ok(of(proxy.pid, 'environ').includes(`MALLOC_ARENA_MAX=${stated ?? '1'}`));
+    t.ok(of(proxy.pid, 'environ').includes(`MALLOC_ARENA_MAX=${stated ?? '2'}`));
     proxy.kill('SIGINT');
     t.equal((await proxy.ended).code, 0);
   });
