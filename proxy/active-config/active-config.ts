@@ -3,7 +3,7 @@
 // configuration from its first byte to its last.
 import type { Catalogue } from '../../config/catalogue.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
-import { foldedName, type SteeringTable } from '../../config/resolve/gateways/parameters.ts';
+import { pathOf, type SteeringTable } from '../../config/resolve/gateways/parameters.ts';
 import { maySteer } from '../bodies/steering.ts';
 import type { CallerDirectory } from '../access/callers.ts';
 import { AddressList } from '../access/client-address.ts';
@@ -150,6 +150,9 @@ const READ_MEMBERS: readonly string[] = [
   'previous_response_id',
 ];
 
+/** Those of them that hold further members or a list; the others are text, numbers and flags. */
+const NESTED_MEMBERS: readonly string[] = ['stream_options', 'metadata', 'tags'];
+
 /** Names in bodies are the client's to choose; what is remembered of them is not. */
 const MOST_NAMES = 2_048;
 const LONG_NAME = 64;
@@ -195,6 +198,7 @@ export class ActiveConfig {
   readonly wanted: WantedMembers;
   /** Members of a body whose values are read. */
   readonly readMembers: ReadonlySet<string>;
+  readonly #nestedMembers: ReadonlySet<string>;
   /** Those of all deployments, each once. */
   readonly steeringTables: readonly SteeringTable[];
   readonly headerNames: ResponseHeaderNames;
@@ -241,6 +245,7 @@ export class ActiveConfig {
       `${brand}_trace_id`,
       `${brand}_metadata`,
     ]);
+    this.#nestedMembers = new Set([...NESTED_MEMBERS, `${brand}_metadata`]);
     this.steeringTables = [
       ...new Set(snapshot.deployments.map(({ steeringParameters }) => steeringParameters)),
     ];
@@ -263,11 +268,13 @@ export class ActiveConfig {
   }
 
   /**
-   * Whether a member differs from one that is read in case only. Go's JSON decoder takes `MODEL` for `model`, so an upstream
-   * written in Go could serve another model than the one that was selected and recorded.
+   * Whether a member is another spelling of one that is read. Go's JSON decoder takes `MODEL` for `model`, and a reader of forms
+   * takes `model[]` for it (LiteLLM does), so an upstream could serve another model than the one that was selected and recorded.
    */
   isTwin(name: string): boolean {
-    return !this.readMembers.has(name) && this.readMembers.has(foldedName(name));
+    if (this.readMembers.has(name)) return false;
+    const [first = ''] = pathOf(name);
+    return this.readMembers.has(first) && !(name.includes('[') && this.#nestedMembers.has(first));
   }
 
   enter(): void {

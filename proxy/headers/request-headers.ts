@@ -192,3 +192,11 @@ export function carriesCredential(value: string, credentials: readonly string[])
   }
   return false;
 }
+
+/** A text without the caller's keys: one that was pasted into the wrong field must not be kept by rows and logs. */
+export function withoutCredentials(text: string, credentials: readonly string[]): string {
+  if (!carriesCredential(text, credentials)) return text;
+  return credentials
+    .filter((credential) => credential.length >= 8)
+    .reduce((kept, credential) => kept.replaceAll(credential, '[key]'), text);
+}

@@ -186,6 +186,10 @@ function spendMetadata(
   const given = header ?? bodies.map((one) => one?.['spend_logs_metadata']).find(isObject);
   if (given === undefined) return null;
   const kept = cleanObject(given, MAX_METADATA);
+  if (kept !== null && carriesCredential(JSON.stringify(kept), headers.credentials)) {
+    warnings.push('the spend metadata hold the key of the caller; they were left out');
+    return null;
+  }
   if (kept === null)
     warnings.push(
       `the spend metadata is longer than ${MAX_METADATA} characters or nested too deep; it was not stored`,

@@ -2,7 +2,7 @@
 // else of the body is built; it is only checked for validity.
 import { Buffer } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
-import { foldedName } from '../../config/resolve/gateways/parameters.ts';
+import { pathOf } from '../../config/resolve/gateways/parameters.ts';
 import type { RequestBody } from '../bodies/request-body.ts';
 import type { FaultCode } from '../errors/codes.ts';
 import { Fault } from '../errors/fault.ts';
@@ -75,7 +75,7 @@ export async function parseRequest(
   const found = await membersOf(x, endpoint, bytes, limits);
   for (const { name } of found.kind === 'json' ? found.peeked.members : found.peeked.fields) {
     if (x.active.isTwin(name)) {
-      const text = `\`${name}\` differs from \`${foldedName(name)}\` in case only; two parsers could disagree about it.`;
+      const text = `\`${name}\` is another spelling of \`${pathOf(name)[0]}\`; two parsers could disagree about it.`;
       throw new Fault('duplicate_member', text, { param: name });
     }
   }

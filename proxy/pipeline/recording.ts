@@ -14,6 +14,7 @@ import type { BillableUnits } from './billable-units.ts';
 import { pricesFor, statedPico, usedBy, type Used } from './charge.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Ended } from './classify.ts';
+import { withoutCredentials } from '../headers/request-headers.ts';
 import { nowOf, timeOf, type Exchange } from './exchange.ts';
 import { mergedTags, type Identity } from './identity.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
@@ -33,7 +34,9 @@ interface CallFacts {
 }
 
 const TEXT = 512; // clients choose these texts; rows stay small
-const clip = (text: string | null): string | null => (text === null ? null : cleanText(text, TEXT));
+/** What a client chose, or what a message quotes of it, as it is recorded. */
+const recorded = ({ headers }: Exchange, text: string | null): string | null =>
+  text === null ? null : cleanText(withoutCredentials(text, headers.credentials), TEXT);
 
 /** The product of a user agent: `claude-cli/1.0 (external)` is `claude-cli`, `OpenAI/JS 7.55.0` is `OpenAI/JS`. */
 function programOf(userAgent: string | null): string | null {
@@ -43,12 +46,13 @@ function programOf(userAgent: string | null): string | null {
 
 /** The columns that say where a request went, and whom the deployment attributes it to. */
 export function destinationOf(
+  x: Exchange,
   selected: SelectedDeployment | null,
   identity: Identity,
 ): Pick<SpendBegin, 'model' | 'modelId' | 'provider' | 'apiBase' | 'teamId' | 'userId' | 'profile' | 'tags'> {
   const deployment = selected?.deployment.config ?? null;
   return {
-    model: selected?.upstreamModel ?? '',
+    model: recorded(x, selected?.upstreamModel ?? null) ?? '',
     modelId: deployment?.id ?? null,
     provider: deployment?.provider ?? null,
     apiBase: deployment?.apiBase ?? null,
@@ -62,23 +66,24 @@ export function destinationOf(
 /** The begin entry: all that is known before the first byte goes upstream. */
 export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
   const { identity, selected } = facts;
+  const userAgent = recorded(x, x.headers.userAgent);
   const begin = {
     requestId: x.id,
     callType: facts.endpoint.callType,
     startMs: x.startMs,
     apiKeyHash: facts.caller.keyHash,
     ...(facts.caller.keyName === undefined ? {} : { keyName: facts.caller.keyName }),
-    ...destinationOf(selected, identity),
-    ...(selected === null ? { model: clip(facts.model) ?? '' } : {}), // as LiteLLM's failure rows have it
-    modelGroup: clip(facts.model) ?? '',
+    ...destinationOf(x, selected, identity),
+    ...(selected === null ? { model: recorded(x, facts.model) ?? '' } : {}), // as LiteLLM's failure rows have it
+    modelGroup: recorded(x, facts.model) ?? '',
     sessionId: identity.sessionId,
     sessionSource: identity.sessionSource,
     endUser: x.active.snapshot.access.recordsEndUsers ? identity.endUser : null,
     spendLogsMetadata: identity.spendLogsMetadata,
-    clientCallId: clip(x.headers.callId),
+    clientCallId: recorded(x, x.headers.callId),
     clientAddress: x.clientAddress,
-    userAgent: clip(x.headers.userAgent),
-    client: programOf(clip(x.headers.userAgent)),
+    userAgent,
+    client: programOf(userAgent),
     stream: facts.stream,
     requestBytes: facts.requestBytes,
     warnings: identity.warnings,
@@ -124,13 +129,13 @@ export function settleOf(x: Exchange, begin: SpendBegin, answered: AnsweredAttem
     endReason: outcome.end,
     httpStatus: outcome.status,
     errorCode: outcome.fault?.code ?? (outcome.end === 'client_gone' ? 'client_gone' : null),
-    errorText: clip(outcome.fault?.message ?? null),
+    errorText: recorded(x, outcome.fault?.message ?? null),
     errorSource: errorSourceOf(outcome),
     attempts: 1,
     attemptLog: [],
     responseBytes: outcome.responseBytes,
-    upstreamId: clip(outcome.reading.id),
-    upstreamCallId: clip(outcome.upstreamCallId),
+    upstreamId: recorded(x, outcome.reading.id),
+    upstreamCallId: recorded(x, outcome.upstreamCallId),
     ...used,
     warnings: withWarnings(begin, used.warnings, outcome.readOn),
     ...cost,
@@ -194,7 +199,7 @@ export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reache
     endReason: end,
     httpStatus: end === 'client_gone' ? null : fault.status,
     errorCode: fault.code,
-    errorText: clip(fault.message),
+    errorText: recorded(x, fault.message),
     errorSource: fault.source,
     attempts: reached ? 1 : 0,
     responseBytes: 0,
@@ -240,7 +245,7 @@ export function replacedAttempt(
 export function partOf(x: Exchange, start: AttemptStart, answered: AnsweredAttempt): Attempt {
   const { outcome } = answered;
   const { used, cost } = chargeOf(x, answered);
-  const upstreamId = clip(outcome.reading.id);
+  const upstreamId = recorded(x, outcome.reading.id);
   return {
     ...attemptAt(start, nowOf(x)),
     status: outcome.status,

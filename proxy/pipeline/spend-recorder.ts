@@ -148,7 +148,11 @@ export class SpendRecorder {
   #withOthers(last: SpendRecord, others: readonly Attempt[]): SpendRecord {
     const start: AttemptStart | null = this.#attempts.answering;
     if (start === null) return last;
-    return withReplaced({ ...last, ...destinationOf(start.selected, this.#identity()) }, others, start);
+    return withReplaced(
+      { ...last, ...destinationOf(this.#x, start.selected, this.#identity()) },
+      others,
+      start,
+    );
   }
 
   #rememberResponse({ upstreamId, modelId, modelGroup, model, apiKeyHash }: SpendRecord): void {

@@ -1,7 +1,18 @@
 // Whose call it is: session, end user, tags and spend metadata, from wherever a client states them; what of it is
 // recorded, returned, stamped, and kept from an upstream that does not know the dialect.
 import t from 'tap';
-import { chat, defaultConfig, headerOf, lastSeen, rowOf, send, startRig, type Row } from '../support/rig.ts';
+import {
+  chat,
+  defaultConfig,
+  headerOf,
+  KEY,
+  lastSeen,
+  rowOf,
+  send,
+  startRig,
+  type Answer,
+  type Row,
+} from '../support/rig.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const rig = await startRig(t, {
@@ -57,6 +68,21 @@ t.test('a session id that is a number is taken as text; what fits no header is p
   );
   t.match(odd, { session_id: 'v', session_source: 'x-acme-session-id' });
   t.match(warnings(odd), [/body.litellm_session_id/, /body.metadata.session_id/]);
+});
+
+t.test('the key of the caller is in no row, wherever a client pasted it', async (t) => {
+  const without = async (answer: Answer): Promise<void> => {
+    t.notMatch(JSON.stringify(await rowOf(rig, answer)), KEY);
+  };
+  const chat = (more: object, headers: Record<string, string> = {}): Promise<Answer> =>
+    send(rig.url, 'POST', '/v1/chat/completions', { model: 'demo', messages: [], ...more }, headers);
+  await without(await chat({}, { 'user-agent': `agent/1 ${KEY}` }));
+  await without(await chat({}, { 'user-agent': KEY }));
+  await without(await chat({}, { 'x-litellm-call-id': KEY }));
+  await without(await chat({}, { 'x-litellm-spend-logs-metadata': JSON.stringify({ a: { b: [KEY] } }) }));
+  await without(await chat({ metadata: { spend_logs_metadata: { [KEY]: 1 } } }));
+  await without(await chat({ model: KEY }));
+  await without(await send(rig.url, 'GET', `/v1/responses/${KEY}`));
 });
 
 t.test('two calls without a session have two', async (t) => {

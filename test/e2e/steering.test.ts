@@ -127,6 +127,9 @@ t.test('so they are however they are spelled, and wherever they stand', async (t
     ['"mock-response":"x"', 'mock_response'],
     ['"ｍock_response":"x"', 'mock_response'],
     ['"extra_body":{"model":"expensive"}', 'extra_body.model'],
+    ['"extra_body":{"previous_response_id":"resp_x"}', 'extra_body.previous_response_id'],
+    ['"extra_body":"{\\"previous_response_id\\":\\"resp_x\\"}"', 'extra_body.previous_response_id'],
+    ['"extra_body":{"safety_identifier":"x"}', 'extra_body.safety_identifier'],
     ['"extra_body":{"x":{"a":1},"m\\u006fdel":"expensive"}', 'extra_body.model'],
     ['"extra_body":{"api_key":"x","api_key":"y"}', 'extra_body.api_key'],
     ['"extra_body":{"extra_body":{"fallbacks":[]}}', 'extra_body.extra_body.fallbacks'],
@@ -171,6 +174,7 @@ t.test('so they are in forms', async (t) => {
     ['fallbacks[]', 'x', 'fallbacks'],
     ['extra_body[model]', 'x', 'extra_body.model'],
     ['extra_body', '{"model":"x"}', 'extra_body.model'],
+    ['extra_body[previous_response_id]', 'resp_x', 'extra_body.previous_response_id'],
     ['metadata', ' {"langfuse_host":"x"}', 'metadata.langfuse_host'],
     ['litellm_metadata', '{"guardrails":[],"n":NaN}', 'litellm_metadata.guardrails'],
   ];
@@ -180,9 +184,17 @@ t.test('so they are in forms', async (t) => {
     t.match(JSON.parse(answer.text), { error: { code: 'parameter_not_allowed', param } }, name);
     t.equal(rig.demo.seen.length, before, 'nothing was sent');
   }
+  for (const name of ['model[]', 'model[0]', 'Model[x]', '[model]', 'user[]', 'previous_response_id[]']) {
+    const before = rig.demo.seen.length;
+    const answer = await form({ [name]: 'expensive' });
+    t.match(JSON.parse(answer.text), { error: { code: 'duplicate_member', param: name } }, name);
+    t.equal(rig.demo.seen.length, before, 'nothing was sent');
+  }
   const fine = await form({
     language: 'de',
     metadata: '{"tags":["a"]}',
+    'metadata[session_id]': 's-1',
+    'tags[]': 'b',
     'timestamp_granularities[]': 'word',
   });
   t.not(fine.status, 400, fine.text);

@@ -18,7 +18,9 @@ const ROUTERS = 'models route provider transforms plugins preset';
 const FAMILIES = /^mock_|api_base|_base_url$|_api_key$|^aws_|^vertex_|^azure_|^tensorzero::/;
 
 /** Parameters that the proxy itself reads, counts or records: what is sent must be what it has seen. */
-const SEEN = 'model messages input prompt stream stream_options n user service_tier';
+const SEEN = `
+  model messages input prompt stream stream_options n user safety_identifier service_tier previous_response_id
+`;
 
 const body = {
   steers: namesIn(`${UPSTREAM} ${ROUTERS}`),
