@@ -11,9 +11,8 @@
 //   flowing -> detached         likewise, where the client left with everything and we still want the usage
 //   each of them -> ended       the last byte, an error, a clock, the client, the end of the proxy
 //
-// `ended` resolves when the last byte is at hand but has not left: the caller settles the spend record and then calls
-// `finish`. It rejects with a Fault while nothing has been sent, so that the caller can answer or try another upstream;
-// and with `internal_error` for a bug, whenever that shows.
+// `ended` resolves when the last byte is at hand but has not left: the caller settles the spend record, then calls `finish`.
+// It rejects with a Fault while nothing has been sent (the caller can try another upstream), and for a bug at any time.
 import { Buffer } from 'node:buffer';
 import type { ResponseWatcher } from '../downstream/downstream-response.ts';
 import { Fault, toFault } from '../errors/fault.ts';
