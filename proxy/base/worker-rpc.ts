@@ -166,7 +166,11 @@ export class WorkerRpc<M extends object, Event = never> {
     worker.on('message', (message: Message) => this.#receive(worker, message));
     worker.on('messageerror', (error) => lost(error.message));
     worker.on('error', (error: Error) => lost(error.message));
-    worker.on('exit', (code) => lost(`it ended with code ${code}`));
+    worker.on('exit', (code) => {
+      // A thread that has nothing left to do may end before `close` has ended it.
+      if (this.#closed && code === 0) this.#drop(worker, 'it was closed');
+      else lost(`it ended with code ${code}`);
+    });
     return worker;
   }
 

@@ -342,8 +342,8 @@ t.test('retry_same_first: the one that failed is asked again first, then the oth
   ]);
   t.same(
     stops(new FailoverPlan<Named>(groupOf('g', 'a'), rules({ ...once, groups: legs }), 0)),
-    ['a', 'retry a after 250', 'fallback x'],
-    'also in a group of one, whose retries are not stated; a fallback has no retry left',
+    ['a', 'retry a after 250', 'fallback x', 'retry x after 250'],
+    'also in a group of one, whose retries are not stated; what is left of them serves the fallback',
   );
   const twice = { sameFirst: { count: 2, longestMs: 5_000 } };
   t.same(stops(new FailoverPlan<Named>(group(), rules({ ...twice, groups: legs }), 0)), [
