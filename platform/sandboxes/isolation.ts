@@ -98,6 +98,11 @@ export function checkReadablePaths(specs: readonly SandboxSpec[], hidden: Hidden
     }
 }
 
+/** The part of a spec that shapes the command line. */
+type ShownSpec = Pick<SandboxSpec, 'id' | 'readablePaths'> & {
+  readonly limits: Pick<SandboxSpec['limits'], 'memoryMb' | 'cpuSeconds' | 'openFiles'>;
+};
+
 /** What one sandbox gets. */
 export interface SandboxFolders {
   /** The only folder that it can write. */
@@ -113,7 +118,7 @@ export interface SandboxFolders {
  * @throws SandboxFailure for a command or working folder that is not in the sandbox
  */
 export function commandLine(
-  spec: SandboxSpec,
+  spec: ShownSpec,
   command: readonly string[],
   bubblewrap: Bubblewrap | null,
   { own, working, path }: SandboxFolders,
@@ -181,7 +186,7 @@ function machine(): readonly string[] {
   return [...folders, ...ETC.flatMap((file) => ['--ro-bind-try', file, file])];
 }
 
-function checkVisible(spec: SandboxSpec, program: string, { own, working, path }: SandboxFolders): void {
+function checkVisible(spec: ShownSpec, program: string, { own, working, path }: SandboxFolders): void {
   const visible = [...PROGRAM_FOLDERS, ...spec.readablePaths, own];
   const isVisible = (file: string): boolean => visible.some((folder) => isWithin(file, folder));
   if (!isVisible(working))
