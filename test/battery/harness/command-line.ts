@@ -10,7 +10,7 @@ export const USAGE = `npm run battery -- [--only NAME]... [--quick] [--seed N] [
   --seed N          repeats a run; printed with each table
   --rounds N        kills of each kind, configuration changes, parallel streams, slow clients of each kind
   --executions N    inputs of each fuzzing target
-  --seconds N       length of the soak
+  --seconds N       length of the soak, and of each fuzzing target in place of a number of inputs
   --write           put the tables into docs/reliability.md
 `;
 

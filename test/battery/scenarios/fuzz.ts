@@ -28,39 +28,11 @@ import {
 } from '../../proxy/relay/fixture/streams.ts';
 import type { Scenario, ScenarioRun } from '../harness/scenario-run.ts';
 import { ResultRow } from '../harness/result-row.ts';
+import { changed, changes, type FuzzTarget } from './fixture/fuzz-input.ts';
+import { REQUEST_TARGETS } from './fixture/fuzz-requests.ts';
 
 const SAMPLE = join(import.meta.dirname, '../../../config/samples/full.yaml');
 const DEPTH = 1_000;
-
-interface FuzzTarget {
-  readonly name: string;
-  /** One execution costs as much as so many of the others: it gets fewer. */
-  readonly cost: number;
-  property(folder: string): fc.IProperty<unknown>;
-}
-
-const change = fc.record({
-  at: fc.nat(),
-  byte: fc.oneof(fc.constantFrom(0, 9, 10, 13, 32, 34, 44, 45, 58, 92, 123, 125), fc.nat(255)),
-  how: fc.constantFrom('set', 'add', 'cut', 'drop', 'twice'),
-});
-const changes = (most: number): fc.Arbitrary<Change[]> => fc.array(change, { maxLength: most });
-type Change = typeof change extends fc.Arbitrary<infer Value> ? Value : never;
-
-/** The bytes with a few of them changed, put in, cut off, dropped or repeated. */
-function changed(bytes: Buffer, all: readonly Change[]): Buffer {
-  let now = Buffer.from(bytes);
-  for (const { at, byte, how } of all) {
-    const place = at % (now.length + 1);
-    const [before, after] = [now.subarray(0, place), now.subarray(place)];
-    if (how === 'set' && place < now.length) now[place] = byte;
-    else if (how === 'add') now = Buffer.concat([before, Buffer.from([byte]), after]);
-    else if (how === 'cut') now = Buffer.from(before);
-    else if (how === 'drop') now = Buffer.concat([before, after.subarray(1)]);
-    else if (how === 'twice') now = Buffer.concat([before, after.subarray(0, 20), after]);
-  }
-  return now;
-}
 
 function parsed(bytes: Buffer): unknown {
   try {
@@ -240,12 +212,22 @@ function goodLines(bytes: Buffer): string[] {
   return good;
 }
 
-function fuzzed(scenario: ScenarioRun, target: FuzzTarget, executions: number): ResultRow {
+/** So many inputs, or as many as fit into so many seconds. */
+interface Amount {
+  readonly executions: number;
+  readonly seconds: number | null;
+}
+
+async function fuzzed(scenario: ScenarioRun, target: FuzzTarget, amount: Amount): Promise<ResultRow> {
   const { seed } = scenario.options;
   const result = new ResultRow(target.name, [], seed);
-  const numRuns = Math.max(100, Math.ceil(executions / target.cost));
+  const { executions, seconds } = amount;
+  const bound =
+    seconds === null
+      ? { numRuns: Math.max(100, Math.ceil(executions / target.cost)) }
+      : { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: seconds * 1_000 };
   const startedAt = performance.now();
-  const details = fc.check(target.property(scenario.folder()), { numRuns, seed });
+  const details = await fc.check(target.property(scenario.folder()), { ...bound, seed });
   result.pass(details.numRuns - (details.failed ? 1 : 0));
   if (details.failed)
     result.fail(
@@ -259,10 +241,11 @@ export const fuzz: Scenario = {
   name: 'fuzz',
   about: 'arbitrary bytes into everything that reads bytes of others',
   run: async (scenario) => {
-    const executions = scenario.count(1_000_000, 3_000, scenario.options.executions);
+    const { executions, seconds } = scenario.options;
+    const amount = { executions: scenario.count(1_000_000, 3_000, executions), seconds };
     const results: ResultRow[] = [];
-    for (const target of TARGETS) {
-      results.push(fuzzed(scenario, target, executions));
+    for (const target of [...TARGETS, ...REQUEST_TARGETS]) {
+      results.push(await fuzzed(scenario, target, amount));
       await new Promise<void>((resume) => setImmediate(resume)); // a signal may end the run here
     }
     return results;
