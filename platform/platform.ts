@@ -10,7 +10,7 @@ import type { PlatformFigures } from '../proxy/server/mount.ts';
 import type { ExtensionTables } from '../proxy/server/mount.ts';
 import type { SpendReader } from '../proxy/server/mount.ts';
 import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
-import { description, descriptionV1, type Description, type Schema } from './api/description.ts';
+import { description, published, type Description, type Schema } from './api/description.ts';
 import { storeDownResponse, Router } from './api/router.ts';
 import { Validation } from './api/validation.ts';
 import { KEY_PREFIX } from './conversations/conversation.ts';
@@ -250,6 +250,7 @@ async function assemble(
     baseUrlOf,
   });
   const document = description();
+  const documents = published(document);
   const validation = new Validation(document);
   const handlers = {
     ...settingsV0(v0, schemaOf(document, 'Settings')),
@@ -264,8 +265,8 @@ async function assemble(
     ...profiles(v1, schemaOf(document, 'StrictLLM')),
     ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
     ...sandboxApi(sandboxes, clock.now()),
-    describe: () => ({ body: document }),
-    describeV1: () => ({ body: descriptionV1() }),
+    describe: () => ({ body: documents.all }),
+    describeV1: () => ({ body: documents.v1 }),
   };
   const router = new Router(document, validation, handlers, () => replicas.sync(), log);
   router.setUsers(settings.users);
