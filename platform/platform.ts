@@ -30,6 +30,7 @@ import { Sandboxes } from './sandboxes/sandboxes.ts';
 import { profiles } from './settings/profiles.ts';
 import { settingsV0, type SettingsV0 } from './settings/v0.ts';
 import { settingsV1 } from './settings/v1.ts';
+import { UserSettings } from './settings/user-settings.ts';
 import type { SettingsV1 } from './settings/v1-document.ts';
 import { Documents } from './store/documents.ts';
 import { PostgresPlatform } from './store/postgres-platform.ts';
@@ -243,6 +244,7 @@ async function assemble(
     vault,
     conversations,
     choices,
+    settings: new UserSettings(v0, v1, () => sandboxes.specs),
     sandboxes,
     replicas,
     clock,
@@ -253,15 +255,16 @@ async function assemble(
   const documents = published(document);
   const validation = new Validation(document);
   const handlers = {
-    ...settingsV0(v0, schemaOf(document, 'Settings')),
-    ...settingsV1(v1, {
-      shown: schemaOf(document, 'GETSettingsModel'),
-      update: schemaOf(document, 'SettingsUpdate'),
-      conversation: schemaOf(document, 'ConversationSettings'),
-      llm: schemaOf(document, 'StrictLLM'),
-      fallback: schemaOf(document, 'FallbackStrategy'),
-      checkConversation: validation.of({ $ref: '#/components/schemas/ConversationSettings' }),
-    }),
+    ...settingsV0(v0, schemaOf(document, 'Settings'), () => sandboxes.specs),
+    ...settingsV1(
+      v1,
+      {
+        shown: schemaOf(document, 'GETSettingsModel'),
+        update: schemaOf(document, 'SettingsUpdate'),
+        conversation: schemaOf(document, 'ConversationSettings'),
+      },
+      () => sandboxes.specs,
+    ),
     ...profiles(v1, schemaOf(document, 'StrictLLM')),
     ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
     ...sandboxApi(sandboxes, clock.now()),

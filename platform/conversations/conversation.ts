@@ -37,6 +37,8 @@ export interface Conversation {
   readonly key: Secret;
   /** Lower-case names: what each call brings along. */
   readonly headers: readonly (readonly [name: string, value: Secret])[];
+  /** USD, of the settings at its start; null = none. */
+  readonly maxBudget: number | null;
   readonly createdMs: number;
   readonly updatedMs: number;
   readonly revision: number;
@@ -48,13 +50,20 @@ interface Body {
   /** SHA-256 hex of the key: what calls are recognised by, without opening the seal. */
   readonly keyHash: string;
   readonly hasHeaders: boolean;
+  readonly maxBudget: number | null;
 }
 
 export function itemOf(conversation: Conversation, vault: Vault): Item {
   const { id, userId, title, sandboxId, parentId, facts, tags, createdMs, updatedMs, revision } =
     conversation;
   const headers = conversation.headers.map(([name, value]) => [name, value.reveal()]);
-  const body: Body = { facts, tags, keyHash: conversation.key.sha256(), hasHeaders: headers.length > 0 };
+  const body: Body = {
+    facts,
+    tags,
+    keyHash: conversation.key.sha256(),
+    hasHeaders: headers.length > 0,
+    maxBudget: conversation.maxBudget,
+  };
   return {
     kind: 'conversation',
     id,
@@ -85,7 +94,8 @@ export function headersOf(item: Pick<Item, 'kind' | 'id' | 'sealed'>, vault: Vau
 }
 
 export function conversationOf(item: Item, vault: Vault): Conversation {
-  const { facts, tags } = JSON.parse(item.body) as Body;
+  // Rows of older versions have no budget.
+  const { facts, tags, maxBudget = null } = JSON.parse(item.body) as Omit<Body, 'maxBudget'> & Partial<Body>;
   const secrets = vault.open(item);
   return {
     id: item.id,
@@ -97,6 +107,7 @@ export function conversationOf(item: Item, vault: Vault): Conversation {
     tags,
     key: new Secret(secrets['key'] ?? ''),
     headers: headersOf(item, vault),
+    maxBudget,
     createdMs: item.createdMs,
     updatedMs: item.updatedMs,
     revision: item.revision,

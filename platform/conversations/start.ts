@@ -8,6 +8,8 @@ import { hexOf, newHexId, newKey } from '../ids.ts';
 import type { Replicas } from '../replicas.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
+import type { RuntimeSettings } from '../settings/runtime-settings.ts';
+import type { UserSettings } from '../settings/user-settings.ts';
 import type { PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import { KEY_PREFIX, type Conversation, type Tags } from './conversation.ts';
@@ -21,6 +23,7 @@ interface StarterParts {
   readonly vault: Vault;
   readonly conversations: Conversations;
   readonly choices: LlmChoices;
+  readonly settings: UserSettings;
   readonly sandboxes: Sandboxes;
   readonly replicas: Replicas;
   readonly clock: Clock;
@@ -30,6 +33,14 @@ interface StarterParts {
 }
 
 type Request = Readonly<Record<string, unknown>>;
+
+/** What a start goes on with after its response. */
+interface Start {
+  readonly conversation: Conversation;
+  readonly llm: LlmChoice;
+  readonly settings: RuntimeSettings;
+  readonly request: Request;
+}
 
 export class Starter {
   readonly #parts: StarterParts;
@@ -45,7 +56,7 @@ export class Starter {
     return owner === replicas.own ? this.#underWay.has(id) : replicas.isAlive(owner);
   }
 
-  /** @throws Refusal 404 (profile, parent, sandbox), 409 (the id is taken) */
+  /** @throws Refusal 404 (profile, parent, sandbox), 409 (the id is taken, a setting that cannot be honoured) */
   async start(userId: string, request: Request): Promise<StartTask> {
     const { conversations, choices, clock, sandboxes } = this.#parts;
     const llm = await choices.choose(userId, textOf(request, 'llm_profile'), textOf(request, 'llm_model'));
@@ -54,6 +65,8 @@ export class Starter {
     const wanted = textOf(request, 'sandbox_id');
     if (wanted !== null && sandboxes.known.find(userId, wanted) === null)
       throw refuse(404, 'Sandbox not found');
+    const needsSandbox = wanted !== null || sandboxes.specs.length > 0;
+    const settings = await this.#parts.settings.ofConversation(userId, needsSandbox);
     const nowMs = clock.now();
     const id = hexOf(textOf(request, 'conversation_id') ?? '') ?? newHexId();
     const conversation: Conversation = {
@@ -75,11 +88,11 @@ export class Starter {
       tags: (request['tags'] as Tags | undefined) ?? {},
       key: newKey(KEY_PREFIX),
       headers: llm.headers,
+      maxBudget: settings.maxBudget,
       createdMs: nowMs,
       updatedMs: nowMs,
       revision: 0,
     };
-    const needsSandbox = wanted !== null || sandboxes.specs.length > 0;
     const task: StartTask = {
       id: newHexId(),
       userId,
@@ -96,7 +109,7 @@ export class Starter {
     };
     await conversations.add(conversation, itemOf(task, this.#parts.vault));
     const stored = { ...task, revision: 1 };
-    if (needsSandbox) this.#follow(stored, conversation, llm, request);
+    if (needsSandbox) this.#follow(stored, { conversation, llm, settings, request });
     return stored;
   }
 
@@ -110,22 +123,23 @@ export class Starter {
     if (parent === null) throw refuse(404, 'parent_conversation_id names no conversation');
   }
 
-  #follow(task: StartTask, conversation: Conversation, llm: LlmChoice, request: Request): void {
+  #follow(task: StartTask, start: Start): void {
     const { log } = this.#parts;
-    const run = this.#run(task, conversation, llm, request)
+    const run = this.#run(task, start)
       .catch((err: unknown) => log.error({ task: task.id, err }, 'a conversation start was not written down'))
       .finally(() => this.#underWay.delete(task.id));
     this.#underWay.set(task.id, run);
   }
 
-  async #run(first: StartTask, conversation: Conversation, llm: LlmChoice, request: Request): Promise<void> {
+  async #run(first: StartTask, start: Start): Promise<void> {
+    const { conversation, llm, settings, request } = start;
     let task = first;
     const step = async (next: Partial<StartTask>): Promise<void> => {
       task = await this.#write({ ...task, ...next });
     };
     try {
       await step({ status: 'WAITING_FOR_SANDBOX' });
-      const sandbox = await this.#sandboxFor(conversation, llm);
+      const sandbox = await this.#sandboxFor(start);
       await step({ sandboxId: sandbox.id, agentServerUrl: sandbox.place?.url ?? null });
       const ready = await this.#untilRunning(sandbox);
       await step({ status: 'STARTING_CONVERSATION', agentServerUrl: ready.place?.url ?? null });
@@ -139,6 +153,7 @@ export class Starter {
           path,
           conversation,
           llm,
+          settings,
           baseUrl,
           request,
         });
@@ -158,7 +173,7 @@ export class Starter {
   }
 
   /** The sandbox that was asked for, resumed if need be; else a new one with the conversation in its environment. */
-  async #sandboxFor(conversation: Conversation, llm: LlmChoice): Promise<Sandbox> {
+  async #sandboxFor({ conversation, llm, settings }: Start): Promise<Sandbox> {
     const { sandboxes, conversations, baseUrlOf } = this.#parts;
     const { userId } = conversation;
     if (conversation.sandboxId !== '') {
@@ -167,13 +182,13 @@ export class Starter {
       if (found === null) throw refuse(404, 'Sandbox not found');
       return found;
     }
-    const preferred = llm.settings.top['default_sandbox_spec_id'];
-    const spec = sandboxes.spec(typeof preferred === 'string' && preferred !== '' ? preferred : null);
+    const spec = sandboxes.spec(settings.specId);
     const env: readonly (readonly [string, Secret])[] = [
       ['LLM_BASE_URL', new Secret(baseUrlOf(conversation.id))],
       ['LLM_API_KEY', conversation.key],
       ['LLM_MODEL', new Secret(llm.model ?? '')],
       ['CONVERSATION_ID', new Secret(conversation.id)],
+      ...settings.environment,
     ];
     const sandbox = await sandboxes.start(userId, spec, env);
     try {
