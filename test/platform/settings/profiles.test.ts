@@ -159,11 +159,11 @@ t.test('what a profile must not hold is told at its place', async (t) => {
 t.test('secret headers of a profile are masked, the others shown; the mask keeps the value', async (t) => {
   const rig = await startPlatform(t);
   const headers = { 'X-OpenHands-User-Id': 'alice', 'X-Tenant-Token': 'token-secret' };
-  await rig.api('POST', `${PATH}/a`, { llm: { model: 'm', extra_headers: headers } });
+  await rig.api('POST', `${PATH}/a`, { llm: { model: 'demo', extra_headers: headers } });
   const shown = { 'X-OpenHands-User-Id': 'alice', 'X-Tenant-Token': '**********' };
   const read = await rig.api('GET', `${PATH}/a`);
   t.same(at(read, 'config.extra_headers'), shown);
-  await rig.api('POST', `${PATH}/a`, { llm: { model: 'm', extra_headers: shown } });
+  await rig.api('POST', `${PATH}/a`, { llm: { model: 'demo', extra_headers: shown } });
   await rig.api('POST', `${PATH}/a/activate`);
   const task = await rig.api('POST', '/api/v1/app-conversations', {});
   const { json } = await rig.api(
