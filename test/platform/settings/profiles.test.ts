@@ -110,6 +110,7 @@ t.test('what a profile must not hold is told at its place', async (t) => {
     ['a', { modell: 'x' }, ['body', 'llm', 'modell'], 'extra_forbidden'],
     ['a', { top_p: 2 }, ['body', 'llm', 'top_p'], 'less_than_equal'],
     ['a', { api_mode: 'fax' }, ['body', 'llm', 'api_mode'], 'enum'],
+    ['a', { auth_type: 'subscription' }, ['body', 'llm', 'auth_type'], 'value_error'],
     ['a', { extra_headers: { 'X-A': 1 } }, ['body', 'llm', 'extra_headers', 'X-A'], 'string_type'],
     ['a', { extra_headers: { 'X A': 'b' } }, ['body', 'llm', 'extra_headers', 'X A'], 'value_error'],
     [
