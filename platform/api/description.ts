@@ -3,6 +3,7 @@
 // the validators are made of.
 import v1 from '../../schemas/platform.json' with { type: 'json' };
 import descriptions from '../../schemas/platform/description.json' with { type: 'json' };
+import webhooks from '../../schemas/platform/webhooks.json' with { type: 'json' };
 import v0 from '../../schemas/settings.json' with { type: 'json' };
 
 export interface Schema {
@@ -30,6 +31,10 @@ export interface Operation {
   /** Name of our handler where it is another one than `operationId`. Not published. */
   readonly 'x-handler'?: string;
   readonly deprecated?: boolean;
+  /** Names of security schemes; one of them is enough. */
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  /** Where the default of the router does not do. */
+  readonly 'x-max-body-bytes'?: number;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: {
     readonly required?: boolean;
@@ -61,6 +66,8 @@ const VERSION_V1 = '0.0.1';
 const SUBJECTS: readonly Subject[] = [
   // The two documents themselves.
   subject(descriptions),
+  // What agent servers report.
+  subject(webhooks),
 ];
 
 /** The whole document. */

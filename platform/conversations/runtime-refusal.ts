@@ -37,8 +37,8 @@ function wordsOf(text: string): string {
       .map((issue) => {
         const loc = own(issue, 'loc');
         const place = Array.isArray(loc) ? loc.map(String).join('.') : '';
-        const said = String(own(issue, 'msg') ?? '');
-        return place === '' ? said : `${place}: ${said}`;
+        const said = own(issue, 'msg');
+        return [place, said].filter((part) => typeof part === 'string' && part !== '').join(': ');
       })
       .join('; ');
   return detail === undefined ? '' : JSON.stringify(detail);

@@ -20,7 +20,6 @@ const SAME = [
   'observability_tags',
   'observability_span_name',
   'plugins',
-  'parent_conversation_id',
 ] as const;
 
 interface RuntimeStart {
@@ -32,6 +31,10 @@ interface RuntimeStart {
   readonly llm: LlmChoice;
   readonly settings: RuntimeSettings;
   readonly baseUrl: string;
+  /** Where the agent works, as the runtime sees it. */
+  readonly workingDir: string;
+  /** Whether its parent runs on the same agent server, which takes no other. */
+  readonly isBesideParent: boolean;
   /** The start request as it was sent, its secrets included. */
   readonly request: Readonly<Record<string, unknown>>;
 }
@@ -58,7 +61,8 @@ export async function sendToRuntime(start: RuntimeStart): Promise<void> {
 }
 
 function bodyOf(start: RuntimeStart, secrets: Readonly<Record<string, string>>): Record<string, unknown> {
-  const { place, conversation, llm, settings, request } = start;
+  const { conversation, llm, settings, request } = start;
+  const suffix = request['system_message_suffix'];
   const same = SAME.filter((name) => request[name] !== undefined && request[name] !== null);
   const named = Object.entries(secrets);
   return {
@@ -67,7 +71,12 @@ function bodyOf(start: RuntimeStart, secrets: Readonly<Record<string, string>>):
     conversation_id: dashed(conversation.id),
     user_id: conversation.userId === '' ? null : conversation.userId,
     tags: conversation.tags,
-    workspace: { kind: 'LocalWorkspace', working_dir: place.workingDir },
+    ...(start.isBesideParent ? { parent_conversation_id: dashed(conversation.parentId ?? '') } : {}),
+    ...(typeof suffix === 'string' && suffix !== ''
+      ? { agent_launch_additions: { system_message_suffix_append: suffix } }
+      : {}),
+    ...(conversation.title === null ? {} : { autotitle: false }), // it has a title already
+    workspace: { kind: 'LocalWorkspace', working_dir: start.workingDir },
     agent_settings: { ...settings.agent, llm: runtimeLlm(conversation, llm, start.baseUrl) },
     ...(named.length === 0
       ? {}

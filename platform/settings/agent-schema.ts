@@ -75,13 +75,15 @@ function branched(alternatives: readonly { readonly $ref: string }[]): object {
     type: 'object',
     properties: { [tag]: { enum: tags } },
     required: fallback === undefined ? [tag] : [],
-    allOf: branches.map(({ $ref }, index) => ({
-      if: {
-        properties: { [tag]: { const: tags[index] } },
-        required: index === 0 && fallback !== undefined ? [] : [tag],
-      },
-      then: { $ref: pointer($ref) },
-    })),
+    allOf: branches.map(({ $ref }, index) => {
+      const isOther = {
+        not: {
+          properties: { [tag]: { const: tags[index] } },
+          required: index === 0 && fallback !== undefined ? [] : [tag],
+        },
+      };
+      return { if: isOther, else: { $ref: pointer($ref) } };
+    }),
   };
 }
 

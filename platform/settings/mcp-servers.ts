@@ -68,9 +68,10 @@ export function checkServers(servers: Servers, loc: Loc): void {
       throw invalidValue(at, 'a server needs `command` (stdio) or `url` (SSE, streamable HTTP)');
     if (typeof command === 'string' && typeof url === 'string')
       throw invalidValue(at, 'a server has `command` or `url`, not both');
-    const wanted = server['transport'] === 'stdio' ? 'command' : 'url';
-    if (server['transport'] !== undefined && typeof server[wanted] !== 'string')
-      throw invalidValue(at, `the transport ${String(server['transport'])} needs \`${wanted}\``);
+    const { transport } = server;
+    const wanted = transport === 'stdio' ? 'command' : 'url';
+    if (typeof transport === 'string' && typeof server[wanted] !== 'string')
+      throw invalidValue(at, `the transport ${transport} needs \`${wanted}\``);
     const why = typeof url === 'string' ? urlTrouble(url) : null;
     if (why !== null) throw invalidValue([...at, 'url'], why);
     if (typeof url === 'string' && isWebSocket(url))
@@ -104,10 +105,13 @@ function native(server: Tree): Tree {
   const credential = credentialOf(auth, key);
   return {
     ...rest,
-    ...(transport === undefined ? {} : { transport: TRANSPORTS[String(transport)] ?? transport }),
+    ...(transport === undefined ? {} : { transport: transportOf(transport) }),
     ...(credential === undefined ? {} : { auth: credential }),
   };
 }
+
+const transportOf = (stated: unknown): unknown =>
+  typeof stated === 'string' ? (own(TRANSPORTS, stated) ?? stated) : stated;
 
 function credentialOf(auth: unknown, key: unknown): unknown {
   if (auth === 'oauth') return { strategy: 'oauth2' };

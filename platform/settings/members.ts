@@ -223,9 +223,8 @@ export const SETTINGS_MEMBERS: readonly SettingsMember[] = [
   {
     name: 'git_full_clone',
     versions: V1,
-    way: 'refused',
-    to: '',
-    rule: { fits: oneOf(false), sentence: 'this server clones no repository; leave it out' },
+    way: 'kept',
+    to: 'a selected repository is cloned in full either way',
   },
   {
     name: 'disabled_skills',
