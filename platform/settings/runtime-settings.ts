@@ -3,6 +3,7 @@
 // V1 is asked first, then V0; see members.ts. Pure.
 import { Secret } from '../../config/secret.ts';
 import { serversOf } from './mcp-servers.ts';
+import { mergePatch } from './merge-patch.ts';
 import type { SpecOutline } from './members.ts';
 import { isTree, own } from './secrets.ts';
 import type { SettingsV0 } from './v0.ts';
@@ -54,7 +55,8 @@ export function runtimeSettings(
 }
 
 function agentOf(v0: Tree, v1: SettingsV1, searchKey: string | null): Tree {
-  const { llm: _ofTheConversation, ...agent } = v1.agent;
+  // Rows of older versions hold nulls for what was unset.
+  const { llm: _ofTheConversation, ...agent } = mergePatch({}, v1.agent);
   const mcp = Object.hasOwn(agent, 'mcp_config') ? agent['mcp_config'] : own(v0, 'mcp_config');
   const search =
     searchKey === null ? {} : { tavily: { transport: 'http', url: TAVILY + encodeURIComponent(searchKey) } };
