@@ -65,7 +65,8 @@ interface Body {
   /** SHA-256 hex of the key: what calls are recognised by, without opening the seal. */
   readonly keyHash: string;
   readonly hasHeaders: boolean;
-  readonly maxBudget: number | null;
+  /** Rows of older versions have none. */
+  readonly maxBudget?: number | null;
 }
 
 export function itemOf(conversation: Conversation, vault: Vault): Item {
