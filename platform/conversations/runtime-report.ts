@@ -79,7 +79,7 @@ function tagsOf(value: unknown): Tags | null {
   const tags = Object.entries(value);
   const fits = ([name, text]: readonly [string, unknown]): boolean =>
     TAG_NAME.test(name) && typeof text === 'string' && text.length <= MAX_TAG;
-  return tags.length <= MAX_TAGS && tags.every(fits) ? (Object.fromEntries(tags) as Tags) : null;
+  return tags.length <= MAX_TAGS && tags.every(fits) ? Object.fromEntries(tags) : null;
 }
 
 /** Without a zone it is UTC. */

@@ -123,9 +123,11 @@ export class RuntimeViews {
     const taken = chunk.map((one, index) => {
       this.#note(this.#heardMs, one.id);
       const report = reportOf(infos[index]);
-      return report?.id === one.id ? this.#change(one, (old) => afterReport(old, report, nowMs)) : one;
+      return report?.id === one.id
+        ? this.#change(one, (old) => afterReport(old, report, nowMs))
+        : Promise.resolve(one);
     });
-    return Promise.all([...taken, ...sent.slice(MAX_IDS)]);
+    return [...(await Promise.all(taken)), ...sent.slice(MAX_IDS)];
   }
 
   async #send(server: AgentServer, conversation: Conversation): Promise<Conversation> {
