@@ -3,6 +3,7 @@
 // the validators are made of.
 import v1 from '../../schemas/platform.json' with { type: 'json' };
 import descriptions from '../../schemas/platform/description.json' with { type: 'json' };
+import secrets from '../../schemas/platform/secrets.json' with { type: 'json' };
 import v0 from '../../schemas/settings.json' with { type: 'json' };
 
 export interface Schema {
@@ -53,6 +54,8 @@ const subject = (document: object): Subject => document as unknown as Subject;
 const SUBJECTS: readonly Subject[] = [
   // The two documents themselves.
   subject(descriptions),
+  // Secrets of users, and what sandboxes look up of them.
+  subject(secrets),
 ];
 
 /** The whole document. */
