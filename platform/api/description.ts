@@ -4,6 +4,7 @@
 import v1 from '../../schemas/platform.json' with { type: 'json' };
 import descriptions from '../../schemas/platform/description.json' with { type: 'json' };
 import secrets from '../../schemas/platform/secrets.json' with { type: 'json' };
+import webhooks from '../../schemas/platform/webhooks.json' with { type: 'json' };
 import v0 from '../../schemas/settings.json' with { type: 'json' };
 
 export interface Schema {
@@ -28,6 +29,10 @@ export interface Parameter {
 export interface Operation {
   readonly operationId: string;
   readonly deprecated?: boolean;
+  /** Names of security schemes; one of them is enough. */
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  /** Where the default of the router does not do. */
+  readonly 'x-max-body-bytes'?: number;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: {
     readonly required?: boolean;
@@ -56,6 +61,8 @@ const SUBJECTS: readonly Subject[] = [
   subject(descriptions),
   // Secrets of users, and what sandboxes look up of them.
   subject(secrets),
+  // What agent servers report.
+  subject(webhooks),
 ];
 
 /** The whole document. */
