@@ -22,6 +22,10 @@ import { dashed } from './ids.ts';
 import { runtimeReports } from './conversations/runtime-report.ts';
 import { Starter } from './conversations/start.ts';
 import { Replicas } from './replicas.ts';
+import { eventApi } from './events/event-api.ts';
+import { KeptEvents } from './events/kept-events.ts';
+import { runtimeApi } from './runtime/runtime-api.ts';
+import { Runtimes } from './runtime/runtimes.ts';
 import { DockerDriver } from './sandboxes/docker-driver.ts';
 import { SandboxFailure, type SandboxDriver } from './sandboxes/driver.ts';
 import { bubblewrapFor, checkReadablePaths } from './sandboxes/isolation.ts';
@@ -60,6 +64,7 @@ interface Parts {
   readonly replicas: Replicas;
   readonly sandboxes: Sandboxes;
   readonly starter: Starter;
+  readonly kept: KeptEvents;
   readonly address: { base: string };
 }
 
@@ -159,8 +164,9 @@ export class Platform implements Mount {
       this.#options = { ...this.#options, settings: next };
       return;
     }
-    const { router, sandboxes, address } = this.#parts;
+    const { router, sandboxes, kept, address } = this.#parts;
     router.setUsers(next.users);
+    kept.reconfigure(next.events);
     sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
     if (next.publicBaseUrl !== null) address.base = next.publicBaseUrl;
   }
@@ -171,9 +177,10 @@ export class Platform implements Mount {
     clearTimeout(this.#retry ?? undefined);
     await this.#opening;
     if (this.#parts !== null) {
-      const { sandboxes, starter, replicas } = this.#parts;
+      const { sandboxes, starter, replicas, kept } = this.#parts;
       await sandboxes.close();
       await starter.drained();
+      await kept.close();
       await replicas.close();
     }
     await this.#store.close();
@@ -241,6 +248,9 @@ async function assemble(
   const address = { base: '' };
   const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
   const conversations = new Conversations(store, vault, registry);
+  const kept = new KeptEvents({ settings: settings.events, store, vault, clock, log });
+  kept.start();
+  const runtimes = new Runtimes(conversations, sandboxes);
   const choices = new LlmChoices(v0, v1);
   const starter = new Starter({
     store,
@@ -270,13 +280,15 @@ async function assemble(
     ...runtimeReports(conversations),
     ...sandboxApi(sandboxes, clock.now()),
     ...secretApi(secrets, sandboxes),
+    ...runtimeApi(runtimes),
+    ...eventApi({ runtimes, conversations, kept }),
     describe: () => ({ body: document }),
     describeV1: () => ({ body: descriptionV1() }),
   };
   const sandboxByKey: SandboxByKey = (keyHash) => sandboxes.known.byKey(keyHash);
   const router = new Router(document, validation, handlers, () => replicas.sync(), sandboxByKey, log);
   router.setUsers(settings.users);
-  return { router, replicas, sandboxes, starter, address };
+  return { router, replicas, sandboxes, starter, kept, address };
 }
 
 /** Whether a sandbox's conversations made a call through any server, according to the spend rows. */

@@ -11,7 +11,7 @@ import { validationFailed, refuse, refuseNul, Refusal } from './refusal.ts';
 import type { Check, Validation } from './validation.ts';
 
 /** An operation's input, checked against the description. */
-interface OperationCall {
+export interface OperationCall {
   /** '' = the one user of a plain key. Of a call with a sandbox's key: the sandbox's owner. */
   readonly userId: string;
   /** Id of the sandbox whose key the call came with; null = a user's key. */
@@ -22,11 +22,21 @@ interface OperationCall {
   readonly body: unknown;
 }
 
-/** The result of an operation; the default status is 200. */
-interface OperationResult {
+/** The result of an operation as JSON; the default status is 200. */
+interface JsonResult {
   readonly status?: number;
   readonly body: unknown;
 }
+
+/** A result that is no JSON. */
+interface BytesResult {
+  readonly bytes: Buffer;
+  readonly contentType: string;
+  /** Flat; further ones. */
+  readonly headers: readonly string[];
+}
+
+type OperationResult = JsonResult | BytesResult;
 
 export type Handler = (call: OperationCall) => Promise<OperationResult> | OperationResult;
 
@@ -131,6 +141,7 @@ export class Router {
       const body = entry.checkBody === null ? undefined : await bodyOf(request, entry);
       if (isRemembered(request.path)) await this.#catchUp();
       const reply = await entry.handle({ ...caller, path, query, body });
+      if ('bytes' in reply) return asTheyAre(reply);
       return { status: reply.status ?? 200, headers, body: bytesOf(reply.body) };
     } catch (thrown) {
       const refusal = this.#refusalOf(thrown, request);
@@ -304,6 +315,19 @@ function decoded(raw: string): string {
   } catch {
     throw refuse(404, 'Not Found');
   }
+}
+
+/** What comes from a sandbox or is a secret: a browser must not guess what it is, and nobody keeps it. */
+function asTheyAre({ bytes, contentType, headers }: BytesResult): MountResponse {
+  const safe = [
+    'content-type',
+    contentType,
+    'x-content-type-options',
+    'nosniff',
+    'cache-control',
+    'no-store',
+  ];
+  return { status: 200, headers: [...safe, ...headers], body: bytes };
 }
 
 const bytesOf = (body: unknown): Buffer => Buffer.from(JSON.stringify(body));
