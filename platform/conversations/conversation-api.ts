@@ -25,6 +25,8 @@ interface ConversationApiParts {
   readonly clock: Clock;
   /** Base URL of a conversation, with `/v1`. */
   readonly baseUrlOf: (conversationId: string) => string;
+  /** Removes what was kept of a conversation's events. */
+  readonly forgetEvents: (conversationId: string) => Promise<void>;
 }
 
 type Query = Readonly<Record<string, unknown>>;
@@ -91,6 +93,7 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
     },
     deleteConversation: async ({ userId, path }) => {
       const { sandboxId } = await conversations.remove(userId, idIn(path));
+      await parts.forgetEvents(idIn(path));
       const others =
         sandboxId === '' ? 0 : await conversations.count({ kind: 'conversation', link: sandboxId });
       if (sandboxId !== '' && others === 0 && sandboxes.known.find(userId, sandboxId) !== null)
