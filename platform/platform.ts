@@ -10,7 +10,7 @@ import type { PlatformFigures } from '../proxy/server/mount.ts';
 import type { ExtensionTables } from '../proxy/server/mount.ts';
 import type { SpendReader } from '../proxy/server/mount.ts';
 import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
-import { description, type Description, type Schema } from './api/description.ts';
+import { description, descriptionV1, type Description, type Schema } from './api/description.ts';
 import { storeDownResponse, Router } from './api/router.ts';
 import { Validation } from './api/validation.ts';
 import { KEY_PREFIX } from './conversations/conversation.ts';
@@ -265,6 +265,7 @@ async function assemble(
     ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
     ...sandboxApi(sandboxes, clock.now()),
     describe: () => ({ body: document }),
+    describeV1: () => ({ body: descriptionV1() }),
   };
   const router = new Router(document, validation, handlers, () => replicas.sync(), log);
   router.setUsers(settings.users);
