@@ -11,7 +11,7 @@ import type { ExtensionTables } from '../proxy/server/mount.ts';
 import type { SpendReader } from '../proxy/server/mount.ts';
 import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
 import { description, descriptionV1, type Description, type Schema } from './api/description.ts';
-import { storeDownResponse, Router } from './api/router.ts';
+import { storeDownResponse, Router, type SandboxByKey } from './api/router.ts';
 import { Validation } from './api/validation.ts';
 import { KEY_PREFIX } from './conversations/conversation.ts';
 import { conversationApi } from './conversations/conversation-api.ts';
@@ -19,6 +19,7 @@ import { Conversations } from './conversations/conversations.ts';
 import { LlmChoices } from './conversations/llm-choice.ts';
 import { Registry } from './conversations/registry.ts';
 import { dashed } from './ids.ts';
+import { runtimeReports } from './conversations/runtime-report.ts';
 import { Starter } from './conversations/start.ts';
 import { Replicas } from './replicas.ts';
 import { DockerDriver } from './sandboxes/docker-driver.ts';
@@ -263,11 +264,13 @@ async function assemble(
     }),
     ...profiles(v1, schemaOf(document, 'StrictLLM')),
     ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
+    ...runtimeReports(conversations),
     ...sandboxApi(sandboxes, clock.now()),
     describe: () => ({ body: document }),
     describeV1: () => ({ body: descriptionV1() }),
   };
-  const router = new Router(document, validation, handlers, () => replicas.sync(), log);
+  const sandboxByKey: SandboxByKey = (keyHash) => sandboxes.known.byKey(keyHash);
+  const router = new Router(document, validation, handlers, () => replicas.sync(), sandboxByKey, log);
   router.setUsers(settings.users);
   return { router, replicas, sandboxes, starter, address };
 }

@@ -3,6 +3,8 @@
 // the validators are made of.
 import v1 from '../../schemas/platform.json' with { type: 'json' };
 import descriptions from '../../schemas/platform/description.json' with { type: 'json' };
+import page from '../../schemas/platform/page.json' with { type: 'json' };
+import webhooks from '../../schemas/platform/webhooks.json' with { type: 'json' };
 import v0 from '../../schemas/settings.json' with { type: 'json' };
 
 export interface Schema {
@@ -27,6 +29,10 @@ export interface Parameter {
 export interface Operation {
   readonly operationId: string;
   readonly deprecated?: boolean;
+  /** Names of security schemes; one of them is enough. */
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  /** Where the default of the router does not do. */
+  readonly 'x-max-body-bytes'?: number;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: {
     readonly required?: boolean;
@@ -53,6 +59,8 @@ const subject = (document: object): Subject => document as unknown as Subject;
 const SUBJECTS: readonly Subject[] = [
   // The two documents themselves.
   subject(descriptions),
+  subject(page),
+  subject(webhooks),
 ];
 
 /** The whole document. */

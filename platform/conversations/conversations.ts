@@ -30,6 +30,12 @@ export class Conversations {
     return items.map((item) => (item?.userId === userId ? conversationOf(item, this.#vault) : null));
   }
 
+  /** Of whichever user. */
+  async find(id: string): Promise<Conversation | null> {
+    const [item = null] = await this.#store.get('conversation', [id]);
+    return item === null ? null : conversationOf(item, this.#vault);
+  }
+
   async search(filter: Filter, part: Part): Promise<readonly Conversation[]> {
     return (await this.#store.search(filter, part)).map((item) => conversationOf(item, this.#vault));
   }
