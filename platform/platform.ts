@@ -9,8 +9,9 @@ import type { Log } from '../proxy/server/mount.ts';
 import type { PlatformFigures } from '../proxy/server/mount.ts';
 import type { ExtensionTables } from '../proxy/server/mount.ts';
 import type { SpendReader } from '../proxy/server/mount.ts';
-import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
+import type { ListedModel, Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
 import { description, descriptionV1, type Description, type Schema } from './api/description.ts';
+import { OUTSIDE_PATHS } from './api/outside.ts';
 import { storeDownResponse, Router, type SandboxByKey } from './api/router.ts';
 import { Validation } from './api/validation.ts';
 import { KEY_PREFIX } from './conversations/conversation.ts';
@@ -21,6 +22,11 @@ import { Registry } from './conversations/registry.ts';
 import { dashed } from './ids.ts';
 import { runtimeReports } from './conversations/runtime-report.ts';
 import { Starter } from './conversations/start.ts';
+import { agentProfiles, type AgentProfileSet } from './page/agent-profiles.ts';
+import { modelChoice } from './page/models.ts';
+import { organizationApi } from './page/organization.ts';
+import { organizationProfiles } from './page/organization-profiles.ts';
+import { webClient } from './page/web-client.ts';
 import { Replicas } from './replicas.ts';
 import { DockerDriver } from './sandboxes/docker-driver.ts';
 import { SandboxFailure, type SandboxDriver } from './sandboxes/driver.ts';
@@ -30,7 +36,7 @@ import { sandboxApi } from './sandboxes/sandbox-api.ts';
 import { Sandboxes } from './sandboxes/sandboxes.ts';
 import { profiles } from './settings/profiles.ts';
 import { settingsV0, type SettingsV0 } from './settings/v0.ts';
-import { settingsV1 } from './settings/v1.ts';
+import { defaultsOf, settingsV1 } from './settings/v1.ts';
 import type { SettingsV1 } from './settings/v1-document.ts';
 import { Documents } from './store/documents.ts';
 import { PostgresPlatform } from './store/postgres-platform.ts';
@@ -71,11 +77,12 @@ export const PLATFORM_DB = 'platform.db';
 
 /** A running platform. With the embedded store its parts exist from the start; a shared database may be down at first. */
 export class Platform implements Mount {
-  readonly prefix = '/api/';
+  readonly paths = ['/api/', ...OUTSIDE_PATHS];
   readonly callers = new CallerDirectory((credential) => this.#catchUp(credential));
   readonly #store: PlatformStore;
   #options: PlatformOptions;
   #url = '';
+  #models: () => readonly ListedModel[] = () => [];
   /** null = the database is not available yet. */
   #parts: Parts | null = null;
   #opening: Promise<void> | null = null;
@@ -90,7 +97,7 @@ export class Platform implements Mount {
   /** @throws WrongSecretKey, PlatformStoreUnavailable, SandboxTrouble */
   async open(): Promise<void> {
     const { settings } = this.#options;
-    const parts = await assemble(this.#options, this.#store, this.callers);
+    const parts = await assemble(this.#options, this.#store, this.callers, () => this.#models());
     parts.address.base = settings.publicBaseUrl ?? this.#url;
     this.#parts = parts;
   }
@@ -129,9 +136,14 @@ export class Platform implements Mount {
     return this.#parts.router.handle(request, (key) => hash('sha256', key, 'hex'));
   }
 
-  /** Sets the listening address, which conversations get when the configuration has no public_base_url. */
-  serve(url: string): void {
+  /**
+   * Tells it of the proxy, once that listens.
+   * @param url which conversations get when the configuration has no public_base_url
+   * @param models what the proxy lists now
+   */
+  serve(url: string, models: () => readonly ListedModel[]): void {
     this.#url = url;
+    this.#models = models;
     if (this.#parts !== null) this.#parts.address.base = this.#options.settings.publicBaseUrl ?? url;
   }
 
@@ -210,6 +222,7 @@ async function assemble(
   options: PlatformOptions,
   store: PlatformStore,
   callers: CallerDirectory,
+  models: () => readonly ListedModel[],
 ): Promise<Parts> {
   const { settings, clock, log, spend } = options;
   const vault = new Vault(settings.secretKey);
@@ -252,17 +265,30 @@ async function assemble(
   });
   const document = description();
   const validation = new Validation(document);
+  const ofProfiles = profiles(v1, schemaOf(document, 'StrictLLM'));
+  const ofSettings = settingsV1(v1, {
+    shown: schemaOf(document, 'GETSettingsModel'),
+    update: schemaOf(document, 'SettingsUpdate'),
+    conversation: schemaOf(document, 'ConversationSettings'),
+    llm: schemaOf(document, 'StrictLLM'),
+    fallback: schemaOf(document, 'FallbackStrategy'),
+    checkConversation: validation.of({ $ref: '#/components/schemas/ConversationSettings' }),
+  });
+  const agents = new Documents<AgentProfileSet>('agents', store, vault, clock);
   const handlers = {
     ...settingsV0(v0, schemaOf(document, 'Settings')),
-    ...settingsV1(v1, {
-      shown: schemaOf(document, 'GETSettingsModel'),
-      update: schemaOf(document, 'SettingsUpdate'),
-      conversation: schemaOf(document, 'ConversationSettings'),
-      llm: schemaOf(document, 'StrictLLM'),
-      fallback: schemaOf(document, 'FallbackStrategy'),
-      checkConversation: validation.of({ $ref: '#/components/schemas/ConversationSettings' }),
+    ...ofSettings,
+    ...ofProfiles,
+    ...agentProfiles({
+      documents: agents,
+      settings: v1,
+      schema: schemaOf(document, 'OpenHandsAgentProfile'),
+      check: validation.of({ $ref: '#/components/schemas/OpenHandsAgentProfile' }),
     }),
-    ...profiles(v1, schemaOf(document, 'StrictLLM')),
+    ...organizationApi(ofSettings, defaultsOf(schemaOf(document, 'ConversationSettings'))),
+    ...organizationProfiles(ofProfiles),
+    ...modelChoice(models),
+    ...webClient(clock.now()),
     ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
     ...runtimeReports(conversations),
     ...sandboxApi(sandboxes, clock.now()),

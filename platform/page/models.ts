@@ -68,7 +68,10 @@ function choices(list: readonly ListedModel[]): readonly Choice[] {
 
 type Query = Readonly<Record<string, unknown>>;
 
-function fits({ name, verified }: { readonly name: string; readonly verified: boolean }, query: Query): boolean {
+function fits(
+  { name, verified }: { readonly name: string; readonly verified: boolean },
+  query: Query,
+): boolean {
   const { query: text, verified__eq: wanted } = query;
   const holds = typeof text !== 'string' || name.toLowerCase().includes(text.toLowerCase());
   return holds && (typeof wanted !== 'boolean' || verified === wanted);

@@ -2,7 +2,7 @@
 // are made of the user id, so that they are the same on every server and after every restart.
 import { createHash } from 'node:crypto';
 import { pageRequestOf } from '../api/pages.ts';
-import { refuse } from '../api/refusal.ts';
+import { refuse, Refusal } from '../api/refusal.ts';
 import type { Handler } from '../api/router.ts';
 import { dashed } from '../ids.ts';
 
@@ -23,22 +23,31 @@ const PERMISSIONS = [
 
 type Settings = Readonly<Record<string, unknown>>;
 
-interface OrganizationParts {
-  /** The settings as `GET /api/v1/settings` answers them; null = none are stored. */
-  readonly settingsOf: (userId: string) => Promise<Settings | null>;
-  /** What settings hold before anything is stored. */
-  readonly defaults: Settings;
-}
-
 /** The organization's id: a UUID (RFC 9562, version 8) of the user id. */
 export function organizationId(userId: string): string {
   const hex = createHash('sha256').update(`throughline organization\n${userId}`).digest('hex');
   return dashed(`${hex.slice(0, 12)}8${hex.slice(13, 16)}a${hex.slice(17, 32)}`);
 }
 
-/** The handlers, by operation id. */
-export function organizationApi({ settingsOf, defaults }: OrganizationParts): Record<string, Handler> {
-  const shown = async (userId: string): Promise<Settings> => (await settingsOf(userId)) ?? defaults;
+/**
+ * The handlers, by operation id.
+ * @param settings those of the settings of V1, by operation id
+ * @param conversation the conversation settings of who has stored none
+ */
+export function organizationApi(
+  settings: Readonly<Record<string, Handler>>,
+  conversation: Settings,
+): Record<string, Handler> {
+  const shown = async (userId: string): Promise<Settings> => {
+    try {
+      const call = { userId, sandboxId: null, path: {}, query: {}, body: undefined };
+      return ((await settings['loadSettings']?.(call))?.body ?? {}) as Settings;
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 404)
+        return { agent_settings: {}, conversation_settings: conversation };
+      throw error;
+    }
+  };
   return {
     currentKey: ({ userId }) => {
       const org = organizationId(userId);

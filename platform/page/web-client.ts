@@ -34,7 +34,7 @@ export function webClient(startedMs: number): Record<string, Handler> {
   return {
     getWebClientConfig: () => ({
       body: {
-        app_mode: 'saas',
+        app_mode: 'oss',
         posthog_client_key: null,
         feature_flags: FLAGS,
         providers_configured: [],

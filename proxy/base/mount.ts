@@ -4,7 +4,7 @@
 /** A request as the mounted API gets it. */
 export interface MountRequest {
   readonly method: string;
-  /** As sent, without the query; begins with one of `Mount.prefixes`. */
+  /** As sent, without the query; one of `Mount.paths`. */
   readonly path: string;
   /** As sent, without the question mark. */
   readonly query: string;
@@ -22,8 +22,8 @@ export interface MountResponse {
 }
 
 export interface Mount {
-  /** All paths that begin with one of these go to this mount, e.g. `/api/`. */
-  readonly prefixes: readonly string[];
+  /** Its paths: all that begin with `/api/`, say, and without a slash at the end that one path alone. */
+  readonly paths: readonly string[];
   /** Never rejects: the mounted API formats its own errors. */
   handle(request: MountRequest): Promise<MountResponse>;
 }
