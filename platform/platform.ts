@@ -35,6 +35,8 @@ import { ProcessDriver } from './sandboxes/process-driver.ts';
 import { sandboxApi } from './sandboxes/sandbox-api.ts';
 import { Sandboxes } from './sandboxes/sandboxes.ts';
 import { profiles } from './settings/profiles.ts';
+import { secretApi } from './secrets/secret-api.ts';
+import { UserSecrets, type SecretsDocument } from './secrets/user-secrets.ts';
 import { settingsV0, type SettingsV0 } from './settings/v0.ts';
 import { defaultsOf, settingsV1 } from './settings/v1.ts';
 import type { SettingsV1 } from './settings/v1-document.ts';
@@ -248,6 +250,7 @@ async function assemble(
   replicas.start();
   const v0 = new Documents<SettingsV0>('v0', store, vault, clock);
   const v1 = new Documents<SettingsV1>('v1', store, vault, clock);
+  const secrets = new UserSecrets(new Documents<SecretsDocument>('secrets', store, vault, clock));
   const address = { base: '' };
   const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
   const conversations = new Conversations(store, vault, registry);
@@ -292,6 +295,7 @@ async function assemble(
     ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
     ...runtimeReports(conversations),
     ...sandboxApi(sandboxes, clock.now()),
+    ...secretApi(secrets, sandboxes),
     describe: () => ({ body: document }),
     describeV1: () => ({ body: descriptionV1() }),
   };

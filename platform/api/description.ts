@@ -4,6 +4,7 @@
 import v1 from '../../schemas/platform.json' with { type: 'json' };
 import descriptions from '../../schemas/platform/description.json' with { type: 'json' };
 import page from '../../schemas/platform/page.json' with { type: 'json' };
+import secrets from '../../schemas/platform/secrets.json' with { type: 'json' };
 import webhooks from '../../schemas/platform/webhooks.json' with { type: 'json' };
 import v0 from '../../schemas/settings.json' with { type: 'json' };
 
@@ -60,6 +61,9 @@ const SUBJECTS: readonly Subject[] = [
   // The two documents themselves.
   subject(descriptions),
   subject(page),
+  // Secrets of users, and what sandboxes look up of them.
+  subject(secrets),
+  // What agent servers report.
   subject(webhooks),
 ];
 

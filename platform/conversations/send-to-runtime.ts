@@ -8,6 +8,7 @@ import type { Secret } from '../../config/secret.ts';
 import { isTree } from '../settings/secrets.ts';
 import type { Conversation } from './conversation.ts';
 import type { LlmChoice } from './llm-choice.ts';
+import { runtimeLlm } from './runtime-llm.ts';
 
 const TIMEOUT_MS = 60_000;
 /** Members of a start request that an agent server knows by the same name. */
@@ -35,7 +36,6 @@ interface RuntimeStart {
 /** @throws Refusal 502 when the runtime does not take it */
 export async function sendToRuntime(start: RuntimeStart): Promise<void> {
   const { place, sandboxKey, path, conversation, llm, request } = start;
-  const { extra_headers: _carriedByTheProxy, ...config } = llm.config;
   const secrets = isTree(request['secrets']) ? Object.entries(request['secrets']) : [];
   const same = SAME.filter((name) => request[name] !== undefined && request[name] !== null);
   const body = {
@@ -47,12 +47,7 @@ export async function sendToRuntime(start: RuntimeStart): Promise<void> {
     agent_settings: {
       agent_kind: 'openhands',
       ...llm.settings.agent,
-      llm: {
-        ...config,
-        ...(llm.model === null ? {} : { model: llm.model }),
-        base_url: start.baseUrl,
-        api_key: conversation.key.reveal(),
-      },
+      llm: runtimeLlm(conversation, llm, start.baseUrl),
     },
     ...(typeof llm.settings.conversation['max_iterations'] === 'number'
       ? { max_iterations: llm.settings.conversation['max_iterations'] }
