@@ -8,6 +8,7 @@ import { CallerDirectory } from '../proxy/server/mount.ts';
 import type { Log } from '../proxy/server/mount.ts';
 import type { PlatformFigures } from '../proxy/server/mount.ts';
 import type { ExtensionTables } from '../proxy/server/mount.ts';
+import type { ServedModels } from '../proxy/server/mount.ts';
 import type { SpendReader } from '../proxy/server/mount.ts';
 import type { ListedModel, Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
 import { description, descriptionV1, type Description, type Schema } from './api/description.ts';
@@ -55,6 +56,7 @@ export interface PlatformOptions {
   /** PATH for the commands of sandboxes. */
   readonly path: string;
   readonly spend: SpendReader;
+  readonly models: ServedModels;
   /** Where its tables are, when the spend records are in PostgreSQL; null = in a file of their own. */
   readonly shared: { readonly extensionTables: ExtensionTables; readonly schema: string } | null;
   readonly clock: Clock;
@@ -254,7 +256,14 @@ async function assemble(
   const address = { base: '' };
   const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
   const conversations = new Conversations(store, vault, registry);
-  const choices = new LlmChoices(v0, v1);
+  const document = description();
+  const { default: defaultModel } = schemaOf(document, 'StrictLLM').properties?.['model'] ?? {};
+  const choices = new LlmChoices({
+    v0,
+    v1,
+    models: options.models,
+    defaultModel: typeof defaultModel === 'string' ? defaultModel : null,
+  });
   const starter = new Starter({
     store,
     vault,
@@ -266,7 +275,6 @@ async function assemble(
     log,
     baseUrlOf,
   });
-  const document = description();
   const validation = new Validation(document);
   const ofProfiles = profiles(v1, schemaOf(document, 'StrictLLM'));
   const ofSettings = settingsV1(v1, {
