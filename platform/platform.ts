@@ -10,8 +10,8 @@ import type { PlatformFigures } from '../proxy/server/mount.ts';
 import type { ExtensionTables } from '../proxy/server/mount.ts';
 import type { ServedModels } from '../proxy/server/mount.ts';
 import type { SpendReader } from '../proxy/server/mount.ts';
-import type { ListedModel, Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
-import { description, descriptionV1, type Description, type Schema } from './api/description.ts';
+import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
+import { description, published, type Description, type Schema } from './api/description.ts';
 import { OUTSIDE_PATHS } from './api/outside.ts';
 import { storeDownResponse, Router, type SandboxByKey } from './api/router.ts';
 import { Validation } from './api/validation.ts';
@@ -86,7 +86,6 @@ export class Platform implements Mount {
   readonly #store: PlatformStore;
   #options: PlatformOptions;
   #url = '';
-  #models: () => readonly ListedModel[] = () => [];
   /** null = the database is not available yet. */
   #parts: Parts | null = null;
   #opening: Promise<void> | null = null;
@@ -101,7 +100,7 @@ export class Platform implements Mount {
   /** @throws WrongSecretKey, PlatformStoreUnavailable, SandboxTrouble */
   async open(): Promise<void> {
     const { settings } = this.#options;
-    const parts = await assemble(this.#options, this.#store, this.callers, () => this.#models());
+    const parts = await assemble(this.#options, this.#store, this.callers);
     parts.address.base = settings.publicBaseUrl ?? this.#url;
     this.#parts = parts;
   }
@@ -140,14 +139,9 @@ export class Platform implements Mount {
     return this.#parts.router.handle(request, (key) => hash('sha256', key, 'hex'));
   }
 
-  /**
-   * Tells it of the proxy, once that listens.
-   * @param url which conversations get when the configuration has no public_base_url
-   * @param models what the proxy lists now
-   */
-  serve(url: string, models: () => readonly ListedModel[]): void {
+  /** Sets the listening address, which conversations get when the configuration has no public_base_url. */
+  serve(url: string): void {
     this.#url = url;
-    this.#models = models;
     if (this.#parts !== null) this.#parts.address.base = this.#options.settings.publicBaseUrl ?? url;
   }
 
@@ -226,7 +220,6 @@ async function assemble(
   options: PlatformOptions,
   store: PlatformStore,
   callers: CallerDirectory,
-  models: () => readonly ListedModel[],
 ): Promise<Parts> {
   const { settings, clock, log, spend } = options;
   const vault = new Vault(settings.secretKey);
@@ -275,6 +268,7 @@ async function assemble(
     log,
     baseUrlOf,
   });
+  const documents = published(document);
   const validation = new Validation(document);
   const ofProfiles = profiles(v1, schemaOf(document, 'StrictLLM'));
   const ofSettings = settingsV1(v1, {
@@ -298,14 +292,14 @@ async function assemble(
     }),
     ...organizationApi(ofSettings, defaultsOf(schemaOf(document, 'ConversationSettings'))),
     ...organizationProfiles(ofProfiles),
-    ...modelChoice(models),
+    ...modelChoice(options.models),
     ...webClient(clock.now()),
     ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
     ...runtimeReports(conversations),
     ...sandboxApi(sandboxes, clock.now()),
     ...secretApi(secrets, sandboxes),
-    describe: () => ({ body: document }),
-    describeV1: () => ({ body: descriptionV1() }),
+    describe: () => ({ body: documents.all }),
+    describeV1: () => ({ body: documents.v1 }),
   };
   const sandboxByKey: SandboxByKey = (keyHash) => sandboxes.known.byKey(keyHash);
   const router = new Router(document, validation, handlers, () => replicas.sync(), sandboxByKey, log);

@@ -28,7 +28,10 @@ export interface Parameter {
 }
 
 export interface Operation {
+  /** The platform's own where it has the operation. */
   readonly operationId: string;
+  /** Name of our handler where it is another one than `operationId`. Not published. */
+  readonly 'x-handler'?: string;
   readonly deprecated?: boolean;
   /** Names of security schemes; one of them is enough. */
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
@@ -46,6 +49,8 @@ export interface Operation {
 
 export interface Description {
   readonly openapi: string;
+  readonly info: Readonly<Record<string, string>>;
+  readonly servers?: readonly object[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
@@ -55,6 +60,9 @@ type Subject = Pick<Description, 'paths' | 'components'>;
 
 /** The import's inferred type spells every member out; this is what they share. */
 const subject = (document: object): Subject => document as unknown as Subject;
+
+/** `info.version` of the platform's description of V1. */
+const VERSION_V1 = '0.0.1';
 
 /** One per file. A path and a schema stand in one of them alone, and a path has all its methods there. */
 const SUBJECTS: readonly Subject[] = [
@@ -82,11 +90,32 @@ export function description(): Description {
   return { ...document, paths, components: { ...document.components, schemas } };
 }
 
-/** The paths of V1 alone. */
-export function descriptionV1(): Description {
-  const whole = description();
-  const paths = Object.entries(whole.paths).filter(([path]) => path.startsWith('/api/v1/'));
-  return { ...whole, paths: Object.fromEntries(paths) };
+/**
+ * The two documents that are served. The first is the whole interface under V0's version and servers, since generators
+ * of V0 clients read them there; the second is V1 alone, under V1's version.
+ */
+export function published(whole: Description): { readonly all: Description; readonly v1: Description } {
+  const all = { ...whole, paths: withoutHandlers(whole.paths) };
+  const { servers: _ofV0, ...rest } = all;
+  const paths = Object.entries(all.paths).filter(([path]) => path.startsWith('/api/v1/'));
+  return {
+    all,
+    v1: { ...rest, info: { ...all.info, version: VERSION_V1 }, paths: Object.fromEntries(paths) },
+  };
+}
+
+function withoutHandlers(paths: Description['paths']): Description['paths'] {
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, operations]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(operations).map(([method, { 'x-handler': _handler, ...operation }]) => [
+          method,
+          operation,
+        ]),
+      ),
+    ]),
+  );
 }
 
 /** References within settings.json, as they read inside the OpenAPI document. */

@@ -1,7 +1,7 @@
 // The models and providers that a web page offers for choice: the proxy's own list. A name with a prefix stands under
 // that provider (`openai/gpt-4o`: provider openai, name gpt-4o), one without under the proxy's, so that provider and
 // name joined by a slash always lead to the model.
-import type { ListedModel } from '../../proxy/server/mount.ts';
+import type { ListedModel, ServedModels } from '../../proxy/server/mount.ts';
 import { pageOf, pageRequestOf } from '../api/pages.ts';
 import type { Handler } from '../api/router.ts';
 
@@ -16,19 +16,19 @@ interface Choice {
   readonly canonical: string | null;
 }
 
-/** The handlers, by operation id. @param list the models as they are served now */
-export function modelChoice(list: () => readonly ListedModel[]): Record<string, Handler> {
+/** The handlers, by operation id. */
+export function modelChoice(models: Pick<ServedModels, 'list'>): Record<string, Handler> {
   return {
     searchModels: ({ query }) => {
       const provider = query['provider__eq'];
-      const found = choices(list())
+      const found = choices(models.list())
         .filter((one) => provider === undefined || one.provider === provider)
         .filter((one) => fits(one, query));
       return { body: part(found, query) };
     },
     searchProviders: ({ query }) => {
       const byName = Map.groupBy(
-        choices(list()).filter(({ hidden }) => !hidden),
+        choices(models.list()).filter(({ hidden }) => !hidden),
         ({ provider }) => provider,
       );
       const providers = [...byName].map(([name, all]) => ({
@@ -43,7 +43,8 @@ export function modelChoice(list: () => readonly ListedModel[]): Record<string, 
       };
     },
     listModelOptions: () => ({
-      body: list()
+      body: models
+        .list()
         .filter(({ isHidden }) => !isHidden)
         .map(({ name }) => name),
     }),

@@ -43,24 +43,22 @@ export function modelNames(snapshot: Snapshot, registry: readonly string[]): str
   return [...names];
 }
 
-/** The same names with what a mounted API tells of them; patterns are left out, since nobody can choose one. */
+/** The same names with what a mounted API tells of them, patterns among them. */
 export function listedModels(snapshot: Snapshot, registry: readonly string[]): ListedModel[] {
   const stated = new Map<string, Readonly<Record<string, unknown>>>();
   for (const name of snapshot.routing.listedAliases) stated.set(name, {});
   for (const { group, statedInfo } of snapshot.deployments) stated.set(group, statedInfo);
-  return modelNames(snapshot, registry)
-    .filter((name) => !name.includes('*'))
-    .map((name) => {
-      const info = stated.get(name);
-      const isHidden = info?.['openhands_hidden'] === true;
-      const canonical = info?.['openhands_canonical'];
-      return {
-        name,
-        isStated: info !== undefined,
-        isHidden,
-        canonical: isHidden && typeof canonical === 'string' ? canonical : null,
-      };
-    });
+  return modelNames(snapshot, registry).map((name) => {
+    const info = stated.get(name);
+    const isHidden = info?.['openhands_hidden'] === true;
+    const canonical = info?.['openhands_canonical'];
+    return {
+      name,
+      isStated: info !== undefined,
+      isHidden,
+      canonical: isHidden && typeof canonical === 'string' ? canonical : null,
+    };
+  });
 }
 
 /** The body of `GET /v1/models`; key order as the dialect has it. */

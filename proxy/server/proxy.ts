@@ -12,7 +12,6 @@ import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
 import { openLedger, type Ledger } from '../spend/ledger.ts';
 import type { SpendEvent } from '../spend/event.ts';
 import { HealthChecks } from './health-checks.ts';
-import { listedModels } from '../active-config/listings.ts';
 import { createServices } from '../active-config/services.ts';
 import { VERSION, type Services, type ActiveConfig } from '../active-config/active-config.ts';
 import type { Log } from '../observability/logger.ts';
@@ -286,10 +285,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       log,
     });
     checks.follow();
-    platform?.serve(proxy.url, () => {
-      const { snapshot, listings } = reloader.active;
-      return listedModels(snapshot, listings.registry);
-    });
+    platform?.serve(proxy.url);
     watcher?.follow(loaded.snapshot.files);
     return proxy;
   } catch (error) {
