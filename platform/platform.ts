@@ -8,9 +8,11 @@ import { CallerDirectory } from '../proxy/server/mount.ts';
 import type { Log } from '../proxy/server/mount.ts';
 import type { PlatformFigures } from '../proxy/server/mount.ts';
 import type { ExtensionTables } from '../proxy/server/mount.ts';
+import type { ServedModels } from '../proxy/server/mount.ts';
 import type { SpendReader } from '../proxy/server/mount.ts';
 import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
-import { description, descriptionV1, type Description, type Schema } from './api/description.ts';
+import { description, published, type Description, type Schema } from './api/description.ts';
+import { OUTSIDE_PATHS } from './api/outside.ts';
 import { storeDownResponse, Router, type SandboxByKey } from './api/router.ts';
 import { Validation } from './api/validation.ts';
 import { KEY_PREFIX } from './conversations/conversation.ts';
@@ -21,6 +23,11 @@ import { Registry } from './conversations/registry.ts';
 import { dashed } from './ids.ts';
 import { runtimeReports } from './conversations/runtime-report.ts';
 import { Starter } from './conversations/start.ts';
+import { agentProfiles, type AgentProfileSet } from './page/agent-profiles.ts';
+import { modelChoice } from './page/models.ts';
+import { organizationApi } from './page/organization.ts';
+import { organizationProfiles } from './page/organization-profiles.ts';
+import { webClient } from './page/web-client.ts';
 import { Replicas } from './replicas.ts';
 import { eventApi } from './events/event-api.ts';
 import { KeptEvents } from './events/kept-events.ts';
@@ -36,7 +43,7 @@ import { profiles } from './settings/profiles.ts';
 import { secretApi } from './secrets/secret-api.ts';
 import { UserSecrets, type SecretsDocument } from './secrets/user-secrets.ts';
 import { settingsV0, type SettingsV0 } from './settings/v0.ts';
-import { settingsV1 } from './settings/v1.ts';
+import { defaultsOf, settingsV1 } from './settings/v1.ts';
 import type { SettingsV1 } from './settings/v1-document.ts';
 import { Documents } from './store/documents.ts';
 import { PostgresPlatform } from './store/postgres-platform.ts';
@@ -53,6 +60,7 @@ export interface PlatformOptions {
   /** PATH for the commands of sandboxes. */
   readonly path: string;
   readonly spend: SpendReader;
+  readonly models: ServedModels;
   /** Where its tables are, when the spend records are in PostgreSQL; null = in a file of their own. */
   readonly shared: { readonly extensionTables: ExtensionTables; readonly schema: string } | null;
   readonly clock: Clock;
@@ -78,7 +86,7 @@ export const PLATFORM_DB = 'platform.db';
 
 /** A running platform. With the embedded store its parts exist from the start; a shared database may be down at first. */
 export class Platform implements Mount {
-  readonly prefix = '/api/';
+  readonly paths = ['/api/', ...OUTSIDE_PATHS];
   readonly callers = new CallerDirectory((credential) => this.#catchUp(credential));
   readonly #store: PlatformStore;
   #options: PlatformOptions;
@@ -251,7 +259,14 @@ async function assemble(
   const kept = new KeptEvents({ settings: settings.events, store, vault, clock, log });
   kept.start();
   const runtimes = new Runtimes(conversations, sandboxes);
-  const choices = new LlmChoices(v0, v1);
+  const document = description();
+  const { default: defaultModel } = schemaOf(document, 'StrictLLM').properties?.['model'] ?? {};
+  const choices = new LlmChoices({
+    v0,
+    v1,
+    models: options.models,
+    defaultModel: typeof defaultModel === 'string' ? defaultModel : null,
+  });
   const starter = new Starter({
     store,
     vault,
@@ -263,19 +278,32 @@ async function assemble(
     log,
     baseUrlOf,
   });
-  const document = description();
+  const documents = published(document);
   const validation = new Validation(document);
+  const ofProfiles = profiles(v1, schemaOf(document, 'StrictLLM'));
+  const ofSettings = settingsV1(v1, {
+    shown: schemaOf(document, 'GETSettingsModel'),
+    update: schemaOf(document, 'SettingsUpdate'),
+    conversation: schemaOf(document, 'ConversationSettings'),
+    llm: schemaOf(document, 'StrictLLM'),
+    fallback: schemaOf(document, 'FallbackStrategy'),
+    checkConversation: validation.of({ $ref: '#/components/schemas/ConversationSettings' }),
+  });
+  const agents = new Documents<AgentProfileSet>('agents', store, vault, clock);
   const handlers = {
     ...settingsV0(v0, schemaOf(document, 'Settings')),
-    ...settingsV1(v1, {
-      shown: schemaOf(document, 'GETSettingsModel'),
-      update: schemaOf(document, 'SettingsUpdate'),
-      conversation: schemaOf(document, 'ConversationSettings'),
-      llm: schemaOf(document, 'StrictLLM'),
-      fallback: schemaOf(document, 'FallbackStrategy'),
-      checkConversation: validation.of({ $ref: '#/components/schemas/ConversationSettings' }),
+    ...ofSettings,
+    ...ofProfiles,
+    ...agentProfiles({
+      documents: agents,
+      settings: v1,
+      schema: schemaOf(document, 'OpenHandsAgentProfile'),
+      check: validation.of({ $ref: '#/components/schemas/OpenHandsAgentProfile' }),
     }),
-    ...profiles(v1, schemaOf(document, 'StrictLLM')),
+    ...organizationApi(ofSettings, defaultsOf(schemaOf(document, 'ConversationSettings'))),
+    ...organizationProfiles(ofProfiles),
+    ...modelChoice(options.models),
+    ...webClient(clock.now()),
     ...conversationApi({
       conversations,
       store,
@@ -293,8 +321,8 @@ async function assemble(
     ...secretApi(secrets, sandboxes),
     ...runtimeApi(runtimes),
     ...eventApi({ runtimes, conversations, kept }),
-    describe: () => ({ body: document }),
-    describeV1: () => ({ body: descriptionV1() }),
+    describe: () => ({ body: documents.all }),
+    describeV1: () => ({ body: documents.v1 }),
   };
   const sandboxByKey: SandboxByKey = (keyHash) => sandboxes.known.byKey(keyHash);
   const router = new Router(document, validation, handlers, () => replicas.sync(), sandboxByKey, log);

@@ -6,6 +6,7 @@ import type { Log } from '../../proxy/server/mount.ts';
 import type { MountResponse, MountRequest } from '../../proxy/server/mount.ts';
 import { PlatformStoreUnavailable } from '../store/store.ts';
 import type { Description, Operation } from './description.ts';
+import { notServed, OUTSIDE } from './outside.ts';
 import { queryOf, querySchema } from './query.ts';
 import { validationFailed, refuse, refuseNul, Refusal } from './refusal.ts';
 import type { Check, Validation } from './validation.ts';
@@ -61,6 +62,8 @@ type Caller = Pick<OperationCall, 'userId' | 'sandboxId'>;
 interface Route {
   readonly regex: RegExp;
   readonly methods: ReadonlyMap<string, Entry>;
+  /** What the platform serves there and this server does not: sentences by method. */
+  readonly outside: ReadonlyMap<string, string>;
 }
 
 /** The platform's own bodies stay below some ten KiB. An operation's `x-max-body-bytes` says otherwise. */
@@ -91,16 +94,20 @@ export class Router {
     this.#sandboxByKey = sandboxByKey;
     this.#log = log;
     // Fixed paths before those with a name in them: `/search` is no id.
-    const paths = Object.entries(description.paths).toSorted(([a], [b]) => holes(a) - holes(b));
-    this.#routes = paths.map(([path, operations]) => ({
-      regex: new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`),
-      methods: new Map(
-        Object.entries(operations).map(([method, operation]) => [
-          method.toUpperCase(),
-          entryOf(operation, handlers, validation),
-        ]),
-      ),
-    }));
+    const outside = outsideByPath();
+    const paths = [...new Set([...Object.keys(description.paths), ...outside.keys()])];
+    this.#routes = paths
+      .toSorted((a, b) => holes(a) - holes(b))
+      .map((path) => ({
+        regex: new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`),
+        methods: new Map(
+          Object.entries(description.paths[path] ?? {}).map(([method, operation]) => [
+            method.toUpperCase(),
+            entryOf(operation, handlers, validation),
+          ]),
+        ),
+        outside: outside.get(path) ?? new Map(),
+      }));
   }
 
   /** Replaces the users whose keys are accepted. */
@@ -154,10 +161,14 @@ export class Router {
   }
 
   #find(request: MountRequest): { entry: Entry; path: Record<string, string> } {
-    for (const { regex, methods } of this.#routes) {
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    for (const { regex, methods, outside } of this.#routes) {
       const match = regex.exec(request.path);
       if (match === null) continue;
-      const entry = methods.get(request.method === 'HEAD' ? 'GET' : request.method);
+      const sentence = outside.get(method);
+      if (sentence !== undefined) throw refuse(404, sentence);
+      const entry = methods.get(method);
+      if (methods.size === 0) break;
       if (entry === undefined)
         throw refuse(405, 'Method Not Allowed', ['allow', [...methods.keys()].join(', ')]);
       const path = Object.entries(match.groups ?? {}).map(([name, raw]) => [name, decoded(raw)]);
@@ -231,6 +242,19 @@ function demandOwnSandbox({ sandboxId }: Caller, path: Readonly<Record<string, s
     throw refuse(403, 'Session API key does not match sandbox');
 }
 
+/** Sentences by path and method. */
+function outsideByPath(): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  const byPath = new Map<string, Map<string, string>>();
+  for (const { why, operations } of OUTSIDE) {
+    for (const operation of operations) {
+      const [method = '', path = ''] = operation.split(' ');
+      const methods = byPath.get(path) ?? new Map<string, string>();
+      byPath.set(path, methods.set(method, notServed(operation, why)));
+    }
+  }
+  return byPath;
+}
+
 const holes = (path: string): number => path.split('{').length;
 
 function entryOf(
@@ -238,8 +262,9 @@ function entryOf(
   handlers: Readonly<Record<string, Handler>>,
   validation: Validation,
 ): Entry {
-  const handle = handlers[operation.operationId];
-  if (handle === undefined) throw new Error(`the operation ${operation.operationId} has no handler`);
+  const name = operation['x-handler'] ?? operation.operationId;
+  const handle = handlers[name];
+  if (handle === undefined) throw new Error(`the operation ${name} has no handler`);
   const body = operation.requestBody?.content['application/json']?.schema;
   const named = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
   const pathSchema = {

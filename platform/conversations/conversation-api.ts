@@ -32,6 +32,8 @@ interface ConversationApiParts {
 type Query = Readonly<Record<string, unknown>>;
 
 const MAX_IDS = 99;
+/** What a list without ids holds; `/search` has pages. */
+const MAX_LISTED = 100;
 const PICO = 1e12;
 const ORDERS: Readonly<Record<string, Order>> = {
   CREATED_AT: 'created',
@@ -72,7 +74,16 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       body: await conversations.count(conversationFilter(userId, query)),
     }),
     getConversations: async ({ userId, query }) => {
-      const ids = uuids(query['ids'] as readonly string[]);
+      const asked = query['ids'] as readonly string[] | undefined;
+      if (asked === undefined) {
+        const part = { order: 'created_desc', offset: 0, limit: MAX_LISTED } as const;
+        const listed = await conversations.search(
+          { ...conversationFilter(userId, {}), topLevel: true },
+          part,
+        );
+        return { body: await info(userId, listed, false) };
+      }
+      const ids = uuids(asked);
       const found = await conversations.get(userId, ids);
       const there = found.filter((one) => one !== null);
       const infos = new Map((await info(userId, there, true)).map((one, index) => [there[index], one]));

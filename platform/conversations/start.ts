@@ -31,6 +31,9 @@ interface StarterParts {
 
 type Request = Readonly<Record<string, unknown>>;
 
+const NO_MODEL =
+  'No model is chosen, and the model list has patterns alone: name one in llm_model, in a profile or in the settings.';
+
 export class Starter {
   readonly #parts: StarterParts;
   readonly #underWay = new Map<string, Promise<void>>();
@@ -45,7 +48,7 @@ export class Starter {
     return owner === replicas.own ? this.#underWay.has(id) : replicas.isAlive(owner);
   }
 
-  /** @throws Refusal 404 (profile, parent, sandbox), 409 (the id is taken) */
+  /** @throws Refusal 404 (profile, parent, sandbox), 400 (the model is not served), 409 (the id is taken) */
   async start(userId: string, request: Request): Promise<StartTask> {
     const { conversations, choices, clock, sandboxes } = this.#parts;
     const llm = await choices.choose(userId, textOf(request, 'llm_profile'), textOf(request, 'llm_model'));
@@ -54,6 +57,8 @@ export class Starter {
     const wanted = textOf(request, 'sandbox_id');
     if (wanted !== null && sandboxes.known.find(userId, wanted) === null)
       throw refuse(404, 'Sandbox not found');
+    const needsSandbox = wanted !== null || sandboxes.specs.length > 0;
+    if (needsSandbox && llm.model === null) throw refuse(400, NO_MODEL);
     const nowMs = clock.now();
     const id = hexOf(textOf(request, 'conversation_id') ?? '') ?? newHexId();
     const conversation: Conversation = {
@@ -79,7 +84,6 @@ export class Starter {
       updatedMs: nowMs,
       revision: 0,
     };
-    const needsSandbox = wanted !== null || sandboxes.specs.length > 0;
     const task: StartTask = {
       id: newHexId(),
       userId,
@@ -172,7 +176,7 @@ export class Starter {
     const env: readonly (readonly [string, Secret])[] = [
       ['LLM_BASE_URL', new Secret(baseUrlOf(conversation.id))],
       ['LLM_API_KEY', conversation.key],
-      ['LLM_MODEL', new Secret(llm.model ?? '')],
+      ['LLM_MODEL', new Secret(llm.agentModel?.model ?? '')],
       ['CONVERSATION_ID', new Secret(conversation.id)],
     ];
     const sandbox = await sandboxes.start(userId, spec, env);

@@ -82,6 +82,6 @@ export class KnownSandboxes {
 
   #withLiveStatus(sandbox: Sandbox): Sandbox {
     if (this.#replicas.isAlive(sandbox.owner)) return sandbox;
-    return { ...sandbox, status: 'MISSING', detail: 'the server that ran it is gone' };
+    return { ...sandbox, status: 'MISSING', unhealthy: null, detail: 'the server that ran it is gone' };
   }
 }
