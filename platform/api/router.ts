@@ -31,7 +31,7 @@ interface JsonResult {
 
 /** A result that is no JSON. */
 interface BytesResult {
-  readonly bytes: Buffer;
+  readonly body: Buffer;
   readonly contentType: string;
   /** Flat; further ones. */
   readonly headers: readonly string[];
@@ -148,7 +148,7 @@ export class Router {
       const body = entry.checkBody === null ? undefined : await bodyOf(request, entry);
       if (isRemembered(request.path)) await this.#catchUp();
       const reply = await entry.handle({ ...caller, path, query, body });
-      if ('bytes' in reply) return asTheyAre(reply);
+      if ('contentType' in reply) return asTheyAre(reply);
       return { status: reply.status ?? 200, headers, body: bytesOf(reply.body) };
     } catch (thrown) {
       const refusal = this.#refusalOf(thrown, request);
@@ -343,7 +343,7 @@ function decoded(raw: string): string {
 }
 
 /** What comes from a sandbox or is a secret: a browser must not guess what it is, and nobody keeps it. */
-function asTheyAre({ bytes, contentType, headers }: BytesResult): MountResponse {
+function asTheyAre({ body, contentType, headers }: BytesResult): MountResponse {
   const safe = [
     'content-type',
     contentType,
@@ -352,7 +352,7 @@ function asTheyAre({ bytes, contentType, headers }: BytesResult): MountResponse 
     'cache-control',
     'no-store',
   ];
-  return { status: 200, headers: [...safe, ...headers], body: bytes };
+  return { status: 200, headers: [...safe, ...headers], body };
 }
 
 const bytesOf = (body: unknown): Buffer => Buffer.from(JSON.stringify(body));
