@@ -27,8 +27,13 @@ import { agentProfiles, type AgentProfileSet } from './page/agent-profiles.ts';
 import { modelChoice } from './page/models.ts';
 import { organizationApi } from './page/organization.ts';
 import { organizationProfiles } from './page/organization-profiles.ts';
+import { runtimeRelay } from './page/runtime-relay.ts';
 import { webClient } from './page/web-client.ts';
 import { Replicas } from './replicas.ts';
+import { eventApi } from './events/event-api.ts';
+import { KeptEvents } from './events/kept-events.ts';
+import { runtimeApi } from './runtime/runtime-api.ts';
+import { Runtimes } from './runtime/runtimes.ts';
 import { DockerDriver } from './sandboxes/docker-driver.ts';
 import { SandboxFailure, type SandboxDriver } from './sandboxes/driver.ts';
 import { bubblewrapFor, checkReadablePaths } from './sandboxes/isolation.ts';
@@ -68,6 +73,7 @@ interface Parts {
   readonly replicas: Replicas;
   readonly sandboxes: Sandboxes;
   readonly starter: Starter;
+  readonly kept: KeptEvents;
   readonly address: { base: string };
 }
 
@@ -167,8 +173,9 @@ export class Platform implements Mount {
       this.#options = { ...this.#options, settings: next };
       return;
     }
-    const { router, sandboxes, address } = this.#parts;
+    const { router, sandboxes, kept, address } = this.#parts;
     router.setUsers(next.users);
+    kept.reconfigure(next.events);
     sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
     if (next.publicBaseUrl !== null) address.base = next.publicBaseUrl;
   }
@@ -179,9 +186,10 @@ export class Platform implements Mount {
     clearTimeout(this.#retry ?? undefined);
     await this.#opening;
     if (this.#parts !== null) {
-      const { sandboxes, starter, replicas } = this.#parts;
+      const { sandboxes, starter, replicas, kept } = this.#parts;
       await sandboxes.close();
       await starter.drained();
+      await kept.close();
       await replicas.close();
     }
     await this.#store.close();
@@ -257,6 +265,9 @@ async function assemble(
     models: options.models,
     defaultModel: typeof defaultModel === 'string' ? defaultModel : null,
   });
+  const kept = new KeptEvents({ settings: settings.events, store, vault, clock, log });
+  kept.start();
+  const runtimes = new Runtimes(conversations, sandboxes);
   const starter = new Starter({
     store,
     vault,
@@ -293,6 +304,7 @@ async function assemble(
     ...organizationApi(ofSettings, defaultsOf(schemaOf(document, 'ConversationSettings'))),
     ...organizationProfiles(ofProfiles),
     ...modelChoice(options.models),
+    ...runtimeRelay(sandboxes.known),
     ...webClient(clock.now()),
     ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
     ...runtimeReports(conversations),
@@ -300,11 +312,13 @@ async function assemble(
     ...secretApi(secrets, sandboxes),
     describe: () => ({ body: documents.all }),
     describeV1: () => ({ body: documents.v1 }),
+    ...runtimeApi(runtimes),
+    ...eventApi({ runtimes, conversations, kept }),
   };
   const sandboxByKey: SandboxByKey = (keyHash) => sandboxes.known.byKey(keyHash);
   const router = new Router(document, validation, handlers, () => replicas.sync(), sandboxByKey, log);
   router.setUsers(settings.users);
-  return { router, replicas, sandboxes, starter, address };
+  return { router, replicas, sandboxes, starter, kept, address };
 }
 
 /** Whether a sandbox's conversations made a call through any server, according to the spend rows. */

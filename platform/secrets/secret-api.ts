@@ -34,7 +34,8 @@ export function secretApi(secrets: UserSecrets, sandboxes: Sandboxes): Record<st
   };
   return {
     searchSecrets: async ({ userId, query }) => {
-      const part = String(query['name__contains'] ?? '').toLowerCase();
+      const sent = query['name__contains'];
+      const part = typeof sent === 'string' ? sent.toLowerCase() : '';
       const cut = pageRequestOf(query);
       const found = (await secrets.list(userId)).filter(({ name }) => name.toLowerCase().includes(part));
       return { body: pageOf(found.slice(cut.offset, cut.offset + cut.limit + 1), cut) };
@@ -42,9 +43,25 @@ export function secretApi(secrets: UserSecrets, sandboxes: Sandboxes): Record<st
     saveSecret: save(201, 'replace'),
     updateSecret: update,
     deleteSecret: remove,
+    listSandboxSecrets: async ({ userId, sandboxId }) => {
+      demandLive(sandboxes, userId, sandboxId);
+      return { body: { secrets: await secrets.list(userId) } };
+    },
+    readSandboxSecret: async ({ userId, sandboxId, path }) => {
+      demandLive(sandboxes, userId, sandboxId);
+      const value = await secrets.value(userId, path['secret_name'] ?? '');
+      if (value === null) throw refuse(404, 'Secret not found');
+      return { bytes: Buffer.from(value.reveal()), contentType: 'text/plain; charset=utf-8', headers: [] };
+    },
     loadSecretsV0: async ({ userId }) => ({ body: { custom_secrets: await secrets.list(userId) } }),
     createSecretV0: save(200, 'refuse'),
     updateSecretV0: update,
     deleteSecretV0: remove,
   };
+}
+
+/** What is left of a sandbox that has ended asks for nothing; its key may be in other hands. @throws Refusal 403 */
+function demandLive(sandboxes: Sandboxes, userId: string, sandboxId: string | null): void {
+  const status = sandboxes.known.find(userId, sandboxId ?? '')?.status;
+  if (status !== 'RUNNING' && status !== 'STARTING') throw refuse(403, 'The sandbox is not running');
 }
