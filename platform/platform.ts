@@ -27,6 +27,7 @@ import { agentProfiles, type AgentProfileSet } from './page/agent-profiles.ts';
 import { modelChoice } from './page/models.ts';
 import { organizationApi } from './page/organization.ts';
 import { organizationProfiles } from './page/organization-profiles.ts';
+import { runtimeRelay } from './page/runtime-relay.ts';
 import { webClient } from './page/web-client.ts';
 import { Replicas } from './replicas.ts';
 import { eventApi } from './events/event-api.ts';
@@ -256,9 +257,6 @@ async function assemble(
   const address = { base: '' };
   const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
   const conversations = new Conversations(store, vault, registry);
-  const kept = new KeptEvents({ settings: settings.events, store, vault, clock, log });
-  kept.start();
-  const runtimes = new Runtimes(conversations, sandboxes);
   const document = description();
   const { default: defaultModel } = schemaOf(document, 'StrictLLM').properties?.['model'] ?? {};
   const choices = new LlmChoices({
@@ -267,6 +265,9 @@ async function assemble(
     models: options.models,
     defaultModel: typeof defaultModel === 'string' ? defaultModel : null,
   });
+  const kept = new KeptEvents({ settings: settings.events, store, vault, clock, log });
+  kept.start();
+  const runtimes = new Runtimes(conversations, sandboxes);
   const starter = new Starter({
     store,
     vault,
@@ -303,6 +304,7 @@ async function assemble(
     ...organizationApi(ofSettings, defaultsOf(schemaOf(document, 'ConversationSettings'))),
     ...organizationProfiles(ofProfiles),
     ...modelChoice(options.models),
+    ...runtimeRelay(sandboxes.known),
     ...webClient(clock.now()),
     ...conversationApi({
       conversations,
@@ -319,10 +321,10 @@ async function assemble(
     ...runtimeReports(conversations),
     ...sandboxApi(sandboxes, clock.now()),
     ...secretApi(secrets, sandboxes),
-    ...runtimeApi(runtimes),
-    ...eventApi({ runtimes, conversations, kept }),
     describe: () => ({ body: documents.all }),
     describeV1: () => ({ body: documents.v1 }),
+    ...runtimeApi(runtimes),
+    ...eventApi({ runtimes, conversations, kept }),
   };
   const sandboxByKey: SandboxByKey = (keyHash) => sandboxes.known.byKey(keyHash);
   const router = new Router(document, validation, handlers, () => replicas.sync(), sandboxByKey, log);

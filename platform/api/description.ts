@@ -3,8 +3,8 @@
 // the validators are made of.
 import v1 from '../../schemas/platform.json' with { type: 'json' };
 import descriptions from '../../schemas/platform/description.json' with { type: 'json' };
-import events from '../../schemas/platform/events.json' with { type: 'json' };
 import page from '../../schemas/platform/page.json' with { type: 'json' };
+import events from '../../schemas/platform/events.json' with { type: 'json' };
 import runtime from '../../schemas/platform/runtime.json' with { type: 'json' };
 import secrets from '../../schemas/platform/secrets.json' with { type: 'json' };
 import webhooks from '../../schemas/platform/webhooks.json' with { type: 'json' };

@@ -164,6 +164,27 @@ export const OUTSIDE: readonly Outside[] = [
     ],
   },
   {
+    why: 'the proxy holds the keys of its gateways.',
+    operations: [
+      'POST /api/organizations/{org_id}/provider-connections',
+      'PATCH /api/organizations/{org_id}/provider-connections/{connection_id}',
+      'DELETE /api/organizations/{org_id}/provider-connections/{connection_id}',
+    ],
+  },
+  {
+    why: 'automations are a service of their own on the platform.',
+    operations: [
+      'GET /api/automation/v1',
+      'POST /api/automation/v1',
+      'GET /api/automation/v1/{automation_id}',
+      'PATCH /api/automation/v1/{automation_id}',
+      'DELETE /api/automation/v1/{automation_id}',
+      'POST /api/automation/v1/{automation_id}/dispatch',
+      'GET /api/automation/v1/{automation_id}/runs',
+      'GET /api/automation/v1/{automation_id}/tarball',
+    ],
+  },
+  {
     why: 'what belongs to one user is shown to nobody else.',
     operations: [
       'GET /api/shared-conversations',
@@ -187,19 +208,7 @@ export const OUTSIDE: readonly Outside[] = [
   },
   {
     why: 'messages go to the agent server of the sandbox (conversation_url), once it runs.',
-    operations: [
-      'POST /api/v1/app-conversations/{conversation_id}/send-message',
-      'POST /api/v1/conversations/{conversation_id}/pending-messages',
-    ],
-  },
-  {
-    why: 'ask the agent server of the sandbox (conversation_url).',
-    operations: [
-      'GET /api/v1/app-conversations/{conversation_id}/git/changes',
-      'GET /api/v1/app-conversations/{conversation_id}/git/diff',
-      'GET /api/v1/app-conversations/{conversation_id}/skills',
-      'GET /api/v1/app-conversations/{conversation_id}/hooks',
-    ],
+    operations: ['POST /api/v1/conversations/{conversation_id}/pending-messages'],
   },
   {
     why: 'agents of the kind acp bring an LLM account of their own, and their calls would not be attributed.',
@@ -232,15 +241,6 @@ export const OUTSIDE: readonly Outside[] = [
       'POST /api/conversations/{conversation_id}/start',
       'POST /api/conversations/{conversation_id}/stop',
       'GET /api/conversations/{conversation_id}/trajectory',
-    ],
-  },
-  {
-    why: 'use /api/v1/secrets.',
-    operations: [
-      'GET /api/secrets',
-      'POST /api/secrets',
-      'PUT /api/secrets/{secret_id}',
-      'DELETE /api/secrets/{secret_id}',
     ],
   },
 ];

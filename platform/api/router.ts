@@ -31,7 +31,8 @@ interface JsonResult {
 
 /** A result that is no JSON. */
 interface BytesResult {
-  readonly body: Buffer;
+  readonly status?: number;
+  readonly bytes: Buffer;
   readonly contentType: string;
   /** Flat; further ones. */
   readonly headers: readonly string[];
@@ -40,6 +41,12 @@ interface BytesResult {
 type OperationResult = JsonResult | BytesResult;
 
 export type Handler = (call: OperationCall) => Promise<OperationResult> | OperationResult;
+
+/** What an operation answered that answers with JSON. */
+export function jsonOf(result: OperationResult): unknown {
+  if ('body' in result) return result.body;
+  throw new Error('the operation does not answer with JSON');
+}
 
 /** Who an operation takes calls from, by the security scheme that its description names. */
 const CALLERS = { APIKeyHeader: 'user', SandboxKey: 'sandbox' } as const;
@@ -148,7 +155,7 @@ export class Router {
       const body = entry.checkBody === null ? undefined : await bodyOf(request, entry);
       if (isRemembered(request.path)) await this.#catchUp();
       const reply = await entry.handle({ ...caller, path, query, body });
-      if ('contentType' in reply) return asTheyAre(reply);
+      if ('bytes' in reply) return asTheyAre(reply);
       return { status: reply.status ?? 200, headers, body: bytesOf(reply.body) };
     } catch (thrown) {
       const refusal = this.#refusalOf(thrown, request);
@@ -180,6 +187,7 @@ export class Router {
   /** @throws Refusal 401 for a key that is none, or of a kind that the operation does not take */
   async #callerOf(request: MountRequest, entry: Entry, digest: (key: string) => string): Promise<Caller> {
     const { callers } = entry;
+    if (callers.size === 0) return { userId: '', sandboxId: null };
     const userId = callers.has('user') ? this.#userOf(request, digest) : undefined;
     if (userId !== undefined) return { userId, sandboxId: null };
     const key = callers.has('sandbox') ? headerOf(request, 'x-session-api-key') : undefined;
@@ -281,7 +289,7 @@ function entryOf(
   };
 }
 
-/** What names no scheme is for users: nothing here is open to everybody. */
+/** What names no scheme is for users. An empty list: the handler itself finds the key, in the body. */
 function callersOf({ operationId, security = [{ APIKeyHeader: [] }] }: Operation): ReadonlySet<CallerKind> {
   const kinds = security.flatMap(Object.keys).map((name) => {
     if (!Object.hasOwn(CALLERS, name)) throw new Error(`${operationId} names the unknown scheme ${name}`);
@@ -343,7 +351,7 @@ function decoded(raw: string): string {
 }
 
 /** What comes from a sandbox or is a secret: a browser must not guess what it is, and nobody keeps it. */
-function asTheyAre({ body, contentType, headers }: BytesResult): MountResponse {
+function asTheyAre({ status = 200, bytes, contentType, headers }: BytesResult): MountResponse {
   const safe = [
     'content-type',
     contentType,
@@ -352,7 +360,7 @@ function asTheyAre({ body, contentType, headers }: BytesResult): MountResponse {
     'cache-control',
     'no-store',
   ];
-  return { status: 200, headers: [...safe, ...headers], body };
+  return { status, headers: [...safe, ...headers], body: bytes };
 }
 
 const bytesOf = (body: unknown): Buffer => Buffer.from(JSON.stringify(body));

@@ -1,6 +1,6 @@
 // LLM profiles below an organization: a web page that knows its organization asks there. They are the user's profiles
 // of /api/v1/settings/profiles, in slightly other shapes.
-import type { Handler } from '../api/router.ts';
+import { jsonOf, type Handler } from '../api/router.ts';
 import { demandOwn } from './organization.ts';
 
 type Call = Parameters<Handler>[0];
@@ -13,7 +13,7 @@ export function organizationProfiles(profiles: Readonly<Record<string, Handler>>
     if (handle === undefined) throw new Error(`there is no operation ${operation}`);
     return async (call: Call) => {
       demandOwn(call.userId, call.path);
-      return { body: shape((await handle(call)).body as never) };
+      return { body: shape(jsonOf(await handle(call)) as never) };
     };
   };
   const get = like('getProfile');
@@ -26,9 +26,11 @@ export function organizationProfiles(profiles: Readonly<Record<string, Handler>>
     saveOrganizationProfile: like('saveProfile'),
     deleteOrganizationProfile: like('deleteProfile'),
     activateOrganizationProfile: async (call) => {
-      const { body } = await like('activateProfile')(call);
-      const { name, message } = body as { readonly name: string; readonly message: string };
-      const { config } = (await get(call)).body as { readonly config: unknown };
+      const { name, message } = jsonOf(await like('activateProfile')(call)) as {
+        readonly name: string;
+        readonly message: string;
+      };
+      const { config } = jsonOf(await get(call)) as { readonly config: unknown };
       return { body: { name, message, llm: config } };
     },
     renameOrganizationProfile: like('renameProfile'),

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { pageRequestOf } from '../api/pages.ts';
 import { refuse, Refusal } from '../api/refusal.ts';
-import type { Handler } from '../api/router.ts';
+import { jsonOf, type Handler } from '../api/router.ts';
 import { dashed } from '../ids.ts';
 
 /** Shown where the configuration names no users. */
@@ -41,7 +41,9 @@ export function organizationApi(
   const shown = async (userId: string): Promise<Settings> => {
     try {
       const call = { userId, sandboxId: null, path: {}, query: {}, body: undefined };
-      return ((await settings['loadSettings']?.(call))?.body ?? {}) as Settings;
+      return settings['loadSettings'] === undefined
+        ? {}
+        : (jsonOf(await settings['loadSettings'](call)) as Settings);
     } catch (error) {
       if (error instanceof Refusal && error.status === 404)
         return { agent_settings: {}, conversation_settings: conversation };
@@ -104,6 +106,15 @@ export function organizationApi(
       return {
         body: { items: found, current_page: Math.floor(cut.offset / cut.limit) + 1, per_page: cut.limit },
       };
+    },
+    getMember: async ({ userId, path }) => {
+      demandOwn(userId, path);
+      if (path['user_id'] !== organizationId(userId)) throw refuse(404, 'Member not found');
+      return { body: memberInfo(userId, await shown(userId)) };
+    },
+    listProviderConnections: ({ userId, path }) => {
+      demandOwn(userId, path);
+      return { body: { connections: [] } };
     },
     countMembers: async ({ userId, path, query }) => {
       demandOwn(userId, path);

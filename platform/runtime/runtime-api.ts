@@ -52,7 +52,7 @@ export function runtimeApi(runtimes: Runtimes): Record<string, Handler> {
         const response = await runtime.ask({ method: 'GET', path, maxBytes: ARCHIVE_BYTES });
         if (response.status !== 200) throw refusalOf(response);
         const headers = ['content-disposition', `attachment; filename="conversation_${id}.zip"`];
-        return { body: response.bytes, contentType: 'application/zip', headers };
+        return { bytes: response.bytes, contentType: 'application/zip', headers };
       } finally {
         archives -= 1;
       }

@@ -23,6 +23,8 @@ export interface RuntimeResponse {
 /** A response as it came, for what is no text. */
 export interface RuntimeBytes {
   readonly status: number;
+  /** '' = it states none. */
+  readonly contentType: string;
   readonly bytes: Buffer;
 }
 
@@ -70,7 +72,13 @@ export function requestBytes({
           res.destroy(new ResponseTooLarge(`the response is larger than ${maxBytes} bytes`));
         else chunks.push(chunk);
       });
-      res.on('end', () => resolve({ status: res.statusCode ?? 0, bytes: Buffer.concat(chunks) }));
+      res.on('end', () =>
+        resolve({
+          status: res.statusCode ?? 0,
+          contentType: res.headers['content-type'] ?? '',
+          bytes: Buffer.concat(chunks),
+        }),
+      );
       res.on('error', reject);
     });
     req.on('error', reject);

@@ -51,7 +51,7 @@ export function secretApi(secrets: UserSecrets, sandboxes: Sandboxes): Record<st
       demandLive(sandboxes, userId, sandboxId);
       const value = await secrets.value(userId, path['secret_name'] ?? '');
       if (value === null) throw refuse(404, 'Secret not found');
-      return { body: Buffer.from(value.reveal()), contentType: 'text/plain; charset=utf-8', headers: [] };
+      return { bytes: Buffer.from(value.reveal()), contentType: 'text/plain; charset=utf-8', headers: [] };
     },
     loadSecretsV0: async ({ userId }) => ({ body: { custom_secrets: await secrets.list(userId) } }),
     createSecretV0: save(200, 'refuse'),
