@@ -1176,6 +1176,7 @@ export interface PlatformSection {
    * Address that `port` is bound on. Left out: the one of the proxy (`--host`). A change needs a restart.
    */
   host?: string;
+  events: PlatformEventsSection;
   sandbox: SandboxSection;
   /**
    * What sandboxes may run. A request chooses one by its id and can state no command of its own. The first is the default; none: no sandboxes.
@@ -1194,6 +1195,31 @@ export interface PlatformUser {
    * Owner of what is made with this key; the end user in the spend rows of their conversations.
    */
   user_id: string;
+}
+/**
+ * Events of conversations after their sandbox is gone. They hold prompts, answers and outputs of commands, so none are kept unless this says so. While the agent server runs, it is asked.
+ */
+export interface PlatformEventsSection {
+  /**
+   * Keep the events that agent servers report, sealed in the platform's store. Switched off, what was kept is removed.
+   */
+  keep: boolean;
+  /**
+   * A conversation whose last event is older loses its events.
+   */
+  max_age_days: number;
+  /**
+   * Above it, the oldest events of a conversation make way.
+   */
+  max_events_per_conversation: number;
+  /**
+   * MiB of a conversation's events; above it, the oldest make way.
+   */
+  max_mb_per_conversation: number;
+  /**
+   * MiB of all events; above it, the conversations that were quiet longest lose theirs.
+   */
+  max_total_mb: number;
 }
 /**
  * How sandboxes run.

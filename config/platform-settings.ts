@@ -38,6 +38,18 @@ export interface SandboxSettings {
   readonly webhookBaseUrl: string | null;
 }
 
+/** Which events of conversations outlive their sandbox. */
+export interface EventSettings {
+  readonly keep: boolean;
+  /** Since the last event of a conversation. */
+  readonly maxAgeMs: number;
+  /** Of one conversation. */
+  readonly maxEvents: number;
+  readonly maxBytes: number;
+  /** Of all conversations. */
+  readonly maxTotalBytes: number;
+}
+
 /** Settings of the platform interface (`platform/`). */
 export interface PlatformSettings {
   /** Who may call `/api`. With a single plain key, its user has no id. */
@@ -50,6 +62,7 @@ export interface PlatformSettings {
   readonly port: number | null;
   /** null = the proxy's host. */
   readonly host: string | null;
+  readonly events: EventSettings;
   readonly sandbox: SandboxSettings;
   /** The first is the default. */
   readonly sandboxSpecs: readonly SandboxSpec[];

@@ -11,7 +11,8 @@ import type { ExtensionTables } from '../proxy/server/mount.ts';
 import type { ServedModels } from '../proxy/server/mount.ts';
 import type { SpendReader } from '../proxy/server/mount.ts';
 import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
-import { description, type Description, type Schema } from './api/description.ts';
+import { description, published, type Description, type Schema } from './api/description.ts';
+import { OUTSIDE_PATHS } from './api/outside.ts';
 import { storeDownResponse, Router, type SandboxByKey } from './api/router.ts';
 import { Validation } from './api/validation.ts';
 import { KEY_PREFIX } from './conversations/conversation.ts';
@@ -22,7 +23,17 @@ import { Registry } from './conversations/registry.ts';
 import { dashed } from './ids.ts';
 import { RuntimeViews } from './conversations/runtime-views.ts';
 import { Starter } from './conversations/start.ts';
+import { agentProfiles, type AgentProfileSet } from './page/agent-profiles.ts';
+import { modelChoice } from './page/models.ts';
+import { organizationApi } from './page/organization.ts';
+import { organizationProfiles } from './page/organization-profiles.ts';
+import { runtimeRelay } from './page/runtime-relay.ts';
+import { webClient } from './page/web-client.ts';
 import { Replicas } from './replicas.ts';
+import { eventApi } from './events/event-api.ts';
+import { KeptEvents } from './events/kept-events.ts';
+import { runtimeApi } from './runtime/runtime-api.ts';
+import { Runtimes } from './runtime/runtimes.ts';
 import { DockerDriver } from './sandboxes/docker-driver.ts';
 import { SandboxFailure, type SandboxDriver } from './sandboxes/driver.ts';
 import { bubblewrapFor, checkReadablePaths } from './sandboxes/isolation.ts';
@@ -30,8 +41,11 @@ import { ProcessDriver } from './sandboxes/process-driver.ts';
 import { sandboxApi } from './sandboxes/sandbox-api.ts';
 import { Sandboxes } from './sandboxes/sandboxes.ts';
 import { profiles } from './settings/profiles.ts';
+import { secretApi } from './secrets/secret-api.ts';
+import { UserSecrets, type SecretsDocument } from './secrets/user-secrets.ts';
 import { settingsV0, type SettingsV0 } from './settings/v0.ts';
-import { settingsV1 } from './settings/v1.ts';
+import { defaultsOf, settingsV1 } from './settings/v1.ts';
+import { UserSettings } from './settings/user-settings.ts';
 import type { SettingsV1 } from './settings/v1-document.ts';
 import { Documents } from './store/documents.ts';
 import { PostgresPlatform } from './store/postgres-platform.ts';
@@ -61,6 +75,7 @@ interface Parts {
   readonly replicas: Replicas;
   readonly sandboxes: Sandboxes;
   readonly starter: Starter;
+  readonly kept: KeptEvents;
   readonly address: { base: string };
 }
 
@@ -74,7 +89,7 @@ export const PLATFORM_DB = 'platform.db';
 
 /** A running platform. With the embedded store its parts exist from the start; a shared database may be down at first. */
 export class Platform implements Mount {
-  readonly prefix = '/api/';
+  readonly paths = ['/api/', ...OUTSIDE_PATHS];
   readonly callers = new CallerDirectory((credential) => this.#catchUp(credential));
   readonly #store: PlatformStore;
   #options: PlatformOptions;
@@ -166,12 +181,13 @@ export class Platform implements Mount {
       this.#options = { ...this.#options, settings: next };
       return;
     }
-    const { router, sandboxes, address } = this.#parts;
+    const { router, sandboxes, kept, address } = this.#parts;
     const { port, host, sandbox } = settings; // these stay until a restart
     const { driver, isolation, dockerSocket } = sandbox;
     const applied = { ...next, port, host, sandbox: { ...next.sandbox, driver, isolation, dockerSocket } };
     this.#options = { ...this.#options, settings: applied };
     router.setUsers(next.users);
+    kept.reconfigure(next.events);
     sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
     if (next.publicBaseUrl !== null) address.base = next.publicBaseUrl;
   }
@@ -182,9 +198,10 @@ export class Platform implements Mount {
     clearTimeout(this.#retry ?? undefined);
     await this.#opening;
     if (this.#parts !== null) {
-      const { sandboxes, starter, replicas } = this.#parts;
+      const { sandboxes, starter, replicas, kept } = this.#parts;
       await sandboxes.close();
       await starter.drained();
+      await kept.close();
       await replicas.close();
     }
     await this.#store.close();
@@ -254,6 +271,7 @@ async function assemble(
   replicas.start();
   const v0 = new Documents<SettingsV0>('v0', store, vault, clock);
   const v1 = new Documents<SettingsV1>('v1', store, vault, clock);
+  const secrets = new UserSecrets(new Documents<SecretsDocument>('secrets', store, vault, clock));
   const address = { base: '' };
   const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
   const conversations = new Conversations(store, vault, registry);
@@ -265,6 +283,9 @@ async function assemble(
     models: options.models,
     defaultModel: typeof defaultModel === 'string' ? defaultModel : null,
   });
+  const kept = new KeptEvents({ settings: settings.events, store, vault, clock, log });
+  kept.start();
+  const runtimes = new Runtimes(conversations, sandboxes);
   const views = new RuntimeViews({ conversations, sandboxes, clock, log });
   const starter = new Starter({
     views,
@@ -272,24 +293,41 @@ async function assemble(
     vault,
     conversations,
     choices,
+    settings: new UserSettings(v0, v1, () => sandboxes.specs),
     sandboxes,
     replicas,
     clock,
     log,
     baseUrlOf,
   });
+  const documents = published(document);
   const validation = new Validation(document);
-  const handlers = {
-    ...settingsV0(v0, schemaOf(document, 'Settings')),
-    ...settingsV1(v1, {
+  const ofProfiles = profiles(v1, schemaOf(document, 'StrictLLM'));
+  const ofSettings = settingsV1(
+    v1,
+    {
       shown: schemaOf(document, 'GETSettingsModel'),
       update: schemaOf(document, 'SettingsUpdate'),
       conversation: schemaOf(document, 'ConversationSettings'),
-      llm: schemaOf(document, 'StrictLLM'),
-      fallback: schemaOf(document, 'FallbackStrategy'),
-      checkConversation: validation.of({ $ref: '#/components/schemas/ConversationSettings' }),
+    },
+    () => sandboxes.specs,
+  );
+  const agents = new Documents<AgentProfileSet>('agents', store, vault, clock);
+  const handlers = {
+    ...settingsV0(v0, schemaOf(document, 'Settings'), () => sandboxes.specs),
+    ...ofSettings,
+    ...ofProfiles,
+    ...agentProfiles({
+      documents: agents,
+      settings: v1,
+      schema: schemaOf(document, 'OpenHandsAgentProfile'),
+      check: validation.of({ $ref: '#/components/schemas/OpenHandsAgentProfile' }),
     }),
-    ...profiles(v1, schemaOf(document, 'StrictLLM')),
+    ...organizationApi(ofSettings, defaultsOf(schemaOf(document, 'ConversationSettings'))),
+    ...organizationProfiles(ofProfiles),
+    ...modelChoice(options.models),
+    ...runtimeRelay(sandboxes.known),
+    ...webClient(clock.now()),
     ...conversationApi({
       conversations,
       store,
@@ -301,15 +339,20 @@ async function assemble(
       spend,
       clock,
       baseUrlOf,
+      forgetEvents: (id) => kept.forget(id),
     }),
     ...views.handlers,
     ...sandboxApi(sandboxes, clock.now()),
-    describe: () => ({ body: document }),
+    ...secretApi(secrets, sandboxes),
+    describe: () => ({ body: documents.all }),
+    describeV1: () => ({ body: documents.v1 }),
+    ...runtimeApi(runtimes),
+    ...eventApi({ runtimes, conversations, kept }),
   };
   const sandboxByKey: SandboxByKey = (keyHash) => sandboxes.known.byKey(keyHash);
   const router = new Router(document, validation, handlers, () => replicas.sync(), sandboxByKey, log);
   router.setUsers(settings.users);
-  return { router, replicas, sandboxes, starter, address };
+  return { router, replicas, sandboxes, starter, kept, address };
 }
 
 /** Whether a sandbox's conversations made a call through any server, according to the spend rows. */

@@ -8,6 +8,8 @@ import type { Path } from '../tree.ts';
 import { keyAt } from './deployment.ts';
 
 const SECRET_KEY_BYTES = 32;
+const DAY_MS = 86_400_000;
+const MIB = 1024 * 1024;
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
@@ -32,13 +34,20 @@ export function platformOf(
       'add port, for example 4001, or remove host',
     );
   const secretKey = sealingKey(section.secret_key, diagnostics);
-  const { sandbox } = section;
+  const { sandbox, events } = section;
   return {
     users: usersOf(section.session_api_key, diagnostics),
     secretKey,
     publicBaseUrl: baseUrl(section.public_base_url, ['platform', 'public_base_url'], diagnostics),
     port: section.port ?? null,
     host: section.host ?? null,
+    events: {
+      keep: events.keep,
+      maxAgeMs: events.max_age_days * DAY_MS,
+      maxEvents: events.max_events_per_conversation,
+      maxBytes: events.max_mb_per_conversation * MIB,
+      maxTotalBytes: events.max_total_mb * MIB,
+    },
     sandbox: {
       driver: sandbox.driver,
       maxRunning: sandbox.max_running,
