@@ -347,7 +347,7 @@ async function assemble(
     describe: () => ({ body: documents.all }),
     describeV1: () => ({ body: documents.v1 }),
     ...runtimeApi(runtimes),
-    ...eventApi({ runtimes, conversations, kept }),
+    ...eventApi({ runtimes, conversations, views, kept }),
   };
   const sandboxByKey: SandboxByKey = (keyHash) => sandboxes.known.byKey(keyHash);
   const router = new Router(document, validation, handlers, () => replicas.sync(), sandboxByKey, log);
