@@ -356,9 +356,10 @@ export class Sandboxes {
     if (end === null) return;
     await this.#queue.run(id, async () => {
       if (end === 'healthy') return this.#finishStart(id, 'RUNNING', null);
-      if (end !== 'late') return this.#finishStart(id, 'ERROR', end.ended);
+      if ('ended' in end) return this.#finishStart(id, 'ERROR', end.ended);
       await driver.remove(id, place);
-      return this.#finishStart(id, 'ERROR', `its runtime was not ready within ${timeoutMs / 1000} s`);
+      const why = `its runtime was not ready within ${timeoutMs / 1000} s`;
+      return this.#finishStart(id, 'ERROR', end.late === '' ? why : `${why}: ${end.late}`);
     });
   }
 
