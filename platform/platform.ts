@@ -2,6 +2,7 @@
 // interfaces of the proxy: the caller directory (keys of conversations) and the reader of spend rows.
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { PlatformSettings } from '../config/snapshot.ts';
 import type { Clock } from '../proxy/base/clock.ts';
 import { CallerDirectory } from '../proxy/server/mount.ts';
@@ -29,7 +30,7 @@ import { organizationApi } from './page/organization.ts';
 import { organizationProfiles } from './page/organization-profiles.ts';
 import { runtimeRelay } from './page/runtime-relay.ts';
 import { webClient } from './page/web-client.ts';
-import { Replicas } from './replicas.ts';
+import { identityOf, Replicas } from './replicas.ts';
 import { eventApi } from './events/event-api.ts';
 import { KeptEvents } from './events/kept-events.ts';
 import { runtimeApi } from './runtime/runtime-api.ts';
@@ -37,6 +38,8 @@ import { Runtimes } from './runtime/runtimes.ts';
 import { DockerDriver } from './sandboxes/docker-driver.ts';
 import { SandboxFailure, type SandboxDriver } from './sandboxes/driver.ts';
 import { bubblewrapFor, checkReadablePaths } from './sandboxes/isolation.ts';
+import type { ClusterService } from './sandboxes/kubernetes/cluster.ts';
+import { KubernetesDriver } from './sandboxes/kubernetes/kubernetes-driver.ts';
 import { ProcessDriver } from './sandboxes/process-driver.ts';
 import { sandboxApi } from './sandboxes/sandbox-api.ts';
 import { Sandboxes } from './sandboxes/sandboxes.ts';
@@ -62,6 +65,8 @@ export interface PlatformOptions {
   readonly configPath: string;
   /** PATH for the commands of sandboxes. */
   readonly path: string;
+  /** The API server of the cluster that this server runs in. */
+  readonly cluster: ClusterService;
   readonly spend: SpendReader;
   readonly models: ServedModels;
   /** Where its tables are, when the spend records are in PostgreSQL; null = in a file of their own. */
@@ -172,10 +177,12 @@ export class Platform implements Mount {
       next.host !== settings.host ||
       next.sandbox.driver !== settings.sandbox.driver ||
       next.sandbox.isolation !== settings.sandbox.isolation ||
-      next.sandbox.dockerSocket !== settings.sandbox.dockerSocket;
+      next.sandbox.dockerSocket !== settings.sandbox.dockerSocket ||
+      next.kubernetes?.token?.sha256() !== settings.kubernetes?.token?.sha256() ||
+      !isDeepStrictEqual({ ...next.kubernetes, token: null }, { ...settings.kubernetes, token: null });
     if (fixed)
       log.warn(
-        'platform.secret_key, port, host, sandbox.driver, isolation and docker_socket take effect after a restart',
+        'platform.secret_key, port, host, sandbox.driver, isolation, docker_socket and kubernetes take effect after a restart',
       );
     if (this.#parts === null) {
       this.#options = { ...this.#options, settings: next };
@@ -377,9 +384,21 @@ async function driverOf({
   dataDir,
   configPath,
   path,
+  cluster,
+  clock,
   log,
 }: PlatformOptions): Promise<SandboxDriver> {
-  const { driver, isolation, dockerSocket } = settings.sandbox;
+  const { driver, isolation, dockerSocket, startTimeoutMs } = settings.sandbox;
+  if (settings.kubernetes !== null) {
+    const serverId = identityOf(dataDir);
+    return new KubernetesDriver({
+      settings: settings.kubernetes,
+      service: cluster,
+      serverId,
+      startTimeoutMs,
+      clock,
+    });
+  }
   if (driver === 'docker') return new DockerDriver({ socket: dockerSocket, dataDir });
   if (process.platform !== 'linux' && settings.sandboxSpecs.length > 0)
     throw new SandboxFailure('the process driver needs Linux - set platform.sandbox.driver: docker');
