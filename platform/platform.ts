@@ -30,17 +30,13 @@ import { organizationApi } from './page/organization.ts';
 import { organizationProfiles } from './page/organization-profiles.ts';
 import { runtimeRelay } from './page/runtime-relay.ts';
 import { webClient } from './page/web-client.ts';
-import { identityOf, Replicas } from './replicas.ts';
+import { Replicas } from './replicas.ts';
 import { eventApi } from './events/event-api.ts';
 import { KeptEvents } from './events/kept-events.ts';
 import { runtimeApi } from './runtime/runtime-api.ts';
 import { Runtimes } from './runtime/runtimes.ts';
-import { DockerDriver } from './sandboxes/docker-driver.ts';
-import { SandboxFailure, type SandboxDriver } from './sandboxes/driver.ts';
-import { bubblewrapFor, checkReadablePaths } from './sandboxes/isolation.ts';
+import { chosenDriver } from './sandboxes/driver-choice.ts';
 import type { ClusterService } from './sandboxes/kubernetes/cluster.ts';
-import { KubernetesDriver } from './sandboxes/kubernetes/kubernetes-driver.ts';
-import { ProcessDriver } from './sandboxes/process-driver.ts';
 import { sandboxApi } from './sandboxes/sandbox-api.ts';
 import { Sandboxes } from './sandboxes/sandboxes.ts';
 import { profiles } from './settings/profiles.ts';
@@ -99,6 +95,8 @@ export class Platform implements Mount {
   readonly #store: PlatformStore;
   #options: PlatformOptions;
   #url = '';
+  /** Of the last reload; the settings of the options are those of the start. */
+  #applied: PlatformSettings;
   /** Where the interface itself listens. */
   #ownUrl = '';
   /** null = the database is not available yet. */
@@ -109,6 +107,7 @@ export class Platform implements Mount {
 
   constructor(options: PlatformOptions, store: PlatformStore) {
     this.#options = options;
+    this.#applied = options.settings;
     this.#store = store;
   }
 
@@ -186,13 +185,11 @@ export class Platform implements Mount {
       );
     if (this.#parts === null) {
       this.#options = { ...this.#options, settings: next };
+      this.#applied = next;
       return;
     }
     const { router, sandboxes, kept, address } = this.#parts;
-    const { port, host, sandbox } = settings; // these stay until a restart
-    const { driver, isolation, dockerSocket } = sandbox;
-    const applied = { ...next, port, host, sandbox: { ...next.sandbox, driver, isolation, dockerSocket } };
-    this.#options = { ...this.#options, settings: applied };
+    this.#applied = next;
     router.setUsers(next.users);
     kept.reconfigure(next.events);
     sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
@@ -215,7 +212,7 @@ export class Platform implements Mount {
   }
 
   #webhookUrl(): string | null {
-    return webhookUrl(this.#options.settings, this.#ownUrl);
+    return webhookUrl(this.#options.settings, this.#applied, this.#ownUrl);
   }
 
   #catchUp(credential: string): Promise<void> | null {
@@ -262,7 +259,7 @@ async function assemble(
   const sandboxes = new Sandboxes({
     settings: settings.sandbox,
     specs: settings.sandboxSpecs,
-    driver: await driverOf(options),
+    driver: await chosenDriver({ ...options, webhookUrl: webhookUrlNow() }),
     store,
     vault,
     replicas,
@@ -377,44 +374,6 @@ async function hasCalledSince(
     if ((await spend.query({ sessionId: dashed(id), startMs: sinceMs }, paging)).rows.length > 0) return true;
   }
   return false;
-}
-
-async function driverOf({
-  settings,
-  dataDir,
-  configPath,
-  path,
-  cluster,
-  clock,
-  log,
-}: PlatformOptions): Promise<SandboxDriver> {
-  const { driver, isolation, dockerSocket, startTimeoutMs } = settings.sandbox;
-  if (settings.kubernetes !== null) {
-    const serverId = identityOf(dataDir);
-    return new KubernetesDriver({
-      settings: settings.kubernetes,
-      service: cluster,
-      serverId,
-      startTimeoutMs,
-      clock,
-    });
-  }
-  if (driver === 'docker') return new DockerDriver({ socket: dockerSocket, dataDir });
-  if (process.platform !== 'linux' && settings.sandboxSpecs.length > 0)
-    throw new SandboxFailure('the process driver needs Linux - set platform.sandbox.driver: docker');
-  const wanted = settings.sandboxSpecs.length > 0 ? isolation : 'none';
-  if (wanted !== 'none') checkReadablePaths(settings.sandboxSpecs, { dataDir, configPath, dockerSocket });
-  const bubblewrap = await bubblewrapFor(wanted, path);
-  if (wanted === 'auto' && bubblewrap === null)
-    log.warn(
-      'SANDBOXES ARE NOT ISOLATED: bubblewrap does not work here, so they can read and write what the user of this server ' +
-        'can, its configuration, keys and data included - install bubblewrap, or set platform.sandbox.isolation: none to accept it',
-    );
-  if (bubblewrap !== null && process.getuid?.() === 0)
-    log.warn(
-      'this server runs as root: its sandboxes have no capability, but to files and sockets that they reach they are root - run it as another user',
-    );
-  return new ProcessDriver({ dataDir, path, bubblewrap });
 }
 
 function schemaOf(document: Description, name: string): Schema {
