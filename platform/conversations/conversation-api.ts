@@ -12,6 +12,8 @@ import type { Conversation, Tags } from './conversation.ts';
 import type { Conversations } from './conversations.ts';
 import type { LlmChoices } from './llm-choice.ts';
 import { taskInfo, taskOf } from './start-task.ts';
+import { isSameTags } from './runtime-report.ts';
+import type { RuntimeViews } from './runtime-views.ts';
 import type { Starter } from './start.ts';
 
 interface ConversationApiParts {
@@ -21,15 +23,20 @@ interface ConversationApiParts {
   readonly starter: Starter;
   readonly choices: LlmChoices;
   readonly sandboxes: Sandboxes;
+  readonly views: RuntimeViews;
   readonly spend: SpendReader;
   readonly clock: Clock;
   /** Base URL of a conversation, with `/v1`. */
   readonly baseUrlOf: (conversationId: string) => string;
+  /** Removes what was kept of a conversation's events. */
+  readonly forgetEvents: (conversationId: string) => Promise<void>;
 }
 
 type Query = Readonly<Record<string, unknown>>;
 
 const MAX_IDS = 99;
+/** What a list without ids holds; `/search` has pages. */
+const MAX_LISTED = 100;
 const PICO = 1e12;
 const ORDERS: Readonly<Record<string, Order>> = {
   CREATED_AT: 'created',
@@ -40,12 +47,13 @@ const ORDERS: Readonly<Record<string, Order>> = {
 
 /** The handlers, by operation id. */
 export function conversationApi(parts: ConversationApiParts): Record<string, Handler> {
-  const { conversations, store, starter, choices, sandboxes, clock } = parts;
+  const { conversations, store, starter, choices, sandboxes, views, clock } = parts;
   const info = async (
     userId: string,
-    found: readonly Conversation[],
+    stored: readonly Conversation[],
     withKey: boolean,
   ): Promise<unknown[]> => {
+    const found = await views.refreshed(stored);
     const ids = found.map(({ id }) => id);
     const [totals, children] = await Promise.all([
       parts.spend.totals(ids.map(dashed)),
@@ -70,7 +78,16 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       body: await conversations.count(conversationFilter(userId, query)),
     }),
     getConversations: async ({ userId, query }) => {
-      const ids = uuids(query['ids'] as readonly string[]);
+      const asked = query['ids'] as readonly string[] | undefined;
+      if (asked === undefined) {
+        const part = { order: 'created_desc', offset: 0, limit: MAX_LISTED } as const;
+        const listed = await conversations.search(
+          { ...conversationFilter(userId, {}), topLevel: true },
+          part,
+        );
+        return { body: await info(userId, listed, false) };
+      }
+      const ids = uuids(asked);
       const found = await conversations.get(userId, ids);
       const there = found.filter((one) => one !== null);
       const infos = new Map((await info(userId, there, true)).map((one, index) => [there[index], one]));
@@ -86,16 +103,19 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       const changed = await conversations.change(userId, idIn(path), (old) =>
         updated(old, body as Query, clock.now()),
       );
-      const [one] = await info(userId, [changed], true);
+      const [one] = await info(userId, [await views.settle(changed)], true);
       return { body: one };
     },
     deleteConversation: async ({ userId, path }) => {
-      const { sandboxId } = await conversations.remove(userId, idIn(path));
-      const others =
-        sandboxId === '' ? 0 : await conversations.count({ kind: 'conversation', link: sandboxId });
-      if (sandboxId !== '' && others === 0 && sandboxes.known.find(userId, sandboxId) !== null)
-        await sandboxes.remove(userId, sandboxId);
-      return { body: { success: true } };
+      const removed = await conversations.remove(userId, idIn(path));
+      await parts.forgetEvents(removed.id);
+      const { sandboxId } = removed;
+      if (sandboxId === '') return { body: { success: true, detail: null } };
+      const others = await conversations.count({ kind: 'conversation', link: sandboxId });
+      if (others > 0) return { body: { success: true, detail: await views.removeFromRuntime(removed) } };
+      if (sandboxes.known.find(userId, sandboxId) === null) return { body: { success: true, detail: null } };
+      await sandboxes.remove(userId, sandboxId);
+      return { body: { success: true, detail: 'its sandbox was deleted too' } };
     },
     switchProfile: async ({ userId, path, body }) => {
       const { profile_name: name } = body as { readonly profile_name: string };
@@ -154,14 +174,14 @@ function conversationInfo(
     ...facts,
     title: conversation.title,
     agent_kind: 'openhands',
-    metrics: totals === null ? null : metrics(totals),
+    metrics: metrics(totals, conversation.maxBudget),
     parent_conversation_id: conversation.parentId,
     sub_conversation_ids: children,
     tags: conversation.tags,
     created_at: instant(conversation.createdMs),
     updated_at: instant(conversation.updatedMs),
     sandbox_status: sandbox?.status ?? 'MISSING',
-    execution_status: null,
+    execution_status: runtime === null ? null : conversation.runtime.executionStatus,
     conversation_url: url === null ? null : `${url}/api/conversations/${id}`,
     session_api_key: runtime?.key.reveal() ?? null,
     acp_server: null,
@@ -171,12 +191,15 @@ function conversationInfo(
   };
 }
 
-function metrics(totals: SessionTotals): Record<string, unknown> {
+/** null = nothing was called and nothing limits it. */
+function metrics(totals: SessionTotals | null, maxBudget: number | null): Record<string, unknown> | null {
+  if (totals === null)
+    return maxBudget === null ? null : { accumulated_cost: 0, max_budget_per_task: maxBudget };
   const { last } = totals;
   return {
     model_name: last.modelGroup,
     accumulated_cost: Number(totals.spendPico) / PICO,
-    max_budget_per_task: null,
+    max_budget_per_task: maxBudget,
     accumulated_token_usage: {
       model: last.modelGroup,
       prompt_tokens: totals.promptTokens,
@@ -194,10 +217,14 @@ function metrics(totals: SessionTotals): Record<string, unknown> {
 /** A null says nothing; tags replace all tags. */
 function updated(old: Conversation, sent: Query, nowMs: number): Conversation {
   const given = <T>(name: string, before: T): T => (sent[name] ?? before) as T;
+  const title = given('title', old.title);
+  const tags = given<Tags>('tags', old.tags);
+  const isOwed = old.sandboxId !== '' && (title !== old.title || !isSameTags(tags, old.tags));
   return {
     ...old,
-    title: given('title', old.title),
-    tags: given<Tags>('tags', old.tags),
+    title,
+    tags,
+    runtime: isOwed ? { ...old.runtime, isOwed } : old.runtime,
     facts: {
       ...old.facts,
       public: given('public', old.facts.public),

@@ -62,8 +62,8 @@ for (const [name, place] of Object.entries(PLACES)) {
       agent_settings: { llm: { model: 'demo' } },
       conversation_settings: { max_iterations: 9 },
     });
-    t.match(await client.getSettingsSchema(), { properties: { llm: {} } });
-    t.match(await client.getConversationSettingsSchema(), { properties: { max_iterations: {} } });
+    t.match(await client.getSettingsSchema(), { model_name: 'AgentSettings' });
+    t.match(await client.getConversationSettingsSchema(), { model_name: 'ConversationSettings' });
     await client.saveProfile('one', { llm: { model: 'demo', api_key: 'sk-x' } });
     t.match(await client.getProfile('one'), {
       name: 'one',

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { at, startPlatform, until, type PlatformRig } from '../fixture/rig.ts';
+import { at, ended, startPlatform, until, type PlatformRig } from '../fixture/rig.ts';
 import { startEngine, type Engine } from '../fixture/engine.ts';
 
 const PATH = '/api/v1/sandboxes';
 
 async function start(t: Test, folder?: string): Promise<{ rig: PlatformRig; engine: Engine }> {
   const place = mkdtempSync(join(tmpdir(), 'engine-')); // socket paths are short: 108 bytes
-  const engine = await startEngine(join(place, 'docker.sock'), ['agent:1']);
+  const engine = await startEngine(join(place, 'docker.sock'), ['agent:1', 'agent:3']);
   t.teardown(async () => {
     await engine.close();
     rmSync(place, { recursive: true, force: true });
@@ -32,6 +32,7 @@ const rigOn = (t: Test, engine: Engine, folder?: string): Promise<PlatformRig> =
       limits: { memory_mb: 512, cpus: 1.5, processes: 100, open_files: 1024 }
     - { id: absent, image: "agent:2" }
     - { id: plain, image: "agent:1" }
+    - { id: third, image: "agent:3" }
 `,
   });
 
@@ -84,6 +85,28 @@ t.test('a spec without limits still bounds its container', async (t) => {
       PidsLimit: 1_024,
     },
   });
+});
+
+t.test('an image in the settings chooses the spec that runs it, V1 before V0', async (t) => {
+  const { rig } = await start(t);
+  const START = '/api/v1/app-conversations';
+  const used = async (): Promise<unknown> => {
+    const task = await ended(rig, String(at(await rig.api('POST', START, {}), 'id')));
+    const sandbox = await rig.api('GET', `${PATH}?id=${String(task['sandbox_id'])}`);
+    await rig.api('DELETE', `${START}/${String(task['app_conversation_id'])}`);
+    return at(sandbox, '0.sandbox_spec_id');
+  };
+  await rig.api('POST', '/api/settings', { sandbox_base_container_image: 'agent:3' });
+  t.equal(await used(), 'third');
+  await rig.api('POST', '/api/settings', {
+    sandbox_base_container_image: 'agent:1',
+    sandbox_runtime_container_image: 'agent:3',
+  });
+  t.equal(await used(), 'third', 'the runtime image goes before the base image');
+  await rig.api('POST', '/api/v1/settings', { sandbox_base_container_image: 'agent:1' });
+  t.equal(await used(), 'agent', 'the first spec with the image');
+  await rig.api('POST', '/api/v1/settings', { default_sandbox_spec_id: 'plain' });
+  t.equal(await used(), 'plain');
 });
 
 t.test('an image that was not pulled is said so, and nothing is left', async (t) => {
