@@ -19,7 +19,7 @@ interface DriverOptions {
   readonly cluster: ClusterService;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where agent servers report to; null = no address that they reach is known. */
+  /** Where agent servers outside our network report to; null = no address that they reach is known. */
   readonly webhookUrl: string | null;
 }
 
@@ -27,10 +27,8 @@ interface DriverOptions {
 export async function chosenDriver(options: DriverOptions): Promise<SandboxDriver> {
   const { settings, dataDir, path, cluster, clock, log, webhookUrl } = options;
   const { driver, dockerSocket, startTimeoutMs } = settings.sandbox;
-  if (
-    webhookUrl === null &&
-    settings.sandboxSpecs.some(({ conversationsPath }) => conversationsPath !== null)
-  )
+  const hasAgents = settings.sandboxSpecs.some(({ conversationsPath }) => conversationsPath !== null);
+  if (hasAgents && driver !== 'process' && webhookUrl === null)
     log.warn(
       'agent servers in sandboxes are told no address to report to, and are asked instead - set platform.sandbox.webhook_base_url',
     );

@@ -3,6 +3,7 @@ import { chmodSync, closeSync, existsSync, openSync, readdirSync, symlinkSync, w
 import { once } from 'node:events';
 import { spawn, spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';
+import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { markedProcesses } from '../../../platform/sandboxes/process-table.ts';
@@ -72,6 +73,7 @@ t.test(
       SESSION_API_KEY: sandbox.session_api_key,
       OH_SESSION_API_KEYS_0: sandbox.session_api_key,
       FROM_SPEC: sandbox.id,
+      OH_WEBHOOKS_0_BASE_URL: `${rig.url}/api/v1/webhooks`,
     });
     t.equal(environment['HOME'], join(rig.folder, 'data', 'sandboxes', sandbox.id));
     t.notOk(
@@ -174,6 +176,30 @@ t.test(
     t.equal((await bob.api('DELETE', `${PATH}/${first.id}`)).status, 404);
   },
 );
+
+t.test('one that was given up as ended or lost, and lives, is RUNNING again', async (t) => {
+  const folder = t.testdir();
+  const first = await startWith(t, '', 'none', folder);
+  const [one, two] = [await running(first), await running(first)];
+  await first.stop();
+  const db = new DatabaseSync(join(folder, 'data', 'platform.db'));
+  const rows = db.prepare(
+    "UPDATE items SET body = json_set(json_remove(body, '$.unhealthy'), '$.status', ?) WHERE id = ?",
+  );
+  rows.run('ERROR', one.id); // as an earlier version wrote it after 16 s without an answer
+  rows.run('MISSING', two.id);
+  db.close();
+  const second = await startWith(t, '', 'none', folder);
+  for (const { id } of [one, two]) {
+    let status: unknown;
+    do status = await statusOf(second, { id });
+    while (status !== 'RUNNING');
+    t.match(await second.api('GET', `${PATH}?id=${id}`), {
+      json: [{ status: 'RUNNING', status_detail: null }],
+    });
+  }
+  t.same(await ask(one, '/conversations'), [], 'with the same key and address');
+});
 
 t.test('after a restart running ones are taken over, lost ones are told, strays are ended', async (t) => {
   const folder = t.testdir();
