@@ -270,7 +270,7 @@ async function assemble(
       checkConversation: validation.of({ $ref: '#/components/schemas/ConversationSettings' }),
     }),
     ...profiles(v1, schemaOf(document, 'StrictLLM')),
-    ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
+    ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, log, baseUrlOf }),
     ...sandboxApi(sandboxes, clock.now()),
     describe: () => ({ body: document }),
   };

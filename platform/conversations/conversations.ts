@@ -58,10 +58,14 @@ export class Conversations {
   }
 
   /** Reads, changes and writes as one step. @throws Refusal 404, 409 */
-  change(userId: string, id: string, change: (old: Conversation) => Conversation): Promise<Conversation> {
+  change(
+    userId: string,
+    id: string,
+    change: (old: Conversation) => Conversation | Promise<Conversation>,
+  ): Promise<Conversation> {
     return this.#queue.run(id, async () => {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-        const next = change(await this.#demand(userId, id));
+        const next = await change(await this.#demand(userId, id));
         if ((await this.#store.apply([{ put: itemOf(next, this.#vault) }])) === 'conflict') continue;
         this.#registry.put(next);
         return { ...next, revision: next.revision + 1 };

@@ -101,7 +101,7 @@ t.test('sandboxes are seen by all, changed by their own server, and forgotten fr
   t.equal(refused.status, 409);
   t.match(
     at(refused, 'detail'),
-    /^The sandbox belongs to the server .+; only that one can pause or resume it$/,
+    /^The sandbox belongs to the server .+; only that one can reach it$/,
   );
   t.equal((await one.api('POST', `/api/v1/sandboxes/${id}/pause`)).status, 200);
   t.match(await until(two, id, 'PAUSED'), { id, session_api_key: null });
