@@ -25,6 +25,9 @@ function wordsOf(text: string): string {
     return '';
   }
   const detail = isTree(body) ? own(body, 'detail') : undefined;
+  // The agent server says in `exception` what `detail` keeps back: "Internal Server Error".
+  const exception = isTree(body) ? own(body, 'exception') : undefined;
+  if (typeof exception === 'string' && exception !== '') return exception;
   if (typeof detail === 'string') return detail;
   if (!Array.isArray(detail)) return '';
   const issues = detail.filter(isTree).slice(0, MAX_ISSUES);

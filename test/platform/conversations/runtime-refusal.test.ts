@@ -20,6 +20,12 @@ t.test("a runtime's refusal as words: place and message, never the input", (t) =
     [422, { detail: [{ loc: [{}, 1], msg: null }] }, '422 (1:)'],
     [400, { detail: 'the key sk-key-1 is bad' }, '400 (the key [key] is bad)'],
     [400, { detail: 'two\r\nlines\u0000' }, '400 (two lines)'],
+    [
+      500,
+      { detail: 'Internal Server Error', exception: 'too small\n\nfor sk-key-1' },
+      '500 (too small for [key])',
+    ],
+    [500, { detail: 'Internal Server Error', exception: '' }, '500 (Internal Server Error)'],
     [500, 'Internal Server Error', '500'],
     [500, null, '500'],
     [500, [], '500'],
