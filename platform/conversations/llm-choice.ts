@@ -24,7 +24,7 @@ export interface LlmChoice {
   readonly settings: SettingsV1;
 }
 
-export interface LlmChoicesParts {
+interface LlmChoicesParts {
   readonly v0: Documents<SettingsV0>;
   readonly v1: Documents<SettingsV1>;
   readonly models: ServedModels;
