@@ -342,6 +342,7 @@ async function assemble(
       views,
       spend,
       clock,
+      log,
       baseUrlOf,
       forgetEvents: (id) => kept.forget(id),
     }),

@@ -1,5 +1,5 @@
 // The operations on conversations and their start tasks, in the platform's shapes.
-import type { SessionTotals, SpendReader } from '../../proxy/server/mount.ts';
+import type { Log, SessionTotals, SpendReader } from '../../proxy/server/mount.ts';
 import { pageRequestOf, pageOf } from '../api/pages.ts';
 import { invalidValue, validationFailed, refuse, refuseNul } from '../api/refusal.ts';
 import type { Handler } from '../api/router.ts';
@@ -15,6 +15,7 @@ import { taskInfo, taskOf } from './start-task.ts';
 import { isSameTags } from './runtime-report.ts';
 import type { RuntimeViews } from './runtime-views.ts';
 import type { Starter } from './start.ts';
+import { switchProfile } from './switch-profile.ts';
 
 interface ConversationApiParts {
   readonly conversations: Conversations;
@@ -26,6 +27,7 @@ interface ConversationApiParts {
   readonly views: RuntimeViews;
   readonly spend: SpendReader;
   readonly clock: Clock;
+  readonly log: Log;
   /** Base URL of a conversation, with `/v1`. */
   readonly baseUrlOf: (conversationId: string) => string;
   /** Removes what was kept of a conversation's events. */
@@ -47,7 +49,7 @@ const ORDERS: Readonly<Record<string, Order>> = {
 
 /** The handlers, by operation id. */
 export function conversationApi(parts: ConversationApiParts): Record<string, Handler> {
-  const { conversations, store, starter, choices, sandboxes, views, clock } = parts;
+  const { conversations, store, starter, sandboxes, views, clock } = parts;
   const info = async (
     userId: string,
     stored: readonly Conversation[],
@@ -119,13 +121,7 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
     },
     switchProfile: async ({ userId, path, body }) => {
       const { profile_name: name } = body as { readonly profile_name: string };
-      const { profile, model, headers } = await choices.choose(userId, name, null);
-      await conversations.change(userId, idIn(path), (old) => ({
-        ...old,
-        headers,
-        facts: { ...old.facts, llm_profile: profile, llm_model: model },
-        updatedMs: clock.now(),
-      }));
+      await switchProfile(parts, userId, idIn(path), name);
       return { body: { success: true } };
     },
     searchStartTasks: async ({ userId, query }) => {

@@ -64,11 +64,15 @@ export class Conversations {
   }
 
   /** Reads, changes and writes as one step; the same conversation is not written again. @throws Refusal 404, 409 */
-  change(userId: string, id: string, change: (old: Conversation) => Conversation): Promise<Conversation> {
+  change(
+    userId: string,
+    id: string,
+    change: (old: Conversation) => Conversation | Promise<Conversation>,
+  ): Promise<Conversation> {
     return this.#queue.run(id, async () => {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const old = await this.#demand(userId, id);
-        const next = change(old);
+        const next = await change(old);
         if (next === old) return old;
         if ((await this.#store.apply([{ put: itemOf(next, this.#vault) }])) === 'conflict') continue;
         this.#registry.put(next);

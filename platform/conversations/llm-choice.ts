@@ -9,6 +9,7 @@ import type { SettingsV0 } from '../settings/v0.ts';
 import { agentLlm, NO_SETTINGS, type SettingsV1 } from '../settings/v1-document.ts';
 import type { Documents } from '../store/documents.ts';
 import { agentModel, type AgentModel } from './agent-model.ts';
+import type { Conversation } from './conversation.ts';
 
 export interface LlmChoice {
   /** null = no profile. */
@@ -23,7 +24,7 @@ export interface LlmChoice {
   readonly settings: SettingsV1;
 }
 
-export interface LlmChoicesParts {
+interface LlmChoicesParts {
   readonly v0: Documents<SettingsV0>;
   readonly v1: Documents<SettingsV1>;
   readonly models: ServedModels;
@@ -59,6 +60,18 @@ export class LlmChoices {
       config: found,
       settings,
     };
+  }
+
+  /** What a runtime of a conversation was told, as the settings have it now; null = it was told of no model. Never refuses. */
+  async recall(
+    userId: string,
+    { llm_profile: profile, llm_model: model }: Conversation['facts'],
+  ): Promise<Pick<LlmChoice, 'config' | 'agentModel'> | null> {
+    const spelled = model === null ? null : agentModel(model, this.#parts.models);
+    if (spelled === null) return null;
+    const settings = (await this.#parts.v1.read(userId)) ?? NO_SETTINGS;
+    const found = profile === null ? agentLlm(settings) : own(settings.profiles, profile);
+    return { config: isTree(found) ? found : {}, agentModel: spelled };
   }
 
   /** @param profile the one that names it. @throws Refusal 400 */

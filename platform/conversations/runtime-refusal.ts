@@ -29,6 +29,9 @@ function wordsOf(text: string): string {
   } catch {
     return text;
   }
+  // The agent server says in `exception` what its `detail` keeps back: "Internal Server Error".
+  const exception = isTree(body) ? own(body, 'exception') : undefined;
+  if (typeof exception === 'string' && exception !== '') return exception;
   const detail = isTree(body) ? (own(body, 'detail') ?? own(body, 'message') ?? own(body, 'error')) : body;
   if (typeof detail === 'string') return detail;
   if (Array.isArray(detail))
@@ -36,7 +39,8 @@ function wordsOf(text: string): string {
       .filter(isTree)
       .map((issue) => {
         const loc = own(issue, 'loc');
-        const place = Array.isArray(loc) ? loc.map(String).join('.') : '';
+        const steps: unknown[] = Array.isArray(loc) ? loc : [];
+        const place = steps.slice(steps[0] === 'body' ? 1 : 0).join('.');
         const said = own(issue, 'msg');
         return [place, said].filter((part) => typeof part === 'string' && part !== '').join(': ');
       })

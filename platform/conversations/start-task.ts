@@ -60,10 +60,12 @@ export function withoutSecrets(request: Readonly<Record<string, unknown>>): Reco
   return rest;
 }
 
+/** Nothing more happens to it. */
+export const isOver = ({ status }: StartTask): boolean => status === 'READY' || status === 'ERROR';
+
 /** @param underWay whether a server works on it */
 export function taskInfo(task: StartTask, underWay: boolean): Record<string, unknown> {
-  const over = task.status === 'READY' || task.status === 'ERROR';
-  const lost = !over && !underWay;
+  const lost = !isOver(task) && !underWay;
   return {
     id: task.id,
     created_by_user_id: task.userId === '' ? null : task.userId,

@@ -21,7 +21,7 @@ import type { RuntimeViews } from './runtime-views.ts';
 import { sendToRuntime } from './send-to-runtime.ts';
 import type { LlmChoice, LlmChoices } from './llm-choice.ts';
 import { refuseUnhonoured } from './start-members.ts';
-import { itemOf, withoutSecrets, type StartTask } from './start-task.ts';
+import { isOver, itemOf, taskOf, withoutSecrets, type StartTask } from './start-task.ts';
 
 interface StarterParts {
   readonly store: PlatformStore;
@@ -62,6 +62,16 @@ export class Starter {
   isUnderWay({ id, owner }: Pick<StartTask, 'id' | 'owner'>): boolean {
     const { replicas } = this.#parts;
     return owner === replicas.own ? this.#underWay.has(id) : replicas.isAlive(owner);
+  }
+
+  /** Whether a server is at work on the start of this conversation. */
+  async isStarting(userId: string, conversationId: string): Promise<boolean> {
+    const { store, vault } = this.#parts;
+    const filter = { kind: 'start_task', userId, link: conversationId } as const;
+    const [item] = await store.search(filter, { order: 'created_desc', offset: 0, limit: 1 });
+    if (item === undefined) return false;
+    const task = taskOf(item, vault);
+    return !isOver(task) && this.isUnderWay(task);
   }
 
   /**

@@ -77,7 +77,7 @@ export class KnownSandboxes {
     const own = this.#own.get(id);
     if (own !== undefined) return own;
     const name = this.#replicas.nameOf(found.owner);
-    throw refuse(409, `The sandbox belongs to the server ${name}; only that one can pause or resume it`);
+    throw refuse(409, `The sandbox belongs to the server ${name}; only that one can reach it`);
   }
 
   #withLiveStatus(sandbox: Sandbox): Sandbox {

@@ -16,9 +16,12 @@ export function checkCallerRules(x: Exchange, request: ParsedRequest, identity: 
   checkBlocked(x, identity);
   if (!refusesClientTags) return;
   const place = placeOfTags(x, request);
-  if (place === null) return;
-  const text = `Client-side \`${place}\` not allowed in request (general_settings.reject_clientside_metadata_tags).`;
-  throw new Fault('client_tags_refused', text, { param: place });
+  const profile = place === null ? tagsOfProfile(x, identity) : null;
+  const param = place ?? profile;
+  if (param === null) return;
+  const where = profile === null ? 'in request' : 'in the extra_headers of a profile';
+  const text = `Client-side \`${param}\` not allowed ${where} (general_settings.reject_clientside_metadata_tags).`;
+  throw new Fault('client_tags_refused', text, { param });
 }
 
 /** For calls without a body, too. @throws Fault blocked_end_user */
@@ -34,6 +37,13 @@ function placeOfTags(x: Exchange, { identityMembers: members }: ParsedRequest): 
   if (isStated(members.tags)) return 'tags';
   if (isStated(tagsIn(members.metadata))) return 'metadata.tags';
   return isStated(tagsIn(members.brandMetadata)) ? `${brand}_metadata.tags` : null;
+}
+
+/** The header of a profile that states tags: a profile is its user's to write, as the request is. */
+function tagsOfProfile(x: Exchange, { keyHeaders }: Identity): string | null {
+  const name = `x-${x.active.snapshot.dialect.brand}-tags`;
+  const stated = keyHeaders?.some(([one, value]) => one === name && value.reveal().trim() !== '');
+  return stated === true ? name : null;
 }
 
 const isStated = (value: unknown): boolean =>

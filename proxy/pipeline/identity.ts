@@ -1,7 +1,8 @@
 // Whose call it is: session, end user, tags, spend metadata. One function, one order, from key, headers and body; documented
 // in docs/identity.md. The result is recorded, returned in a header and sent upstream. Pure.
 import type { CallerIdentity } from '../access/callers.ts';
-import { carriesCredential, type RequestHeaders } from '../headers/request-headers.ts';
+import type { HeaderRules } from '../headers/header-rules.ts';
+import { carriesCredential, readHeaders, type RequestHeaders } from '../headers/request-headers.ts';
 import { cleanObject, cleanText } from '../bodies/text.ts';
 import type { Caller } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
@@ -43,6 +44,8 @@ export interface IdentitySources {
   readonly headers: RequestHeaders;
   /** The identity of the caller's key, which wins over what the request states; null: the key has none. */
   readonly key: CallerIdentity | null;
+  /** Reads the headers of the key. */
+  readonly rules: HeaderRules;
   /** Spells the sources in `sessionSource`. */
   readonly brand: string;
   /** The session of a call that names none. */
@@ -56,12 +59,14 @@ export interface IdentitySources {
 export function resolveIdentity(sources: IdentitySources, body: IdentityMembers = NO_MEMBERS): Identity {
   const { headers, key, brand, callId } = sources;
   const warnings: string[] = [];
+  const profile = profileHeaders(sources);
   const metadata = objectOf(body.metadata, 'metadata', warnings);
   const brandMetadata = objectOf(body.brandMetadata, `${brand}_metadata`, warnings);
   const named = sessionOf(headers, body, metadata, brandMetadata, brand, warnings);
   // A generated id is in the order of time, as the call: a random one would cost the store's index a page per row.
   const session = key === null ? (named ?? { id: callId, source: 'generated' }) : keySession(key);
   const said = firstText([
+    profile?.endUser,
     headers.endUser,
     body.user,
     brandMetadata?.['user'],
@@ -73,13 +78,13 @@ export function resolveIdentity(sources: IdentitySources, body: IdentityMembers 
   if (endUser !== said) warnings.push('the end user holds the key of the caller; it was left out');
   if (endUser !== null && endUser.length > MAX_TEXT)
     warnings.push(`the end user was cut to ${MAX_TEXT} characters`);
-  const tags = tagsOf(headers, [metadata?.['tags'], brandMetadata?.['tags'], body.tags], warnings);
+  const tags = tagsOf(headers, profile, [metadata?.['tags'], brandMetadata?.['tags'], body.tags], warnings);
   return {
     sessionId: session.id,
     sessionSource: session.source,
     endUser: endUser === null ? (key?.endUser ?? null) : cleanText(endUser, MAX_TEXT),
     tags: key === null ? tags : mergedTags(key.tags, tags),
-    spendLogsMetadata: spendMetadata(headers, [metadata, brandMetadata], brand, warnings),
+    spendLogsMetadata: spendMetadata(headers, profile, [metadata, brandMetadata], brand, warnings),
     warnings,
     keyHeaders: key?.headers ?? null,
   };
@@ -92,7 +97,17 @@ export function identityOf(
   body?: IdentityMembers,
 ): Identity {
   const { brand } = active.snapshot.dialect;
-  return resolveIdentity({ headers, key: caller.identity ?? null, brand, callId: id }, body);
+  const { rules } = active;
+  return resolveIdentity({ headers, key: caller.identity ?? null, rules, brand, callId: id }, body);
+}
+
+/** What the headers of a key say, read as a client's are; null = it has none. */
+function profileHeaders({ key, rules }: IdentitySources): RequestHeaders | null {
+  if (key === null || key.headers.length === 0) return null;
+  return readHeaders(
+    rules,
+    key.headers.flatMap(([name, value]) => [name, value.reveal()]),
+  );
 }
 
 const keySession = ({ sessionId }: CallerIdentity): { id: string; source: string } => ({
@@ -142,7 +157,12 @@ function tagText(value: unknown): string {
   return typeof value === 'number' ? String(value) : '';
 }
 
-function tagsOf(headers: RequestHeaders, lists: readonly unknown[], warnings: string[]): readonly string[] {
+function tagsOf(
+  headers: RequestHeaders,
+  profile: RequestHeaders | null,
+  lists: readonly unknown[],
+  warnings: string[],
+): readonly string[] {
   const tags = new Set<string>();
   let dropped = 0;
   let cut = 0;
@@ -159,16 +179,23 @@ function tagsOf(headers: RequestHeaders, lists: readonly unknown[], warnings: st
     if (tags.size < MAX_TAGS) tags.add(tag);
     else if (!tags.has(tag)) dropped += 1;
   };
-  for (const list of lists) {
+  for (const list of [profile?.tags, ...lists, headers.tags]) {
     if (Array.isArray(list)) list.forEach(add);
     else if (typeof list === 'string') list.split(',').forEach(add);
   }
-  if (headers.tags !== null) headers.tags.split(',').forEach(add);
-  headers.headerTags.forEach(add);
+  headerTags(headers, profile).forEach(add);
   if (leaking > 0) warnings.push(`${leaking} tags hold the key of the caller; they were left out`);
   if (cut > 0) warnings.push(`${cut} tags were cut to ${MAX_TEXT} characters`);
   if (dropped > 0) warnings.push(`${dropped} tags over the limit of ${MAX_TAGS} were left out`);
   return [...tags];
+}
+
+/** Headers that the operator lists as tags: a profile's takes the place of the client's, as it does on the wire. */
+function headerTags(headers: RequestHeaders, profile: RequestHeaders | null): readonly string[] {
+  if (profile === null || profile.headerTags.length === 0) return headers.headerTags;
+  const names = profile.rules.filter(({ isTag }) => isTag).map(({ name }) => `${name}: `);
+  const others = headers.headerTags.filter((tag) => !names.some((name) => tag.startsWith(name)));
+  return [...profile.headerTags, ...others];
 }
 
 /** The tags of a deployment or a key, then the request's, none twice, at most 100. */
@@ -178,12 +205,16 @@ export function mergedTags(first: readonly string[], request: readonly string[])
 
 function spendMetadata(
   headers: RequestHeaders,
+  profile: RequestHeaders | null,
   bodies: readonly (Readonly<Record<string, unknown>> | null)[],
   brand: string,
   warnings: string[],
 ): Readonly<Record<string, unknown>> | null {
-  const header = headerObject(headers, brand, warnings);
-  const given = header ?? bodies.map((one) => one?.['spend_logs_metadata']).find(isObject);
+  const name = `x-${brand}-spend-logs-metadata`;
+  const given =
+    headerObject(profile?.spendMetadata ?? null, `${name} of the profile`, warnings) ??
+    headerObject(headers.spendMetadata, name, warnings) ??
+    bodies.map((one) => one?.['spend_logs_metadata']).find(isObject);
   if (given === undefined) return null;
   const kept = cleanObject(given, MAX_METADATA);
   if (kept !== null && carriesCredential(JSON.stringify(kept), headers.credentials)) {
@@ -198,18 +229,18 @@ function spendMetadata(
 }
 
 function headerObject(
-  headers: RequestHeaders,
-  brand: string,
+  text: string | null,
+  name: string,
   warnings: string[],
 ): Readonly<Record<string, unknown>> | undefined {
-  if (headers.spendMetadata === null) return undefined;
+  if (text === null) return undefined;
   try {
-    const value: unknown = JSON.parse(headers.spendMetadata);
+    const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
     // warned about below: not JSON and not an object are the same mistake
   }
-  warnings.push(`the header x-${brand}-spend-logs-metadata is not a JSON object; it was not stored`);
+  warnings.push(`the header ${name} is not a JSON object; it was not stored`);
   return undefined;
 }
 

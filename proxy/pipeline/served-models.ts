@@ -32,10 +32,8 @@ export function servedModels(active: () => ActiveConfig | null): ServedModels {
     },
     find: (name) => {
       const now = active();
-      if (now === null || isPattern(now, name)) return null;
-      if (now.groups.has(name) || now.snapshot.routing.aliases.has(name))
-        return isServed(now, name) ? 'listed' : null;
-      return isServed(now, name) ? 'pattern' : null;
+      if (now === null || isPattern(now, name) || !isServed(now, name)) return null;
+      return isListed(now, name) ? 'listed' : 'pattern';
     },
     whyNot: (name) => {
       const now = active();
@@ -55,6 +53,12 @@ export function servedModels(active: () => ActiveConfig | null): ServedModels {
 
 function isPattern({ snapshot }: ActiveConfig, name: string): boolean {
   return snapshot.wildcards.some(({ pattern }) => pattern === name);
+}
+
+/** An alias may be kept out of the list; a bare `*` puts the names of the catalogue into it. */
+function isListed({ groups, snapshot, listings }: ActiveConfig, name: string): boolean {
+  if (groups.has(name) || snapshot.routing.aliases.has(name)) return true;
+  return modelNames(snapshot, listings.registry).includes(name);
 }
 
 function isServed(active: ActiveConfig, name: string): boolean {

@@ -1,5 +1,6 @@
 // Conversations without sandboxes: their keys, what calls with them are stamped with, their reports, pages and limits.
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { headerOf, KEY, lastSeen, rowOf, send, startRig, type Answer } from '../../support/rig.ts';
 import { at, SECRET_KEY, startPlatform, type PlatformRig } from '../fixture/rig.ts';
@@ -148,13 +149,94 @@ platform: { session_api_key: session-key-of-the-tests, secret_key: "${SECRET_KEY
         ['x-litellm-session-id', 'x-project', 'x-litellm-tags'].map((name) => headerOf(raw, name)),
       ),
       [
-        [dashed(conversation.id), 'p', 'entry-1,team:blue,own'],
-        [dashed(conversation.id), 'p', 'entry-2,team:blue,own'],
+        [dashed(conversation.id), 'p', 'entry-1,team:blue,profile,own'],
+        [dashed(conversation.id), 'p', 'entry-2,team:blue,profile,own'],
       ],
     );
-    t.match(await rowOf(rig, response), { attempts: 2, request_tags: ['entry-2', 'team:blue', 'own'] });
+    t.match(await rowOf(rig, response), {
+      attempts: 2,
+      request_tags: ['entry-2', 'team:blue', 'profile', 'own'],
+    });
   },
 );
+
+t.test(
+  'a profile states tags, end user and spend metadata as a client would, and wins over it',
+  async (t) => {
+    const rig = await startPlatform(t, { more: 'litellm_settings: { extra_spend_tag_headers: [x-team] }' });
+    const extra = {
+      'X-LiteLLM-Tags': 'of-profile, two',
+      'x-litellm-end-user-id': 'profile-user',
+      'X-LITELLM-SPEND-LOGS-METADATA': '{"project":"p42","deep":{"a":[1]}}',
+      'X-Team': 'blue',
+    };
+    await rig.api('POST', '/api/v1/settings/profiles/a', { llm: { model: 'demo', extra_headers: extra } });
+    const conversation = await start(rig, { llm_profile: 'a', tags: { k: 'v' } });
+    const alone = await chat(conversation);
+    t.match(await rowOf(rig, alone), {
+      end_user: 'profile-user',
+      request_tags: ['k:v', 'of-profile', 'two', 'x-team: blue'],
+      metadata: { spend_logs_metadata: { project: 'p42', deep: { a: [1] } } },
+    });
+    const { rawHeaders } = lastSeen(rig);
+    t.equal(headerOf(rawHeaders, 'x-litellm-end-user-id'), 'profile-user', 'and so is the gateway told');
+    t.equal(headerOf(rawHeaders, 'x-litellm-tags'), 'k:v,of-profile,two,x-team: blue');
+    t.same(JSON.parse(String(headerOf(rawHeaders, 'x-litellm-spend-logs-metadata'))), {
+      project: 'p42',
+      deep: { a: [1] },
+    });
+    const both = await chat(conversation, {
+      'x-litellm-tags': 'own',
+      'x-litellm-customer-id': 'client-user',
+      'x-litellm-spend-logs-metadata': '{"project":"other","mine":1}',
+      'x-team': 'red',
+    });
+    const row = await rowOf(rig, both);
+    t.match(row, {
+      end_user: 'profile-user',
+      request_tags: ['k:v', 'of-profile', 'two', 'own', 'x-team: blue'],
+    });
+    t.strictSame(
+      (row['metadata'] as { spend_logs_metadata: unknown }).spend_logs_metadata,
+      { project: 'p42', deep: { a: [1] } },
+      'one of them, never a mixture',
+    );
+    await rig.api('POST', '/api/v1/settings/profiles/b', {
+      llm: {
+        model: 'demo',
+        extra_headers: { 'x-litellm-spend-logs-metadata': 'no JSON', 'x-litellm-tags': ' , ' },
+      },
+    });
+    await rig.api('POST', `${PATH}/${conversation.id}/switch_profile`, { profile_name: 'b' });
+    const other = await chat(conversation, { 'x-litellm-spend-logs-metadata': '{"mine":1}' });
+    t.match(await rowOf(rig, other), {
+      request_tags: ['k:v'],
+      metadata: {
+        spend_logs_metadata: { mine: 1 },
+        warnings: [/x-litellm-spend-logs-metadata of the profile is not a JSON object/],
+      },
+    });
+  },
+);
+
+t.test('where clients may give no tags, a profile may not either', async (t) => {
+  const rig = await startPlatform(t);
+  const config = readFileSync(rig.configPath, 'utf8');
+  await rig.reconfigure(
+    config.replace('general_settings:', 'general_settings:\n  reject_clientside_metadata_tags: true'),
+  );
+  for (const [name, header] of [
+    ['a', 'X-LiteLLM-Tags'],
+    ['b', 'X-Other'],
+  ] as const)
+    await rig.api('POST', `/api/v1/settings/profiles/${name}`, {
+      llm: { model: 'demo', extra_headers: { [header]: 'x' } },
+    });
+  const refused = await chat(await start(rig, { llm_profile: 'a' }));
+  t.equal(refused.status, 400);
+  t.match(refused.text, /`x-litellm-tags` not allowed in the extra_headers of a profile/);
+  t.equal((await chat(await start(rig, { llm_profile: 'b' }))).status, 200);
+});
 
 t.test('its key makes LLM calls and nothing else, its base URL takes its key and no other', async (t) => {
   const rig = await startPlatform(t);

@@ -10,6 +10,7 @@ import {
 import { HeaderRules } from '../../../proxy/headers/header-rules.ts';
 import { readHeaders, type RequestHeaders } from '../../../proxy/headers/request-headers.ts';
 import type { CallerIdentity } from '../../../proxy/access/callers.ts';
+import { Secret } from '../../../config/secret.ts';
 
 const RULES = new HeaderRules(
   dialectOf(DEFAULT_WORDS),
@@ -29,6 +30,7 @@ const headers = (...raw: string[]): RequestHeaders => readHeaders(RULES, raw);
 const sources = (from: RequestHeaders, key: CallerIdentity | null = null): IdentitySources => ({
   headers: from,
   key,
+  rules: RULES,
   brand: 'litellm',
   callId: 'call-1',
 });
@@ -188,4 +190,48 @@ t.test('what the key stands for comes before the words of the request', async (t
   const named = resolveIdentity(sources(raw, key), { ...NOTHING, user: 'ann' });
   t.equal(named.endUser, 'ann', 'an end user that the request names is the end user');
   t.match(resolveIdentity(sources(raw, { ...key, endUser: null })), { endUser: null, sessionId: 'of-key' });
+});
+
+t.test('headers of the key state identity as those of a client do, and before them', async (t) => {
+  const keyOf = (...pairs: readonly (readonly [string, string])[]): CallerIdentity => ({
+    sessionId: 'of-key',
+    endUser: 'owner',
+    tags: ['k'],
+    headers: pairs.map(([name, value]) => [name, new Secret(value)]),
+  });
+  const client = headers(
+    ...['x-litellm-tags', 'b,c', 'x-litellm-customer-id', 'ann', 'x-team', 'red'],
+    ...['x-litellm-spend-logs-metadata', '{"a":1}', 'authorization', 'Bearer sk-caller-key'],
+  );
+  const all = keyOf(
+    ['x-litellm-tags', 'p,b'],
+    ['x-litellm-end-user-id', 'bob'],
+    ['x-team', 'blue'],
+    ['x-litellm-spend-logs-metadata', '{"p":{"q":1}}'],
+    ['x-litellm-session-id', 'of-profile'],
+  );
+  const found = resolveIdentity(sources(client, all), { ...NOTHING, user: 'cid', tags: ['body'] });
+  t.match(found, { sessionId: 'of-key', endUser: 'bob', spendLogsMetadata: { p: { q: 1 } }, warnings: [] });
+  t.strictSame(
+    found.tags,
+    ['k', 'p', 'b', 'body', 'c', 'x-team: blue'],
+    "its x-team in place of the client's",
+  );
+  const blank = keyOf(
+    ['x-litellm-tags', ' ,'],
+    ['x-litellm-end-user-id', '  '],
+    ['x-litellm-spend-logs-metadata', '[1]'],
+  );
+  const kept = resolveIdentity(sources(client, blank));
+  t.match(kept, { endUser: 'ann', spendLogsMetadata: { a: 1 } }, 'what says nothing takes no place');
+  t.same(kept.warnings, [
+    'the header x-litellm-spend-logs-metadata of the profile is not a JSON object; it was not stored',
+  ]);
+  const leaking = keyOf(['x-litellm-tags', 'sk-caller-key'], ['x-litellm-end-user-id', 'sk-caller-key']);
+  t.match(resolveIdentity(sources(client, leaking)), {
+    endUser: 'owner',
+    tags: ['k', 'b', 'c', 'x-team: red'],
+  });
+  const many = keyOf(['x-litellm-tags', Array.from({ length: 200 }, (_, n) => `t${n}`).join(',')]);
+  t.equal(resolveIdentity(sources(client, many)).tags.length, 100);
 });
