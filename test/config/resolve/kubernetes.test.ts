@@ -40,7 +40,8 @@ t.test('in a pod of the cluster nothing needs to be set', (t) => {
 });
 
 t.test('a cluster elsewhere is named, its token referred to', (t) => {
-  const cluster = 'kubernetes: { api_server: "https://10.0.0.1:6443", token: os.environ/TOKEN, namespace: agents }';
+  const cluster =
+    'kubernetes: { api_server: "https://10.0.0.1:6443", token: os.environ/TOKEN, namespace: agents }';
   const { platform } = load(t, cluster, '{ id: a, image: a }') as Snapshot;
   t.match(platform?.kubernetes, { apiServer: 'https://10.0.0.1:6443/', namespace: 'agents' });
   t.equal(platform?.kubernetes?.token?.reveal(), 'of-the-cluster');
