@@ -358,8 +358,7 @@ export class Sandboxes {
       if (end === 'healthy') return this.#finishStart(id, 'RUNNING', null);
       if ('ended' in end) return this.#finishStart(id, 'ERROR', end.ended);
       await driver.remove(id, place);
-      const why = `its runtime was not ready within ${timeoutMs / 1000} s`;
-      return this.#finishStart(id, 'ERROR', end.late === '' ? why : `${why}: ${end.late}`);
+      return this.#finishStart(id, 'ERROR', end.late);
     });
   }
 
