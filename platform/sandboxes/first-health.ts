@@ -20,7 +20,7 @@ interface FirstHealthOptions {
 const HEALTH_MS = 5_000;
 const POLL_MS = 100;
 
-/** @returns null when nobody waits any more; `ended` and `late` in the words of the driver, '' = it has none */
+/** @returns null when nobody waits any more; `ended` and `late` say why, in the words of the driver */
 export async function firstHealth(
   options: FirstHealthOptions,
 ): Promise<'healthy' | { readonly late: string } | { readonly ended: string } | null> {
@@ -30,7 +30,10 @@ export async function firstHealth(
     if ((await healthOf(place.url, healthPath, HEALTH_MS)) === 'healthy') return 'healthy';
     const { state, detail } = await conditionOf(driver, id, place);
     if (state === 'exited' || state === 'gone') return { ended: detail };
-    if (clock.mono() > endsAt) return { late: detail };
+    if (clock.mono() > endsAt) {
+      const why = `its runtime was not ready within ${timeoutMs / 1000} s`;
+      return { late: detail === '' ? why : `${why}: ${detail}` };
+    }
     await wait(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
   return null;

@@ -4,11 +4,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { formatIssue } from '../../config/issue.ts';
 import { loadConfig, type Environment } from '../../config/load.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { at, CHART, helm, NO_HELM, rendered } from '../support/helm.ts';
+import { checkObject } from '../support/kubernetes-stand-in.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const valuesFile = (name: string): string => join(import.meta.dirname, 'values', `${name}.yaml`);
@@ -400,6 +401,57 @@ t.test(
       helm('template', CHART, '--kube-version', '1.31.0', '--set', `proxy_config.litellm_settings.${value}`);
     t.match(template('max_budget=10'), { ok: false, err: /max_budget/ });
     t.match(template('max_budget=0'), { ok: true });
+    t.end();
+  },
+);
+
+t.test(
+  'sandboxes in the cluster get the rights that the driver uses, and no others',
+  { skip: NO_HELM },
+  (t) => {
+    const needed = ['proxy_config.platform.session_api_key=a', 'proxy_config.platform.secret_key=b'];
+    const show = (...sets: readonly string[]): ReadonlyMap<string, unknown> =>
+      rendered(...[...needed, ...sets].flatMap((one) => ['--set', one]));
+    const driver = 'proxy_config.platform.sandbox.driver=kubernetes';
+    const on = show(driver, 'proxy_config.platform.sandbox.kubernetes.namespace=agents');
+    const role = on.get('Role/openhands-litellm-sandboxes');
+    t.equal(at(role, 'metadata', 'namespace'), 'agents');
+    const tested = readFileSync(new URL('../platform/fixture/sandbox-role.yaml', import.meta.url), 'utf8');
+    const [used] = parseAllDocuments(tested);
+    t.same(at(role, 'rules'), at(used?.toJS(), 'rules'), 'the driver is tested with this role');
+    t.match(on.get('RoleBinding/openhands-litellm-sandboxes'), {
+      metadata: { namespace: 'agents' },
+      roleRef: { kind: 'Role', name: 'openhands-litellm-sandboxes' },
+      subjects: [{ kind: 'ServiceAccount', name: 'openhands-litellm', namespace: 'oh' }],
+    });
+    const mounts = (objects: ReadonlyMap<string, unknown>): unknown =>
+      at(
+        objects.get('Deployment/openhands-litellm'),
+        'spec',
+        'template',
+        'spec',
+        'automountServiceAccountToken',
+      );
+    t.equal(mounts(on), true);
+    for (const [name, object] of show(driver, 'sandboxes.networkPolicy.enabled=true'))
+      if (/^(Role|RoleBinding|NetworkPolicy)\//.test(name))
+        t.doesNotThrow(() => checkObject(String(at(object, 'kind')), object), name);
+    t.match(
+      show(driver, 'sandboxes.networkPolicy.enabled=true').get('NetworkPolicy/openhands-litellm-sandboxes'),
+      {
+        spec: { podSelector: { matchLabels: { 'app.kubernetes.io/component': 'sandbox' } } },
+      },
+    );
+
+    for (const off of [
+      show(),
+      show(driver, 'proxy_config.platform.sandbox.kubernetes.api_server=https://elsewhere'),
+    ]) {
+      t.notOk(off.has('Role/openhands-litellm-sandboxes'));
+      t.equal(mounts(off), false);
+    }
+    const own = show('proxyConfigMap.create=false', 'proxyConfigMap.name=mine', 'sandboxes.kubernetes=true');
+    t.equal(at(own.get('Role/openhands-litellm-sandboxes'), 'metadata', 'namespace'), 'oh');
     t.end();
   },
 );

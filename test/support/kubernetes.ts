@@ -35,8 +35,8 @@ export interface TestCluster {
   /** As an administrator. @param path from `/api` on */
   call(method: string, path: string, body?: unknown, type?: string): Promise<Reply>;
   /** Lines of a watch, until the signal. */
-  watch(path: string, signal: AbortSignal): AsyncGenerator<unknown>;
-  /** Breaks all connections and takes none until `start`. */
+  watch(path: string, signal: AbortSignal): AsyncGenerator;
+  /** Breaks all connections and takes none any more. */
   stop(): Promise<void>;
 }
 

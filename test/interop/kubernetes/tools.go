@@ -1,5 +1,6 @@
 //go:build tools
 
+// Package kubernetes names the programs that build.sh builds, so that go.mod holds what they need.
 package kubernetes
 
 import (

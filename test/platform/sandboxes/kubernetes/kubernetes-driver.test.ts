@@ -263,7 +263,7 @@ t.test('what keeps a pod from running is said in words', async (t) => {
 });
 
 t.test('what the API server refuses is said in words, and nothing is left', async (t) => {
-  const { cluster, rig: open, names, tokenFile } = await stand(t);
+  const { cluster, rig: open, tokenFile } = await stand(t);
   const rig = await open();
   const quota = {
     apiVersion: 'v1',
