@@ -41,6 +41,7 @@ import { ProcessDriver } from './sandboxes/process-driver.ts';
 import { sandboxApi } from './sandboxes/sandbox-api.ts';
 import { Sandboxes } from './sandboxes/sandboxes.ts';
 import { profiles } from './settings/profiles.ts';
+import { secretSources } from './secrets/secret-sources.ts';
 import { secretApi } from './secrets/secret-api.ts';
 import { UserSecrets, type SecretsDocument } from './secrets/user-secrets.ts';
 import { settingsV0, type SettingsV0 } from './settings/v0.ts';
@@ -52,7 +53,7 @@ import { PostgresPlatform } from './store/postgres-platform.ts';
 import { openSqlitePlatform } from './store/sqlite-platform.ts';
 import { PlatformStoreUnavailable, type PlatformStore } from './store/store.ts';
 import { Vault } from './store/vault.ts';
-import { webhookUrl } from './webhook-base.ts';
+import { sandboxApiUrl } from './sandbox-api-url.ts';
 
 export interface PlatformOptions {
   readonly settings: PlatformSettings;
@@ -110,7 +111,7 @@ export class Platform implements Mount {
   /** @throws WrongSecretKey, PlatformStoreUnavailable, SandboxTrouble */
   async open(): Promise<void> {
     const { settings } = this.#options;
-    const parts = await assemble(this.#options, this.#store, this.callers, () => this.#webhookUrl());
+    const parts = await assemble(this.#options, this.#store, this.callers, () => this.#sandboxApiUrl());
     parts.address.base = settings.publicBaseUrl ?? this.#url;
     this.#parts = parts;
   }
@@ -207,8 +208,8 @@ export class Platform implements Mount {
     await this.#store.close();
   }
 
-  #webhookUrl(): string | null {
-    return webhookUrl(this.#options.settings, this.#ownUrl);
+  #sandboxApiUrl(): string | null {
+    return sandboxApiUrl(this.#options.settings, this.#ownUrl);
   }
 
   #catchUp(credential: string): Promise<void> | null {
@@ -244,7 +245,7 @@ async function assemble(
   options: PlatformOptions,
   store: PlatformStore,
   callers: CallerDirectory,
-  webhookUrlNow: () => string | null,
+  apiUrlNow: () => string | null,
 ): Promise<Parts> {
   const { settings, clock, log, spend } = options;
   const vault = new Vault(settings.secretKey);
@@ -261,7 +262,7 @@ async function assemble(
     replicas,
     clock,
     log,
-    webhookUrl: webhookUrlNow,
+    apiUrl: apiUrlNow,
     lastCallMs: (id) => registry.lastCallMs(id),
     hasCalledSince: (id, sinceMs) => hasCalledSince(options, replicas, store, id, sinceMs),
   });
@@ -299,6 +300,7 @@ async function assemble(
     clock,
     log,
     baseUrlOf,
+    secretsFor: (sandbox) => secretSources(secrets, sandbox, apiUrlNow()),
   });
   const documents = published(document);
   const validation = new Validation(document);

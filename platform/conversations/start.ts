@@ -11,6 +11,7 @@ import type { Sandbox } from '../sandboxes/sandbox.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import type { RuntimeSettings } from '../settings/runtime-settings.ts';
 import type { UserSettings } from '../settings/user-settings.ts';
+import type { SecretSources } from '../secrets/secret-sources.ts';
 import type { PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import { agentServerOf } from './agent-server.ts';
@@ -36,6 +37,8 @@ interface StarterParts {
   readonly log: Log;
   /** Base URL of a conversation, with `/v1`. */
   readonly baseUrlOf: (conversationId: string) => string;
+  /** The stored secrets of the sandbox's owner, for that sandbox. */
+  readonly secretsFor: (sandbox: Sandbox) => Promise<SecretSources>;
 }
 
 type Request = Readonly<Record<string, unknown>>;
@@ -217,6 +220,7 @@ export class Starter {
       baseUrl: baseUrlOf(id),
       workingDir: repository === null ? workingDir : `${workingDir}/${repository.folder}`,
       isBesideParent: parent?.sandboxId === sandbox.id,
+      stored: await this.#parts.secretsFor(sandbox),
       request,
     });
     if (conversation.title === null) return;
