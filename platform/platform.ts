@@ -21,7 +21,7 @@ import { Conversations } from './conversations/conversations.ts';
 import { LlmChoices } from './conversations/llm-choice.ts';
 import { Registry } from './conversations/registry.ts';
 import { dashed } from './ids.ts';
-import { runtimeReports } from './conversations/runtime-report.ts';
+import { RuntimeViews } from './conversations/runtime-views.ts';
 import { Starter } from './conversations/start.ts';
 import { agentProfiles, type AgentProfileSet } from './page/agent-profiles.ts';
 import { modelChoice } from './page/models.ts';
@@ -51,6 +51,7 @@ import { PostgresPlatform } from './store/postgres-platform.ts';
 import { openSqlitePlatform } from './store/sqlite-platform.ts';
 import { PlatformStoreUnavailable, type PlatformStore } from './store/store.ts';
 import { Vault } from './store/vault.ts';
+import { webhookUrl } from './webhook-base.ts';
 
 export interface PlatformOptions {
   readonly settings: PlatformSettings;
@@ -92,6 +93,8 @@ export class Platform implements Mount {
   readonly #store: PlatformStore;
   #options: PlatformOptions;
   #url = '';
+  /** Where the interface itself listens. */
+  #ownUrl = '';
   /** null = the database is not available yet. */
   #parts: Parts | null = null;
   #opening: Promise<void> | null = null;
@@ -106,7 +109,7 @@ export class Platform implements Mount {
   /** @throws WrongSecretKey, PlatformStoreUnavailable, SandboxTrouble */
   async open(): Promise<void> {
     const { settings } = this.#options;
-    const parts = await assemble(this.#options, this.#store, this.callers);
+    const parts = await assemble(this.#options, this.#store, this.callers, () => this.#webhookUrl());
     parts.address.base = settings.publicBaseUrl ?? this.#url;
     this.#parts = parts;
   }
@@ -145,9 +148,13 @@ export class Platform implements Mount {
     return this.#parts.router.handle(request, (key) => hash('sha256', key, 'hex'));
   }
 
-  /** Sets the listening address, which conversations get when the configuration has no public_base_url. */
-  serve(url: string): void {
+  /**
+   * Sets the listening addresses. @param url of the proxy: conversations get it when the configuration has no
+   * public_base_url. @param ownUrl of this interface, where sandboxes report to
+   */
+  serve(url: string, ownUrl: string): void {
     this.#url = url;
+    this.#ownUrl = ownUrl;
     if (this.#parts !== null) this.#parts.address.base = this.#options.settings.publicBaseUrl ?? url;
   }
 
@@ -174,6 +181,10 @@ export class Platform implements Mount {
       return;
     }
     const { router, sandboxes, kept, address } = this.#parts;
+    const { port, host, sandbox } = settings; // these stay until a restart
+    const { driver, isolation, dockerSocket } = sandbox;
+    const applied = { ...next, port, host, sandbox: { ...next.sandbox, driver, isolation, dockerSocket } };
+    this.#options = { ...this.#options, settings: applied };
     router.setUsers(next.users);
     kept.reconfigure(next.events);
     sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
@@ -193,6 +204,10 @@ export class Platform implements Mount {
       await replicas.close();
     }
     await this.#store.close();
+  }
+
+  #webhookUrl(): string | null {
+    return webhookUrl(this.#options.settings, this.#ownUrl);
   }
 
   #catchUp(credential: string): Promise<void> | null {
@@ -228,6 +243,7 @@ async function assemble(
   options: PlatformOptions,
   store: PlatformStore,
   callers: CallerDirectory,
+  webhookUrlNow: () => string | null,
 ): Promise<Parts> {
   const { settings, clock, log, spend } = options;
   const vault = new Vault(settings.secretKey);
@@ -244,6 +260,7 @@ async function assemble(
     replicas,
     clock,
     log,
+    webhookUrl: webhookUrlNow,
     lastCallMs: (id) => registry.lastCallMs(id),
     hasCalledSince: (id, sinceMs) => hasCalledSince(options, replicas, store, id, sinceMs),
   });
@@ -268,7 +285,9 @@ async function assemble(
   const kept = new KeptEvents({ settings: settings.events, store, vault, clock, log });
   kept.start();
   const runtimes = new Runtimes(conversations, sandboxes);
+  const views = new RuntimeViews({ conversations, sandboxes, clock, log });
   const starter = new Starter({
+    views,
     store,
     vault,
     conversations,
@@ -306,8 +325,19 @@ async function assemble(
     ...modelChoice(options.models),
     ...runtimeRelay(sandboxes.known),
     ...webClient(clock.now()),
-    ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
-    ...runtimeReports(conversations),
+    ...conversationApi({
+      conversations,
+      store,
+      vault,
+      starter,
+      choices,
+      sandboxes,
+      views,
+      spend,
+      clock,
+      baseUrlOf,
+    }),
+    ...views.handlers,
     ...sandboxApi(sandboxes, clock.now()),
     ...secretApi(secrets, sandboxes),
     describe: () => ({ body: documents.all }),

@@ -18,7 +18,6 @@ const SAME = [
   'observability_tags',
   'observability_span_name',
   'plugins',
-  'parent_conversation_id',
 ] as const;
 
 interface RuntimeStart {
@@ -29,6 +28,10 @@ interface RuntimeStart {
   readonly conversation: Conversation;
   readonly llm: LlmChoice;
   readonly baseUrl: string;
+  /** Where the agent works, as the runtime sees it. */
+  readonly workingDir: string;
+  /** Whether its parent runs on the same agent server, which takes no other. */
+  readonly isBesideParent: boolean;
   /** The start request as it was sent, its secrets included. */
   readonly request: Readonly<Record<string, unknown>>;
 }
@@ -37,13 +40,19 @@ interface RuntimeStart {
 export async function sendToRuntime(start: RuntimeStart): Promise<void> {
   const { place, sandboxKey, path, conversation, llm, request } = start;
   const secrets = isTree(request['secrets']) ? Object.entries(request['secrets']) : [];
+  const suffix = request['system_message_suffix'];
   const same = SAME.filter((name) => request[name] !== undefined && request[name] !== null);
   const body = {
     ...Object.fromEntries(same.map((name) => [name, request[name]])),
     conversation_id: dashed(conversation.id),
     user_id: conversation.userId === '' ? null : conversation.userId,
     tags: conversation.tags,
-    workspace: { kind: 'LocalWorkspace', working_dir: place.workingDir },
+    ...(start.isBesideParent ? { parent_conversation_id: dashed(conversation.parentId ?? '') } : {}),
+    ...(typeof suffix === 'string' && suffix !== ''
+      ? { agent_launch_additions: { system_message_suffix_append: suffix } }
+      : {}),
+    ...(conversation.title === null ? {} : { autotitle: false }), // it has a title already
+    workspace: { kind: 'LocalWorkspace', working_dir: start.workingDir },
     agent_settings: {
       agent_kind: 'openhands',
       ...llm.settings.agent,

@@ -2,7 +2,7 @@
 // Each change of state is stored before the response; after a restart, sandboxes that still run are taken over and the
 // others become MISSING.
 import type { SandboxSettings, SandboxSpec } from '../../config/snapshot.ts';
-import type { Secret } from '../../config/secret.ts';
+import { Secret } from '../../config/secret.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import type { Log } from '../../proxy/server/mount.ts';
 import { refuse } from '../api/refusal.ts';
@@ -29,6 +29,8 @@ interface SandboxesOptions {
   readonly replicas: Replicas;
   readonly clock: Clock;
   readonly log: Log;
+  /** Base URL that agent servers report to; null = none that they reach. */
+  readonly webhookUrl: () => string | null;
   /** Epoch milliseconds of the last LLM call of its conversations that came to this server; 0 = none. */
   readonly lastCallMs: (sandboxId: string) => number;
   /** Whether its conversations have made a call since then, through any server. */
@@ -138,7 +140,7 @@ export class Sandboxes {
     return this.#queue.run(sandbox.id, async () => {
       try {
         const keys = ['SESSION_API_KEY', 'OH_SESSION_API_KEYS_0'].map((name) => [name, sandbox.key] as const);
-        const place = await driver.start({ id: sandbox.id, spec, env: [...env, ...keys] });
+        const place = await driver.start({ id: sandbox.id, spec, env: [...env, ...this.#webhook, ...keys] });
         const placed = await this.#write({ ...sandbox, place });
         this.#awaitHealth(placed);
         return placed;
@@ -271,6 +273,12 @@ export class Sandboxes {
   async #removeRow(id: string): Promise<void> {
     await this.#options.store.apply([{ remove: { kind: 'sandbox', id } }]);
     this.known.forget(id);
+  }
+
+  /** What an agent server reads as its webhook; it sends the sandbox's key along by itself. */
+  get #webhook(): readonly (readonly [string, Secret])[] {
+    const url = this.#options.webhookUrl();
+    return url === null ? [] : [['OH_WEBHOOKS_0_BASE_URL', new Secret(url)]];
   }
 
   /** @throws Refusal 502 in the words of the driver */

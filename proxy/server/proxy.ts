@@ -285,7 +285,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       log,
     });
     checks.follow();
-    platform?.serve(proxy.url);
+    platform?.serve(proxy.url, proxy.platformUrl ?? proxy.url);
     watcher?.follow(loaded.snapshot.files);
     return proxy;
   } catch (error) {

@@ -46,6 +46,7 @@ async function open(
       isolation: 'none',
       stopWithServer: true,
       dockerSocket: '',
+      webhookBaseUrl: null,
     },
     specs: [SPEC],
     driver: new ProcessDriver({ dataDir, path: process.env['PATH'] ?? '', bubblewrap: null }),
@@ -54,6 +55,7 @@ async function open(
     clock,
     log,
     replicas: await Replicas.open({ store, dataDir, clock, log }),
+    webhookUrl: () => null,
     lastCallMs: () => time.lastCall,
     hasCalledSince: () => Promise.resolve(false),
   });
