@@ -23,12 +23,7 @@ import { Registry } from './conversations/registry.ts';
 import { dashed } from './ids.ts';
 import { RuntimeViews } from './conversations/runtime-views.ts';
 import { Starter } from './conversations/start.ts';
-import { agentProfiles, type AgentProfileSet } from './page/agent-profiles.ts';
-import { modelChoice } from './page/models.ts';
-import { organizationApi } from './page/organization.ts';
-import { organizationProfiles } from './page/organization-profiles.ts';
-import { runtimeRelay } from './page/runtime-relay.ts';
-import { webClient } from './page/web-client.ts';
+import { pageApi } from './page/page.ts';
 import { Replicas } from './replicas.ts';
 import { eventApi } from './events/event-api.ts';
 import { KeptEvents } from './events/kept-events.ts';
@@ -44,7 +39,8 @@ import { profiles } from './settings/profiles.ts';
 import { secretApi } from './secrets/secret-api.ts';
 import { UserSecrets, type SecretsDocument } from './secrets/user-secrets.ts';
 import { settingsV0, type SettingsV0 } from './settings/v0.ts';
-import { defaultsOf, settingsV1 } from './settings/v1.ts';
+import { settingsV1 } from './settings/v1.ts';
+import { UserSettings } from './settings/user-settings.ts';
 import type { SettingsV1 } from './settings/v1-document.ts';
 import { Documents } from './store/documents.ts';
 import { PostgresPlatform } from './store/postgres-platform.ts';
@@ -292,6 +288,7 @@ async function assemble(
     vault,
     conversations,
     choices,
+    settings: new UserSettings(v0, v1, () => sandboxes.specs),
     sandboxes,
     replicas,
     clock,
@@ -300,31 +297,32 @@ async function assemble(
   });
   const documents = published(document);
   const validation = new Validation(document);
-  const ofProfiles = profiles(v1, schemaOf(document, 'StrictLLM'));
-  const ofSettings = settingsV1(v1, {
-    shown: schemaOf(document, 'GETSettingsModel'),
-    update: schemaOf(document, 'SettingsUpdate'),
-    conversation: schemaOf(document, 'ConversationSettings'),
-    llm: schemaOf(document, 'StrictLLM'),
-    fallback: schemaOf(document, 'FallbackStrategy'),
-    checkConversation: validation.of({ $ref: '#/components/schemas/ConversationSettings' }),
-  });
-  const agents = new Documents<AgentProfileSet>('agents', store, vault, clock);
+  const shared = {
+    ...settingsV1(
+      v1,
+      {
+        shown: schemaOf(document, 'GETSettingsModel'),
+        update: schemaOf(document, 'SettingsUpdate'),
+        conversation: schemaOf(document, 'ConversationSettings'),
+      },
+      () => sandboxes.specs,
+    ),
+    ...profiles(v1, schemaOf(document, 'StrictLLM')),
+  };
   const handlers = {
-    ...settingsV0(v0, schemaOf(document, 'Settings')),
-    ...ofSettings,
-    ...ofProfiles,
-    ...agentProfiles({
-      documents: agents,
+    ...settingsV0(v0, schemaOf(document, 'Settings'), () => sandboxes.specs),
+    ...shared,
+    ...pageApi({
+      document,
+      validation,
+      store,
+      vault,
+      clock,
+      models: options.models,
+      sandboxes: sandboxes.known,
       settings: v1,
-      schema: schemaOf(document, 'OpenHandsAgentProfile'),
-      check: validation.of({ $ref: '#/components/schemas/OpenHandsAgentProfile' }),
+      handlers: shared,
     }),
-    ...organizationApi(ofSettings, defaultsOf(schemaOf(document, 'ConversationSettings'))),
-    ...organizationProfiles(ofProfiles),
-    ...modelChoice(options.models),
-    ...runtimeRelay(sandboxes.known),
-    ...webClient(clock.now()),
     ...conversationApi({
       conversations,
       store,

@@ -171,7 +171,7 @@ function conversationInfo(
     ...facts,
     title: conversation.title,
     agent_kind: 'openhands',
-    metrics: totals === null ? null : metrics(totals),
+    metrics: metrics(totals, conversation.maxBudget),
     parent_conversation_id: conversation.parentId,
     sub_conversation_ids: children,
     tags: conversation.tags,
@@ -188,12 +188,15 @@ function conversationInfo(
   };
 }
 
-function metrics(totals: SessionTotals): Record<string, unknown> {
+/** null = nothing was called and nothing limits it. */
+function metrics(totals: SessionTotals | null, maxBudget: number | null): Record<string, unknown> | null {
+  if (totals === null)
+    return maxBudget === null ? null : { accumulated_cost: 0, max_budget_per_task: maxBudget };
   const { last } = totals;
   return {
     model_name: last.modelGroup,
     accumulated_cost: Number(totals.spendPico) / PICO,
-    max_budget_per_task: null,
+    max_budget_per_task: maxBudget,
     accumulated_token_usage: {
       model: last.modelGroup,
       prompt_tokens: totals.promptTokens,
