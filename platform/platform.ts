@@ -334,6 +334,7 @@ async function assemble(
       spend,
       clock,
       baseUrlOf,
+      forgetEvents: (id) => kept.forget(id),
     }),
     ...views.handlers,
     ...sandboxApi(sandboxes, clock.now()),
