@@ -61,13 +61,10 @@ async function checkSandbox(flags: Flags, terminal: Terminal): Promise<number> {
   const show = flags.json === true ? (): void => undefined : terminal.out;
   show(`sandbox "${spec.id}" of ${configPath}, driver ${platform.sandbox.driver}\n`);
   const trial = await openTrial({ configPath, dataDir, platform, spec, env });
-  const steps = new SandboxSteps(trial, patienceMs, interrupted.signal);
-  const results: StepResult[] = [];
+  const steps = new SandboxSteps(trial, patienceMs, interrupted.signal, (result) => show(lineOf(result)));
   try {
-    for await (const result of steps.run()) {
-      results.push(result);
-      show(lineOf(result));
-    }
+    await steps.run();
+    const { results } = steps;
     const ok = results.every(({ status }) => status !== 'failed');
     const log = ok ? [] : steps.log;
     if (flags.json === true)

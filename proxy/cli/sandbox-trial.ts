@@ -14,6 +14,7 @@ import { openLog } from '../observability/logger.ts';
 import { readConfig, startProxy, type Applied, type RunningProxy } from '../server/proxy.ts';
 import { makeDirectory } from '../spend/store/data-directory.ts';
 import { commandFor, scriptOf } from './sandbox-script.ts';
+import { call, type Received } from './sandbox-trial-client.ts';
 
 /** Name of the only model. */
 export const MODEL = 'sandbox-check';
@@ -35,13 +36,14 @@ export interface Trial {
   readonly spec: SandboxSpec;
   readonly settings: PlatformSettings['sandbox'];
   readonly masterKey: string;
-  readonly sessionKey: string;
   /** Where the folders of its sandboxes are. */
   readonly dataDir: string;
   /** What no sandbox may read. */
   readonly hidden: readonly string[];
   /** Lines of the server's log so far. */
   readonly log: readonly string[];
+  /** One call of the platform interface. @param path below `/api/v1` */
+  api(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Received>;
   /** Ends the sandbox and everything else, and removes the data. */
   close(): Promise<void>;
 }
@@ -85,7 +87,11 @@ export async function openTrial(options: TrialOptions): Promise<Trial> {
     });
     ends.push(() => proxy.stop({ minMs: 0, maxMs: 0 }));
     const settings = platform.sandbox;
-    return { proxy, demo, spec, settings, masterKey, sessionKey, dataDir, hidden, log, close };
+    const api: Trial['api'] = (method, path, body) => {
+      const headers = { 'x-session-api-key': sessionKey };
+      return call(`${proxy.url}/api/v1${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
+    };
+    return { proxy, demo, spec, settings, masterKey, dataDir, hidden, log, api, close };
   } catch (error) {
     await close();
     throw error;
