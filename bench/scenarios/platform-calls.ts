@@ -1,7 +1,7 @@
 // What a conversation costs: an LLM call with its key beside one with the master key, on the same server, and the time
 // from the start of a conversation until it is READY with a sandbox of its own.
 import { randomBytes } from 'node:crypto';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -18,6 +18,8 @@ const MODEL = 'bench';
 /** Names a Python with the packages of the agent server, as for `npm run interop`. */
 const PYTHON = 'THROUGHLINE_INTEROP_PYTHON';
 const POLL_MS = 10;
+const POLLS = 50;
+const MS_PER_TICK = 10; // USER_HZ is 100 on Linux
 
 /** The `model_list` that calls need. */
 export const modelList = (upstreamPort: number): string =>
@@ -134,17 +136,17 @@ async function started(
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {
     await program.listens(port);
-    const ownCpu = (): number => cpuSecondsOfEach(program.pid).get(program.pid) ?? 0;
     const [times, own, others]: [number[], number[], number[]] = [[], [], []];
     for (let at = 0; at < count; at += 1) {
-      const [cpu, all, startedAt] = [ownCpu(), cpuSeconds(program.pid), performance.now()];
+      const [cpu, startedAt] = [ownCpuMs(program.pid), performance.now()];
       const task = (await api(agent, port, 'POST', '/app-conversations', { llm_model: MODEL })) as {
         readonly id: string;
       };
       const sandboxId = await ready(agent, port, task.id);
       times.push((performance.now() - startedAt) / 1000);
-      own.push((ownCpu() - cpu) * 1000);
-      others.push(cpuSeconds(program.pid) - all - (ownCpu() - cpu));
+      own.push(ownCpuMs(program.pid) - cpu);
+      const children = [...cpuSecondsOfEach(program.pid)].filter(([pid]) => pid !== program.pid);
+      others.push(children.reduce((sum, [, seconds]) => sum + seconds, 0));
       await api(agent, port, 'DELETE', `/sandboxes/${sandboxId}`);
     }
     const spread = [quantile(times, 0.5), Math.min(...times), Math.max(...times)].map((one) => fixed(one, 2));
@@ -155,14 +157,23 @@ async function started(
   }
 }
 
+/** Of the process alone: an ended sandbox counts for its parent once it is reaped (proc_pid_stat(5), cutime). */
+function ownCpuMs(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
+}
+
+/** Asks less often the longer it takes: the questions are part of what the proxy spends. */
 async function ready(agent: Agent, port: number, taskId: string): Promise<string> {
+  const startedAt = performance.now();
   for (;;) {
     const [task] = (await api(agent, port, 'GET', `/app-conversations/start-tasks?ids=${taskId}`)) as [
       { readonly status: string; readonly sandbox_id: string; readonly detail: string | null },
     ];
     if (task.status === 'READY') return task.sandbox_id;
     if (task.status === 'ERROR') throw new Error(`a conversation was not started: ${String(task.detail)}`);
-    await wait(POLL_MS);
+    await wait(Math.max(POLL_MS, (performance.now() - startedAt) / POLLS));
   }
 }
 
