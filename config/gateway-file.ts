@@ -1212,7 +1212,7 @@ export interface SandboxSection {
    */
   idle_pause_seconds: number;
   /**
-   * Longest wait for the first good answer on `health_path`; after that the sandbox is in ERROR and removed.
+   * Longest wait for the first good answer on `health_path`; after that the sandbox is in ERROR. It is kept, and RUNNING as soon as it answers.
    */
   start_timeout_seconds: number;
   /**
@@ -1227,6 +1227,10 @@ export interface SandboxSection {
    * Where the Docker Engine listens.
    */
   docker_socket: string;
+  /**
+   * Where an agent server in a sandbox reaches this interface, without `/api`: it reports there what becomes of its conversations. Left out: the listening address with `process`, `public_base_url` with `docker` when `platform.port` is left out, else nowhere.
+   */
+  webhook_base_url?: string;
 }
 /**
  * One kind of sandbox.

@@ -34,6 +34,8 @@ export interface SandboxSettings {
   readonly isolation: 'auto' | 'bubblewrap' | 'none';
   readonly stopWithServer: boolean;
   readonly dockerSocket: string;
+  /** Where sandboxes reach the interface, without `/api` and a trailing slash; null = derived, see platform/webhook-base.ts. */
+  readonly webhookBaseUrl: string | null;
 }
 
 /** Settings of the platform interface (`platform/`). */

@@ -8,10 +8,11 @@ import { CallerDirectory } from '../proxy/server/mount.ts';
 import type { Log } from '../proxy/server/mount.ts';
 import type { PlatformFigures } from '../proxy/server/mount.ts';
 import type { ExtensionTables } from '../proxy/server/mount.ts';
+import type { ServedModels } from '../proxy/server/mount.ts';
 import type { SpendReader } from '../proxy/server/mount.ts';
 import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
 import { description, type Description, type Schema } from './api/description.ts';
-import { storeDownResponse, Router } from './api/router.ts';
+import { storeDownResponse, Router, type SandboxByKey } from './api/router.ts';
 import { Validation } from './api/validation.ts';
 import { KEY_PREFIX } from './conversations/conversation.ts';
 import { conversationApi } from './conversations/conversation-api.ts';
@@ -19,6 +20,7 @@ import { Conversations } from './conversations/conversations.ts';
 import { LlmChoices } from './conversations/llm-choice.ts';
 import { Registry } from './conversations/registry.ts';
 import { dashed } from './ids.ts';
+import { RuntimeViews } from './conversations/runtime-views.ts';
 import { Starter } from './conversations/start.ts';
 import { Replicas } from './replicas.ts';
 import { DockerDriver } from './sandboxes/docker-driver.ts';
@@ -36,6 +38,7 @@ import { PostgresPlatform } from './store/postgres-platform.ts';
 import { openSqlitePlatform } from './store/sqlite-platform.ts';
 import { PlatformStoreUnavailable, type PlatformStore } from './store/store.ts';
 import { Vault } from './store/vault.ts';
+import { webhookUrl } from './webhook-base.ts';
 
 export interface PlatformOptions {
   readonly settings: PlatformSettings;
@@ -46,6 +49,7 @@ export interface PlatformOptions {
   /** PATH for the commands of sandboxes. */
   readonly path: string;
   readonly spend: SpendReader;
+  readonly models: ServedModels;
   /** Where its tables are, when the spend records are in PostgreSQL; null = in a file of their own. */
   readonly shared: { readonly extensionTables: ExtensionTables; readonly schema: string } | null;
   readonly clock: Clock;
@@ -75,6 +79,8 @@ export class Platform implements Mount {
   readonly #store: PlatformStore;
   #options: PlatformOptions;
   #url = '';
+  /** Where the interface itself listens. */
+  #ownUrl = '';
   /** null = the database is not available yet. */
   #parts: Parts | null = null;
   #opening: Promise<void> | null = null;
@@ -89,7 +95,7 @@ export class Platform implements Mount {
   /** @throws WrongSecretKey, PlatformStoreUnavailable, SandboxTrouble */
   async open(): Promise<void> {
     const { settings } = this.#options;
-    const parts = await assemble(this.#options, this.#store, this.callers);
+    const parts = await assemble(this.#options, this.#store, this.callers, () => this.#webhookUrl());
     parts.address.base = settings.publicBaseUrl ?? this.#url;
     this.#parts = parts;
   }
@@ -128,9 +134,13 @@ export class Platform implements Mount {
     return this.#parts.router.handle(request, (key) => hash('sha256', key, 'hex'));
   }
 
-  /** Sets the listening address, which conversations get when the configuration has no public_base_url. */
-  serve(url: string): void {
+  /**
+   * Sets the listening addresses. @param url of the proxy: conversations get it when the configuration has no
+   * public_base_url. @param ownUrl of this interface, where sandboxes report to
+   */
+  serve(url: string, ownUrl: string): void {
     this.#url = url;
+    this.#ownUrl = ownUrl;
     if (this.#parts !== null) this.#parts.address.base = this.#options.settings.publicBaseUrl ?? url;
   }
 
@@ -157,6 +167,10 @@ export class Platform implements Mount {
       return;
     }
     const { router, sandboxes, address } = this.#parts;
+    const { port, host, sandbox } = settings; // these stay until a restart
+    const { driver, isolation, dockerSocket } = sandbox;
+    const applied = { ...next, port, host, sandbox: { ...next.sandbox, driver, isolation, dockerSocket } };
+    this.#options = { ...this.#options, settings: applied };
     router.setUsers(next.users);
     sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
     if (next.publicBaseUrl !== null) address.base = next.publicBaseUrl;
@@ -174,6 +188,10 @@ export class Platform implements Mount {
       await replicas.close();
     }
     await this.#store.close();
+  }
+
+  #webhookUrl(): string | null {
+    return webhookUrl(this.#options.settings, this.#ownUrl);
   }
 
   #catchUp(credential: string): Promise<void> | null {
@@ -209,6 +227,7 @@ async function assemble(
   options: PlatformOptions,
   store: PlatformStore,
   callers: CallerDirectory,
+  webhookUrlNow: () => string | null,
 ): Promise<Parts> {
   const { settings, clock, log, spend } = options;
   const vault = new Vault(settings.secretKey);
@@ -225,6 +244,7 @@ async function assemble(
     replicas,
     clock,
     log,
+    webhookUrl: webhookUrlNow,
     lastCallMs: (id) => registry.lastCallMs(id),
     hasCalledSince: (id, sinceMs) => hasCalledSince(options, replicas, store, id, sinceMs),
   });
@@ -237,8 +257,17 @@ async function assemble(
   const address = { base: '' };
   const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
   const conversations = new Conversations(store, vault, registry);
-  const choices = new LlmChoices(v0, v1);
+  const document = description();
+  const { default: defaultModel } = schemaOf(document, 'StrictLLM').properties?.['model'] ?? {};
+  const choices = new LlmChoices({
+    v0,
+    v1,
+    models: options.models,
+    defaultModel: typeof defaultModel === 'string' ? defaultModel : null,
+  });
+  const views = new RuntimeViews({ conversations, sandboxes, clock, log });
   const starter = new Starter({
+    views,
     store,
     vault,
     conversations,
@@ -249,7 +278,6 @@ async function assemble(
     log,
     baseUrlOf,
   });
-  const document = description();
   const validation = new Validation(document);
   const handlers = {
     ...settingsV0(v0, schemaOf(document, 'Settings')),
@@ -262,11 +290,24 @@ async function assemble(
       checkConversation: validation.of({ $ref: '#/components/schemas/ConversationSettings' }),
     }),
     ...profiles(v1, schemaOf(document, 'StrictLLM')),
-    ...conversationApi({ conversations, store, vault, starter, choices, sandboxes, spend, clock, baseUrlOf }),
+    ...conversationApi({
+      conversations,
+      store,
+      vault,
+      starter,
+      choices,
+      sandboxes,
+      views,
+      spend,
+      clock,
+      baseUrlOf,
+    }),
+    ...views.handlers,
     ...sandboxApi(sandboxes, clock.now()),
     describe: () => ({ body: document }),
   };
-  const router = new Router(document, validation, handlers, () => replicas.sync(), log);
+  const sandboxByKey: SandboxByKey = (keyHash) => sandboxes.known.byKey(keyHash);
+  const router = new Router(document, validation, handlers, () => replicas.sync(), sandboxByKey, log);
   router.setUsers(settings.users);
   return { router, replicas, sandboxes, starter, address };
 }

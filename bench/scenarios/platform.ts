@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { Secret } from '../../config/secret.ts';
-import { itemOf } from '../../platform/conversations/conversation.ts';
+import { itemOf, NOTHING_REPORTED } from '../../platform/conversations/conversation.ts';
 import { newHexId, newKey } from '../../platform/ids.ts';
 import { openSqlitePlatform } from '../../platform/store/sqlite-platform.ts';
 import { PostgresPlatform } from '../../platform/store/postgres-platform.ts';
@@ -71,6 +71,7 @@ async function fill(store: PlatformStore, count: number): Promise<Seeded> {
             llm_profile: 'Default',
           },
           tags: { costcenter: String(index % 100), project: 'bench' },
+          runtime: NOTHING_REPORTED,
           key: newKey('sk-conv-'),
           headers: [['x-project', new Secret('bench')]],
           createdMs: Date.now() - (count - from - index) * 1000,

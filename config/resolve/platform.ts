@@ -36,7 +36,7 @@ export function platformOf(
   return {
     users: usersOf(section.session_api_key, diagnostics),
     secretKey,
-    publicBaseUrl: publicBase(section.public_base_url, diagnostics),
+    publicBaseUrl: baseUrl(section.public_base_url, ['platform', 'public_base_url'], diagnostics),
     port: section.port ?? null,
     host: section.host ?? null,
     sandbox: {
@@ -47,6 +47,11 @@ export function platformOf(
       isolation: sandbox.isolation,
       stopWithServer: sandbox.stop_with_server,
       dockerSocket: sandbox.docker_socket,
+      webhookBaseUrl: baseUrl(
+        sandbox.webhook_base_url,
+        ['platform', 'sandbox', 'webhook_base_url'],
+        diagnostics,
+      ),
     },
     sandboxSpecs: specsOf(section, diagnostics),
   };
@@ -88,16 +93,16 @@ function sealingKey(text: string, diagnostics: Diagnostics): Secret {
   return new Secret(text);
 }
 
-function publicBase(text: string | undefined, diagnostics: Diagnostics): string | null {
+function baseUrl(text: string | undefined, path: Path, diagnostics: Diagnostics): string | null {
   if (text === undefined) return null;
   const url = URL.parse(text);
   const plain = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
   if (plain && url.username === '' && url.password === '')
     return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
   diagnostics.error(
-    ['platform', 'public_base_url'],
+    path,
     'must be a URL that begins with http:// or https://, without credentials, query and fragment',
-    'for example public_base_url: http://throughline:4000',
+    `for example ${String(path.at(-1))}: http://throughline:4000`,
   );
   return null;
 }

@@ -1,6 +1,8 @@
-// The interface's description: one OpenAPI document put together from schemas/platform.json (paths, V1) and
-// schemas/settings.json (V0). It is what is served, and what the router and the validators are made of.
+// The interface's description: one OpenAPI document put together from schemas/platform.json (paths, V1), a file of
+// schemas/platform/ per further subject, and schemas/settings.json (V0). It is what is served, and what the router and
+// the validators are made of.
 import v1 from '../../schemas/platform.json' with { type: 'json' };
+import webhooks from '../../schemas/platform/webhooks.json' with { type: 'json' };
 import v0 from '../../schemas/settings.json' with { type: 'json' };
 
 export interface Schema {
@@ -25,6 +27,10 @@ export interface Parameter {
 export interface Operation {
   readonly operationId: string;
   readonly deprecated?: boolean;
+  /** Names of security schemes; one of them is enough. */
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  /** Where the default of the router does not do. */
+  readonly 'x-max-body-bytes'?: number;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: {
     readonly required?: boolean;
@@ -41,13 +47,28 @@ export interface Description {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
+/** Paths and schemas of one subject. */
+type Subject = Pick<Description, 'paths' | 'components'>;
+
+/** The import's inferred type spells every member out; this is what they share. */
+const subject = (document: object): Subject => document as unknown as Subject;
+
+/** One per file. A path and a schema stand in one of them alone, and a path has all its methods there. */
+const SUBJECTS: readonly Subject[] = [subject(webhooks)];
+
 /** The whole document. */
 export function description(): Description {
-  const legacy = rebased(v0.$defs) as Readonly<Record<string, Schema>>;
-  // The import's inferred type spells every member out; this is what they share.
   const document = v1 as unknown as Description;
-  const schemas = { ...document.components.schemas, ...legacy };
-  return { ...document, components: { ...document.components, schemas } };
+  let paths = document.paths;
+  let schemas = {
+    ...document.components.schemas,
+    ...(rebased(v0.$defs) as Readonly<Record<string, Schema>>),
+  };
+  for (const part of SUBJECTS) {
+    paths = { ...paths, ...part.paths };
+    schemas = { ...schemas, ...part.components.schemas };
+  }
+  return { ...document, paths, components: { ...document.components, schemas } };
 }
 
 /** References within settings.json, as they read inside the OpenAPI document. */

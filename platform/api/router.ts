@@ -12,8 +12,10 @@ import type { Check, Validation } from './validation.ts';
 
 /** An operation's input, checked against the description. */
 interface OperationCall {
-  /** '' = the one user of a plain key. */
+  /** '' = the one user of a plain key. Of a call with a sandbox's key: the sandbox's owner. */
   readonly userId: string;
+  /** Id of the sandbox whose key the call came with; null = a user's key. */
+  readonly sandboxId: string | null;
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
   /** undefined where none is taken or none was sent. */
@@ -28,20 +30,30 @@ interface OperationResult {
 
 export type Handler = (call: OperationCall) => Promise<OperationResult> | OperationResult;
 
+/** Who an operation takes calls from, by the security scheme that its description names. */
+const CALLERS = { APIKeyHeader: 'user', SandboxKey: 'sandbox' } as const;
+type CallerKind = (typeof CALLERS)[keyof typeof CALLERS];
+
+/** The sandbox with this key, by the SHA-256 hex of the key. */
+export type SandboxByKey = (keyHash: string) => { readonly id: string; readonly userId: string } | null;
+
 interface Entry {
   readonly operation: Operation;
+  readonly callers: ReadonlySet<CallerKind>;
   readonly handle: Handler;
   readonly checkQuery: Check;
   readonly checkPath: Check;
   readonly checkBody: Check | null;
 }
 
+type Caller = Pick<OperationCall, 'userId' | 'sandboxId'>;
+
 interface Route {
   readonly regex: RegExp;
   readonly methods: ReadonlyMap<string, Entry>;
 }
 
-/** The platform's own bodies stay below some ten KiB. */
+/** The platform's own bodies stay below some ten KiB. An operation's `x-max-body-bytes` says otherwise. */
 const BODY_BYTES = 1024 * 1024;
 const JSON_TYPE = ['content-type', 'application/json'];
 /** V0 is marked by the headers of RFC 9745 and RFC 8288. 2026-04-01T00:00:00Z, the day its removal was announced for. */
@@ -51,6 +63,7 @@ export class Router {
   readonly #routes: readonly Route[];
   /** Resolves when this server has seen every earlier change of any server. */
   readonly #catchUp: () => Promise<void>;
+  readonly #sandboxByKey: SandboxByKey;
   readonly #log: Log;
   readonly #responsesByStatus = new Map<string, number>();
   #users: ReadonlyMap<string, string> = new Map();
@@ -61,9 +74,11 @@ export class Router {
     validation: Validation,
     handlers: Readonly<Record<string, Handler>>,
     catchUp: () => Promise<void>,
+    sandboxByKey: SandboxByKey,
     log: Log,
   ) {
     this.#catchUp = catchUp;
+    this.#sandboxByKey = sandboxByKey;
     this.#log = log;
     // Fixed paths before those with a name in them: `/search` is no id.
     const paths = Object.entries(description.paths).toSorted(([a], [b]) => holes(a) - holes(b));
@@ -107,14 +122,15 @@ export class Router {
     try {
       const { entry, path } = this.#find(request);
       if (entry.operation.deprecated === true) headers = [...JSON_TYPE, ...DEPRECATED];
-      const userId = this.#userOf(request, digest);
+      const caller = await this.#callerOf(request, entry, digest);
+      demandOwnSandbox(caller, path);
       const query = queryOf(entry.operation, request.query);
       entry.checkPath(path, 'path');
       entry.checkQuery(query, 'query');
       refuseNul(query, 'query');
       const body = entry.checkBody === null ? undefined : await bodyOf(request, entry);
       if (isRemembered(request.path)) await this.#catchUp();
-      const reply = await entry.handle({ userId, path, query, body });
+      const reply = await entry.handle({ ...caller, path, query, body });
       return { status: reply.status ?? 200, headers, body: bytesOf(reply.body) };
     } catch (thrown) {
       const refusal = this.#refusalOf(thrown, request);
@@ -139,15 +155,32 @@ export class Router {
     throw refuse(404, 'Not Found');
   }
 
+  /** @throws Refusal 401 for a key that is none, or of a kind that the operation does not take */
+  async #callerOf(request: MountRequest, entry: Entry, digest: (key: string) => string): Promise<Caller> {
+    const { callers } = entry;
+    const userId = callers.has('user') ? this.#userOf(request, digest) : undefined;
+    if (userId !== undefined) return { userId, sandboxId: null };
+    const key = callers.has('sandbox') ? headerOf(request, 'x-session-api-key') : undefined;
+    const sandbox = key === undefined ? null : await this.#sandboxOf(digest(key));
+    if (sandbox === null) throw refuse(401, 'Unauthorized', ['www-authenticate', 'APIKeyHeader']);
+    return { userId: sandbox.userId, sandboxId: sandbox.id };
+  }
+
   /** The platform's clients send the session key, an access token or a bearer: all three name the same key here. */
-  #userOf(request: MountRequest, digest: (key: string) => string): string {
+  #userOf(request: MountRequest, digest: (key: string) => string): string | undefined {
     const key =
       headerOf(request, 'x-session-api-key') ??
       headerOf(request, 'x-access-token') ??
       /^bearer\s+(.+)$/i.exec(headerOf(request, 'authorization') ?? '')?.[1];
-    const userId = key === undefined ? undefined : this.#users.get(digest(key));
-    if (userId === undefined) throw refuse(401, 'Unauthorized', ['www-authenticate', 'APIKeyHeader']);
-    return userId;
+    return key === undefined ? undefined : this.#users.get(digest(key));
+  }
+
+  /** A sandbox that another server has just started may be news here. */
+  async #sandboxOf(keyHash: string): Promise<ReturnType<SandboxByKey>> {
+    const known = this.#sandboxByKey(keyHash);
+    if (known !== null) return known;
+    await this.#catchUp();
+    return this.#sandboxByKey(keyHash);
   }
 
   #refusalOf(thrown: unknown, request: MountRequest): Refusal {
@@ -180,6 +213,13 @@ function storeDown(request: MountRequest): Refusal {
     : refuse(500, 'The platform store does not answer; nothing was changed');
 }
 
+/** A sandbox's key is good for that sandbox alone. @throws Refusal 403 in the platform's words */
+function demandOwnSandbox({ sandboxId }: Caller, path: Readonly<Record<string, string>>): void {
+  const named = path['sandbox_id'];
+  if (sandboxId !== null && named !== undefined && named !== sandboxId)
+    throw refuse(403, 'Session API key does not match sandbox');
+}
+
 const holes = (path: string): number => path.split('{').length;
 
 function entryOf(
@@ -197,11 +237,21 @@ function entryOf(
   };
   return {
     operation,
+    callers: callersOf(operation),
     handle,
     checkQuery: validation.of(querySchema(operation)),
     checkPath: validation.of(pathSchema),
     checkBody: body === undefined ? null : validation.of(body),
   };
+}
+
+/** What names no scheme is for users: nothing here is open to everybody. */
+function callersOf({ operationId, security = [{ APIKeyHeader: [] }] }: Operation): ReadonlySet<CallerKind> {
+  const kinds = security.flatMap(Object.keys).map((name) => {
+    if (!Object.hasOwn(CALLERS, name)) throw new Error(`${operationId} names the unknown scheme ${name}`);
+    return CALLERS[name as keyof typeof CALLERS];
+  });
+  return new Set(kinds);
 }
 
 function headerOf(request: MountRequest, name: string): string | undefined {
@@ -210,9 +260,10 @@ function headerOf(request: MountRequest, name: string): string | undefined {
 }
 
 async function bodyOf(request: MountRequest, entry: Entry): Promise<unknown> {
-  if (Number(headerOf(request, 'content-length') ?? 0) > BODY_BYTES) throw tooLarge();
+  const limit = entry.operation['x-max-body-bytes'] ?? BODY_BYTES;
+  if (Number(headerOf(request, 'content-length') ?? 0) > limit) throw tooLarge(limit);
   const bytes = await request.readBody();
-  if (bytes.length > BODY_BYTES) throw tooLarge();
+  if (bytes.length > limit) throw tooLarge(limit);
   if (bytes.length === 0) {
     if (entry.operation.requestBody?.required !== true) return undefined;
     throw validationFailed([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
@@ -245,7 +296,7 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
-const tooLarge = (): Refusal => refuse(413, `The request body is larger than ${BODY_BYTES} bytes`);
+const tooLarge = (limit: number): Refusal => refuse(413, `The request body is larger than ${limit} bytes`);
 
 function decoded(raw: string): string {
   try {

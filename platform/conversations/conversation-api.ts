@@ -12,6 +12,8 @@ import type { Conversation, Tags } from './conversation.ts';
 import type { Conversations } from './conversations.ts';
 import type { LlmChoices } from './llm-choice.ts';
 import { taskInfo, taskOf } from './start-task.ts';
+import { isSameTags } from './runtime-report.ts';
+import type { RuntimeViews } from './runtime-views.ts';
 import type { Starter } from './start.ts';
 
 interface ConversationApiParts {
@@ -21,6 +23,7 @@ interface ConversationApiParts {
   readonly starter: Starter;
   readonly choices: LlmChoices;
   readonly sandboxes: Sandboxes;
+  readonly views: RuntimeViews;
   readonly spend: SpendReader;
   readonly clock: Clock;
   /** Base URL of a conversation, with `/v1`. */
@@ -40,12 +43,13 @@ const ORDERS: Readonly<Record<string, Order>> = {
 
 /** The handlers, by operation id. */
 export function conversationApi(parts: ConversationApiParts): Record<string, Handler> {
-  const { conversations, store, starter, choices, sandboxes, clock } = parts;
+  const { conversations, store, starter, choices, sandboxes, views, clock } = parts;
   const info = async (
     userId: string,
-    found: readonly Conversation[],
+    stored: readonly Conversation[],
     withKey: boolean,
   ): Promise<unknown[]> => {
+    const found = await views.refreshed(stored);
     const ids = found.map(({ id }) => id);
     const [totals, children] = await Promise.all([
       parts.spend.totals(ids.map(dashed)),
@@ -86,16 +90,18 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       const changed = await conversations.change(userId, idIn(path), (old) =>
         updated(old, body as Query, clock.now()),
       );
-      const [one] = await info(userId, [changed], true);
+      const [one] = await info(userId, [await views.settle(changed)], true);
       return { body: one };
     },
     deleteConversation: async ({ userId, path }) => {
-      const { sandboxId } = await conversations.remove(userId, idIn(path));
-      const others =
-        sandboxId === '' ? 0 : await conversations.count({ kind: 'conversation', link: sandboxId });
-      if (sandboxId !== '' && others === 0 && sandboxes.known.find(userId, sandboxId) !== null)
-        await sandboxes.remove(userId, sandboxId);
-      return { body: { success: true } };
+      const removed = await conversations.remove(userId, idIn(path));
+      const { sandboxId } = removed;
+      if (sandboxId === '') return { body: { success: true, detail: null } };
+      const others = await conversations.count({ kind: 'conversation', link: sandboxId });
+      if (others > 0) return { body: { success: true, detail: await views.removeFromRuntime(removed) } };
+      if (sandboxes.known.find(userId, sandboxId) === null) return { body: { success: true, detail: null } };
+      await sandboxes.remove(userId, sandboxId);
+      return { body: { success: true, detail: 'its sandbox was deleted too' } };
     },
     switchProfile: async ({ userId, path, body }) => {
       const { profile_name: name } = body as { readonly profile_name: string };
@@ -161,7 +167,7 @@ function conversationInfo(
     created_at: instant(conversation.createdMs),
     updated_at: instant(conversation.updatedMs),
     sandbox_status: sandbox?.status ?? 'MISSING',
-    execution_status: null,
+    execution_status: runtime === null ? null : conversation.runtime.executionStatus,
     conversation_url: url === null ? null : `${url}/api/conversations/${id}`,
     session_api_key: runtime?.key.reveal() ?? null,
     acp_server: null,
@@ -194,10 +200,14 @@ function metrics(totals: SessionTotals): Record<string, unknown> {
 /** A null says nothing; tags replace all tags. */
 function updated(old: Conversation, sent: Query, nowMs: number): Conversation {
   const given = <T>(name: string, before: T): T => (sent[name] ?? before) as T;
+  const title = given('title', old.title);
+  const tags = given<Tags>('tags', old.tags);
+  const isOwed = old.sandboxId !== '' && (title !== old.title || !isSameTags(tags, old.tags));
   return {
     ...old,
-    title: given('title', old.title),
-    tags: given<Tags>('tags', old.tags),
+    title,
+    tags,
+    runtime: isOwed ? { ...old.runtime, isOwed } : old.runtime,
     facts: {
       ...old.facts,
       public: given('public', old.facts.public),

@@ -18,6 +18,18 @@ interface ConversationFacts {
   readonly llm_profile: string | null;
 }
 
+/** Of its agent server: what that last said of it, and whether it has still to be told something. */
+interface RuntimeState {
+  /** A ConversationExecutionStatus; null = not known. */
+  readonly executionStatus: string | null;
+  /** By the clock of the agent server, epoch milliseconds: what it said before that is outdated. 0 = nothing yet. */
+  readonly reportedMs: number;
+  /** Title and tags were changed here and have not reached it. */
+  readonly isOwed: boolean;
+}
+
+export const NOTHING_REPORTED: RuntimeState = { executionStatus: null, reportedMs: 0, isOwed: false };
+
 /** Keys of conversations begin so. */
 export const KEY_PREFIX = 'sk-conv-';
 
@@ -33,6 +45,7 @@ export interface Conversation {
   readonly parentId: string | null;
   readonly facts: ConversationFacts;
   readonly tags: Tags;
+  readonly runtime: RuntimeState;
   /** Of its own: what its runtime calls the proxy with. */
   readonly key: Secret;
   /** Lower-case names: what each call brings along. */
@@ -45,16 +58,19 @@ export interface Conversation {
 interface Body {
   readonly facts: ConversationFacts;
   readonly tags: Tags;
+  /** Rows of the first version have none. */
+  readonly runtime?: RuntimeState;
   /** SHA-256 hex of the key: what calls are recognised by, without opening the seal. */
   readonly keyHash: string;
   readonly hasHeaders: boolean;
 }
 
 export function itemOf(conversation: Conversation, vault: Vault): Item {
-  const { id, userId, title, sandboxId, parentId, facts, tags, createdMs, updatedMs, revision } =
-    conversation;
+  const { id, userId, title, sandboxId, parentId, facts, tags, runtime } = conversation;
+  const { createdMs, updatedMs, revision } = conversation;
   const headers = conversation.headers.map(([name, value]) => [name, value.reveal()]);
-  const body: Body = { facts, tags, keyHash: conversation.key.sha256(), hasHeaders: headers.length > 0 };
+  const keyHash = conversation.key.sha256();
+  const body: Body = { facts, tags, runtime, keyHash, hasHeaders: headers.length > 0 };
   return {
     kind: 'conversation',
     id,
@@ -85,7 +101,7 @@ export function headersOf(item: Pick<Item, 'kind' | 'id' | 'sealed'>, vault: Vau
 }
 
 export function conversationOf(item: Item, vault: Vault): Conversation {
-  const { facts, tags } = JSON.parse(item.body) as Body;
+  const { facts, tags, runtime = NOTHING_REPORTED } = JSON.parse(item.body) as Body;
   const secrets = vault.open(item);
   return {
     id: item.id,
@@ -95,6 +111,7 @@ export function conversationOf(item: Item, vault: Vault): Conversation {
     parentId: item.parent,
     facts,
     tags,
+    runtime,
     key: new Secret(secrets['key'] ?? ''),
     headers: headersOf(item, vault),
     createdMs: item.createdMs,

@@ -30,6 +30,12 @@ export class Conversations {
     return items.map((item) => (item?.userId === userId ? conversationOf(item, this.#vault) : null));
   }
 
+  /** Of whichever user. */
+  async find(id: string): Promise<Conversation | null> {
+    const [item = null] = await this.#store.get('conversation', [id]);
+    return item === null ? null : conversationOf(item, this.#vault);
+  }
+
   async search(filter: Filter, part: Part): Promise<readonly Conversation[]> {
     return (await this.#store.search(filter, part)).map((item) => conversationOf(item, this.#vault));
   }
@@ -57,11 +63,13 @@ export class Conversations {
     this.#registry.put(conversation);
   }
 
-  /** Reads, changes and writes as one step. @throws Refusal 404, 409 */
+  /** Reads, changes and writes as one step; the same conversation is not written again. @throws Refusal 404, 409 */
   change(userId: string, id: string, change: (old: Conversation) => Conversation): Promise<Conversation> {
     return this.#queue.run(id, async () => {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-        const next = change(await this.#demand(userId, id));
+        const old = await this.#demand(userId, id);
+        const next = change(old);
+        if (next === old) return old;
         if ((await this.#store.apply([{ put: itemOf(next, this.#vault) }])) === 'conflict') continue;
         this.#registry.put(next);
         return { ...next, revision: next.revision + 1 };

@@ -8,6 +8,7 @@ import type { Secret } from '../../config/secret.ts';
 import { isTree } from '../settings/secrets.ts';
 import type { Conversation } from './conversation.ts';
 import type { LlmChoice } from './llm-choice.ts';
+import { runtimeLlm } from './runtime-llm.ts';
 
 const TIMEOUT_MS = 60_000;
 /** Members of a start request that an agent server knows by the same name. */
@@ -17,7 +18,6 @@ const SAME = [
   'observability_tags',
   'observability_span_name',
   'plugins',
-  'parent_conversation_id',
 ] as const;
 
 interface RuntimeStart {
@@ -28,6 +28,10 @@ interface RuntimeStart {
   readonly conversation: Conversation;
   readonly llm: LlmChoice;
   readonly baseUrl: string;
+  /** Where the agent works, as the runtime sees it. */
+  readonly workingDir: string;
+  /** Whether its parent runs on the same agent server, which takes no other. */
+  readonly isBesideParent: boolean;
   /** The start request as it was sent, its secrets included. */
   readonly request: Readonly<Record<string, unknown>>;
 }
@@ -35,24 +39,24 @@ interface RuntimeStart {
 /** @throws Refusal 502 when the runtime does not take it */
 export async function sendToRuntime(start: RuntimeStart): Promise<void> {
   const { place, sandboxKey, path, conversation, llm, request } = start;
-  const { extra_headers: _carriedByTheProxy, ...config } = llm.config;
   const secrets = isTree(request['secrets']) ? Object.entries(request['secrets']) : [];
+  const suffix = request['system_message_suffix'];
   const same = SAME.filter((name) => request[name] !== undefined && request[name] !== null);
   const body = {
     ...Object.fromEntries(same.map((name) => [name, request[name]])),
     conversation_id: dashed(conversation.id),
     user_id: conversation.userId === '' ? null : conversation.userId,
     tags: conversation.tags,
-    workspace: { kind: 'LocalWorkspace', working_dir: place.workingDir },
+    ...(start.isBesideParent ? { parent_conversation_id: dashed(conversation.parentId ?? '') } : {}),
+    ...(typeof suffix === 'string' && suffix !== ''
+      ? { agent_launch_additions: { system_message_suffix_append: suffix } }
+      : {}),
+    ...(conversation.title === null ? {} : { autotitle: false }), // it has a title already
+    workspace: { kind: 'LocalWorkspace', working_dir: start.workingDir },
     agent_settings: {
       agent_kind: 'openhands',
       ...llm.settings.agent,
-      llm: {
-        ...config,
-        ...(llm.model === null ? {} : { model: llm.model }),
-        base_url: start.baseUrl,
-        api_key: conversation.key.reveal(),
-      },
+      llm: runtimeLlm(conversation, llm, start.baseUrl),
     },
     ...(typeof llm.settings.conversation['max_iterations'] === 'number'
       ? { max_iterations: llm.settings.conversation['max_iterations'] }

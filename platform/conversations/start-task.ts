@@ -4,7 +4,8 @@ import { instant } from '../ids.ts';
 import type { Item } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 
-type StartStatus = 'WORKING' | 'WAITING_FOR_SANDBOX' | 'STARTING_CONVERSATION' | 'READY' | 'ERROR';
+type StartStatus =
+  'WORKING' | 'WAITING_FOR_SANDBOX' | 'PREPARING_REPOSITORY' | 'STARTING_CONVERSATION' | 'READY' | 'ERROR';
 
 export interface StartTask {
   /** 32 hex digits. */

@@ -1,19 +1,24 @@
 // Starting a conversation: the conversation and its task are written in one transaction, its key works from then on,
 // and slow steps (the sandbox, the request to its runtime) continue after the response; the task reports them.
 import { Secret } from '../../config/secret.ts';
+import type { SandboxSpec } from '../../config/snapshot.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import type { Log } from '../../proxy/server/mount.ts';
-import { refuse, Refusal } from '../api/refusal.ts';
+import { invalidValue, refuse, Refusal } from '../api/refusal.ts';
 import { hexOf, newHexId, newKey } from '../ids.ts';
 import type { Replicas } from '../replicas.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import type { PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
-import { KEY_PREFIX, type Conversation, type Tags } from './conversation.ts';
+import { agentServerOf } from './agent-server.ts';
+import { KEY_PREFIX, NOTHING_REPORTED, type Conversation, type Tags } from './conversation.ts';
 import type { Conversations } from './conversations.ts';
+import { cloneRepository, repositoryOf } from './repository.ts';
+import type { RuntimeViews } from './runtime-views.ts';
 import { sendToRuntime } from './send-to-runtime.ts';
 import type { LlmChoice, LlmChoices } from './llm-choice.ts';
+import { refuseUnhonoured } from './start-members.ts';
 import { itemOf, withoutSecrets, type StartTask } from './start-task.ts';
 
 interface StarterParts {
@@ -22,6 +27,7 @@ interface StarterParts {
   readonly conversations: Conversations;
   readonly choices: LlmChoices;
   readonly sandboxes: Sandboxes;
+  readonly views: RuntimeViews;
   readonly replicas: Replicas;
   readonly clock: Clock;
   readonly log: Log;
@@ -30,6 +36,9 @@ interface StarterParts {
 }
 
 type Request = Readonly<Record<string, unknown>>;
+
+const NO_MODEL =
+  'No model is chosen, and the model list has patterns alone: name one in llm_model, in a profile or in the settings.';
 
 export class Starter {
   readonly #parts: StarterParts;
@@ -45,15 +54,23 @@ export class Starter {
     return owner === replicas.own ? this.#underWay.has(id) : replicas.isAlive(owner);
   }
 
-  /** @throws Refusal 404 (profile, parent, sandbox), 409 (the id is taken) */
+  /**
+   * @throws Refusal 404 (profile, parent, sandbox), 400 (the model is not served), 422 (what nobody would honour), 409 (the
+   * id is taken)
+   */
   async start(userId: string, request: Request): Promise<StartTask> {
     const { conversations, choices, clock, sandboxes } = this.#parts;
     const llm = await choices.choose(userId, textOf(request, 'llm_profile'), textOf(request, 'llm_model'));
     const parentId = hexOf(textOf(request, 'parent_conversation_id') ?? '');
-    if (parentId !== null) await this.#demandOwn(userId, parentId);
-    const wanted = textOf(request, 'sandbox_id');
-    if (wanted !== null && sandboxes.known.find(userId, wanted) === null)
-      throw refuse(404, 'Sandbox not found');
+    const parent = parentId === null ? null : await this.#parentWithSandbox(userId, parentId);
+    const wanted = sandboxIdOf(request, parent);
+    const sandbox = wanted === null ? null : sandboxes.known.find(userId, wanted);
+    if (wanted !== null && sandbox === null) throw refuse(404, 'Sandbox not found');
+    const needsSandbox = wanted !== null || sandboxes.specs.length > 0;
+    if (needsSandbox && llm.model === null) throw refuse(400, NO_MODEL);
+    refuseUnhonoured(request, needsSandbox ? this.#specFor(sandbox, llm) : null);
+    const selection = selectionOf(request, parent);
+    repositoryOf(selection);
     const nowMs = clock.now();
     const id = hexOf(textOf(request, 'conversation_id') ?? '') ?? newHexId();
     const conversation: Conversation = {
@@ -63,9 +80,7 @@ export class Starter {
       sandboxId: wanted ?? '',
       parentId,
       facts: {
-        selected_repository: textOf(request, 'selected_repository'),
-        selected_branch: textOf(request, 'selected_branch'),
-        git_provider: textOf(request, 'git_provider'),
+        ...selection,
         trigger: textOf(request, 'trigger'),
         pr_number: (request['pr_number'] as readonly number[] | undefined) ?? [],
         public: (request['public'] as boolean | null | undefined) ?? null,
@@ -73,13 +88,13 @@ export class Starter {
         llm_profile: llm.profile,
       },
       tags: (request['tags'] as Tags | undefined) ?? {},
+      runtime: NOTHING_REPORTED,
       key: newKey(KEY_PREFIX),
       headers: llm.headers,
       createdMs: nowMs,
       updatedMs: nowMs,
       revision: 0,
     };
-    const needsSandbox = wanted !== null || sandboxes.specs.length > 0;
     const task: StartTask = {
       id: newHexId(),
       userId,
@@ -105,9 +120,19 @@ export class Starter {
     await Promise.all(this.#underWay.values());
   }
 
-  async #demandOwn(userId: string, conversationId: string): Promise<void> {
-    const [parent = null] = await this.#parts.conversations.get(userId, [conversationId]);
+  /** null = its sandbox is not there, so that nothing ties the conversation to it. @throws Refusal 404 */
+  async #parentWithSandbox(userId: string, conversationId: string): Promise<Conversation | null> {
+    const { conversations, sandboxes } = this.#parts;
+    const [parent = null] = await conversations.get(userId, [conversationId]);
     if (parent === null) throw refuse(404, 'parent_conversation_id names no conversation');
+    return sandboxes.known.find(userId, parent.sandboxId) === null ? null : parent;
+  }
+
+  /** null = one that is not configured, which its start will say. */
+  #specFor(sandbox: Sandbox | null, llm: LlmChoice): SandboxSpec | null {
+    const { specs } = this.#parts.sandboxes;
+    const id = sandbox?.specId ?? preferredSpec(llm);
+    return (id === null ? specs[0] : specs.find((one) => one.id === id)) ?? null;
   }
 
   #follow(task: StartTask, conversation: Conversation, llm: LlmChoice, request: Request): void {
@@ -128,21 +153,7 @@ export class Starter {
       const sandbox = await this.#sandboxFor(conversation, llm);
       await step({ sandboxId: sandbox.id, agentServerUrl: sandbox.place?.url ?? null });
       const ready = await this.#untilRunning(sandbox);
-      await step({ status: 'STARTING_CONVERSATION', agentServerUrl: ready.place?.url ?? null });
-      const path =
-        this.#parts.sandboxes.specs.find((spec) => spec.id === ready.specId)?.conversationsPath ?? null;
-      if (path !== null && ready.place !== null) {
-        const baseUrl = this.#parts.baseUrlOf(conversation.id);
-        await sendToRuntime({
-          place: ready.place,
-          sandboxKey: ready.key,
-          path,
-          conversation,
-          llm,
-          baseUrl,
-          request,
-        });
-      }
+      await this.#handOver(conversation, ready, llm, request, step);
       await step({ status: 'READY' });
     } catch (thrown) {
       const detail =
@@ -157,6 +168,54 @@ export class Starter {
     }
   }
 
+  /** Prepares the repository and sends the conversation, where the sandbox has an agent server. */
+  async #handOver(
+    first: Conversation,
+    sandbox: Sandbox,
+    llm: LlmChoice,
+    request: Request,
+    step: (next: Partial<StartTask>) => Promise<void>,
+  ): Promise<void> {
+    const { sandboxes, conversations, views, baseUrlOf } = this.#parts;
+    const { userId, id, parentId, facts } = first;
+    const { place } = sandbox;
+    const server = agentServerOf(sandboxes, sandbox);
+    const path = sandboxes.specs.find((spec) => spec.id === sandbox.specId)?.conversationsPath ?? null;
+    const agentServerUrl = place?.url ?? null;
+    if (server === null || path === null || place === null) {
+      await step({ status: 'STARTING_CONVERSATION', agentServerUrl });
+      return;
+    }
+    const repository = repositoryOf(facts);
+    if (repository !== null) {
+      await step({ status: 'PREPARING_REPOSITORY', agentServerUrl });
+      await cloneRepository(server, repository, place.workingDir);
+    }
+    await step({ status: 'STARTING_CONVERSATION', agentServerUrl });
+    const { workingDir } = place;
+    const parent = parentId === null ? null : await conversations.find(parentId);
+    const [conversation = null] = await conversations.get(userId, [id]); // its tags may have been changed meanwhile
+    if (conversation === null) throw refuse(404, 'the conversation was deleted while it was being started');
+    await sendToRuntime({
+      place,
+      sandboxKey: sandbox.key,
+      path,
+      conversation,
+      llm,
+      baseUrl: baseUrlOf(id),
+      workingDir: repository === null ? workingDir : `${workingDir}/${repository.folder}`,
+      isBesideParent: parent?.sandboxId === sandbox.id,
+      request,
+    });
+    if (conversation.title === null) return;
+    // A start has no place for a title.
+    const owed = await conversations.change(userId, id, (old) => ({
+      ...old,
+      runtime: { ...old.runtime, isOwed: true },
+    }));
+    await views.settle(owed);
+  }
+
   /** The sandbox that was asked for, resumed if need be; else a new one with the conversation in its environment. */
   async #sandboxFor(conversation: Conversation, llm: LlmChoice): Promise<Sandbox> {
     const { sandboxes, conversations, baseUrlOf } = this.#parts;
@@ -167,12 +226,11 @@ export class Starter {
       if (found === null) throw refuse(404, 'Sandbox not found');
       return found;
     }
-    const preferred = llm.settings.top['default_sandbox_spec_id'];
-    const spec = sandboxes.spec(typeof preferred === 'string' && preferred !== '' ? preferred : null);
+    const spec = sandboxes.spec(preferredSpec(llm));
     const env: readonly (readonly [string, Secret])[] = [
       ['LLM_BASE_URL', new Secret(baseUrlOf(conversation.id))],
       ['LLM_API_KEY', conversation.key],
-      ['LLM_MODEL', new Secret(llm.model ?? '')],
+      ['LLM_MODEL', new Secret(llm.agentModel?.model ?? '')],
       ['CONVERSATION_ID', new Secret(conversation.id)],
     ];
     const sandbox = await sandboxes.start(userId, spec, env);
@@ -206,4 +264,43 @@ function detailOf(refusal: Refusal): string {
 function textOf(request: Request, name: string): string | null {
   const value = request[name];
   return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function preferredSpec({ settings }: LlmChoice): string | null {
+  const preferred = settings.top['default_sandbox_spec_id'];
+  return typeof preferred === 'string' && preferred !== '' ? preferred : null;
+}
+
+/** A sub-conversation runs beside its parent: an agent server knows no parent elsewhere. @throws Refusal 422 */
+function sandboxIdOf(request: Request, parent: Conversation | null): string | null {
+  const wanted = textOf(request, 'sandbox_id');
+  if (parent === null) return wanted;
+  if (wanted !== null && wanted !== parent.sandboxId)
+    throw invalidValue(
+      ['body', 'sandbox_id'],
+      'a sub-conversation runs in the sandbox of its parent; leave it out',
+    );
+  return parent.sandboxId;
+}
+
+type Selection = Pick<Conversation['facts'], 'selected_repository' | 'selected_branch' | 'git_provider'>;
+
+/** A sub-conversation works where its parent works. @throws Refusal 422 */
+function selectionOf(request: Request, parent: Conversation | null): Selection {
+  const stated: Selection = {
+    selected_repository: textOf(request, 'selected_repository'),
+    selected_branch: textOf(request, 'selected_branch'),
+    git_provider: textOf(request, 'git_provider'),
+  };
+  if (parent === null) return stated;
+  const inherited = parent.facts;
+  for (const name of ['selected_repository', 'selected_branch', 'git_provider'] as const) {
+    if (stated[name] !== null && stated[name] !== inherited[name])
+      throw invalidValue(
+        ['body', name],
+        'a sub-conversation works in the repository of its parent; leave it out',
+      );
+  }
+  const { selected_repository, selected_branch, git_provider } = inherited;
+  return { selected_repository, selected_branch, git_provider };
 }

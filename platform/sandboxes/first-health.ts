@@ -1,7 +1,7 @@
 // Waits until a started sandbox passes its health check, exits, or times out. Changes nothing.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../proxy/base/clock.ts';
-import { isHealthy } from './http-request.ts';
+import { healthOf } from './http-request.ts';
 import type { SandboxDriver, SandboxPlace } from './driver.ts';
 
 interface FirstHealthOptions {
@@ -16,7 +16,8 @@ interface FirstHealthOptions {
   readonly isWanted: () => boolean;
 }
 
-const HEALTH_MS = 1_000;
+/** A runtime that shares two cores with fifteen others answers in seconds. */
+const HEALTH_MS = 5_000;
 const POLL_MS = 100;
 
 /** @returns null when nobody waits any more; `ended` in the words of the driver */
@@ -26,7 +27,7 @@ export async function firstHealth(
   const { id, place, healthPath, driver, clock, timeoutMs, signal, isWanted } = options;
   const endsAt = clock.mono() + timeoutMs;
   while (!signal.aborted && isWanted()) {
-    if (await isHealthy(place.url, healthPath, HEALTH_MS)) return 'healthy';
+    if ((await healthOf(place.url, healthPath, HEALTH_MS)) === 'healthy') return 'healthy';
     const { state, detail } = await driver.inspect(id, place);
     if (state === 'exited' || state === 'gone') return { ended: detail };
     if (clock.mono() > endsAt) return 'late';

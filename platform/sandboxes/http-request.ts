@@ -63,12 +63,18 @@ function partsOf(base: string): { hostname: string; port: string } {
   return { hostname, port };
 }
 
-/** Whether a runtime answers 2xx there. Never rejects. */
-export async function isHealthy(base: string, path: string, timeoutMs: number): Promise<boolean> {
+/** `silent`: it took the time given and said nothing, as on a busy machine; `failing`: it said something else than 2xx, or hung up. */
+export type Health = 'healthy' | 'failing' | 'silent';
+
+/** What a runtime's health check says. Never rejects. */
+export async function healthOf(base: string, path: string, timeoutMs: number): Promise<Health> {
   try {
     const { status } = await sendRequest({ to: base, method: 'GET', path, timeoutMs });
-    return status >= 200 && status < 300;
-  } catch {
-    return false;
+    return status >= 200 && status < 300 ? 'healthy' : 'failing';
+  } catch (error) {
+    return isTimeout(error) ? 'silent' : 'failing';
   }
 }
+
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');

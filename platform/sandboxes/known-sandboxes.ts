@@ -8,6 +8,8 @@ export class KnownSandboxes {
   readonly #replicas: Replicas;
   readonly #own = new Map<string, Sandbox>();
   readonly #others = new Map<string, Sandbox>();
+  /** Ids by the SHA-256 of the key: a key that is compared by its hash tells nothing by the time that takes. */
+  readonly #idByKeyHash = new Map<string, string>();
 
   constructor(replicas: Replicas) {
     this.#replicas = replicas;
@@ -16,14 +18,17 @@ export class KnownSandboxes {
   put(sandbox: Sandbox): void {
     const map = sandbox.owner === this.#replicas.own ? this.#own : this.#others;
     map.set(sandbox.id, sandbox);
+    this.#idByKeyHash.set(sandbox.key.sha256(), sandbox.id);
   }
 
   /** Takes a change from another server; ignores changes of this server's own sandboxes. */
   updateFromPeer(sandbox: Sandbox): void {
-    if (sandbox.owner !== this.#replicas.own) this.#others.set(sandbox.id, sandbox);
+    if (sandbox.owner !== this.#replicas.own) this.put(sandbox);
   }
 
   forget(id: string): void {
+    const sandbox = this.#own.get(id) ?? this.#others.get(id);
+    if (sandbox !== undefined) this.#idByKeyHash.delete(sandbox.key.sha256());
     this.#own.delete(id);
     this.#others.delete(id);
   }
@@ -31,6 +36,12 @@ export class KnownSandboxes {
   /** One of this server. */
   own(id: string): Sandbox | undefined {
     return this.#own.get(id);
+  }
+
+  /** Of any server. @param keyHash SHA-256 hex of its key */
+  byKey(keyHash: string): Sandbox | null {
+    const id = this.#idByKeyHash.get(keyHash) ?? '';
+    return this.#own.get(id) ?? this.#others.get(id) ?? null;
   }
 
   /** Those of this server. */
@@ -71,6 +82,6 @@ export class KnownSandboxes {
 
   #withLiveStatus(sandbox: Sandbox): Sandbox {
     if (this.#replicas.isAlive(sandbox.owner)) return sandbox;
-    return { ...sandbox, status: 'MISSING', detail: 'the server that ran it is gone' };
+    return { ...sandbox, status: 'MISSING', unhealthy: null, detail: 'the server that ran it is gone' };
   }
 }

@@ -1,25 +1,48 @@
-// Derives a sandbox's state from what its driver and its runtime report.
+// Derives a sandbox's state from what its driver and its runtime report. Changes nothing.
 import type { Secret } from '../../config/secret.ts';
-import { sendRequest } from './http-request.ts';
+import { instant } from '../ids.ts';
+import { sendRequest, type Health } from './http-request.ts';
 import type { SandboxCondition, SandboxPlace } from './driver.ts';
-import type { SandboxStatus } from './sandbox.ts';
+import type { Sandbox, SandboxState } from './sandbox.ts';
 
 const TIMEOUT_MS = 5_000;
+/** Bad health checks in a row before a living sandbox is shown as ERROR. */
+const PATIENCE = 3;
+/** The same for one that says nothing at all: on a busy machine a check takes longer than its time again and again. */
+const SILENCE_MS = 300_000;
 
-/** The driver's condition -> the next state. */
-const NEXT: Readonly<Record<SandboxCondition['state'], (from: SandboxStatus) => SandboxStatus>> = {
-  running: (from) => (from === 'PAUSED' ? 'RUNNING' : from),
-  paused: () => 'PAUSED',
-  exited: () => 'ERROR',
-  gone: () => 'MISSING',
-};
+export type Observed = SandboxState & Pick<Sandbox, 'detail'>;
 
-/** The next state of a sandbox whose driver reports this condition. */
-export const statusAfter = (condition: SandboxCondition['state'], from: SandboxStatus): SandboxStatus =>
-  NEXT[condition](from);
+/** The next state of a sandbox whose driver reports this condition; null = as before. */
+export function afterCondition(sandbox: Sandbox, { state, detail }: SandboxCondition): Observed | null {
+  switch (state) {
+    case 'running': // somebody continued it by hand
+      return sandbox.status === 'PAUSED' ? { status: 'RUNNING', unhealthy: null, detail: null } : null;
+    case 'paused':
+      return sandbox.status === 'PAUSED' ? null : { status: 'PAUSED', unhealthy: null, detail: null };
+    case 'exited':
+      return { status: 'ERROR', unhealthy: null, detail };
+    case 'gone':
+      return { status: 'MISSING', unhealthy: null, detail };
+  }
+}
 
-/** Milliseconds without work according to the agent server; null when the runtime does not report them. */
-export async function idleTime(place: SandboxPlace, key: Secret): Promise<number | null> {
+/** The next state of a sandbox whose process lives. Slow is not dead: it stays, is watched on, and may come back. */
+export function afterHealth({ status, unhealthy }: Sandbox, health: Health, nowMs: number): Observed {
+  if (health === 'healthy') return { status: 'RUNNING', unhealthy: null, detail: null };
+  const sinceMs = unhealthy?.sinceMs ?? nowMs;
+  const failedChecks = Math.min((unhealthy?.failedChecks ?? 0) + (health === 'failing' ? 1 : 0), PATIENCE);
+  const isLong = failedChecks >= PATIENCE || nowMs - sinceMs >= SILENCE_MS;
+  const what = failedChecks > 0 ? 'does not pass its health check' : 'has not answered its health check';
+  return {
+    status: status === 'ERROR' || isLong ? 'ERROR' : 'RUNNING',
+    unhealthy: { sinceMs, failedChecks },
+    detail: `its runtime ${what} since ${instant(sinceMs)}; its process lives`,
+  };
+}
+
+/** Milliseconds without work according to the agent server. `unreported`: it has no such figure; `silent`: who knows. */
+export async function idleTime(place: SandboxPlace, key: Secret): Promise<number | 'unreported' | 'silent'> {
   try {
     const headers = { 'x-session-api-key': key.reveal() };
     const { status, text } = await sendRequest({
@@ -30,8 +53,8 @@ export async function idleTime(place: SandboxPlace, key: Secret): Promise<number
       timeoutMs: TIMEOUT_MS,
     });
     const seconds: unknown = status === 200 ? (JSON.parse(text) as { idle_time?: unknown }).idle_time : null;
-    return typeof seconds === 'number' ? seconds * 1000 : null;
-  } catch {
-    return null;
+    return typeof seconds === 'number' ? seconds * 1000 : 'unreported';
+  } catch (error) {
+    return error instanceof SyntaxError ? 'unreported' : 'silent';
   }
 }

@@ -13,9 +13,15 @@ interface MarkedProcess {
   readonly state: string;
 }
 
-/** Living processes of sandboxes of this data directory; none where the system has no /proc. */
+/**
+ * Living processes of sandboxes of this data directory; none where the system has no /proc.
+ * @throws Error when the system has no file descriptor left to look with: that says nothing about the processes
+ */
 export async function markedProcesses(home: string): Promise<readonly MarkedProcess[]> {
-  const names = await readdir('/proc').catch(() => []);
+  const names = await readdir('/proc').catch((error: unknown) => {
+    if (isShortage(error)) throw error;
+    return [];
+  });
   const found = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map((name) => look(name, home)));
   return found.filter((one) => one !== null);
 }
@@ -30,7 +36,11 @@ async function look(name: string, home: string): Promise<MarkedProcess | null> {
     // The program's name stands in parentheses and may hold any character; the state follows the last one.
     const state = stat[stat.lastIndexOf(')') + 2] ?? '?';
     return state === 'Z' || state === 'X' ? null : { pid: Number(name), sandboxId: id, state };
-  } catch {
+  } catch (error) {
+    if (isShortage(error)) throw error;
     return null; // it ended meanwhile, or belongs to another user
   }
 }
+
+const isShortage = (error: unknown): boolean =>
+  ['EMFILE', 'ENFILE', 'ENOMEM'].includes((error as NodeJS.ErrnoException).code ?? '');

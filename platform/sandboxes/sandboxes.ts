@@ -1,7 +1,8 @@
-// The sandboxes of this server: starts, pauses, resumes, removes and monitors them. Each change of state is stored before
-// the response; after a restart, sandboxes that still run are taken over and the others become MISSING.
+// The sandboxes of this server: starts, pauses, resumes and removes them; watch.ts follows what they do by themselves.
+// Each change of state is stored before the response; after a restart, sandboxes that still run are taken over and the
+// others become MISSING.
 import type { SandboxSettings, SandboxSpec } from '../../config/snapshot.ts';
-import type { Secret } from '../../config/secret.ts';
+import { Secret } from '../../config/secret.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import type { Log } from '../../proxy/server/mount.ts';
 import { refuse } from '../api/refusal.ts';
@@ -11,13 +12,13 @@ import { allItems } from '../store/all-items.ts';
 import type { PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import { KeyedQueue } from '../keyed-queue.ts';
-import { isHealthy } from './http-request.ts';
 import { SandboxFailure, type SandboxDriver, type SandboxPlace } from './driver.ts';
 import { firstHealth } from './first-health.ts';
 import { KnownSandboxes } from './known-sandboxes.ts';
 import { chosenSpec } from './spec-choice.ts';
-import { isUp, itemOf, sandboxOf, type Sandbox, type SandboxStatus } from './sandbox.ts';
-import { idleTime, statusAfter } from './observed-state.ts';
+import { isAwake, isUp, itemOf, sandboxOf, type Sandbox } from './sandbox.ts';
+import type { Observed } from './observed-state.ts';
+import { SandboxWatch } from './watch.ts';
 
 interface SandboxesOptions {
   readonly settings: SandboxSettings;
@@ -28,16 +29,13 @@ interface SandboxesOptions {
   readonly replicas: Replicas;
   readonly clock: Clock;
   readonly log: Log;
+  /** Base URL that agent servers report to; null = none that they reach. */
+  readonly webhookUrl: () => string | null;
   /** Epoch milliseconds of the last LLM call of its conversations that came to this server; 0 = none. */
   readonly lastCallMs: (sandboxId: string) => number;
   /** Whether its conversations have made a call since then, through any server. */
   readonly hasCalledSince: (sandboxId: string, sinceMs: number) => Promise<boolean>;
 }
-
-const WATCH_MS = 5_000;
-const HEALTH_MS = 5_000;
-/** Failed health checks in a row before a running sandbox becomes ERROR: a busy runtime may miss one. */
-const PATIENCE = 3;
 
 export class Sandboxes {
   readonly #options: SandboxesOptions;
@@ -46,16 +44,28 @@ export class Sandboxes {
   readonly known: KnownSandboxes;
   readonly #queue = new KeyedQueue();
   readonly #starting = new Map<string, Promise<Sandbox | null>>();
-  readonly #failedChecks = new Map<string, number>();
   readonly #closing = new AbortController();
-  #watch: NodeJS.Timeout | null = null;
-  #round: Promise<void> = Promise.resolve();
+  readonly #watch: SandboxWatch;
 
   constructor(options: SandboxesOptions) {
     this.#options = options;
     this.#settings = options.settings;
     this.#specs = options.specs;
     this.known = new KnownSandboxes(options.replicas);
+    const { driver, clock, log, hasCalledSince } = options;
+    this.#watch = new SandboxWatch({
+      known: this.known,
+      queue: this.#queue,
+      driver,
+      clock,
+      log,
+      settings: () => this.#settings,
+      healthPath: (sandbox) => this.#healthPath(sandbox),
+      activeMs: (sandbox) => this.#activeMs(sandbox),
+      hasCalledSince,
+      write: (sandbox) => this.#write(sandbox),
+      pause: (sandbox) => this.#pause(sandbox),
+    });
   }
 
   /** Takes over sandboxes of an earlier process, removes those without a row, and starts monitoring. */
@@ -64,7 +74,7 @@ export class Sandboxes {
     for await (const item of allItems(store, 'sandbox')) this.known.put(sandboxOf(item, vault));
     for (const { id } of this.known.ofThisServer)
       await this.#queue.run(id, () => this.#failUnfinishedStart(id));
-    await this.#checkStates();
+    await this.#watch.checkStates();
     for (const sandbox of this.known.ofThisServer)
       if (sandbox.status === 'STARTING') this.#awaitHealth(sandbox);
     // Without specs and without sandboxes, a broken driver does not matter.
@@ -76,11 +86,7 @@ export class Sandboxes {
       });
       if (strays.length > 0) log.warn({ sandboxes: strays }, 'sandboxes that no record knew were removed');
     }
-    this.#watch = setInterval(() => {
-      this.#round = this.#round
-        .then(() => this.checkAll())
-        .catch((err: unknown) => log.error({ err }, 'sandbox watch failed'));
-    }, WATCH_MS).unref();
+    this.#watch.start();
   }
 
   /** Limits and specs of a new configuration; the driver stays until a restart. */
@@ -122,6 +128,7 @@ export class Sandboxes {
         owner: this.#options.replicas.own,
         specId: spec.id,
         status: 'STARTING',
+        unhealthy: null,
         detail: null,
         place: null,
         key: newKey(''),
@@ -133,7 +140,7 @@ export class Sandboxes {
     return this.#queue.run(sandbox.id, async () => {
       try {
         const keys = ['SESSION_API_KEY', 'OH_SESSION_API_KEYS_0'].map((name) => [name, sandbox.key] as const);
-        const place = await driver.start({ id: sandbox.id, spec, env: [...env, ...keys] });
+        const place = await driver.start({ id: sandbox.id, spec, env: [...env, ...this.#webhook, ...keys] });
         const placed = await this.#write({ ...sandbox, place });
         this.#awaitHealth(placed);
         return placed;
@@ -141,7 +148,7 @@ export class Sandboxes {
         const why = err instanceof SandboxFailure ? err.message : 'the sandbox could not be started';
         log.error({ sandbox: sandbox.id, spec: spec.id, err }, 'sandbox could not be started');
         await driver.remove(sandbox.id, null).catch(() => undefined);
-        await this.#write({ ...sandbox, status: 'ERROR', detail: why });
+        await this.#write({ ...sandbox, status: 'ERROR', unhealthy: null, detail: why });
         throw refuse(500, why);
       }
     });
@@ -153,26 +160,29 @@ export class Sandboxes {
     return this.known.own(id) ?? null;
   }
 
-  /** RUNNING -> PAUSED; nothing to do for one that is paused. @throws Refusal 404, 409 */
+  /** Pauses what lives, healthy or not; nothing to do for one that is paused. @throws Refusal 404, 409 */
   async pause(userId: string, id: string): Promise<void> {
     this.known.require(userId, id);
     await this.#queue.run(id, async () => {
       const sandbox = this.known.require(userId, id);
       if (sandbox.status === 'PAUSED') return;
-      if (sandbox.status !== 'RUNNING')
+      if (!isAwake(sandbox))
         throw refuse(409, `Sandbox is ${sandbox.status}; only a running one can be paused`);
       await this.#pause(sandbox);
     });
   }
 
-  /** PAUSED -> RUNNING; nothing to do for one that runs. @throws Refusal 404, 409, 502 */
+  /**
+   * PAUSED -> RUNNING; nothing to do for one that runs. In ERROR or MISSING: it is looked at again, and taken up if its
+   * process lives. @throws Refusal 404, 409, 502
+   */
   async resume(userId: string, id: string): Promise<void> {
     this.known.require(userId, id);
     await this.#queue.run('places', async () => {
+      if (['ERROR', 'MISSING'].includes(this.known.require(userId, id).status))
+        await this.#queue.run(id, () => this.#lookAgain(this.known.require(userId, id)));
       const sandbox = this.known.require(userId, id);
-      if (isUp(sandbox)) return;
-      if (sandbox.status !== 'PAUSED')
-        throw refuse(409, `Sandbox is ${sandbox.status}; only a paused one can be resumed`);
+      if (sandbox.status !== 'PAUSED') return;
       await this.#freePlace(userId);
       await this.#queue.run(id, () => this.#resume(this.known.require(userId, id)));
     });
@@ -185,21 +195,10 @@ export class Sandboxes {
     else await this.#queue.run(id, () => this.#remove(this.known.require(userId, id)));
   }
 
-  async #checkStates(): Promise<void> {
-    for (const { id } of this.known.ofThisServer) {
-      await this.#queue
-        .run(id, () => this.#checkState(id))
-        .catch((err: unknown) =>
-          this.#options.log.warn({ sandbox: id, err }, 'sandbox could not be looked at'),
-        );
-    }
-  }
-
   /** Stops monitoring; stops the sandboxes only with `stop_with_server`. */
   async close(): Promise<void> {
-    if (this.#watch !== null) clearInterval(this.#watch);
     this.#closing.abort();
-    await this.#round;
+    await this.#watch.stop();
     await Promise.all(this.#starting.values());
     if (this.#settings.stopWithServer) {
       const removed = this.known.ofThisServer.map((one) => this.#queue.run(one.id, () => this.#remove(one)));
@@ -208,15 +207,9 @@ export class Sandboxes {
     await this.#queue.drained();
   }
 
-  /** One round of monitoring: exits, losses, health, idleness. */
-  async checkAll(): Promise<void> {
-    await this.#checkStates();
-    const { idlePauseMs } = this.#settings;
-    for (const sandbox of this.known.ofThisServer) {
-      if (sandbox.status !== 'RUNNING' || sandbox.place === null) continue;
-      await this.#queue.run(sandbox.id, () => this.#checkHealth(sandbox.id));
-      if (idlePauseMs > 0) await this.#queue.run(sandbox.id, () => this.#pauseIdle(sandbox.id, idlePauseMs));
-    }
+  /** One round of the watch. */
+  checkAll(): Promise<void> {
+    return this.#watch.checkAll();
   }
 
   /** The process may have ended between storing the row and the start: such a sandbox has no place. */
@@ -226,62 +219,14 @@ export class Sandboxes {
     const { driver, log } = this.#options;
     await driver.remove(id, null).catch((err: unknown) => log.warn({ sandbox: id, err }, 'not removed'));
     const detail = 'the server ended while it was being started';
-    await this.#write({ ...sandbox, status: 'ERROR', detail });
+    await this.#write({ ...sandbox, status: 'ERROR', unhealthy: null, detail });
   }
 
-  async #checkState(id: string): Promise<void> {
-    const sandbox = this.known.own(id);
-    if (sandbox === undefined || sandbox.status === 'ERROR' || sandbox.status === 'MISSING') return;
-    if (sandbox.place === null) return; // another task is starting it
-    const { state, detail } = await this.#options.driver.inspect(id, sandbox.place);
-    const next = statusAfter(state, sandbox.status);
-    if (next === sandbox.status) return;
-    await this.#write({ ...sandbox, status: next, detail: detail === '' ? null : detail });
-    this.#options.log.warn(
-      { sandbox: id, from: sandbox.status, to: next, detail },
-      'sandbox changed by itself',
-    );
-  }
-
-  async #checkHealth(id: string): Promise<void> {
-    const sandbox = this.known.own(id);
-    if (sandbox?.status !== 'RUNNING' || sandbox.place === null) return;
-    if (await isHealthy(sandbox.place.url, this.#healthPath(sandbox), HEALTH_MS)) {
-      this.#failedChecks.delete(id);
-      return;
-    }
-    const strikes = (this.#failedChecks.get(id) ?? 0) + 1;
-    this.#failedChecks.set(id, strikes);
-    if (strikes < PATIENCE) return;
-    this.#failedChecks.delete(id);
-    await this.#write({
-      ...sandbox,
-      status: 'ERROR',
-      detail: 'its runtime does not answer its health check',
-    });
-    this.#options.log.warn({ sandbox: id }, 'sandbox is not healthy');
-  }
-
-  async #pauseIdle(id: string, idlePauseMs: number): Promise<void> {
-    const sandbox = this.known.own(id);
-    const { clock, log, hasCalledSince } = this.#options;
-    if (sandbox?.status !== 'RUNNING' || sandbox.place === null) return;
-    if (clock.now() - this.#activeMs(sandbox) < idlePauseMs) return;
-    if (await hasCalledSince(id, clock.now() - idlePauseMs)) return;
-    const idleMs = await idleTime(sandbox.place, sandbox.key);
-    if (idleMs !== null && idleMs < idlePauseMs) {
-      await this.#write({ ...sandbox, activeMs: clock.now() - idleMs });
-      return;
-    }
-    await this.#pause(sandbox);
-    log.info({ sandbox: id }, 'idle sandbox paused');
-  }
-
-  /** Makes room for one more: pauses the caller's longest idle sandbox, never another user's. */
+  /** Makes room for one more: pauses a sandbox of the caller, the longest idle one, never another user's. */
   async #freePlace(userId: string): Promise<void> {
     const up = this.known.ofThisServer.filter(isUp);
     if (up.length < this.#settings.maxRunning) return;
-    const own = up.filter((sandbox) => sandbox.userId === userId && sandbox.status === 'RUNNING');
+    const own = up.filter((sandbox) => sandbox.userId === userId && isAwake(sandbox));
     const [idlest] = own.sort((a, b) => this.#activeMs(a) - this.#activeMs(b));
     if (idlest === undefined) {
       throw refuse(
@@ -296,14 +241,28 @@ export class Sandboxes {
   async #pause(sandbox: Sandbox): Promise<void> {
     if (sandbox.place === null) return;
     await this.#drive(() => this.#options.driver.pause(sandbox.id, sandbox.place as SandboxPlace));
-    await this.#write({ ...sandbox, status: 'PAUSED', detail: null });
+    await this.#write({ ...sandbox, status: 'PAUSED', unhealthy: null, detail: null });
   }
 
   async #resume(sandbox: Sandbox): Promise<void> {
     const { place } = sandbox;
     if (sandbox.status !== 'PAUSED' || place === null) return;
     await this.#drive(() => this.#options.driver.resume(sandbox.id, place));
-    await this.#write({ ...sandbox, status: 'RUNNING', detail: null, activeMs: this.#options.clock.now() });
+    const activeMs = this.#options.clock.now();
+    await this.#write({ ...sandbox, status: 'RUNNING', unhealthy: null, detail: null, activeMs });
+  }
+
+  /** @throws Refusal 409 when it has ended, 502 when it lives and does not answer */
+  async #lookAgain(before: Sandbox): Promise<void> {
+    let after = before;
+    await this.#drive(async () => {
+      after = await this.#watch.revive(before);
+    });
+    if (after.status === 'RUNNING' || after.status === 'PAUSED') return;
+    const why = after.detail ?? 'its process is not there';
+    throw isAwake(after)
+      ? refuse(502, `Sandbox is ERROR: ${why}. It is RUNNING again as soon as it passes its health check`)
+      : refuse(409, `Sandbox is ${after.status}: ${why}. Only one whose process lives can be resumed`);
   }
 
   async #remove(sandbox: Sandbox): Promise<void> {
@@ -314,7 +273,12 @@ export class Sandboxes {
   async #removeRow(id: string): Promise<void> {
     await this.#options.store.apply([{ remove: { kind: 'sandbox', id } }]);
     this.known.forget(id);
-    this.#failedChecks.delete(id);
+  }
+
+  /** What an agent server reads as its webhook; it sends the sandbox's key along by itself. */
+  get #webhook(): readonly (readonly [string, Secret])[] {
+    const url = this.#options.webhookUrl();
+    return url === null ? [] : [['OH_WEBHOOKS_0_BASE_URL', new Secret(url)]];
   }
 
   /** @throws Refusal 502 in the words of the driver */
@@ -355,17 +319,21 @@ export class Sandboxes {
     });
     if (end === null) return;
     await this.#queue.run(id, async () => {
-      if (end === 'healthy') return this.#finishStart(id, 'RUNNING', null);
-      if (end !== 'late') return this.#finishStart(id, 'ERROR', end.ended);
-      await driver.remove(id, place);
-      return this.#finishStart(id, 'ERROR', `its runtime was not ready within ${timeoutMs / 1000} s`);
+      if (end === 'healthy')
+        return this.#finishStart(id, { status: 'RUNNING', unhealthy: null, detail: null });
+      if (end !== 'late')
+        return this.#finishStart(id, { status: 'ERROR', unhealthy: null, detail: end.ended });
+      // It lives: on a busy machine it may only be slow, and the watch takes it up when it answers.
+      const unhealthy = { sinceMs: clock.now(), failedChecks: 0 };
+      const detail = `its runtime was not ready within ${timeoutMs / 1000} s; its process lives`;
+      return this.#finishStart(id, { status: 'ERROR', unhealthy, detail });
     });
   }
 
-  async #finishStart(id: string, status: SandboxStatus, detail: string | null): Promise<void> {
+  async #finishStart(id: string, observed: Observed): Promise<void> {
     const sandbox = this.known.own(id);
     if (sandbox?.status === 'STARTING')
-      await this.#write({ ...sandbox, status, detail, activeMs: this.#options.clock.now() });
+      await this.#write({ ...sandbox, ...observed, activeMs: this.#options.clock.now() });
   }
 
   async #write(sandbox: Sandbox): Promise<Sandbox> {

@@ -1,6 +1,6 @@
 // LLM profiles: named LLM configurations of a user, one of them active. A conversation keeps the one it began with.
 import type { Handler } from '../api/router.ts';
-import { refuse } from '../api/refusal.ts';
+import { invalidValue, refuse } from '../api/refusal.ts';
 import type { Schema } from '../api/description.ts';
 import type { Documents } from '../store/documents.ts';
 import { checkHeaders } from './headers.ts';
@@ -47,6 +47,7 @@ export function profiles(documents: Documents<SettingsV1>, llm: Schema): Record<
       const name = nameOf(path);
       const request = (body ?? {}) as SaveRequest;
       checkHeaders(request.llm?.['extra_headers'], ['body', 'llm', 'extra_headers']);
+      checkAccount(request.llm?.['auth_type']);
       await documents.change(userId, (old) => ({ next: saved(old, name, request), result: null }));
       return { status: 201, body: { name, message: `Profile '${name}' saved` } };
     },
@@ -83,6 +84,13 @@ export function profiles(documents: Documents<SettingsV1>, llm: Schema): Record<
       return { body: { name: next, message: `Profile '${name}' renamed to '${next}'` } };
     },
   };
+}
+
+/** @throws Refusal 422 for a login that no call to this proxy could use */
+function checkAccount(type: unknown): void {
+  if (type !== 'subscription') return;
+  const why = 'a subscription goes past this proxy, so its calls could not be attributed; use api_key';
+  throw invalidValue(['body', 'llm', 'auth_type'], why);
 }
 
 function saved(old: SettingsV1 | null, name: string, request: SaveRequest): SettingsV1 {

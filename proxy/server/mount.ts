@@ -5,6 +5,7 @@ export type { Mount, MountRequest, MountResponse } from '../base/mount.ts';
 export { Fault } from '../errors/fault.ts';
 export type { Log } from '../observability/logger.ts';
 export type { PlatformFigures } from '../observability/platform-metrics.ts';
+export type { ServedModels } from '../pipeline/served-models.ts';
 export type {
   ExtensionRow,
   ExtensionStatement,

@@ -26,6 +26,7 @@ import { listenOn, wantedAddresses, type Listening } from './listeners.ts';
 import { ConfigWatcher } from './config-watcher.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
 import type { DeploymentFigure } from '../observability/deployment-metrics.ts';
+import { servedModels, type ServedModels } from '../pipeline/served-models.ts';
 
 export interface ProxyOptions {
   readonly configPath: string;
@@ -207,10 +208,14 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     await spans?.close(0);
     throw new CannotStart(error.message);
   });
-  const platform = await openPlatformMount(first.snapshot, options, ledger).catch(async (error: unknown) => {
-    await spans?.close(0);
-    throw error;
-  });
+  let reloader: ConfigReloader | null = null;
+  const models = servedModels(() => reloader?.active ?? null);
+  const platform = await openPlatformMount(first.snapshot, options, ledger, models).catch(
+    async (error: unknown) => {
+      await spans?.close(0);
+      throw error;
+    },
+  );
   let server: ProxyServer | null = null;
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
   const services = createServices(
@@ -239,7 +244,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       served === null
         ? await withStoredModels(env, first, ledger)
         : { loaded: first, runtime: served.runtime };
-    const reloader = new ConfigReloader(
+    const configs = new ConfigReloader(
       configPath,
       env,
       services,
@@ -248,27 +253,28 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       [wanted.main, wanted.admin].some((one) => one !== null && !isLoopback(one.host)),
       served?.state,
     );
+    reloader = configs;
     worker?.answer({
       adopt: (shared) => {
-        reloader.adopt(shared);
-        const { journal, retentionMs } = reloader.active.snapshot;
+        configs.adopt(shared);
+        const { journal, retentionMs } = configs.active.snapshot;
         ledger.reconfigure(journal, retentionMs);
       },
       status: () => ledger.status,
       figures: () => metrics.figures(),
       flush: () => ledger.flush(),
     });
-    server = new ProxyServer(reloader, { mount: wanted.platform !== null, admin: wanted.admin !== null });
+    server = new ProxyServer(configs, { mount: wanted.platform !== null, admin: wanted.admin !== null });
     const listening = await listenOn(server, wanted);
     const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;
-    const checks = new HealthChecks(() => reloader.active);
-    metrics.watchDeployments(() => troubled(reloader.active));
+    const checks = new HealthChecks(() => configs.active);
+    metrics.watchDeployments(() => troubled(configs.active));
     metrics.watchLoad(services);
     services.loopLag.start();
     const proxy: RunningProxy = new RunningProxy({
       listening,
       adminWanted: wanted.admin,
-      reloader,
+      reloader: configs,
       server,
       ledger,
       pools,
@@ -279,7 +285,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       log,
     });
     checks.follow();
-    platform?.serve(proxy.url);
+    platform?.serve(proxy.url, proxy.platformUrl ?? proxy.url);
     watcher?.follow(loaded.snapshot.files);
     return proxy;
   } catch (error) {
@@ -321,6 +327,7 @@ async function openPlatformMount(
   snapshot: Snapshot,
   options: ProxyOptions,
   ledger: Ledger,
+  models: ServedModels,
 ): Promise<Platform | null> {
   if (snapshot.platform === null) return null;
   if (options.worker !== undefined) {
@@ -337,6 +344,7 @@ async function openPlatformMount(
       configPath: options.configPath,
       path: options.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
       spend: ledger.reader,
+      models,
       shared: sharedTables(snapshot, ledger),
       clock: options.parts?.clock ?? systemClock,
       log: options.log,

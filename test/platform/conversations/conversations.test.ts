@@ -207,7 +207,7 @@ t.test('PATCH replaces tags for the next call, switch_profile the headers', asyn
   const rig = await startPlatform(t);
   for (const name of ['a', 'b'])
     await rig.api('POST', `/api/v1/settings/profiles/${name}`, {
-      llm: { model: `m-${name}`, extra_headers: { 'X-P': name } },
+      llm: { model: `demo-${name}`, extra_headers: { 'X-P': name } },
     });
   const conversation = await start(rig, { tags: { old: '1' }, llm_profile: 'a', title: 'before' });
   const patched = await rig.api('PATCH', `${PATH}/${dashed(conversation.id)}`, {
@@ -223,7 +223,7 @@ t.test('PATCH replaces tags for the next call, switch_profile the headers', asyn
   const response = await chat(conversation);
   t.strictSame((await rowOf(rig, response))['request_tags'], ['new:2']);
   t.equal(headerOf(lastSeen(rig).rawHeaders, 'x-p'), 'b');
-  t.match(await read(rig, conversation.id), { llm_profile: 'b', llm_model: 'm-b' });
+  t.match(await read(rig, conversation.id), { llm_profile: 'b', llm_model: 'demo-b' });
   const unknown = await rig.api('PATCH', `${PATH}/${randomUUID()}`, { title: 'x' });
   t.equal(unknown.status, 404);
   t.same(unknown.json, { detail: 'unknown_app_conversation' });

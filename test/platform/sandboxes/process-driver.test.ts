@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { markedProcesses } from '../../../platform/sandboxes/process-table.ts';
 import { bubblewrapFor, commandLine, passwdOf } from '../../../platform/sandboxes/isolation.ts';
+import { killMarked } from '../fixture/sandbox-processes.ts';
 import { at, ended, specs, startPlatform, until, type PlatformRig } from '../fixture/rig.ts';
 
 const PATH = '/api/v1/sandboxes';
@@ -17,17 +18,6 @@ interface Sandbox {
   readonly id: string;
   readonly session_api_key: string;
   readonly exposed_urls: readonly { readonly name: string; readonly url: string; readonly port: number }[];
-}
-
-/** One that ends with another of them is gone by its turn. */
-async function killMarked(dataDir: string): Promise<void> {
-  for (const { pid } of await markedProcesses(dataDir)) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
-  }
 }
 
 /** Sandboxes end with the test, whatever its end. */

@@ -28,7 +28,10 @@ const SPEC: SandboxSpec = {
   limits: { memoryMb: null, cpuSeconds: null, cpus: null, openFiles: null, processes: null },
 };
 
-async function open(t: Test) {
+async function open(
+  t: Test,
+  { startTimeoutMs = 600_000, args = [] }: { startTimeoutMs?: number; args?: readonly string[] } = {},
+) {
   const dataDir = t.testdir();
   const time = { now: Date.now(), lastCall: 0 };
   const store = openSqlitePlatform(join(dataDir, 'platform.db'));
@@ -39,10 +42,11 @@ async function open(t: Test) {
       driver: 'process',
       maxRunning: 3,
       idlePauseMs: IDLE_MS,
-      startTimeoutMs: 600_000,
+      startTimeoutMs,
       isolation: 'none',
       stopWithServer: true,
       dockerSocket: '',
+      webhookBaseUrl: null,
     },
     specs: [SPEC],
     driver: new ProcessDriver({ dataDir, path: process.env['PATH'] ?? '', bubblewrap: null }),
@@ -51,6 +55,7 @@ async function open(t: Test) {
     clock,
     log,
     replicas: await Replicas.open({ store, dataDir, clock, log }),
+    webhookUrl: () => null,
     lastCallMs: () => time.lastCall,
     hasCalledSince: () => Promise.resolve(false),
   });
@@ -60,7 +65,7 @@ async function open(t: Test) {
     if ((await markedProcesses(dataDir)).length > 0) throw new Error('a sandbox was left behind');
   });
   await sandboxes.open();
-  const { id } = await sandboxes.start('', SPEC, []);
+  const { id } = await sandboxes.start('', { ...SPEC, command: [...SPEC.command, ...args] }, []);
   const sandbox = await sandboxes.settled(id);
   const tell = (path: string): Promise<Response> =>
     fetch(`${sandbox?.place?.url}${path}`, { headers: { 'x-session-api-key': sandbox?.key.reveal() ?? '' } });
@@ -89,15 +94,76 @@ t.test(
   },
 );
 
-t.test('one bad health check is forgiven, three in a row are an error', async (t) => {
+t.test('a sandbox that fails its health check is in ERROR while it does, and RUNNING again', async (t) => {
   const { sandboxes, id, tell, status } = await open(t);
   await tell('/sick');
   await sandboxes.checkAll();
   await sandboxes.checkAll();
-  t.equal(status(), 'RUNNING');
+  t.equal(status(), 'RUNNING', 'two bad checks are forgiven');
+  t.match(sandboxes.known.find('', id)?.detail, /does not pass its health check since .*; its process lives/);
   await sandboxes.checkAll();
   t.equal(status(), 'ERROR');
-  t.equal(sandboxes.known.find('', id)?.detail, 'its runtime does not answer its health check');
+  await sandboxes.checkAll();
+  t.equal(status(), 'ERROR');
+  const refused = { status: 502, body: { detail: /RUNNING again as soon as/ } };
+  t.match(await sandboxes.resume('', id).catch((error: unknown) => error), refused);
+  await tell('/sick?over');
+  await sandboxes.checkAll();
+  t.match(sandboxes.known.find('', id), { status: 'RUNNING', detail: null, unhealthy: null });
+});
+
+t.test('pause and resume work from ERROR too: what lives is not lost', async (t) => {
+  const { sandboxes, id, tell, status } = await open(t);
+  await tell('/sick');
+  for (let round = 0; round < 3; round += 1) await sandboxes.checkAll();
+  t.equal(status(), 'ERROR');
+  await sandboxes.pause('', id);
+  t.equal(status(), 'PAUSED');
+  await sandboxes.checkAll();
+  t.equal(status(), 'PAUSED');
+  await sandboxes.resume('', id);
+  t.equal(status(), 'RUNNING');
+  for (let round = 0; round < 3; round += 1) await sandboxes.checkAll();
+  t.equal(status(), 'ERROR');
+  await tell('/sick?over');
+  await sandboxes.resume('', id);
+  t.equal(status(), 'RUNNING', 'it is asked at once, without waiting for the watch');
+});
+
+t.test(
+  'a runtime that is too slow for its health check stays RUNNING, and is not paused as idle',
+  async (t) => {
+    const { sandboxes, time, id, tell, status } = await open(t);
+    await tell('/slow');
+    time.now += IDLE_MS + 1;
+    for (let round = 0; round < 4; round += 1) await sandboxes.checkAll();
+    t.equal(status(), 'RUNNING');
+    t.match(
+      sandboxes.known.find('', id)?.detail,
+      /has not answered its health check since .*; its process lives/,
+    );
+    time.now += 300_000;
+    await sandboxes.checkAll();
+    t.equal(status(), 'ERROR', 'five minutes of silence are told');
+    await tell('/slow?over');
+    await sandboxes.checkAll();
+    t.match(sandboxes.known.find('', id), { status: 'RUNNING', detail: null });
+  },
+);
+
+t.test('one that is not ready in time is told, kept, and RUNNING when it answers', async (t) => {
+  const { sandboxes, status } = await open(t, { startTimeoutMs: 0, args: ['--sick'] });
+  t.equal(status(), 'ERROR');
+  const [sandbox] = sandboxes.known.list('');
+  t.match(sandbox?.detail, /was not ready within 0 s; its process lives/);
+  const headers = { 'x-session-api-key': sandbox?.key.reveal() ?? '' };
+  const answers = async (): Promise<boolean> => {
+    const response = await fetch(`${sandbox?.place?.url}/sick?over`, { headers }).catch(() => null);
+    return response?.ok === true;
+  };
+  while (!(await answers())) /* it is being started */ ;
+  await sandboxes.checkAll();
+  t.equal(status(), 'RUNNING');
 });
 
 t.test('a command that ends while it runs is an error with its code', async (t) => {
@@ -106,6 +172,8 @@ t.test('a command that ends while it runs is an error with its code', async (t) 
   await sandboxes.checkAll();
   t.equal(status(), 'ERROR');
   t.match(sandboxes.known.find('', id)?.detail, /ended with code 9/);
+  for (const act of [() => sandboxes.pause('', id), () => sandboxes.resume('', id)])
+    t.match(await act().catch((error: unknown) => error), { status: 409 });
 });
 
 t.test('somebody who stops or continues it by hand is believed', async (t) => {

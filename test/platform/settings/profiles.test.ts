@@ -110,6 +110,7 @@ t.test('what a profile must not hold is told at its place', async (t) => {
     ['a', { modell: 'x' }, ['body', 'llm', 'modell'], 'extra_forbidden'],
     ['a', { top_p: 2 }, ['body', 'llm', 'top_p'], 'less_than_equal'],
     ['a', { api_mode: 'fax' }, ['body', 'llm', 'api_mode'], 'enum'],
+    ['a', { auth_type: 'subscription' }, ['body', 'llm', 'auth_type'], 'value_error'],
     ['a', { extra_headers: { 'X-A': 1 } }, ['body', 'llm', 'extra_headers', 'X-A'], 'string_type'],
     ['a', { extra_headers: { 'X A': 'b' } }, ['body', 'llm', 'extra_headers', 'X A'], 'value_error'],
     [
@@ -159,11 +160,11 @@ t.test('what a profile must not hold is told at its place', async (t) => {
 t.test('secret headers of a profile are masked, the others shown; the mask keeps the value', async (t) => {
   const rig = await startPlatform(t);
   const headers = { 'X-OpenHands-User-Id': 'alice', 'X-Tenant-Token': 'token-secret' };
-  await rig.api('POST', `${PATH}/a`, { llm: { model: 'm', extra_headers: headers } });
+  await rig.api('POST', `${PATH}/a`, { llm: { model: 'demo', extra_headers: headers } });
   const shown = { 'X-OpenHands-User-Id': 'alice', 'X-Tenant-Token': '**********' };
   const read = await rig.api('GET', `${PATH}/a`);
   t.same(at(read, 'config.extra_headers'), shown);
-  await rig.api('POST', `${PATH}/a`, { llm: { model: 'm', extra_headers: shown } });
+  await rig.api('POST', `${PATH}/a`, { llm: { model: 'demo', extra_headers: shown } });
   await rig.api('POST', `${PATH}/a/activate`);
   const task = await rig.api('POST', '/api/v1/app-conversations', {});
   const { json } = await rig.api(

@@ -1,0 +1,59 @@
+// The model names that the proxy serves now, for the API that is mounted on its server. Asked anew each time, because
+// reloads and runtime models change them.
+import type { ActiveConfig } from '../active-config/active-config.ts';
+import { modelNames } from '../active-config/listings.ts';
+import { Fault } from '../errors/fault.ts';
+import { findGroup, groupOf } from './select-deployment.ts';
+
+export interface ServedModels {
+  /** What a client can ask for, in the order of `GET /v1/models`, without the patterns in it. */
+  names(): readonly string[];
+  /** How a name is served: it is listed itself, or a pattern covers it; null = it is not. */
+  find(name: string): 'listed' | 'pattern' | null;
+  /** Why a name is not served, as a call that asks for it is told. */
+  whyNot(name: string): string;
+}
+
+/** @param active null = no configuration serves yet */
+export function servedModels(active: () => ActiveConfig | null): ServedModels {
+  return {
+    names: () => {
+      const now = active();
+      if (now === null) return [];
+      return modelNames(now.snapshot, now.listings.registry).filter((name) => !isPattern(now, name));
+    },
+    find: (name) => {
+      const now = active();
+      if (now === null || isPattern(now, name)) return null;
+      if (now.groups.has(name) || now.snapshot.routing.aliases.has(name))
+        return isServed(now, name) ? 'listed' : null;
+      return isServed(now, name) ? 'pattern' : null;
+    },
+    whyNot: (name) => {
+      const now = active();
+      if (now === null) return 'The proxy has just started; send it again.';
+      if (isPattern(now, name))
+        return `\`${name}\` is a pattern of the model list; name one model that it covers.`;
+      try {
+        groupOf(now, name);
+      } catch (error) {
+        if (error instanceof Fault) return error.message;
+        throw error;
+      }
+      return `The model \`${name}\` is served.`;
+    },
+  };
+}
+
+function isPattern({ snapshot }: ActiveConfig, name: string): boolean {
+  return snapshot.wildcards.some(({ pattern }) => pattern === name);
+}
+
+function isServed(active: ActiveConfig, name: string): boolean {
+  try {
+    return findGroup(active, name) !== null;
+  } catch (error) {
+    if (error instanceof Fault) return false;
+    throw error;
+  }
+}
