@@ -11,7 +11,7 @@ import type { ExtensionTables } from '../proxy/server/mount.ts';
 import type { ServedModels } from '../proxy/server/mount.ts';
 import type { SpendReader } from '../proxy/server/mount.ts';
 import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
-import { description, type Description, type Schema } from './api/description.ts';
+import { description, published, type Description, type Schema } from './api/description.ts';
 import { storeDownResponse, Router, type SandboxByKey } from './api/router.ts';
 import { Validation } from './api/validation.ts';
 import { KEY_PREFIX } from './conversations/conversation.ts';
@@ -32,6 +32,7 @@ import { Sandboxes } from './sandboxes/sandboxes.ts';
 import { profiles } from './settings/profiles.ts';
 import { settingsV0, type SettingsV0 } from './settings/v0.ts';
 import { settingsV1 } from './settings/v1.ts';
+import { UserSettings } from './settings/user-settings.ts';
 import type { SettingsV1 } from './settings/v1-document.ts';
 import { Documents } from './store/documents.ts';
 import { PostgresPlatform } from './store/postgres-platform.ts';
@@ -272,23 +273,26 @@ async function assemble(
     vault,
     conversations,
     choices,
+    settings: new UserSettings(v0, v1, () => sandboxes.specs),
     sandboxes,
     replicas,
     clock,
     log,
     baseUrlOf,
   });
+  const documents = published(document);
   const validation = new Validation(document);
   const handlers = {
-    ...settingsV0(v0, schemaOf(document, 'Settings')),
-    ...settingsV1(v1, {
-      shown: schemaOf(document, 'GETSettingsModel'),
-      update: schemaOf(document, 'SettingsUpdate'),
-      conversation: schemaOf(document, 'ConversationSettings'),
-      llm: schemaOf(document, 'StrictLLM'),
-      fallback: schemaOf(document, 'FallbackStrategy'),
-      checkConversation: validation.of({ $ref: '#/components/schemas/ConversationSettings' }),
-    }),
+    ...settingsV0(v0, schemaOf(document, 'Settings'), () => sandboxes.specs),
+    ...settingsV1(
+      v1,
+      {
+        shown: schemaOf(document, 'GETSettingsModel'),
+        update: schemaOf(document, 'SettingsUpdate'),
+        conversation: schemaOf(document, 'ConversationSettings'),
+      },
+      () => sandboxes.specs,
+    ),
     ...profiles(v1, schemaOf(document, 'StrictLLM')),
     ...conversationApi({
       conversations,
@@ -304,7 +308,8 @@ async function assemble(
     }),
     ...views.handlers,
     ...sandboxApi(sandboxes, clock.now()),
-    describe: () => ({ body: document }),
+    describe: () => ({ body: documents.all }),
+    describeV1: () => ({ body: documents.v1 }),
   };
   const sandboxByKey: SandboxByKey = (keyHash) => sandboxes.known.byKey(keyHash);
   const router = new Router(document, validation, handlers, () => replicas.sync(), sandboxByKey, log);

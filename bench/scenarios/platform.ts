@@ -74,6 +74,7 @@ async function fill(store: PlatformStore, count: number): Promise<Seeded> {
           runtime: NOTHING_REPORTED,
           key: newKey('sk-conv-'),
           headers: [['x-project', new Secret('bench')]],
+          maxBudget: null,
           createdMs: Date.now() - (count - from - index) * 1000,
           updatedMs: Date.now(),
           revision: 0,

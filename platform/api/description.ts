@@ -2,6 +2,7 @@
 // schemas/platform/ per further subject, and schemas/settings.json (V0). It is what is served, and what the router and
 // the validators are made of.
 import v1 from '../../schemas/platform.json' with { type: 'json' };
+import descriptions from '../../schemas/platform/description.json' with { type: 'json' };
 import webhooks from '../../schemas/platform/webhooks.json' with { type: 'json' };
 import v0 from '../../schemas/settings.json' with { type: 'json' };
 
@@ -25,7 +26,10 @@ export interface Parameter {
 }
 
 export interface Operation {
+  /** The platform's own where it has the operation. */
   readonly operationId: string;
+  /** Name of our handler where it is another one than `operationId`. Not published. */
+  readonly 'x-handler'?: string;
   readonly deprecated?: boolean;
   /** Names of security schemes; one of them is enough. */
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
@@ -43,6 +47,8 @@ export interface Operation {
 
 export interface Description {
   readonly openapi: string;
+  readonly info: Readonly<Record<string, string>>;
+  readonly servers?: readonly object[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
@@ -53,8 +59,16 @@ type Subject = Pick<Description, 'paths' | 'components'>;
 /** The import's inferred type spells every member out; this is what they share. */
 const subject = (document: object): Subject => document as unknown as Subject;
 
+/** `info.version` of the platform's description of V1. */
+const VERSION_V1 = '0.0.1';
+
 /** One per file. A path and a schema stand in one of them alone, and a path has all its methods there. */
-const SUBJECTS: readonly Subject[] = [subject(webhooks)];
+const SUBJECTS: readonly Subject[] = [
+  // The two documents themselves.
+  subject(descriptions),
+  // What agent servers report.
+  subject(webhooks),
+];
 
 /** The whole document. */
 export function description(): Description {
@@ -69,6 +83,34 @@ export function description(): Description {
     schemas = { ...schemas, ...part.components.schemas };
   }
   return { ...document, paths, components: { ...document.components, schemas } };
+}
+
+/**
+ * The two documents that are served. The first is the whole interface under V0's version and servers, since generators
+ * of V0 clients read them there; the second is V1 alone, under V1's version.
+ */
+export function published(whole: Description): { readonly all: Description; readonly v1: Description } {
+  const all = { ...whole, paths: withoutHandlers(whole.paths) };
+  const { servers: _ofV0, ...rest } = all;
+  const paths = Object.entries(all.paths).filter(([path]) => path.startsWith('/api/v1/'));
+  return {
+    all,
+    v1: { ...rest, info: { ...all.info, version: VERSION_V1 }, paths: Object.fromEntries(paths) },
+  };
+}
+
+function withoutHandlers(paths: Description['paths']): Description['paths'] {
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, operations]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(operations).map(([method, { 'x-handler': _handler, ...operation }]) => [
+          method,
+          operation,
+        ]),
+      ),
+    ]),
+  );
 }
 
 /** References within settings.json, as they read inside the OpenAPI document. */

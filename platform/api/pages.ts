@@ -1,4 +1,6 @@
-// Paging as the platform does it: `page_id` is the offset as text, and what is no number counts as the first page.
+// Paging as the platform does it: `page_id` is the offset as text. What no page gave as its `next_page_id` is refused, so
+// that a client which mixes ids up does not read the first page for ever.
+import { validationFailed } from './refusal.ts';
 
 interface Page<T> {
   readonly items: readonly T[];
@@ -10,11 +12,19 @@ interface PageRequest {
   readonly limit: number;
 }
 
-/** The part that a query asks for. */
+/** The part that a query asks for. @throws Refusal 422 for a `page_id` that is none */
 export function pageRequestOf(query: Readonly<Record<string, unknown>>): PageRequest {
-  const text = query['page_id'];
-  const offset = typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  return { offset, limit: Number(query['limit'] ?? 100) };
+  const limit = Number(query['limit'] ?? 100);
+  const text = query['page_id'] ?? '';
+  if (text === '') return { offset: 0, limit };
+  if (typeof text === 'string' && /^\d{1,9}$/.test(text)) return { offset: Number(text), limit };
+  throw validationFailed([
+    {
+      loc: ['query', 'page_id'],
+      msg: 'Input should be the next_page_id of an earlier page, a whole number',
+      type: 'int_parsing',
+    },
+  ]);
 }
 
 /** @param found one more than the limit, if there are so many */

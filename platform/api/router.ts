@@ -227,8 +227,9 @@ function entryOf(
   handlers: Readonly<Record<string, Handler>>,
   validation: Validation,
 ): Entry {
-  const handle = handlers[operation.operationId];
-  if (handle === undefined) throw new Error(`the operation ${operation.operationId} has no handler`);
+  const name = operation['x-handler'] ?? operation.operationId;
+  const handle = handlers[name];
+  if (handle === undefined) throw new Error(`the operation ${name} has no handler`);
   const body = operation.requestBody?.content['application/json']?.schema;
   const named = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
   const pathSchema = {

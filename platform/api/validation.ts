@@ -18,7 +18,7 @@ const MAX_DEPTH = 64;
 export class Validation {
   readonly #ajv = new Ajv2020({ allErrors: true, verbose: true, useDefaults: false, strict: false });
 
-  constructor(description: Description) {
+  constructor(description: Pick<Description, 'components'>) {
     this.#ajv.addFormat('uuid', UUID);
     this.#ajv.addFormat(
       'date-time',

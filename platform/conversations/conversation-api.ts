@@ -33,6 +33,8 @@ interface ConversationApiParts {
 type Query = Readonly<Record<string, unknown>>;
 
 const MAX_IDS = 99;
+/** What a list without ids holds; `/search` has pages. */
+const MAX_LISTED = 100;
 const PICO = 1e12;
 const ORDERS: Readonly<Record<string, Order>> = {
   CREATED_AT: 'created',
@@ -74,7 +76,16 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       body: await conversations.count(conversationFilter(userId, query)),
     }),
     getConversations: async ({ userId, query }) => {
-      const ids = uuids(query['ids'] as readonly string[]);
+      const asked = query['ids'] as readonly string[] | undefined;
+      if (asked === undefined) {
+        const part = { order: 'created_desc', offset: 0, limit: MAX_LISTED } as const;
+        const listed = await conversations.search(
+          { ...conversationFilter(userId, {}), topLevel: true },
+          part,
+        );
+        return { body: await info(userId, listed, false) };
+      }
+      const ids = uuids(asked);
       const found = await conversations.get(userId, ids);
       const there = found.filter((one) => one !== null);
       const infos = new Map((await info(userId, there, true)).map((one, index) => [there[index], one]));
@@ -160,7 +171,7 @@ function conversationInfo(
     ...facts,
     title: conversation.title,
     agent_kind: 'openhands',
-    metrics: totals === null ? null : metrics(totals),
+    metrics: metrics(totals, conversation.maxBudget),
     parent_conversation_id: conversation.parentId,
     sub_conversation_ids: children,
     tags: conversation.tags,
@@ -177,12 +188,15 @@ function conversationInfo(
   };
 }
 
-function metrics(totals: SessionTotals): Record<string, unknown> {
+/** null = nothing was called and nothing limits it. */
+function metrics(totals: SessionTotals | null, maxBudget: number | null): Record<string, unknown> | null {
+  if (totals === null)
+    return maxBudget === null ? null : { accumulated_cost: 0, max_budget_per_task: maxBudget };
   const { last } = totals;
   return {
     model_name: last.modelGroup,
     accumulated_cost: Number(totals.spendPico) / PICO,
-    max_budget_per_task: null,
+    max_budget_per_task: maxBudget,
     accumulated_token_usage: {
       model: last.modelGroup,
       prompt_tokens: totals.promptTokens,

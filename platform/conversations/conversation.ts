@@ -50,6 +50,8 @@ export interface Conversation {
   readonly key: Secret;
   /** Lower-case names: what each call brings along. */
   readonly headers: readonly (readonly [name: string, value: Secret])[];
+  /** USD, of the settings at its start; null = none. */
+  readonly maxBudget: number | null;
   readonly createdMs: number;
   readonly updatedMs: number;
   readonly revision: number;
@@ -63,6 +65,7 @@ interface Body {
   /** SHA-256 hex of the key: what calls are recognised by, without opening the seal. */
   readonly keyHash: string;
   readonly hasHeaders: boolean;
+  readonly maxBudget: number | null;
 }
 
 export function itemOf(conversation: Conversation, vault: Vault): Item {
@@ -70,7 +73,8 @@ export function itemOf(conversation: Conversation, vault: Vault): Item {
   const { createdMs, updatedMs, revision } = conversation;
   const headers = conversation.headers.map(([name, value]) => [name, value.reveal()]);
   const keyHash = conversation.key.sha256();
-  const body: Body = { facts, tags, runtime, keyHash, hasHeaders: headers.length > 0 };
+  const { maxBudget } = conversation;
+  const body: Body = { facts, tags, runtime, keyHash, hasHeaders: headers.length > 0, maxBudget };
   return {
     kind: 'conversation',
     id,
@@ -101,7 +105,7 @@ export function headersOf(item: Pick<Item, 'kind' | 'id' | 'sealed'>, vault: Vau
 }
 
 export function conversationOf(item: Item, vault: Vault): Conversation {
-  const { facts, tags, runtime = NOTHING_REPORTED } = JSON.parse(item.body) as Body;
+  const { facts, tags, runtime = NOTHING_REPORTED, maxBudget = null } = JSON.parse(item.body) as Body;
   const secrets = vault.open(item);
   return {
     id: item.id,
@@ -114,6 +118,7 @@ export function conversationOf(item: Item, vault: Vault): Conversation {
     runtime,
     key: new Secret(secrets['key'] ?? ''),
     headers: headersOf(item, vault),
+    maxBudget,
     createdMs: item.createdMs,
     updatedMs: item.updatedMs,
     revision: item.revision,

@@ -5,10 +5,12 @@ import { dashed } from '../ids.ts';
 import { sendRequest } from '../sandboxes/http-request.ts';
 import type { SandboxPlace } from '../sandboxes/driver.ts';
 import type { Secret } from '../../config/secret.ts';
+import type { RuntimeSettings } from '../settings/runtime-settings.ts';
 import { isTree } from '../settings/secrets.ts';
 import type { Conversation } from './conversation.ts';
 import type { LlmChoice } from './llm-choice.ts';
 import { runtimeLlm } from './runtime-llm.ts';
+import { reasonOf } from './runtime-refusal.ts';
 
 const TIMEOUT_MS = 60_000;
 /** Members of a start request that an agent server knows by the same name. */
@@ -27,6 +29,7 @@ interface RuntimeStart {
   readonly path: string;
   readonly conversation: Conversation;
   readonly llm: LlmChoice;
+  readonly settings: RuntimeSettings;
   readonly baseUrl: string;
   /** Where the agent works, as the runtime sees it. */
   readonly workingDir: string;
@@ -36,13 +39,34 @@ interface RuntimeStart {
   readonly request: Readonly<Record<string, unknown>>;
 }
 
-/** @throws Refusal 502 when the runtime does not take it */
+/** @throws Refusal 502 when the runtime does not take it, with its reason */
 export async function sendToRuntime(start: RuntimeStart): Promise<void> {
-  const { place, sandboxKey, path, conversation, llm, request } = start;
-  const secrets = isTree(request['secrets']) ? Object.entries(request['secrets']) : [];
+  const { place, sandboxKey, path, conversation } = start;
+  const secrets = secretsOf(start);
+  const body = bodyOf(start, secrets);
+  const response = await sendRequest({
+    to: place.url,
+    method: 'POST',
+    path,
+    body,
+    headers: { 'x-session-api-key': sandboxKey.reveal() },
+    timeoutMs: TIMEOUT_MS,
+  }).catch(() => null);
+  if (response === null)
+    throw refuse(502, 'the runtime did not respond when the conversation was sent to it');
+  if (response.status >= 200 && response.status <= 299) return;
+  const hidden = [sandboxKey.reveal(), conversation.key.reveal(), ...Object.values(secrets)];
+  const reason = reasonOf(response.text, hidden, body);
+  throw refuse(502, `the runtime refused the conversation with ${response.status}${reason}`);
+}
+
+function bodyOf(start: RuntimeStart, secrets: Readonly<Record<string, string>>): Record<string, unknown> {
+  const { conversation, llm, settings, request } = start;
   const suffix = request['system_message_suffix'];
   const same = SAME.filter((name) => request[name] !== undefined && request[name] !== null);
-  const body = {
+  const named = Object.entries(secrets);
+  return {
+    ...settings.request,
     ...Object.fromEntries(same.map((name) => [name, request[name]])),
     conversation_id: dashed(conversation.id),
     user_id: conversation.userId === '' ? null : conversation.userId,
@@ -53,33 +77,20 @@ export async function sendToRuntime(start: RuntimeStart): Promise<void> {
       : {}),
     ...(conversation.title === null ? {} : { autotitle: false }), // it has a title already
     workspace: { kind: 'LocalWorkspace', working_dir: start.workingDir },
-    agent_settings: {
-      agent_kind: 'openhands',
-      ...llm.settings.agent,
-      llm: runtimeLlm(conversation, llm, start.baseUrl),
-    },
-    ...(typeof llm.settings.conversation['max_iterations'] === 'number'
-      ? { max_iterations: llm.settings.conversation['max_iterations'] }
-      : {}),
-    ...(secrets.length === 0
+    agent_settings: { ...settings.agent, llm: runtimeLlm(conversation, llm, start.baseUrl) },
+    ...(named.length === 0
       ? {}
       : {
-          secrets: Object.fromEntries(
-            secrets.map(([name, value]) => [name, { kind: 'StaticSecret', value }]),
-          ),
+          secrets: Object.fromEntries(named.map(([name, value]) => [name, { kind: 'StaticSecret', value }])),
         }),
   };
-  const headers = { 'x-session-api-key': sandboxKey.reveal() };
-  const response = await sendRequest({
-    to: place.url,
-    method: 'POST',
-    path,
-    body,
-    headers,
-    timeoutMs: TIMEOUT_MS,
-  }).catch(() => null);
-  if (response === null)
-    throw refuse(502, 'the runtime did not respond when the conversation was sent to it');
-  if (response.status < 200 || response.status > 299)
-    throw refuse(502, `the runtime refused the conversation with ${response.status}`);
+}
+
+/** Those of the settings, below those of the start request. */
+function secretsOf({ settings, request }: RuntimeStart): Readonly<Record<string, string>> {
+  const sent = isTree(request['secrets']) ? Object.entries(request['secrets']) : [];
+  return Object.fromEntries([
+    ...Object.entries(settings.secrets).map(([name, value]) => [name, value.reveal()] as const),
+    ...sent.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as const] : [])),
+  ]);
 }

@@ -9,6 +9,8 @@ import { hexOf, newHexId, newKey } from '../ids.ts';
 import type { Replicas } from '../replicas.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
+import type { RuntimeSettings } from '../settings/runtime-settings.ts';
+import type { UserSettings } from '../settings/user-settings.ts';
 import type { PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import { agentServerOf } from './agent-server.ts';
@@ -26,6 +28,7 @@ interface StarterParts {
   readonly vault: Vault;
   readonly conversations: Conversations;
   readonly choices: LlmChoices;
+  readonly settings: UserSettings;
   readonly sandboxes: Sandboxes;
   readonly views: RuntimeViews;
   readonly replicas: Replicas;
@@ -37,6 +40,13 @@ interface StarterParts {
 
 type Request = Readonly<Record<string, unknown>>;
 
+/** What a start goes on with after its response. */
+interface Start {
+  readonly conversation: Conversation;
+  readonly llm: LlmChoice;
+  readonly settings: RuntimeSettings;
+  readonly request: Request;
+}
 const NO_MODEL =
   'No model is chosen, and the model list has patterns alone: name one in llm_model, in a profile or in the settings.';
 
@@ -56,7 +66,7 @@ export class Starter {
 
   /**
    * @throws Refusal 404 (profile, parent, sandbox), 400 (the model is not served), 422 (what nobody would honour), 409 (the
-   * id is taken)
+   * id is taken, a setting that cannot be honoured)
    */
   async start(userId: string, request: Request): Promise<StartTask> {
     const { conversations, choices, clock, sandboxes } = this.#parts;
@@ -67,8 +77,9 @@ export class Starter {
     const sandbox = wanted === null ? null : sandboxes.known.find(userId, wanted);
     if (wanted !== null && sandbox === null) throw refuse(404, 'Sandbox not found');
     const needsSandbox = wanted !== null || sandboxes.specs.length > 0;
+    const settings = await this.#parts.settings.ofConversation(userId, needsSandbox);
     if (needsSandbox && llm.model === null) throw refuse(400, NO_MODEL);
-    refuseUnhonoured(request, needsSandbox ? this.#specFor(sandbox, llm) : null);
+    refuseUnhonoured(request, needsSandbox ? this.#specFor(sandbox, settings) : null);
     const selection = selectionOf(request, parent);
     repositoryOf(selection);
     const nowMs = clock.now();
@@ -91,6 +102,7 @@ export class Starter {
       runtime: NOTHING_REPORTED,
       key: newKey(KEY_PREFIX),
       headers: llm.headers,
+      maxBudget: settings.maxBudget,
       createdMs: nowMs,
       updatedMs: nowMs,
       revision: 0,
@@ -111,7 +123,7 @@ export class Starter {
     };
     await conversations.add(conversation, itemOf(task, this.#parts.vault));
     const stored = { ...task, revision: 1 };
-    if (needsSandbox) this.#follow(stored, conversation, llm, request);
+    if (needsSandbox) this.#follow(stored, { conversation, llm, settings, request });
     return stored;
   }
 
@@ -129,31 +141,32 @@ export class Starter {
   }
 
   /** null = one that is not configured, which its start will say. */
-  #specFor(sandbox: Sandbox | null, llm: LlmChoice): SandboxSpec | null {
+  #specFor(sandbox: Sandbox | null, settings: RuntimeSettings): SandboxSpec | null {
     const { specs } = this.#parts.sandboxes;
-    const id = sandbox?.specId ?? preferredSpec(llm);
+    const id = sandbox?.specId ?? settings.specId;
     return (id === null ? specs[0] : specs.find((one) => one.id === id)) ?? null;
   }
 
-  #follow(task: StartTask, conversation: Conversation, llm: LlmChoice, request: Request): void {
+  #follow(task: StartTask, start: Start): void {
     const { log } = this.#parts;
-    const run = this.#run(task, conversation, llm, request)
+    const run = this.#run(task, start)
       .catch((err: unknown) => log.error({ task: task.id, err }, 'a conversation start was not written down'))
       .finally(() => this.#underWay.delete(task.id));
     this.#underWay.set(task.id, run);
   }
 
-  async #run(first: StartTask, conversation: Conversation, llm: LlmChoice, request: Request): Promise<void> {
+  async #run(first: StartTask, start: Start): Promise<void> {
+    const { conversation } = start;
     let task = first;
     const step = async (next: Partial<StartTask>): Promise<void> => {
       task = await this.#write({ ...task, ...next });
     };
     try {
       await step({ status: 'WAITING_FOR_SANDBOX' });
-      const sandbox = await this.#sandboxFor(conversation, llm);
+      const sandbox = await this.#sandboxFor(start);
       await step({ sandboxId: sandbox.id, agentServerUrl: sandbox.place?.url ?? null });
       const ready = await this.#untilRunning(sandbox);
-      await this.#handOver(conversation, ready, llm, request, step);
+      await this.#handOver(start, ready, step);
       await step({ status: 'READY' });
     } catch (thrown) {
       const detail =
@@ -170,10 +183,8 @@ export class Starter {
 
   /** Prepares the repository and sends the conversation, where the sandbox has an agent server. */
   async #handOver(
-    first: Conversation,
+    { conversation: first, llm, settings, request }: Start,
     sandbox: Sandbox,
-    llm: LlmChoice,
-    request: Request,
     step: (next: Partial<StartTask>) => Promise<void>,
   ): Promise<void> {
     const { sandboxes, conversations, views, baseUrlOf } = this.#parts;
@@ -202,6 +213,7 @@ export class Starter {
       path,
       conversation,
       llm,
+      settings,
       baseUrl: baseUrlOf(id),
       workingDir: repository === null ? workingDir : `${workingDir}/${repository.folder}`,
       isBesideParent: parent?.sandboxId === sandbox.id,
@@ -217,7 +229,7 @@ export class Starter {
   }
 
   /** The sandbox that was asked for, resumed if need be; else a new one with the conversation in its environment. */
-  async #sandboxFor(conversation: Conversation, llm: LlmChoice): Promise<Sandbox> {
+  async #sandboxFor({ conversation, llm, settings }: Start): Promise<Sandbox> {
     const { sandboxes, conversations, baseUrlOf } = this.#parts;
     const { userId } = conversation;
     if (conversation.sandboxId !== '') {
@@ -226,12 +238,13 @@ export class Starter {
       if (found === null) throw refuse(404, 'Sandbox not found');
       return found;
     }
-    const spec = sandboxes.spec(preferredSpec(llm));
+    const spec = sandboxes.spec(settings.specId);
     const env: readonly (readonly [string, Secret])[] = [
       ['LLM_BASE_URL', new Secret(baseUrlOf(conversation.id))],
       ['LLM_API_KEY', conversation.key],
       ['LLM_MODEL', new Secret(llm.agentModel?.model ?? '')],
       ['CONVERSATION_ID', new Secret(conversation.id)],
+      ...settings.environment,
     ];
     const sandbox = await sandboxes.start(userId, spec, env);
     try {
@@ -264,11 +277,6 @@ function detailOf(refusal: Refusal): string {
 function textOf(request: Request, name: string): string | null {
   const value = request[name];
   return typeof value === 'string' && value !== '' ? value : null;
-}
-
-function preferredSpec({ settings }: LlmChoice): string | null {
-  const preferred = settings.top['default_sandbox_spec_id'];
-  return typeof preferred === 'string' && preferred !== '' ? preferred : null;
 }
 
 /** A sub-conversation runs beside its parent: an agent server knows no parent elsewhere. @throws Refusal 422 */

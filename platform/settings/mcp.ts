@@ -1,4 +1,4 @@
-// Rules for MCP servers that no schema states: URLs that can be called, names and commands that can be run. Pure.
+// Rules for the MCP servers of V0 that no schema states: URLs that can be called, names and commands that can be run. Pure.
 import { invalidValue } from '../api/refusal.ts';
 import { isTree, own } from './secrets.ts';
 
@@ -49,7 +49,7 @@ function each(
     servers.forEach((server: unknown, index) => isTree(server) && look(server, index));
 }
 
-function urlTrouble(raw: string): string | null {
+export function urlTrouble(raw: string): string | null {
   const text = raw.trim();
   if (text === '') return 'URL cannot be empty';
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();

@@ -13,6 +13,16 @@ const KEYS: ReadonlySet<string> = new Set([
   'aws_secret_access_key',
   'aws_session_token',
 ]);
+/** Of these the mask is shown, not null: a null that comes back unsets a member. */
+const MASKED: ReadonlySet<string> = new Set([
+  'critic_api_key',
+  'client_secret',
+  'access_token',
+  'refresh_token',
+  'id_token',
+]);
+/** Secret texts of a credential, which is known by one of its members. */
+const OF_CREDENTIALS: ReadonlySet<string> = new Set(['value', 'password']);
 /** Maps of which every text is a secret. */
 const MAPS: ReadonlySet<string> = new Set(['env', 'provider_tokens', 'custom_secrets', 'secrets']);
 const HEADERS: ReadonlySet<string> = new Set(['extra_headers', 'headers']);
@@ -23,6 +33,13 @@ type Tree = Readonly<Record<string, unknown>>;
 /** A copy to be shown: keys become null, other secrets the mask. */
 export function shown<T>(value: T): T {
   return walk(value, (text, kind) => (kind === 'key' ? null : text === '' ? '' : MASK)) as T;
+}
+
+/** The texts that `shown` hides. */
+export function secretTexts(value: unknown): string[] {
+  const found: string[] = [];
+  walk(value, (text) => found.push(text));
+  return found;
 }
 
 /** `next` with every mask replaced by what `old` has at that place; a mask without an original is null. */
@@ -51,19 +68,28 @@ const isSecretHeader = (name: string): boolean => SECRET_HEADER.test(name);
 function walk(value: unknown, replace: (text: string, kind: 'key' | 'other') => unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => walk(item, replace));
   if (!isTree(value)) return value;
+  const credential = isCredential(value);
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => {
       if (typeof inner === 'string' && KEYS.has(key)) return [key, replace(inner, 'key')];
+      if (typeof inner === 'string' && (MASKED.has(key) || (credential && OF_CREDENTIALS.has(key))))
+        return [key, replace(inner, 'other')];
       if (isTree(inner) && (MAPS.has(key) || HEADERS.has(key))) {
-        const texts = Object.entries(inner).map(([name, text]) => [
-          name,
-          typeof text === 'string' && (MAPS.has(key) || isSecretHeader(name)) ? replace(text, 'other') : text,
-        ]);
+        const texts = Object.entries(inner).map(([name, text]) => {
+          if (typeof text !== 'string') return [name, walk(text, replace)];
+          const hidden = MAPS.has(key) || credential || isSecretHeader(name);
+          return [name, hidden ? replace(text, 'other') : text];
+        });
         return [key, Object.fromEntries(texts)];
       }
       return [key, walk(inner, replace)];
     }),
   );
+}
+
+/** Credentials of MCP servers have a strategy, secrets of the agent's context a kind. */
+function isCredential(value: Tree): boolean {
+  return typeof own(value, 'strategy') === 'string' || own(value, 'kind') === 'StaticSecret';
 }
 
 /** A JSON object: neither null nor a list. */

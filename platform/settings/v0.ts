@@ -1,10 +1,11 @@
 // The legacy settings (V0): POST and GET /api/settings with exactly the members, nulls and defaults of
 // schemas/settings.json, and the platform's rules for what a null keeps.
 import type { Handler } from '../api/router.ts';
-import { Refusal } from '../api/refusal.ts';
+import { invalidValue, Refusal } from '../api/refusal.ts';
 import type { Schema } from '../api/description.ts';
 import type { Documents } from '../store/documents.ts';
 import { checkMcp } from './mcp.ts';
+import { refusedMember, type SpecOutline } from './members.ts';
 import { isTree, own, shown, unmasked } from './secrets.ts';
 
 /** All members of the schema, none missing. */
@@ -15,7 +16,11 @@ const KEPT = ['llm_api_key', 'llm_model', 'llm_base_url', 'search_api_key', 'use
 const HIDDEN = ['llm_api_key', 'search_api_key', 'sandbox_api_key'];
 
 /** The handlers of V0, by operation id. */
-export function settingsV0(documents: Documents<SettingsV0>, schema: Schema): Record<string, Handler> {
+export function settingsV0(
+  documents: Documents<SettingsV0>,
+  schema: Schema,
+  specs: () => readonly SpecOutline[],
+): Record<string, Handler> {
   return {
     loadSettingsV0: async ({ userId }) => {
       const stored = await documents.read(userId);
@@ -25,6 +30,8 @@ export function settingsV0(documents: Documents<SettingsV0>, schema: Schema): Re
     storeSettingsV0: async ({ userId, body }) => {
       const sent = body as SettingsV0;
       checkMcp(sent['mcp_config']);
+      const refused = refusedMember('V0', sent, specs());
+      if (refused !== null) throw invalidValue(['body', refused.name], refused.sentence);
       await documents.change(userId, (old) => ({
         next: merged(whole(sent, schema), sent, old),
         result: null,

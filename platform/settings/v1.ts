@@ -1,13 +1,15 @@
 // The settings of V1: GET and POST /api/v1/settings. A POST sets the members it names; agent_settings and
-// conversation_settings are changed by diffs alone.
+// conversation_settings are changed by patches alone.
 import type { Handler } from '../api/router.ts';
-import { validationFailed, Refusal } from '../api/refusal.ts';
+import { invalidValue, validationFailed, Refusal } from '../api/refusal.ts';
 import type { Schema } from '../api/description.ts';
-import type { Check } from '../api/validation.ts';
 import type { Documents } from '../store/documents.ts';
-import { checkHeaders } from './headers.ts';
 import { isTree, own, shown, unmasked } from './secrets.ts';
-import { agentLlm, deepMerged, NO_SETTINGS, type SettingsV1 } from './v1-document.ts';
+import { agentChecks } from './agent-schema.ts';
+import { checkAgent, checkConversation, patchedAgent, patchedConversation } from './agent-patch.ts';
+import { refusedMember, type SpecOutline } from './members.ts';
+import { agentLlm, NO_SETTINGS, type SettingsV1 } from './v1-document.ts';
+import sections from '../../schemas/agent/sections.json' with { type: 'json' };
 
 type Tree = Readonly<Record<string, unknown>>;
 
@@ -19,10 +21,6 @@ interface SettingsSchemas {
   readonly update: Schema;
   /** `ConversationSettings`. */
   readonly conversation: Schema;
-  /** `StrictLLM`. */
-  readonly llm: Schema;
-  readonly fallback: Schema;
-  readonly checkConversation: Check;
 }
 
 const LEGACY = ['agent_settings', 'conversation_settings'];
@@ -31,7 +29,9 @@ const LEGACY = ['agent_settings', 'conversation_settings'];
 export function settingsV1(
   documents: Documents<SettingsV1>,
   schemas: SettingsSchemas,
+  specs: () => readonly SpecOutline[],
 ): Record<string, Handler> {
+  const checks = agentChecks();
   return {
     loadSettings: async ({ userId }) => {
       const stored = await documents.read(userId);
@@ -41,23 +41,28 @@ export function settingsV1(
     storeSettings: async ({ userId, body }) => {
       const sent = body as Tree;
       refuseUnknownMembers(sent, schemas.update);
-      await documents.change(userId, (old) => ({
-        next: changed(old ?? NO_SETTINGS, sent, schemas),
-        result: null,
-      }));
+      await documents.change(userId, (old) => {
+        const before = old ?? NO_SETTINGS;
+        const next = changed(before, sent);
+        if (isTree(sent['agent_settings_diff'])) checkAgent(next.agent, checks);
+        if (isTree(sent['conversation_settings_diff'])) checkConversation(next.conversation, checks);
+        const named = {
+          ...sent,
+          ...(isTree(sent['agent_settings_diff']) ? { agent_settings: next.agent } : {}),
+        };
+        const refused = refusedMember('V1', named, specs());
+        if (refused !== null) throw invalidValue(['body', placeOf(refused.name)], refused.sentence);
+        return { next, result: null };
+      });
       return { body: { message: 'Settings stored' } };
     },
-    agentSchema: () => ({
-      body: {
-        type: 'object',
-        additionalProperties: true,
-        properties: { llm: schemas.llm },
-        components: { schemas: { FallbackStrategy: schemas.fallback } },
-      },
-    }),
-    conversationSchema: () => ({ body: schemas.conversation }),
+    agentSchema: () => ({ body: sections.agent }),
+    conversationSchema: () => ({ body: sections.conversation }),
   };
 }
+
+/** Where a request states a member. */
+const placeOf = (member: string): string => (member === 'agent_settings' ? 'agent_settings_diff' : member);
 
 function refuseUnknownMembers(sent: Tree, update: Schema): void {
   const legacy = LEGACY.filter((name) => Object.hasOwn(sent, name));
@@ -76,17 +81,16 @@ function refuseUnknownMembers(sent: Tree, update: Schema): void {
   );
 }
 
-function changed(old: SettingsV1, sent: Tree, schemas: SettingsSchemas): SettingsV1 {
+function changed(old: SettingsV1, sent: Tree): SettingsV1 {
   const { agent_settings_diff: agentDiff, conversation_settings_diff: conversationDiff, ...top } = sent;
-  const agent = isTree(agentDiff) ? deepMerged(old.agent, unmasked(agentDiff, old.agent)) : old.agent;
-  const conversation = isTree(conversationDiff)
-    ? deepMerged(old.conversation, conversationDiff)
-    : old.conversation;
-  schemas.checkConversation(conversation, 'body');
-  const llm = own(agent, 'llm');
-  if (isTree(llm))
-    checkHeaders(own(llm, 'extra_headers'), ['body', 'agent_settings_diff', 'llm', 'extra_headers']);
-  return { ...old, top: { ...old.top, ...unmasked(top, old.top) }, agent, conversation };
+  return {
+    ...old,
+    top: { ...old.top, ...unmasked(top, old.top) },
+    agent: isTree(agentDiff) ? patchedAgent(old.agent, agentDiff) : old.agent,
+    conversation: isTree(conversationDiff)
+      ? patchedConversation(old.conversation, conversationDiff)
+      : old.conversation,
+  };
 }
 
 function answered(stored: SettingsV1, schemas: SettingsSchemas): Record<string, unknown> {

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
-import { description } from '../../../platform/api/description.ts';
-import { startPlatform } from '../fixture/rig.ts';
+import { description, published } from '../../../platform/api/description.ts';
+import { at, startPlatform } from '../fixture/rig.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
 interface Document {
@@ -18,7 +18,8 @@ const read = (name: string): Document =>
 const V0 = read('openapi-v0.json');
 const V1 = read('openapi-v1.json');
 const DOCS = readFileSync(join(import.meta.dirname, '../../../docs/platform.md'), 'utf8');
-const OURS = description() as unknown as Document;
+const PUBLISHED = published(description());
+const OURS = PUBLISHED.all as unknown as Document;
 
 /** The platform's names of schemas, as they read here. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -91,6 +92,7 @@ function differences(theirs: Document, names: Readonly<Record<string, string>>):
       const [a, b] = [byName(theirsOp['parameters']), byName(ours['parameters'])];
       for (const name of new Set([...Object.keys(a), ...Object.keys(b)]))
         compare(`${at} parameter ${name}`, a[name], b[name]);
+      compare(`${at} operation id`, theirsOp['operationId'], ours['operationId']);
       compare(`${at} body`, theirsOp['requestBody'], ours['requestBody']);
       for (const [status, response] of Object.entries(theirsOp['responses'] as Tree))
         compare(
@@ -143,6 +145,23 @@ t.test('the description is a valid one, and every schema in it can be compiled',
     in: 'header',
     name: 'X-Session-API-Key',
   });
+});
+
+t.test('V0 reads under its own version and servers, V1 has a document of its own', async (t) => {
+  const rig = await startPlatform(t);
+  const all = await rig.api('GET', '/api/openapi.json');
+  t.match(all.json, {
+    info: { version: '0.53.0' },
+    servers: [{ url: 'https://app.all-hands.dev' }, { url: 'http://localhost:3000' }],
+  });
+  const paths = at(all, 'paths') as Document['paths'];
+  t.equal(paths['/api/settings']?.['post']?.['operationId'], 'store_settings_api_settings_post');
+  t.notMatch(all.text, /x-handler/, 'names of our functions are not published');
+  const v1 = await rig.api('GET', '/api/v1/openapi.json');
+  t.match(v1.json, { openapi: '3.1.0', info: { version: '0.0.1' } });
+  t.equal((v1.json as Tree)['servers'], undefined);
+  for (const path of Object.keys(at(v1, 'paths') as object)) t.match(path, /^\/api\/v1\//);
+  t.same(at(v1, 'components'), at(all, 'components'));
 });
 
 t.test('it is served to who has a key, and nothing below /api is served to others', async (t) => {

@@ -10,7 +10,7 @@ t.test('settings are changed by diffs, member by member', async (t) => {
   const post = (body: unknown) => rig.api('POST', '/api/v1/settings', body);
   await post({
     language: 'de',
-    agent_settings_diff: { llm: { model: 'a', api_key: 'sk-secret-a' }, tools: ['x'] },
+    agent_settings_diff: { llm: { model: 'a', api_key: 'sk-secret-a' }, tools: [{ name: 'x' }] },
   });
   await post({
     agent_settings_diff: { llm: { model: 'b' } },
@@ -20,7 +20,7 @@ t.test('settings are changed by diffs, member by member', async (t) => {
   t.match(json, {
     language: 'de',
     v1_enabled: true,
-    agent_settings: { llm: { model: 'b', api_key: null }, tools: ['x'] },
+    agent_settings: { llm: { model: 'b', api_key: null }, tools: [{ name: 'x' }] },
     conversation_settings: {
       schema_version: 1,
       max_iterations: 7,
@@ -42,17 +42,17 @@ t.test('settings are changed by diffs, member by member', async (t) => {
     detail: [{ type: 'enum', msg: /'NO_GROUPING', .* or 'ADD_TO_ANY'/ }],
   });
   const few = await post({ conversation_settings_diff: { max_iterations: 0 } });
-  t.match(few.json, { detail: [{ loc: ['body', 'max_iterations'], type: 'greater_than_equal' }] });
+  t.match(few.json, {
+    detail: [{ loc: ['body', 'conversation_settings_diff', 'max_iterations'], type: 'greater_than_equal' }],
+  });
   const proto = await post(Buffer.from('{"agent_settings_diff":{"__proto__":{"polluted":true}}}'));
-  t.equal(proto.status, 200);
+  t.equal(proto.status, 422);
   t.equal(({} as Record<string, unknown>)['polluted'], undefined);
   t.match(
     (await rig.api('GET', '/api/v1/settings')).json,
     { language: 'de' },
     'what was refused changed nothing',
   );
-  for (const name of ['agent-schema', 'conversation-schema'])
-    t.match((await rig.api('GET', `/api/v1/settings/${name}`)).json, { type: 'object', properties: {} });
 });
 
 t.test('a profile is saved, read without its key, activated, renamed and deleted', async (t) => {
