@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hintFor, lastLines } from './sandbox-hints.ts';
-import { AGENT_MODEL, type Trial } from './sandbox-trial.ts';
+import { MODEL, type Trial } from './sandbox-trial.ts';
 import { itemsOf, memberOf, probe, textOf, until } from './sandbox-trial-client.ts';
 
 /** Something is wrong with the sandbox: the message says what. */
@@ -61,7 +61,7 @@ export class SandboxStart {
     const startedAt = performance.now();
     const content = [{ type: 'text', text: 'Run the command of the check.' }];
     const asked = await this.#trial.api('POST', '/app-conversations', {
-      llm_model: AGENT_MODEL,
+      llm_model: MODEL,
       title: 'sandbox-check',
       tags: Object.fromEntries([TAG]),
       initial_message: { role: 'user', content, run: true },

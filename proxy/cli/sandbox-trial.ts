@@ -18,8 +18,6 @@ import { call, type Received } from './sandbox-trial-client.ts';
 
 /** Name of the only model. */
 export const MODEL = 'sandbox-check';
-/** The models of an agent are named with the provider that makes it call a proxy. */
-export const AGENT_MODEL = `litellm_proxy/${MODEL}`;
 
 interface TrialOptions {
   readonly configPath: string;

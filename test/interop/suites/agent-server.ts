@@ -98,7 +98,7 @@ function casesOf(
   const commandCase = async (isolation: 'bubblewrap' | 'none'): Promise<string> => {
     const server = await start(isolation);
     const conversation = await server.converse('Run the command.', {
-      llm_model: 'litellm_proxy/demo',
+      llm_model: 'demo',
       tags: { case: 'first' },
     });
     const report = reportOf(await outputOf(server, conversation, /sandbox-check-48/), 1);
@@ -121,7 +121,7 @@ function casesOf(
       play: async () => {
         const { server, first } = opened();
         const second = await server.converse('RUN:echo second-$((40+2))', {
-          llm_model: 'litellm_proxy/demo',
+          llm_model: 'demo',
           sandbox_id: first.sandbox.id,
           tags: { case: 'second' },
         });
@@ -139,7 +139,7 @@ function casesOf(
         const { server, first } = opened();
         const names = ['demo', 'company/large', 'claude-sonnet-4-5', 'gpt-4o-mini'];
         for (const name of names) {
-          const more = { llm_model: `litellm_proxy/${name}`, sandbox_id: first.sandbox.id };
+          const more = { llm_model: name, sandbox_id: first.sandbox.id };
           const conversation = await server.converse('RUN:echo model-$((40+2))', more);
           await outputOf(server, conversation, /model-42/);
           await finished(server, conversation);
