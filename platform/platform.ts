@@ -5,11 +5,8 @@ import { join } from 'node:path';
 import type { PlatformSettings } from '../config/snapshot.ts';
 import type { Clock } from '../proxy/base/clock.ts';
 import { CallerDirectory } from '../proxy/server/mount.ts';
-import type { Log } from '../proxy/server/mount.ts';
-import type { PlatformFigures } from '../proxy/server/mount.ts';
-import type { ExtensionTables } from '../proxy/server/mount.ts';
-import type { ServedModels } from '../proxy/server/mount.ts';
-import type { SpendReader } from '../proxy/server/mount.ts';
+import type { ExtensionTables, Log, PlatformFigures } from '../proxy/server/mount.ts';
+import type { ServedModels, SpendReader } from '../proxy/server/mount.ts';
 import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
 import { description, published, type Description, type Schema } from './api/description.ts';
 import { OUTSIDE_PATHS } from './api/outside.ts';
@@ -23,6 +20,7 @@ import { Registry } from './conversations/registry.ts';
 import { dashed } from './ids.ts';
 import { RuntimeViews } from './conversations/runtime-views.ts';
 import { Starter } from './conversations/start.ts';
+import type { AgentProfileSet } from './page/agent-profiles.ts';
 import { pageApi } from './page/page.ts';
 import { Replicas } from './replicas.ts';
 import { eventApi } from './events/event-api.ts';
@@ -266,6 +264,7 @@ async function assemble(
   replicas.start();
   const v0 = new Documents<SettingsV0>('v0', store, vault, clock);
   const v1 = new Documents<SettingsV1>('v1', store, vault, clock);
+  const agentProfiles = new Documents<AgentProfileSet>('agents', store, vault, clock);
   const secrets = new UserSecrets(new Documents<SecretsDocument>('secrets', store, vault, clock));
   const address = { base: '' };
   const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
@@ -289,6 +288,7 @@ async function assemble(
     conversations,
     choices,
     settings: new UserSettings(v0, v1, () => sandboxes.specs),
+    agentProfiles,
     sandboxes,
     replicas,
     clock,
@@ -315,11 +315,10 @@ async function assemble(
     ...pageApi({
       document,
       validation,
-      store,
-      vault,
       clock,
       models: options.models,
       sandboxes: sandboxes.known,
+      agentProfiles,
       settings: v1,
       handlers: shared,
     }),

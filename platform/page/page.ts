@@ -7,9 +7,7 @@ import type { Validation } from '../api/validation.ts';
 import type { KnownSandboxes } from '../sandboxes/known-sandboxes.ts';
 import { defaultsOf } from '../settings/v1.ts';
 import type { SettingsV1 } from '../settings/v1-document.ts';
-import { Documents } from '../store/documents.ts';
-import type { PlatformStore } from '../store/store.ts';
-import type { Vault } from '../store/vault.ts';
+import type { Documents } from '../store/documents.ts';
 import { agentProfiles, type AgentProfileSet } from './agent-profiles.ts';
 import { modelChoice } from './models.ts';
 import { organizationApi } from './organization.ts';
@@ -20,24 +18,23 @@ import { webClient } from './web-client.ts';
 export interface PageParts {
   readonly document: Description;
   readonly validation: Validation;
-  readonly store: PlatformStore;
-  readonly vault: Vault;
   readonly clock: Clock;
   readonly models: ServedModels;
   readonly sandboxes: KnownSandboxes;
   readonly settings: Documents<SettingsV1>;
+  readonly agentProfiles: Documents<AgentProfileSet>;
   /** By operation id: the settings of V1 and the LLM profiles, which the organization shows again. */
   readonly handlers: Readonly<Record<string, Handler>>;
 }
 
 /** The handlers, by operation id. */
 export function pageApi(parts: PageParts): Record<string, Handler> {
-  const { document, validation, store, vault, clock, handlers } = parts;
+  const { document, validation, clock, handlers } = parts;
   const { OpenHandsAgentProfile: profile = {}, ConversationSettings: conversation = {} } =
     document.components.schemas;
   return {
     ...agentProfiles({
-      documents: new Documents<AgentProfileSet>('agents', store, vault, clock),
+      documents: parts.agentProfiles,
       settings: parts.settings,
       schema: profile,
       check: validation.of({ $ref: '#/components/schemas/OpenHandsAgentProfile' }),
