@@ -5,11 +5,8 @@ import { join } from 'node:path';
 import type { PlatformSettings } from '../config/snapshot.ts';
 import type { Clock } from '../proxy/base/clock.ts';
 import { CallerDirectory } from '../proxy/server/mount.ts';
-import type { Log } from '../proxy/server/mount.ts';
-import type { PlatformFigures } from '../proxy/server/mount.ts';
-import type { ExtensionTables } from '../proxy/server/mount.ts';
-import type { ServedModels } from '../proxy/server/mount.ts';
-import type { SpendReader } from '../proxy/server/mount.ts';
+import type { ExtensionTables, Log, PlatformFigures } from '../proxy/server/mount.ts';
+import type { ServedModels, SpendReader } from '../proxy/server/mount.ts';
 import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
 import { description, published, type Description, type Schema } from './api/description.ts';
 import { OUTSIDE_PATHS } from './api/outside.ts';
@@ -23,12 +20,8 @@ import { Registry } from './conversations/registry.ts';
 import { dashed } from './ids.ts';
 import { RuntimeViews } from './conversations/runtime-views.ts';
 import { Starter } from './conversations/start.ts';
-import { agentProfiles, type AgentProfileSet } from './page/agent-profiles.ts';
-import { modelChoice } from './page/models.ts';
-import { organizationApi } from './page/organization.ts';
-import { organizationProfiles } from './page/organization-profiles.ts';
-import { runtimeRelay } from './page/runtime-relay.ts';
-import { webClient } from './page/web-client.ts';
+import type { AgentProfileSet } from './page/agent-profiles.ts';
+import { pageApi } from './page/page.ts';
 import { Replicas } from './replicas.ts';
 import { eventApi } from './events/event-api.ts';
 import { KeptEvents } from './events/kept-events.ts';
@@ -45,7 +38,7 @@ import { secretSources } from './secrets/secret-sources.ts';
 import { secretApi } from './secrets/secret-api.ts';
 import { UserSecrets, type SecretsDocument } from './secrets/user-secrets.ts';
 import { settingsV0, type SettingsV0 } from './settings/v0.ts';
-import { defaultsOf, settingsV1 } from './settings/v1.ts';
+import { settingsV1 } from './settings/v1.ts';
 import { UserSettings } from './settings/user-settings.ts';
 import type { SettingsV1 } from './settings/v1-document.ts';
 import { Documents } from './store/documents.ts';
@@ -272,6 +265,7 @@ async function assemble(
   replicas.start();
   const v0 = new Documents<SettingsV0>('v0', store, vault, clock);
   const v1 = new Documents<SettingsV1>('v1', store, vault, clock);
+  const agentProfiles = new Documents<AgentProfileSet>('agents', store, vault, clock);
   const secrets = new UserSecrets(new Documents<SecretsDocument>('secrets', store, vault, clock));
   const address = { base: '' };
   const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
@@ -295,6 +289,7 @@ async function assemble(
     conversations,
     choices,
     settings: new UserSettings(v0, v1, () => sandboxes.specs),
+    agentProfiles,
     sandboxes,
     replicas,
     clock,
@@ -304,32 +299,31 @@ async function assemble(
   });
   const documents = published(document);
   const validation = new Validation(document);
-  const ofProfiles = profiles(v1, schemaOf(document, 'StrictLLM'));
-  const ofSettings = settingsV1(
-    v1,
-    {
-      shown: schemaOf(document, 'GETSettingsModel'),
-      update: schemaOf(document, 'SettingsUpdate'),
-      conversation: schemaOf(document, 'ConversationSettings'),
-    },
-    () => sandboxes.specs,
-  );
-  const agents = new Documents<AgentProfileSet>('agents', store, vault, clock);
+  const shared = {
+    ...settingsV1(
+      v1,
+      {
+        shown: schemaOf(document, 'GETSettingsModel'),
+        update: schemaOf(document, 'SettingsUpdate'),
+        conversation: schemaOf(document, 'ConversationSettings'),
+      },
+      () => sandboxes.specs,
+    ),
+    ...profiles(v1, schemaOf(document, 'StrictLLM')),
+  };
   const handlers = {
     ...settingsV0(v0, schemaOf(document, 'Settings'), () => sandboxes.specs),
-    ...ofSettings,
-    ...ofProfiles,
-    ...agentProfiles({
-      documents: agents,
+    ...shared,
+    ...pageApi({
+      document,
+      validation,
+      clock,
+      models: options.models,
+      sandboxes: sandboxes.known,
+      agentProfiles,
       settings: v1,
-      schema: schemaOf(document, 'OpenHandsAgentProfile'),
-      check: validation.of({ $ref: '#/components/schemas/OpenHandsAgentProfile' }),
+      handlers: shared,
     }),
-    ...organizationApi(ofSettings, defaultsOf(schemaOf(document, 'ConversationSettings'))),
-    ...organizationProfiles(ofProfiles),
-    ...modelChoice(options.models),
-    ...runtimeRelay(sandboxes.known),
-    ...webClient(clock.now()),
     ...conversationApi({
       conversations,
       store,
