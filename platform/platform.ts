@@ -2,6 +2,7 @@
 // interfaces of the proxy: the caller directory (keys of conversations) and the reader of spend rows.
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { PlatformSettings } from '../config/snapshot.ts';
 import type { Clock } from '../proxy/base/clock.ts';
 import { CallerDirectory } from '../proxy/server/mount.ts';
@@ -27,10 +28,8 @@ import { eventApi } from './events/event-api.ts';
 import { KeptEvents } from './events/kept-events.ts';
 import { runtimeApi } from './runtime/runtime-api.ts';
 import { Runtimes } from './runtime/runtimes.ts';
-import { DockerDriver } from './sandboxes/docker-driver.ts';
-import { SandboxFailure, type SandboxDriver } from './sandboxes/driver.ts';
-import { bubblewrapFor, checkReadablePaths } from './sandboxes/isolation.ts';
-import { ProcessDriver } from './sandboxes/process-driver.ts';
+import { chosenDriver } from './sandboxes/driver-choice.ts';
+import type { ClusterService } from './sandboxes/kubernetes/cluster.ts';
 import { sandboxApi } from './sandboxes/sandbox-api.ts';
 import { Sandboxes } from './sandboxes/sandboxes.ts';
 import { profiles } from './settings/profiles.ts';
@@ -56,6 +55,8 @@ export interface PlatformOptions {
   readonly configPath: string;
   /** PATH for the commands of sandboxes. */
   readonly path: string;
+  /** The API server of the cluster that this server runs in. */
+  readonly cluster: ClusterService;
   readonly spend: SpendReader;
   readonly models: ServedModels;
   /** Where its tables are, when the spend records are in PostgreSQL; null = in a file of their own. */
@@ -88,6 +89,8 @@ export class Platform implements Mount {
   readonly #store: PlatformStore;
   #options: PlatformOptions;
   #url = '';
+  /** Of the last reload; the settings of the options are those of the start. */
+  #applied: PlatformSettings;
   /** Where the interface itself listens. */
   #ownUrl = '';
   /** null = the database is not available yet. */
@@ -98,6 +101,7 @@ export class Platform implements Mount {
 
   constructor(options: PlatformOptions, store: PlatformStore) {
     this.#options = options;
+    this.#applied = options.settings;
     this.#store = store;
   }
 
@@ -166,20 +170,20 @@ export class Platform implements Mount {
       next.host !== settings.host ||
       next.sandbox.driver !== settings.sandbox.driver ||
       next.sandbox.isolation !== settings.sandbox.isolation ||
-      next.sandbox.dockerSocket !== settings.sandbox.dockerSocket;
+      next.sandbox.dockerSocket !== settings.sandbox.dockerSocket ||
+      next.kubernetes?.token?.sha256() !== settings.kubernetes?.token?.sha256() ||
+      !isDeepStrictEqual({ ...next.kubernetes, token: null }, { ...settings.kubernetes, token: null });
     if (fixed)
       log.warn(
-        'platform.secret_key, port, host, sandbox.driver, isolation and docker_socket take effect after a restart',
+        'platform.secret_key, port, host, sandbox.driver, isolation, docker_socket and kubernetes take effect after a restart',
       );
     if (this.#parts === null) {
       this.#options = { ...this.#options, settings: next };
+      this.#applied = next;
       return;
     }
     const { router, sandboxes, kept, address } = this.#parts;
-    const { port, host, sandbox } = settings; // these stay until a restart
-    const { driver, isolation, dockerSocket } = sandbox;
-    const applied = { ...next, port, host, sandbox: { ...next.sandbox, driver, isolation, dockerSocket } };
-    this.#options = { ...this.#options, settings: applied };
+    this.#applied = next;
     router.setUsers(next.users);
     kept.reconfigure(next.events);
     sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
@@ -202,7 +206,7 @@ export class Platform implements Mount {
   }
 
   #sandboxApiUrl(): string | null {
-    return sandboxApiUrl(this.#options.settings, this.#ownUrl);
+    return sandboxApiUrl(this.#options.settings, this.#applied, this.#ownUrl);
   }
 
   #catchUp(credential: string): Promise<void> | null {
@@ -249,7 +253,7 @@ async function assemble(
   const sandboxes = new Sandboxes({
     settings: settings.sandbox,
     specs: settings.sandboxSpecs,
-    driver: await driverOf(options),
+    driver: await chosenDriver({ ...options, apiUrl: apiUrlNow() }),
     store,
     vault,
     replicas,
@@ -343,7 +347,7 @@ async function assemble(
     describe: () => ({ body: documents.all }),
     describeV1: () => ({ body: documents.v1 }),
     ...runtimeApi(runtimes),
-    ...eventApi({ runtimes, conversations, kept }),
+    ...eventApi({ runtimes, conversations, views, kept }),
   };
   const sandboxByKey: SandboxByKey = (keyHash) => sandboxes.known.byKey(keyHash);
   const router = new Router(document, validation, handlers, () => replicas.sync(), sandboxByKey, log);
@@ -366,32 +370,6 @@ async function hasCalledSince(
     if ((await spend.query({ sessionId: dashed(id), startMs: sinceMs }, paging)).rows.length > 0) return true;
   }
   return false;
-}
-
-async function driverOf({
-  settings,
-  dataDir,
-  configPath,
-  path,
-  log,
-}: PlatformOptions): Promise<SandboxDriver> {
-  const { driver, isolation, dockerSocket } = settings.sandbox;
-  if (driver === 'docker') return new DockerDriver({ socket: dockerSocket, dataDir });
-  if (process.platform !== 'linux' && settings.sandboxSpecs.length > 0)
-    throw new SandboxFailure('the process driver needs Linux - set platform.sandbox.driver: docker');
-  const wanted = settings.sandboxSpecs.length > 0 ? isolation : 'none';
-  if (wanted !== 'none') checkReadablePaths(settings.sandboxSpecs, { dataDir, configPath, dockerSocket });
-  const bubblewrap = await bubblewrapFor(wanted, path);
-  if (wanted === 'auto' && bubblewrap === null)
-    log.warn(
-      'SANDBOXES ARE NOT ISOLATED: bubblewrap does not work here, so they can read and write what the user of this server ' +
-        'can, its configuration, keys and data included - install bubblewrap, or set platform.sandbox.isolation: none to accept it',
-    );
-  if (bubblewrap !== null && process.getuid?.() === 0)
-    log.warn(
-      'this server runs as root: its sandboxes have no capability, but to files and sockets that they reach they are root - run it as another user',
-    );
-  return new ProcessDriver({ dataDir, path, bubblewrap });
 }
 
 function schemaOf(document: Description, name: string): Schema {

@@ -2,10 +2,17 @@
 // secrets. They are started with this address, so it must be one that they reach.
 import type { PlatformSettings } from '../config/snapshot.ts';
 
-/** With `/api/v1`. @param ownUrl the listening address. @returns null where no address is known that a sandbox reaches */
-export function sandboxApiUrl(settings: PlatformSettings, ownUrl: string): string | null {
-  const { sandbox, port, publicBaseUrl } = settings;
-  const derived = sandbox.driver === 'process' ? ownUrl : null; // it shares our network
-  const base = sandbox.webhookBaseUrl ?? derived ?? (port === null ? publicBaseUrl : null);
+/**
+ * With `/api/v1`. @param atStart what a restart alone changes: driver and port. @param now as they were applied last
+ * @param ownUrl the listening address of the interface. @returns null where no address is known that a sandbox reaches
+ */
+export function sandboxApiUrl(
+  atStart: PlatformSettings,
+  now: PlatformSettings,
+  ownUrl: string,
+): string | null {
+  const derived = atStart.sandbox.driver === 'process' ? ownUrl : null; // it shares our network
+  const shared = atStart.port === null ? now.publicBaseUrl : null;
+  const base = now.sandbox.webhookBaseUrl ?? derived ?? shared;
   return base === null || base === '' ? null : `${base}/api/v1`;
 }

@@ -6,6 +6,7 @@ import { Secret } from '../secret.ts';
 import type { PlatformSettings, SandboxSpec, Snapshot } from '../snapshot.ts';
 import type { Path } from '../tree.ts';
 import { keyAt } from './deployment.ts';
+import { checkKubernetesSpec, kubernetesOf } from './kubernetes.ts';
 
 const SECRET_KEY_BYTES = 32;
 const DAY_MS = 86_400_000;
@@ -62,6 +63,7 @@ export function platformOf(
         diagnostics,
       ),
     },
+    kubernetes: sandbox.driver === 'kubernetes' ? kubernetesOf(section, diagnostics) : null,
     sandboxSpecs: specsOf(section, diagnostics),
   };
 }
@@ -138,8 +140,13 @@ function specsOf(
           'write it from the root on, without ..',
         );
     });
-    if (sandbox.driver === 'docker' && spec.image === undefined)
-      diagnostics.error([...path, 'image'], 'is missing', 'the docker driver needs an image to run');
+    if (sandbox.driver !== 'process' && spec.image === undefined)
+      diagnostics.error(
+        [...path, 'image'],
+        'is missing',
+        `the ${sandbox.driver} driver needs an image to run`,
+      );
+    if (sandbox.driver === 'kubernetes') checkKubernetesSpec(spec, path, diagnostics);
     return specOf(spec, sandbox.driver);
   });
 }
@@ -149,7 +156,7 @@ const CONTAINER_LIMITS = { memoryMb: 4_096, cpus: 2, processes: 1_024 } as const
 
 function specOf(spec: SandboxSpecEntry, driver: PlatformSettings['sandbox']['driver']): SandboxSpec {
   const { limits } = spec;
-  const bounds = driver === 'docker' ? CONTAINER_LIMITS : { memoryMb: null, cpus: null, processes: null };
+  const bounds = driver === 'process' ? { memoryMb: null, cpus: null, processes: null } : CONTAINER_LIMITS;
   return {
     id: spec.id,
     command: spec.command ?? [],

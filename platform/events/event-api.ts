@@ -3,6 +3,7 @@
 import { invalidValue, refuse, Refusal } from '../api/refusal.ts';
 import type { Handler, OperationCall } from '../api/router.ts';
 import type { Conversations } from '../conversations/conversations.ts';
+import type { RuntimeViews } from '../conversations/runtime-views.ts';
 import { hexOf } from '../ids.ts';
 import { isTree } from '../settings/secrets.ts';
 import type { Runtime, Runtimes } from '../runtime/runtimes.ts';
@@ -13,6 +14,7 @@ interface EventApiParts {
   readonly runtimes: Runtimes;
   readonly conversations: Conversations;
   readonly kept: KeptEvents;
+  readonly views: RuntimeViews;
 }
 
 const MAX_IDS = 100;
@@ -22,7 +24,7 @@ const PAGE_BYTES = 32 * 1024 * 1024;
 const UNREACHABLE: ReadonlySet<number> = new Set([404, 409, 410, 502, 503, 504]);
 
 /** The handlers, by operation id. */
-export function eventApi({ runtimes, conversations, kept }: EventApiParts): Record<string, Handler> {
+export function eventApi({ runtimes, conversations, kept, views }: EventApiParts): Record<string, Handler> {
   /** The agent server's answer, else what was kept, else why the agent server could not be asked. */
   const either = async <R>(
     { userId, path }: OperationCall,
@@ -96,11 +98,13 @@ export function eventApi({ runtimes, conversations, kept }: EventApiParts): Reco
       // One that its agent server began by itself is no conversation of this interface; a refusal would be sent again.
       if (conversation !== null && conversation.sandboxId !== sandboxId)
         throw refuse(403, 'The conversation belongs to another sandbox');
-      if (conversation !== null)
-        await kept.keep(
-          conversation,
-          (body as readonly unknown[]).flatMap((value) => newEventOf(value) ?? []),
-        );
+      if (conversation === null) return { body: { success: true } };
+      const events = body as readonly unknown[];
+      await kept.keep(
+        conversation,
+        events.flatMap((value) => newEventOf(value) ?? []),
+      );
+      await views.noteEvents(conversation, events);
       return { body: { success: true } };
     },
   };
