@@ -1254,7 +1254,7 @@ export interface SandboxSection {
    */
   docker_socket: string;
   /**
-   * Where an agent server in a sandbox reaches this interface, without `/api`: it reports there what becomes of its conversations. Left out: the listening address with `process`, `public_base_url` with the other drivers when `platform.port` is left out, else nowhere.
+   * Where an agent server in a sandbox reaches this interface, without `/api`: it reports there what becomes of its conversations, and looks up secrets. Left out: the listening address with `process`, `public_base_url` with the other drivers when `platform.port` is left out, else nowhere: then it reports nothing, and secrets are sent to it.
    */
   webhook_base_url?: string;
   kubernetes: KubernetesSection;

@@ -34,7 +34,7 @@ export interface SandboxSettings {
   readonly isolation: 'auto' | 'bubblewrap' | 'none';
   readonly stopWithServer: boolean;
   readonly dockerSocket: string;
-  /** Where sandboxes reach the interface, without `/api` and a trailing slash; null = derived, see platform/webhook-base.ts. */
+  /** Where sandboxes reach the interface, without `/api` and a trailing slash; null = derived, see platform/sandbox-api-url.ts. */
   readonly webhookBaseUrl: string | null;
 }
 

@@ -6,11 +6,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PlatformSettings } from '../config/snapshot.ts';
 import type { Clock } from '../proxy/base/clock.ts';
 import { CallerDirectory } from '../proxy/server/mount.ts';
-import type { Log } from '../proxy/server/mount.ts';
-import type { PlatformFigures } from '../proxy/server/mount.ts';
-import type { ExtensionTables } from '../proxy/server/mount.ts';
-import type { ServedModels } from '../proxy/server/mount.ts';
-import type { SpendReader } from '../proxy/server/mount.ts';
+import type { ExtensionTables, Log, PlatformFigures } from '../proxy/server/mount.ts';
+import type { ServedModels, SpendReader } from '../proxy/server/mount.ts';
 import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
 import { description, published, type Description, type Schema } from './api/description.ts';
 import { OUTSIDE_PATHS } from './api/outside.ts';
@@ -24,12 +21,8 @@ import { Registry } from './conversations/registry.ts';
 import { dashed } from './ids.ts';
 import { RuntimeViews } from './conversations/runtime-views.ts';
 import { Starter } from './conversations/start.ts';
-import { agentProfiles, type AgentProfileSet } from './page/agent-profiles.ts';
-import { modelChoice } from './page/models.ts';
-import { organizationApi } from './page/organization.ts';
-import { organizationProfiles } from './page/organization-profiles.ts';
-import { runtimeRelay } from './page/runtime-relay.ts';
-import { webClient } from './page/web-client.ts';
+import type { AgentProfileSet } from './page/agent-profiles.ts';
+import { pageApi } from './page/page.ts';
 import { Replicas } from './replicas.ts';
 import { eventApi } from './events/event-api.ts';
 import { KeptEvents } from './events/kept-events.ts';
@@ -40,10 +33,11 @@ import type { ClusterService } from './sandboxes/kubernetes/cluster.ts';
 import { sandboxApi } from './sandboxes/sandbox-api.ts';
 import { Sandboxes } from './sandboxes/sandboxes.ts';
 import { profiles } from './settings/profiles.ts';
+import { secretSources } from './secrets/secret-sources.ts';
 import { secretApi } from './secrets/secret-api.ts';
 import { UserSecrets, type SecretsDocument } from './secrets/user-secrets.ts';
 import { settingsV0, type SettingsV0 } from './settings/v0.ts';
-import { defaultsOf, settingsV1 } from './settings/v1.ts';
+import { settingsV1 } from './settings/v1.ts';
 import { UserSettings } from './settings/user-settings.ts';
 import type { SettingsV1 } from './settings/v1-document.ts';
 import { Documents } from './store/documents.ts';
@@ -51,7 +45,7 @@ import { PostgresPlatform } from './store/postgres-platform.ts';
 import { openSqlitePlatform } from './store/sqlite-platform.ts';
 import { PlatformStoreUnavailable, type PlatformStore } from './store/store.ts';
 import { Vault } from './store/vault.ts';
-import { webhookUrl } from './webhook-base.ts';
+import { sandboxApiUrl } from './sandbox-api-url.ts';
 
 export interface PlatformOptions {
   readonly settings: PlatformSettings;
@@ -114,7 +108,7 @@ export class Platform implements Mount {
   /** @throws WrongSecretKey, PlatformStoreUnavailable, SandboxTrouble */
   async open(): Promise<void> {
     const { settings } = this.#options;
-    const parts = await assemble(this.#options, this.#store, this.callers, () => this.#webhookUrl());
+    const parts = await assemble(this.#options, this.#store, this.callers, () => this.#sandboxApiUrl());
     parts.address.base = settings.publicBaseUrl ?? this.#url;
     this.#parts = parts;
   }
@@ -211,8 +205,8 @@ export class Platform implements Mount {
     await this.#store.close();
   }
 
-  #webhookUrl(): string | null {
-    return webhookUrl(this.#options.settings, this.#applied, this.#ownUrl);
+  #sandboxApiUrl(): string | null {
+    return sandboxApiUrl(this.#options.settings, this.#applied, this.#ownUrl);
   }
 
   #catchUp(credential: string): Promise<void> | null {
@@ -248,7 +242,7 @@ async function assemble(
   options: PlatformOptions,
   store: PlatformStore,
   callers: CallerDirectory,
-  webhookUrlNow: () => string | null,
+  apiUrlNow: () => string | null,
 ): Promise<Parts> {
   const { settings, clock, log, spend } = options;
   const vault = new Vault(settings.secretKey);
@@ -259,13 +253,13 @@ async function assemble(
   const sandboxes = new Sandboxes({
     settings: settings.sandbox,
     specs: settings.sandboxSpecs,
-    driver: await chosenDriver({ ...options, webhookUrl: webhookUrlNow() }),
+    driver: await chosenDriver({ ...options, apiUrl: apiUrlNow() }),
     store,
     vault,
     replicas,
     clock,
     log,
-    webhookUrl: webhookUrlNow,
+    apiUrl: apiUrlNow,
     lastCallMs: (id) => registry.lastCallMs(id),
     hasCalledSince: (id, sinceMs) => hasCalledSince(options, replicas, store, id, sinceMs),
   });
@@ -275,6 +269,7 @@ async function assemble(
   replicas.start();
   const v0 = new Documents<SettingsV0>('v0', store, vault, clock);
   const v1 = new Documents<SettingsV1>('v1', store, vault, clock);
+  const agentProfiles = new Documents<AgentProfileSet>('agents', store, vault, clock);
   const secrets = new UserSecrets(new Documents<SecretsDocument>('secrets', store, vault, clock));
   const address = { base: '' };
   const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
@@ -298,40 +293,41 @@ async function assemble(
     conversations,
     choices,
     settings: new UserSettings(v0, v1, () => sandboxes.specs),
+    agentProfiles,
     sandboxes,
     replicas,
     clock,
     log,
     baseUrlOf,
+    secretsFor: (sandbox) => secretSources(secrets, sandbox, apiUrlNow()),
   });
   const documents = published(document);
   const validation = new Validation(document);
-  const ofProfiles = profiles(v1, schemaOf(document, 'StrictLLM'));
-  const ofSettings = settingsV1(
-    v1,
-    {
-      shown: schemaOf(document, 'GETSettingsModel'),
-      update: schemaOf(document, 'SettingsUpdate'),
-      conversation: schemaOf(document, 'ConversationSettings'),
-    },
-    () => sandboxes.specs,
-  );
-  const agents = new Documents<AgentProfileSet>('agents', store, vault, clock);
+  const shared = {
+    ...settingsV1(
+      v1,
+      {
+        shown: schemaOf(document, 'GETSettingsModel'),
+        update: schemaOf(document, 'SettingsUpdate'),
+        conversation: schemaOf(document, 'ConversationSettings'),
+      },
+      () => sandboxes.specs,
+    ),
+    ...profiles(v1, schemaOf(document, 'StrictLLM')),
+  };
   const handlers = {
     ...settingsV0(v0, schemaOf(document, 'Settings'), () => sandboxes.specs),
-    ...ofSettings,
-    ...ofProfiles,
-    ...agentProfiles({
-      documents: agents,
+    ...shared,
+    ...pageApi({
+      document,
+      validation,
+      clock,
+      models: options.models,
+      sandboxes: sandboxes.known,
+      agentProfiles,
       settings: v1,
-      schema: schemaOf(document, 'OpenHandsAgentProfile'),
-      check: validation.of({ $ref: '#/components/schemas/OpenHandsAgentProfile' }),
+      handlers: shared,
     }),
-    ...organizationApi(ofSettings, defaultsOf(schemaOf(document, 'ConversationSettings'))),
-    ...organizationProfiles(ofProfiles),
-    ...modelChoice(options.models),
-    ...runtimeRelay(sandboxes.known),
-    ...webClient(clock.now()),
     ...conversationApi({
       conversations,
       store,

@@ -18,10 +18,10 @@ import { folderFor, ROOT } from '../harness/peers.ts';
 import { cpuSeconds, freePort, Program, residentMb } from '../harness/processes.ts';
 import { quantile } from '../harness/quantiles.ts';
 import type { Bench, Scenario, Table } from '../harness/scenario.ts';
+import { callCosts, MASTER_KEY, modelList, SESSION_KEY, startTimes } from './platform-calls.ts';
 
 const BATCH = 5_000;
 const WARM = 20;
-const SESSION_KEY = 'sk-bench-session';
 
 interface Seeded {
   readonly ids: readonly string[];
@@ -91,15 +91,22 @@ async function fill(store: PlatformStore, count: number): Promise<Seeded> {
 export const platform: Scenario = {
   name: 'platform',
   about:
-    'the platform interface with 100,000 conversations in SQLite and PostgreSQL: start, settings, searches',
+    'the platform interface with 100,000 conversations in SQLite and PostgreSQL: start, settings, searches, calls; sandboxes',
   run: async (bench) => {
-    const tables = [await measured(bench, { name: 'SQLite', url: null })];
+    const upstreamPort = await bench.upstream('json');
+    const starts = await startTimes(bench, upstreamPort);
+    const tables = [...(await measured(bench, upstreamPort, { name: 'SQLite', url: null })), starts];
     const ends: (() => unknown)[] = [];
     try {
       const server = await ownPostgres({ teardown: (act) => ends.unshift(act) }, () => []);
       if (server === null) bench.notes.push('PostgreSQL was not run: no server is installed.');
       else
-        tables.push(await measured(bench, { name: server.name.replace(/ from .*/, ''), url: server.url() }));
+        tables.push(
+          ...(await measured(bench, upstreamPort, {
+            name: server.name.replace(/ from .*/, ''),
+            url: server.url(),
+          })),
+        );
     } finally {
       for (const end of ends) await end();
     }
@@ -107,7 +114,7 @@ export const platform: Scenario = {
   },
 };
 
-async function measured(bench: Bench, { name, url }: Kind): Promise<Table> {
+async function measured(bench: Bench, upstreamPort: number, { name, url }: Kind): Promise<Table[]> {
   const count = bench.wanted.quick ? 10_000 : 100_000;
   const folder = folderFor(bench.folder, `platform-${url === null ? 'sqlite' : 'postgresql'}`);
   const { ids, secretKey } = await seed(join(folder, 'data'), count, url);
@@ -115,7 +122,7 @@ async function measured(bench: Bench, { name, url }: Kind): Promise<Table> {
   const config = join(folder, 'gateway.yaml');
   writeFileSync(
     config,
-    `model_list: []\ngeneral_settings: { master_key: sk-bench${url === null ? '' : `, database_url: "${url}"`} }\nplatform: { session_api_key: ${SESSION_KEY}, secret_key: "${secretKey}" }\n`,
+    `model_list: ${modelList(upstreamPort)}\ngeneral_settings: { master_key: ${MASTER_KEY}${url === null ? '' : `, database_url: "${url}"`} }\nplatform: { session_api_key: ${SESSION_KEY}, secret_key: "${secretKey}" }\n`,
   );
   const startedAt = performance.now();
   const args = ['serve', '--config', config, '--host', '127.0.0.1', '--port', String(port)];
@@ -162,15 +169,18 @@ async function measured(bench: Bench, { name, url }: Kind): Promise<Table> {
       rows.push([what, fixed(cpuMs, 2), fixed(quantile(times, 0.5), 2), fixed(quantile(times, 0.99), 2)]);
     }
     agent.destroy();
-    return {
+    const resident = residentMb(program.pid);
+    const table = {
       title: `Platform interface on ${name}: ${count} conversations, ${rounds} calls each, one at a time`,
       columns: ['call', 'CPU ms', 'p50 ms', 'p99 ms'],
       rows,
       notes: [
         'CPU is of all threads of the proxy, per call: what stands when the machine is shared.',
-        `ready ${fixed(readyMs, 0)} ms after the start (${fixed(readyCpu, 1)} s of CPU), with all keys in memory; RSS ${fixed(residentMb(program.pid), 0)} MB.`,
+        `ready ${fixed(readyMs, 0)} ms after the start (${fixed(readyCpu, 1)} s of CPU), with all keys in memory; RSS ${fixed(resident, 0)} MB.`,
       ],
     };
+    // Calls know their key without the store, so that one kind says it for all.
+    return url === null ? [table, await callCosts(bench, port, program.pid, count)] : [table];
   } finally {
     program.stop();
   }

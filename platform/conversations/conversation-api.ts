@@ -181,7 +181,7 @@ function conversationInfo(
     conversation_url: url === null ? null : `${url}/api/conversations/${id}`,
     session_api_key: runtime?.key.reveal() ?? null,
     acp_server: null,
-    launched_agent_profile: null,
+    launched_agent_profile: facts.launched_agent_profile ?? null,
     llm_base_url: parts.baseUrlOf(id),
     llm_api_key: withKey ? conversation.key.reveal() : null,
   };

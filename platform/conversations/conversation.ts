@@ -16,6 +16,11 @@ interface ConversationFacts {
   readonly public: boolean | null;
   readonly llm_model: string | null;
   readonly llm_profile: string | null;
+  /** Rows of earlier versions have none. */
+  readonly launched_agent_profile?: {
+    readonly agent_profile_id: string;
+    readonly revision: number;
+  } | null;
 }
 
 /** Of its agent server: what that last said of it, and whether it has still to be told something. */

@@ -6,6 +6,7 @@ import { sendRequest } from '../sandboxes/http-request.ts';
 import type { SandboxPlace } from '../sandboxes/driver.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { RuntimeSettings } from '../settings/runtime-settings.ts';
+import { valuesIn, type SecretSources } from '../secrets/secret-sources.ts';
 import { isTree } from '../settings/secrets.ts';
 import type { Conversation } from './conversation.ts';
 import type { LlmChoice } from './llm-choice.ts';
@@ -35,6 +36,8 @@ interface RuntimeStart {
   readonly workingDir: string;
   /** Whether its parent runs on the same agent server, which takes no other. */
   readonly isBesideParent: boolean;
+  /** Secrets that the user has stored. */
+  readonly stored: SecretSources;
   /** The start request as it was sent, its secrets included. */
   readonly request: Readonly<Record<string, unknown>>;
 }
@@ -55,16 +58,15 @@ export async function sendToRuntime(start: RuntimeStart): Promise<void> {
   if (response === null)
     throw refuse(502, 'the runtime did not respond when the conversation was sent to it');
   if (response.status >= 200 && response.status <= 299) return;
-  const hidden = [sandboxKey.reveal(), conversation.key.reveal(), ...Object.values(secrets)];
+  const hidden = [sandboxKey.reveal(), conversation.key.reveal(), ...valuesIn(secrets)];
   const reason = reasonOf(response.text, hidden, body);
   throw refuse(502, `the runtime refused the conversation with ${response.status}${reason}`);
 }
 
-function bodyOf(start: RuntimeStart, secrets: Readonly<Record<string, string>>): Record<string, unknown> {
+function bodyOf(start: RuntimeStart, secrets: SecretSources): Record<string, unknown> {
   const { conversation, llm, settings, request } = start;
   const suffix = request['system_message_suffix'];
   const same = SAME.filter((name) => request[name] !== undefined && request[name] !== null);
-  const named = Object.entries(secrets);
   return {
     ...settings.request,
     ...Object.fromEntries(same.map((name) => [name, request[name]])),
@@ -78,19 +80,20 @@ function bodyOf(start: RuntimeStart, secrets: Readonly<Record<string, string>>):
     ...(conversation.title === null ? {} : { autotitle: false }), // it has a title already
     workspace: { kind: 'LocalWorkspace', working_dir: start.workingDir },
     agent_settings: { ...settings.agent, llm: runtimeLlm(conversation, llm, start.baseUrl) },
-    ...(named.length === 0
-      ? {}
-      : {
-          secrets: Object.fromEntries(named.map(([name, value]) => [name, { kind: 'StaticSecret', value }])),
-        }),
+    ...(Object.keys(secrets).length === 0 ? {} : { secrets }),
   };
 }
 
-/** Those of the settings, below those of the start request. */
-function secretsOf({ settings, request }: RuntimeStart): Readonly<Record<string, string>> {
+/** Those of the older settings, below those that the user has stored, below those of the start request. */
+function secretsOf({ settings, stored, request }: RuntimeStart): SecretSources {
   const sent = isTree(request['secrets']) ? Object.entries(request['secrets']) : [];
-  return Object.fromEntries([
-    ...Object.entries(settings.secrets).map(([name, value]) => [name, value.reveal()] as const),
-    ...sent.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as const] : [])),
-  ]);
+  const older = Object.entries(settings.secrets).map(([name, value]) => [name, value.reveal()] as const);
+  return {
+    ...staticSources(older),
+    ...stored,
+    ...staticSources(sent.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []))),
+  };
 }
+
+const staticSources = (values: readonly (readonly [name: string, value: string])[]): SecretSources =>
+  Object.fromEntries(values.map(([name, value]) => [name, { kind: 'StaticSecret', value } as const]));

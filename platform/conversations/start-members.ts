@@ -14,10 +14,7 @@ const RUNTIME: StartMember = { by: 'runtime' };
 
 /** Of AppConversationStartRequest; docs/platform.md says the same, and a test walks both. */
 export const START_MEMBERS: Readonly<Record<string, StartMember>> = {
-  agent_profile_id: {
-    by: 'refused',
-    why: 'agent profiles are not started here; choose an LLM by llm_profile',
-  },
+  agent_profile_id: INTERFACE,
   agent_type: INTERFACE,
   conversation_id: INTERFACE,
   git_provider: INTERFACE,

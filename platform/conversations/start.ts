@@ -6,13 +6,17 @@ import type { Clock } from '../../proxy/base/clock.ts';
 import type { Log } from '../../proxy/server/mount.ts';
 import { invalidValue, refuse, Refusal } from '../api/refusal.ts';
 import { hexOf, newHexId, newKey } from '../ids.ts';
+import { requireAgentProfile, type AgentProfile, type AgentProfileSet } from '../page/agent-profiles.ts';
 import type { Replicas } from '../replicas.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import type { RuntimeSettings } from '../settings/runtime-settings.ts';
 import type { UserSettings } from '../settings/user-settings.ts';
+import type { SecretSources } from '../secrets/secret-sources.ts';
+import type { Documents } from '../store/documents.ts';
 import type { PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
+import { withAgentProfile } from './agent-profile.ts';
 import { agentServerOf } from './agent-server.ts';
 import { KEY_PREFIX, NOTHING_REPORTED, type Conversation, type Tags } from './conversation.ts';
 import type { Conversations } from './conversations.ts';
@@ -29,6 +33,7 @@ interface StarterParts {
   readonly conversations: Conversations;
   readonly choices: LlmChoices;
   readonly settings: UserSettings;
+  readonly agentProfiles: Documents<AgentProfileSet>;
   readonly sandboxes: Sandboxes;
   readonly views: RuntimeViews;
   readonly replicas: Replicas;
@@ -36,6 +41,8 @@ interface StarterParts {
   readonly log: Log;
   /** Base URL of a conversation, with `/v1`. */
   readonly baseUrlOf: (conversationId: string) => string;
+  /** The stored secrets of the sandbox's owner, for that sandbox. */
+  readonly secretsFor: (sandbox: Sandbox) => Promise<SecretSources>;
 }
 
 type Request = Readonly<Record<string, unknown>>;
@@ -80,14 +87,17 @@ export class Starter {
    */
   async start(userId: string, request: Request): Promise<StartTask> {
     const { conversations, choices, clock, sandboxes } = this.#parts;
-    const llm = await choices.choose(userId, textOf(request, 'llm_profile'), textOf(request, 'llm_model'));
+    const agent = await this.#agentProfile(userId, textOf(request, 'agent_profile_id'));
+    const profile = textOf(request, 'llm_profile') ?? agent?.llm_profile_ref ?? null;
+    const llm = await choices.choose(userId, profile, textOf(request, 'llm_model'));
     const parentId = hexOf(textOf(request, 'parent_conversation_id') ?? '');
     const parent = parentId === null ? null : await this.#parentWithSandbox(userId, parentId);
     const wanted = sandboxIdOf(request, parent);
     const sandbox = wanted === null ? null : sandboxes.known.find(userId, wanted);
     if (wanted !== null && sandbox === null) throw refuse(404, 'Sandbox not found');
     const needsSandbox = wanted !== null || sandboxes.specs.length > 0;
-    const settings = await this.#parts.settings.ofConversation(userId, needsSandbox);
+    const own = await this.#parts.settings.ofConversation(userId, needsSandbox);
+    const settings = agent === null ? own : withAgentProfile(own, agent);
     if (needsSandbox && llm.model === null) throw refuse(400, NO_MODEL);
     refuseUnhonoured(request, needsSandbox ? this.#specFor(sandbox, settings) : null);
     const selection = selectionOf(request, parent);
@@ -107,6 +117,8 @@ export class Starter {
         public: (request['public'] as boolean | null | undefined) ?? null,
         llm_model: llm.model,
         llm_profile: llm.profile,
+        launched_agent_profile:
+          agent === null ? null : { agent_profile_id: agent.id, revision: agent.revision },
       },
       tags: (request['tags'] as Tags | undefined) ?? {},
       runtime: NOTHING_REPORTED,
@@ -140,6 +152,12 @@ export class Starter {
   /** Settles when no start is under way any more. */
   async drained(): Promise<void> {
     await Promise.all(this.#underWay.values());
+  }
+
+  /** @throws Refusal 404 */
+  async #agentProfile(userId: string, id: string | null): Promise<AgentProfile | null> {
+    if (id === null) return null;
+    return requireAgentProfile(await this.#parts.agentProfiles.read(userId), id);
   }
 
   /** null = its sandbox is not there, so that nothing ties the conversation to it. @throws Refusal 404 */
@@ -227,6 +245,7 @@ export class Starter {
       baseUrl: baseUrlOf(id),
       workingDir: repository === null ? workingDir : `${workingDir}/${repository.folder}`,
       isBesideParent: parent?.sandboxId === sandbox.id,
+      stored: await this.#parts.secretsFor(sandbox),
       request,
     });
     if (conversation.title === null) return;

@@ -30,8 +30,12 @@ export function eventApi({ runtimes, conversations, kept, views }: EventApiParts
     { userId, path }: OperationCall,
     live: (runtime: Runtime) => Promise<R>,
     stored: (conversationId: string) => Promise<R | null>,
+    none: R,
   ): Promise<{ readonly body: R }> => {
-    const { id } = await runtimes.conversation(userId, idIn(path));
+    const conversation = await runtimes.conversation(userId, idIn(path));
+    const { id } = conversation;
+    // A page opens a conversation before its agent server runs, and takes an error for one.
+    if (runtimes.sandboxOf(conversation)?.status === 'STARTING') return { body: none };
     try {
       return { body: await live(await runtimes.of(userId, id)) };
     } catch (thrown) {
@@ -59,6 +63,7 @@ export function eventApi({ runtimes, conversations, kept, views }: EventApiParts
           return { items: page['items'] as unknown, next_page_id: page['next_page_id'] ?? null };
         },
         (id) => kept.search(id, filterOf(query), { order: newest ? 'newest' : 'oldest', from, limit }),
+        { items: [], next_page_id: null },
       );
     },
     countEvents: (call) =>
@@ -71,6 +76,7 @@ export function eventApi({ runtimes, conversations, kept, views }: EventApiParts
           return count;
         },
         (id) => kept.count(id, filterOf(call.query)),
+        0,
       ),
     getEvents: (call) => {
       const ids = call.query['id'] as readonly string[];
@@ -84,6 +90,7 @@ export function eventApi({ runtimes, conversations, kept, views }: EventApiParts
           return runtime.json({ method: 'GET', path, body: ids, maxBytes: PAGE_BYTES });
         },
         (id) => kept.get(id, ids),
+        ids.map(() => null),
       );
     },
     reportEvents: async ({ sandboxId, path, body }) => {

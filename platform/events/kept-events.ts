@@ -86,7 +86,10 @@ export class KeptEvents {
   }
 
   /** Stores what is not stored yet. Does nothing while events are not kept. */
-  async keep({ id, userId }: Conversation, events: readonly NewEvent[]): Promise<void> {
+  async keep(
+    { id, userId }: Pick<Conversation, 'id' | 'userId'>,
+    events: readonly NewEvent[],
+  ): Promise<void> {
     if (!this.#settings.keep || events.length === 0) return;
     const bytes = await this.#queue.run(id, () => this.#keep(id, userId, events));
     this.#total += bytes;

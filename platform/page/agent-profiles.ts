@@ -13,7 +13,7 @@ import type { Documents } from '../store/documents.ts';
 type Tree = Readonly<Record<string, unknown>>;
 
 /** As it is stored: every member of the schema that was sent, `id`, `name` and `revision` included. */
-interface AgentProfile {
+export interface AgentProfile {
   readonly id: string;
   readonly name: string;
   readonly revision: number;
@@ -83,7 +83,7 @@ export function agentProfiles(parts: AgentProfileParts): Record<string, Handler>
     activateAgentProfile: async ({ userId, path }) => {
       const id = path['profile_id'] ?? '';
       await documents.change(userId, (old) => {
-        demandId(old ?? NONE, id);
+        requireAgentProfile(old, id);
         return { next: { ...(old ?? NONE), active: id }, result: null };
       });
       return {
@@ -107,8 +107,8 @@ function named({ profiles }: AgentProfileSet, name: string): AgentProfile {
 }
 
 /** @throws Refusal 404 */
-export function demandId({ profiles }: AgentProfileSet, id: string): AgentProfile {
-  const found = profiles.find((one) => one.id === id);
+export function requireAgentProfile(set: AgentProfileSet | null, id: string): AgentProfile {
+  const found = set?.profiles.find((one) => one.id === id);
   if (found === undefined) throw refuse(404, `Agent profile with id '${id}' not found`);
   return found;
 }
@@ -122,6 +122,8 @@ function checked({ check }: AgentProfileParts, name: string, body: unknown): Tre
       'agents of the kind acp bring an LLM account of their own; their calls would not be attributed, so they are not served',
     );
   check({ ...sent, name }, 'body');
+  if (sent['enable_sub_agents'] === true)
+    throw invalidValue(['body', 'enable_sub_agents'], 'name the tool of sub-agents in tools instead');
   return sent;
 }
 

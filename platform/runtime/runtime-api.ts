@@ -60,13 +60,13 @@ export function runtimeApi(runtimes: Runtimes): Record<string, Handler> {
     listConversationSkills: async (call) => {
       const runtime = await runtimeOf(call);
       // Only what is there: the public ones would be fetched from the Internet, and no conversation begins with them here.
-      const body = { load_public: false, load_org: false, project_dir: runtime.workingDir };
+      const body = { load_public: false, load_org: false, project_dir: runtime.projectDir };
       const found = await runtime.json({ method: 'POST', path: '/skills', body });
       return { body: { skills: isTree(found) ? (found['skills'] ?? []) : [] } };
     },
     listConversationHooks: async (call) => {
       const runtime = await runtimeOf(call);
-      const body = { project_dir: runtime.workingDir };
+      const body = { project_dir: runtime.projectDir };
       const found = await runtime.json({ method: 'POST', path: '/hooks', body });
       return { body: { hooks: isTree(found) ? hooksOf(found['hook_config']) : [] } };
     },

@@ -4,6 +4,7 @@ import type { Secret } from '../../config/secret.ts';
 import { refuse } from '../api/refusal.ts';
 import type { Conversation } from '../conversations/conversation.ts';
 import type { Conversations } from '../conversations/conversations.ts';
+import { repositoryOf } from '../conversations/repository.ts';
 import { dashed } from '../ids.ts';
 import type { SandboxPlace } from '../sandboxes/driver.ts';
 import { requestBytes, ResponseTooLarge, type RuntimeBytes } from '../sandboxes/http-request.ts';
@@ -40,9 +41,15 @@ export class Runtime {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** As the agent server sees it. */
+  /** Of the sandbox, as the agent server sees it. */
   get workingDir(): string {
     return this.#place.workingDir;
+  }
+
+  /** Where the agent works: the repository that was chosen, if there is one. */
+  get projectDir(): string {
+    const repository = repositoryOf(this.conversation.facts);
+    return repository === null ? this.workingDir : `${this.workingDir}/${repository.folder}`;
   }
 
   /** `/conversations/ID`, as the agent server names it. */

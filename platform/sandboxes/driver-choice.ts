@@ -19,16 +19,16 @@ interface DriverOptions {
   readonly cluster: ClusterService;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where agent servers outside our network report to; null = no address that they reach is known. */
-  readonly webhookUrl: string | null;
+  /** Where agent servers report to; null = no address that they reach is known. */
+  readonly apiUrl: string | null;
 }
 
 /** @throws SandboxFailure */
 export async function chosenDriver(options: DriverOptions): Promise<SandboxDriver> {
-  const { settings, dataDir, path, cluster, clock, log, webhookUrl } = options;
+  const { settings, dataDir, path, cluster, clock, log, apiUrl } = options;
   const { driver, dockerSocket, startTimeoutMs } = settings.sandbox;
   const hasAgents = settings.sandboxSpecs.some(({ conversationsPath }) => conversationsPath !== null);
-  if (hasAgents && driver !== 'process' && webhookUrl === null)
+  if (hasAgents && driver !== 'process' && apiUrl === null)
     log.warn(
       'agent servers in sandboxes are told no address to report to, and are asked instead - set platform.sandbox.webhook_base_url',
     );

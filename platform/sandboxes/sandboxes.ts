@@ -29,8 +29,8 @@ interface SandboxesOptions {
   readonly replicas: Replicas;
   readonly clock: Clock;
   readonly log: Log;
-  /** Base URL that agent servers report to; null = none that they reach. */
-  readonly webhookUrl: () => string | null;
+  /** Where agent servers reach this interface, with `/api/v1`; null = nowhere. */
+  readonly apiUrl: () => string | null;
   /** Epoch milliseconds of the last LLM call of its conversations that came to this server; 0 = none. */
   readonly lastCallMs: (sandboxId: string) => number;
   /** Whether its conversations have made a call since then, through any server. */
@@ -277,8 +277,8 @@ export class Sandboxes {
 
   /** What an agent server reads as its webhook; it sends the sandbox's key along by itself. */
   get #webhook(): readonly (readonly [string, Secret])[] {
-    const url = this.#options.webhookUrl();
-    return url === null ? [] : [['OH_WEBHOOKS_0_BASE_URL', new Secret(url)]];
+    const url = this.#options.apiUrl();
+    return url === null ? [] : [['OH_WEBHOOKS_0_BASE_URL', new Secret(`${url}/webhooks`)]];
   }
 
   /** @throws Refusal 502 in the words of the driver */

@@ -2,6 +2,7 @@
 import { pageOf, pageRequestOf } from '../api/pages.ts';
 import { refuse } from '../api/refusal.ts';
 import type { Handler } from '../api/router.ts';
+import { isUp } from '../sandboxes/sandbox.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import type { UserSecrets } from './user-secrets.ts';
 
@@ -62,6 +63,6 @@ export function secretApi(secrets: UserSecrets, sandboxes: Sandboxes): Record<st
 
 /** What is left of a sandbox that has ended asks for nothing; its key may be in other hands. @throws Refusal 403 */
 function demandLive(sandboxes: Sandboxes, userId: string, sandboxId: string | null): void {
-  const status = sandboxes.known.find(userId, sandboxId ?? '')?.status;
-  if (status !== 'RUNNING' && status !== 'STARTING') throw refuse(403, 'The sandbox is not running');
+  const sandbox = sandboxes.known.find(userId, sandboxId ?? '');
+  if (sandbox === null || !isUp(sandbox)) throw refuse(403, 'The sandbox is not running');
 }

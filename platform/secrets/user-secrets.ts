@@ -47,6 +47,12 @@ export class UserSecrets {
     return secrets.map(({ name, description }) => ({ name, description }));
   }
 
+  /** With their values. */
+  async all(userId: string): Promise<readonly (SecretOutline & { readonly value: Secret })[]> {
+    const { secrets } = (await this.#documents.read(userId)) ?? NONE;
+    return secrets.map(({ name, description, value }) => ({ name, description, value: new Secret(value) }));
+  }
+
   /** null = there is none of this name. */
   async value(userId: string, name: string): Promise<Secret | null> {
     const { secrets } = (await this.#documents.read(userId)) ?? NONE;

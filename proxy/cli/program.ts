@@ -39,6 +39,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./spend.ts')).spend,
   },
   {
+    name: 'sandbox-check',
+    summary: 'start one sandbox, play a conversation, say what is wrong',
+    load: async () => (await import('./sandbox-check.ts')).sandboxCheck,
+  },
+  {
     name: 'rotate-platform-key',
     summary: 'seal the platform data under another key',
     load: async () => (await import('./rotate-platform-key.ts')).rotatePlatformKey,

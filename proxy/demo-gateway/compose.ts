@@ -28,6 +28,14 @@ interface ToolCall {
   readonly pieces: readonly string[];
 }
 
+/** What a script answers: a text, or a call of a tool of the request. */
+export type ScriptedAnswer =
+  | { readonly text: string }
+  | { readonly tool: string; readonly arguments: Readonly<Record<string, unknown>> };
+
+/** Decides the answer to a model call from its body; null leaves it to the behaviours. */
+export type Script = (body: Json, model: string) => ScriptedAnswer | null;
+
 /** One answer before it takes a wire format. */
 export interface Answer {
   readonly request: ModelRequest;
@@ -48,7 +56,12 @@ export interface Answer {
  * Composes the answer to a model call. `prompt` = words in messages, input, prompt, system and instructions + 3;
  * `completion` = words of the answer (of name and arguments, for a tool call).
  */
-export function compose(request: ModelRequest, identity: string, echo: () => string): Answer {
+export function compose(
+  request: ModelRequest,
+  identity: string,
+  echo: () => string,
+  script: Script | null = null,
+): Answer {
   const { body, behaviours } = request;
   const promptWords =
     countWords(body['messages']) +
@@ -56,9 +69,9 @@ export function compose(request: ModelRequest, identity: string, echo: () => str
     countWords(body['prompt']) +
     countWords(body['system']) +
     countWords(body['instructions']);
-  const isCalling = behaviours.has('tools') && CALLING.includes(request.endpoint) && !hasToolResult(body);
-  const call = isCalling ? toolCall(body) : null;
-  const pieces = call === null ? textPieces(request, promptWords, echo) : [];
+  const scripted = script?.(body, request.model) ?? null;
+  const call = scripted === null ? behaviourCall(request) : scriptedCall(scripted);
+  const pieces = call === null ? textPieces(request, promptWords, echo, scripted) : [];
   const text = pieces.join('');
   const prompt = promptWords + 3;
   const completion = call === null ? countWords(text) : countWords(call.name) + countWords(call.arguments);
@@ -81,8 +94,23 @@ export function compose(request: ModelRequest, identity: string, echo: () => str
   };
 }
 
-function textPieces(request: ModelRequest, promptWords: number, echo: () => string): readonly string[] {
+function behaviourCall({ behaviours, endpoint, body }: ModelRequest): ToolCall | null {
+  const isCalling = behaviours.has('tools') && CALLING.includes(endpoint) && !hasToolResult(body);
+  return isCalling ? toolCall(body) : null;
+}
+
+function scriptedCall(scripted: ScriptedAnswer): ToolCall | null {
+  return 'tool' in scripted ? callOf(scripted.tool, scripted.arguments) : null;
+}
+
+function textPieces(
+  request: ModelRequest,
+  promptWords: number,
+  echo: () => string,
+  scripted: ScriptedAnswer | null,
+): readonly string[] {
   const { behaviours } = request;
+  if (scripted !== null && 'text' in scripted) return sliced(scripted.text);
   if (behaviours.has('huge')) return Array<string>(HUGE_EVENTS).fill(HUGE_PIECE);
   const text = behaviours.has('echo')
     ? echo()
@@ -144,7 +172,11 @@ function toolCall(body: Json): ToolCall {
   const declared = isJson(wrapper['function']) ? wrapper['function'] : wrapper;
   const schema = declared['parameters'] ?? declared['input_schema'];
   const name = typeof declared['name'] === 'string' ? declared['name'] : 'demo_tool';
-  const text = JSON.stringify(schema === undefined ? { query: 'a demo question' } : sample(schema));
+  return callOf(name, schema === undefined ? { query: 'a demo question' } : sample(schema));
+}
+
+function callOf(name: string, value: unknown): ToolCall {
+  const text = JSON.stringify(value);
   const pieces: string[] = [];
   for (let at = 0; at < text.length; at += CALL_PIECE_CHARS)
     pieces.push(text.slice(at, at + CALL_PIECE_CHARS));

@@ -3,6 +3,7 @@
 import type { Face, Json, Destination } from './model-request.ts';
 import { destinationOf, readModelRequest } from './model-request.ts';
 import { compose } from './compose.ts';
+import type { Script } from './compose.ts';
 import type { ReplyTarget } from './deliver.ts';
 import { send, sendWithBehaviours, beforeReply } from './deliver.ts';
 import { modelEntry, modelList } from './objects.ts';
@@ -29,7 +30,11 @@ const STORED_COUNT = 1_000;
 const STORED_BYTES = 64 * 1024 * 1024;
 
 /** Makes a responder; `tag` makes its ids differ from another gateway's, null keys accept every key and none. */
-export function createResponder(tag: string, acceptKeys: readonly string[] | null): Responder {
+export function createResponder(
+  tag: string,
+  acceptKeys: readonly string[] | null,
+  script: Script | null = null,
+): Responder {
   const stored = new Recent<StoredResponse>(STORED_COUNT, STORED_BYTES);
   const credentials = acceptKeys?.map((key) => `Bearer ${key}`) ?? null;
 
@@ -71,7 +76,7 @@ export function createResponder(tag: string, acceptKeys: readonly string[] | nul
     const withBehaviours: ReplyTarget = { ...target, behaviours: request.behaviours };
     if (!isPlain && !(await beforeReply(withBehaviours))) return;
     const echo = (): string => echoOf(received);
-    const answer = compose(request, `${tag}-${received.id}`, echo);
+    const answer = compose(request, `${tag}-${received.id}`, echo, script);
     const refused = isPlain
       ? null
       : behaviourRefusal(request, answer.counts.prompt, `http://${host}/elsewhere`);

@@ -9,7 +9,7 @@ import { openExtensionTables } from '../../proxy/spend/store/postgres/extension-
 import { runCli } from '../support/cli.ts';
 import { anyPostgres, ownPostgres, settingsOf, type TestServer } from '../support/postgres.ts';
 import { headerOf, KEY, lastSeen, rowOf, send, type Answer } from '../support/rig.ts';
-import { at, SECRET_KEY, specs, startPlatform, until, type PlatformRig } from './fixture/rig.ts';
+import { at, ended, SECRET_KEY, specs, startPlatform, until, type PlatformRig } from './fixture/rig.ts';
 
 const LIST = '/api/v1/app-conversations';
 const shared = await anyPostgres(t);
@@ -100,6 +100,12 @@ t.test('sandboxes are seen by all, changed by their own server, and forgotten fr
   const refused = await two.api('POST', `/api/v1/sandboxes/${id}/pause`);
   t.equal(refused.status, 409);
   t.match(at(refused, 'detail'), /^The sandbox belongs to the server .+; only that one can reach it$/);
+  const task = await one.api('POST', '/api/v1/app-conversations', { sandbox_id: id });
+  await ended(one, String(at(task, 'id')));
+  const file = `/api/v1/app-conversations/${String(at(task, 'app_conversation_id'))}/file`;
+  t.equal((await one.api('GET', file)).status, 200, 'no such file');
+  const elsewhere = await two.api('GET', file);
+  t.equal(elsewhere.status, 503, 'its place is one of another machine: here something else may listen there');
   t.equal((await one.api('POST', `/api/v1/sandboxes/${id}/pause`)).status, 200);
   t.match(await until(two, id, 'PAUSED'), { id, session_api_key: null });
   t.match((await two.api('GET', '/api/v1/sandboxes/search')).json, { items: [{ id }] });

@@ -62,14 +62,13 @@ t.test(
     t.same((await rig.api('POST', `${PATH}/${rig.id}/send-message`, { content: TEXT })).json, {
       detail: 'The agent server refused it: run capacity is full',
     });
-    for (const status of [500, 401, 302])
-      await rig
-        .tell(`POST ${path}`, { ...json({ detail: 'x'.repeat(9_000) }, status), headers: { location: '/' } })
-        .then(async () => {
-          const refused = await rig.api('POST', `${PATH}/${rig.id}/send-message`, { content: TEXT });
-          t.equal(refused.status, 502, 'what is the fault of the sandbox is not the caller’s');
-          t.ok(refused.text.length < 1_000);
-        });
+    for (const status of [500, 401, 302]) {
+      const answer = { ...json({ detail: 'x'.repeat(9_000) }, status), headers: { location: '/' } };
+      await rig.tell(`POST ${path}`, answer);
+      const refused = await rig.api('POST', `${PATH}/${rig.id}/send-message`, { content: TEXT });
+      t.equal(refused.status, 502, 'what is the fault of the sandbox is not that of the caller');
+      t.ok(refused.text.length < 1_000);
+    }
     await rig.tell(`POST ${path}`, { text: 'no JSON' });
     t.equal((await rig.api('POST', `${PATH}/${rig.id}/send-message`, { content: TEXT })).status, 502);
   },
@@ -102,7 +101,7 @@ t.test('a file is read as text from the working directory, within a size', async
     t.equal(await asked(), wanted, path);
   }
   await rig.api('GET', `${PATH}/${rig.id}/file`);
-  t.equal(await asked(), `${rig.workingDir}/PLAN.md`, 'the platform’s default');
+  t.equal(await asked(), `${rig.workingDir}/PLAN.md`, 'as the platform says');
   await rig.tell('GET /api/file/download', json({ detail: 'File not found' }, 404));
   t.same((await file('nothing')).json, '', 'as the platform answers');
   await rig.tell('GET /api/file/download', json({ detail: 'Path is not a file' }, 400));

@@ -55,7 +55,7 @@ async function open(
     clock,
     log,
     replicas: await Replicas.open({ store, dataDir, clock, log }),
-    webhookUrl: () => null,
+    apiUrl: () => null,
     lastCallMs: () => time.lastCall,
     hasCalledSince: () => Promise.resolve(false),
   });

@@ -79,7 +79,10 @@ t.test('names, values and numbers have bounds, and a refusal does not repeat the
     422,
   );
   for (let n = 0; n < 100; n += 1)
-    t.equal((await rig.api('POST', PATH, { name: `S${n}`, value: 'x'.repeat(32 * 1024) })).status, 201);
+    t.equal(
+      (await rig.api('POST', PATH, { name: `S${n}`, value: 'x'.repeat(n < 3 ? 32 * 1024 : 1) })).status,
+      201,
+    );
   const over = await rig.api('POST', PATH, { name: 'S100', value: 'x' });
   t.same(
     [over.status, over.json],

@@ -215,3 +215,29 @@ t.test('the memory of requests keeps the last 10,000 while the count goes on', a
   await gateway.waitFor(1);
   socket.destroy();
 });
+
+t.test('a script answers in place of the behaviours: a text, a tool call, or neither', async (t) => {
+  const gateway = await start(t, {
+    script: (body, model) => {
+      if (model === 'writes') return { text: 'as the script says' };
+      if (model === 'calls') return { tool: 'terminal', arguments: { command: `echo ${String(body['n'])}` } };
+      return null;
+    },
+  });
+  const answer = async (model: string, path = 'chat/completions', more: object = {}): Promise<string> =>
+    (await post(`${gateway.url}/v1/${path}`, ask(model, { n: 7, ...more }))).text();
+  t.match(JSON.parse(await answer('writes')), { choices: [{ message: { content: 'as the script says' } }] });
+  t.match(JSON.parse(await answer('calls')), {
+    choices: [
+      {
+        message: { tool_calls: [{ function: { name: 'terminal', arguments: '{"command":"echo 7"}' } }] },
+        finish_reason: 'tool_calls',
+      },
+    ],
+  });
+  t.match(JSON.parse(await answer('calls', 'messages')), {
+    content: [{ type: 'tool_use', name: 'terminal', input: { command: 'echo 7' } }],
+  });
+  t.match(await answer('calls', 'chat/completions', { stream: true }), /"tool_calls"/);
+  t.match(await answer('demo-model'), /the demo gateway heard/, 'null: as without a script');
+});
