@@ -23,7 +23,7 @@ const { build, venv } = values;
 if (build === undefined || venv === undefined) throw new Error('--build and --venv are needed');
 
 /** For a machine that does other work too. */
-const PATIENCE_MS = 300_000;
+const PATIENCE_MS = 120_000;
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -107,22 +107,33 @@ async function day(): Promise<void> {
   await visit(page, `${origin}/mcp`);
   await visit(page, origin);
 
-  const composer = page.locator('[contenteditable=true], textarea').first();
   await say(page, 'Say what you see in this folder.');
-  await page.getByText('Hello from demo', { exact: false }).first().waitFor();
+  await page.getByText('Hello from demo').first().waitFor();
   await page.waitForURL(/\/conversations\/[0-9a-f]+/);
-  await settle(page);
-  await composer.waitFor();
   await say(page, 'Thank you. Anything else?');
-  await page.getByText('Hello from demo').nth(1).waitFor();
+  await page.getByText('Hello from demo').nth(2).waitFor(); // the title is the first
+  await menu(page, 'rename-button');
+  const renamed = page.waitForResponse((response) => response.request().method() === 'PATCH');
+  await page.getByTestId('conversation-name-input').fill('A look around');
+  await page.keyboard.press('Enter');
+  await renamed;
+  await page.getByTestId('conversation-name-title').getByText('A look around').waitFor();
+  await menu(page, 'display-cost-button');
+  await page.getByTestId('usage-panel').getByText('$').first().waitFor();
+  await page.getByTestId('conversation-card-title').getByText('A look around').waitFor();
   await settle(page);
-  await page
-    .getByTestId('conversation-overview-button')
-    .or(page.locator('header button, button').last())
-    .first()
-    .waitFor();
   await page.screenshot({ path: join(values.out, 'platform-conversation.png') });
-  void composer;
+  await menu(page, 'delete-button');
+  const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE');
+  await page.getByTestId('confirm-button').click();
+  await deleted;
+  await page.getByText('No conversations found').waitFor();
+}
+
+/** Picks an entry of the menu beside the conversation's name. */
+async function menu(page: Page, entry: string): Promise<void> {
+  await page.getByTestId('conversation-name').locator('button').first().click();
+  await page.getByTestId(entry).first().click();
 }
 
 async function say(page: Page, text: string): Promise<void> {
@@ -155,6 +166,8 @@ async function visit(page: Page, url: string, picture?: string): Promise<void> {
 
 try {
   await day();
+} catch (error) {
+  wrong.push((error as Error).message);
 } finally {
   for (const end of ends.toReversed()) await end();
 }
