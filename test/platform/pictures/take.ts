@@ -113,20 +113,16 @@ async function day(): Promise<void> {
   await say(page, 'Thank you. Anything else?');
   await page.getByText('Hello from demo').nth(2).waitFor(); // the title is the first
   await menu(page, 'rename-button');
-  const renamed = page.waitForResponse((response) => response.request().method() === 'PATCH');
   await page.getByTestId('conversation-name-input').fill('A look around');
   await page.keyboard.press('Enter');
-  await renamed;
   await page.getByTestId('conversation-name-title').getByText('A look around').waitFor();
   await menu(page, 'display-cost-button');
   await page.getByTestId('usage-panel').getByText('$').first().waitFor();
   await page.getByTestId('conversation-card-title').getByText('A look around').waitFor();
-  await settle(page);
+  await page.getByText('updated successfully').waitFor({ state: 'hidden' });
   await page.screenshot({ path: join(values.out, 'platform-conversation.png') });
   await menu(page, 'delete-button');
-  const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE');
-  await page.getByTestId('confirm-button').click();
-  await deleted;
+  await page.getByRole('button', { name: /delete/i }).last().click();
   await page.getByText('No conversations found').waitFor();
 }
 
