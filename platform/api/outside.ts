@@ -199,6 +199,10 @@ export const OUTSIDE: readonly Outside[] = [
     operations: ['POST /api/analytics/events'],
   },
   {
+    why: 'a conversation gets its secrets with its start, and looks them up with the key of its sandbox.',
+    operations: ['GET /api/v1/webhooks/secrets'],
+  },
+  {
     why: 'skills come from the folders of the sandbox and from the agent itself.',
     operations: ['POST /api/v1/skills/marketplace-skills'],
   },

@@ -78,7 +78,7 @@ function fits(
   return holds && (typeof wanted !== 'boolean' || verified === wanted);
 }
 
-function part<T>(found: readonly T[], query: Query): unknown {
+function part(found: readonly unknown[], query: Query): unknown {
   const cut = pageRequestOf(query);
   return pageOf(found.slice(cut.offset, cut.offset + cut.limit + 1), cut);
 }

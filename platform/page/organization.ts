@@ -24,7 +24,7 @@ const PERMISSIONS = [
 type Settings = Readonly<Record<string, unknown>>;
 
 /** The organization's id: a UUID (RFC 9562, version 8) of the user id. */
-export function organizationId(userId: string): string {
+function organizationId(userId: string): string {
   const hex = createHash('sha256').update(`throughline organization\n${userId}`).digest('hex');
   return dashed(`${hex.slice(0, 12)}8${hex.slice(13, 16)}a${hex.slice(17, 32)}`);
 }

@@ -12,6 +12,9 @@ const FILE_BYTES = 4 * 1024 * 1024;
 const ARCHIVE_BYTES = 64 * 1024 * 1024;
 /** Each is held in memory as a whole. */
 const MAX_ARCHIVES = 2;
+/** As many names as a page can show, relative to where it runs; what packages and git keep is nobody's work. */
+const FIND = `find . \\( -name .git -o -name node_modules -o -name .venv -o -name __pycache__ \\) -prune -o -type f -printf '%P\\n' | head -n 2000`;
+const FIND_S = 20;
 /** Where the platform's own images have their working directory, and its clients look. */
 const PLATFORM_DIR = '/workspace/project';
 
@@ -69,6 +72,13 @@ export function runtimeApi(runtimes: Runtimes): Record<string, Handler> {
       const body = { project_dir: runtime.projectDir };
       const found = await runtime.json({ method: 'POST', path: '/hooks', body });
       return { body: { hooks: isTree(found) ? hooksOf(found['hook_config']) : [] } };
+    },
+    listConversationFiles: async (call) => {
+      const runtime = await runtimeOf(call);
+      const body = { command: FIND, cwd: pathIn(runtime, call, 'path'), timeout: FIND_S };
+      const found = await runtime.json({ method: 'POST', path: '/bash/execute_bash_command', body });
+      const text = isTree(found) ? found['stdout'] : null;
+      return { body: typeof text === 'string' ? text.split('\n').filter((name) => name !== '') : [] };
     },
     listGitChanges: async (call) => ({ body: await git(await runtimeOf(call), call, '/git/changes') }),
     readGitDiff: async (call) => ({ body: await git(await runtimeOf(call), call, '/git/diff') }),
