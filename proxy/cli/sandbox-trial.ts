@@ -79,7 +79,13 @@ export async function openTrial(options: TrialOptions): Promise<Trial> {
         publicBaseUrl: isLocal ? null : baseFor(platform.publicBaseUrl, port),
         port: null,
         host: null,
-        sandbox: { ...platform.sandbox, stopWithServer: true, idlePauseMs: 0, maxRunning: 1 },
+        sandbox: {
+          ...platform.sandbox,
+          stopWithServer: true,
+          idlePauseMs: 0,
+          maxRunning: 1,
+          webhookBaseUrl: null,
+        },
         sandboxSpecs: [spec],
       }),
     });
