@@ -1176,6 +1176,7 @@ export interface PlatformSection {
    * Address that `port` is bound on. Left out: the one of the proxy (`--host`). A change needs a restart.
    */
   host?: string;
+  events: PlatformEventsSection;
   sandbox: SandboxSection;
   /**
    * What sandboxes may run. A request chooses one by its id and can state no command of its own. The first is the default; none: no sandboxes.
@@ -1196,13 +1197,38 @@ export interface PlatformUser {
   user_id: string;
 }
 /**
+ * Events of conversations after their sandbox is gone. They hold prompts, answers and outputs of commands, so none are kept unless this says so. While the agent server runs, it is asked.
+ */
+export interface PlatformEventsSection {
+  /**
+   * Keep the events that agent servers report, sealed in the platform's store. Switched off, what was kept is removed.
+   */
+  keep: boolean;
+  /**
+   * A conversation whose last event is older loses its events.
+   */
+  max_age_days: number;
+  /**
+   * Above it, the oldest events of a conversation make way.
+   */
+  max_events_per_conversation: number;
+  /**
+   * MiB of a conversation's events; above it, the oldest make way.
+   */
+  max_mb_per_conversation: number;
+  /**
+   * MiB of all events; above it, the conversations that were quiet longest lose theirs.
+   */
+  max_total_mb: number;
+}
+/**
  * How sandboxes run.
  */
 export interface SandboxSection {
   /**
-   * `process`: a process group on this machine. `docker`: a container of a Docker Engine.
+   * `process`: a process group on this machine. `docker`: a container of a Docker Engine. `kubernetes`: a pod of a cluster.
    */
-  driver: 'process' | 'docker';
+  driver: 'process' | 'docker' | 'kubernetes';
   /**
    * Most sandboxes that run at once. One more pauses the caller's own that was longest without a call, or is refused with 409.
    */
@@ -1228,9 +1254,83 @@ export interface SandboxSection {
    */
   docker_socket: string;
   /**
-   * Where an agent server in a sandbox reaches this interface, without `/api`: it reports there what becomes of its conversations. Left out: the listening address with `process`, `public_base_url` with `docker` when `platform.port` is left out, else nowhere.
+   * Where an agent server in a sandbox reaches this interface, without `/api`: it reports there what becomes of its conversations. Left out: the listening address with `process`, `public_base_url` with the other drivers when `platform.port` is left out, else nowhere.
    */
   webhook_base_url?: string;
+  kubernetes: KubernetesSection;
+}
+/**
+ * For `kubernetes`: the cluster, and what all its sandboxes have in common. In a pod of that cluster nothing needs to be set. A change takes effect after a restart.
+ */
+export interface KubernetesSection {
+  /**
+   * URL of the API server. Left out: the one of the cluster that this server runs in (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT).
+   */
+  api_server?: string;
+  /**
+   * Bearer token for the API server. Left out: the content of `token_file`.
+   */
+  token?: string;
+  /**
+   * File with the token, read again for each request: the one of a service account is replaced every hour.
+   */
+  token_file: string;
+  /**
+   * File with the certificate authority of the API server. Left out: the one of the service account where it is there, else the system's authorities.
+   */
+  ca_file?: string;
+  /**
+   * Namespace of the sandboxes, best one of their own. Left out: the one of this server's pod.
+   */
+  namespace?: string;
+  /**
+   * Where a sandbox keeps its folder. `claim`: on a volume of its own, which outlives its pod, so that it can be paused. `empty_dir`: on its node; it cannot be paused, and `idle_pause_seconds` must be 0.
+   */
+  volume: 'claim' | 'empty_dir';
+  /**
+   * Size of that volume in GiB.
+   */
+  volume_gb: number;
+  /**
+   * Storage class of the claims. Left out: the cluster's default.
+   */
+  storage_class?: string;
+  /**
+   * What a sandbox may write on its node beside its claim (layers of the container, /tmp), in GiB; a pod above it is evicted.
+   */
+  disk_gb: number;
+  /**
+   * Memory that a node must have free for a sandbox; never above its limit.
+   */
+  request_memory_mb: number;
+  /**
+   * Processors that a node must have free for a sandbox; never above its limit.
+   */
+  request_cpus: number;
+  /**
+   * User and group that the container runs as and that own its volume. 0: the image's own user, which must be a number other than 0, or the one that the cluster assigns (OpenShift).
+   */
+  run_as_user: number;
+  /**
+   * Secrets of that namespace with the credentials of a private image registry.
+   */
+  image_pull_secrets: string[];
+  /**
+   * RuntimeClass of the pods, for a stronger boundary than a container's.
+   */
+  runtime_class?: string;
+  /**
+   * Labels that a node must have.
+   */
+  node_selector: {
+    [k: string]: string;
+  };
+  /**
+   * Taints that the pods tolerate, as Kubernetes writes them.
+   */
+  tolerations: {
+    [k: string]: unknown;
+  }[];
 }
 /**
  * One kind of sandbox.
@@ -1241,15 +1341,15 @@ export interface SandboxSpecEntry {
    */
   id: string;
   /**
-   * Program and arguments. `{port}`, `{sandbox_dir}`, `{sandbox_id}` stand for the sandbox's own; no shell reads it. Needed by `process`; the image's own when left out with `docker`.
+   * Program and arguments. `{port}`, `{sandbox_dir}`, `{sandbox_id}` stand for the sandbox's own; no shell reads it. Needed by `process`; the image's own when left out with `docker` and `kubernetes` (there it takes the place of the image's arguments, not of its entry point).
    */
   command?: string[];
   /**
-   * For `docker`: the image.
+   * For `docker` and `kubernetes`: the image.
    */
   image?: string;
   /**
-   * For `docker`: the port inside the container on which the runtime listens.
+   * For `docker` and `kubernetes`: the port inside the container on which the runtime listens.
    */
   port: number;
   /**
@@ -1277,11 +1377,11 @@ export interface SandboxSpecEntry {
   limits: SandboxLimits;
 }
 /**
- * Bounds of what a sandbox may use; left out = the system's own with `process`, and stated numbers with `docker`.
+ * Bounds of what a sandbox may use; left out = the system's own with `process`, and stated numbers with `docker` and `kubernetes`.
  */
 export interface SandboxLimits {
   /**
-   * Memory: address space of each process with `process`, of the container with `docker` (there 4096 when left out).
+   * Memory: address space of each process with `process`, of the container with `docker` and `kubernetes` (there 4096 when left out).
    */
   memory_mb?: number;
   /**
@@ -1289,7 +1389,7 @@ export interface SandboxLimits {
    */
   cpu_seconds?: number;
   /**
-   * For `docker`: processors, fractions allowed; 2 when left out.
+   * For `docker` and `kubernetes`: processors, fractions allowed; 2 when left out.
    */
   cpus?: number;
   /**

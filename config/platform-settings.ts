@@ -26,7 +26,7 @@ export interface SandboxSpec {
 }
 
 export interface SandboxSettings {
-  readonly driver: 'process' | 'docker';
+  readonly driver: 'process' | 'docker' | 'kubernetes';
   readonly maxRunning: number;
   /** 0 = never. */
   readonly idlePauseMs: number;
@@ -36,6 +36,45 @@ export interface SandboxSettings {
   readonly dockerSocket: string;
   /** Where sandboxes reach the interface, without `/api` and a trailing slash; null = derived, see platform/webhook-base.ts. */
   readonly webhookBaseUrl: string | null;
+}
+
+/** Which events of conversations outlive their sandbox. */
+export interface EventSettings {
+  readonly keep: boolean;
+  /** Since the last event of a conversation. */
+  readonly maxAgeMs: number;
+  /** Of one conversation. */
+  readonly maxEvents: number;
+  readonly maxBytes: number;
+  /** Of all conversations. */
+  readonly maxTotalBytes: number;
+}
+
+/** The cluster of the kubernetes driver, and what its sandboxes have in common. */
+export interface KubernetesSettings {
+  /** null = the cluster that this server runs in. */
+  readonly apiServer: string | null;
+  /** null = read from `tokenFile` for each request. */
+  readonly token: Secret | null;
+  readonly tokenFile: string;
+  /** null = the service account's where it is there, else the system's authorities. */
+  readonly caFile: string | null;
+  /** null = the one of this server's pod. */
+  readonly namespace: string | null;
+  /** `claim`: outlives the pod. */
+  readonly volume: 'claim' | 'empty_dir';
+  readonly volumeGb: number;
+  /** null = the cluster's default. */
+  readonly storageClass: string | null;
+  readonly diskGb: number;
+  readonly requestMemoryMb: number;
+  readonly requestCpus: number;
+  /** 0 = the image's or the cluster's. */
+  readonly runAsUser: number;
+  readonly imagePullSecrets: readonly string[];
+  readonly runtimeClass: string | null;
+  readonly nodeSelector: Readonly<Record<string, string>>;
+  readonly tolerations: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Settings of the platform interface (`platform/`). */
@@ -50,7 +89,10 @@ export interface PlatformSettings {
   readonly port: number | null;
   /** null = the proxy's host. */
   readonly host: string | null;
+  readonly events: EventSettings;
   readonly sandbox: SandboxSettings;
+  /** null = another driver. */
+  readonly kubernetes: KubernetesSettings | null;
   /** The first is the default. */
   readonly sandboxSpecs: readonly SandboxSpec[];
 }

@@ -9,7 +9,13 @@ import type { DisabledModel } from './runtime-models.ts';
 import type { SteeringTable } from './resolve/gateways/parameters.ts';
 import type { Secret } from './secret.ts';
 
-export type { PlatformSettings, SandboxSettings, SandboxSpec } from './platform-settings.ts';
+export type {
+  EventSettings,
+  KubernetesSettings,
+  PlatformSettings,
+  SandboxSettings,
+  SandboxSpec,
+} from './platform-settings.ts';
 
 /** The timeouts of one upstream call, milliseconds; 0 switches a timeout off. */
 export interface Clocks {

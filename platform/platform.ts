@@ -2,6 +2,7 @@
 // interfaces of the proxy: the caller directory (keys of conversations) and the reader of spend rows.
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { PlatformSettings } from '../config/snapshot.ts';
 import type { Clock } from '../proxy/base/clock.ts';
 import { CallerDirectory } from '../proxy/server/mount.ts';
@@ -12,6 +13,7 @@ import type { ServedModels } from '../proxy/server/mount.ts';
 import type { SpendReader } from '../proxy/server/mount.ts';
 import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.ts';
 import { description, published, type Description, type Schema } from './api/description.ts';
+import { OUTSIDE_PATHS } from './api/outside.ts';
 import { storeDownResponse, Router, type SandboxByKey } from './api/router.ts';
 import { Validation } from './api/validation.ts';
 import { KEY_PREFIX } from './conversations/conversation.ts';
@@ -22,16 +24,26 @@ import { Registry } from './conversations/registry.ts';
 import { dashed } from './ids.ts';
 import { RuntimeViews } from './conversations/runtime-views.ts';
 import { Starter } from './conversations/start.ts';
+import { agentProfiles, type AgentProfileSet } from './page/agent-profiles.ts';
+import { modelChoice } from './page/models.ts';
+import { organizationApi } from './page/organization.ts';
+import { organizationProfiles } from './page/organization-profiles.ts';
+import { runtimeRelay } from './page/runtime-relay.ts';
+import { webClient } from './page/web-client.ts';
 import { Replicas } from './replicas.ts';
-import { DockerDriver } from './sandboxes/docker-driver.ts';
-import { SandboxFailure, type SandboxDriver } from './sandboxes/driver.ts';
-import { bubblewrapFor, checkReadablePaths } from './sandboxes/isolation.ts';
-import { ProcessDriver } from './sandboxes/process-driver.ts';
+import { eventApi } from './events/event-api.ts';
+import { KeptEvents } from './events/kept-events.ts';
+import { runtimeApi } from './runtime/runtime-api.ts';
+import { Runtimes } from './runtime/runtimes.ts';
+import { chosenDriver } from './sandboxes/driver-choice.ts';
+import type { ClusterService } from './sandboxes/kubernetes/cluster.ts';
 import { sandboxApi } from './sandboxes/sandbox-api.ts';
 import { Sandboxes } from './sandboxes/sandboxes.ts';
 import { profiles } from './settings/profiles.ts';
+import { secretApi } from './secrets/secret-api.ts';
+import { UserSecrets, type SecretsDocument } from './secrets/user-secrets.ts';
 import { settingsV0, type SettingsV0 } from './settings/v0.ts';
-import { settingsV1 } from './settings/v1.ts';
+import { defaultsOf, settingsV1 } from './settings/v1.ts';
 import { UserSettings } from './settings/user-settings.ts';
 import type { SettingsV1 } from './settings/v1-document.ts';
 import { Documents } from './store/documents.ts';
@@ -49,6 +61,8 @@ export interface PlatformOptions {
   readonly configPath: string;
   /** PATH for the commands of sandboxes. */
   readonly path: string;
+  /** The API server of the cluster that this server runs in. */
+  readonly cluster: ClusterService;
   readonly spend: SpendReader;
   readonly models: ServedModels;
   /** Where its tables are, when the spend records are in PostgreSQL; null = in a file of their own. */
@@ -62,6 +76,7 @@ interface Parts {
   readonly replicas: Replicas;
   readonly sandboxes: Sandboxes;
   readonly starter: Starter;
+  readonly kept: KeptEvents;
   readonly address: { base: string };
 }
 
@@ -75,11 +90,13 @@ export const PLATFORM_DB = 'platform.db';
 
 /** A running platform. With the embedded store its parts exist from the start; a shared database may be down at first. */
 export class Platform implements Mount {
-  readonly prefix = '/api/';
+  readonly paths = ['/api/', ...OUTSIDE_PATHS];
   readonly callers = new CallerDirectory((credential) => this.#catchUp(credential));
   readonly #store: PlatformStore;
   #options: PlatformOptions;
   #url = '';
+  /** Of the last reload; the settings of the options are those of the start. */
+  #applied: PlatformSettings;
   /** Where the interface itself listens. */
   #ownUrl = '';
   /** null = the database is not available yet. */
@@ -90,6 +107,7 @@ export class Platform implements Mount {
 
   constructor(options: PlatformOptions, store: PlatformStore) {
     this.#options = options;
+    this.#applied = options.settings;
     this.#store = store;
   }
 
@@ -158,21 +176,22 @@ export class Platform implements Mount {
       next.host !== settings.host ||
       next.sandbox.driver !== settings.sandbox.driver ||
       next.sandbox.isolation !== settings.sandbox.isolation ||
-      next.sandbox.dockerSocket !== settings.sandbox.dockerSocket;
+      next.sandbox.dockerSocket !== settings.sandbox.dockerSocket ||
+      next.kubernetes?.token?.sha256() !== settings.kubernetes?.token?.sha256() ||
+      !isDeepStrictEqual({ ...next.kubernetes, token: null }, { ...settings.kubernetes, token: null });
     if (fixed)
       log.warn(
-        'platform.secret_key, port, host, sandbox.driver, isolation and docker_socket take effect after a restart',
+        'platform.secret_key, port, host, sandbox.driver, isolation, docker_socket and kubernetes take effect after a restart',
       );
     if (this.#parts === null) {
       this.#options = { ...this.#options, settings: next };
+      this.#applied = next;
       return;
     }
-    const { router, sandboxes, address } = this.#parts;
-    const { port, host, sandbox } = settings; // these stay until a restart
-    const { driver, isolation, dockerSocket } = sandbox;
-    const applied = { ...next, port, host, sandbox: { ...next.sandbox, driver, isolation, dockerSocket } };
-    this.#options = { ...this.#options, settings: applied };
+    const { router, sandboxes, kept, address } = this.#parts;
+    this.#applied = next;
     router.setUsers(next.users);
+    kept.reconfigure(next.events);
     sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
     if (next.publicBaseUrl !== null) address.base = next.publicBaseUrl;
   }
@@ -183,16 +202,17 @@ export class Platform implements Mount {
     clearTimeout(this.#retry ?? undefined);
     await this.#opening;
     if (this.#parts !== null) {
-      const { sandboxes, starter, replicas } = this.#parts;
+      const { sandboxes, starter, replicas, kept } = this.#parts;
       await sandboxes.close();
       await starter.drained();
+      await kept.close();
       await replicas.close();
     }
     await this.#store.close();
   }
 
   #webhookUrl(): string | null {
-    return webhookUrl(this.#options.settings, this.#ownUrl);
+    return webhookUrl(this.#options.settings, this.#applied, this.#ownUrl);
   }
 
   #catchUp(credential: string): Promise<void> | null {
@@ -239,7 +259,7 @@ async function assemble(
   const sandboxes = new Sandboxes({
     settings: settings.sandbox,
     specs: settings.sandboxSpecs,
-    driver: await driverOf(options),
+    driver: await chosenDriver({ ...options, webhookUrl: webhookUrlNow() }),
     store,
     vault,
     replicas,
@@ -255,6 +275,7 @@ async function assemble(
   replicas.start();
   const v0 = new Documents<SettingsV0>('v0', store, vault, clock);
   const v1 = new Documents<SettingsV1>('v1', store, vault, clock);
+  const secrets = new UserSecrets(new Documents<SecretsDocument>('secrets', store, vault, clock));
   const address = { base: '' };
   const baseUrlOf = (id: string): string => `${address.base}/c/${id}/v1`;
   const conversations = new Conversations(store, vault, registry);
@@ -266,6 +287,9 @@ async function assemble(
     models: options.models,
     defaultModel: typeof defaultModel === 'string' ? defaultModel : null,
   });
+  const kept = new KeptEvents({ settings: settings.events, store, vault, clock, log });
+  kept.start();
+  const runtimes = new Runtimes(conversations, sandboxes);
   const views = new RuntimeViews({ conversations, sandboxes, clock, log });
   const starter = new Starter({
     views,
@@ -282,18 +306,32 @@ async function assemble(
   });
   const documents = published(document);
   const validation = new Validation(document);
+  const ofProfiles = profiles(v1, schemaOf(document, 'StrictLLM'));
+  const ofSettings = settingsV1(
+    v1,
+    {
+      shown: schemaOf(document, 'GETSettingsModel'),
+      update: schemaOf(document, 'SettingsUpdate'),
+      conversation: schemaOf(document, 'ConversationSettings'),
+    },
+    () => sandboxes.specs,
+  );
+  const agents = new Documents<AgentProfileSet>('agents', store, vault, clock);
   const handlers = {
     ...settingsV0(v0, schemaOf(document, 'Settings'), () => sandboxes.specs),
-    ...settingsV1(
-      v1,
-      {
-        shown: schemaOf(document, 'GETSettingsModel'),
-        update: schemaOf(document, 'SettingsUpdate'),
-        conversation: schemaOf(document, 'ConversationSettings'),
-      },
-      () => sandboxes.specs,
-    ),
-    ...profiles(v1, schemaOf(document, 'StrictLLM')),
+    ...ofSettings,
+    ...ofProfiles,
+    ...agentProfiles({
+      documents: agents,
+      settings: v1,
+      schema: schemaOf(document, 'OpenHandsAgentProfile'),
+      check: validation.of({ $ref: '#/components/schemas/OpenHandsAgentProfile' }),
+    }),
+    ...organizationApi(ofSettings, defaultsOf(schemaOf(document, 'ConversationSettings'))),
+    ...organizationProfiles(ofProfiles),
+    ...modelChoice(options.models),
+    ...runtimeRelay(sandboxes.known),
+    ...webClient(clock.now()),
     ...conversationApi({
       conversations,
       store,
@@ -305,16 +343,20 @@ async function assemble(
       spend,
       clock,
       baseUrlOf,
+      forgetEvents: (id) => kept.forget(id),
     }),
     ...views.handlers,
     ...sandboxApi(sandboxes, clock.now()),
+    ...secretApi(secrets, sandboxes),
     describe: () => ({ body: documents.all }),
     describeV1: () => ({ body: documents.v1 }),
+    ...runtimeApi(runtimes),
+    ...eventApi({ runtimes, conversations, views, kept }),
   };
   const sandboxByKey: SandboxByKey = (keyHash) => sandboxes.known.byKey(keyHash);
   const router = new Router(document, validation, handlers, () => replicas.sync(), sandboxByKey, log);
   router.setUsers(settings.users);
-  return { router, replicas, sandboxes, starter, address };
+  return { router, replicas, sandboxes, starter, kept, address };
 }
 
 /** Whether a sandbox's conversations made a call through any server, according to the spend rows. */
@@ -332,32 +374,6 @@ async function hasCalledSince(
     if ((await spend.query({ sessionId: dashed(id), startMs: sinceMs }, paging)).rows.length > 0) return true;
   }
   return false;
-}
-
-async function driverOf({
-  settings,
-  dataDir,
-  configPath,
-  path,
-  log,
-}: PlatformOptions): Promise<SandboxDriver> {
-  const { driver, isolation, dockerSocket } = settings.sandbox;
-  if (driver === 'docker') return new DockerDriver({ socket: dockerSocket, dataDir });
-  if (process.platform !== 'linux' && settings.sandboxSpecs.length > 0)
-    throw new SandboxFailure('the process driver needs Linux - set platform.sandbox.driver: docker');
-  const wanted = settings.sandboxSpecs.length > 0 ? isolation : 'none';
-  if (wanted !== 'none') checkReadablePaths(settings.sandboxSpecs, { dataDir, configPath, dockerSocket });
-  const bubblewrap = await bubblewrapFor(wanted, path);
-  if (wanted === 'auto' && bubblewrap === null)
-    log.warn(
-      'SANDBOXES ARE NOT ISOLATED: bubblewrap does not work here, so they can read and write what the user of this server ' +
-        'can, its configuration, keys and data included - install bubblewrap, or set platform.sandbox.isolation: none to accept it',
-    );
-  if (bubblewrap !== null && process.getuid?.() === 0)
-    log.warn(
-      'this server runs as root: its sandboxes have no capability, but to files and sockets that they reach they are root - run it as another user',
-    );
-  return new ProcessDriver({ dataDir, path, bubblewrap });
 }
 
 function schemaOf(document: Description, name: string): Schema {

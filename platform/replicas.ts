@@ -226,7 +226,7 @@ export async function runningOn(store: PlatformStore, nowMs: number): Promise<re
 }
 
 /** Stays with the data directory: after a restart, what belonged to this server does so again. */
-function identityOf(dataDir: string): string {
+export function identityOf(dataDir: string): string {
   const file = join(dataDir, FILE);
   let text = '';
   try {

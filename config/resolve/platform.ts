@@ -6,8 +6,11 @@ import { Secret } from '../secret.ts';
 import type { PlatformSettings, SandboxSpec, Snapshot } from '../snapshot.ts';
 import type { Path } from '../tree.ts';
 import { keyAt } from './deployment.ts';
+import { checkKubernetesSpec, kubernetesOf } from './kubernetes.ts';
 
 const SECRET_KEY_BYTES = 32;
+const DAY_MS = 86_400_000;
+const MIB = 1024 * 1024;
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
@@ -32,13 +35,20 @@ export function platformOf(
       'add port, for example 4001, or remove host',
     );
   const secretKey = sealingKey(section.secret_key, diagnostics);
-  const { sandbox } = section;
+  const { sandbox, events } = section;
   return {
     users: usersOf(section.session_api_key, diagnostics),
     secretKey,
     publicBaseUrl: baseUrl(section.public_base_url, ['platform', 'public_base_url'], diagnostics),
     port: section.port ?? null,
     host: section.host ?? null,
+    events: {
+      keep: events.keep,
+      maxAgeMs: events.max_age_days * DAY_MS,
+      maxEvents: events.max_events_per_conversation,
+      maxBytes: events.max_mb_per_conversation * MIB,
+      maxTotalBytes: events.max_total_mb * MIB,
+    },
     sandbox: {
       driver: sandbox.driver,
       maxRunning: sandbox.max_running,
@@ -53,6 +63,7 @@ export function platformOf(
         diagnostics,
       ),
     },
+    kubernetes: sandbox.driver === 'kubernetes' ? kubernetesOf(section, diagnostics) : null,
     sandboxSpecs: specsOf(section, diagnostics),
   };
 }
@@ -129,8 +140,13 @@ function specsOf(
           'write it from the root on, without ..',
         );
     });
-    if (sandbox.driver === 'docker' && spec.image === undefined)
-      diagnostics.error([...path, 'image'], 'is missing', 'the docker driver needs an image to run');
+    if (sandbox.driver !== 'process' && spec.image === undefined)
+      diagnostics.error(
+        [...path, 'image'],
+        'is missing',
+        `the ${sandbox.driver} driver needs an image to run`,
+      );
+    if (sandbox.driver === 'kubernetes') checkKubernetesSpec(spec, path, diagnostics);
     return specOf(spec, sandbox.driver);
   });
 }
@@ -140,7 +156,7 @@ const CONTAINER_LIMITS = { memoryMb: 4_096, cpus: 2, processes: 1_024 } as const
 
 function specOf(spec: SandboxSpecEntry, driver: PlatformSettings['sandbox']['driver']): SandboxSpec {
   const { limits } = spec;
-  const bounds = driver === 'docker' ? CONTAINER_LIMITS : { memoryMb: null, cpus: null, processes: null };
+  const bounds = driver === 'process' ? { memoryMb: null, cpus: null, processes: null } : CONTAINER_LIMITS;
   return {
     id: spec.id,
     command: spec.command ?? [],

@@ -3,6 +3,10 @@
 // the validators are made of.
 import v1 from '../../schemas/platform.json' with { type: 'json' };
 import descriptions from '../../schemas/platform/description.json' with { type: 'json' };
+import page from '../../schemas/platform/page.json' with { type: 'json' };
+import events from '../../schemas/platform/events.json' with { type: 'json' };
+import runtime from '../../schemas/platform/runtime.json' with { type: 'json' };
+import secrets from '../../schemas/platform/secrets.json' with { type: 'json' };
 import webhooks from '../../schemas/platform/webhooks.json' with { type: 'json' };
 import v0 from '../../schemas/settings.json' with { type: 'json' };
 
@@ -66,6 +70,13 @@ const VERSION_V1 = '0.0.1';
 const SUBJECTS: readonly Subject[] = [
   // The two documents themselves.
   subject(descriptions),
+  subject(page),
+  // Secrets of users, and what sandboxes look up of them.
+  subject(secrets),
+  // What the agent server of a conversation carries out.
+  subject(runtime),
+  // The events of conversations, asked for and reported.
+  subject(events),
   // What agent servers report.
   subject(webhooks),
 ];

@@ -6,12 +6,13 @@ import type { Log } from '../../proxy/server/mount.ts';
 import type { MountResponse, MountRequest } from '../../proxy/server/mount.ts';
 import { PlatformStoreUnavailable } from '../store/store.ts';
 import type { Description, Operation } from './description.ts';
+import { notServed, OUTSIDE } from './outside.ts';
 import { queryOf, querySchema } from './query.ts';
 import { validationFailed, refuse, refuseNul, Refusal } from './refusal.ts';
 import type { Check, Validation } from './validation.ts';
 
 /** An operation's input, checked against the description. */
-interface OperationCall {
+export interface OperationCall {
   /** '' = the one user of a plain key. Of a call with a sandbox's key: the sandbox's owner. */
   readonly userId: string;
   /** Id of the sandbox whose key the call came with; null = a user's key. */
@@ -22,13 +23,30 @@ interface OperationCall {
   readonly body: unknown;
 }
 
-/** The result of an operation; the default status is 200. */
-interface OperationResult {
+/** The result of an operation as JSON; the default status is 200. */
+interface JsonResult {
   readonly status?: number;
   readonly body: unknown;
 }
 
+/** A result that is no JSON. */
+interface BytesResult {
+  readonly status?: number;
+  readonly bytes: Buffer;
+  readonly contentType: string;
+  /** Flat; further ones. */
+  readonly headers: readonly string[];
+}
+
+type OperationResult = JsonResult | BytesResult;
+
 export type Handler = (call: OperationCall) => Promise<OperationResult> | OperationResult;
+
+/** What an operation answered that answers with JSON. */
+export function jsonOf(result: OperationResult): unknown {
+  if ('body' in result) return result.body;
+  throw new Error('the operation does not answer with JSON');
+}
 
 /** Who an operation takes calls from, by the security scheme that its description names. */
 const CALLERS = { APIKeyHeader: 'user', SandboxKey: 'sandbox' } as const;
@@ -51,6 +69,8 @@ type Caller = Pick<OperationCall, 'userId' | 'sandboxId'>;
 interface Route {
   readonly regex: RegExp;
   readonly methods: ReadonlyMap<string, Entry>;
+  /** What the platform serves there and this server does not: sentences by method. */
+  readonly outside: ReadonlyMap<string, string>;
 }
 
 /** The platform's own bodies stay below some ten KiB. An operation's `x-max-body-bytes` says otherwise. */
@@ -81,16 +101,20 @@ export class Router {
     this.#sandboxByKey = sandboxByKey;
     this.#log = log;
     // Fixed paths before those with a name in them: `/search` is no id.
-    const paths = Object.entries(description.paths).toSorted(([a], [b]) => holes(a) - holes(b));
-    this.#routes = paths.map(([path, operations]) => ({
-      regex: new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`),
-      methods: new Map(
-        Object.entries(operations).map(([method, operation]) => [
-          method.toUpperCase(),
-          entryOf(operation, handlers, validation),
-        ]),
-      ),
-    }));
+    const outside = outsideByPath();
+    const paths = [...new Set([...Object.keys(description.paths), ...outside.keys()])];
+    this.#routes = paths
+      .toSorted((a, b) => holes(a) - holes(b))
+      .map((path) => ({
+        regex: new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`),
+        methods: new Map(
+          Object.entries(description.paths[path] ?? {}).map(([method, operation]) => [
+            method.toUpperCase(),
+            entryOf(operation, handlers, validation),
+          ]),
+        ),
+        outside: outside.get(path) ?? new Map(),
+      }));
   }
 
   /** Replaces the users whose keys are accepted. */
@@ -131,6 +155,7 @@ export class Router {
       const body = entry.checkBody === null ? undefined : await bodyOf(request, entry);
       if (isRemembered(request.path)) await this.#catchUp();
       const reply = await entry.handle({ ...caller, path, query, body });
+      if ('bytes' in reply) return asTheyAre(reply);
       return { status: reply.status ?? 200, headers, body: bytesOf(reply.body) };
     } catch (thrown) {
       const refusal = this.#refusalOf(thrown, request);
@@ -143,10 +168,14 @@ export class Router {
   }
 
   #find(request: MountRequest): { entry: Entry; path: Record<string, string> } {
-    for (const { regex, methods } of this.#routes) {
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    for (const { regex, methods, outside } of this.#routes) {
       const match = regex.exec(request.path);
       if (match === null) continue;
-      const entry = methods.get(request.method === 'HEAD' ? 'GET' : request.method);
+      const sentence = outside.get(method);
+      if (sentence !== undefined) throw refuse(404, sentence);
+      const entry = methods.get(method);
+      if (methods.size === 0) break;
       if (entry === undefined)
         throw refuse(405, 'Method Not Allowed', ['allow', [...methods.keys()].join(', ')]);
       const path = Object.entries(match.groups ?? {}).map(([name, raw]) => [name, decoded(raw)]);
@@ -158,6 +187,7 @@ export class Router {
   /** @throws Refusal 401 for a key that is none, or of a kind that the operation does not take */
   async #callerOf(request: MountRequest, entry: Entry, digest: (key: string) => string): Promise<Caller> {
     const { callers } = entry;
+    if (callers.size === 0) return { userId: '', sandboxId: null };
     const userId = callers.has('user') ? this.#userOf(request, digest) : undefined;
     if (userId !== undefined) return { userId, sandboxId: null };
     const key = callers.has('sandbox') ? headerOf(request, 'x-session-api-key') : undefined;
@@ -220,6 +250,19 @@ function demandOwnSandbox({ sandboxId }: Caller, path: Readonly<Record<string, s
     throw refuse(403, 'Session API key does not match sandbox');
 }
 
+/** Sentences by path and method. */
+function outsideByPath(): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  const byPath = new Map<string, Map<string, string>>();
+  for (const { why, operations } of OUTSIDE) {
+    for (const operation of operations) {
+      const [method = '', path = ''] = operation.split(' ');
+      const methods = byPath.get(path) ?? new Map<string, string>();
+      byPath.set(path, methods.set(method, notServed(operation, why)));
+    }
+  }
+  return byPath;
+}
+
 const holes = (path: string): number => path.split('{').length;
 
 function entryOf(
@@ -246,7 +289,7 @@ function entryOf(
   };
 }
 
-/** What names no scheme is for users: nothing here is open to everybody. */
+/** What names no scheme is for users. An empty list: the handler itself finds the key, in the body. */
 function callersOf({ operationId, security = [{ APIKeyHeader: [] }] }: Operation): ReadonlySet<CallerKind> {
   const kinds = security.flatMap(Object.keys).map((name) => {
     if (!Object.hasOwn(CALLERS, name)) throw new Error(`${operationId} names the unknown scheme ${name}`);
@@ -305,6 +348,19 @@ function decoded(raw: string): string {
   } catch {
     throw refuse(404, 'Not Found');
   }
+}
+
+/** What comes from a sandbox or is a secret: a browser must not guess what it is, and nobody keeps it. */
+function asTheyAre({ status = 200, bytes, contentType, headers }: BytesResult): MountResponse {
+  const safe = [
+    'content-type',
+    contentType,
+    'x-content-type-options',
+    'nosniff',
+    'cache-control',
+    'no-store',
+  ];
+  return { status, headers: [...safe, ...headers], body: bytes };
 }
 
 const bytesOf = (body: unknown): Buffer => Buffer.from(JSON.stringify(body));

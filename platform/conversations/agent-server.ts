@@ -12,6 +12,8 @@ import type { Tags } from './conversation.ts';
 /** Somebody waits for a list meanwhile. */
 const READ_MS = 1_500;
 const CHANGE_MS = 10_000;
+/** Before it deletes one it reports the last events, again and again if nobody takes them: 15 s with its usual settings. */
+const REMOVE_MS = 25_000;
 /** A large repository over a slow line. */
 const COMMAND_SECONDS = 600;
 /** As many ids as it takes at once. */
@@ -51,7 +53,7 @@ export class AgentServer {
 
   /** null = does not answer. */
   async remove(id: string): Promise<'removed' | 'unknown' | null> {
-    const response = await this.#send('DELETE', `${this.#path}/${dashed(id)}`, CHANGE_MS);
+    const response = await this.#send('DELETE', `${this.#path}/${dashed(id)}`, REMOVE_MS);
     if (response === null || (response.status > 299 && response.status !== 404)) return null;
     return response.status === 404 ? 'unknown' : 'removed';
   }

@@ -28,6 +28,8 @@ interface ConversationApiParts {
   readonly clock: Clock;
   /** Base URL of a conversation, with `/v1`. */
   readonly baseUrlOf: (conversationId: string) => string;
+  /** Removes what was kept of a conversation's events. */
+  readonly forgetEvents: (conversationId: string) => Promise<void>;
 }
 
 type Query = Readonly<Record<string, unknown>>;
@@ -106,6 +108,7 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
     },
     deleteConversation: async ({ userId, path }) => {
       const removed = await conversations.remove(userId, idIn(path));
+      await parts.forgetEvents(removed.id);
       const { sandboxId } = removed;
       if (sandboxId === '') return { body: { success: true, detail: null } };
       const others = await conversations.count({ kind: 'conversation', link: sandboxId });

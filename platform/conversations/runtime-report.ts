@@ -47,7 +47,24 @@ export function reportOf(info: unknown): RuntimeReport | null {
   };
 }
 
-export const isStatus = (value: unknown): value is string => STATUSES.has(value);
+/** The execution status that the last of these events tells; null = none tells one. */
+export function statusIn(events: readonly unknown[]): string | null {
+  const told = events.map(statusOfEvent);
+  return told.findLast((status) => status !== null) ?? null;
+}
+
+/** Such an event tells one member of the state, or all of them. */
+function statusOfEvent(event: unknown): string | null {
+  if (typeof event !== 'object' || event === null) return null;
+  const { kind, key, value } = event as Readonly<Record<string, unknown>>;
+  if (kind !== 'ConversationStateUpdateEvent') return null;
+  if (key === 'execution_status') return isStatus(value) ? value : null;
+  if (key !== 'full_state' || typeof value !== 'object' || value === null) return null;
+  const { execution_status: status } = value as Readonly<Record<string, unknown>>;
+  return isStatus(status) ? status : null;
+}
+
+const isStatus = (value: unknown): value is string => STATUSES.has(value);
 
 /** The conversation after a report; the very same one when it says nothing new. */
 export function afterReport(old: Conversation, report: RuntimeReport, nowMs: number): Conversation {
@@ -79,7 +96,7 @@ function tagsOf(value: unknown): Tags | null {
   const tags = Object.entries(value);
   const fits = ([name, text]: readonly [string, unknown]): boolean =>
     TAG_NAME.test(name) && typeof text === 'string' && text.length <= MAX_TAG;
-  return tags.length <= MAX_TAGS && tags.every(fits) ? (Object.fromEntries(tags) as Tags) : null;
+  return tags.length <= MAX_TAGS && tags.every(fits) ? Object.fromEntries(tags) : null;
 }
 
 /** Without a zone it is UTC. */

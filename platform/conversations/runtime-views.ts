@@ -8,7 +8,7 @@ import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import { agentServerOf, MAX_IDS, type AgentServer } from './agent-server.ts';
 import type { Conversation } from './conversation.ts';
 import type { Conversations } from './conversations.ts';
-import { afterReport, isSameTags, isStatus, reportOf } from './runtime-report.ts';
+import { afterReport, isSameTags, reportOf, statusIn } from './runtime-report.ts';
 
 interface RuntimeViewsParts {
   readonly conversations: Conversations;
@@ -50,9 +50,10 @@ export class RuntimeViews {
     return { reportConversation: take, reportConversationOf: take };
   }
 
-  /** What an event of its agent server says; another word than those of the platform says nothing. */
-  async noteStatus(conversation: Conversation, status: unknown): Promise<void> {
-    if (!isStatus(status)) return;
+  /** Takes the execution status that events of its agent server tell, the last one. */
+  async noteEvents(conversation: Conversation, events: readonly unknown[]): Promise<void> {
+    const status = statusIn(events);
+    if (status === null) return;
     this.#note(this.#heardMs, conversation.id);
     await this.#change(conversation, (old) =>
       old.runtime.executionStatus === status
@@ -123,9 +124,11 @@ export class RuntimeViews {
     const taken = chunk.map((one, index) => {
       this.#note(this.#heardMs, one.id);
       const report = reportOf(infos[index]);
-      return report?.id === one.id ? this.#change(one, (old) => afterReport(old, report, nowMs)) : one;
+      return report?.id === one.id
+        ? this.#change(one, (old) => afterReport(old, report, nowMs))
+        : Promise.resolve(one);
     });
-    return Promise.all([...taken, ...sent.slice(MAX_IDS)]);
+    return [...(await Promise.all(taken)), ...sent.slice(MAX_IDS)];
   }
 
   async #send(server: AgentServer, conversation: Conversation): Promise<Conversation> {

@@ -74,7 +74,7 @@ export function refuseUnhonoured(request: Request, spec: SandboxSpec | null): vo
 
 function refuseLonger(request: Request, name: string, limit: number): void {
   const value = request[name];
-  if (typeof value === 'string' && [...value].length > limit)
+  if (typeof value === 'string' && Array.from(value).length > limit)
     throw invalidValue(['body', name], `the input must have at most ${limit} characters`);
 }
 

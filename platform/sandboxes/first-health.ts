@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../proxy/base/clock.ts';
 import { healthOf } from './http-request.ts';
-import type { SandboxDriver, SandboxPlace } from './driver.ts';
+import { SandboxFailure, type SandboxCondition, type SandboxDriver, type SandboxPlace } from './driver.ts';
 
 interface FirstHealthOptions {
   readonly id: string;
@@ -20,18 +20,32 @@ interface FirstHealthOptions {
 const HEALTH_MS = 5_000;
 const POLL_MS = 100;
 
-/** @returns null when nobody waits any more; `ended` in the words of the driver */
+/** @returns null when nobody waits any more; `ended` and `late` in the words of the driver, '' = it has none */
 export async function firstHealth(
   options: FirstHealthOptions,
-): Promise<'healthy' | 'late' | { readonly ended: string } | null> {
+): Promise<'healthy' | { readonly late: string } | { readonly ended: string } | null> {
   const { id, place, healthPath, driver, clock, timeoutMs, signal, isWanted } = options;
   const endsAt = clock.mono() + timeoutMs;
   while (!signal.aborted && isWanted()) {
     if ((await healthOf(place.url, healthPath, HEALTH_MS)) === 'healthy') return 'healthy';
-    const { state, detail } = await driver.inspect(id, place);
+    const { state, detail } = await conditionOf(driver, id, place);
     if (state === 'exited' || state === 'gone') return { ended: detail };
-    if (clock.mono() > endsAt) return 'late';
+    if (clock.mono() > endsAt) return { late: detail };
     await wait(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
   return null;
+}
+
+/** A driver that cannot look just now, as during a restart of its API server, is asked again until the time is over. */
+async function conditionOf(
+  driver: SandboxDriver,
+  id: string,
+  place: SandboxPlace,
+): Promise<SandboxCondition> {
+  try {
+    return await driver.inspect(id, place);
+  } catch (error) {
+    if (!(error instanceof SandboxFailure)) throw error;
+    return { state: 'running', detail: error.message };
+  }
 }

@@ -9,7 +9,10 @@ interface RuntimeRequest {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** For the whole of it, the last byte of the response included. */
   readonly timeoutMs: number;
+  /** A larger response is not read to its end. */
+  readonly maxBytes?: number;
 }
 
 export interface RuntimeResponse {
@@ -17,17 +20,37 @@ export interface RuntimeResponse {
   readonly text: string;
 }
 
+/** A response as it came, for what is no text. */
+export interface RuntimeBytes {
+  readonly status: number;
+  /** '' = it states none. */
+  readonly contentType: string;
+  readonly bytes: Buffer;
+}
+
+/** The runtime has more to say than the caller takes. */
+export class ResponseTooLarge extends Error {
+  override readonly name = 'ResponseTooLarge';
+}
+
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** @throws Error when there is no complete response in time */
-export function sendRequest({
+export async function sendRequest(options: RuntimeRequest): Promise<RuntimeResponse> {
+  const { status, bytes } = await requestBytes(options);
+  return { status, text: bytes.toString('utf8') };
+}
+
+/** @throws ResponseTooLarge, Error when there is no complete response in time */
+export function requestBytes({
   to,
   method,
   path,
   body,
   headers,
   timeoutMs,
-}: RuntimeRequest): Promise<RuntimeResponse> {
+  maxBytes = MAX_BYTES,
+}: RuntimeRequest): Promise<RuntimeBytes> {
   return new Promise((resolve, reject) => {
     const payload = body === undefined ? null : Buffer.from(JSON.stringify(body));
     const all = {
@@ -45,11 +68,16 @@ export function sendRequest({
       let bytes = 0;
       res.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
-        if (bytes > MAX_BYTES) res.destroy(new Error(`the response is larger than ${MAX_BYTES} bytes`));
+        if (bytes > maxBytes)
+          res.destroy(new ResponseTooLarge(`the response is larger than ${maxBytes} bytes`));
         else chunks.push(chunk);
       });
       res.on('end', () =>
-        resolve({ status: res.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
+        resolve({
+          status: res.statusCode ?? 0,
+          contentType: res.headers['content-type'] ?? '',
+          bytes: Buffer.concat(chunks),
+        }),
       );
       res.on('error', reject);
     });

@@ -28,17 +28,17 @@ export function afterCondition(sandbox: Sandbox, { state, detail }: SandboxCondi
 }
 
 /** The next state of a sandbox whose process lives. Slow is not dead: it stays, is watched on, and may come back. */
-export function afterHealth({ status, unhealthy }: Sandbox, health: Health, nowMs: number): Observed {
+export function afterHealth({ status, unhealthy, detail }: Sandbox, health: Health, nowMs: number): Observed {
   if (health === 'healthy') return { status: 'RUNNING', unhealthy: null, detail: null };
   const sinceMs = unhealthy?.sinceMs ?? nowMs;
   const failedChecks = Math.min((unhealthy?.failedChecks ?? 0) + (health === 'failing' ? 1 : 0), PATIENCE);
   const isLong = failedChecks >= PATIENCE || nowMs - sinceMs >= SILENCE_MS;
   const what = failedChecks > 0 ? 'does not pass its health check' : 'has not answered its health check';
-  return {
-    status: status === 'ERROR' || isLong ? 'ERROR' : 'RUNNING',
-    unhealthy: { sinceMs, failedChecks },
-    detail: `its runtime ${what} since ${instant(sinceMs)}; its process lives`,
-  };
+  const next = status === 'ERROR' || isLong ? 'ERROR' : 'RUNNING';
+  const text = `its runtime ${what} since ${instant(sinceMs)}; its process lives`;
+  // What led to ERROR stays until it is over.
+  const isSaid = status === 'ERROR' && unhealthy !== null;
+  return { status: next, unhealthy: { sinceMs, failedChecks }, detail: isSaid ? detail : text };
 }
 
 /** Milliseconds without work according to the agent server. `unreported`: it has no such figure; `silent`: who knows. */

@@ -321,11 +321,12 @@ export class Sandboxes {
     await this.#queue.run(id, async () => {
       if (end === 'healthy')
         return this.#finishStart(id, { status: 'RUNNING', unhealthy: null, detail: null });
-      if (end !== 'late')
+      if ('ended' in end)
         return this.#finishStart(id, { status: 'ERROR', unhealthy: null, detail: end.ended });
       // It lives: on a busy machine it may only be slow, and the watch takes it up when it answers.
       const unhealthy = { sinceMs: clock.now(), failedChecks: 0 };
-      const detail = `its runtime was not ready within ${timeoutMs / 1000} s; its process lives`;
+      const why = end.late === '' ? 'its process lives' : end.late;
+      const detail = `its runtime was not ready within ${timeoutMs / 1000} s: ${why}`;
       return this.#finishStart(id, { status: 'ERROR', unhealthy, detail });
     });
   }

@@ -111,7 +111,8 @@ function answered(stored: SettingsV1, schemas: SettingsSchemas): Record<string, 
     agent_settings: shown(stored.agent),
     conversation_settings: { ...defaultsOf(schemas.conversation), ...stored.conversation },
     llm_profiles: { profiles: shown(profiles), active },
-    llm_api_key_set: isSet(own(agentLlm(stored), 'api_key')),
+    // Each conversation gets a key of the proxy: a model is all that must be chosen.
+    llm_api_key_set: isSet(own(agentLlm(stored), 'api_key')) || isSet(own(agentLlm(stored), 'model')),
     search_api_key_set: isSet(own(top, 'search_api_key')),
   };
 }

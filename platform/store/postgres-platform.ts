@@ -158,6 +158,8 @@ export class PostgresPlatform implements PlatformStore {
     const numbers = alone ? 'next' : counter;
     if ('remove' in change) {
       const { kind, id } = change.remove;
+      if (!SHARED.includes(kind))
+        return { text: `DELETE FROM ${table} WHERE kind = $1 AND id = $2`, values: [kind, id] };
       const gone =
         `gone AS (DELETE FROM ${table} USING ${numbers} WHERE kind = $1 AND id = $2 ` +
         `RETURNING number, kind, id, link, body)`;

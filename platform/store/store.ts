@@ -1,7 +1,8 @@
 // The platform's durable state behind one interface: items of a few kinds, with the columns that searches need, a JSON
 // body and an encrypted part that no store can read. Callers do not depend on the database behind it.
 
-export type Kind = 'meta' | 'settings' | 'conversation' | 'start_task' | 'sandbox' | 'replica';
+export type Kind =
+  'meta' | 'settings' | 'conversation' | 'start_task' | 'sandbox' | 'replica' | 'event_log' | 'event';
 
 /** One thing of one user. */
 export interface Item {

@@ -64,7 +64,8 @@ const EMPTY = { userId: '', title: null, link: null, parent: null, body: '{}', r
 export async function rotate(store: PlatformStore, from: Vault, to: Vault, nowMs: number): Promise<number> {
   await from.check(store, nowMs);
   const changes: Change[] = [];
-  for (const kind of ['meta', 'settings', 'conversation', 'sandbox', 'start_task'] as const) {
+  // Events are sealed under keys of their own, which stand in the logs.
+  for (const kind of ['meta', 'settings', 'conversation', 'sandbox', 'start_task', 'event_log'] as const) {
     for await (const item of allItems(store, kind)) {
       if (item.sealed === null) continue;
       changes.push({ put: { ...item, sealed: to.seal(kind, item.id, from.open(item)) } });

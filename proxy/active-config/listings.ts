@@ -1,6 +1,7 @@
 // The model listings: prepared when a configuration is loaded, served as bytes.
 import type { DisabledModel } from '../../config/runtime-models.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
+import type { ListedModel } from '../base/mount.ts';
 import type { Facts } from './gateway-facts.ts';
 
 /** The dialect's constant (`DEFAULT_MODEL_CREATED_AT_TIME`); clients cache on it. */
@@ -40,6 +41,24 @@ export function modelNames(snapshot: Snapshot, registry: readonly string[]): str
     for (const name of registry) names.add(`${snapshot.dialect.compatPrefix}/${name}`);
   }
   return [...names];
+}
+
+/** The same names with what a mounted API tells of them, patterns among them. */
+export function listedModels(snapshot: Snapshot, registry: readonly string[]): ListedModel[] {
+  const stated = new Map<string, Readonly<Record<string, unknown>>>();
+  for (const name of snapshot.routing.listedAliases) stated.set(name, {});
+  for (const { group, statedInfo } of snapshot.deployments) stated.set(group, statedInfo);
+  return modelNames(snapshot, registry).map((name) => {
+    const info = stated.get(name);
+    const isHidden = info?.['openhands_hidden'] === true;
+    const canonical = info?.['openhands_canonical'];
+    return {
+      name,
+      isStated: info !== undefined,
+      isHidden,
+      canonical: isHidden && typeof canonical === 'string' ? canonical : null,
+    };
+  });
 }
 
 /** The body of `GET /v1/models`; key order as the dialect has it. */

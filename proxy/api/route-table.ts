@@ -97,11 +97,11 @@ export interface Routes {
 /** The paths of a mounted extension, and nothing else. */
 export class MountRoutes implements Routes {
   readonly isAdminPort = false;
-  readonly #prefix: string;
+  readonly #paths: readonly string[];
   readonly #found: FoundRoute;
 
   constructor(mount: Mount) {
-    this.#prefix = mount.prefix;
+    this.#paths = mount.paths;
     this.#found = {
       route: { handle: (x) => handleByMount(x, mount), access: 'mount', port: 'main' },
       param: '',
@@ -114,7 +114,7 @@ export class MountRoutes implements Routes {
   }
 
   holds(path: string): boolean {
-    return path.startsWith(this.#prefix);
+    return this.#paths.some((own) => (own.endsWith('/') ? path.startsWith(own) : path === own));
   }
 }
 

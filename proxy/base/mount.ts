@@ -4,7 +4,7 @@
 /** A request as the mounted API gets it. */
 export interface MountRequest {
   readonly method: string;
-  /** As sent, without the query; begins with `Mount.prefix`. */
+  /** As sent, without the query; one of `Mount.paths`. */
   readonly path: string;
   /** As sent, without the question mark. */
   readonly query: string;
@@ -22,8 +22,20 @@ export interface MountResponse {
 }
 
 export interface Mount {
-  /** All paths that begin with it go to this mount, e.g. `/api/`. */
-  readonly prefix: string;
+  /** Its paths: all that begin with `/api/`, say, and without a slash at the end that one path alone. */
+  readonly paths: readonly string[];
   /** Never rejects: the mounted API formats its own errors. */
   handle(request: MountRequest): Promise<MountResponse>;
+}
+
+/** A model as a mounted API may list it. */
+export interface ListedModel {
+  /** What a request names it by. */
+  readonly name: string;
+  /** Stated in the configuration or added at runtime; a name that is there because of a wildcard alone is not. */
+  readonly isStated: boolean;
+  /** Served, and not offered for choice (`model_info.openhands_hidden`). */
+  readonly isHidden: boolean;
+  /** The name that a hidden one stands for (`model_info.openhands_canonical`); null = none. */
+  readonly canonical: string | null;
 }

@@ -1,13 +1,16 @@
 // The model names that the proxy serves now, for the API that is mounted on its server. Asked anew each time, because
 // reloads and runtime models change them.
 import type { ActiveConfig } from '../active-config/active-config.ts';
-import { modelNames } from '../active-config/listings.ts';
+import { listedModels, modelNames } from '../active-config/listings.ts';
+import type { ListedModel } from '../base/mount.ts';
 import { Fault } from '../errors/fault.ts';
 import { findGroup, groupOf } from './select-deployment.ts';
 
 export interface ServedModels {
   /** What a client can ask for, in the order of `GET /v1/models`, without the patterns in it. */
   names(): readonly string[];
+  /** The same names with what else is known of them, in the same order. */
+  list(): readonly ListedModel[];
   /** How a name is served: it is listed itself, or a pattern covers it; null = it is not. */
   find(name: string): 'listed' | 'pattern' | null;
   /** Why a name is not served, as a call that asks for it is told. */
@@ -21,6 +24,11 @@ export function servedModels(active: () => ActiveConfig | null): ServedModels {
       const now = active();
       if (now === null) return [];
       return modelNames(now.snapshot, now.listings.registry).filter((name) => !isPattern(now, name));
+    },
+    list: () => {
+      const now = active();
+      if (now === null) return [];
+      return listedModels(now.snapshot, now.listings.registry).filter(({ name }) => !isPattern(now, name));
     },
     find: (name) => {
       const now = active();

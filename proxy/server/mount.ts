@@ -1,7 +1,7 @@
 // Everything of the proxy that an API mounted on this server (the platform's) may import, in one file. These exports are
 // kept stable for it; test/meta checks that, beside the leaves in proxy/base, it imports nothing else.
 export { CallerDirectory, type CallerIdentity } from '../access/callers.ts';
-export type { Mount, MountRequest, MountResponse } from '../base/mount.ts';
+export type { ListedModel, Mount, MountRequest, MountResponse } from '../base/mount.ts';
 export { Fault } from '../errors/fault.ts';
 export type { Log } from '../observability/logger.ts';
 export type { PlatformFigures } from '../observability/platform-metrics.ts';

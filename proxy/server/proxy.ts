@@ -343,6 +343,10 @@ async function openPlatformMount(
       dataDir: options.dataDir,
       configPath: options.configPath,
       path: options.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+      cluster: {
+        host: options.env['KUBERNETES_SERVICE_HOST'],
+        port: options.env['KUBERNETES_SERVICE_PORT'],
+      },
       spend: ledger.reader,
       models,
       shared: sharedTables(snapshot, ledger),

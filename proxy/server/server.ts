@@ -262,7 +262,7 @@ function preflight(x: Exchange): boolean {
   x.res.writeHead(204, [
     ...corsHeaders(x),
     'access-control-allow-methods',
-    'GET, POST, PATCH, DELETE, OPTIONS',
+    'GET, POST, PUT, PATCH, DELETE, OPTIONS',
     'access-control-allow-headers',
     x.req.header('access-control-request-headers') ?? '*',
     'access-control-max-age',

@@ -333,7 +333,7 @@ t.test('browsers', async (t) => {
       status: 204,
       headers: {
         'access-control-allow-origin': origin,
-        'access-control-allow-methods': 'GET, POST, PATCH, DELETE, OPTIONS',
+        'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE, OPTIONS',
         'access-control-allow-headers': 'authorization, content-type',
         'access-control-max-age': '600',
         vary: 'origin',

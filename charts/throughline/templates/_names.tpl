@@ -79,3 +79,24 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 true
 {{- end -}}
 {{- end -}}
+{{/* Whether the pods run sandboxes in this cluster, with the rights of their own service account. */}}
+{{- define "throughline.runsSandboxes" -}}
+{{- $sandbox := default dict (default dict (default dict .Values.proxy_config).platform).sandbox -}}
+{{- $cluster := default dict $sandbox.kubernetes -}}
+{{- if .Values.sandboxes.kubernetes -}}
+true
+{{- else if and .Values.proxyConfigMap.create (eq (toString $sandbox.driver) "kubernetes") (not $cluster.api_server) (not $cluster.token) -}}
+true
+{{- end -}}
+{{- end -}}
+{{- define "throughline.sandboxNamespace" -}}
+{{- $sandbox := default dict (default dict (default dict .Values.proxy_config).platform).sandbox -}}
+{{- $stated := (default dict $sandbox.kubernetes).namespace -}}
+{{- if .Values.sandboxes.namespace -}}
+{{- .Values.sandboxes.namespace -}}
+{{- else if and .Values.proxyConfigMap.create $stated -}}
+{{- $stated -}}
+{{- else -}}
+{{- .Release.Namespace -}}
+{{- end -}}
+{{- end -}}

@@ -195,6 +195,29 @@ t.test('the execution status is that of the agent server, reported or asked for'
   const reported = await tell(info, 'PUT', '?report', { execution_status: 'waiting_for_confirmation' });
   t.match(reported, { webhook: 200 });
   t.equal((await read(rig, id)).execution_status, 'waiting_for_confirmation', 'at once');
+  const events = `/api/v1/webhooks/events/${id}`;
+  const told = (key: string, value: unknown) => ({
+    id: key,
+    kind: 'ConversationStateUpdateEvent',
+    key,
+    value,
+  });
+  const cases = [
+    [
+      [told('execution_status', 'running'), told('execution_status', 'stuck'), told('title', 'idle')],
+      'stuck',
+    ],
+    [[told('full_state', { execution_status: 'error' })], 'error'],
+  ] as const;
+  for (const [list, status] of cases) {
+    // Should the machine be so busy that the event is old when it is read, the agent server is asked, and says otherwise.
+    do t.equal((await rig.api('POST', events, list, info.session_api_key)).status, 200);
+    while ((await read(rig, id)).execution_status !== status);
+  }
+  const other = [{ ...told('execution_status', 'finished'), kind: 'MessageEvent' }, 1, null];
+  await rig.api('POST', events, other, info.session_api_key);
+  t.not((await read(rig, id)).execution_status, 'finished');
+  await until(rig, id, ({ execution_status: status }) => status === 'waiting_for_confirmation');
   await tell(info, 'PUT', '', { execution_status: 'a mood' });
   t.equal((await read(rig, id)).execution_status, 'waiting_for_confirmation');
   const page = await rig.api('GET', `${PATH}/search`);

@@ -155,7 +155,7 @@ t.test('one that is not ready in time is told, kept, and RUNNING when it answers
   const { sandboxes, status } = await open(t, { startTimeoutMs: 0, args: ['--sick'] });
   t.equal(status(), 'ERROR');
   const [sandbox] = sandboxes.known.list('');
-  t.match(sandbox?.detail, /was not ready within 0 s; its process lives/);
+  t.match(sandbox?.detail, /was not ready within 0 s: its process lives/);
   const headers = { 'x-session-api-key': sandbox?.key.reveal() ?? '' };
   const answers = async (): Promise<boolean> => {
     const response = await fetch(`${sandbox?.place?.url}/sick?over`, { headers }).catch(() => null);

@@ -1,0 +1,71 @@
+// The driver that the settings name, ready to use on this machine; what an operator should know of it goes to the log.
+import type { PlatformSettings } from '../../config/snapshot.ts';
+import type { Clock } from '../../proxy/base/clock.ts';
+import type { Log } from '../../proxy/server/mount.ts';
+import { identityOf } from '../replicas.ts';
+import { DockerDriver } from './docker-driver.ts';
+import { SandboxFailure, type SandboxDriver } from './driver.ts';
+import { bubblewrapFor, checkReadablePaths } from './isolation.ts';
+import type { ClusterService } from './kubernetes/cluster.ts';
+import { KubernetesDriver } from './kubernetes/kubernetes-driver.ts';
+import { ProcessDriver } from './process-driver.ts';
+
+interface DriverOptions {
+  readonly settings: PlatformSettings;
+  readonly dataDir: string;
+  readonly configPath: string;
+  /** PATH for the commands of sandboxes. */
+  readonly path: string;
+  readonly cluster: ClusterService;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where agent servers report to; null = no address that they reach is known. */
+  readonly webhookUrl: string | null;
+}
+
+/** @throws SandboxFailure */
+export async function chosenDriver(options: DriverOptions): Promise<SandboxDriver> {
+  const { settings, dataDir, path, cluster, clock, log, webhookUrl } = options;
+  const { driver, dockerSocket, startTimeoutMs } = settings.sandbox;
+  if (
+    webhookUrl === null &&
+    settings.sandboxSpecs.some(({ conversationsPath }) => conversationsPath !== null)
+  )
+    log.warn(
+      'agent servers in sandboxes are told no address to report to, and are asked instead - set platform.sandbox.webhook_base_url',
+    );
+  if (settings.kubernetes !== null) {
+    const serverId = identityOf(dataDir);
+    return new KubernetesDriver({
+      settings: settings.kubernetes,
+      service: cluster,
+      serverId,
+      startTimeoutMs,
+      clock,
+    });
+  }
+  if (driver === 'docker') return new DockerDriver({ socket: dockerSocket, dataDir });
+  return processDriver(options, path);
+}
+
+async function processDriver(
+  { settings, dataDir, configPath, log }: DriverOptions,
+  path: string,
+): Promise<SandboxDriver> {
+  const { isolation, dockerSocket } = settings.sandbox;
+  if (process.platform !== 'linux' && settings.sandboxSpecs.length > 0)
+    throw new SandboxFailure('the process driver needs Linux - set platform.sandbox.driver: docker');
+  const wanted = settings.sandboxSpecs.length > 0 ? isolation : 'none';
+  if (wanted !== 'none') checkReadablePaths(settings.sandboxSpecs, { dataDir, configPath, dockerSocket });
+  const bubblewrap = await bubblewrapFor(wanted, path);
+  if (wanted === 'auto' && bubblewrap === null)
+    log.warn(
+      'SANDBOXES ARE NOT ISOLATED: bubblewrap does not work here, so they can read and write what the user of this server ' +
+        'can, its configuration, keys and data included - install bubblewrap, or set platform.sandbox.isolation: none to accept it',
+    );
+  if (bubblewrap !== null && process.getuid?.() === 0)
+    log.warn(
+      'this server runs as root: its sandboxes have no capability, but to files and sockets that they reach they are root - run it as another user',
+    );
+  return new ProcessDriver({ dataDir, path, bubblewrap });
+}
