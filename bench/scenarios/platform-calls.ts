@@ -28,7 +28,9 @@ export const modelList = (upstreamPort: number): string =>
 /** Master key and conversation key in turns, so that both meet the same load of the machine. */
 export async function callCosts(bench: Bench, port: number, pid: number, keys: number): Promise<Table> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const { app_conversation_id: id } = (await api(agent, port, 'POST', '/app-conversations', {})) as {
+  const { app_conversation_id: id } = (await api(agent, port, 'POST', '/app-conversations', {
+    llm_model: MODEL,
+  })) as {
     readonly app_conversation_id: string;
   };
   const [conversation] = (await api(agent, port, 'GET', `/app-conversations?ids=${id}`)) as [

@@ -32,6 +32,7 @@ interface Flags {
   readonly config?: string | undefined;
   readonly dataDir?: string | undefined;
   readonly spec?: string | undefined;
+  readonly address?: string | undefined;
   readonly patience: string;
   readonly json?: boolean | undefined;
 }
@@ -42,6 +43,7 @@ export const sandboxCheck: Define = (command, terminal) => {
     .option(...CONFIG_FLAG)
     .option(...DATA_DIR_FLAG)
     .option('--spec <id>', 'which of platform.sandbox_specs (default: the first)')
+    .option('--address <host>', 'where containers and pods reach this machine (default: public_base_url)')
     .option('--patience <seconds>', 'longest wait for each act of the agent', String(PATIENCE_S))
     .option('--json', 'one JSON document at the end')
     .addHelpText('after', DETAILS)
@@ -60,7 +62,8 @@ async function checkSandbox(flags: Flags, terminal: Terminal): Promise<number> {
   const dataDir = dataDirOf(flags.dataDir, terminal);
   const show = flags.json === true ? (): void => undefined : terminal.out;
   show(`sandbox "${spec.id}" of ${configPath}, driver ${platform.sandbox.driver}\n`);
-  const trial = await openTrial({ configPath, dataDir, platform, spec, env });
+  const address = flags.address ?? null;
+  const trial = await openTrial({ configPath, dataDir, platform, spec, address, env });
   const steps = new SandboxSteps(trial, patienceMs, interrupted.signal, (result) => show(lineOf(result)));
   try {
     await steps.run();

@@ -25,6 +25,8 @@ interface TrialOptions {
   readonly dataDir: string;
   readonly platform: PlatformSettings;
   readonly spec: SandboxSpec;
+  /** Host under which containers and pods reach this machine; null = that of `public_base_url`. */
+  readonly address: string | null;
   readonly env: Environment;
 }
 
@@ -65,21 +67,28 @@ export async function openTrial(options: TrialOptions): Promise<Trial> {
     ends.push(() => demo.close());
     const isLocal = platform.sandbox.driver === 'process';
     const port = isLocal ? 0 : await freePort();
+    const address = options.address ?? hostOf(platform);
     const proxy = await startProxy({
       configPath,
       dataDir,
       host: isLocal ? '127.0.0.1' : '0.0.0.0',
       port,
-      env: { PATH: options.env['PATH'] },
+      env: passedOn(options.env),
       log: openLog('warn', { write: (line) => void log.push(line.trim()) }).log,
       loaded: withPlatform(ownConfig(dataDir, demo, masterKey), {
         ...platform,
         users: [{ key: new Secret(sessionKey), userId: null }],
         secretKey: new Secret(randomBytes(32).toString('base64')),
-        publicBaseUrl: isLocal ? null : baseFor(platform.publicBaseUrl, port),
+        publicBaseUrl: isLocal ? null : `http://${address}:${port}`,
         port: null,
         host: null,
-        sandbox: { ...platform.sandbox, stopWithServer: true, idlePauseMs: 0, maxRunning: 1 },
+        sandbox: {
+          ...platform.sandbox,
+          stopWithServer: true,
+          idlePauseMs: 0,
+          maxRunning: 1,
+          webhookBaseUrl: null,
+        },
         sandboxSpecs: [spec],
       }),
     });
@@ -111,10 +120,14 @@ function withPlatform(own: Applied, platform: PlatformSettings): Applied {
   return { ...own, snapshot: { ...own.snapshot, platform } };
 }
 
-/** A container reaches the server by the name that the configuration gives it. */
-function baseFor(publicBaseUrl: string | null, port: number): string {
-  const host = publicBaseUrl === null ? 'host.docker.internal' : new URL(publicBaseUrl).hostname;
-  return `http://${host}:${port}`;
+/** Containers reach this machine by the name that the configuration gives it; in a cluster that name is the server's. */
+function hostOf({ publicBaseUrl, sandbox: { driver } }: PlatformSettings): string {
+  if (driver === 'process') return '127.0.0.1';
+  if (driver === 'docker')
+    return publicBaseUrl === null ? 'host.docker.internal' : new URL(publicBaseUrl).hostname;
+  throw new CannotStart(
+    `sandboxes of the driver ${driver} must reach this check - give --address, the IP of this pod or machine`,
+  );
 }
 
 /** A folder below the server's data, as its sandboxes have. */
@@ -142,6 +155,12 @@ function removeEmpty(folder: string): void {
   } catch {
     // something else is in it by now
   }
+}
+
+/** Not the keys of the server, nor its outgoing proxy. */
+function passedOn(env: Environment): Environment {
+  const names = ['PATH', 'KUBERNETES_SERVICE_HOST', 'KUBERNETES_SERVICE_PORT'];
+  return Object.fromEntries(names.map((name) => [name, env[name]]));
 }
 
 function newKey(): string {

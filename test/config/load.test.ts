@@ -60,6 +60,9 @@ const SAMPLE_VALUES: Readonly<Record<string, string>> = {
   BACKUP_BASE: 'https://backup.example.com/v1',
   DATABASE_URL: 'postgresql://name:sk-sample@db.example.com/throughline',
   PLATFORM_SECRET_KEY: Buffer.alloc(32).toString('base64'),
+  AGENT_SERVER: '/opt/agent-server/bin/agent-server',
+  AGENT_SERVER_VENV: '/opt/agent-server',
+  AGENT_SERVER_PYTHON: '/usr',
 };
 
 t.test('every sample loads in its stated environment', async (t) => {

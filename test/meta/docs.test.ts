@@ -167,6 +167,7 @@ const COMMANDS = [
   'spend',
   'demo-gateway',
   'rotate-platform-key',
+  'sandbox-check',
 ];
 
 t.test('every npm script and subcommand that a page names is there', async (t) => {

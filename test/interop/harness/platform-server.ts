@@ -135,7 +135,12 @@ export class PlatformServer {
   }
 
   /** A request to the runtime in a sandbox. */
-  ofRuntime({ url, key }: Sandbox, method: 'GET' | 'POST', path: string, body?: Json): Promise<unknown> {
+  ofRuntime(
+    { url, key }: Sandbox,
+    method: 'GET' | 'POST' | 'PATCH',
+    path: string,
+    body?: Json,
+  ): Promise<unknown> {
     return requested(`${url}${path}`, method, { 'x-session-api-key': key }, body);
   }
 

@@ -150,6 +150,34 @@ function casesOf(
       },
     },
     {
+      name: 'tags that are set on the agent server stand in the rows, its status is known here',
+      play: async () => {
+        const { server, first } = opened();
+        await server.ofRuntime(first.sandbox, 'PATCH', `/api/conversations/${first.id}`, {
+          tags: { case: 'first', project: 'p42' },
+        });
+        const infoOf = async (): Promise<Json> => {
+          const [info] = (await server.api('GET', `/app-conversations?ids=${first.id}`)) as [Json];
+          return info;
+        };
+        await until('the tags', async () =>
+          ((await infoOf())['tags'] as Json)['project'] === 'p42' ? true : null,
+        );
+        const before = (await server.rows(first.id)).length;
+        await say(server, first, 'RUN:echo tagged-$((40+2))');
+        await outputOf(server, first, /tagged-42/);
+        await until('the status', async () =>
+          (await infoOf())['execution_status'] === 'finished' ? true : null,
+        );
+        const rows = (await server.rows(first.id)).filter((row) =>
+          (row['request_tags'] as readonly string[]).includes('project:p42'),
+        );
+        assert.ok(rows.length >= 2, 'the rows of the new calls have the tag');
+        assert.equal(rows.length, (await server.rows(first.id)).length - before, 'older rows do not');
+        return `${rows.length} rows`;
+      },
+    },
+    {
       name: 'pause in the middle of a command, resume, and on it goes',
       play: async () => {
         const { server, first } = opened();

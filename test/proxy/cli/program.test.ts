@@ -71,6 +71,7 @@ t.test('--help tells of every command, and each command of its flags', async (t)
     'spend reconcile': ['--tolerance', '--key-hash', '--csv'],
     'spend reprice': ['--apply', '--config'],
     'rotate-platform-key': ['PLATFORM_SECRET_KEY_NEW'],
+    'sandbox-check': ['--config', '--data-dir', '--spec', '--json', '--patience'],
     'demo-gateway': ['--port', '--host', 'demo-echo', 'demo-429'],
   };
   for (const [name, words] of Object.entries(flags)) {

@@ -1,6 +1,6 @@
 // `throughline sandbox-check` with a small agent in place of a real one: what it says of a sandbox that works, and of
 // each thing that may be wrong with one. The real program, since it must leave nothing behind.
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -227,6 +227,10 @@ t.test('what cannot be checked is refused with a sentence', async (t) => {
     code: 2,
     err: /--patience long is no number/,
   });
+  const pods = join(dirname(config), 'pods.yaml');
+  const text = readFileSync(config, 'utf8').replace('{ isolation: none,', '{ driver: kubernetes,');
+  writeFileSync(pods, text.replaceAll('command:', 'image: example/agent-server\n      command:'));
+  t.match(await runCli(t, ['sandbox-check', '--config', pods]), { code: 1, err: /give --address/ });
   const plain = join(dirname(config), 'plain.yaml');
   writeFileSync(plain, 'model_list: []\n');
   t.match(await runCli(t, ['sandbox-check', '--config', plain]), {
