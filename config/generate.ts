@@ -1,4 +1,4 @@
-// Generates two files from the schema: the types of a validated configuration and the reference page. With --check it
+// Generates three files from the schema: the types of a validated configuration, what checks it and the reference page. With --check it
 // writes nothing and fails when a file is stale. Runs in development only; nothing imports it.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { documentation } from './documentation.ts';
 import { isInert, SCHEMA } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
+import { validatorSource } from './validator-source.ts';
 
 const HEAD = `// Types of a configuration file after validation: every key that has a default is there. Generated from
 // schemas/gateway.json by \`node config/generate.ts\`; never edit by hand.
@@ -38,6 +39,7 @@ const { values } = parseArgs({ options: { check: { type: 'boolean', default: fal
 const pathOf = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
 const outputs: readonly (readonly [name: string, text: string])[] = [
   ['config/gateway-file.ts', await types(pathOf('config/gateway-file.ts'))],
+  ['config/gateway-validator.js', validatorSource(SCHEMA)],
   ['docs/configuration.md', documentation(SCHEMA)],
 ];
 for (const [name, text] of outputs) {

@@ -23,6 +23,8 @@ export interface FinishedAttempt {
 
 /** Recorded for an attempt that was cancelled because another one was faster. */
 const CANCELLED = 'cancelled';
+/** Node runs a timer of more than 32 bits at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Runner {
   readonly attempt: Attempt;
@@ -129,7 +131,7 @@ function isFinal({ upstream, failure }: Classification): boolean {
 /** Resolves with true after `ms`, or with false on `stop`. */
 function alarm(ms: number): { readonly rang: Promise<boolean>; readonly stop: () => void } {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(true), ms);
+  const timer = setTimeout(() => resolve(true), Math.min(ms, LONGEST_TIMER_MS));
   return {
     rang: promise,
     stop: () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
-import { isInert, OWN_WORDS, SCHEMA } from '../../config/schema.ts';
+import { isInert, SCHEMA } from '../../config/schema.ts';
 import type { SchemaNode } from '../../config/schema.ts';
 import { Diagnostics } from '../../config/diagnostics.ts';
 import { treeOf } from '../../config/tree.ts';
@@ -64,7 +64,7 @@ t.test('every key is described, shown by an example, and accepts its example and
 
 t.test('the schema is one: a start does not look', async (t) => {
   const ajv = new Ajv2020({ allowUnionTypes: true });
-  ajv.addVocabulary([...OWN_WORDS]);
+  ajv.addVocabulary(['x-effect', 'x-fix', 'x-refuses', 'x-secret', 'x-says']);
   t.ok(ajv.validateSchema(SCHEMA), ajv.errorsText());
 });
 

@@ -231,9 +231,15 @@ const field = fc.tuple(
     .chain(anyCase),
   fc.constantFrom(...PLAIN),
 );
-/** An unfit session id would be replaced by one that is made anew for each call. */
+/**
+ * An unfit session id would be replaced by one that is made anew for each call, and two different keys under one name
+ * are refused.
+ */
 const settled = (fields: readonly Field[]): Field[] =>
-  fields.map(([name, value]) => [name, /^x-litellm-session-id$/i.test(name) ? 'the-session' : value]);
+  fields.map(([name, value]) => {
+    if (/^x-litellm-session-id$/i.test(name)) return [name, 'the-session'];
+    return [name, /^(?:api-key|x-api-key|x-goog-api-key)$/i.test(name) ? `say ${KEY}` : value];
+  });
 const contentType = fc
   .constantFrom('Content-Type', 'content-type', 'CONTENT-TYPE')
   .map((name): Field => [name, 'application/json']);

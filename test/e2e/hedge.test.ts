@@ -222,6 +222,17 @@ t.test('no hedge without budget, retries or a free place: the first one goes on 
   }
 });
 
+t.test('a hedge_after beyond what a timer can wait for is no hedge at once', async (t) => {
+  const { rig, upstream } = await start(t, { hedge: 3_000_000 });
+  const answer = chat(rig, 'm', { stream: true });
+  const a = await upstream.next('a');
+  await hedgedLater(rig, upstream);
+  a.say({ content: 'from a' });
+  a.finish();
+  t.equal((await answer).status, 200);
+  t.notOk(upstream.models.includes('b'));
+});
+
 t.test('a hedge takes a place of its entry and of all, if there is one, and gives it back', async (t) => {
   const { rig, upstream } = await start(t, {
     b: ', max_parallel_requests: 1',

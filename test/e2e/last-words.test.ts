@@ -33,12 +33,14 @@ const APIS = [
   },
 ] as const;
 
-/** Loops that take the cores away; ended with the test. */
-function busyCores(t: Test): void {
+/** Loops that take the cores away. @returns what ends them; the end of the test does, too */
+function busyCores(t: Test): () => void {
   const loops = Array.from({ length: availableParallelism() }, () =>
     spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
   );
-  t.teardown(() => loops.forEach((loop) => loop.kill('SIGKILL')));
+  const end = (): void => loops.forEach((loop) => void loop.kill('SIGKILL'));
+  t.teardown(end);
+  return end;
 }
 
 interface Stream {
@@ -63,7 +65,7 @@ for (const { name, drainSeconds, signals, workers } of [
       return { api, call: openCall(proxy.url, api.path, api.body, { 'x-litellm-session-id': `s-${n}` }) };
     });
     await Promise.all(streams.map(({ call }) => call.received('data:')));
-    busyCores(t);
+    const endLoops = busyCores(t);
     const ends = Promise.allSettled(streams.map(({ call }) => call.received('shutting_down')));
     proxy.kill('SIGTERM');
     await proxy.said(/"msg":"stopping"/);
@@ -76,6 +78,7 @@ for (const { name, drainSeconds, signals, workers } of [
     );
     t.same(odd, [], 'each in the grammar of its protocol, and nothing behind it');
     t.equal((await proxy.ended).code, 0);
+    endLoops();
 
     const next = await serveCli(t, config, join(dir, 'data'));
     const rows = JSON.parse((await send(next.url, 'GET', '/spend/logs')).text) as Row[];

@@ -1,6 +1,4 @@
-// Plays the files of one folder that share a process: `node test/support/group.ts test/config`.
-import { join } from 'node:path';
-import { ROOT, sharers } from './files.ts';
+// Plays files that share a process: `node test/support/group.ts test/config/a.test.ts test/config/b.test.ts`.
+import { resolve } from 'node:path';
 
-const [, , folder = ''] = process.argv;
-await Promise.all(sharers(folder).map((file) => import(join(ROOT, file))));
+for (const file of process.argv.slice(2)) await import(resolve(file));

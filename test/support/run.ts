@@ -1,5 +1,5 @@
 // `npm test`: plays test files, two at a time for each core; those that take long begin first, so that no core
-// waits at the end. Files that are named run in a process each; in a run of all, a folder of small ones shares one. tap's
+// waits at the end. Files that are named run in a process each; in a run of all, small ones of a folder share one. tap's
 // own runner would do, but sorts by name and preloads five modules, which makes the start of a file half as long again.
 //
 //   npm test                               all files
@@ -9,10 +9,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { extname, join, relative, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Parser } from 'tap-parser';
-import { processesFor, ROOT } from './files.ts';
+import { batchesOf, ROOT, type Batch } from './files.ts';
 import { Report } from './report.ts';
 
 /** A hang ends after this long; a busy machine alone must never bring it about. */
@@ -36,8 +36,6 @@ const FIRST = [
   'test/proxy/spend/',
   'test/config',
 ];
-/** Folders in which most files are small. */
-const SHARED = /^test\/(?:config|proxy)\//;
 const GROUP = join(import.meta.dirname, 'group.ts');
 
 /** Files wait for disks, timers and other processes half of their time. */
@@ -69,11 +67,10 @@ const environment = {
   TAP_TIMEOUT: String(TIMEOUT_S),
 };
 
-/** @param what a file, or a folder whose files share a process */
-async function play(what: string, report: Report): Promise<void> {
-  const parser = new Parser({ name: what });
-  const followed = report.follow(what, parser);
-  const entry = extname(what) === '.ts' ? [what] : [GROUP, what];
+async function play({ name, files }: Batch, report: Report): Promise<void> {
+  const parser = new Parser({ name });
+  const followed = report.follow(name, parser);
+  const entry = files.length === 1 ? files : [GROUP, ...files];
   const child = spawn(process.execPath, ['--no-warnings', ...entry], {
     cwd: ROOT,
     env: environment,
@@ -86,15 +83,15 @@ async function play(what: string, report: Report): Promise<void> {
   followed.ended(code === 0 ? null : `it ended with ${signal ?? `code ${code}`}`);
 }
 
-const isShared = (file: string): boolean => positionals.length === 0 && SHARED.test(file);
 const files = filesOf(positionals);
-const processes = processesFor(files, isShared).toSorted(
-  (a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b, 'en'),
+const isAll = positionals.length === 0;
+const batches = (isAll ? batchesOf(files) : files.map((file) => ({ name: file, files: [file] }))).toSorted(
+  (a, b) => rankOf(a.name) - rankOf(b.name) || a.name.localeCompare(b.name, 'en'),
 );
 const report = new Report();
-const waiting = processes.values();
+const waiting = batches.values();
 const jobs = Array.from({ length: Number(values.jobs) }, async () => {
-  for (const what of waiting) await play(what, report);
+  for (const batch of waiting) await play(batch, report);
 });
 await Promise.all(jobs);
 report.end(files.length);
