@@ -37,6 +37,7 @@ export class SandboxWatch {
   #timer: NodeJS.Timeout | null = null;
   #round: Promise<void> = Promise.resolve();
   #rounds = 0;
+  #isUnderWay = false;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -44,9 +45,11 @@ export class SandboxWatch {
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#round = this.#round
-        .then(() => this.checkAll())
-        .catch((err: unknown) => this.#options.log.error({ err }, 'sandbox watch failed'));
+      if (this.#isUnderWay) return; // on a busy machine a round takes longer than the pause between two
+      this.#isUnderWay = true;
+      this.#round = this.checkAll()
+        .catch((err: unknown) => this.#options.log.error({ err }, 'sandbox watch failed'))
+        .finally(() => (this.#isUnderWay = false));
     }, WATCH_MS).unref();
   }
 
