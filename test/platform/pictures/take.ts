@@ -122,7 +122,7 @@ async function day(): Promise<void> {
   await page.getByText('updated successfully').waitFor({ state: 'hidden' });
   await page.screenshot({ path: join(values.out, 'platform-conversation.png') });
   await menu(page, 'delete-button');
-  await page.getByRole('button', { name: /delete/i }).last().click();
+  await page.getByRole('button', { name: 'Confirm Delete' }).click();
   await page.getByText('No conversations found').waitFor();
 }
 
