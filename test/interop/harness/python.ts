@@ -2,7 +2,15 @@
 // outside the repository's files.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ROOT } from '../../support/cli.ts';
@@ -34,12 +42,13 @@ export function pythonEnvironment(requirements: string, minor: number): PythonEn
   const interpreter = findPython(minor);
   const text = readFileSync(requirements, 'utf8');
   const digest = createHash('sha256').update(`${interpreter.path}\n${text}`).digest('hex').slice(0, 12);
-  const folder = join(CACHE, `${basename(requirements, '.txt')}-${digest}`);
+  mkdirSync(CACHE, { recursive: true });
+  // A sandbox is shown the folder under its real path alone.
+  const folder = join(realpathSync(CACHE), `${basename(requirements, '.txt')}-${digest}`);
   const python = join(folder, 'bin', 'python');
   if (!existsSync(join(folder, COMPLETE))) {
     console.error(`installing ${basename(requirements)} for Python ${interpreter.version} into ${folder}`);
     rmSync(folder, { recursive: true, force: true });
-    mkdirSync(CACHE, { recursive: true });
     must(interpreter.path, ['-m', 'venv', folder], 'apt-get install python3-venv');
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
     must(python, pip, `a package index must be reachable; or set ${VARIABLE} to a Python that has them`);
