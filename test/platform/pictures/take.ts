@@ -37,7 +37,7 @@ const MODELS = (url: string): string => `
   - model_name: claude-sonnet
     litellm_params: { model: litellm_proxy/demo, api_base: "${url}", api_key: sk-upstream-secret }`;
 const SPECS = `
-  sandbox: { start_timeout_seconds: 300, isolation: none }
+  sandbox: { start_timeout_seconds: 300, isolation: none, stop_with_server: true }
   sandbox_specs:
     - id: openhands
       command: ["${join(venv, 'bin/python')}", -m, openhands.agent_server, --host, 127.0.0.1, --port, "{port}"]
