@@ -31,7 +31,8 @@ export function runtimeRelay(known: KnownSandboxes): Record<string, Handler> {
       const envelope = body as Envelope;
       const { method, path, timeout_seconds: seconds } = envelope;
       const { url, key } = placeOf(envelope, known);
-      if (!PATH.test(path)) throw invalidValue(['body', 'path'], 'it must begin with /api/ and be encoded');
+      if (!PATH.test(path) || leavesApi(path))
+        throw invalidValue(['body', 'path'], 'it must begin with /api/ and be encoded');
       const sent = envelope.body ?? null;
       const response = await requestBytes({
         to: url,
@@ -67,6 +68,16 @@ function urlOf({ id }: Sandbox, known: KnownSandboxes): string {
   if (own === undefined) throw refuse(503, 'The sandbox runs on another server; ask that one');
   if (own.status !== 'RUNNING' || own.place === null) throw refuse(409, `Sandbox is ${own.status}`);
   return own.place.url;
+}
+
+/** Whether a server that resolves `..` (RFC 3986, section 5.2.4), also encoded or with backslashes, sees another path. */
+function leavesApi(path: string): boolean {
+  return (
+    path
+      .split(/[?#]/, 1)[0]
+      ?.split(/[/\\]|%2f|%5c/i)
+      .some((part) => /^(?:\.|%2e){2}$/i.test(part)) === true
+  );
 }
 
 function originOf(url: string): string | null {

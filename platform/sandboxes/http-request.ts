@@ -64,6 +64,13 @@ export function requestBytes({
       : { ...partsOf(to), path, headers: all };
     const options = { ...target, method, agent: false, signal: AbortSignal.timeout(timeoutMs) };
     const req = request(options, (res) => {
+      const { statusCode: status = 0 } = res;
+      // RFC 9110, section 15: nothing else is a final response, and nothing else can be passed on.
+      if (status < 200 || status > 599) {
+        res.destroy();
+        reject(new Error(`it answered with the status ${status}`));
+        return;
+      }
       const chunks: Buffer[] = [];
       let bytes = 0;
       res.on('data', (chunk: Buffer) => {
@@ -74,7 +81,7 @@ export function requestBytes({
       });
       res.on('end', () =>
         resolve({
-          status: res.statusCode ?? 0,
+          status,
           contentType: res.headers['content-type'] ?? '',
           bytes: Buffer.concat(chunks),
         }),
@@ -82,6 +89,11 @@ export function requestBytes({
       res.on('error', reject);
     });
     req.on('error', reject);
+    // Node closes the connection of a 101 that nobody asked for, and emits neither a response nor an error.
+    req.on('upgrade', (_res, socket) => {
+      socket.destroy();
+      reject(new Error('it switched protocols, which nobody asked for'));
+    });
     req.end(payload ?? undefined);
   });
 }

@@ -40,6 +40,11 @@ t.test('a call goes to the sandbox whose key is in the envelope, and to no other
   t.equal(page.headers['content-type'], 'application/octet-stream', 'nothing of a sandbox is rendered here');
   t.equal(page.headers['x-content-type-options'], 'nosniff');
 
+  // Below the API only what would leave it is refused.
+  await rig.tell('GET /api/a..b/', json(1));
+  const dotted = await relay({ host, method: 'GET', path: '/api/a..b/?path=../x', headers });
+  t.same([dotted.status, dotted.json], [200, 1]);
+
   const before = (await rig.seen()).length;
   const other = createServer((_req, res) => {
     t.fail('another place was called');
@@ -57,6 +62,10 @@ t.test('a call goes to the sandbox whose key is in the envelope, and to no other
     [{ host, method: 'GET', path: '/api/x' }, 401],
     [{}, 401],
     [{ host, method: 'GET', path: '/environment', headers }, 422],
+    [{ host, method: 'GET', path: '/api/../environment', headers }, 422],
+    [{ host, method: 'GET', path: '/api/x/.%2E/%2e./environment?a', headers }, 422],
+    [{ host, method: 'GET', path: '/api/..\\environment', headers }, 422],
+    [{ host, method: 'GET', path: '/api/..%2Fenvironment', headers }, 422],
     [{ host, method: 'GET', path: `${elsewhere}/api/x`, headers }, 422],
     [{ host, method: 'GET', path: '/api/x\r\nx-evil: 1', headers }, 422],
     [{ host, method: 'TRACE', path: '/api/x', headers }, 422],
