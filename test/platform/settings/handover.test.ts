@@ -415,7 +415,7 @@ t.test('why a runtime refuses is told, without what was sent', async (t) => {
         { loc: ['body', 'tags'], msg: 'bad' },
       ],
     }),
-    `${prefix}: body.agent_settings.mcp_config: Extra inputs are not permitted; body.tags: bad`,
+    `${prefix}: agent_settings.mcp_config: Extra inputs are not permitted; tags: bad`,
   );
   t.equal(
     await detailOf({ detail: 'No such\ntool: env-secret start-secret' }),
