@@ -1,6 +1,9 @@
-// Reading sandboxes over the wire: how many at once, and what of a page.
+// Sandboxes over the wire: how many are read at once, what of a page, and what a reload changes.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
-import { at, specs, startPlatform } from '../fixture/rig.ts';
+import { at, specs, startPlatform, until } from '../fixture/rig.ts';
+import { killMarked } from '../fixture/sandbox-processes.ts';
 
 const PATH = '/api/v1/sandboxes';
 
@@ -26,3 +29,22 @@ t.test(
     t.same(at(none, 'items'), []);
   },
 );
+
+t.test('a reload changes specs and limits, and leaves what runs', async (t) => {
+  const rig = await startPlatform(t, { platform: specs('', 'none') });
+  t.teardown(() => killMarked(join(rig.folder, 'data')));
+  const first = String(at(await rig.api('POST', PATH), 'id'));
+  await until(rig, first, 'RUNNING');
+  const config = readFileSync(rig.configPath, 'utf8');
+  await rig.reconfigure(
+    config
+      .replace('max_running: 2', 'max_running: 1')
+      .replace('  sandbox_specs:\n', '  sandbox_specs:\n    - { id: added, command: ["/bin/false"] }\n'),
+  );
+  const listed = await rig.api('GET', '/api/v1/sandbox-specs/search');
+  t.match(at(listed, 'items'), [{ id: 'added' }, { id: 'default' }]);
+  await until(rig, first, 'RUNNING');
+  const second = String(at(await rig.api('POST', `${PATH}?sandbox_spec_id=default`), 'id'));
+  await until(rig, second, 'RUNNING');
+  await until(rig, first, 'PAUSED');
+});
