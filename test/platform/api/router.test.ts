@@ -104,7 +104,7 @@ t.test(
       {},
       { authorization: `Bearer ${KEY}` },
       { 'x-session-api-key': KEY },
-      { 'x-access-token': `${SESSION_KEY} ` + 'x' },
+      { 'x-access-token': `${SESSION_KEY} x` },
       { authorization: `Basic ${SESSION_KEY}` },
       { 'x-litellm-api-key': SESSION_KEY },
       { 'x-api-key': SESSION_KEY },

@@ -10,5 +10,5 @@ t.test('without bubblewrap, isolation by it stops the start, and auto warns', as
     /platform\.sandbox\.isolation is bubblewrap, but bwrap does not work here - install bubblewrap/,
   );
   const rig = await startPlatform(t, { platform: specs('', 'auto'), env });
-  t.ok(rig.log.some(({ msg }) => /^SANDBOXES ARE NOT ISOLATED/.test(String(msg))));
+  t.ok(rig.log.some(({ msg }) => String(msg).startsWith('SANDBOXES ARE NOT ISOLATED')));
 });
