@@ -130,7 +130,7 @@ t.test('a sub-conversation runs beside its parent, in the same repository', asyn
 t.test('every member of a start request is honoured or refused, as the docs say', async (t) => {
   const described = description().components.schemas['AppConversationStartRequest']?.properties ?? {};
   t.same(Object.keys(START_MEMBERS), Object.keys(described).sort(), 'none is left out');
-  const docs = readFileSync(join(import.meta.dirname, '../../../docs/platform.md'), 'utf8');
+  const docs = readFileSync(join(import.meta.dirname, '../../../docs/platform-conversations.md'), 'utf8');
   const VALUES: Readonly<Record<string, unknown>> = {
     agent_profile_id: 'x',
     initial_message: { role: 'user', content: [{ type: 'text', text: 'x' }] },
