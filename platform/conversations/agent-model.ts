@@ -15,10 +15,15 @@ const TO_OPENAI = 'openai/';
 /** LiteLLM takes this off as well, wherever it stands behind one of the others: it chooses a protocol. */
 const PROTOCOL = 'responses/';
 
+/** Whether a name that a pattern covers can be one: no environment holds a NUL, and what ends with a slash names nothing. */
+// eslint-disable-next-line no-control-regex -- these are meant
+export const isModelName = (name: string): boolean => !/[\u0000-\u001f\u007f]|\/$/.test(name);
+
 /** How an agent spells `name`; null = this proxy does not serve it, or no spelling reaches it. */
 export function agentModel(name: string, models: Pick<ServedModels, 'find'>): AgentModel | null {
   const direct = models.find(name);
   if (direct === 'listed') return spelled(name);
+  if (!isModelName(name)) return null;
   const prefix = TO_PROXY.find((one) => name.startsWith(one));
   if (prefix !== undefined) {
     const rest = name.slice(prefix.length);

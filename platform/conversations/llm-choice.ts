@@ -8,7 +8,7 @@ import { isTree, own } from '../settings/secrets.ts';
 import type { SettingsV0 } from '../settings/v0.ts';
 import { agentLlm, NO_SETTINGS, type SettingsV1 } from '../settings/v1-document.ts';
 import type { Documents } from '../store/documents.ts';
-import { agentModel, type AgentModel } from './agent-model.ts';
+import { agentModel, isModelName, type AgentModel } from './agent-model.ts';
 import type { Conversation } from './conversation.ts';
 
 export interface LlmChoice {
@@ -76,15 +76,18 @@ export class LlmChoices {
 
   /** @param profile the one that names it. @throws Refusal 400 */
   #agentModel(name: string, profile: string | null): AgentModel {
-    const { models } = this.#parts;
-    const found = agentModel(name, models);
+    const found = agentModel(name, this.#parts.models);
     if (found !== null) return found;
     const where = profile === null ? '' : ` The profile '${profile}' names it.`;
-    const isServed = models.find(name) !== null;
-    const why = isServed
-      ? `An agent cannot call the model \`${name.slice(0, 100)}\`: LiteLLM reads \`responses/\` as a protocol. Give it another model_name.`
-      : models.whyNot(name);
-    throw refuse(400, `${why}${where}`);
+    throw refuse(400, `${this.#whyNot(name)}${where}`);
+  }
+
+  #whyNot(name: string): string {
+    const { models } = this.#parts;
+    if (models.find(name) === null) return models.whyNot(name);
+    if (!isModelName(name))
+      return `${JSON.stringify(name.slice(0, 100))} is no name of a model: it ends with a slash or holds a control character.`;
+    return `An agent cannot call the model \`${name.slice(0, 100)}\`: LiteLLM reads \`responses/\` as a protocol. Give it another model_name.`;
   }
 
   /** Where nothing names a model. */

@@ -60,7 +60,8 @@ export function eventApi({ runtimes, conversations, kept, views }: EventApiParts
           const page = await runtime.json({ method: 'GET', path, query: sent, maxBytes: PAGE_BYTES });
           if (!isTree(page) || !Array.isArray(page['items']))
             throw refuse(502, 'The agent server did not answer with a page of events');
-          return { items: page['items'] as unknown, next_page_id: page['next_page_id'] ?? null };
+          const next = page['next_page_id'];
+          return { items: page['items'] as unknown, next_page_id: typeof next === 'string' ? next : null };
         },
         (id) => kept.search(id, filterOf(query), { order: newest ? 'newest' : 'oldest', from, limit }),
         { items: [], next_page_id: null },
@@ -72,7 +73,8 @@ export function eventApi({ runtimes, conversations, kept, views }: EventApiParts
         async (runtime) => {
           const path = `${runtime.conversationPath}/events/count`;
           const count = await runtime.json({ method: 'GET', path, query: filterSent(call.query) });
-          if (typeof count !== 'number') throw refuse(502, 'The agent server did not answer with a number');
+          if (!Number.isSafeInteger(count) || Number(count) < 0)
+            throw refuse(502, 'The agent server did not answer with a number');
           return count;
         },
         (id) => kept.count(id, filterOf(call.query)),
@@ -87,7 +89,10 @@ export function eventApi({ runtimes, conversations, kept, views }: EventApiParts
         // The agent server takes the ids as the body of a GET.
         async (runtime) => {
           const path = `${runtime.conversationPath}/events`;
-          return runtime.json({ method: 'GET', path, body: ids, maxBytes: PAGE_BYTES });
+          const events = await runtime.json({ method: 'GET', path, body: ids, maxBytes: PAGE_BYTES });
+          if (!Array.isArray(events))
+            throw refuse(502, 'The agent server did not answer with a list of events');
+          return events as unknown;
         },
         (id) => kept.get(id, ids),
         ids.map(() => null),

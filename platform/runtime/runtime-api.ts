@@ -65,7 +65,8 @@ export function runtimeApi(runtimes: Runtimes): Record<string, Handler> {
       // Only what is there: the public ones would be fetched from the Internet, and no conversation begins with them here.
       const body = { load_public: false, load_org: false, project_dir: runtime.projectDir };
       const found = await runtime.json({ method: 'POST', path: '/skills', body });
-      return { body: { skills: isTree(found) ? (found['skills'] ?? []) : [] } };
+      const skills = isTree(found) ? found['skills'] : null;
+      return { body: { skills: Array.isArray(skills) ? (skills as unknown) : [] } };
     },
     listConversationHooks: async (call) => {
       const runtime = await runtimeOf(call);

@@ -54,6 +54,11 @@ t.test('the spelling follows what is served, the most exact name first', (t) => 
     ['OpenAI/demo', null],
     ['', null],
     ['litellm_proxy/', null],
+    // Covered by a pattern, and no name of a model.
+    ['openai/', null],
+    ['litellm_proxy/openai/', null],
+    ['openai/gpt\0', null],
+    ['openai/gpt\n', null],
   ];
   for (const [name, model] of cases) t.equal(agentModel(name, models)?.model ?? null, model, name);
   t.equal(agentModel('demo', models)?.hasV1, false);

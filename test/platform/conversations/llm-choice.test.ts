@@ -43,6 +43,16 @@ t.test('a start says in a sentence which model is not served, and who names it',
   t.equal(await modelOf(rig, { llm_model: 'demo' }), 'demo', 'the model of the request wins');
 });
 
+t.test('what a pattern covers and nobody can call is refused before anything starts', async (t) => {
+  const rig = await startPlatform(t, {
+    models: (url) =>
+      `  - { model_name: "openai/*", litellm_params: { model: "litellm_proxy/*", api_base: "${url}" } }`,
+  });
+  for (const model of ['openai/', 'openai/gpt\0', 'openai/gpt\r\nx'])
+    t.match(await refusalOf(rig, { llm_model: model }), /is no name of a model/);
+  t.equal(await modelOf(rig, { llm_model: 'openai/gpt 5' }), 'openai/gpt 5');
+});
+
 t.test('a model that comes later works from then on, one that goes does not', async (t) => {
   const rig = await startPlatform(t);
   await rig.api('POST', '/api/v1/settings/profiles/a', { llm: { model: 'late' } });

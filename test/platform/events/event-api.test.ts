@@ -70,6 +70,16 @@ t.test('while the agent server runs, it is asked: filters, order and pages are i
   t.equal((await rig.api('GET', `/api/v1/conversation/${rig.id}/events?${many}`)).status, 400);
   await rig.tell(`GET ${path}/search`, { text: '[]' });
   t.equal((await search(rig)).status, 502);
+  await rig.tell(`GET ${path}/search`, { text: '{"items":[],"next_page_id":{"a":1}}' });
+  t.same((await search(rig)).json, { items: [], next_page_id: null });
+  for (const text of ['-1', '1.5', '1e999', '"1"']) {
+    await rig.tell(`GET ${path}/count`, { text });
+    t.equal((await rig.api('GET', `/api/v1/conversation/${rig.id}/events/count`)).status, 502, text);
+  }
+  for (const text of ['{}', '"x"', '5']) {
+    await rig.tell(`GET ${path}`, { text });
+    t.equal((await rig.api('GET', `/api/v1/conversation/${rig.id}/events?id=a`)).status, 502, text);
+  }
 });
 
 t.test('nothing is kept unless the configuration says so', async (t) => {

@@ -141,6 +141,8 @@ t.test('skills, hooks and git are those of the working directory', async (t) => 
   await rig.tell('POST /api/skills', json({ skills, sources: { project: 1 } }));
   t.same((await rig.api('GET', `${PATH}/${rig.id}/skills`)).json, { skills });
   const { body } = await last(rig);
+  await rig.tell('POST /api/skills', json({ skills: 'none' }));
+  t.same((await rig.api('GET', `${PATH}/${rig.id}/skills`)).json, { skills: [] }, 'what is no list is none');
   t.match(body, { project_dir: rig.workingDir, load_public: false, load_org: false });
   const matchers = [{ matcher: '*', hooks: [{ type: 'command', command: 'a.sh' }] }];
   await rig.tell('POST /api/hooks', json({ hook_config: { pre_tool_use: matchers, stop: [] } }));
