@@ -51,9 +51,11 @@ export class AgentServer {
     return response !== null && response.status < 300;
   }
 
-  /** null = does not answer. */
+  /** Ends what it is doing first: it deletes nothing before the command that runs has ended. null = does not answer. */
   async remove(id: string): Promise<'removed' | 'unknown' | null> {
-    const response = await this.#send('DELETE', `${this.#path}/${dashed(id)}`, REMOVE_MS);
+    const path = `${this.#path}/${dashed(id)}`;
+    await this.#send('POST', `${path}/interrupt`, CHANGE_MS);
+    const response = await this.#send('DELETE', path, REMOVE_MS);
     if (response === null || (response.status > 299 && response.status !== 404)) return null;
     return response.status === 404 ? 'unknown' : 'removed';
   }

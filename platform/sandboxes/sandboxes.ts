@@ -20,6 +20,9 @@ import { isAwake, isUp, itemOf, sandboxOf, type Sandbox } from './sandbox.ts';
 import type { Observed } from './observed-state.ts';
 import { SandboxWatch } from './watch.ts';
 
+/** Agents type secrets into shells (`export TOKEN=...`), and bash writes what was typed to ~/.bash_history when it ends. */
+const NO_HISTORY = ['HISTFILE', new Secret('/dev/null')] as const;
+
 interface SandboxesOptions {
   readonly settings: SandboxSettings;
   readonly specs: readonly SandboxSpec[];
@@ -146,7 +149,9 @@ export class Sandboxes {
     return this.#queue.run(sandbox.id, async () => {
       try {
         const keys = ['SESSION_API_KEY', 'OH_SESSION_API_KEYS_0'].map((name) => [name, sandbox.key] as const);
-        const place = await driver.start({ id: sandbox.id, spec, env: [...env, ...this.#webhook, ...keys] });
+        const own = spec.initialEnv.some(([name]) => name === NO_HISTORY[0]) ? [] : [NO_HISTORY];
+        const all = [...own, ...env, ...this.#webhook, ...keys];
+        const place = await driver.start({ id: sandbox.id, spec, env: all });
         const placed = await this.#write({ ...sandbox, place });
         this.#awaitHealth(placed);
         return placed;

@@ -58,8 +58,8 @@ function runs(command: string): boolean {
 }
 
 /**
- * Confirms what the agent waits with, until it goes on. The agent server answers "success" and does nothing while the run
- * that led to the question is being wound up (event_service.py, `respond_to_confirmation`): its clients ask again.
+ * Confirms what the agent waits with, until it goes on. The agent server may answer "success" and do nothing while the run
+ * that led to the question is being wound up (event_service.py, `respond_to_confirmation`): then it is asked again.
  */
 async function accept(server: PlatformServer, conversation: Conversation): Promise<number> {
   let times = 0;
@@ -68,6 +68,7 @@ async function accept(server: PlatformServer, conversation: Conversation): Promi
     if ((await executionStatus(server, conversation)) !== 'waiting_for_confirmation') return true;
     await server.ofRuntime(conversation.sandbox, 'POST', path, { accept: true });
     times += 1;
+    await new Promise((wake) => setTimeout(wake, 2_000));
     return null;
   });
   return times;
@@ -144,7 +145,7 @@ function casesOf(
         assert.ok(existsSync(ran));
         await finished(server, conversation);
         await server.api('POST', '/settings', { conversation_settings_diff: { confirmation_mode: false } });
-        return `accepted ${times} times`;
+        return `accepted ${times === 1 ? 'once' : `${times} times`}`;
       },
     },
     {

@@ -292,7 +292,7 @@ t.test('a deleted conversation goes on its agent server too, or the answer says 
     at(await rig.api('DELETE', `${PATH}/${id}`), 'detail');
   t.equal(await outcome(second), 'deleted on its agent server too');
   t.same(await tell(first, 'GET', `/api/conversations?ids=${dashedUrl(second).slice(-36)}`), [null]);
-  await tell(third, 'DELETE');
+  await tell(third, 'DELETE', '?idle');
   t.equal(await outcome(third), 'its agent server did not know it');
   const fourth = await start(rig, { sandbox_id: first.sandbox_id });
   await rig.api('POST', `/api/v1/sandboxes/${first.sandbox_id}/pause`);

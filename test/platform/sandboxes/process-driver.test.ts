@@ -82,6 +82,7 @@ t.test(
       SESSION_API_KEY: sandbox.session_api_key,
       OH_SESSION_API_KEYS_0: sandbox.session_api_key,
       FROM_SPEC: sandbox.id,
+      HISTFILE: '/dev/null', // else bash keeps the secrets that an agent typed
       OH_WEBHOOKS_0_BASE_URL: `${rig.url}/api/v1/webhooks`,
     });
     t.equal(environment['HOME'], join(rig.folder, 'data', 'sandboxes', sandbox.id));
