@@ -9,7 +9,16 @@ import { openExtensionTables } from '../../proxy/spend/store/postgres/extension-
 import { runCli } from '../support/cli.ts';
 import { anyPostgres, ownPostgres, settingsOf, type TestServer } from '../support/postgres.ts';
 import { headerOf, KEY, lastSeen, rowOf, send, type Answer } from '../support/rig.ts';
-import { at, ended, SECRET_KEY, specs, startPlatform, until, type PlatformRig } from './fixture/rig.ts';
+import {
+  at,
+  beforeNextLook,
+  ended,
+  SECRET_KEY,
+  specs,
+  startPlatform,
+  until,
+  type PlatformRig,
+} from './fixture/rig.ts';
 
 const LIST = '/api/v1/app-conversations';
 const shared = await anyPostgres(t);
@@ -113,7 +122,7 @@ t.test('sandboxes are seen by all, changed by their own server, and forgotten fr
   t.equal((await two.api('DELETE', `/api/v1/sandboxes/${id}`)).status, 200);
   await catchUp(one);
   t.same((await one.api('GET', `/api/v1/sandboxes?id=${id}`)).json, [null]);
-  while ((await markedProcesses(join(one.folder, 'data'))).length > 0);
+  while ((await markedProcesses(join(one.folder, 'data'))).length > 0) await beforeNextLook();
   t.pass('its server has ended it');
 
   const left = String(at(await one.api('POST', '/api/v1/sandboxes'), 'id'));
@@ -161,7 +170,7 @@ t.test('a database that is away is said so; keys that are known go on', async (t
   t.equal((await call(late, key)).status, 503);
   t.equal((await late.api('GET', '/api/settings')).status, 500);
   await server.start();
-  while ((await late.api('POST', '/api/settings', { llm_model: 'y' })).status !== 200);
+  while ((await late.api('POST', '/api/settings', { llm_model: 'y' })).status !== 200) await beforeNextLook();
   t.equal((await call(late, key)).status, 200);
   t.ok(late.log.some(({ msg }) => msg === 'the platform interface is served'));
   t.equal((await rig.api('POST', '/api/settings', { llm_model: 'x' })).status, 200);

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import t from 'tap';
 import { headerOf, lastSeen, rowOf, send } from '../../support/rig.ts';
-import { at, startPlatform, type Answered, type PlatformRig } from '../fixture/rig.ts';
+import { at, beforeNextLook, startPlatform, type Answered, type PlatformRig } from '../fixture/rig.ts';
 import { startInRuntime, startWithRuntimes, type HandedLlm, type Runtime } from '../fixture/agent.ts';
 
 const PATH = '/api/v1/app-conversations';
@@ -120,7 +120,7 @@ t.test('one that cannot be stored is taken back from the runtime', async (t) => 
   const { id, runtime } = await startInRuntime(rig, { llm_profile: 'a' });
   await asked(runtime, '?answer=hold');
   const switching = switchTo(rig, id, 'b');
-  while ((await asked(runtime)).length === 0) /* it is on its way */ ;
+  while ((await asked(runtime)).length === 0) await beforeNextLook();
   const other = new DatabaseSync(join(rig.folder, 'data', 'platform.db'));
   other.prepare("DELETE FROM items WHERE kind = 'conversation' AND id = ?").run(id);
   other.close();

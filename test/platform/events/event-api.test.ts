@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { startRuntime, type RuntimeRig } from '../fixture/agent-server.ts';
-import { at, startPlatform, type Answered } from '../fixture/rig.ts';
+import { at, beforeNextLook, startPlatform, type Answered } from '../fixture/rig.ts';
 
 const KEEP = '\n  events: { keep: true }';
 const PROMPT = 'a prompt that nobody else may read';
@@ -207,6 +207,7 @@ t.test('switched off, what was kept is removed', async (t) => {
   for (;;) {
     const answer = await second.api('GET', `/api/v1/conversation/${first.id}/events/search`);
     if (answer.status === 410) break;
+    await beforeNextLook();
   }
   t.pass('in the background, soon after the start');
 });

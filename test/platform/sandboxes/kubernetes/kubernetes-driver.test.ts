@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { startCluster, type Reply, type TestCluster } from '../../../support/kubernetes.ts';
 import { startKubelet, type Kubelet } from '../../fixture/kubelet.ts';
-import { at, startPlatform, until, type PlatformRig } from '../../fixture/rig.ts';
+import { at, beforeNextLook, startPlatform, until, type PlatformRig } from '../../fixture/rig.ts';
 
 const PATH = '/api/v1/sandboxes';
 const NAMESPACE = 'agents';
@@ -225,6 +225,7 @@ async function gone(cluster: TestCluster, kind: string): Promise<readonly string
     );
     if (left.length === 0 || left.some(({ metadata }) => metadata.deletionTimestamp === undefined))
       return left.map(({ metadata }) => metadata.name);
+    await beforeNextLook();
   }
 }
 
