@@ -1,5 +1,5 @@
 // Serves the built web page of the platform (@openhands/agent-canvas) and passes /api on to Throughline, so that both have
-// one origin. In the page: add a cloud backend with this address and the session key. See docs/platform.md.
+// one origin. In the page: add a cloud backend with this address and the session key. See docs/platform-page.md.
 //   npm pack @openhands/agent-canvas@1.20.0 && tar xf openhands-agent-canvas-1.20.0.tgz
 //   node docs/examples/platform-page.ts --build package/build --api http://127.0.0.1:4000 --port 3000
 import { readFile } from 'node:fs/promises';

@@ -12,7 +12,7 @@ type StartMember =
 const INTERFACE: StartMember = { by: 'interface' };
 const RUNTIME: StartMember = { by: 'runtime' };
 
-/** Of AppConversationStartRequest; docs/platform.md says the same, and a test walks both. */
+/** Of AppConversationStartRequest; docs/platform-conversations.md says the same, and a test walks both. */
 export const START_MEMBERS: Readonly<Record<string, StartMember>> = {
   agent_profile_id: INTERFACE,
   agent_type: INTERFACE,

@@ -5,6 +5,7 @@ import { refuse } from '../api/refusal.ts';
 import type { Conversation } from '../conversations/conversation.ts';
 import type { Conversations } from '../conversations/conversations.ts';
 import { repositoryOf } from '../conversations/repository.ts';
+import { reasonOf } from '../conversations/runtime-refusal.ts';
 import { dashed } from '../ids.ts';
 import type { SandboxPlace } from '../sandboxes/driver.ts';
 import { requestBytes, ResponseTooLarge, type RuntimeBytes } from '../sandboxes/http-request.ts';
@@ -24,8 +25,6 @@ interface RuntimeCall {
 
 /** A message of the agent, a file, a diff: what takes longer hangs. */
 const TIMEOUT_MS = 30_000;
-/** Of what the agent server says of an error. */
-const REASON_CHARS = 500;
 
 /** The agent server of a running sandbox. */
 export class Runtime {
@@ -135,19 +134,9 @@ export class Runtimes {
 export function refusalOf(response: RuntimeBytes): Error {
   const { status } = response;
   const isCallers = status === 400 || status === 404 || status === 413 || status === 422 || status === 429;
-  const reason = reasonOf(response);
-  if (isCallers) return refuse(status, `The agent server refused it: ${reason}`);
-  return refuse(502, `The agent server answered ${status}: ${reason}`);
-}
-
-function reasonOf(response: RuntimeBytes): string {
-  const json = parsed(response);
-  const detail =
-    typeof json === 'object' && json !== null ? (json as Readonly<Record<string, unknown>>)['detail'] : null;
-  if (typeof detail === 'string' && detail !== '') return detail.slice(0, REASON_CHARS);
-  return detail === null || detail === undefined
-    ? 'no reason given'
-    : JSON.stringify(detail).slice(0, REASON_CHARS);
+  const reason = reasonOf(response.bytes.toString('utf8'), [], null);
+  if (isCallers) return refuse(status, `The agent server refused it${reason}`);
+  return refuse(502, `The agent server answered ${status}${reason}`);
 }
 
 /** undefined = no JSON. */

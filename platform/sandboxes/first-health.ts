@@ -11,29 +11,26 @@ interface FirstHealthOptions {
   readonly driver: SandboxDriver;
   readonly clock: Clock;
   readonly timeoutMs: number;
+  /** For one check. */
+  readonly checkTimeoutMs: number;
   readonly signal: AbortSignal;
   /** Whether the sandbox is still wanted. */
   readonly isWanted: () => boolean;
 }
 
-/** A runtime that shares two cores with fifteen others answers in seconds. */
-const HEALTH_MS = 5_000;
 const POLL_MS = 100;
 
-/** @returns null when nobody waits any more; `ended` and `late` say why, in the words of the driver */
+/** @returns null when nobody waits any more; `ended` and `late` say why, in the words of the driver, `late` may be '' */
 export async function firstHealth(
   options: FirstHealthOptions,
 ): Promise<'healthy' | { readonly late: string } | { readonly ended: string } | null> {
-  const { id, place, healthPath, driver, clock, timeoutMs, signal, isWanted } = options;
+  const { id, place, healthPath, driver, clock, timeoutMs, checkTimeoutMs, signal, isWanted } = options;
   const endsAt = clock.mono() + timeoutMs;
   while (!signal.aborted && isWanted()) {
-    if ((await healthOf(place.url, healthPath, HEALTH_MS)) === 'healthy') return 'healthy';
+    if ((await healthOf(place.url, healthPath, checkTimeoutMs)) === 'healthy') return 'healthy';
     const { state, detail } = await conditionOf(driver, id, place);
     if (state === 'exited' || state === 'gone') return { ended: detail };
-    if (clock.mono() > endsAt) {
-      const why = `its runtime was not ready within ${timeoutMs / 1000} s`;
-      return { late: detail === '' ? why : `${why}: ${detail}` };
-    }
+    if (clock.mono() > endsAt) return { late: detail };
     await wait(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
   return null;

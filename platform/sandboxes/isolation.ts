@@ -129,13 +129,11 @@ export function commandLine(
       ? command
       : [
           ...bubblewrap.base,
-          ...spec.readablePaths.flatMap((readable) => ['--ro-bind', realPath(readable), readable]),
+          ...placesOf(spec.readablePaths).flatMap((place) => ['--ro-bind', realPath(place), place]),
           '--ro-bind-data',
           String(PASSWD_FD),
           '/etc/passwd',
-          '--bind',
-          own,
-          own,
+          ...placesOf([own]).flatMap((place) => ['--bind', realPath(place), place]),
           '--remount-ro',
           '/',
           '--chdir',
@@ -187,7 +185,7 @@ function machine(): readonly string[] {
 }
 
 function checkVisible(spec: ShownSpec, program: string, { own, working, path }: SandboxFolders): void {
-  const visible = [...PROGRAM_FOLDERS, ...spec.readablePaths, own];
+  const visible = [...PROGRAM_FOLDERS, ...placesOf([...spec.readablePaths, own])];
   const isVisible = (file: string): boolean => visible.some((folder) => isWithin(file, folder));
   if (!isVisible(working))
     throw new SandboxFailure(
@@ -216,6 +214,18 @@ function programAt(program: string, path: string): string | null {
   });
   if (found === undefined) throw new SandboxFailure(`the command ${program} was not found`);
   return found;
+}
+
+/**
+ * Where paths stand in the sandbox: under their real name, and under their own when a link is a part of it. Programs ask
+ * for both: a script names its interpreter as it was written, an interpreter looks beside its real path. A name within
+ * another path is there already, and bubblewrap cannot mount on a link.
+ */
+function placesOf(paths: readonly string[]): readonly string[] {
+  const real = paths.map(realPath);
+  const isShown = (path: string): boolean =>
+    [...real, ...paths].some((other) => other !== path && isWithin(path, other));
+  return [...new Set([...real, ...paths.filter((path) => !isShown(path))])];
 }
 
 function isWithin(file: string, folder: string): boolean {

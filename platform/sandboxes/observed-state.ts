@@ -5,7 +5,6 @@ import { sendRequest, type Health } from './http-request.ts';
 import type { SandboxCondition, SandboxPlace } from './driver.ts';
 import type { Sandbox, SandboxState } from './sandbox.ts';
 
-const TIMEOUT_MS = 5_000;
 /** Bad health checks in a row before a living sandbox is shown as ERROR. */
 const PATIENCE = 3;
 /** The same for one that says nothing at all: on a busy machine a check takes longer than its time again and again. */
@@ -42,7 +41,11 @@ export function afterHealth({ status, unhealthy, detail }: Sandbox, health: Heal
 }
 
 /** Milliseconds without work according to the agent server. `unreported`: it has no such figure; `silent`: who knows. */
-export async function idleTime(place: SandboxPlace, key: Secret): Promise<number | 'unreported' | 'silent'> {
+export async function idleTime(
+  place: SandboxPlace,
+  key: Secret,
+  timeoutMs: number,
+): Promise<number | 'unreported' | 'silent'> {
   try {
     const headers = { 'x-session-api-key': key.reveal() };
     const { status, text } = await sendRequest({
@@ -50,7 +53,7 @@ export async function idleTime(place: SandboxPlace, key: Secret): Promise<number
       method: 'GET',
       path: '/server_info',
       headers,
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs,
     });
     const seconds: unknown = status === 200 ? (JSON.parse(text) as { idle_time?: unknown }).idle_time : null;
     return typeof seconds === 'number' ? seconds * 1000 : 'unreported';

@@ -1,4 +1,4 @@
-// A sandbox as a value, and its row. The states and what may follow on each stand in docs/platform.md: a sandbox whose
+// A sandbox as a value, and its row. The states and what may follow on each stand in docs/platform-sandboxes.md: a sandbox whose
 // process lives is never given up, whatever its health check says.
 import { Secret } from '../../config/secret.ts';
 import type { Item } from '../store/store.ts';

@@ -29,6 +29,8 @@ interface SandboxesOptions {
   readonly replicas: Replicas;
   readonly clock: Clock;
   readonly log: Log;
+  /** How long a runtime has for its health check, and to say how long it has been idle. Default 5 s. */
+  readonly checkTimeoutMs?: number;
   /** Where agent servers reach this interface, with `/api/v1`; null = nowhere. */
   readonly apiUrl: () => string | null;
   /** Epoch milliseconds of the last LLM call of its conversations that came to this server; 0 = none. */
@@ -36,6 +38,9 @@ interface SandboxesOptions {
   /** Whether its conversations have made a call since then, through any server. */
   readonly hasCalledSince: (sandboxId: string, sinceMs: number) => Promise<boolean>;
 }
+
+/** A runtime that shares two cores with fifteen others answers in seconds. */
+const CHECK_TIMEOUT_MS = 5_000;
 
 export class Sandboxes {
   readonly #options: SandboxesOptions;
@@ -61,6 +66,7 @@ export class Sandboxes {
       log,
       settings: () => this.#settings,
       healthPath: (sandbox) => this.#healthPath(sandbox),
+      checkTimeoutMs: options.checkTimeoutMs ?? CHECK_TIMEOUT_MS,
       activeMs: (sandbox) => this.#activeMs(sandbox),
       hasCalledSince,
       write: (sandbox) => this.#write(sandbox),
@@ -330,6 +336,7 @@ export class Sandboxes {
       driver,
       clock,
       timeoutMs,
+      checkTimeoutMs: this.#options.checkTimeoutMs ?? CHECK_TIMEOUT_MS,
       signal: this.#closing.signal,
       isWanted: () => this.known.own(id)?.status === 'STARTING',
     });

@@ -19,6 +19,8 @@ export interface WatchOptions {
   readonly log: Log;
   readonly settings: () => SandboxSettings;
   readonly healthPath: (sandbox: Sandbox) => string;
+  /** For one question to a runtime. */
+  readonly checkTimeoutMs: number;
   /** Epoch milliseconds of the last sign of work that this server has. */
   readonly activeMs: (sandbox: Sandbox) => number;
   /** Whether its conversations have made a call since then, through any server. */
@@ -28,7 +30,6 @@ export interface WatchOptions {
 }
 
 const WATCH_MS = 5_000;
-const HEALTH_MS = 5_000;
 /** Each so many rounds (a minute) those are looked for too whose process was not there. */
 const ROUNDS_FOR_LOST = 12;
 
@@ -79,14 +80,14 @@ export class SandboxWatch {
 
   /** Takes up one whose process was given up as ended or lost, if it lives. @returns what the driver says of it */
   async revive(sandbox: Sandbox): Promise<Sandbox> {
-    const { driver, clock, healthPath } = this.#options;
+    const { driver, clock, healthPath, checkTimeoutMs } = this.#options;
     const { place } = sandbox;
     if (place === null) return sandbox;
     const condition = await driver.inspect(sandbox.id, place);
     if (condition.state === 'paused')
       return this.#take(sandbox, { status: 'PAUSED', unhealthy: null, detail: null });
     if (condition.state !== 'running') return sandbox;
-    const health = await healthOf(place.url, healthPath(sandbox), HEALTH_MS);
+    const health = await healthOf(place.url, healthPath(sandbox), checkTimeoutMs);
     return this.#take(sandbox, afterHealth(sandbox, health, clock.now()));
   }
 
@@ -117,10 +118,10 @@ export class SandboxWatch {
   }
 
   async #checkHealth(id: string): Promise<void> {
-    const { known, clock, log, healthPath } = this.#options;
+    const { known, clock, log, healthPath, checkTimeoutMs } = this.#options;
     const sandbox = known.own(id);
     if (sandbox === undefined || !isAwake(sandbox) || sandbox.place === null) return;
-    const health: Health = await healthOf(sandbox.place.url, healthPath(sandbox), HEALTH_MS);
+    const health: Health = await healthOf(sandbox.place.url, healthPath(sandbox), checkTimeoutMs);
     const next = afterHealth(sandbox, health, clock.now());
     if (sandbox.unhealthy === null && next.unhealthy === null) return;
     await this.#take(sandbox, next);
@@ -132,12 +133,12 @@ export class SandboxWatch {
   }
 
   async #pauseIdle(id: string, idlePauseMs: number): Promise<void> {
-    const { known, clock, log, hasCalledSince, activeMs, pause, write } = this.#options;
+    const { known, clock, log, hasCalledSince, activeMs, pause, write, checkTimeoutMs } = this.#options;
     const sandbox = known.own(id);
     if (sandbox === undefined || !isAwake(sandbox) || sandbox.place === null) return;
     if (clock.now() - activeMs(sandbox) < idlePauseMs) return;
     if (await hasCalledSince(id, clock.now() - idlePauseMs)) return;
-    const idleMs = await idleTime(sandbox.place, sandbox.key);
+    const idleMs = await idleTime(sandbox.place, sandbox.key, checkTimeoutMs);
     if (idleMs === 'silent') return; // it may be too busy to answer: that is no idleness
     if (idleMs !== 'unreported' && idleMs < idlePauseMs) {
       await write({ ...sandbox, activeMs: clock.now() - idleMs });

@@ -1,6 +1,6 @@
 // What becomes of each member of the settings, V0 and V1, in a conversation that this server sends to an agent server:
 // handed over, kept for web pages, or refused. Where this server starts no sandbox, nothing is refused: who runs the
-// agent reads the settings. docs/platform.md shows this table; a test walks it.
+// agent reads the settings. docs/platform-settings.md shows this table; a test walks it.
 import type { SandboxSpec } from '../../config/snapshot.ts';
 import { isWebSocket, serversOf } from './mcp-servers.ts';
 import { isTree, own } from './secrets.ts';

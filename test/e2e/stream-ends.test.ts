@@ -2,7 +2,7 @@
 // upstream ends its response later, or never. They have got everything, and the row says so.
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { createBrotliCompress, createGzip } from 'node:zlib';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import t, { type Test } from 'tap';
@@ -37,11 +37,13 @@ async function start(t: Test, more = '', encode?: 'gzip' | 'br'): Promise<Played
     const head = { 'content-type': 'text/event-stream' };
     if (encode === undefined) return void res.writeHead(200, head).write(events);
     res.writeHead(200, { ...head, 'content-encoding': encode });
-    const zip = encode === 'gzip' ? createGzip() : createBrotliCompress();
-    zip.pipe(res, { end: false });
-    zip.write(events);
-    zip.flush();
-    res.on('close', () => zip.destroy());
+    // In one piece: a client that leaves after the first bytes must have got all of them.
+    const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH } = constants;
+    res.write(
+      encode === 'gzip'
+        ? gzipSync(events, { finishFlush: Z_SYNC_FLUSH })
+        : brotliCompressSync(events, { finishFlush: BROTLI_OPERATION_FLUSH }),
+    );
   });
   const config = `
 model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/m, api_base: "${url}"${more} } }]

@@ -8,10 +8,12 @@ import { parseArgs } from 'node:util';
 import { describeRun } from '../../bench/harness/machine.ts';
 import { markdown } from '../../bench/harness/table.ts';
 import { InteropRun, Missing, type Case, type Suite } from './harness/suite.ts';
+import { agentSettings } from './suites/agent-settings.ts';
+import { sdk } from './suites/sdk.ts';
 import { agentServer } from './suites/agent-server.ts';
 
 /** One file each. */
-const SUITES: readonly Suite[] = [agentServer];
+const SUITES: readonly Suite[] = [sdk, agentServer, agentSettings];
 
 const NOT_PLAYED = 3;
 

@@ -147,6 +147,13 @@ t.test('a database that is away is said so; keys that are known go on', async (t
   const unknown = await call(rig, 'sk-conv-of-another-server');
   t.equal(unknown.status, 503, 'not 401: nobody can tell');
   t.match(unknown.text, /store_unavailable/);
+  const listed = async (bearer: string): Promise<number> =>
+    (await send(rig.url, 'GET', '/v1/models', undefined, { authorization: `Bearer ${bearer}` })).status;
+  t.same(
+    [await listed(key), await listed('sk-conv-of-another-server'), await listed('sk-other')],
+    [200, 503, 401],
+    'who checks keys by the list is told of a refusal only where there is one',
+  );
   t.equal((await call(rig, 'sk-other')).status, 401);
 
   const late = await startPlatform(t, { env });

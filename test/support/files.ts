@@ -16,10 +16,11 @@ export interface Batch {
 const SHARED: readonly (readonly [folder: RegExp, most: number])[] = [
   [/^test\/(?:config|proxy)\b/, 24],
   [/^test\/(?:e2e|security)$/, 5],
+  [/^test\/platform(?:$|\/(?!sandboxes|store))/, 5],
 ];
 
 /** Folders of theirs with a few quick files share a process, too. */
-const TOGETHER = ['test/config', 'test/proxy'];
+const TOGETHER = ['test/config', 'test/platform', 'test/proxy'];
 const LARGE =
   /^test\/proxy\/(?:bodies|cli|demo-gateway|observability|pipeline|relay|server|spend|upstream)\b/;
 
@@ -35,6 +36,7 @@ const ALONE = new Set(
     'e2e/spend',
     'e2e/traces',
     'e2e/workers',
+    'proxy/cli/sandbox-check',
     'security/isolation',
   ].map((name) => `test/${name}.test.ts`),
 );

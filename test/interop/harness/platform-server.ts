@@ -17,6 +17,16 @@ const SESSION_KEY = 'sk-interop-session';
 const PATIENCE_MS = 3_600_000;
 const LOG_CHARS = 4_000;
 
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+/** Names of the model list: with a slash, of a provider, with the prefix of an agent's spelling. */
+export const MODELS: readonly string[] = [
+  'demo',
+  'company/large',
+  'claude-sonnet-4-5',
+  'gpt-4o-mini',
+  'litellm_proxy/odd',
+];
+
 export type Json = Readonly<Record<string, unknown>>;
 
 /** A sandbox that runs, as the interface tells of it. */
@@ -36,8 +46,8 @@ export interface Conversation {
 
 interface ServerOptions {
   readonly isolation: 'bubblewrap' | 'none';
-  /** YAML of one spec, as an object. */
-  readonly spec: Json;
+  /** YAML of one spec, as an object; null = no sandboxes. */
+  readonly spec: Json | null;
   readonly script: Script;
 }
 
@@ -66,20 +76,24 @@ export class PlatformServer {
       model_name: name,
       litellm_params: { model, api_base: `${demo.url}${base}`, api_key: 'sk-upstream' },
     });
-    const initialEnv = { ...(spec['initial_env'] as Json | undefined), [RUN_MARK]: RUN };
+    const initialEnv = { ...(spec?.['initial_env'] as Json | undefined), [RUN_MARK]: RUN };
+    const sandboxes = {
+      sandbox: { isolation, start_timeout_seconds: 240, max_running: 3 },
+      sandbox_specs: [{ id: 'interop', ...spec, initial_env: initialEnv }],
+    };
     const config = {
       model_list: [
         entry('demo', 'litellm_proxy/demo', ''),
         entry('company/large', 'openai/acme/large', '/compat/v1'),
         entry('claude-sonnet-4-5', 'litellm_proxy/claude-sonnet-4-5', ''),
         entry('gpt-4o-mini', 'openai/acme/gpt-4o-mini', '/compat/v1'),
+        entry('litellm_proxy/odd', 'litellm_proxy/odd', ''),
       ],
       general_settings: { master_key: MASTER_KEY },
       platform: {
         session_api_key: SESSION_KEY,
         secret_key: randomBytes(32).toString('base64'),
-        sandbox: { isolation, start_timeout_seconds: 240, max_running: 3 },
-        sandbox_specs: [{ id: 'interop', ...spec, initial_env: initialEnv }],
+        ...(spec === null ? {} : sandboxes),
       },
     };
     writeFileSync(join(folder, 'gateway.yaml'), JSON.stringify(config), { mode: 0o600 });
@@ -99,7 +113,7 @@ export class PlatformServer {
     this.#cli = await served(this.#run, join(this.dataDir, '..'), this.#port);
   }
 
-  async api(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: Json): Promise<unknown> {
+  async api(method: Method, path: string, body?: Json): Promise<unknown> {
     const headers = { 'x-session-api-key': SESSION_KEY };
     return requested(`http://127.0.0.1:${this.#port}/api/v1${path}`, method, headers, body);
   }
@@ -135,12 +149,7 @@ export class PlatformServer {
   }
 
   /** A request to the runtime in a sandbox. */
-  ofRuntime(
-    { url, key }: Sandbox,
-    method: 'GET' | 'POST' | 'PATCH',
-    path: string,
-    body?: Json,
-  ): Promise<unknown> {
+  ofRuntime({ url, key }: Sandbox, method: Method, path: string, body?: Json): Promise<unknown> {
     return requested(`${url}${path}`, method, { 'x-session-api-key': key }, body);
   }
 

@@ -3,65 +3,17 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { bubblewrapFor } from '../../../platform/sandboxes/isolation.ts';
-import { commandFor, reportOf, scriptOf, toolOutputs } from '../../../proxy/cli/sandbox-script.ts';
-import type { Script } from '../../../proxy/demo-gateway/compose.ts';
+import { commandFor, reportOf } from '../../../proxy/cli/sandbox-script.ts';
 import { runCli } from '../../support/cli.ts';
-import { packageVersion, pythonEnvironment, type PythonEnvironment } from '../harness/python.ts';
-import { PlatformServer, type Conversation, type Json } from '../harness/platform-server.ts';
+import { agentPython, finished, outputOf, say, scriptFor, specOf } from '../harness/agent.ts';
+import { packageVersion, type PythonEnvironment } from '../harness/python.ts';
+import { MODELS, PlatformServer, type Conversation, type Json } from '../harness/platform-server.ts';
 import { until, type Case, type InteropRun, type Suite } from '../harness/suite.ts';
 
-const REQUIREMENTS = join(import.meta.dirname, '..', 'agent-server.txt');
-const PYTHON_MINOR = 12;
 /** A file of the machine that no sandbox may show. */
 const PRIVATE_FILE = '/etc/shadow';
 
-/** As config/samples/platform-openhands.yaml has it. */
-function specOf({ bin, folders }: PythonEnvironment): Json {
-  return {
-    command: [join(bin, 'agent-server'), '--host', '127.0.0.1', '--port', '{port}'],
-    working_dir: '{sandbox_dir}/workspace',
-    readable_paths: folders,
-    initial_env: { LITELLM_LOCAL_MODEL_COST_MAP: 'True', OH_ENABLE_VSCODE: '0', OH_ENABLE_BROWSER: '0' },
-    health_path: '/ready',
-    conversations_path: '/api/conversations',
-    limits: { memory_mb: 4096, open_files: 4096 },
-  };
-}
-
-/** The agent runs what its user says behind `RUN:`, else the command of the check. */
-const script: Script = (body, model) => {
-  const asked = JSON.stringify(body['messages'])
-    .match(/RUN:([^\\"]+)/g)
-    ?.at(-1);
-  return scriptOf(asked === undefined ? commandFor([PRIVATE_FILE]) : asked.slice('RUN:'.length))(body, model);
-};
-
-/** The output of the conversation's last command, once it has reached the model. */
-function outputOf(server: PlatformServer, { id }: Conversation, fits: RegExp): Promise<string> {
-  return until(`an output like ${String(fits)}\n${server.logs()}`, () =>
-    server
-      .bodies(id)
-      .flatMap(toolOutputs)
-      .findLast((text) => fits.test(text)),
-  );
-}
-
-async function executionStatus(server: PlatformServer, { id, sandbox }: Conversation): Promise<unknown> {
-  return ((await server.ofRuntime(sandbox, 'GET', `/api/conversations/${id}`)) as Json)['execution_status'];
-}
-
-async function finished(server: PlatformServer, conversation: Conversation): Promise<void> {
-  await until('the end of the conversation', async () =>
-    (await executionStatus(server, conversation)) === 'finished' ? true : null,
-  );
-}
-
-/** Another message of the user; returns at once. */
-async function say(server: PlatformServer, { id, sandbox }: Conversation, text: string): Promise<void> {
-  const content = [{ type: 'text', text }];
-  const body = { role: 'user', content, run: true };
-  await server.ofRuntime(sandbox, 'POST', `/api/conversations/${id}/events`, body);
-}
+const script = scriptFor(commandFor([PRIVATE_FILE]));
 
 /** Every call that arrived stands in the rows of its conversation. */
 async function assertRows(server: PlatformServer, { id }: Conversation, tag: string | null): Promise<number> {
@@ -137,8 +89,7 @@ function casesOf(
       name: 'every model of the list by its name',
       play: async () => {
         const { server, first } = opened();
-        const names = ['demo', 'company/large', 'claude-sonnet-4-5', 'gpt-4o-mini'];
-        for (const name of names) {
+        for (const name of MODELS) {
           const more = { llm_model: name, sandbox_id: first.sandbox.id };
           const conversation = await server.converse('RUN:echo model-$((40+2))', more);
           await outputOf(server, conversation, /model-42/);
@@ -146,7 +97,7 @@ function casesOf(
           await assertRows(server, conversation, null);
           for (const row of await server.rows(conversation.id)) assert.equal(row['model_group'], name);
         }
-        return names.join(', ');
+        return MODELS.join(', ');
       },
     },
     {
@@ -239,7 +190,7 @@ export const agentServer: Suite = {
   name: 'agent-server',
   about: 'the OpenHands agent server (PyPI) as sandbox of the platform interface',
   prepare: async (run) => {
-    const environment = pythonEnvironment(REQUIREMENTS, PYTHON_MINOR);
+    const environment = agentPython();
     const version = packageVersion(environment, 'openhands-agent-server');
     const works = (await bubblewrapFor('auto', process.env['PATH'] ?? '')) !== null;
     return {

@@ -1,5 +1,5 @@
 // The interface's own description, held against the platform's: what differs is listed here and argued in
-// docs/platform.md, so that a difference can neither creep in nor be forgotten.
+// docs/platform-differences.md, so that a difference can neither creep in nor be forgotten.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -31,7 +31,7 @@ function withSubjects(version: string): Document {
 }
 const V0 = withSubjects('v0');
 const V1 = withSubjects('v1');
-const DOCS = readFileSync(join(import.meta.dirname, '../../../docs/platform.md'), 'utf8');
+const DOCS = readFileSync(join(import.meta.dirname, '../../../docs/platform-differences.md'), 'utf8');
 const PUBLISHED = published(description());
 const OURS = PUBLISHED.all as unknown as Document;
 
@@ -136,7 +136,7 @@ t.test('the legacy interface is described as the platform describes it', async (
   t.same(differences(V0, V0_NAMES), newer);
 });
 
-t.test('every difference to the platform is known, and argued in docs/platform.md', async (t) => {
+t.test('every difference to the platform is known, and argued in docs/platform-differences.md', async (t) => {
   const found = differences(V1, NAMES);
   const listed = [...DOCS.matchAll(/^- `([^`]+)`: \S/gm)].map(([, what = '']) => what);
   t.same(found, listed.sort());

@@ -3,14 +3,17 @@ import t from 'tap';
 import { description } from '../../../platform/api/description.ts';
 import { at, startPlatform } from '../fixture/rig.ts';
 
+/** Pages of events begin behind the id of an event, which is the agent server's. */
 const PAGED = Object.entries(description().paths)
   .filter(([, operations]) => operations['get']?.parameters?.some(({ name }) => name === 'page_id'))
-  .map(([path]) => path.replaceAll(/\{\w+\}/g, 'c0ffee00c0ffee00c0ffee00c0ffee00'));
+  .map(([path]) => path)
+  .filter((path) => !path.includes('/events/'));
 
 t.test('a page_id that no page gave is 422 with its place, in every list', async (t) => {
   const rig = await startPlatform(t);
-  t.ok(PAGED.length >= 4, PAGED.join(' '));
-  for (const path of PAGED) {
+  t.ok(PAGED.length >= 8, PAGED.join(' '));
+  const organization = String(at(await rig.api('GET', '/api/organizations'), 'items.0.id'));
+  for (const path of PAGED.map((one) => one.replace('{org_id}', organization))) {
     for (const id of ['zzz', '-1', '1.5', '0x10', '1e3', '%20', '%EF%BC%91', '9999999999']) {
       const response = await rig.api('GET', `${path}?page_id=${id}`);
       t.equal(response.status, 422, `${path} ${id}`);

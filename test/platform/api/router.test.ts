@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { killMarked } from '../fixture/sandbox-processes.ts';
-import { at, ended, specs, startPlatform, type PlatformRig } from '../fixture/rig.ts';
+import { KEY, send } from '../../support/rig.ts';
+import { at, ended, SESSION_KEY, specs, startPlatform, type PlatformRig } from '../fixture/rig.ts';
 
 const WEBHOOK = '/api/v1/webhooks/conversations';
 const older = (sandboxId: string): string => `/api/v1/webhooks/${sandboxId}/conversations`;
@@ -85,3 +86,38 @@ t.test('reports may be larger than what users send, and are bounded too', async 
   t.equal((await report(3 * 1024 * 1024)).status, 200);
   t.equal((await report(16 * 1024 * 1024)).status, 413);
 });
+
+t.test(
+  'a session key is taken in three headers; it opens nothing of the proxy, nor the other way',
+  async (t) => {
+    const rig = await startPlatform(t);
+    const ask = (headers: Readonly<Record<string, string>>, path = '/api/v1/app-conversations/count') =>
+      send(rig.url, 'GET', path, undefined, { authorization: '', ...headers });
+    for (const headers of [
+      { 'x-session-api-key': SESSION_KEY },
+      { 'X-Access-Token': SESSION_KEY },
+      { authorization: `Bearer ${SESSION_KEY}` },
+      { authorization: `bearer  ${SESSION_KEY}` },
+    ])
+      t.equal((await ask(headers)).status, 200, JSON.stringify(headers));
+    for (const headers of [
+      {},
+      { authorization: `Bearer ${KEY}` },
+      { 'x-session-api-key': KEY },
+      { 'x-access-token': `${SESSION_KEY} x` },
+      { authorization: `Basic ${SESSION_KEY}` },
+      { 'x-litellm-api-key': SESSION_KEY },
+      { 'x-api-key': SESSION_KEY },
+    ]) {
+      const refused = await ask(headers);
+      t.equal(refused.status, 401, JSON.stringify(headers));
+      t.same(JSON.parse(refused.text), { detail: 'Unauthorized' });
+    }
+    for (const path of ['/v1/models', '/model/info', '/spend/logs', '/health'])
+      for (const headers of [
+        { authorization: `Bearer ${SESSION_KEY}` },
+        { 'x-session-api-key': SESSION_KEY },
+      ])
+        t.equal((await ask(headers, path)).status, 401, path);
+  },
+);

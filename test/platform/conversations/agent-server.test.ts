@@ -6,7 +6,15 @@ import t, { type Test } from 'tap';
 import { START_MEMBERS } from '../../../platform/conversations/start-members.ts';
 import { description } from '../../../platform/api/description.ts';
 import { rowOf, send } from '../../support/rig.ts';
-import { at, ended, specs, startPlatform, type Answered, type PlatformRig } from '../fixture/rig.ts';
+import {
+  at,
+  beforeNextLook,
+  ended,
+  specs,
+  startPlatform,
+  type Answered,
+  type PlatformRig,
+} from '../fixture/rig.ts';
 import { killMarked } from '../fixture/sandbox-processes.ts';
 
 const PATH = '/api/v1/app-conversations';
@@ -62,6 +70,7 @@ async function until(rig: PlatformRig, id: string, fits: (info: Info) => boolean
   for (;;) {
     const info = await read(rig, id);
     if (fits(info)) return info;
+    await beforeNextLook();
   }
 }
 
@@ -130,7 +139,7 @@ t.test('a sub-conversation runs beside its parent, in the same repository', asyn
 t.test('every member of a start request is honoured or refused, as the docs say', async (t) => {
   const described = description().components.schemas['AppConversationStartRequest']?.properties ?? {};
   t.same(Object.keys(START_MEMBERS), Object.keys(described).sort(), 'none is left out');
-  const docs = readFileSync(join(import.meta.dirname, '../../../docs/platform.md'), 'utf8');
+  const docs = readFileSync(join(import.meta.dirname, '../../../docs/platform-conversations.md'), 'utf8');
   const VALUES: Readonly<Record<string, unknown>> = {
     agent_profile_id: 'x',
     initial_message: { role: 'user', content: [{ type: 'text', text: 'x' }] },
@@ -268,6 +277,7 @@ t.test('tags set here while the sandbox is paused reach it when it is resumed', 
     t.strictSame((await read(rig, info.id)).tags, { team: 'blue' }, 'what is there does not win meanwhile');
     const [there] = (await tell(info, 'GET', `/api/conversations?ids=${ids}`)) as [Info];
     if (there.tags['team'] === 'blue') break;
+    await beforeNextLook();
   }
 });
 

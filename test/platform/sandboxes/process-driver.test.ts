@@ -4,12 +4,21 @@ import { once } from 'node:events';
 import { spawn, spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { markedProcesses } from '../../../platform/sandboxes/process-table.ts';
 import { bubblewrapFor, commandLine, passwdOf } from '../../../platform/sandboxes/isolation.ts';
 import { killMarked } from '../fixture/sandbox-processes.ts';
-import { at, ended, specs, startPlatform, until, type PlatformRig } from '../fixture/rig.ts';
+import {
+  at,
+  ended,
+  RUNTIME,
+  specs,
+  startPlatform,
+  SUPPORT,
+  until,
+  type PlatformRig,
+} from '../fixture/rig.ts';
 
 const PATH = '/api/v1/sandboxes';
 const NO_BUBBLEWRAP =
@@ -413,6 +422,26 @@ t.test(
     });
   },
 );
+
+t.test('a readable path behind a link is seen under both its names', { skip: NO_BUBBLEWRAP }, async (t) => {
+  const script = `#!/bin/sh\nexec "${process.execPath}" "${RUNTIME}" "$@"\n`;
+  const folder = t.testdir({ disk: { tools: { run: script } }, others: {} });
+  const [real, link] = [join(folder, 'disk', 'tools'), join(folder, 'tools')];
+  chmodSync(join(real, 'run'), 0o755);
+  const inner = join(folder, 'others', 'tools');
+  symlinkSync(real, inner); // in a folder that is shown as a whole
+  symlinkSync(real, link); // as /opt/tools may lead to /mnt/disk/tools
+  const paths = [link, inner, dirname(inner), dirname(process.execPath), dirname(RUNTIME), SUPPORT];
+  const rig = await startWith(
+    t,
+    `    - { id: linked, command: ["${link}/run", --port, "{port}"], readable_paths: ${JSON.stringify(paths)} }\n`,
+    'bubblewrap',
+  );
+  const sandbox = await running(rig, '?sandbox_spec_id=linked');
+  for (const place of [real, link, inner])
+    t.equal(await ask(sandbox, `/sees?path=${place}/run`), true, place);
+  t.equal(await ask(sandbox, `/sees?path=${rig.folder}/gateway.yaml`), false);
+});
 
 t.test('paths that would show the server to a sandbox stop the start', { skip: NO_BUBBLEWRAP }, async (t) => {
   const folder = t.testdir({ data: {} });

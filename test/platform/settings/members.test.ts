@@ -1,5 +1,5 @@
 // Every member of the settings, walked: what is handed over arrives at the runtime in its form, what cannot be honoured is
-// refused when it is set, and docs/platform.md says the same.
+// refused when it is set, and docs/platform-settings.md says the same.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -259,7 +259,7 @@ t.test('the table names every member of both versions, and the documentation sho
     [...of('V1')].sort(),
     [...plain, 'agent_settings', ...inner.map((name) => `conversation_settings.${name}`)].sort(),
   );
-  const page = readFileSync(join(import.meta.dirname, '../../../docs/platform.md'), 'utf8');
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/platform-settings.md'), 'utf8');
   const rows = page.split('\n').map((line) => line.replaceAll(/\s*\|\s*/g, '|'));
   for (const { name, versions, way, to, rule } of SETTINGS_MEMBERS) {
     const row = `|\`${name}\`|${versions.join(', ')}|${way}|${to}|${rule?.sentence ?? ''}|`;
@@ -415,7 +415,7 @@ t.test('why a runtime refuses is told, without what was sent', async (t) => {
         { loc: ['body', 'tags'], msg: 'bad' },
       ],
     }),
-    `${prefix}: body.agent_settings.mcp_config: Extra inputs are not permitted; body.tags: bad`,
+    `${prefix}: agent_settings.mcp_config: Extra inputs are not permitted; tags: bad`,
   );
   t.equal(
     await detailOf({ detail: 'No such\ntool: env-secret start-secret' }),
