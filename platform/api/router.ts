@@ -75,6 +75,10 @@ interface Route {
 
 /** The platform's own bodies stay below some ten KiB. An operation's `x-max-body-bytes` says otherwise. */
 const BODY_BYTES = 1024 * 1024;
+/** Bodies of callers whose key is in the body wait in memory before it is known whether they have one. */
+const UNKNOWN_BYTES = 64 * 1024 * 1024;
+/** Below this a body waits in no line: it is no more than the headers that anybody may send. */
+const SMALL_BYTES = 64 * 1024;
 const JSON_TYPE = ['content-type', 'application/json'];
 /** V0 is marked by the headers of RFC 9745 and RFC 8288. 2026-04-01T00:00:00Z, the day its removal was announced for. */
 const DEPRECATED = ['deprecation', '@1775001600', 'link', '</api/v1/settings>; rel="successor-version"'];
@@ -87,6 +91,8 @@ export class Router {
   readonly #log: Log;
   readonly #responsesByStatus = new Map<string, number>();
   #users: ReadonlyMap<string, string> = new Map();
+  /** Of the bodies that are being read from callers that are not known. */
+  #unknownBytes = 0;
 
   /** @throws Error when an operation of the description has no handler */
   constructor(
@@ -152,7 +158,7 @@ export class Router {
       entry.checkPath(path, 'path');
       entry.checkQuery(query, 'query');
       refuseNul(query, 'query');
-      const body = entry.checkBody === null ? undefined : await bodyOf(request, entry);
+      const body = entry.checkBody === null ? undefined : await this.#bodyOf(request, entry);
       if (isRemembered(request.path)) await this.#catchUp();
       const reply = await entry.handle({ ...caller, path, query, body });
       if ('bytes' in reply) return asTheyAre(reply);
@@ -211,6 +217,23 @@ export class Router {
     if (known !== null) return known;
     await this.#catchUp();
     return this.#sandboxByKey(keyHash);
+  }
+
+  /** @throws Refusal 411, 415, 503 for a body of unknown or too many bytes whose sender nobody knows yet */
+  async #bodyOf(request: MountRequest, entry: Entry): Promise<unknown> {
+    if (entry.callers.size > 0) return bodyOf(request, entry);
+    const length = Number(headerOf(request, 'content-length') ?? Number.NaN);
+    if (Number.isNaN(length)) throw refuse(411, 'Send content-length: a body without it is not read here');
+    if (headerOf(request, 'content-encoding') !== undefined)
+      throw refuse(415, 'Send the body without content-encoding');
+    if (length > SMALL_BYTES && this.#unknownBytes + length > UNKNOWN_BYTES)
+      throw refuse(503, 'Many large bodies are being read; try again in a moment', ['retry-after', '1']);
+    this.#unknownBytes += length;
+    try {
+      return await bodyOf(request, entry);
+    } finally {
+      this.#unknownBytes -= length;
+    }
   }
 
   #refusalOf(thrown: unknown, request: MountRequest): Refusal {

@@ -250,17 +250,33 @@ export class Sandboxes {
   }
 
   async #pause(sandbox: Sandbox): Promise<void> {
-    if (sandbox.place === null) return;
-    await this.#drive(() => this.#options.driver.pause(sandbox.id, sandbox.place as SandboxPlace));
-    await this.#write({ ...sandbox, status: 'PAUSED', unhealthy: null, detail: null });
+    const { id, place } = sandbox;
+    if (place === null) return;
+    const { driver } = this.#options;
+    await this.#drive(() => driver.pause(id, place));
+    const next: Sandbox = { ...sandbox, status: 'PAUSED', unhealthy: null, detail: null };
+    await this.#writeOr(() => driver.resume(id, place), next);
   }
 
   async #resume(sandbox: Sandbox): Promise<void> {
     const { place } = sandbox;
     if (sandbox.status !== 'PAUSED' || place === null) return;
-    await this.#drive(() => this.#options.driver.resume(sandbox.id, place));
-    const activeMs = this.#options.clock.now();
-    await this.#write({ ...sandbox, status: 'RUNNING', unhealthy: null, detail: null, activeMs });
+    const { driver, clock } = this.#options;
+    await this.#drive(() => driver.resume(sandbox.id, place));
+    const activeMs = clock.now();
+    const next: Sandbox = { ...sandbox, status: 'RUNNING', unhealthy: null, detail: null, activeMs };
+    await this.#writeOr(() => driver.pause(sandbox.id, place), next);
+  }
+
+  /** Writes what the driver did, or undoes it: what cannot be written did not happen. */
+  async #writeOr(undo: () => Promise<void>, sandbox: Sandbox): Promise<void> {
+    try {
+      await this.#write(sandbox);
+    } catch (thrown) {
+      const { log } = this.#options;
+      await undo().catch((err: unknown) => log.error({ sandbox: sandbox.id, err }, 'not undone'));
+      throw thrown;
+    }
   }
 
   /** @throws Refusal 409 when it has ended, 502 when it lives and does not answer */

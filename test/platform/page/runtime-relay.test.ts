@@ -1,9 +1,10 @@
 // What a web page asks of an agent server through its own origin: the key in the envelope says which sandbox is meant, and
 // nothing else is reached.
+import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import t from 'tap';
-import { at } from '../fixture/rig.ts';
+import { at, startPlatform } from '../fixture/rig.ts';
 import { startRuntime } from '../fixture/agent-server.ts';
 
 const json = (value: unknown, status = 200): object => ({
@@ -93,4 +94,37 @@ t.test('the files of a conversation are listed by its agent server', async (t) =
     ),
     /touch/,
   );
+});
+
+t.test('who has no key cannot fill the memory with envelopes', async (t) => {
+  const rig = await startPlatform(t);
+  const { hostname, port, host } = new URL(rig.url);
+  const begin = (headers: string): Socket => {
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    t.teardown(() => socket.destroy());
+    socket.write(
+      `POST /api/cloud-proxy HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n${headers}\r\n`,
+    );
+    return socket;
+  };
+  const first = async (sockets: readonly Socket[]): Promise<string> => {
+    const [chunk] = (await Promise.race(sockets.map((one) => once(one, 'data')))) as [Buffer];
+    return chunk.toString().split('\r\n', 1)[0] ?? '';
+  };
+  t.match(await first([begin('Transfer-Encoding: chunked\r\n')]), / 411 /);
+  t.match(
+    await first([begin('Content-Encoding: gzip\r\nContent-Length: 20\r\n')]),
+    / 415 /,
+    'it may become large',
+  );
+  const large = Array.from({ length: 5 }, () => begin(`Content-Length: ${16 * 1024 * 1024}\r\n`));
+  t.match(await first(large), / 503 /, 'four of them fit');
+  const small = await rig.api('POST', '/api/cloud-proxy', { host: 'x' }, null);
+  t.equal(small.status, 401, 'small ones are read all the same');
+  for (const socket of large) socket.destroy();
+  const envelope = { host: 'x', body: 'x'.repeat(1024 * 1024) };
+  let status = 503;
+  while (status === 503) ({ status } = await rig.api('POST', '/api/cloud-proxy', envelope, null));
+  t.equal(status, 401, 'and large ones again, once there is room');
 });

@@ -61,7 +61,7 @@ t.test(
     });
     t.same(
       container?.body.Env.filter((one) => !one.includes('SESSION')),
-      ['A=b'],
+      ['A=b', 'HISTFILE=/dev/null'],
     );
     t.ok(container?.body.Env.includes(`SESSION_API_KEY=${String(sandbox['session_api_key'])}`));
     t.equal((await rig.api('POST', `${PATH}/${id}/pause`)).status, 200);

@@ -1,5 +1,7 @@
 // What the watch over sandboxes sees and does, with a clock that is turned by hand.
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { Secret } from '../../../config/secret.ts';
 import type { SandboxSpec } from '../../../config/snapshot.ts';
@@ -76,7 +78,7 @@ async function open(
   const sandbox = await sandboxes.settled(id);
   const tell = (path: string): Promise<Response> =>
     fetch(`${sandbox?.place?.url}${path}`, { headers: { 'x-session-api-key': sandbox?.key.reveal() ?? '' } });
-  return { sandboxes, time, id, tell, status: () => sandboxes.known.find('', id)?.status };
+  return { sandboxes, time, id, tell, dataDir, status: () => sandboxes.known.find('', id)?.status };
 }
 
 t.test(
@@ -195,4 +197,25 @@ t.test('somebody who stops or continues it by hand is believed', async (t) => {
   do await sandboxes.checkAll();
   while (status() !== 'RUNNING');
   t.equal(status(), 'RUNNING');
+});
+
+t.test('a pause or resume that cannot be written down is undone', async (t) => {
+  const { sandboxes, id, tell, dataDir, status } = await open(t);
+  const db = new DatabaseSync(join(dataDir, 'platform.db'));
+  const full = "CREATE TRIGGER broken BEFORE UPDATE ON items BEGIN SELECT RAISE(ABORT, 'no space'); END";
+  db.exec(full);
+  await t.rejects(sandboxes.pause('', id));
+  t.equal(status(), 'RUNNING');
+  t.equal((await tell('/alive')).status, 200, 'it runs on');
+  db.exec('DROP TRIGGER broken');
+  await sandboxes.pause('', id);
+  db.exec(full);
+  await t.rejects(sandboxes.resume('', id));
+  t.equal(status(), 'PAUSED');
+  const stat = `/proc/${sandboxes.known.find('', id)?.place?.handle}/stat`;
+  while (!readFileSync(stat, 'latin1').includes(') T '));
+  db.exec('DROP TRIGGER broken');
+  db.close();
+  await sandboxes.resume('', id);
+  t.equal((await tell('/alive')).status, 200);
 });
