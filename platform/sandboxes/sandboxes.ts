@@ -12,7 +12,7 @@ import { allItems } from '../store/all-items.ts';
 import type { PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import { KeyedQueue } from '../keyed-queue.ts';
-import { SandboxFailure, type SandboxDriver, type SandboxPlace } from './driver.ts';
+import { SandboxFailure, type SandboxDriver } from './driver.ts';
 import { firstHealth } from './first-health.ts';
 import { KnownSandboxes } from './known-sandboxes.ts';
 import { chosenSpec } from './spec-choice.ts';
