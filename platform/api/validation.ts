@@ -14,16 +14,27 @@ const DATE_TIME =
 /** Bodies nested deeper than this are refused: the platform's own stay below 10. */
 const MAX_DEPTH = 64;
 
+/** `2026-02-30` is none, though Date.parse takes it for 2 March. */
+function isDateTime(text: string): boolean {
+  if (!DATE_TIME.test(text) || Number.isNaN(Date.parse(text))) return false;
+  const day = text.slice(0, 'YYYY-MM-DD'.length);
+  const read = new Date(day);
+  return !Number.isNaN(read.getTime()) && read.toISOString().startsWith(day);
+}
+
 /** Compiles checks over one description; each costs some milliseconds, so keep them. */
 export class Validation {
-  readonly #ajv = new Ajv2020({ allErrors: true, verbose: true, useDefaults: false, strict: false });
+  readonly #ajv = new Ajv2020({
+    allErrors: true,
+    verbose: true,
+    useDefaults: false,
+    strict: false,
+    strictNumbers: true, // JSON.parse reads 1e999 as Infinity, which would be stored as null
+  });
 
   constructor(description: Pick<Description, 'components'>) {
     this.#ajv.addFormat('uuid', UUID);
-    this.#ajv.addFormat(
-      'date-time',
-      (text: string) => DATE_TIME.test(text) && !Number.isNaN(Date.parse(text)),
-    );
+    this.#ajv.addFormat('date-time', isDateTime);
     for (const word of ['password', 'path']) this.#ajv.addFormat(word, true);
     this.#ajv.addSchema({ $id: 'platform', components: description.components });
   }

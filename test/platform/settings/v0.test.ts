@@ -207,6 +207,15 @@ t.test(
   },
 );
 
+t.test('a number beyond all numbers is refused: stored, it would be none', async (t) => {
+  const rig = await startPlatform(t);
+  for (const path of [PATH, '/api/v1/settings']) {
+    const response = await rig.api('POST', path, Buffer.from('{"max_budget_per_task":1e999}'));
+    t.equal(response.status, 422, path);
+    t.match(response.json, { detail: [{ loc: ['body', 'max_budget_per_task'] }] });
+  }
+});
+
 t.test('a body that is too large or nested too deeply is refused before it is looked into', async (t) => {
   const rig = await startPlatform(t);
   const large = await rig.api('POST', PATH, { language: 'x'.repeat(1024 * 1024) });
