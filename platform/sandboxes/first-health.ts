@@ -18,20 +18,25 @@ interface FirstHealthOptions {
   readonly isWanted: () => boolean;
 }
 
-const POLL_MS = 100;
+/** A look costs some milliseconds of CPU, most of it for the table of processes: the longer it takes, the fewer looks. */
+const LEAST_POLL_MS = 50;
+const MOST_POLL_MS = 1_000;
+const PART_OF_WAIT = 10;
 
 /** @returns null when nobody waits any more; `ended` and `late` say why, in the words of the driver, `late` may be '' */
 export async function firstHealth(
   options: FirstHealthOptions,
 ): Promise<'healthy' | { readonly late: string } | { readonly ended: string } | null> {
   const { id, place, healthPath, driver, clock, timeoutMs, checkTimeoutMs, signal, isWanted } = options;
-  const endsAt = clock.mono() + timeoutMs;
+  const startedAt = clock.mono();
   while (!signal.aborted && isWanted()) {
     if ((await healthOf(place.url, healthPath, checkTimeoutMs)) === 'healthy') return 'healthy';
     const { state, detail } = await conditionOf(driver, id, place);
     if (state === 'exited' || state === 'gone') return { ended: detail };
-    if (clock.mono() > endsAt) return { late: detail };
-    await wait(POLL_MS, undefined, { signal }).catch(() => undefined);
+    const waitedMs = clock.mono() - startedAt;
+    if (waitedMs > timeoutMs) return { late: detail };
+    const pollMs = Math.min(MOST_POLL_MS, Math.max(LEAST_POLL_MS, waitedMs / PART_OF_WAIT));
+    await wait(pollMs, undefined, { signal }).catch(() => undefined);
   }
   return null;
 }
