@@ -19,7 +19,7 @@ import { Conversations } from './conversations/conversations.ts';
 import { LlmChoices } from './conversations/llm-choice.ts';
 import { Registry } from './conversations/registry.ts';
 import { dashed } from './ids.ts';
-import { RuntimeViews } from './conversations/runtime-views.ts';
+import { RuntimeViews } from './runtime/runtime-views.ts';
 import { Starter } from './conversations/start.ts';
 import type { AgentProfileSet } from './page/agent-profiles.ts';
 import { pageApi } from './page/page.ts';

@@ -12,8 +12,8 @@ import type { Conversation, Tags } from './conversation.ts';
 import type { Conversations } from './conversations.ts';
 import type { LlmChoices } from './llm-choice.ts';
 import { taskInfo, taskOf } from './start-task.ts';
-import { isSameTags } from './runtime-report.ts';
-import type { RuntimeViews } from './runtime-views.ts';
+import { isSameTags } from '../runtime/runtime-report.ts';
+import type { RuntimeViews } from '../runtime/runtime-views.ts';
 import type { Starter } from './start.ts';
 import { switchProfile } from './switch-profile.ts';
 

@@ -8,7 +8,7 @@ import { isTree, own } from '../settings/secrets.ts';
 import type { SettingsV0 } from '../settings/v0.ts';
 import { agentLlm, NO_SETTINGS, type SettingsV1 } from '../settings/v1-document.ts';
 import type { Documents } from '../store/documents.ts';
-import { agentModel, isModelName, type AgentModel } from './agent-model.ts';
+import { agentModel, isModelName, type AgentModel } from '../runtime/agent-model.ts';
 import type { Conversation } from './conversation.ts';
 
 export interface LlmChoice {

@@ -1,7 +1,7 @@
 // The repository that a conversation works in: cloned by the agent server, in the sandbox, before the conversation begins.
 // Nothing of a request becomes a part of a command but names of plain characters.
 import { invalidValue, refuse } from '../api/refusal.ts';
-import type { AgentServer } from './agent-server.ts';
+import type { AgentServer } from '../runtime/agent-server.ts';
 
 /** Where each provider has its public repositories. Tokens of git providers are not kept here. */
 const HOSTS: Readonly<Record<string, string>> = {

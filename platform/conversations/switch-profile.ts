@@ -9,8 +9,8 @@ import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import type { Conversation } from './conversation.ts';
 import type { Conversations } from './conversations.ts';
 import type { LlmChoice, LlmChoices } from './llm-choice.ts';
-import { runtimeLlm } from './runtime-llm.ts';
-import { reasonOf } from './runtime-refusal.ts';
+import { runtimeLlm } from '../runtime/runtime-llm.ts';
+import { reasonOf } from '../runtime/runtime-refusal.ts';
 import type { Starter } from './start.ts';
 
 const TIMEOUT_MS = 30_000;

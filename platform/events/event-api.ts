@@ -3,7 +3,7 @@
 import { invalidValue, refuse, Refusal } from '../api/refusal.ts';
 import type { Handler, OperationCall } from '../api/router.ts';
 import type { Conversations } from '../conversations/conversations.ts';
-import type { RuntimeViews } from '../conversations/runtime-views.ts';
+import type { RuntimeViews } from '../runtime/runtime-views.ts';
 import { hexOf } from '../ids.ts';
 import { isTree } from '../settings/secrets.ts';
 import type { Runtime, Runtimes } from '../runtime/runtimes.ts';

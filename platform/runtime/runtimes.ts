@@ -5,7 +5,7 @@ import { refuse } from '../api/refusal.ts';
 import type { Conversation } from '../conversations/conversation.ts';
 import type { Conversations } from '../conversations/conversations.ts';
 import { repositoryOf } from '../conversations/repository.ts';
-import { reasonOf } from '../conversations/runtime-refusal.ts';
+import { reasonOf } from './runtime-refusal.ts';
 import { dashed } from '../ids.ts';
 import type { SandboxPlace } from '../sandboxes/driver.ts';
 import { requestBytes, ResponseTooLarge, type RuntimeBytes } from '../sandboxes/http-request.ts';

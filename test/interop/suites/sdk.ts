@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { agentModel } from '../../../platform/conversations/agent-model.ts';
+import { agentModel } from '../../../platform/runtime/agent-model.ts';
 import { agentPython } from '../harness/agent.ts';
 import { MODELS, PlatformServer, type Json } from '../harness/platform-server.ts';
 import { packageVersion, type PythonEnvironment } from '../harness/python.ts';

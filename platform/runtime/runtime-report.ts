@@ -1,7 +1,7 @@
 // What agent servers say of their conversations (ConversationInfo), by webhook or when they are asked, and what follows
 // here: the execution status, and title and tags that were changed there.
 import { hexOf } from '../ids.ts';
-import type { Conversation, Tags } from './conversation.ts';
+import type { Conversation, Tags } from '../conversations/conversation.ts';
 
 export interface RuntimeReport {
   /** 32 hex digits. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { reasonOf } from '../../../platform/conversations/runtime-refusal.ts';
+import { reasonOf } from '../../../platform/runtime/runtime-refusal.ts';
 
 t.test("a runtime's refusal as words: place and message, never what was sent", (t) => {
   const cases: readonly (readonly [body: unknown, words: string])[] = [

@@ -7,7 +7,7 @@ import type { SandboxPlace } from '../sandboxes/driver.ts';
 import { sendRequest, type RuntimeResponse } from '../sandboxes/http-request.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
-import type { Tags } from './conversation.ts';
+import type { Tags } from '../conversations/conversation.ts';
 
 /** Somebody waits for a list meanwhile. */
 const READ_MS = 1_500;

@@ -1,6 +1,6 @@
 // The `llm` member that an agent server gets: the profile as it is stored, with this proxy as its provider.
-import type { Conversation } from './conversation.ts';
-import type { LlmChoice } from './llm-choice.ts';
+import type { Conversation } from '../conversations/conversation.ts';
+import type { LlmChoice } from '../conversations/llm-choice.ts';
 
 /**
  * Members of a profile that would lead the agent past this proxy: another provider's account, or a connection that is stored

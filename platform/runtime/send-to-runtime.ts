@@ -8,8 +8,8 @@ import type { Secret } from '../../config/secret.ts';
 import type { RuntimeSettings } from '../settings/runtime-settings.ts';
 import { valuesIn, type SecretSources } from '../secrets/secret-sources.ts';
 import { isTree } from '../settings/secrets.ts';
-import type { Conversation } from './conversation.ts';
-import type { LlmChoice } from './llm-choice.ts';
+import type { Conversation } from '../conversations/conversation.ts';
+import type { LlmChoice } from '../conversations/llm-choice.ts';
 import { runtimeLlm } from './runtime-llm.ts';
 import { reasonOf } from './runtime-refusal.ts';
 

@@ -1,7 +1,7 @@
 // How a model is spelled for an agent: each name of the model list reaches this proxy under its own name, nothing reaches
 // a provider.
 import t from 'tap';
-import { agentModel } from '../../../platform/conversations/agent-model.ts';
+import { agentModel } from '../../../platform/runtime/agent-model.ts';
 import { KEY, send } from '../../support/rig.ts';
 import { SECRET_KEY, specs } from '../fixture/rig.ts';
 import { sentByLiteLlm, startInRuntime, startWithRuntimes, type HandedLlm } from '../fixture/agent.ts';

@@ -6,8 +6,8 @@ import { refuse, refuseNul } from '../api/refusal.ts';
 import type { Handler } from '../api/router.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import { agentServerOf, MAX_IDS, type AgentServer } from './agent-server.ts';
-import type { Conversation } from './conversation.ts';
-import type { Conversations } from './conversations.ts';
+import type { Conversation } from '../conversations/conversation.ts';
+import type { Conversations } from '../conversations/conversations.ts';
 import { afterReport, isSameTags, reportOf, statusIn } from './runtime-report.ts';
 
 interface RuntimeViewsParts {
