@@ -27,6 +27,12 @@ export function pageRequestOf(query: Readonly<Record<string, unknown>>): PageReq
   ]);
 }
 
+/** The page of a whole list that a query asks for. @throws Refusal as `pageRequestOf` */
+export function pageOfList<T>(all: readonly T[], query: Readonly<Record<string, unknown>>): Page<T> {
+  const cut = pageRequestOf(query);
+  return pageOf(all.slice(cut.offset, cut.offset + cut.limit + 1), cut);
+}
+
 /** @param found one more than the limit, if there are so many */
 export function pageOf<T>(found: readonly T[], { offset, limit }: PageRequest): Page<T> {
   const more = found.length > limit;

@@ -9,6 +9,7 @@ import { hexOf, newHexId, newKey } from '../ids.ts';
 import { requireAgentProfile, type AgentProfile, type AgentProfileSet } from '../page/agent-profiles.ts';
 import type { Replicas } from '../replicas.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
+import { conversationsPathOf } from '../sandboxes/spec-choice.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import type { RuntimeSettings } from '../settings/runtime-settings.ts';
 import type { UserSettings } from '../settings/user-settings.ts';
@@ -219,7 +220,7 @@ export class Starter {
     const { userId, id, parentId, facts } = first;
     const { place } = sandbox;
     const server = agentServerOf(sandboxes, sandbox);
-    const path = sandboxes.specs.find((spec) => spec.id === sandbox.specId)?.conversationsPath ?? null;
+    const path = conversationsPathOf(sandboxes.specs, sandbox.specId);
     const agentServerUrl = place?.url ?? null;
     if (server === null || path === null || place === null) {
       await step({ status: 'STARTING_CONVERSATION', agentServerUrl });

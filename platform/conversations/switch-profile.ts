@@ -5,6 +5,7 @@ import { refuse } from '../api/refusal.ts';
 import { dashed } from '../ids.ts';
 import { sendRequest, type RuntimeResponse } from '../sandboxes/http-request.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
+import { conversationsPathOf } from '../sandboxes/spec-choice.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import type { Conversation } from './conversation.ts';
 import type { Conversations } from './conversations.ts';
@@ -83,7 +84,7 @@ async function runtimeOf(
     throw refuse(409, 'The conversation is being started; switch its profile once its start task is READY');
   const found = sandboxId === '' ? null : sandboxes.known.find(userId, sandboxId);
   if (found === null || found.status === 'MISSING') return null;
-  const path = sandboxes.specs.find((spec) => spec.id === found.specId)?.conversationsPath ?? null;
+  const path = conversationsPathOf(sandboxes.specs, found.specId);
   if (path === null) return null; // it was told by its environment alone
   const sandbox = sandboxes.known.require(userId, sandboxId);
   if (sandbox.status !== 'RUNNING' || sandbox.place === null)

@@ -2,7 +2,7 @@
 // that provider (`openai/gpt-4o`: provider openai, name gpt-4o), one without under the proxy's, so that provider and
 // name joined by a slash always lead to the model.
 import type { ListedModel, ServedModels } from '../../proxy/server/mount.ts';
-import { pageOf, pageRequestOf } from '../api/pages.ts';
+import { pageOfList } from '../api/pages.ts';
 import type { Handler } from '../api/router.ts';
 
 /** What agents call a model of a proxy like this one by: `litellm_proxy/NAME`. */
@@ -24,7 +24,7 @@ export function modelChoice(models: Pick<ServedModels, 'list'>): Record<string, 
       const found = choices(models.list())
         .filter((one) => provider === undefined || one.provider === provider)
         .filter((one) => fits(one, query));
-      return { body: part(found, query) };
+      return { body: pageOfList(found, query) };
     },
     searchProviders: ({ query }) => {
       const byName = Map.groupBy(
@@ -36,7 +36,7 @@ export function modelChoice(models: Pick<ServedModels, 'list'>): Record<string, 
         verified: all.some(({ verified }) => verified),
       }));
       return {
-        body: part(
+        body: pageOfList(
           providers.filter((one) => fits(one, query)),
           query,
         ),
@@ -76,9 +76,4 @@ function fits(
   const { query: text, verified__eq: wanted } = query;
   const holds = typeof text !== 'string' || name.toLowerCase().includes(text.toLowerCase());
   return holds && (typeof wanted !== 'boolean' || verified === wanted);
-}
-
-function part(found: readonly unknown[], query: Query): unknown {
-  const cut = pageRequestOf(query);
-  return pageOf(found.slice(cut.offset, cut.offset + cut.limit + 1), cut);
 }

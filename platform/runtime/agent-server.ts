@@ -5,6 +5,7 @@ import { refuse } from '../api/refusal.ts';
 import { dashed } from '../ids.ts';
 import type { SandboxPlace } from '../sandboxes/driver.ts';
 import { sendRequest, type RuntimeResponse } from '../sandboxes/http-request.ts';
+import { conversationsPathOf } from '../sandboxes/spec-choice.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import type { Tags } from '../conversations/conversation.ts';
@@ -86,6 +87,6 @@ export class AgentServer {
 /** That of a sandbox of this server; null = it does not run here, or takes no conversations. */
 export function agentServerOf(sandboxes: Sandboxes, sandbox: Sandbox | null | undefined): AgentServer | null {
   if (sandbox?.status !== 'RUNNING' || sandbox.place === null) return null;
-  const path = sandboxes.specs.find(({ id }) => id === sandbox.specId)?.conversationsPath ?? null;
+  const path = conversationsPathOf(sandboxes.specs, sandbox.specId);
   return path === null ? null : new AgentServer(sandbox.place, sandbox.key, path);
 }

@@ -8,7 +8,7 @@ import { repositoryOf } from '../conversations/repository.ts';
 import { reasonOf } from './runtime-refusal.ts';
 import { dashed } from '../ids.ts';
 import type { SandboxPlace } from '../sandboxes/driver.ts';
-import { requestBytes, ResponseTooLarge, type RuntimeBytes } from '../sandboxes/http-request.ts';
+import { isTimeout, requestBytes, ResponseTooLarge, type RuntimeBytes } from '../sandboxes/http-request.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 
@@ -73,8 +73,8 @@ export class Runtime {
       });
     } catch (error) {
       if (error instanceof ResponseTooLarge) throw tooLarge(maxBytes);
-      const isLate = error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');
-      if (isLate) throw refuse(504, `The agent server did not answer within ${this.#timeoutMs / 1000} s`);
+      if (isTimeout(error))
+        throw refuse(504, `The agent server did not answer within ${this.#timeoutMs / 1000} s`);
       throw refuse(502, 'The agent server did not answer');
     }
   }

@@ -116,5 +116,6 @@ export async function healthOf(base: string, path: string, timeoutMs: number): P
   }
 }
 
-const isTimeout = (error: unknown): boolean =>
+/** There was no complete response in time. */
+export const isTimeout = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');

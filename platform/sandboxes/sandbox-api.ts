@@ -1,6 +1,6 @@
 // The operations on sandboxes and their specs, in the platform's shapes.
 import type { SandboxSpec } from '../../config/snapshot.ts';
-import { pageRequestOf, pageOf } from '../api/pages.ts';
+import { pageOfList } from '../api/pages.ts';
 import { invalidValue, refuse } from '../api/refusal.ts';
 import type { Handler } from '../api/router.ts';
 import { instant } from '../ids.ts';
@@ -20,9 +20,8 @@ export function sandboxApi(sandboxes: Sandboxes, startedMs: number): Record<stri
   });
   return {
     searchSandboxes: ({ userId, query }) => {
-      const cut = pageRequestOf(query);
-      const found = sandboxes.known.list(userId).slice(cut.offset, cut.offset + cut.limit + 1);
-      return { body: pageOf(found.map(sandboxInfo), cut) };
+      const page = pageOfList(sandboxes.known.list(userId), query);
+      return { body: { ...page, items: page.items.map(sandboxInfo) } };
     },
     getSandboxes: ({ userId, query }) => {
       const ids = query['id'] as readonly string[];
@@ -55,9 +54,8 @@ export function sandboxApi(sandboxes: Sandboxes, startedMs: number): Record<stri
       return { body: { success: true } };
     },
     searchSandboxSpecs: ({ query }) => {
-      const cut = pageRequestOf(query);
-      const found = sandboxes.specs.slice(cut.offset, cut.offset + cut.limit + 1);
-      return { body: pageOf(found.map(specInfo), cut) };
+      const page = pageOfList(sandboxes.specs, query);
+      return { body: { ...page, items: page.items.map(specInfo) } };
     },
     getSandboxSpecs: ({ query }) => ({
       body: (query['id'] as readonly string[]).map((id) => {

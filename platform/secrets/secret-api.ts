@@ -1,5 +1,5 @@
 // The operations on a user's secrets, V1 and V0, and what a sandbox looks up of them with its own key.
-import { pageOf, pageRequestOf } from '../api/pages.ts';
+import { pageOfList } from '../api/pages.ts';
 import { refuse } from '../api/refusal.ts';
 import type { Handler } from '../api/router.ts';
 import { isUp } from '../sandboxes/sandbox.ts';
@@ -37,9 +37,8 @@ export function secretApi(secrets: UserSecrets, sandboxes: Sandboxes): Record<st
     searchSecrets: async ({ userId, query }) => {
       const sent = query['name__contains'];
       const part = typeof sent === 'string' ? sent.toLowerCase() : '';
-      const cut = pageRequestOf(query);
       const found = (await secrets.list(userId)).filter(({ name }) => name.toLowerCase().includes(part));
-      return { body: pageOf(found.slice(cut.offset, cut.offset + cut.limit + 1), cut) };
+      return { body: pageOfList(found, query) };
     },
     saveSecret: save(201, 'replace'),
     updateSecret: update,
