@@ -1,7 +1,7 @@
 // `throughline sandbox-check` with a small agent in place of a real one: what it says of a sandbox that works, and of
 // each thing that may be wrong with one. The real program where its end matters; faults within this process, which is
 // 1 s of CPU less for each. Nothing may be left behind either way.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -217,9 +217,8 @@ t.test('Ctrl-C removes the sandbox', async (t) => {
   const cli = startCli(t, ['sandbox-check', ...flags], { env: { PATH } });
   await cli.said(/driver process\n/);
   for (;;) {
-    const [check] = readdirSync(dirname(config)).includes('data')
-      ? readdirSync(join(dataDir, 'sandboxes'))
-      : [];
+    // The data directory is there a moment before the folder of its sandboxes is.
+    const [check] = existsSync(join(dataDir, 'sandboxes')) ? readdirSync(join(dataDir, 'sandboxes')) : [];
     if (check !== undefined && (await markedProcesses(join(dataDir, 'sandboxes', check))).length > 0) break;
   }
   cli.kill('SIGINT');
