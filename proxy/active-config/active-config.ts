@@ -6,7 +6,9 @@ import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import { pathOf, type SteeringTable } from '../../config/resolve/gateways/parameters.ts';
 import { maySteer } from '../bodies/steering.ts';
 import type { CallerDirectory } from '../access/callers.ts';
+import { ModelAccess } from '../access/model-access.ts';
 import { AddressList } from '../access/client-address.ts';
+import type { AccessObjects } from '../access/objects/access-objects.ts';
 import type { Mount } from '../base/mount.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CallIds } from '../base/ids.ts';
@@ -81,6 +83,8 @@ export interface Services {
   readonly catalogue: Catalogue;
   /** Uniform in [0, 1): balances load within a group. */
   readonly random: () => number;
+  /** Keys, teams, users and what else access is decided by. */
+  readonly access: AccessObjects;
   /** Keys that the platform has issued; null without the platform. */
   readonly callers: CallerDirectory | null;
   readonly mount: Mount | null;
@@ -188,6 +192,22 @@ function warnOnce(
   };
 }
 
+/** Names by the access groups that their deployments state. */
+function accessGroupsOf({ deployments }: Snapshot): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>();
+  for (const { group, statedInfo } of deployments) {
+    const stated = statedInfo['access_groups'];
+    if (!Array.isArray(stated)) continue;
+    for (const name of stated) {
+      if (typeof name !== 'string') continue;
+      const names = groups.get(name) ?? [];
+      groups.set(name, names);
+      names.push(group);
+    }
+  }
+  return groups;
+}
+
 /** One configuration in service. */
 export class ActiveConfig {
   readonly snapshot: Snapshot;
@@ -203,6 +223,8 @@ export class ActiveConfig {
   readonly steeringTables: readonly SteeringTable[];
   readonly headerNames: ResponseHeaderNames;
   readonly listings: Listings;
+  /** What virtual keys may call of this configuration. */
+  readonly modelAccess: ModelAccess;
   /** null = every address may call. */
   readonly allowedAddresses: AddressList | null;
   /** null = nobody's X-Forwarded-For is believed. */
@@ -254,6 +276,7 @@ export class ActiveConfig {
       prefixes: [`${brand}_`],
       also: remembered((name) => this.isTwin(name) || maySteer(this.steeringTables, name)),
     };
+    this.modelAccess = new ModelAccess(accessGroupsOf(snapshot), services.access.directory);
     this.listings = listingsOf(snapshot, registry);
     const { allowedAddresses, trustedProxies } = snapshot.access;
     this.allowedAddresses = allowedAddresses === null ? null : new AddressList(allowedAddresses);

@@ -39,7 +39,7 @@ const STEPS: readonly ((schema: string, prefix: string) => string)[] = [
      change bigint NOT NULL, kind text NOT NULL, id text NOT NULL, link text, body text NOT NULL,
      removed_at timestamptz NOT NULL DEFAULT now()
    );
-   CREATE INDEX platform_removed_change ON ${s}.${p}_removed (change);
+   CREATE INDEX ${p}_removed_change ON ${s}.${p}_removed (change);
 
    -- Parts of titles by trigrams, where the server has the extension and lets us make it; else titles are read through.
    DO $do$
