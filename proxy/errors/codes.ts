@@ -213,6 +213,42 @@ export const FAULTS = {
     'The deployment is in the configuration file, which the API cannot edit.',
     'Edit the file; it is reloaded at once.',
   ),
+  invalid_fields: client(
+    422,
+    'Members of the body of a call about keys, teams, users or budgets are missing or of a wrong type.',
+    'The body lists each of them: `detail[].loc` and `detail[].msg`.',
+    'validation_error',
+  ),
+  invalid_object: client(
+    400,
+    'A value in a call about keys, teams, users or budgets cannot be: a negative budget, an unknown duration, a key of a wrong form, more than upperbound_key_generate_params allows.',
+    'The message names it.',
+    'bad_request_error',
+  ),
+  object_exists: client(
+    400,
+    'There is a key, team, user or budget of that id, alias or e-mail address.',
+    'Take another one, or update the one that is there.',
+    'bad_request_error',
+  ),
+  object_conflict: client(
+    409,
+    'The object was changed by several calls at the same time; nothing of this one was stored.',
+    'Read it again, and send the change again.',
+    'conflict_error',
+  ),
+  object_not_found: client(
+    404,
+    'There is no such key, team, user or budget.',
+    'The lists (GET /key/list, /team/list, /user/list, /budget/list) have the ids.',
+    'not_found_error',
+  ),
+  management_denied: client(
+    403,
+    'The key is known, but may not see or change this object: it belongs to somebody else, or the action is for administrators.',
+    'Use the master key, the key of a proxy admin, or of an admin of the team.',
+    'auth_error',
+  ),
   idempotency_mismatch: client(
     422,
     'The Idempotency-Key was used for another request.',
