@@ -248,17 +248,17 @@ export const FAULTS = {
     'Read it again, and send the change again.',
     'conflict_error',
   ),
+  object_in_use: client(
+    400,
+    'The budget is shared by keys, teams, users or customers, which would be without a cap.',
+    'Give them another budget first; the message names them.',
+    'bad_request_error',
+  ),
   object_not_found: client(
     404,
     'There is no such key, team, user or budget.',
     'The lists (GET /key/list, /team/list, /user/list, /budget/list) have the ids.',
     'not_found_error',
-  ),
-  management_denied: client(
-    403,
-    'The key is known, but may not see or change this object: it belongs to somebody else, or the action is for administrators.',
-    'Use the master key, the key of a proxy admin, or of an admin of the team.',
-    'auth_error',
   ),
   idempotency_mismatch: client(
     422,

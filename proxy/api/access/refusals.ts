@@ -38,6 +38,7 @@ type RefusalCode = Extract<
   | 'object_exists'
   | 'object_conflict'
   | 'object_not_found'
+  | 'object_in_use'
   | 'management_denied'
 >;
 
