@@ -9,10 +9,10 @@ import type { Team, User, VirtualKey } from './objects/objects.ts';
 
 /**
  * What a route asks for. `open`: nothing, not even an allowed address. `metrics`: the master key, unless the configuration
- * or the port says that none is needed. `inference`: any key. `admin`: the master key. `manage`: any key, and may.ts decides
+ * or the port says that none is needed. `inference`: any key. `admin`: the master key. `management`: any key, and may.ts decides
  * about each object. `mount`: the mounted extension authenticates by itself.
  */
-export type Access = 'open' | 'metrics' | 'inference' | 'admin' | 'manage' | 'mount';
+export type Access = 'open' | 'metrics' | 'inference' | 'admin' | 'management' | 'mount';
 
 /** Who calls: what rows say of them. */
 export interface Caller {
@@ -41,7 +41,7 @@ interface KeyCaller extends Caller {
 export type AuthenticatedCaller = PlainCaller | KeyCaller;
 
 /** What every known key opens; the rest is for the master key. */
-const FOR_EVERY_KEY: ReadonlySet<Access> = new Set<Access>(['open', 'inference', 'manage']);
+const FOR_EVERY_KEY: ReadonlySet<Access> = new Set<Access>(['open', 'inference', 'management']);
 
 /** What the key of each role is, for the refusal. */
 const LIMITS: Readonly<Record<Exclude<AuthenticatedCaller['role'], 'admin'>, string>> = {
@@ -74,7 +74,7 @@ export function ownsResponse(
 /** Whether a route asks for a key. @param isAdminPort whether the request came on the admin port */
 export function needsKey(access: Access, { access: settings }: Snapshot, isAdminPort: boolean): boolean {
   if (access === 'metrics') return settings.metricsNeedKey ?? !isAdminPort;
-  return access === 'inference' || access === 'admin' || access === 'manage';
+  return access === 'inference' || access === 'admin' || access === 'management';
 }
 
 /**

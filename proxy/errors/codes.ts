@@ -57,12 +57,6 @@ export const FAULTS = {
     'Use the master key for spend rows, metrics, health details and model administration.',
     'auth_error',
   ),
-  management_denied: client(
-    403,
-    'The key may not see or change this key, team or user; the message says why.',
-    'Ask an administrator, or use a key of a user who may: see docs/keys.md.',
-    'auth_error',
-  ),
   address_not_allowed: client(
     403,
     'The address of the caller is not in general_settings.allowed_ips.',
@@ -240,6 +234,12 @@ export const FAULTS = {
     400,
     'There is a key, team, user or budget of that id, alias or e-mail address.',
     'Take another one, or update the one that is there.',
+    'bad_request_error',
+  ),
+  object_taken: client(
+    409,
+    'There is a user of that id or e-mail address.',
+    'Take another one, or update the user that is there.',
     'bad_request_error',
   ),
   object_conflict: client(

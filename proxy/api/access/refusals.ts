@@ -36,6 +36,7 @@ type RefusalCode = Extract<
   | 'invalid_fields'
   | 'invalid_object'
   | 'object_exists'
+  | 'object_taken'
   | 'object_conflict'
   | 'object_not_found'
   | 'object_in_use'
