@@ -260,6 +260,12 @@ export const FAULTS = {
     'The lists (GET /key/list, /team/list, /user/list, /budget/list) have the ids.',
     'not_found_error',
   ),
+  management_denied: client(
+    403,
+    'The key is known, but may not see or change this object: it belongs to somebody else, or the action is for administrators.',
+    'Use the master key, the key of a proxy admin, or of an admin of the team.',
+    'auth_error',
+  ),
   idempotency_mismatch: client(
     422,
     'The Idempotency-Key was used for another request.',
