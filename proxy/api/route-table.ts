@@ -14,10 +14,12 @@ import { forward } from '../pipeline/forward.ts';
 import { callDenied, runCall, type CallRow } from './access/call-row.ts';
 import { MANAGEMENT_ERRORS } from './access/refusals.ts';
 import { KEY_ROUTES } from './access/routes.ts';
+import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, readiness, robots, type ServerState } from './health.ts';
 import { AdminAttempt, type AdminAction } from './audit.ts';
 import { deleteModel, newModel, updateModel } from './model-admin.ts';
 import { listModels, modelInfo, oneModel } from './models.ts';
+import { modelGroupInfo } from './model-groups.ts';
 import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
 import { spendCalculate } from './spend-calculate.ts';
@@ -175,6 +177,7 @@ export class RouteTable implements Routes {
       this.#pattern(`${base}/models/`, '', readable(listing(oneModel)));
       this.#get(`${base}/model/info`, listing(modelInfo));
     }
+    this.#get('/model_group/info', listing(modelGroupInfo));
     this.#set('/model/new', { POST: audited('model_new', (x, attempt) => newModel(x, reloader, attempt)) });
     this.#set('/model/update', {
       POST: audited('model_update', (x, attempt) => updateModel(x, reloader, attempt)),
@@ -204,6 +207,7 @@ export class RouteTable implements Routes {
     this.#get('/tag/daily/activity', admin(dailyActivity('tag')));
     this.#pattern('/spend/logs/ui/', '', readable(admin((x, _, id) => spendLog(x, id))));
     for (const row of KEY_ROUTES) this.#managed(row);
+    for (const row of TEAM_ROUTES) this.#managed(row);
   }
 
   get isAdminPort(): boolean {

@@ -302,6 +302,12 @@ export const FAULTS = {
     'Read it again, and send the change again.',
     'conflict_error',
   ),
+  object_in_use: client(
+    400,
+    'The budget is shared by keys, teams, users or customers, which would be without a cap.',
+    'Give them another budget first; the message names them.',
+    'bad_request_error',
+  ),
   object_not_found: client(
     404,
     'There is no such key, team, user or budget.',

@@ -9,7 +9,7 @@ import type { CallHandler, ConcernedObject } from './team-call.ts';
 
 /** One route. */
 export interface CallRow {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** `{...}` stands for one name, which is decoded. */
   readonly path: string;
   /** What the audit calls it; null = it changes nothing. */

@@ -39,6 +39,7 @@ type RefusalCode = Extract<
   | 'object_taken'
   | 'object_conflict'
   | 'object_not_found'
+  | 'object_in_use'
   | 'management_denied'
 >;
 

@@ -2,11 +2,11 @@
 // parse: numbers are numbers, what is not set is null, lists and objects are there though empty.
 import { parseDuration, windowAt, type Calendar } from '../../access/durations.ts';
 import type {
+  AccessObject,
   Budget,
   BudgetTerms,
   KeyType,
   LimitTerms,
-  Team,
   User,
   VirtualKey,
 } from '../../access/objects/objects.ts';
@@ -81,7 +81,7 @@ export function limitMembers(terms: LimitTerms): Row {
 }
 
 /** Who made an object, and when. */
-export function originMembers(object: VirtualKey | User | Team | Budget): Row {
+export function originMembers(object: AccessObject): Row {
   return {
     created_at: isoOf(object.createdMs),
     created_by: object.createdBy,
