@@ -5,7 +5,7 @@ import { durationAfter, parseDuration } from '../../access/durations.ts';
 import { isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
-import type { AuthenticatedCaller } from '../../access/permissions.ts';
+import type { AuthenticatedCaller } from '../../access/caller.ts';
 import type { KeyFields } from './keys-fields.ts';
 import { invalid } from './refusals.ts';
 
