@@ -39,7 +39,6 @@ export class CapSources {
   constructor(directory: CapDirectory, { rules }: BudgetSettings) {
     this.#directory = directory;
     for (const rule of rules) {
-      if (rule.scope === 'provider') continue; // stated for its deployments by the configuration
       const ids = this.#rules.get(rule.scope) ?? new Map<string, readonly BudgetRule[]>();
       this.#rules.set(rule.scope, ids.set(rule.id, [...(ids.get(rule.id) ?? []), rule]));
     }

@@ -31,6 +31,7 @@ const COLUMNS: Readonly<Record<ScopeKind, readonly SpentColumn[]>> = {
   end_user: ['endUser'],
   model: ['modelGroup'],
   deployment: ['deployment'],
+  provider: ['provider'],
   profile: ['profile'],
   conversation: ['session'],
   proxy: [],
