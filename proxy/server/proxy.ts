@@ -60,6 +60,8 @@ const RECORDS_MS = 10_000;
 const SPANS_MS = 3_000;
 const NOT_LOADED =
   'keys, teams and users cannot be loaded; until they can, keys that are not in the configuration get 503';
+const HIDDEN =
+  'the configuration file states an object that is also stored; the file wins - remove it from one of the two';
 const BREAKER_FIGURES: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
 
 /** A running proxy. */
@@ -234,6 +236,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     {
       loadFailed: (err) => log.error({ err }, NOT_LOADED),
       loaded: (objects) => log.info({ objects }, 'keys, teams and users are loaded'),
+      hidden: ({ kind, id }) => log.warn({ kind, id }, HIDDEN),
     },
   );
   let server: ProxyServer | null = null;

@@ -21,6 +21,8 @@ export interface AccessObjects {
    * @throws ObjectConflict, Fault store_unavailable
    */
   change(changes: readonly ObjectChange[]): Promise<void>;
+  /** The objects of the configuration file that serves from now on, in place of those of the one before. */
+  takeFile(objects: readonly AccessObject[]): void;
 }
 
 /** Is told what this and the other processes have stored and removed. */
@@ -43,6 +45,8 @@ export interface StoreEvents {
   /** Of an attempt to read the objects; there will be others. */
   loadFailed(error: unknown): void;
   loaded(count: number): void;
+  /** A stored object has no effect: the configuration file states one of that id. */
+  hidden(name: ObjectName): void;
 }
 
 const CHANGED = 'an object was changed since it was read';
@@ -101,6 +105,10 @@ export class StoredObjects implements AccessObjects {
     }
   }
 
+  takeFile(objects: readonly AccessObject[]): void {
+    for (const object of this.directory.takeFile(objects)) this.#events.hidden(object);
+  }
+
   async close(): Promise<void> {
     this.#ended.abort();
     await this.#store.close();
@@ -133,6 +141,7 @@ export class StoredObjects implements AccessObjects {
   #stored(object: AccessObject): void {
     const known = this.directory.stored(object);
     if (known !== null && known.createdMs === object.createdMs && known.revision >= object.revision) return;
+    if (known === null && this.directory.get(object)?.origin === 'file') this.#events.hidden(object);
     this.directory.put(Object.freeze(object));
   }
 }
@@ -158,7 +167,11 @@ function unavailable(cause: unknown): Fault {
   );
 }
 
-const SILENT: StoreEvents = { loadFailed: () => undefined, loaded: () => undefined };
+const SILENT: StoreEvents = {
+  loadFailed: () => undefined,
+  loaded: () => undefined,
+  hidden: () => undefined,
+};
 
 /** Resolves after the time, or when the signal says so; keeps no process alive. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
