@@ -51,10 +51,64 @@ export const FAULTS = {
     'Check that the client uses a key of this proxy, not the key of the gateway behind it.',
     'auth_error',
   ),
+  key_blocked: client(
+    401,
+    'The virtual key is blocked.',
+    'Ask an administrator; POST /key/unblock undoes it.',
+    'auth_error',
+  ),
+  key_expired: client(
+    401,
+    'The virtual key has reached the end of its duration.',
+    'Use another key; an administrator can give this one more time by POST /key/update.',
+    'expired_key',
+  ),
+  team_blocked: client(
+    401,
+    'The team of the virtual key is blocked.',
+    'Ask an administrator; POST /team/unblock undoes it.',
+    'auth_error',
+  ),
   admin_key_required: client(
     403,
-    'The key is known, but it makes LLM calls and reads listings only (general_settings.inference_keys, keys of conversations).',
+    'The key is known, but it makes LLM calls and reads listings only (general_settings.inference_keys, keys of conversations, virtual keys of no proxy_admin).',
     'Use the master key for spend rows, metrics, health details and model administration.',
+    'auth_error',
+  ),
+  route_denied: client(
+    403,
+    'The virtual key does not open this route: by its key_type, or by its allowed_routes.',
+    'Use another key, or let an administrator change this one.',
+    'auth_error',
+  ),
+  key_model_access_denied: client(
+    403,
+    'The list of models of the virtual key does not have this one.',
+    'GET /v1/models lists what the key may call; an administrator can add to it by POST /key/update.',
+    'key_model_access_denied',
+  ),
+  team_model_access_denied: client(
+    403,
+    'The list of models of the team of the key does not have this one.',
+    'GET /v1/models lists what the key may call; an administrator can add to it by POST /team/update.',
+    'team_model_access_denied',
+  ),
+  user_model_access_denied: client(
+    403,
+    'The list of models of the user of the key does not have this one.',
+    'GET /v1/models lists what the key may call; an administrator can add to it by POST /user/update.',
+    'user_model_access_denied',
+  ),
+  org_model_access_denied: client(
+    403,
+    'The list of models of the organization of the key does not have this one.',
+    'GET /v1/models lists what the key may call; an administrator can add to it by POST /organization/update.',
+    'org_model_access_denied',
+  ),
+  management_denied: client(
+    403,
+    'The key may not see or change this key, team or user; the message says why.',
+    'Ask an administrator, or use a key of a user who may: see docs/keys.md.',
     'auth_error',
   ),
   address_not_allowed: client(
@@ -259,12 +313,6 @@ export const FAULTS = {
     'There is no such key, team, user or budget.',
     'The lists (GET /key/list, /team/list, /user/list, /budget/list) have the ids.',
     'not_found_error',
-  ),
-  management_denied: client(
-    403,
-    'The key is known, but may not see or change this object: it belongs to somebody else, or the action is for administrators.',
-    'Use the master key, the key of a proxy admin, or of an admin of the team.',
-    'auth_error',
   ),
   idempotency_mismatch: client(
     422,

@@ -60,11 +60,11 @@ export class AccessDirectory {
   readonly #emails = new MultiMap<User>();
   /** Stored objects that the configuration file states, too: the file wins for as long as it does. By kind and id. */
   readonly #hidden = new Map<string, AccessObject>();
-  #version = 0;
+  #groupsVersion = 0;
 
-  /** One more with every change of any object. */
-  get version(): number {
-    return this.#version;
+  /** One more with every change of an access group: what was derived from them is out of date. */
+  get groupsVersion(): number {
+    return this.#groupsVersion;
   }
 
   /** By the SHA-256 of its present value. */
@@ -193,7 +193,6 @@ export class AccessDirectory {
 
   #replace(before: AccessObject | null, object: AccessObject): void {
     if (before !== null) this.#unindex(before);
-    this.#version += 1;
     switch (object.kind) {
       case 'key':
         this.#tables.key.set(object.id, object);
@@ -220,13 +219,14 @@ export class AccessDirectory {
         this.#tables.organization.set(object.id, object);
         return;
       case 'access_group':
+        this.#groupsVersion += 1;
         this.#tables.access_group.set(object.id, object);
         return;
     }
   }
 
   #forget(object: AccessObject): void {
-    this.#version += 1;
+    if (object.kind === 'access_group') this.#groupsVersion += 1;
     this.#unindex(object);
     this.#tables[object.kind].delete(object.id);
   }

@@ -1,6 +1,6 @@
 // A row of the management API's lists of routes, and how such a call is run: its errors in the dialect's shapes, an audit line
 // for each attempt to change something, refused ones included.
-import type { AuthenticatedCaller } from '../../access/permissions.ts';
+import type { AuthenticatedCaller } from '../../access/caller.ts';
 import { toFault, type Fault } from '../../errors/fault.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
 import { sendJson } from '../../pipeline/respond.ts';

@@ -3,7 +3,7 @@
 import { ObjectConflict, type AccessObjects } from '../../access/objects/access-objects.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { AccessObject, ObjectChange } from '../../access/objects/objects.ts';
-import type { AuthenticatedCaller } from '../../access/permissions.ts';
+import type { AuthenticatedCaller } from '../../access/caller.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
 import { Refusal } from './refusals.ts';
 import type { RowContext } from './rows.ts';

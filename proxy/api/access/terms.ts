@@ -95,3 +95,12 @@ function countsIn(value: unknown): Readonly<Record<string, number>> {
   );
   return Object.fromEntries(counts);
 }
+
+/** Members that are kept as they are and do nothing: what was sent replaces what was kept. */
+export function keptFrom(fields: Json, table: Json, before: Json): Json {
+  const sent = Object.keys(table).filter((name) => fields[name] !== undefined);
+  if (sent.length === 0) return before;
+  const rest = Object.entries(before).filter(([name]) => !sent.includes(name));
+  const set = sent.filter((name) => fields[name] !== null).map((name) => [name, fields[name]] as const);
+  return Object.fromEntries([...rest, ...set]);
+}
