@@ -153,8 +153,8 @@ t.test('many changes of one key at once all count', async (t) => {
 
 t.test('whose key it is not may not change it, and the attempt is in the audit', async (t) => {
   const rig = await startRig(t);
-  const key = await newKey(rig, { user_id: 'u1' });
-  const other = await newKey(rig, { user_id: 'u2' });
+  const users = await Promise.all(['u1', 'u2'].map((user_id) => managed(rig, 'POST /user/new', { user_id })));
+  const [key = '', other = ''] = users.map((user) => String(user['key']));
   const none = await newKey(rig, {});
   for (const caller of [other, none]) {
     t.equal((await manage(rig, 'POST /key/update', { key, blocked: true }, caller)).status, 403);
