@@ -5,6 +5,9 @@ import { generateKey, generateServiceKey } from './keys-generate.ts';
 import { listAliases, listKeys } from './keys-list.ts';
 import { keyHealth, keyInfo, keysInfo } from './keys-read.ts';
 import { regenerateKey } from './keys-regenerate.ts';
+import { deleteUsers, updateUser } from './users-change.ts';
+import { createUser } from './users-new.ts';
+import { listUsers, userInfo } from './users-read.ts';
 
 export const KEY_ROUTES: readonly CallRow[] = [
   changes('key_generate', '/key/generate', generateKey),
@@ -21,4 +24,10 @@ export const KEY_ROUTES: readonly CallRow[] = [
   changes('key_regenerate', '/key/{key}/regenerate', regenerateKey),
   changes('key_reset_spend', '/key/{key}/reset_spend', resetSpend),
   { method: 'POST', path: '/key/health', action: null, handle: keyHealth },
+  changes('user_new', '/user/new', createUser),
+  reads('/user/info', userInfo),
+  reads('/user/list', listUsers),
+  reads('/user/get_users', listUsers),
+  changes('user_update', '/user/update', updateUser),
+  changes('user_delete', '/user/delete', deleteUsers),
 ];
