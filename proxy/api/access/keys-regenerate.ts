@@ -29,18 +29,15 @@ export async function regenerateKey(call: Call): Promise<Row> {
   if (fields.new_key != null) checkChosen(call, value);
   const known = keyNamed(named, directoryOf(call), nowOf(call));
   const [spend = 0] = known === null ? [] : await spentUsd(call.x, [{ kind: 'key', id: known.id }]);
-  const key = await exclusively(call.x.active.services.access, aliasName(fields), () =>
+  const { access } = call.x.active.services;
+  const change = (): Promise<VirtualKey> =>
     store(call, (directory) => {
       const author = authorOf(call);
       const before = keyNamed(named, directory, author.nowMs);
       if (before === null) throw unknownKey();
       const changed = keyFrom(fields, before, directory, author);
       changedKey(call, before, changed, directory); // who may, and whether it can be
-      const after = withValue(
-        changed,
-        value,
-        endOf(fields.grace_period ?? null, author.nowMs) ?? author.nowMs,
-      );
+      const after = withValue(changed, value, endOf(fields.grace_period ?? null, author.nowMs) ?? 0);
       if (directory.keyOfCredential(after.id, author.nowMs) !== null)
         throw new Refusal('object_exists', 'There is a key of this value already. Choose another one.', {
           param: 'new_key',
@@ -51,12 +48,15 @@ export async function regenerateKey(call: Call): Promise<Row> {
       call.concerns({ kind: 'key', id: before.id, before, after: renewed });
       const changes: ObjectChange[] = [remove(before), { put: renewed }];
       return { changes, result: renewed };
-    }),
+    });
+  // A store removes whatever there is: two calls at once would make two keys of one.
+  const key = await exclusively(access, known === null ? null : `key/${known.id}`, () =>
+    exclusively(access, aliasName(fields), change),
   );
   return generatedRow(call, key, value, fields);
 }
 
-/** The key under another hash: a new object, which knows its former ones. @param untilMs until when the old value is accepted */
+/** The key under another hash: a new object, which knows its former ones. @param untilMs until when the old value is accepted; 0 = no more */
 function withValue(key: VirtualKey, value: string, untilMs: number): VirtualKey {
   const former = [...key.former, { id: key.id, untilMs }].slice(-MOST_FORMER);
   return { ...key, id: digestOf(value), name: displayName(value), former, revision: 0 };
