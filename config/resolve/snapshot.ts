@@ -64,7 +64,6 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     routing: routingOf(input.file, namesOf(input, groups, wildcards), input.diagnostics),
     overload: overloadOf(input.file, deployments),
     masterKey,
-    access: accessOf(input.file, masterKey, platform, input.diagnostics),
     keyGeneration: keyGenerationOf(input.file),
     budgets: budgetsOf(input.file, deployments, input.diagnostics),
     access: accessOf(input.file, input.tree, masterKey, platform, input.diagnostics),
