@@ -229,7 +229,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const access = await StoredObjects.open(
     new DurableObjects({
       dataDir: options.dataDir,
-      shared: sharedTables(first.snapshot, ledger),
+      database: sharedTables(first.snapshot, ledger),
+      worker: worker === undefined ? null : { number: worker.welcome.number, count: worker.welcome.count },
       clock,
       log,
     }),
