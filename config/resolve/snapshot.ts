@@ -11,6 +11,7 @@ import type { IdempotencySettings, Deployment, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { accessOf, adminOf } from './access.ts';
+import { brakeOf } from './brake.ts';
 import { clockDefaults } from './clocks.ts';
 import { databaseOf, periodMs } from './database.ts';
 import { forwarding, warnUnmatched } from './forwarding.ts';
@@ -100,6 +101,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     ...drainOf(general, input.diagnostics),
     workers,
     platform,
+    brake: brakeOf(input.file, input.diagnostics),
   };
 }
 
