@@ -11,6 +11,8 @@ import { Metrics } from '../observability/metrics.ts';
 import { Admission } from '../routing/admission.ts';
 import { HealthRegistry } from '../routing/deployment-health.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
+import { Brake } from '../access/brake/brake.ts';
+import { loggedEvents } from '../access/logged-events.ts';
 import { noPeers } from './cluster-peers.ts';
 import { GatewayFacts } from './gateway-facts.ts';
 import { RecentResponses } from './recent-responses.ts';
@@ -24,11 +26,14 @@ type RequiredServices = Pick<Services, 'ledger' | 'log' | 'pools'> & Partial<Ser
 export function createServices(given: RequiredServices, inFlight: () => number = () => 0): Services {
   const { ledger, clock = systemClock } = given;
   const metrics = new Metrics(() => ledger.status, inFlight, VERSION);
+  const { accessEvents = loggedEvents(given.log) } = given;
+  const brake = new Brake((rule, level) => metrics.braked(rule, level), accessEvents);
+  metrics.brake(() => brake.figures);
   return {
     clock,
     ids: new CallIds(),
     metrics,
-    peers: noPeers(ledger, metrics),
+    peers: noPeers(ledger, metrics, brake),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(clock.mono),
     detachedStreams: new DetachedStreams(),
@@ -46,6 +51,8 @@ export function createServices(given: RequiredServices, inFlight: () => number =
     random: Math.random,
     callers: null,
     mount: null,
+    accessEvents,
+    brake,
     ...given,
   };
 }

@@ -6,6 +6,7 @@ import type { Outcome } from '../relay/outcome.ts';
 import type { AttemptLog, AttemptStart } from './attempt-log.ts';
 import type { Caller } from './authenticate.ts';
 import type { BillableUnits } from './billable-units.ts';
+import type { BrakedCall } from './braked-call.ts';
 import type { CallHead } from './call-head.ts';
 import type { Exchange } from './exchange.ts';
 import { identityOf, type Identity } from './identity.ts';
@@ -28,6 +29,8 @@ interface KnownFacts {
   readonly requestBytes: number;
   /** Where the call goes first. */
   readonly selected: SelectedDeployment | null;
+  /** What the runaway brake says of the call; null: nothing. */
+  readonly braked: BrakedCall | null;
 }
 
 /** A call that got a response from an upstream. */
@@ -61,7 +64,7 @@ export class SpendRecorder {
     this.#caller = caller;
     this.#endpoint = endpoint;
     this.#attempts = attempts;
-    this.#known = { model, identity: null, stream: false, requestBytes: 0, selected: null };
+    this.#known = { model, identity: null, stream: false, requestBytes: 0, selected: null, braked: null };
   }
 
   /** Adds what a step has found out; the record of a call that ends here states it. */
@@ -138,7 +141,9 @@ export class SpendRecorder {
 
   #createBegin(): SpendBegin {
     const [caller, endpoint] = [this.#caller, this.#endpoint];
-    return beginOf(this.#x, { ...this.#known, caller, endpoint, identity: this.#identity() });
+    const begin = beginOf(this.#x, { ...this.#known, caller, endpoint, identity: this.#identity() });
+    const notes = this.#known.braked?.notes ?? [];
+    return notes.length === 0 ? begin : { ...begin, warnings: [...begin.warnings, ...notes] };
   }
 
   #identity(): Identity {
@@ -165,6 +170,7 @@ export class SpendRecorder {
     if (this.#state.kind === 'settled') throw new Error('a call is settled once');
     const written = this.#x.active.services.ledger.settle(record); // queued in the journal by this call, so it must not happen twice
     this.#state = { kind: 'settled', record };
+    this.#known.braked?.ended(record);
     this.#rememberResponse(record); // before the client can ask for it
     await written;
     observeCall(this.#x, record, observed);
