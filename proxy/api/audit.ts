@@ -7,7 +7,7 @@ import { below, isInert, SCHEMA, type SchemaNode } from '../../config/schema.ts'
 import type { Fault } from '../errors/fault.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 
-export type AdminAction = 'model_new' | 'model_update' | 'model_delete';
+export type AdminAction = 'model_new' | 'model_update' | 'model_delete' | 'brake_resume';
 
 /** A `model_list` entry before and after a change; null = there is none. */
 export interface ChangedModel {
@@ -37,6 +37,7 @@ export class AdminAttempt {
   /** SHA-256 hex; '' = no key is configured; null = the caller has no valid one. */
   #keyHash: string | null;
   #model: ChangedModel | null = null;
+  #details: Readonly<Record<string, unknown>> = {};
 
   constructor(x: Exchange, action: AdminAction, keyHash: string | null) {
     this.#x = x;
@@ -47,6 +48,11 @@ export class AdminAttempt {
   /** What the call is about, as soon as it is known. */
   concerns(model: ChangedModel): void {
     this.#model = model;
+  }
+
+  /** Further members of the line. */
+  details(more: Readonly<Record<string, unknown>>): void {
+    this.#details = more;
   }
 
   applied(persisted: boolean): void {
@@ -73,6 +79,7 @@ export class AdminAttempt {
       model_id: this.#model?.id?.slice(0, TEXT_CHARS) ?? null,
       before: viewOf(this.#model?.before),
       after: viewOf(this.#model?.after),
+      ...this.#details,
       ...more,
     };
     // A logger of its own: --log-level warn keeps request lines out of the log, not changes.

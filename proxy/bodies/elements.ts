@@ -92,7 +92,11 @@ const SAMPLE_BYTES = 16_384;
  * An element as JSON text in which a digest stands for each long string: its first bytes, then `digest` of its first and
  * last 16 KiB and its length.
  */
-export function abridged(body: Buffer, { start, end }: Range, digest: (...parts: Buffer[]) => string): string {
+export function abridged(
+  body: Buffer,
+  { start, end }: Range,
+  digest: (...parts: Buffer[]) => string,
+): string {
   const stop: Stop = { at: 0, expected: '', tooDeep: false };
   openBody();
   const pieces: Buffer[] = [];

@@ -1,6 +1,5 @@
 // Sends a request, and retries it or falls back while that may help and nothing has reached the client. The only owner of
 // retries: no layer below retries, and each one is taken from the retry budget.
-import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import { finishAttempt, logReplaced, rebuild, startAttempt, type AttemptContext } from './attempt.ts';
 import { continueStream, type CallResult } from './continue.ts';

@@ -29,7 +29,8 @@ export async function applyBrake(
   const { snapshot, services } = x.active;
   const settings = snapshot.brake;
   const { protocol, counted } = request.endpoint;
-  if (settings === null || protocol.conversation === undefined || counted !== 'prompt and answer') return null;
+  if (settings === null || protocol.conversation === undefined || counted !== 'prompt and answer')
+    return null;
   const { conversation: rules } = protocol;
   const check = {
     keyHash: caller.keyHash,
@@ -61,7 +62,10 @@ function brakedCall(x: Exchange, verdict: BrakeVerdict, settings: BrakeSettings)
   const { findings, action } = verdict;
   const { brake } = x.active.services;
   const shown = findings.filter(({ rule, count }) => count >= settings.rules[rule].header);
-  const value = [...shown.map(({ rule, count }) => `${rule}=${count}`), ...(action === 'pass' ? [] : [action])];
+  const value = [
+    ...shown.map(({ rule, count }) => `${rule}=${count}`),
+    ...(action === 'pass' ? [] : [action]),
+  ];
   return {
     notes: findings
       .filter(({ rule, count, level }) => count >= settings.rules[rule].note || level === 'stop')
@@ -70,7 +74,11 @@ function brakedCall(x: Exchange, verdict: BrakeVerdict, settings: BrakeSettings)
     waitedMs: action === 'slow' ? settings.slowMs : 0,
     ended: (record) => {
       if (action === 'stop') return;
-      brake.ended(verdict, { error: errorOf(record), pico: record.spendPico ?? 0, atMs: record.endMs }, settings);
+      brake.ended(
+        verdict,
+        { error: errorOf(record), pico: record.spendPico ?? 0, atMs: record.endMs },
+        settings,
+      );
     },
   };
 }

@@ -18,7 +18,13 @@ export class CallHead implements HeadWriter {
   readonly #braked: BrakedCall | null;
   #overheadMs: number | null = null;
 
-  constructor(x: Exchange, identity: Identity, attempts: AttemptLog, permit: AdmissionPermit, braked: BrakedCall | null = null) {
+  constructor(
+    x: Exchange,
+    identity: Identity,
+    attempts: AttemptLog,
+    permit: AdmissionPermit,
+    braked: BrakedCall | null = null,
+  ) {
     this.#x = x;
     this.#identity = identity;
     this.#attempts = attempts;
@@ -51,7 +57,8 @@ export class CallHead implements HeadWriter {
   }
 
   #since(upstreamMs: number): number {
-    const notOurs = this.#permit.waitedMs + (this.#braked?.waitedMs ?? 0) + this.#attempts.replacedMs + upstreamMs;
+    const notOurs =
+      this.#permit.waitedMs + (this.#braked?.waitedMs ?? 0) + this.#attempts.replacedMs + upstreamMs;
     return Math.max(0, this.#x.active.services.clock.mono() - this.#x.startedAt - notOurs);
   }
 }

@@ -104,7 +104,9 @@ export const RESPONSES_CONVERSATION: ConversationRules = {
     }
     if (type.endsWith('_call')) {
       const name = textIn(element, 'name') ?? type;
-      return [{ kind: 'call', id, name, input: element['arguments'] ?? element['input'] ?? element['action'] }];
+      return [
+        { kind: 'call', id, name, input: element['arguments'] ?? element['input'] ?? element['action'] },
+      ];
     }
     const { role, content } = element;
     return type === 'message' && (role === 'user' || role === 'assistant') ? [{ kind: role, content }] : NONE;

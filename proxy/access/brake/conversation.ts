@@ -54,7 +54,9 @@ export class Conversation {
     const { atMs } = seen;
     const thread = this.#thread(threadId);
     this.lastMs = atMs;
-    if (thread.takes(seen, this.stopped !== null)) this.rearm();
+    // An agent that talks to itself sends what looks like messages of its user.
+    const isWaiting = this.stopped !== null && this.stopped.rule !== 'repeated_prompt';
+    if (thread.takes(seen, isWaiting)) this.rearm();
     thread.add(seen);
     this.#callPace.add(1, atMs, callBounds(settings));
     this.findings = findingsOf(settings, (rule) => this.#count(rule, thread, atMs, settings));

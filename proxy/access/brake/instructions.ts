@@ -28,7 +28,10 @@ export function instructionsOf(
   if (messages === null) return body.subarray(0, 0);
   const { start, end } = messages;
   if (body[start] !== OPEN_BRACKET) return beginningOf(body, messages, INSTRUCTIONS_BYTES);
-  return body.subarray(start + 1, shortElementEnd(body, start + 1, Math.min(end - 1, start + INSTRUCTIONS_BYTES)));
+  return body.subarray(
+    start + 1,
+    shortElementEnd(body, start + 1, Math.min(end - 1, start + INSTRUCTIONS_BYTES)),
+  );
 }
 
 const beginningOf = (body: Buffer, { start, end }: Range, bytes: number): Buffer =>

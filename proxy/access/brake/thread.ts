@@ -53,16 +53,18 @@ export class Thread {
     this.id = id;
   }
 
-  /** Whether the request holds something new that a user says, in a dialogue that has begun. @param isStopped likewise */
-  takes(seen: SeenRequest, isStopped: boolean): boolean {
+  /**
+   * Whether the request holds something new that a user says, in a dialogue that has begun.
+   * @param isWaiting the user was told to write something: what was said before will do
+   */
+  takes(seen: SeenRequest, isWaiting: boolean): boolean {
     const { turn, bytes } = seen;
     if (turn === null || turn.user === 0) return false;
     // The summary of what was cut away often looks like a message of the user.
     if (seen.isWhole && this.#bytes >= LEAST_CONTEXT_BYTES && bytes < this.#bytes / 2) return false;
     const isKnown = this.#users.includes(turn.user);
     if (!isKnown) this.#users = [...this.#users, turn.user].slice(-MOST_USERS);
-    // Whoever is told to write something may well write the same once more.
-    return turn.hasAssistant && (!isKnown || (isStopped && bytes !== this.#bytes));
+    return turn.hasAssistant && (!isKnown || (isWaiting && bytes !== this.#bytes));
   }
 
   /** Forgets what was counted; the messages so far stay known, so that they are not counted again. */
@@ -158,7 +160,7 @@ export class Thread {
     const missed: Turn[] = [];
     const seenTo = this.#bytes < 0 ? 0 : this.#bytes;
     if (!isWhole || last.user !== 0 || last.start <= seenTo + SHIFT_BYTES) return missed;
-    for (let steps = last.steps.length; steps < WINDOW; ) {
+    for (let steps = last.steps.length; steps < WINDOW;) {
       const turn = turns.next();
       if (turn === null || !turn.hasAssistant || turn.user !== 0) break;
       if (seenTo > 0 && (turn.start < seenTo - SHIFT_BYTES || this.#turns.includes(turn.sent))) break;
