@@ -67,8 +67,8 @@ export interface BrakeQuestion {
 }
 
 const OPEN_BRACKET = 0x5b;
-/** Of a request, for its digest. */
-const EDGE_BYTES = 4_096;
+/** Of the messages, for the digest of a request. */
+const END_BYTES = 2_048;
 /** In a list for administrators. */
 const MOST_LISTED = 1_000;
 
@@ -102,7 +102,7 @@ export class Brake {
       turns,
       turn,
       bytes: request.messages === null ? 0 : request.messages.end - request.messages.start,
-      body: this.#bodyDigest(request.body),
+      body: this.#bodyDigest(request),
       isWhole: !request.isContinued && request.messages !== null,
       atMs,
     };
@@ -171,10 +171,11 @@ export class Brake {
     return new TurnsFromEnd(body, messages, { rules, digests: this.#digests, isExempt, ignored });
   }
 
-  /** By its length, its first and its last bytes: two requests of an agent that differ do so at the end. */
-  #bodyDigest(body: Buffer): number {
-    const last = body.subarray(-EDGE_BYTES);
-    return this.#digests.of('body', String(body.length), body.subarray(0, EDGE_BYTES), last);
+  /** By its length and the end of its messages, where two requests of an agent differ. */
+  #bodyDigest({ body, messages }: BrakeRequest): number {
+    const end = messages?.end ?? body.length;
+    const last = body.subarray(Math.max(messages?.start ?? 0, end - END_BYTES), end);
+    return this.#digests.of('body', String(body.length), last);
   }
 
   #tell(conversation: Conversation, settings: BrakeSettings, atMs: number): void {

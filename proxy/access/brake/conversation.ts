@@ -6,6 +6,7 @@ import { Thread, type SeenRequest } from './thread.ts';
 
 /** A conversation with sub-agents has as many lines; beyond it the one that is longest unused is forgotten. */
 const MOST_THREADS = 4;
+const NONE: readonly never[] = [];
 
 export interface Stopped {
   readonly rule: BrakeRule;
@@ -33,14 +34,14 @@ export class Conversation {
   spendPico = 0;
   stopped: Stopped | null = null;
   /** What the last request has reached. */
-  findings: readonly Finding[] = [];
-  #threads: Thread[] = [];
+  findings: readonly Finding[] = NONE;
+  #threads: readonly Thread[] = [];
   readonly #callPace = new Pace();
   readonly #costPace = new Pace();
   #error: string | null = null;
   #errors = 0;
   /** Rules that an alert has told of since the last message of the user. */
-  #alerted: readonly string[] = [];
+  #alerted: readonly string[] = NONE;
 
   constructor(id: string, keyHash: string, nowMs: number) {
     this.id = id;
@@ -89,8 +90,8 @@ export class Conversation {
   /** A new message of the user, or an administrator, lets the conversation go on; counting begins anew. */
   rearm(): void {
     this.stopped = null;
-    this.findings = [];
-    this.#alerted = [];
+    this.findings = NONE;
+    this.#alerted = NONE;
     this.#error = null;
     this.#errors = 0;
     this.#callPace.rearm();

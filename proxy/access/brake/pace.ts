@@ -6,6 +6,7 @@ const MOST = 20;
 /** With fewer nothing can be said. */
 const LEAST = 5;
 const MINUTE_MS = 60_000;
+const NONE: readonly number[] = [];
 
 /** From which amount on a minute counts. */
 export interface PaceBounds {
@@ -18,7 +19,7 @@ export class Pace {
   #minute = -1;
   #amount = 0;
   #over = 0;
-  #history: number[] = [];
+  #history: readonly number[] = NONE;
 
   add(amount: number, atMs: number, bounds: PaceBounds): void {
     this.#moveTo(Math.floor(atMs / MINUTE_MS), bounds);

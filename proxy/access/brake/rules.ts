@@ -27,6 +27,8 @@ const WORDS: Readonly<Record<BrakeRule, (count: number) => string>> = {
   context_growth: (n) => `its prompt has grown with each of its last ${n} calls`,
 };
 
+const NONE: readonly Finding[] = [];
+
 /** What was seen, as the end of a sentence. */
 export const wordsOf = (rule: BrakeRule, count: number): string => WORDS[rule](count);
 
@@ -40,5 +42,5 @@ export function findingsOf(settings: BrakeSettings, count: (rule: BrakeRule) => 
     const level = BRAKE_LEVELS.findLast((one) => counted >= thresholds[one]);
     if (level !== undefined) findings.push({ rule, count: counted, level, from: thresholds[level] });
   }
-  return findings;
+  return findings.length === 0 ? NONE : findings;
 }

@@ -15,6 +15,8 @@ const MOST_USERS = 4;
 /** Agents move marks (`cache_control`) between messages, so a message may stand a little earlier or later than before. */
 const SHIFT_BYTES = 256;
 const LONGEST_CYCLE = 4;
+/** Lists are replaced, never changed, so that all that are empty are one. */
+const NONE: readonly number[] = [];
 
 /** One request, as its line of the conversation counts it. */
 export interface SeenRequest {
@@ -35,18 +37,18 @@ export class Thread {
   readonly id: number;
   #bytes = -1;
   #sent = 0;
-  #users: number[] = [];
+  #users: readonly number[] = NONE;
   // The last steps, oldest first, side by side: one list of numbers takes a third of a list of objects.
-  #calls: number[] = [];
-  #pairs: number[] = [];
-  #errors: number[] = [];
-  #turns: number[] = [];
-  #said: number[] = [];
+  #calls: readonly number[] = NONE;
+  #pairs: readonly number[] = NONE;
+  #errors: readonly number[] = NONE;
+  #turns: readonly number[] = NONE;
+  #said: readonly number[] = NONE;
   #body = 0;
   #bodyCount = 0;
   #bodySinceMs = 0;
   #lastSucceeded = false;
-  #drops: number[] = [];
+  #drops: readonly number[] = NONE;
   #grown = 0;
 
   constructor(id: number) {
@@ -69,13 +71,13 @@ export class Thread {
 
   /** Forgets what was counted; the messages so far stay known, so that they are not counted again. */
   rearm(): void {
-    this.#calls = [];
-    this.#pairs = [];
-    this.#errors = [];
-    this.#said = [];
+    this.#calls = NONE;
+    this.#pairs = NONE;
+    this.#errors = NONE;
+    this.#said = NONE;
     this.#body = 0;
     this.#bodyCount = 0;
-    this.#drops = [];
+    this.#drops = NONE;
     this.#grown = 0;
   }
 
@@ -147,9 +149,9 @@ export class Thread {
 
   /** A prompt that ends as an earlier one did: not one that failed and was sent again, which is another rule. */
   #addPrompt(turn: Turn, isResent: boolean): void {
-    if (turn.said === 0 || turn.isExempt || !turn.hasAssistant) return;
+    if (turn.isExempt || !turn.hasAssistant) return;
     if (isResent && !this.#lastSucceeded) return;
-    this.#said = [...this.#said, turn.said].slice(-WINDOW);
+    this.#said = [...this.#said, turn.said()].slice(-WINDOW);
   }
 
   /**
@@ -158,12 +160,13 @@ export class Thread {
    */
   #missed(turns: TurnsFromEnd, last: Turn, isWhole: boolean): Turn[] {
     const missed: Turn[] = [];
-    const seenTo = this.#bytes < 0 ? 0 : this.#bytes;
-    if (!isWhole || last.user !== 0 || last.start <= seenTo + SHIFT_BYTES) return missed;
+    const isNew = this.#bytes < 0;
+    const seenTo = this.#bytes;
+    if (!isWhole || last.user !== 0 || (!isNew && last.start <= seenTo + SHIFT_BYTES)) return missed;
     for (let steps = last.steps.length; steps < WINDOW;) {
       const turn = turns.next();
       if (turn === null || !turn.hasAssistant || turn.user !== 0) break;
-      if (seenTo > 0 && (turn.start < seenTo - SHIFT_BYTES || this.#turns.includes(turn.sent))) break;
+      if (!isNew && (turn.start < seenTo - SHIFT_BYTES || this.#turns.includes(turn.sent))) break;
       missed.push(turn);
       steps += Math.max(1, turn.steps.length);
     }

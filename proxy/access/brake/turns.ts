@@ -24,7 +24,7 @@ export interface Turn {
   /** Of the calls as they were sent, ids included: two turns with one digest are one turn that is sent again. */
   readonly sent: number;
   /** Of all that it says, without what changes. */
-  readonly said: number;
+  readonly said: () => number;
   /** Of what the user says in it; 0 = nothing. */
   readonly user: number;
   readonly hasAssistant: boolean;
@@ -142,7 +142,7 @@ function turnOf(pieces: readonly Piece[], start: number, hasAssistant: boolean, 
     start,
     steps,
     sent: digestOf('sent', sent),
-    said: digestOf('said', said),
+    said: () => digestOf('said', said),
     user,
     hasAssistant,
     isExempt: called > 0 && exempt === called,
