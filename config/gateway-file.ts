@@ -16,6 +16,330 @@ export type InferenceKeyEntry =
        */
       name?: string;
     };
+/**
+ * The same call of a tool had the same result, among the last 20 calls of tools. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeRepeatedStep =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. null: never.
+       */
+      note?: number | string | null;
+      /**
+       * Count from which on it leads to this: a response header. null: never.
+       */
+      header?: number | string | null;
+      /**
+       * Count from which on it leads to this: an alert. null: never.
+       */
+      alert?: number | string | null;
+      /**
+       * Count from which on it leads to this: a pause before the call. null: never.
+       */
+      slow?: number | string | null;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. null: never.
+       */
+      stop?: number | string | null;
+    }
+  | boolean;
+/**
+ * The same call of a tool failed again, among the last 20. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeRepeatedError =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. null: never.
+       */
+      note?: number | string | null;
+      /**
+       * Count from which on it leads to this: a response header. null: never.
+       */
+      header?: number | string | null;
+      /**
+       * Count from which on it leads to this: an alert. null: never.
+       */
+      alert?: number | string | null;
+      /**
+       * Count from which on it leads to this: a pause before the call. null: never.
+       */
+      slow?: number | string | null;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. null: never.
+       */
+      stop?: number | string | null;
+    }
+  | boolean;
+/**
+ * The same call of a tool, whatever it returned, among the last 20. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeRepeatedCall =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. null: never.
+       */
+      note?: number | string | null;
+      /**
+       * Count from which on it leads to this: a response header. null: never.
+       */
+      header?: number | string | null;
+      /**
+       * Count from which on it leads to this: an alert. null: never.
+       */
+      alert?: number | string | null;
+      /**
+       * Count from which on it leads to this: a pause before the call. null: never.
+       */
+      slow?: number | string | null;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. null: never.
+       */
+      stop?: number | string | null;
+    }
+  | boolean;
+/**
+ * Calls of tools that repeat in turn, A-B-A-B, with the same results: so many in a row, two to four different ones. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeAlternation =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. null: never.
+       */
+      note?: number | string | null;
+      /**
+       * Count from which on it leads to this: a response header. null: never.
+       */
+      header?: number | string | null;
+      /**
+       * Count from which on it leads to this: an alert. null: never.
+       */
+      alert?: number | string | null;
+      /**
+       * Count from which on it leads to this: a pause before the call. null: never.
+       */
+      slow?: number | string | null;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. null: never.
+       */
+      stop?: number | string | null;
+    }
+  | boolean;
+/**
+ * The end of the prompt is the same as in an earlier one of the last 20 requests, without a call of a tool. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeRepeatedPrompt =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. null: never.
+       */
+      note?: number | string | null;
+      /**
+       * Count from which on it leads to this: a response header. null: never.
+       */
+      header?: number | string | null;
+      /**
+       * Count from which on it leads to this: an alert. null: never.
+       */
+      alert?: number | string | null;
+      /**
+       * Count from which on it leads to this: a pause before the call. null: never.
+       */
+      slow?: number | string | null;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. null: never.
+       */
+      stop?: number | string | null;
+    }
+  | boolean;
+/**
+ * The same request in a row within 10 minutes, without success between. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeRepeatedRequest =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. null: never.
+       */
+      note?: number | string | null;
+      /**
+       * Count from which on it leads to this: a response header. null: never.
+       */
+      header?: number | string | null;
+      /**
+       * Count from which on it leads to this: an alert. null: never.
+       */
+      alert?: number | string | null;
+      /**
+       * Count from which on it leads to this: a pause before the call. null: never.
+       */
+      slow?: number | string | null;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. null: never.
+       */
+      stop?: number | string | null;
+    }
+  | boolean;
+/**
+ * Calls of tools in a row that failed with one kind of error, whatever the tool. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeToolErrors =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. null: never.
+       */
+      note?: number | string | null;
+      /**
+       * Count from which on it leads to this: a response header. null: never.
+       */
+      header?: number | string | null;
+      /**
+       * Count from which on it leads to this: an alert. null: never.
+       */
+      alert?: number | string | null;
+      /**
+       * Count from which on it leads to this: a pause before the call. null: never.
+       */
+      slow?: number | string | null;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. null: never.
+       */
+      stop?: number | string | null;
+    }
+  | boolean;
+/**
+ * LLM calls in a row that failed with one kind of error. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeCallErrors =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. null: never.
+       */
+      note?: number | string | null;
+      /**
+       * Count from which on it leads to this: a response header. null: never.
+       */
+      header?: number | string | null;
+      /**
+       * Count from which on it leads to this: an alert. null: never.
+       */
+      alert?: number | string | null;
+      /**
+       * Count from which on it leads to this: a pause before the call. null: never.
+       */
+      slow?: number | string | null;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. null: never.
+       */
+      stop?: number | string | null;
+    }
+  | boolean;
+/**
+ * Minutes in a row with more calls than `rate_factor` times the median minute of the conversation. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeCallRate =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. null: never.
+       */
+      note?: number | string | null;
+      /**
+       * Count from which on it leads to this: a response header. null: never.
+       */
+      header?: number | string | null;
+      /**
+       * Count from which on it leads to this: an alert. null: never.
+       */
+      alert?: number | string | null;
+      /**
+       * Count from which on it leads to this: a pause before the call. null: never.
+       */
+      slow?: number | string | null;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. null: never.
+       */
+      stop?: number | string | null;
+    }
+  | boolean;
+/**
+ * Minutes in a row that cost more than `rate_factor` times the median minute of the conversation. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeCostRate =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. null: never.
+       */
+      note?: number | string | null;
+      /**
+       * Count from which on it leads to this: a response header. null: never.
+       */
+      header?: number | string | null;
+      /**
+       * Count from which on it leads to this: an alert. null: never.
+       */
+      alert?: number | string | null;
+      /**
+       * Count from which on it leads to this: a pause before the call. null: never.
+       */
+      slow?: number | string | null;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. null: never.
+       */
+      stop?: number | string | null;
+    }
+  | boolean;
+/**
+ * The prompt shrank to less than half, so many times within 15 minutes. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeCompaction =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. null: never.
+       */
+      note?: number | string | null;
+      /**
+       * Count from which on it leads to this: a response header. null: never.
+       */
+      header?: number | string | null;
+      /**
+       * Count from which on it leads to this: an alert. null: never.
+       */
+      alert?: number | string | null;
+      /**
+       * Count from which on it leads to this: a pause before the call. null: never.
+       */
+      slow?: number | string | null;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. null: never.
+       */
+      stop?: number | string | null;
+    }
+  | boolean;
+/**
+ * Calls in a row with a longer prompt each. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeContextGrowth =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. null: never.
+       */
+      note?: number | string | null;
+      /**
+       * Count from which on it leads to this: a response header. null: never.
+       */
+      header?: number | string | null;
+      /**
+       * Count from which on it leads to this: an alert. null: never.
+       */
+      alert?: number | string | null;
+      /**
+       * Count from which on it leads to this: a pause before the call. null: never.
+       */
+      slow?: number | string | null;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. null: never.
+       */
+      stop?: number | string | null;
+    }
+  | boolean;
 
 /**
  * Configuration of the proxy. `os.environ/NAME` may stand for any value and is read from the environment.
@@ -55,6 +379,7 @@ export interface GatewayFile {
    * Teams that stand in the file: read-only for the API. See docs/keys.md.
    */
   teams: FileTeam[];
+  brake?: BrakeSection;
 }
 /**
  * A deployment: what clients ask for, and the upstream that serves it. Several deployments with one `model_name` are a model group and share its requests.
@@ -1890,4 +2215,67 @@ export interface FileTeamMember {
    * What they may do in the team.
    */
   role: 'admin' | 'user';
+}
+/**
+ * The runaway brake: finds conversations in which an agent goes in circles, and notes, slows or stops them. Left out: off. See docs/brake.md.
+ */
+export interface BrakeSection {
+  /**
+   * `observe`: what a rule would have slowed or stopped is noted only. `enforce`: it is slowed or stopped.
+   */
+  mode: 'observe' | 'enforce';
+  /**
+   * Pause before a call of a conversation that is slowed.
+   */
+  slow_seconds: number | string;
+  /**
+   * Conversations that are remembered, per worker; beyond it the one that was idle longest is forgotten. One takes 1 to 2 KB.
+   */
+  max_conversations: number | string;
+  /**
+   * A conversation without calls for so long is forgotten, and with it that it was stopped.
+   */
+  idle_minutes: number | string;
+  /**
+   * Tools that may be called again and again with the same result, polling for example. `*` at the end stands for any text.
+   *
+   * @maxItems 200
+   */
+  exempt_tools: string[];
+  /**
+   * Members of a tool's input that do not tell one call from another: what an agent writes about the call.
+   *
+   * @maxItems 200
+   */
+  ignored_arguments: string[];
+  /**
+   * `call_rate` and `cost_rate`: a minute counts from so many times the median minute of the conversation on.
+   */
+  rate_factor: number | string;
+  /**
+   * `call_rate`: a minute with fewer calls never counts.
+   */
+  min_calls_per_minute: number | string;
+  /**
+   * `cost_rate`: a minute that cost less never counts, US dollars.
+   */
+  min_cost_per_minute: number | string;
+  rules: BrakeRules;
+}
+/**
+ * Counts that differ from the defaults.
+ */
+export interface BrakeRules {
+  repeated_step?: BrakeRepeatedStep;
+  repeated_error?: BrakeRepeatedError;
+  repeated_call?: BrakeRepeatedCall;
+  alternation?: BrakeAlternation;
+  repeated_prompt?: BrakeRepeatedPrompt;
+  repeated_request?: BrakeRepeatedRequest;
+  tool_errors?: BrakeToolErrors;
+  call_errors?: BrakeCallErrors;
+  call_rate?: BrakeCallRate;
+  cost_rate?: BrakeCostRate;
+  compaction?: BrakeCompaction;
+  context_growth?: BrakeContextGrowth;
 }

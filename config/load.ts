@@ -110,6 +110,7 @@ function soundParts(value: GatewayFile, diagnostics: Diagnostics): GatewayFile {
     router_settings: sound('router_settings') ? value.router_settings : dflt.router_settings,
     budgets: sound('budgets') ? value.budgets : dflt.budgets,
     ...(value.platform !== undefined && sound('platform') ? { platform: value.platform } : {}),
+    ...(value.brake !== undefined && sound('brake') ? { brake: value.brake } : {}),
   };
 }
 

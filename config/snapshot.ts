@@ -1,5 +1,6 @@
 // Types of the resolved configuration. A Snapshot is frozen: it is replaced, never edited. Everything that can be
 // computed from the configuration is computed at load, so that a request only reads.
+import type { BrakeSettings } from './brake-settings.ts';
 import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { BudgetSettings } from './budget-settings.ts';
 import type { Dialect } from './dialect.ts';
@@ -377,6 +378,8 @@ export interface Snapshot {
   readonly workers: number | 'auto';
   /** null: there is no platform interface. */
   readonly platform: PlatformSettings | null;
+  /** null: the runaway brake is off. */
+  readonly brake: BrakeSettings | null;
   /** Accepted but doubtful things; also keys of the dialect that have no effect here. */
   readonly warnings: readonly Issue[];
 }

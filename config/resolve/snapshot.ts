@@ -13,6 +13,7 @@ import type { Tree } from '../tree.ts';
 import { accessOf, adminOf } from './access.ts';
 import { keyGenerationOf } from './key-generation.ts';
 import { budgetsOf } from './budgets.ts';
+import { brakeOf } from './brake.ts';
 import { clockDefaults } from './clocks.ts';
 import { databaseOf, periodMs } from './database.ts';
 import { forwarding, warnUnmatched } from './forwarding.ts';
@@ -105,6 +106,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     ...drainOf(general, input.diagnostics),
     workers,
     platform,
+    brake: brakeOf(input.file, input.diagnostics),
   };
 }
 

@@ -15,6 +15,8 @@ import { Metrics } from '../observability/metrics.ts';
 import { Admission } from '../routing/admission.ts';
 import { HealthRegistry } from '../routing/deployment-health.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
+import { Brake } from '../access/brake/brake.ts';
+import { loggedEvents } from '../access/logged-events.ts';
 import { noPeers } from './cluster-peers.ts';
 import { GatewayFacts } from './gateway-facts.ts';
 import { RecentResponses } from './recent-responses.ts';
@@ -30,13 +32,15 @@ export function createServices(given: RequiredServices, inFlight: () => number =
   const metrics = new Metrics(() => ledger.status, inFlight, VERSION);
   const { access = StoredObjects.inMemory(), counters = new LocalCounters(clock.mono) } = given;
   const { directory } = access;
-  const events = loggedEvents(given.log);
-  const budgets = new Budgets({ ledger, counters, directory, clock, events });
+  const { accessEvents = loggedEvents(given.log) } = given;
+  const budgets = new Budgets({ ledger, counters, directory, clock, events: accessEvents });
+  const brake = new Brake((rule, level) => metrics.braked(rule, level), accessEvents);
+  metrics.brake(() => brake.figures);
   return {
     clock,
     ids: new CallIds(),
     metrics,
-    peers: noPeers(ledger, metrics),
+    peers: noPeers(ledger, metrics, brake),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(clock.mono),
     detachedStreams: new DetachedStreams(),
@@ -58,6 +62,8 @@ export function createServices(given: RequiredServices, inFlight: () => number =
     spending: budgets,
     callers: null,
     mount: null,
+    accessEvents,
+    brake,
     ...given,
   };
 }

@@ -13,7 +13,7 @@ import type { ConcernedObject } from './access/team-call.ts';
 type ModelAction = 'model_new' | 'model_update' | 'model_delete';
 /** What is done to an object: `key_generate`, `team_member_add`, ... */
 export type ObjectAction = `${ObjectKind}_${string}`;
-export type AdminAction = ModelAction | ObjectAction;
+export type AdminAction = ModelAction | ObjectAction | 'brake_resume';
 
 /** A `model_list` entry before and after a change; null = there is none. */
 export interface ChangedModel {
@@ -45,6 +45,7 @@ export class AdminAttempt {
   #model: ChangedModel | null = null;
   /** By kind and id: the last word of a call about each. */
   readonly #objects = new Map<string, ConcernedObject>();
+  #details: Readonly<Record<string, unknown>> = {};
 
   constructor(x: Exchange, action: AdminAction, keyHash: string | null) {
     this.#x = x;
@@ -60,6 +61,11 @@ export class AdminAttempt {
   /** The same for a key, team, user, ...; a call may be about several. */
   concernsObject(object: ConcernedObject): void {
     this.#objects.set(`${object.kind}/${object.id}`, object);
+  }
+
+  /** Further members of the line. */
+  details(more: Readonly<Record<string, unknown>>): void {
+    this.#details = more;
   }
 
   applied(persisted: boolean): void {
@@ -83,6 +89,7 @@ export class AdminAttempt {
       call_id: this.#x.id,
       key: keyText(this.#keyHash, this.#x),
       address: this.#x.clientAddress,
+      ...this.#details,
     };
     // A logger of its own: --log-level warn keeps request lines out of the log, not changes.
     const audit = log.child({ event: 'admin_change' }, { level: 'info' });

@@ -24,6 +24,7 @@ import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
 import { spendCalculate } from './spend-calculate.ts';
 import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spend-sums.ts';
+import { brakedConversations, conversationBrake, resumeConversation, resumeDenied } from './access/brake.ts';
 import type { Mount } from '../base/mount.ts';
 import { handleByMount } from './mounted.ts';
 
@@ -193,6 +194,11 @@ export class RouteTable implements Routes {
     );
     this.#get('/metrics', metricsRoute);
     this.#get('/robots.txt', open(robots));
+    this.#get('/conversations/braked', admin(brakedConversations));
+    this.#pattern('/conversations/', '/brake', readable(listing(conversationBrake)));
+    this.#pattern('/conversations/', '/brake/resume', {
+      POST: { ...admin(resumeConversation), denied: resumeDenied },
+    });
     this.#get('/spend/logs', admin(spendLogs));
     for (const path of ['/spend/logs/ui', '/spend/logs/v2']) this.#get(path, admin(spendLogsPage));
     this.#get('/spend/logs/session/ui', admin(spendLogsOfSession));

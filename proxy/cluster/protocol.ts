@@ -1,5 +1,6 @@
 // The calls between the supervisor and its workers. Sent as structured clones, so plain values, Maps and Sets are allowed;
 // never a Secret, which would lose its type.
+import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import type { LedgerStatus } from '../spend/ledger.ts';
 import type { Figures } from '../observability/worker-figures.ts';
 import type { SharedConfig, Welcome, WholeStatus } from '../active-config/cluster-peers.ts';
@@ -29,6 +30,7 @@ export type OfSupervisor = {
   spread: { readonly args: SharedConfig; readonly value: null };
   status: { readonly args: null; readonly value: WholeStatus };
   scrape: { readonly args: null; readonly value: string };
+  brake: { readonly args: BrakeQuestion; readonly value: readonly BrakeReport[] };
   /** All that the other workers have recorded until now is in the store. */
   flush: { readonly args: null; readonly value: null };
 };
@@ -37,6 +39,7 @@ export type OfSupervisor = {
 export type OfWorker = {
   adopt: { readonly args: SharedConfig; readonly value: null };
   status: { readonly args: null; readonly value: LedgerStatus };
+  brake: { readonly args: BrakeQuestion; readonly value: readonly BrakeReport[] };
   figures: { readonly args: null; readonly value: Figures };
   flush: { readonly args: null; readonly value: null };
   /** The first one drains, the second one has running requests end at once. */

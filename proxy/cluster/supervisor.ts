@@ -1,6 +1,7 @@
 // Starts the workers, replaces those that die, spreads configuration changes, and stops them in order. Serves nothing,
 // reads no configuration and keeps no record, so that nothing that crashes a worker can crash it too.
 import cluster from 'node:cluster';
+import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../observability/logger.ts';
 import { WorkerFigures, type Figures } from '../observability/worker-figures.ts';
@@ -148,6 +149,7 @@ export class Supervisor {
       },
       status: () => this.#status(),
       scrape: () => this.#scrape(),
+      brake: (question) => this.#brake(question),
       flush: async () => {
         const others = [...this.#processes.keys()].filter((number) => number !== worker.number);
         await Promise.all(others.map((number) => this.#flush(number)));
@@ -191,6 +193,13 @@ export class Supervisor {
       this.#serving().map(({ channel }) => channel.ask('status', null, LOOK_MS).catch(() => null)),
     );
     return { configured: this.#options.count, ledgers: ledgers.filter((one) => one !== null) };
+  }
+
+  async #brake(question: BrakeQuestion): Promise<readonly BrakeReport[]> {
+    const asked = await Promise.all(
+      this.#serving().map(({ channel }) => channel.ask('brake', question, LOOK_MS).catch(() => [])),
+    );
+    return asked.flat();
   }
 
   async #scrape(): Promise<string> {

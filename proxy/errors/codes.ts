@@ -332,6 +332,18 @@ export const FAULTS = {
     'The message names the call and how it ended; its row has the cost. Use a new key to make, and pay, it again.',
     'idempotency_error',
   ),
+  conversation_stopped: client(
+    400,
+    'The runaway brake has stopped the conversation: its agent goes in circles, or spends far more than before.',
+    'Write a new message in the conversation, which lets it go on; or an administrator resumes it with `POST /conversations/{id}/brake/resume`. docs/brake.md explains the rules.',
+    'runaway_conversation',
+  ),
+  conversation_not_found: client(
+    404,
+    'The runaway brake knows no such conversation of this key.',
+    'Check the id: it is the `session_id` of the spend rows, or `first-message:...` of `GET /conversations/braked`.',
+  ),
+  brake_off: client(404, 'The runaway brake is off.', 'Add the section `brake` to the configuration.'),
   client_gone: client(
     499,
     'The client left before the response was complete.',

@@ -15,6 +15,7 @@ const SUFFIXES = {
   retries: 'attempted-retries',
   fallbacks: 'attempted-fallbacks',
   errorSource: 'error-source',
+  brake: 'brake',
   originalCallId: 'original-call-id',
 } as const;
 

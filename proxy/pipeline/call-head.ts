@@ -3,6 +3,7 @@
 import type { Outcome } from '../relay/outcome.ts';
 import type { HeadWriter } from '../relay/relay-handle.ts';
 import type { AdmissionPermit } from './admission-permit.ts';
+import type { BrakedCall } from './braked-call.ts';
 import { callHeaders } from './respond.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { Exchange } from './exchange.ts';
@@ -14,13 +15,21 @@ export class CallHead implements HeadWriter {
   readonly #identity: Identity;
   readonly #attempts: AttemptLog;
   readonly #permit: AdmissionPermit;
+  readonly #braked: BrakedCall | null;
   #overheadMs: number | null = null;
 
-  constructor(x: Exchange, identity: Identity, attempts: AttemptLog, permit: AdmissionPermit) {
+  constructor(
+    x: Exchange,
+    identity: Identity,
+    attempts: AttemptLog,
+    permit: AdmissionPermit,
+    braked: BrakedCall | null = null,
+  ) {
     this.#x = x;
     this.#identity = identity;
     this.#attempts = attempts;
     this.#permit = permit;
+    this.#braked = braked;
   }
 
   /** Flat. Called once, when the head is written. */
@@ -36,6 +45,7 @@ export class CallHead implements HeadWriter {
     };
     const list = callHeaders(this.#x);
     list.push(...responseHeaders(this.#x.active.headerNames, response));
+    if (this.#braked !== null) list.push(...this.#braked.headers);
     return list;
   }
 
@@ -47,7 +57,8 @@ export class CallHead implements HeadWriter {
   }
 
   #since(upstreamMs: number): number {
-    const notOurs = this.#permit.waitedMs + this.#attempts.replacedMs + upstreamMs;
+    const notOurs =
+      this.#permit.waitedMs + (this.#braked?.waitedMs ?? 0) + this.#attempts.replacedMs + upstreamMs;
     return Math.max(0, this.#x.active.services.clock.mono() - this.#x.startedAt - notOurs);
   }
 }

@@ -6,6 +6,7 @@ import { AttemptLog } from './attempt-log.ts';
 import { runAttempts } from './attempts.ts';
 import type { AuthenticatedCaller } from './authenticate.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
+import { applyBrake } from './brake.ts';
 import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
@@ -49,12 +50,13 @@ export async function forward(
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
     const planned = planCall(x.active, request.model, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
+    const braked = await applyBrake(x, caller, request, identity, recorder); // a conversation that runs away
     const plan = await claimBudgets(x, recorder, { request, identity, models }, planned); // given back when it is settled
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
     const first = buildUpstreamRequest(x, request, identity, selected, { replaceable: plan.hasMore });
-    const head = new CallHead(x, identity, log, permit);
+    const head = new CallHead(x, identity, log, permit, braked);
     const result = await runAttempts({ x, request, identity, plan, permit, log, head }, first);
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {

@@ -287,6 +287,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       },
       status: () => ledger.status,
       figures: () => metrics.figures(),
+      brake: (question) => services.brake.ask(question),
       flush: () => ledger.flush(),
     });
     server = new ProxyServer(configs, { mount: wanted.platform !== null, admin: wanted.admin !== null });
