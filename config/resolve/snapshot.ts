@@ -11,6 +11,7 @@ import type { IdempotencySettings, Deployment, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { accessOf, adminOf } from './access.ts';
+import { budgetsOf } from './budgets.ts';
 import { clockDefaults } from './clocks.ts';
 import { databaseOf, periodMs } from './database.ts';
 import { forwarding, warnUnmatched } from './forwarding.ts';
@@ -64,6 +65,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     overload: overloadOf(input.file, deployments),
     masterKey,
     access: accessOf(input.file, masterKey, platform, input.diagnostics),
+    budgets: budgetsOf(input.file, deployments, input.diagnostics),
     admin: adminOf(general, input.diagnostics),
     allowUnauthenticated: general.allow_unauthenticated,
     storeModelInDb: storesModels(input),

@@ -65,9 +65,10 @@ export class LocalCounters implements Counters {
 
   /** Counters that nobody has seeded are not counted: whoever seeds one later reads this record in its sum. */
   settle({ requestId, spent, tokens }: SettledCall): void {
+    const held = this.#held.get(requestId);
+    if (held === undefined && spent.length === 0) return;
     if (this.#settled.has(requestId) || this.#settledBefore.has(requestId)) return;
     this.#remember(requestId);
-    const held = this.#held.get(requestId);
     if (held !== undefined) {
       this.#held.delete(requestId);
       held.reservation.release();
@@ -76,6 +77,10 @@ export class LocalCounters implements Counters {
     }
     for (const { budget, windowStartMs, pico } of spent)
       if (this.#book.has(budget, windowStartMs)) this.#book.spend(budget, windowStartMs, pico);
+  }
+
+  forget(budget: string): void {
+    this.#book.forget(budget);
   }
 
   read({ budget, windowStartMs }: CounterName): CounterState | null {

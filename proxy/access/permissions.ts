@@ -5,6 +5,7 @@ import type { InferenceKey } from '../../config/access-settings.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { Fault } from '../errors/fault.ts';
 import type { CallerDirectory, CallerIdentity } from './callers.ts';
+import type { Team, User, VirtualKey } from './objects/objects.ts';
 
 /**
  * What a route asks for. `open`: nothing, not even an allowed address. `metrics`: the master key, unless the configuration
@@ -24,17 +25,27 @@ export interface Caller {
 }
 
 /** `admin`: the master key, or nobody needs one. `inference`: a key of the configuration. `session`: an issued key. */
-type Role = 'admin' | 'inference' | 'session';
-
-export interface AuthenticatedCaller extends Caller {
-  readonly role: Role;
+interface PlainCaller extends Caller {
+  readonly role: 'admin' | 'inference' | 'session';
 }
+
+/** A virtual key, with its team and user as they were when the call came. */
+interface KeyCaller extends Caller {
+  readonly role: 'key';
+  readonly key: VirtualKey;
+  /** null: it has none, or one that does not exist. */
+  readonly team: Team | null;
+  readonly user: User | null;
+}
+
+export type AuthenticatedCaller = PlainCaller | KeyCaller;
 
 /** What every known key opens; the rest is for the master key. */
 const FOR_EVERY_KEY: ReadonlySet<Access> = new Set<Access>(['open', 'inference']);
 
 /** What the key of each role is, for the refusal. */
-const LIMITS: Readonly<Record<Exclude<Role, 'admin'>, string>> = {
+const LIMITS: Readonly<Record<Exclude<AuthenticatedCaller['role'], 'admin'>, string>> = {
+  key: 'This virtual key is not of a proxy_admin',
   inference: 'This key of general_settings.inference_keys makes LLM calls and reads listings only',
   session: 'This key belongs to a conversation; it makes LLM calls and reads listings only',
 };

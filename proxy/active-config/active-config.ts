@@ -7,6 +7,7 @@ import { pathOf, type SteeringTable } from '../../config/resolve/gateways/parame
 import { maySteer } from '../bodies/steering.ts';
 import type { CallerDirectory } from '../access/callers.ts';
 import { AddressList } from '../access/client-address.ts';
+import type { AccessObjects } from '../access/objects/access-objects.ts';
 import type { Mount } from '../base/mount.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CallIds } from '../base/ids.ts';
@@ -81,6 +82,8 @@ export interface Services {
   readonly catalogue: Catalogue;
   /** Uniform in [0, 1): balances load within a group. */
   readonly random: () => number;
+  /** Keys, teams, users and what else access is decided by. */
+  readonly access: AccessObjects;
   /** Keys that the platform has issued; null without the platform. */
   readonly callers: CallerDirectory | null;
   readonly mount: Mount | null;

@@ -1,6 +1,7 @@
 // Creates the services of a process: what differs between a proxy, a test and a command is passed in, everything else is
 // new and empty.
 import { Catalogue } from '../../config/catalogue.ts';
+import { StoredObjects } from '../access/objects/access-objects.ts';
 import { systemClock } from '../base/clock.ts';
 import { CallIds } from '../base/ids.ts';
 import { Estimator } from '../spend/estimate/estimator.ts';
@@ -44,6 +45,7 @@ export function createServices(given: RequiredServices, inFlight: () => number =
     spans: null,
     catalogue: new Catalogue(),
     random: Math.random,
+    access: StoredObjects.inMemory(),
     callers: null,
     mount: null,
     ...given,

@@ -57,6 +57,12 @@ export const FAULTS = {
     'Use the master key for spend rows, metrics, health details and model administration.',
     'auth_error',
   ),
+  management_denied: client(
+    403,
+    'The key may not see or change this key, team or user; the message says why.',
+    'Ask an administrator, or use a key of a user who may: see docs/keys.md.',
+    'auth_error',
+  ),
   address_not_allowed: client(
     403,
     'The address of the caller is not in general_settings.allowed_ips.',
@@ -211,6 +217,11 @@ export const FAULTS = {
   model_in_config: client(
     400,
     'The deployment is in the configuration file, which the API cannot edit.',
+    'Edit the file; it is reloaded at once.',
+  ),
+  object_in_config: client(
+    400,
+    'The key or team is stated in the configuration file, which the API cannot edit.',
     'Edit the file; it is reloaded at once.',
   ),
   idempotency_mismatch: client(

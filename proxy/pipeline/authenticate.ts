@@ -1,6 +1,7 @@
 // Authenticates the caller. The result is a closed type: no failed check can leave an identity behind. Runs before the
 // body is read and queries no database, so a database outage never becomes a 401. The one exception: an unknown key that
 // another server may have issued a moment ago.
+import { hash } from 'node:crypto';
 import { scopeOf, type KnownCaller } from '../access/callers.ts';
 import { keyOf, type AuthenticatedCaller } from '../access/permissions.ts';
 import { Fault } from '../errors/fault.ts';
@@ -19,6 +20,8 @@ export function authenticate(x: Exchange): AuthenticatedCaller | Promise<Authent
   const scope = services.callers === null ? null : scopeOf(x.path);
   const configured = scope === null && credential !== null ? keyOf(snapshot, credential) : null;
   if (configured !== null) return asRecorded(x, configured);
+  const virtual = scope === null && credential !== null ? virtualKey(x, credential) : null;
+  if (virtual !== null) return virtual;
   const known = credential === null ? null : (services.callers?.find(credential, x.startMs) ?? null);
   const catchUp =
     known === null && credential !== null ? (services.callers?.catchUp(credential) ?? null) : null;
@@ -30,6 +33,22 @@ export function authenticate(x: Exchange): AuthenticatedCaller | Promise<Authent
 function asRecorded({ active: { snapshot } }: Exchange, caller: AuthenticatedCaller): AuthenticatedCaller {
   if (caller.role !== 'admin' || !snapshot.access.hidesMasterKey) return caller;
   return { ...caller, keyHash: `${snapshot.dialect.brand}_proxy_master_key` };
+}
+
+/** One digest and one look-up, however many keys there are; what is done for an unknown key tells nothing of the others. */
+function virtualKey({ active, startMs }: Exchange, credential: string): AuthenticatedCaller | null {
+  if (active.snapshot.masterKey === null) return null; // anybody is an administrator
+  const { directory } = active.services.access;
+  const key = directory.keyOfCredential(hash('sha256', credential, 'hex'), startMs);
+  if (key === null) return null;
+  return {
+    role: 'key',
+    key,
+    team: key.teamId === null ? null : directory.team(key.teamId),
+    user: key.userId === null ? null : directory.user(key.userId),
+    keyHash: key.id,
+    ...(key.alias === null ? {} : { keyName: key.alias }),
+  };
 }
 
 async function afterCatchUp(x: Exchange, scope: Scope, catchUp: Promise<void>): Promise<AuthenticatedCaller> {

@@ -14,6 +14,7 @@ export const SCOPE_KINDS = [
   'end_user',
   'model',
   'deployment',
+  'provider',
   'profile',
   'conversation',
   'proxy',
@@ -38,6 +39,7 @@ export type ScopedRecord = Pick<
   | 'tags'
   | 'modelGroup'
   | 'modelId'
+  | 'provider'
   | 'profile'
   | 'sessionId'
   | 'sessionSource'
@@ -77,7 +79,7 @@ export function organizationOf(
 
 /** All scopes that a record counts for, in the order of `SCOPE_KINDS`. */
 export function scopesOf(record: ScopedRecord, directory: ScopeDirectory): readonly Scope[] {
-  const { apiKeyHash, teamId, userId, endUser, tags, modelGroup, modelId, profile } = record;
+  const { apiKeyHash, teamId, userId, endUser, tags, modelGroup, modelId, provider, profile } = record;
   const scopes: Scope[] = [];
   const add = (kind: ScopeKind, id: string | null): void => {
     if (id !== null && id !== '') scopes.push({ kind, id });
@@ -91,6 +93,7 @@ export function scopesOf(record: ScopedRecord, directory: ScopeDirectory): reado
   add('end_user', endUser);
   add('model', modelGroup);
   add('deployment', modelId);
+  add('provider', provider);
   add('profile', profile);
   add('conversation', conversationOf(record));
   scopes.push(PROXY);

@@ -9,7 +9,7 @@ export interface Forecast {
   readonly perDay: number;
   /** null: not within its window. */
   readonly usedUpMs: number | null;
-  /** The band of it: at the upper and the lower end of the rate (80 %). */
+  /** The band of it: at the fastest and the slowest rate of the last hours and days. */
   readonly earliestMs: number | null;
   readonly latestMs: number | null;
 }
@@ -31,7 +31,7 @@ export interface BudgetUse {
   readonly windowStartMs: number;
   /** `budget_reset_at`; null = never. */
   readonly resetMs: number | null;
-  /** null: nothing was spent in its window so far. */
+  /** null: nothing was spent of late. */
   readonly forecast: Forecast | null;
 }
 

@@ -121,6 +121,7 @@ export type SpentColumn =
   | 'user'
   | 'endUser'
   | 'modelGroup'
+  | 'provider'
   | 'tag'
   /** Of these no daily sums are kept: their rows are read. */
   | 'deployment'

@@ -20,6 +20,7 @@ const COLUMNS: Readonly<
   user: { row: 'user_id', daily: 'user_id', axis: '' },
   endUser: { row: 'end_user', daily: 'end_user', axis: '' },
   modelGroup: { row: 'model_group', daily: 'model_group', axis: '' },
+  provider: { row: 'provider', daily: 'provider', axis: '' },
   tag: { row: 'one.value', daily: 'entity', axis: 'tag' },
   deployment: { row: 'model_id', daily: null, axis: '' },
   profile: { row: 'profile', daily: null, axis: '' },

@@ -60,6 +60,7 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
       user: (r) => [r.userId ?? ''],
       endUser: (r) => [r.endUser ?? ''],
       modelGroup: (r) => [r.modelGroup],
+      provider: (r) => [r.provider ?? ''],
       tag: (r) => r.tags,
       deployment: (r) => [r.modelId ?? ''],
       profile: (r) => [r.profile ?? ''],

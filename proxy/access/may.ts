@@ -1,0 +1,270 @@
+// Who may see and change which object. One owner of these rules, pure: the routes of administration ask here, with the object
+// as it is and as it is to become. What is not stated here is refused.
+//
+// Callers, from the widest to the narrowest:
+// - admin: the master key, and keys whose user has the role proxy_admin. Everything.
+// - viewer of all: keys whose user is proxy_admin_viewer. Reads everything.
+// - user: keys of a user. Sees and makes keys of their own, sees themselves and their teams. internal_user_viewer: sees only.
+// - team admin: keys of a user whom a team lists as `admin`. Changes that team, its members and its keys; does not raise what
+//   the team may spend or call.
+// - key without a user: sees itself and its team.
+// The type of a key narrows all of it: `llm_api` sees itself alone, `read_only` changes nothing. A key with a budget, limits, models or an
+// end of its own makes none that has less of them.
+//
+// Actions: `<kind>.read`, `.create` (the wanted object), `.update` (as it is, as it becomes; block and unblock of keys and
+// teams, regenerate and reset of spend are updates), `.delete`; `team.members` for changes of its members alone; `other.read`
+// and `other.write` for customers, budgets, organizations and access groups, which are an admin's.
+import { Fault } from '../errors/fault.ts';
+import type { AccessDirectory } from './objects/directory.ts';
+import type { BudgetTerms, LimitTerms, Team, User, UserRole, VirtualKey } from './objects/objects.ts';
+import type { AuthenticatedCaller } from './permissions.ts';
+
+interface Update<T> {
+  readonly is: T;
+  readonly becomes: T;
+}
+
+/** What each action is about. */
+interface Subjects {
+  readonly 'key.read': VirtualKey;
+  readonly 'key.create': VirtualKey;
+  readonly 'key.update': Update<VirtualKey>;
+  readonly 'key.delete': VirtualKey;
+  readonly 'team.read': Team;
+  readonly 'team.create': Team;
+  readonly 'team.update': Update<Team>;
+  readonly 'team.members': Team;
+  readonly 'team.delete': Team;
+  readonly 'user.read': User;
+  readonly 'user.create': User;
+  readonly 'user.update': Update<User>;
+  readonly 'user.delete': User;
+  readonly 'other.read': null;
+  readonly 'other.write': null;
+}
+
+export type ManagementAction = keyof Subjects;
+
+/** null: it may. Else a sentence that says why not and holds no secret. */
+export function whyNot<A extends ManagementAction>(
+  caller: AuthenticatedCaller,
+  directory: AccessDirectory,
+  action: A,
+  subject: Subjects[A],
+): string | null {
+  const role = managementRole(caller);
+  if (role === 'admin') return null;
+  if (caller.role !== 'key') return 'This key makes LLM calls and reads listings only.';
+  if (caller.key.type === 'llm_api') return isItself(caller.key, action, subject) ? null : LLM_ONLY;
+  const isRead = action.endsWith('.read');
+  if (caller.key.type === 'read_only' && !isRead)
+    return 'This key is of the type read_only; it changes nothing.';
+  if (role === 'proxy_admin_viewer') return isRead ? null : 'The role proxy_admin_viewer only reads.';
+  const rules: Rules = RULES;
+  return rules[action](new Holder(caller.key, role, directory), subject);
+}
+
+/** @throws Fault management_denied, as `whyNot` */
+export function demand<A extends ManagementAction>(
+  caller: AuthenticatedCaller,
+  directory: AccessDirectory,
+  action: A,
+  subject: Subjects[A],
+): void {
+  const why = whyNot(caller, directory, action, subject);
+  if (why !== null) throw new Fault('management_denied', why);
+}
+
+/** Whether a caller is an administrator: the master key, or a key of a user with that role. */
+export const isAdmin = (caller: AuthenticatedCaller): boolean => managementRole(caller) === 'admin';
+
+/** Whether everything may be read: by administrators, and by viewers of all. */
+export function seesAll(caller: AuthenticatedCaller): boolean {
+  const role = managementRole(caller);
+  return role === 'admin' || role === 'proxy_admin_viewer';
+}
+
+/** The keys that a caller may see: all of them, else their own and those of teams that they are an admin of. */
+export function visibleKeys(caller: AuthenticatedCaller, directory: AccessDirectory): Iterable<VirtualKey> {
+  if (seesAll(caller)) return directory.all('key');
+  if (caller.role !== 'key') return [];
+  const { id, userId, type } = caller.key;
+  const own = directory.key(id);
+  const keys = new Set(own === null ? [] : [own]);
+  if (userId === null || type === 'llm_api') return keys;
+  for (const key of directory.keysOfUser(userId)) keys.add(key);
+  for (const team of directory.teamsOf(userId))
+    if (isTeamAdmin(team, userId)) for (const key of directory.keysOfTeam(team.id)) keys.add(key);
+  return keys;
+}
+
+/** The teams that a caller may see. */
+export function visibleTeams(caller: AuthenticatedCaller, directory: AccessDirectory): Iterable<Team> {
+  if (seesAll(caller)) return directory.all('team');
+  if (caller.role !== 'key' || caller.key.type === 'llm_api') return [];
+  const { teamId, userId } = caller.key;
+  const own = teamId === null ? null : directory.team(teamId);
+  return new Set([...(own === null ? [] : [own]), ...(userId === null ? [] : directory.teamsOf(userId))]);
+}
+
+type Role = 'admin' | Exclude<UserRole, 'proxy_admin'> | 'no_user' | 'none';
+
+function managementRole(caller: AuthenticatedCaller): Role {
+  if (caller.role === 'admin') return 'admin';
+  if (caller.role !== 'key') return 'none';
+  const { user, key } = caller;
+  if (user === null) return 'no_user';
+  if (user.role !== 'proxy_admin') return user.role;
+  if (key.type === 'llm_api') return 'none';
+  return key.type === 'read_only' ? 'proxy_admin_viewer' : 'admin';
+}
+
+const LLM_ONLY = 'This key is of the type llm_api: it makes LLM calls, reads listings, and sees itself.';
+
+const isItself = (own: VirtualKey, action: ManagementAction, subject: Subjects[ManagementAction]): boolean =>
+  action === 'key.read' && subject !== null && 'id' in subject && subject.id === own.id;
+
+const isTeamAdmin = ({ members }: Team, userId: string): boolean =>
+  members.some((member) => member.userId === userId && member.role === 'admin');
+
+/** Whoever holds a key of no administrator. */
+class Holder {
+  readonly key: VirtualKey;
+  readonly userId: string | null;
+  /** Whether objects may be changed at all. */
+  readonly changes: boolean;
+  readonly #directory: AccessDirectory;
+
+  constructor(key: VirtualKey, role: Role, directory: AccessDirectory) {
+    this.key = key;
+    this.userId = key.userId;
+    this.changes = role === 'internal_user';
+    this.#directory = directory;
+  }
+
+  is(userId: string | null): boolean {
+    return userId !== null && userId === this.userId;
+  }
+
+  adminOf(teamId: string | null): boolean {
+    const team = teamId === null ? null : this.#directory.team(teamId);
+    return team !== null && this.userId !== null && isTeamAdmin(team, this.userId);
+  }
+
+  memberOf(teamId: string): boolean {
+    return this.#directory.team(teamId)?.members.some(({ userId }) => this.is(userId)) ?? false;
+  }
+}
+
+type Rules = { readonly [A in ManagementAction]: (holder: Holder, subject: Subjects[A]) => string | null };
+
+const FOR_ADMINS = 'This needs the master key, or a key of a proxy_admin.';
+const READ_ONLY = 'The user of this key only reads.';
+const adminsOnly = (): string => FOR_ADMINS;
+
+const RULES: Rules = {
+  'key.read': (holder, key) =>
+    key.id === holder.key.id || holder.is(key.userId) || holder.adminOf(key.teamId)
+      ? null
+      : 'You are not allowed to access this key: it is neither yours nor of a team that you are an admin of.',
+  'key.create': mayMakeKey,
+  'key.update': (holder, { is, becomes }) => mayOwn(holder, is) ?? mayMakeKey(holder, becomes),
+  'key.delete': mayOwn,
+  'team.read': (holder, team) =>
+    team.id === holder.key.teamId || holder.memberOf(team.id)
+      ? null
+      : 'You are not allowed to access this team: you are not a member of it.',
+  'team.create': adminsOnly,
+  'team.update': mayUpdateTeam,
+  'team.members': (holder, team) =>
+    holder.changes && holder.adminOf(team.id)
+      ? null
+      : 'Only an admin of the team, or of the proxy, changes its members.',
+  'team.delete': adminsOnly,
+  'user.read': (holder, { id }) =>
+    holder.is(id) ? null : 'You are not allowed to access this user: it is not you.',
+  'user.create': adminsOnly,
+  'user.update': mayUpdateUser,
+  'user.delete': adminsOnly,
+  'other.read': adminsOnly,
+  'other.write': adminsOnly,
+};
+
+/** Whether a key is the holder's to change. */
+function mayOwn(holder: Holder, key: VirtualKey): string | null {
+  if (holder.userId === null) return FOR_ADMINS;
+  if (!holder.changes) return READ_ONLY;
+  if (holder.is(key.userId) || holder.adminOf(key.teamId)) return null;
+  return 'You are not allowed to change this key: it is neither yours nor of a team that you are an admin of.';
+}
+
+/** Whether a holder may make such a key, or make one such. */
+function mayMakeKey(holder: Holder, wanted: VirtualKey): string | null {
+  const owner = mayOwn(holder, wanted);
+  if (owner !== null) return owner;
+  if (wanted.teamId !== null && !holder.memberOf(wanted.teamId))
+    return `You are not a member of the team ${wanted.teamId}.`;
+  if (wanted.organizationId !== null && wanted.organizationId !== holder.key.organizationId)
+    return FOR_ADMINS;
+  return wouldWiden(holder.key, wanted);
+}
+
+/** A key that is limited makes none that is less so: whoever finds it would be free of its limits. */
+function wouldWiden(own: VirtualKey, wanted: VirtualKey): string | null {
+  if (isCapped(own.budget) || own.budgetId !== null || isLimited(own.limits))
+    return 'This key has a budget or limits of its own, so it makes and changes no keys.';
+  if (!isWithin(wanted.models, own.models))
+    return 'The key would allow more models than the one that makes it.';
+  if (own.expiresMs !== null && (wanted.expiresMs === null || wanted.expiresMs > own.expiresMs))
+    return 'The key would be valid for longer than the one that makes it.';
+  if (own.allowedRoutes.length > 0 && !isWithin(wanted.allowedRoutes, own.allowedRoutes))
+    return 'The key would allow more routes than the one that makes it.';
+  return own.type === 'default' || own.type === wanted.type
+    ? null
+    : 'The key would be of another type than the one that makes it.';
+}
+
+function mayUpdateTeam(holder: Holder, { is, becomes }: Update<Team>): string | null {
+  if (!holder.changes || !holder.adminOf(is.id))
+    return 'Only an admin of the team, or of the proxy, changes it.';
+  const same = (name: 'organizationId' | 'budget' | 'limits' | 'memberBudgetId' | 'blocked'): boolean =>
+    JSON.stringify(is[name]) === JSON.stringify(becomes[name]);
+  const widened = (['budget', 'limits', 'organizationId', 'memberBudgetId', 'blocked'] as const).find(
+    (name) => !same(name),
+  );
+  if (widened !== undefined) return `Only an admin of the proxy changes the ${NAMES[widened]} of a team.`;
+  return isWithin(becomes.models, is.models) ? null : 'Only an admin of the proxy gives a team more models.';
+}
+
+const NAMES = {
+  budget: 'budget',
+  limits: 'limits',
+  organizationId: 'organization',
+  memberBudgetId: 'member budget',
+  blocked: 'blocking',
+} as const;
+
+function mayUpdateUser(holder: Holder, { is, becomes }: Update<User>): string | null {
+  if (!holder.is(is.id)) return 'You are not allowed to change this user: it is not you.';
+  if (!holder.changes) return READ_ONLY;
+  const fixed = ['role', 'budget', 'budgetId', 'limits', 'models'] as const;
+  const changed = fixed.find((name) => JSON.stringify(is[name]) !== JSON.stringify(becomes[name]));
+  return changed === undefined
+    ? null
+    : `Nobody changes their own ${changed === 'budgetId' ? 'budget' : changed}.`;
+}
+
+/** An empty list allows everything. */
+function isWithin(wanted: readonly string[], allowed: readonly string[]): boolean {
+  if (allowed.length === 0) return true;
+  return wanted.length > 0 && wanted.every((one) => allowed.includes(one));
+}
+
+const isCapped = ({ maxBudget, budgetLimits, modelMaxBudget }: BudgetTerms): boolean =>
+  maxBudget !== null || budgetLimits.length > 0 || Object.keys(modelMaxBudget).length > 0;
+
+const isLimited = ({ rpm, tpm, maxParallel, modelRpm, modelTpm }: LimitTerms): boolean =>
+  rpm !== null ||
+  tpm !== null ||
+  maxParallel !== null ||
+  Object.keys(modelRpm).length + Object.keys(modelTpm).length > 0;

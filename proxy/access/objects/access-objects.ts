@@ -1,0 +1,195 @@
+// The objects of access in service: the directory that calls read, and the store behind it that changes go to first. A change
+// is in the directory when it is durable, and in the directories of the other processes when their store tells them, within
+// a second. A store that is away refuses changes and hinders no call; one that has not been read yet makes unknown keys
+// "not known yet", never wrong.
+import { Fault } from '../../errors/fault.ts';
+import { AccessDirectory, type ObjectName } from './directory.ts';
+import type { AccessObject, ObjectChange } from './objects.ts';
+
+/** Somebody has changed one of the objects since it was read, or made one of that id: nothing was changed. Read again. */
+export class ObjectConflict extends Error {
+  override readonly name = 'ObjectConflict';
+}
+
+export interface AccessObjects {
+  readonly directory: AccessDirectory;
+  /** Whether everything that is stored is in the directory. Before that, a key that it does not hold may still exist. */
+  readonly isLoaded: boolean;
+  /**
+   * All or none; durable and in the directory when it resolves. Objects are put with the revision that they were read with, 0
+   * for new ones; the directory then holds the next.
+   * @throws ObjectConflict, Fault store_unavailable
+   */
+  change(changes: readonly ObjectChange[]): Promise<void>;
+}
+
+/** Is told what this and the other processes have stored and removed. */
+export interface ObjectListener {
+  stored(object: AccessObject): void;
+  removed(name: ObjectName): void;
+}
+
+/** Where objects are kept. Every call may reject: the store does not answer. */
+export interface ObjectStore {
+  /** All of them, in parts; what is changed from the first part on is told to `listener`. */
+  load(listener: ObjectListener): AsyncIterable<readonly AccessObject[]>;
+  /** All or none, on the disk when it resolves; puts store the revision after the one that they state. */
+  apply(changes: readonly ObjectChange[]): Promise<'applied' | 'conflict'>;
+  close(): Promise<void>;
+}
+
+/** What happens to the store that an operator should know of. */
+export interface StoreEvents {
+  /** Of an attempt to read the objects; there will be others. */
+  loadFailed(error: unknown): void;
+  loaded(count: number): void;
+}
+
+const RETRY_MS = 1_000;
+/** A start with a database that does not answer goes on without the objects after this time. */
+const START_MS = 5_000;
+
+/** The objects of a store. */
+export class StoredObjects implements AccessObjects {
+  readonly directory = new AccessDirectory();
+  readonly #store: ObjectStore;
+  readonly #events: StoreEvents;
+  readonly #ended = new AbortController();
+  #isLoaded = false;
+
+  private constructor(store: ObjectStore, events: StoreEvents) {
+    this.#store = store;
+    this.#events = events;
+  }
+
+  /** Resolves when the objects are loaded, or when the store lets wait too long: it is then asked again and again. */
+  static async open(store: ObjectStore, events: StoreEvents = SILENT): Promise<StoredObjects> {
+    const objects = new StoredObjects(store, events);
+    const loading = objects.#load();
+    await Promise.race([loading, pause(START_MS, objects.#ended.signal)]);
+    return objects;
+  }
+
+  /** Objects that end with the process: for tests and commands. */
+  static inMemory(objects: readonly AccessObject[] = []): StoredObjects {
+    const stored = new StoredObjects(new MemoryObjectStore(objects), SILENT);
+    for (const object of objects) stored.directory.put(object);
+    stored.#isLoaded = true;
+    return stored;
+  }
+
+  get isLoaded(): boolean {
+    return this.#isLoaded;
+  }
+
+  async change(changes: readonly ObjectChange[]): Promise<void> {
+    if (!this.#isLoaded) throw unavailable(null);
+    for (const change of changes) refuseFileObject(this.directory, change);
+    const result = await this.#store.apply(changes).catch((cause: unknown) => {
+      throw unavailable(cause);
+    });
+    if (result === 'conflict') throw new ObjectConflict('an object was changed meanwhile');
+    for (const change of changes) {
+      if ('remove' in change) this.directory.remove(change.remove);
+      else this.#stored({ ...change.put, origin: 'store', revision: change.put.revision + 1 });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort();
+    await this.#store.close();
+  }
+
+  async #load(): Promise<void> {
+    const listener: ObjectListener = {
+      stored: (object) => this.#stored(object),
+      removed: (name) => this.directory.remove(name),
+    };
+    while (!this.#ended.signal.aborted) {
+      try {
+        let count = 0;
+        for await (const part of this.#store.load(listener)) {
+          for (const object of part) this.#stored(object);
+          count += part.length;
+        }
+        this.#isLoaded = true;
+        this.#events.loaded(count);
+        return;
+      } catch (error) {
+        if (this.#ended.signal.aborted) return;
+        this.#events.loadFailed(error);
+        await pause(RETRY_MS, this.#ended.signal);
+      }
+    }
+  }
+
+  /** What is told may be older than what this process has stored itself meanwhile; an object made anew begins at 1. */
+  #stored(object: AccessObject): void {
+    const known = this.directory.stored(object);
+    if (known !== null && known.createdMs === object.createdMs && known.revision >= object.revision) return;
+    this.directory.put(Object.freeze(object));
+  }
+}
+
+function refuseFileObject(directory: AccessDirectory, change: ObjectChange): void {
+  const name = 'put' in change ? change.put : change.remove;
+  if (directory.get(name)?.origin !== 'file') return;
+  const { kind, id } = name;
+  throw new Fault(
+    'object_in_config',
+    `The ${kind} ${id} is stated in the configuration file, which the API does not change; edit the file.`,
+  );
+}
+
+function unavailable(cause: unknown): Fault {
+  return new Fault(
+    'store_unavailable',
+    'The store of keys, teams and users does not answer; nothing was changed.',
+    {
+      headers: [['retry-after', '1']],
+      ...(cause === null ? {} : { cause }),
+    },
+  );
+}
+
+const SILENT: StoreEvents = { loadFailed: () => undefined, loaded: () => undefined };
+
+/** Resolves after the time, or when the signal says so; keeps no process alive. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms).unref();
+  signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+  return promise;
+}
+
+/** Objects of a process alone, gone when it ends. */
+class MemoryObjectStore implements ObjectStore {
+  readonly #objects = new Map<string, AccessObject>();
+
+  constructor(objects: readonly AccessObject[] = []) {
+    for (const object of objects) this.#objects.set(`${object.kind}/${object.id}`, object);
+  }
+
+  async *load(): AsyncGenerator<readonly AccessObject[]> {
+    yield [...this.#objects.values()];
+  }
+
+  async apply(changes: readonly ObjectChange[]): Promise<'applied' | 'conflict'> {
+    const named = changes.map((change) => ('put' in change ? change.put : change.remove));
+    const isCurrent = ({ kind, id, revision }: (typeof named)[number]): boolean =>
+      (this.#objects.get(`${kind}/${id}`)?.revision ?? 0) === revision;
+    if (!named.every(isCurrent)) return 'conflict';
+    for (const change of changes) {
+      if ('remove' in change) this.#objects.delete(`${change.remove.kind}/${change.remove.id}`);
+      else {
+        const { put } = change;
+        this.#objects.set(`${put.kind}/${put.id}`, { ...put, revision: put.revision + 1 });
+      }
+    }
+    return 'applied';
+  }
+
+  async close(): Promise<void> {
+    // nothing is held
+  }
+}
