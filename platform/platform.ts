@@ -1,7 +1,6 @@
 // The platform interface: creates its parts and is the only thing that the composition root knows about them. It uses two
 // interfaces of the proxy: the caller directory (keys of conversations) and the reader of spend rows.
 import { hash } from 'node:crypto';
-import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { PlatformSettings } from '../config/snapshot.ts';
 import type { Clock } from '../proxy/base/clock.ts';
@@ -23,7 +22,7 @@ import { RuntimeViews } from './runtime/runtime-views.ts';
 import { Starter } from './conversations/start.ts';
 import type { AgentProfileSet } from './page/agent-profiles.ts';
 import { pageApi } from './page/page.ts';
-import { Replicas } from './replicas.ts';
+import { Replicas } from '../proxy/server/mount.ts';
 import { eventApi } from './events/event-api.ts';
 import { KeptEvents } from './events/kept-events.ts';
 import { runtimeApi } from './runtime/runtime-api.ts';
@@ -41,9 +40,8 @@ import { settingsV1 } from './settings/v1.ts';
 import { UserSettings } from './settings/user-settings.ts';
 import type { SettingsV1 } from './settings/v1-document.ts';
 import { Documents } from './store/documents.ts';
-import { PostgresPlatform } from './store/postgres-platform.ts';
-import { openSqlitePlatform } from './store/sqlite-platform.ts';
-import { PlatformStoreUnavailable, type PlatformStore } from './store/store.ts';
+import { StoreUnavailable } from '../proxy/server/mount.ts';
+import { openPlatformFile, platformFile, platformTables, type PlatformStore } from './store/store.ts';
 import { Vault } from './store/vault.ts';
 import { sandboxApiUrl } from './sandbox-api-url.ts';
 
@@ -78,9 +76,6 @@ interface Parts {
 const CONVERSATIONS = 100;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 10_000;
-
-/** File name of the platform's database in the data directory. */
-export const PLATFORM_DB = 'platform.db';
 
 /** A running platform. With the embedded store its parts exist from the start; a shared database may be down at first. */
 export class Platform implements Mount {
@@ -123,8 +118,7 @@ export class Platform implements Mount {
         () => log.info('the platform interface is served'),
         (err: Error) => {
           if (this.#closed) return;
-          if (err instanceof PlatformStoreUnavailable)
-            this.openLater(err, Math.min(pauseMs * 2, LONGEST_RETRY_MS));
+          if (err instanceof StoreUnavailable) this.openLater(err, Math.min(pauseMs * 2, LONGEST_RETRY_MS));
           else log.error({ err }, 'the platform interface cannot be served; fix it and restart');
         },
       );
@@ -211,7 +205,8 @@ export class Platform implements Mount {
 
   #catchUp(credential: string): Promise<void> | null {
     if (!credential.startsWith(KEY_PREFIX)) return null;
-    if (this.#parts === null) return Promise.reject(new PlatformStoreUnavailable('it has not answered yet'));
+    if (this.#parts === null)
+      return Promise.reject(new StoreUnavailable('unavailable', 'it has not answered yet'));
     const { replicas } = this.#parts;
     return replicas.alone ? null : replicas.syncBriefly();
   }
@@ -222,13 +217,13 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
   const { shared, dataDir } = options;
   const store =
     shared === null
-      ? openSqlitePlatform(join(dataDir, PLATFORM_DB))
-      : new PostgresPlatform(shared.extensionTables, shared.schema);
+      ? openPlatformFile(platformFile(dataDir))
+      : platformTables(shared.extensionTables, shared.schema);
   const platform = new Platform(options, store);
   try {
     await platform.open();
   } catch (error) {
-    const isAway = shared !== null && error instanceof PlatformStoreUnavailable;
+    const isAway = shared !== null && error instanceof StoreUnavailable;
     if (!isAway) {
       await platform.close();
       throw error;

@@ -1,16 +1,13 @@
 // Replaces the key that encrypts the platform's data: `throughline rotate-platform-key` without its command line. Works on the data of servers that are stopped, and refuses while one of them is not.
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Secret } from '../config/secret.ts';
 import type { DatabaseSettings } from '../config/snapshot.ts';
 import { lockDirectory } from '../proxy/server/mount.ts';
 import { openExtensionTables } from '../proxy/server/mount.ts';
-import { runningOn } from './replicas.ts';
-import { PostgresPlatform } from './store/postgres-platform.ts';
-import { openSqlitePlatform } from './store/sqlite-platform.ts';
-import { PlatformStoreUnavailable, type PlatformStore } from './store/store.ts';
+import { runningOn } from '../proxy/server/mount.ts';
+import { StoreUnavailable } from '../proxy/server/mount.ts';
+import { openPlatformFile, platformFile, platformTables, type PlatformStore } from './store/store.ts';
 import { rotate, Vault } from './store/vault.ts';
-import { PLATFORM_DB } from './platform.ts';
 
 /** Where the data is. */
 interface PlatformPlace {
@@ -38,10 +35,10 @@ async function inFile(
   dataDir: string,
   act: (store: PlatformStore) => Promise<number>,
 ): Promise<number | null> {
-  const file = join(dataDir, PLATFORM_DB);
+  const file = platformFile(dataDir);
   if (!existsSync(file)) return null;
   const lock = lockDirectory(dataDir);
-  const store = openSqlitePlatform(file);
+  const store = openPlatformFile(file);
   try {
     return await act(store);
   } finally {
@@ -55,12 +52,13 @@ async function inDatabase(
   act: (store: PlatformStore) => Promise<number>,
 ): Promise<number | null> {
   const extensionTables = openExtensionTables(database);
-  const store = new PostgresPlatform(extensionTables, database.schema);
+  const store = platformTables(extensionTables, database.schema);
   try {
     if ((await store.count({ kind: 'meta' })) === 0) return null;
     const names = await runningOn(store, Date.now());
     if (names.length > 0)
-      throw new PlatformStoreUnavailable(
+      throw new StoreUnavailable(
+        'unavailable',
         `servers run on this database (on ${names.join(', ')}) - stop them; one that was killed counts for a minute`,
       );
     return await act(store);

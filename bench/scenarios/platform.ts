@@ -7,9 +7,6 @@ import { join } from 'node:path';
 import { Secret } from '../../config/secret.ts';
 import { itemOf, NOTHING_REPORTED } from '../../platform/conversations/conversation.ts';
 import { newHexId, newKey } from '../../platform/ids.ts';
-import { openSqlitePlatform } from '../../platform/store/sqlite-platform.ts';
-import { PostgresPlatform } from '../../platform/store/postgres-platform.ts';
-import type { PlatformStore } from '../../platform/store/store.ts';
 import { Vault } from '../../platform/store/vault.ts';
 import { openExtensionTables } from '../../proxy/spend/store/postgres/extension-tables.ts';
 import { ownPostgres, settingsOf } from '../../test/support/postgres.ts';
@@ -19,6 +16,7 @@ import { cpuSeconds, freePort, Program, residentMb } from '../harness/processes.
 import { quantile } from '../harness/quantiles.ts';
 import type { Bench, Scenario, Table } from '../harness/scenario.ts';
 import { callCosts, MASTER_KEY, modelList, SESSION_KEY, startTimes } from './platform-calls.ts';
+import { openPlatformFile, platformTables, type PlatformStore } from '../../platform/store/store.ts';
 
 const BATCH = 5_000;
 const WARM = 20;
@@ -37,10 +35,10 @@ interface Kind {
 
 async function seed(dataDir: string, count: number, url: string | null): Promise<Seeded> {
   mkdirSync(dataDir, { recursive: true });
-  if (url === null) return fill(openSqlitePlatform(join(dataDir, 'platform.db')), count);
+  if (url === null) return fill(openPlatformFile(join(dataDir, 'platform.db')), count);
   const settings = settingsOf(url);
   const extensionTables = openExtensionTables(settings);
-  const seeded = await fill(new PostgresPlatform(extensionTables, settings.schema), count);
+  const seeded = await fill(platformTables(extensionTables, settings.schema), count);
   await extensionTables.transact([{ text: 'VACUUM ANALYZE', values: [] }]); // as autovacuum does within a minute
   await extensionTables.close();
   return seeded;

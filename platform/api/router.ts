@@ -4,7 +4,7 @@ import type { PlatformSettings } from '../../config/snapshot.ts';
 import { Fault } from '../../proxy/server/mount.ts';
 import type { Log } from '../../proxy/server/mount.ts';
 import type { MountResponse, MountRequest } from '../../proxy/server/mount.ts';
-import { PlatformStoreUnavailable } from '../store/store.ts';
+import { StoreUnavailable } from '../../proxy/server/mount.ts';
 import type { Description, Operation } from './description.ts';
 import { notServed, OUTSIDE } from './outside.ts';
 import { queryOf, querySchema } from './query.ts';
@@ -244,7 +244,7 @@ export class Router {
       return refuse(thrown.status, thrown.message);
     }
     this.#log.error({ ...line, err: thrown }, 'platform call failed');
-    if (thrown instanceof PlatformStoreUnavailable) return storeDown(request);
+    if (thrown instanceof StoreUnavailable) return storeDown(request);
     return refuse(500, 'Internal Server Error');
   }
 }

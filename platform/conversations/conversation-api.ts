@@ -5,7 +5,8 @@ import { invalidValue, validationFailed, refuse, refuseNul } from '../api/refusa
 import type { Handler } from '../api/router.ts';
 import { dashed, hexOf, instant } from '../ids.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
-import type { Filter, Order, PlatformStore } from '../store/store.ts';
+import type { Order } from '../../proxy/server/mount.ts';
+import type { Filter, PlatformStore } from '../store/store.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import type { Vault } from '../store/vault.ts';
 import type { Conversation, Tags } from './conversation.ts';

@@ -1,7 +1,8 @@
 // The conversations of the store. Each change also updates the proxy's registry of keys, so that stored conversations and
 // the identity of calls never differ.
 import { refuse } from '../api/refusal.ts';
-import type { Filter, Item, Part, PlatformStore } from '../store/store.ts';
+import type { Part } from '../../proxy/server/mount.ts';
+import type { Filter, Item, PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import { KeyedQueue } from '../keyed-queue.ts';
 import { conversationOf, itemOf, type Conversation } from './conversation.ts';

@@ -2,9 +2,8 @@
 // headers. Also tracks which keys belong to a sandbox, and when it made its last call.
 import type { CallerDirectory, CallerIdentity } from '../../proxy/server/mount.ts';
 import { dashed } from '../ids.ts';
-import type { ChangeListener } from '../replicas.ts';
-import { allItems } from '../store/all-items.ts';
-import type { Item, PlatformStore } from '../store/store.ts';
+import { allItems } from '../../proxy/server/mount.ts';
+import type { ChangeListener, Item, PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import { headersOf, outlineOf, type Conversation, type Tags } from './conversation.ts';
 

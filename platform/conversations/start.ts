@@ -7,7 +7,7 @@ import type { Log } from '../../proxy/server/mount.ts';
 import { invalidValue, refuse, Refusal } from '../api/refusal.ts';
 import { hexOf, newHexId, newKey } from '../ids.ts';
 import { requireAgentProfile, type AgentProfile, type AgentProfileSet } from '../page/agent-profiles.ts';
-import type { Replicas } from '../replicas.ts';
+import type { Replicas } from '../../proxy/server/mount.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import { conversationsPathOf } from '../sandboxes/spec-choice.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';

@@ -6,7 +6,7 @@ import type { Clock } from '../../proxy/base/clock.ts';
 import { sealerWith, type Log, type Sealer } from '../../proxy/server/mount.ts';
 import type { Conversation } from '../conversations/conversation.ts';
 import { KeyedQueue } from '../keyed-queue.ts';
-import { allItems } from '../store/all-items.ts';
+import { allItems } from '../../proxy/server/mount.ts';
 import type { Change, Filter, Item, PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import type { EventPage, NewEvent } from './event.ts';

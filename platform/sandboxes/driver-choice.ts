@@ -2,7 +2,7 @@
 import type { PlatformSettings } from '../../config/snapshot.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import type { Log } from '../../proxy/server/mount.ts';
-import { identityOf } from '../replicas.ts';
+import { identityOf } from '../../proxy/server/mount.ts';
 import { DockerDriver } from './docker-driver.ts';
 import { SandboxFailure, type SandboxDriver } from './driver.ts';
 import { bubblewrapFor, checkReadablePaths } from './isolation.ts';

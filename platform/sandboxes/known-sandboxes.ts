@@ -1,7 +1,7 @@
 // The sandboxes that this server knows: its own, and those of other servers on the same store. Those of others can only be
 // listed and deleted here, because their processes run elsewhere.
 import { refuse } from '../api/refusal.ts';
-import type { Replicas } from '../replicas.ts';
+import type { Replicas } from '../../proxy/server/mount.ts';
 import type { Sandbox, SandboxStatus } from './sandbox.ts';
 
 export class KnownSandboxes {

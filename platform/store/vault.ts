@@ -2,8 +2,9 @@
 // The only file that decrypts them; callers keep the result as Secret.
 import { sealerWith, type Sealer } from '../../proxy/server/mount.ts';
 import type { Secret } from '../../config/secret.ts';
-import { allItems } from './all-items.ts';
-import { PlatformStoreUnavailable, type Change, type Item, type Kind, type PlatformStore } from './store.ts';
+import { allItems } from '../../proxy/server/mount.ts';
+import { StoreUnavailable } from '../../proxy/server/mount.ts';
+import type { Change, Item, Kind, PlatformStore } from './store.ts';
 
 /** Names and texts of an item's secrets. */
 type SecretTexts = Readonly<Record<string, string>>;
@@ -35,7 +36,7 @@ export class Vault {
     if (item.sealed === null) return {};
     const text = this.#sealer.open(item.sealed, `${item.kind}/${item.id}`);
     if (text === null)
-      throw new PlatformStoreUnavailable(`the secrets of ${item.kind} ${item.id} are damaged`);
+      throw new StoreUnavailable('unavailable', `the secrets of ${item.kind} ${item.id} are damaged`);
     return JSON.parse(text) as SecretTexts;
   }
 
@@ -72,6 +73,9 @@ export async function rotate(store: PlatformStore, from: Vault, to: Vault, nowMs
     }
   }
   if ((await store.apply(changes)) === 'conflict')
-    throw new PlatformStoreUnavailable('the data changed meanwhile; nothing was changed - run it again');
+    throw new StoreUnavailable(
+      'unavailable',
+      'the data changed meanwhile; nothing was changed - run it again',
+    );
   return changes.length;
 }

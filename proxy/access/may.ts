@@ -17,7 +17,7 @@
 import { Fault } from '../errors/fault.ts';
 import type { AccessDirectory } from './objects/directory.ts';
 import type { BudgetTerms, LimitTerms, Team, User, UserRole, VirtualKey } from './objects/objects.ts';
-import type { AuthenticatedCaller } from './permissions.ts';
+import type { AuthenticatedCaller } from './caller.ts';
 
 interface Update<T> {
   readonly is: T;

@@ -6,6 +6,7 @@ import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import { pathOf, type SteeringTable } from '../../config/resolve/gateways/parameters.ts';
 import { maySteer } from '../bodies/steering.ts';
 import type { CallerDirectory } from '../access/callers.ts';
+import { ModelAccess } from '../access/model-access.ts';
 import { AddressList } from '../access/client-address.ts';
 import type { AccessObjects } from '../access/objects/access-objects.ts';
 import type { Mount } from '../base/mount.ts';
@@ -191,6 +192,22 @@ function warnOnce(
   };
 }
 
+/** Names by the access groups that their deployments state. */
+function accessGroupsOf({ deployments }: Snapshot): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>();
+  for (const { group, statedInfo } of deployments) {
+    const stated = statedInfo['access_groups'];
+    if (!Array.isArray(stated)) continue;
+    for (const name of stated) {
+      if (typeof name !== 'string') continue;
+      const names = groups.get(name) ?? [];
+      groups.set(name, names);
+      names.push(group);
+    }
+  }
+  return groups;
+}
+
 /** One configuration in service. */
 export class ActiveConfig {
   readonly snapshot: Snapshot;
@@ -206,6 +223,8 @@ export class ActiveConfig {
   readonly steeringTables: readonly SteeringTable[];
   readonly headerNames: ResponseHeaderNames;
   readonly listings: Listings;
+  /** What virtual keys may call of this configuration. */
+  readonly modelAccess: ModelAccess;
   /** null = every address may call. */
   readonly allowedAddresses: AddressList | null;
   /** null = nobody's X-Forwarded-For is believed. */
@@ -257,6 +276,7 @@ export class ActiveConfig {
       prefixes: [`${brand}_`],
       also: remembered((name) => this.isTwin(name) || maySteer(this.steeringTables, name)),
     };
+    this.modelAccess = new ModelAccess(accessGroupsOf(snapshot), services.access.directory);
     this.listings = listingsOf(snapshot, registry);
     const { allowedAddresses, trustedProxies } = snapshot.access;
     this.allowedAddresses = allowedAddresses === null ? null : new AddressList(allowedAddresses);

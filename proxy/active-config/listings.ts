@@ -10,15 +10,18 @@ const CREATED = 1677610602;
 export interface Listings {
   /** Names of the catalogue, for wildcard listings. */
   readonly registry: readonly string[];
-  /** The body of `GET /v1/models`. */
+  /** The body of `GET /v1/models` for those who may call everything. */
   readonly models: Buffer;
+  /** The same for others, as they ask for it, by what they may call. */
+  readonly byAccess: Map<string, Buffer>;
 }
 
 /** Prepares the listings of a snapshot. */
 export function listingsOf(snapshot: Snapshot, registry: readonly string[]): Listings {
   return {
     registry,
-    models: modelListBytes(snapshot, registry),
+    models: modelListBytes(modelNames(snapshot, registry)),
+    byAccess: new Map(),
   };
 }
 
@@ -62,8 +65,8 @@ export function listedModels(snapshot: Snapshot, registry: readonly string[]): L
 }
 
 /** The body of `GET /v1/models`; key order as the dialect has it. */
-function modelListBytes(snapshot: Snapshot, registry: readonly string[]): Buffer {
-  const data = modelNames(snapshot, registry).map(modelItem);
+export function modelListBytes(names: readonly string[]): Buffer {
+  const data = names.map(modelItem);
   return Buffer.from(JSON.stringify({ data, object: 'list' }));
 }
 

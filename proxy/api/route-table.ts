@@ -3,7 +3,8 @@
 // bases that people configure: `//v1` and `/v1/v1`. Each row names the access that it needs and the port it is served on.
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { scopeOf } from '../access/callers.ts';
-import type { Access, AuthenticatedCaller } from '../access/permissions.ts';
+import type { AuthenticatedCaller } from '../access/caller.ts';
+import type { Access } from '../access/permissions.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import { BY_ID, ENDPOINTS } from '../protocols/table.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
@@ -78,7 +79,7 @@ const audited = (
 /** LLM calls. */
 const call = (handle: Handler): Route => ({ handle, access: 'inference', port: 'main' });
 /** What agents choose models by, and admins find the ids of. */
-const listing = (handle: Handler): Route => ({ handle, access: 'inference', port: 'both' });
+const listing = (handle: Handler): Route => ({ handle, access: 'listing', port: 'both' });
 /** For load balancers and orchestrators. */
 const open = (handle: Handler): Route => ({ handle, access: 'open', port: 'both' });
 const metricsRoute: Route = { handle: metrics, access: 'metrics', port: 'admin' };
@@ -157,7 +158,7 @@ export class RouteTable implements Routes {
     }
     for (const base of VERSIONED) {
       this.#get(`${base}/models`, listing(listModels));
-      this.#pattern(`${base}/models/`, '', readable(listing((x, _, id) => oneModel(x, id))));
+      this.#pattern(`${base}/models/`, '', readable(listing(oneModel)));
       this.#get(`${base}/model/info`, listing(modelInfo));
     }
     this.#set('/model/new', { POST: audited('model_new', (x, attempt) => newModel(x, reloader, attempt)) });

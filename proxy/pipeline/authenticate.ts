@@ -1,27 +1,36 @@
 // Authenticates the caller. The result is a closed type: no failed check can leave an identity behind. Runs before the
 // body is read and queries no database, so a database outage never becomes a 401. The one exception: an unknown key that
 // another server may have issued a moment ago.
+import type { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { scopeOf, type KnownCaller } from '../access/callers.ts';
-import { keyOf, type AuthenticatedCaller } from '../access/permissions.ts';
+import type { AuthenticatedCaller } from '../access/caller.ts';
+import { checkKey } from '../access/key-checks.ts';
+import { keyOf } from '../access/permissions.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 
-export type { AuthenticatedCaller, Caller } from '../access/permissions.ts';
+export type { AuthenticatedCaller, Caller } from '../access/caller.ts';
 
 type Scope = ReturnType<typeof scopeOf>;
 
 const ANYBODY: AuthenticatedCaller = { role: 'admin', keyHash: '' };
 
-/** The caller; a promise only where the store must be queried. @throws Fault missing_api_key, invalid_api_key, store_unavailable */
+/**
+ * The caller; a promise only where the store must be queried.
+ * @throws Fault missing_api_key, invalid_api_key, key_blocked, key_expired, team_blocked, store_unavailable
+ */
 export function authenticate(x: Exchange): AuthenticatedCaller | Promise<AuthenticatedCaller> {
   const { services, snapshot } = x.active;
   const { credential } = x.headers;
   const scope = services.callers === null ? null : scopeOf(x.path);
-  const configured = scope === null && credential !== null ? keyOf(snapshot, credential) : null;
-  if (configured !== null) return asRecorded(x, configured);
-  const virtual = scope === null && credential !== null ? virtualKey(x, credential) : null;
-  if (virtual !== null) return virtual;
+  if (scope === null && credential !== null && snapshot.masterKey !== null) {
+    const digest = hash('sha256', credential, 'buffer');
+    const configured = keyOf(snapshot, digest);
+    if (configured !== null) return asRecorded(x, configured);
+    const virtual = virtualKey(x, digest);
+    if (virtual !== null) return virtual;
+  }
   const known = credential === null ? null : (services.callers?.find(credential, x.startMs) ?? null);
   const catchUp =
     known === null && credential !== null ? (services.callers?.catchUp(credential) ?? null) : null;
@@ -35,21 +44,31 @@ function asRecorded({ active: { snapshot } }: Exchange, caller: AuthenticatedCal
   return { ...caller, keyHash: `${snapshot.dialect.brand}_proxy_master_key` };
 }
 
-/** One digest and one look-up, however many keys there are; what is done for an unknown key tells nothing of the others. */
-function virtualKey({ active, startMs }: Exchange, credential: string): AuthenticatedCaller | null {
-  if (active.snapshot.masterKey === null) return null; // anybody is an administrator
+/**
+ * One look-up by the digest, however many keys there are: its time says nothing of a key that is not known by its whole.
+ * @throws Fault key_blocked, key_expired, team_blocked
+ */
+function virtualKey({ active, startMs }: Exchange, digest: Buffer): AuthenticatedCaller | null {
   const { directory } = active.services.access;
-  const key = directory.keyOfCredential(hash('sha256', credential, 'hex'), startMs);
+  const key = directory.keyOfCredential(digest.toString('hex'), startMs);
   if (key === null) return null;
+  const team = key.teamId === null ? null : directory.team(key.teamId);
+  checkKey(key, team, startMs);
   return {
     role: 'key',
     key,
-    team: key.teamId === null ? null : directory.team(key.teamId),
+    team,
     user: key.userId === null ? null : directory.user(key.userId),
     keyHash: key.id,
     ...(key.alias === null ? {} : { keyName: key.alias }),
+    ...(key.teamId === null ? {} : { teamId: key.teamId }),
+    ...(key.userId === null ? {} : { userId: key.userId }),
+    tags: tagsOf(key.tags, team?.tags ?? []),
   };
 }
+
+const tagsOf = (own: readonly string[], team: readonly string[]): readonly string[] =>
+  team.length === 0 ? own : [...own, ...team];
 
 async function afterCatchUp(x: Exchange, scope: Scope, catchUp: Promise<void>): Promise<AuthenticatedCaller> {
   try {
@@ -78,7 +97,16 @@ function callerOf(x: Exchange, scope: Scope, known: KnownCaller | null): Authent
   }
   if (x.active.snapshot.masterKey === null) return ANYBODY;
   if (credential === null) {
-    throw new Fault('missing_api_key', 'No API key was sent. Send it as `Authorization: Bearer <key>`.');
+    const text = 'Authentication Error, No api key passed in. Send it as `Authorization: Bearer <key>`.';
+    throw new Fault('missing_api_key', text);
   }
-  throw new Fault('invalid_api_key', 'The API key is not valid for this proxy.');
+  // The database was not there when the proxy started: this key may be one of those that it holds.
+  if (!x.active.services.access.isLoaded && credential.startsWith('sk-')) {
+    throw new Fault('store_unavailable', 'The store that may know this key does not answer.', {
+      headers: [['retry-after', '1']],
+    });
+  }
+  const text =
+    'Authentication Error, Invalid proxy server token passed. The API key is not valid for this proxy.';
+  throw new Fault('invalid_api_key', text);
 }

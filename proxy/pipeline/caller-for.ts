@@ -1,7 +1,8 @@
 // Who makes a request, once it is known which route it asks for: an allowed address, a key where the route needs one, and a
 // key that opens it. Nothing else on the request path decides about access.
 import { checkAddress } from '../access/client-address.ts';
-import { authorize, needsKey, type Access, type AuthenticatedCaller } from '../access/permissions.ts';
+import type { AuthenticatedCaller } from '../access/caller.ts';
+import { authorize, needsKey, type Access } from '../access/permissions.ts';
 import { Fault } from '../errors/fault.ts';
 import { authenticate } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
@@ -13,7 +14,7 @@ const NO_KEY_FOR_METRICS =
 
 /**
  * The caller; a promise only where the store must be queried.
- * @throws Fault address_not_allowed, admin_key_required, and those of `authenticate`
+ * @throws Fault address_not_allowed, admin_key_required, route_denied, and those of `authenticate`
  */
 export function callerFor(
   x: Exchange,
@@ -27,11 +28,11 @@ export function callerFor(
     throw new Fault('missing_api_key', NO_KEY_FOR_METRICS);
   const caller = authenticate(x);
   return caller instanceof Promise
-    ? caller.then((found) => authorized(found, access))
-    : authorized(caller, access);
+    ? caller.then((found) => authorized(x, found, access))
+    : authorized(x, caller, access);
 }
 
-function authorized(caller: AuthenticatedCaller, access: Access): AuthenticatedCaller {
-  authorize(caller, access);
+function authorized(x: Exchange, caller: AuthenticatedCaller, access: Access): AuthenticatedCaller {
+  authorize(caller, access, { method: x.req.method, path: x.path });
   return caller;
 }

@@ -26,8 +26,12 @@ export function checkCallerRules(x: Exchange, request: ParsedRequest, identity: 
 
 /** For calls without a body, too. @throws Fault blocked_end_user */
 export function checkBlocked(x: Exchange, { endUser }: Identity): void {
-  if (endUser === null || !x.active.snapshot.access.blockedEndUsers.has(endUser)) return;
-  throw new Fault('blocked_end_user', 'This end user is blocked (blocked_user_list).');
+  if (endUser === null) return;
+  const { snapshot, services } = x.active;
+  const isListed = snapshot.access.blockedEndUsers.has(endUser);
+  if (!isListed && services.access.directory.customer(endUser)?.blocked !== true) return;
+  const where = isListed ? 'blocked_user_list' : '/customer/block';
+  throw new Fault('blocked_end_user', `This end user is blocked (${where}).`);
 }
 
 /** Where the call states tags, in whatever shape: what we cannot read, the gateway behind might. null = nowhere. */

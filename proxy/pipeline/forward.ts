@@ -13,6 +13,7 @@ import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault, finishWithReplay } from './finish.ts';
 import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from './idempotency.ts';
 import { identityOf } from './identity.ts';
+import { checkModel, underServedName } from './models-of-caller.ts';
 import { parseRequest } from './parse-request.ts';
 import { selectedBy, planCall } from './plan.ts';
 import { readBody } from './read-body.ts';
@@ -36,15 +37,17 @@ export async function forward(
     checkLag(x);
     body = await readBody(x); // bounded and inflated
     recorder.note({ requestBytes: body.bytes.length });
-    const request = await parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on
+    const parsed = await parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on
+    const request = underServedName(caller, parsed); // what the caller's key or team call differently
     const identity = identityOf(x, caller, request.identityMembers); // from key, headers and body, resolved once
     recorder.note({ model: request.model, stream: request.stream, identity });
+    const models = checkModel(x, caller, parsed.model, request.model); // what the key may call
     checkCallerRules(x, request, identity); // what the operator asks of every call
     await checkPreviousResponse(x, caller, request); // a response that it continues is the caller's own
     claim = await claimIdempotencyKey(x, caller, request);
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
-    const plan = planCall(x.active, request.model, identity); // the deployment to try first, and the ones after it
-    refuseSteering(x.active, request); // members that would steer one of those gateways
+    const plan = planCall(x.active, request.model, identity, models); // the deployment to try first, and the ones after it
+    refuseSteering(x.active, request, models); // members that would steer one of those gateways
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream

@@ -1,6 +1,7 @@
 // A model name -> its failover plan: which deployment gets the call, and which one next when that fails. Applies the
 // configuration's rules to `routing/failover-plan.ts`.
 import type { Routing } from '../../config/snapshot.ts';
+import { ALL_MODELS, type CallerModels } from '../access/model-access.ts';
 import { Fault } from '../errors/fault.ts';
 import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
 import { FailoverPlan, type FailureKind, type FailoverPolicy } from '../routing/failover-plan.ts';
@@ -21,9 +22,10 @@ export function planCall(
   active: ActiveConfig,
   model: string,
   { sessionId, sessionSource }: Pick<Identity, 'sessionId' | 'sessionSource'>,
+  allowed: CallerModels = ALL_MODELS,
 ): CallPlan {
   const session = sessionSource === 'generated' ? null : sessionId; // a fresh id binds a call to nothing
-  const policy = new Policy(active, groupOf(active, model), session);
+  const policy = new Policy(active, groupOf(active, model), session, allowed);
   return new FailoverPlan(policy.first, policy, active.services.clock.mono());
 }
 
@@ -59,8 +61,10 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
   readonly first: LiveModelGroup;
   readonly #active: ActiveConfig;
   readonly #session: string | null;
+  readonly #allowed: CallerModels;
 
-  constructor(active: ActiveConfig, group: LiveModelGroup, session: string | null) {
+  constructor(active: ActiveConfig, group: LiveModelGroup, session: string | null, allowed: CallerModels) {
+    this.#allowed = allowed;
     this.#active = active;
     this.#session = session;
     this.first = this.#ranked(group);
@@ -128,8 +132,9 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
     };
   }
 
-  /** The group of a fallback name; empty where its runtime model is not loaded yet, or no deployment can serve it. */
+  /** The group of a fallback name; empty where the caller may not call it, or no deployment can serve it. */
   #group(name: string): readonly LiveModelGroup[] {
+    if (!this.#allowed.allows(name, this.#routing.aliases.get(name) ?? name)) return [];
     try {
       const group = findGroup(this.#active, name);
       return group === null ? [] : [this.#ranked(group)];
@@ -148,8 +153,12 @@ function generalFallbacks({ fallbacks, defaultFallbacks }: Routing, name: string
  * Every deployment that may get a call for this model, whatever fails on the way.
  * @throws Fault model_not_found, provider_required
  */
-export function reachableDeployments(active: ActiveConfig, model: string): readonly LiveDeployment[] {
-  const policy = new Policy(active, groupOf(active, model), null);
+export function reachableDeployments(
+  active: ActiveConfig,
+  model: string,
+  allowed: CallerModels = ALL_MODELS,
+): readonly LiveDeployment[] {
+  const policy = new Policy(active, groupOf(active, model), null, allowed);
   const kinds: readonly FailureKind[] = ['server', 'context_window', 'content_policy'];
   const groups = [policy.first, ...kinds.flatMap((kind) => policy.fallbacks(kind))];
   return [...new Set(groups.flatMap(({ deployments }) => deployments))];

@@ -44,9 +44,10 @@ function programOf(userAgent: string | null): string | null {
   return product.replace(/\/v?\d.*$/, '') || null;
 }
 
-/** The columns that say where a request went, and whom the deployment attributes it to. */
+/** The columns that say where a request went, and whom its key, else the deployment, attributes it to. */
 export function destinationOf(
   x: Exchange,
+  caller: Caller,
   selected: SelectedDeployment | null,
   identity: Identity,
 ): Pick<SpendBegin, 'model' | 'modelId' | 'provider' | 'apiBase' | 'teamId' | 'userId' | 'profile' | 'tags'> {
@@ -56,10 +57,10 @@ export function destinationOf(
     modelId: deployment?.id ?? null,
     provider: deployment?.provider ?? null,
     apiBase: deployment?.apiBase ?? null,
-    teamId: deployment?.attribution.teamId ?? null,
-    userId: deployment?.attribution.userId ?? null,
+    teamId: caller.teamId ?? deployment?.attribution.teamId ?? null,
+    userId: caller.userId ?? deployment?.attribution.userId ?? null,
     profile: deployment?.attribution.profile ?? null,
-    tags: deployment === null ? identity.tags : mergedTags(deployment.attribution.tags, identity.tags),
+    tags: mergedTags(deployment?.attribution.tags ?? [], mergedTags(caller.tags ?? [], identity.tags)),
   };
 }
 
@@ -73,7 +74,7 @@ export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
     startMs: x.startMs,
     apiKeyHash: facts.caller.keyHash,
     ...(facts.caller.keyName === undefined ? {} : { keyName: facts.caller.keyName }),
-    ...destinationOf(x, selected, identity),
+    ...destinationOf(x, facts.caller, selected, identity),
     ...(selected === null ? { model: recorded(x, facts.model) ?? '' } : {}), // as LiteLLM's failure rows have it
     modelGroup: recorded(x, facts.model) ?? '',
     sessionId: identity.sessionId,

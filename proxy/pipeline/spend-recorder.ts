@@ -149,7 +149,7 @@ export class SpendRecorder {
     const start: AttemptStart | null = this.#attempts.answering;
     if (start === null) return last;
     return withReplaced(
-      { ...last, ...destinationOf(this.#x, start.selected, this.#identity()) },
+      { ...last, ...destinationOf(this.#x, this.#caller, start.selected, this.#identity()) },
       others,
       start,
     );

@@ -1,5 +1,6 @@
 // Refuses calls that would steer the gateway behind the proxy, unless the operator has allowed it: for every deployment that
 // the call may reach, the fallbacks included, since nobody knows beforehand which of them will serve it.
+import { ALL_MODELS, type CallerModels } from '../access/model-access.ts';
 import { Fault } from '../errors/fault.ts';
 import { isControlMember, type ActiveConfig } from '../active-config/active-config.ts';
 import type { Deployment } from '../../config/snapshot.ts';
@@ -8,10 +9,14 @@ import type { ParsedRequest } from './parse-request.ts';
 import { reachableDeployments } from './plan.ts';
 
 /** @throws Fault parameter_not_allowed, model_not_found, provider_required */
-export function refuseSteering(active: ActiveConfig, { model, steering }: ParsedRequest): void {
+export function refuseSteering(
+  active: ActiveConfig,
+  { model, steering }: ParsedRequest,
+  allowed: CallerModels = ALL_MODELS,
+): void {
   if (steering.length === 0) return;
   const { brand } = active.snapshot.dialect;
-  for (const { config } of reachableDeployments(active, model)) {
+  for (const { config } of reachableDeployments(active, model, allowed)) {
     const refused = steering.find((member) => isRefused(member, config, brand));
     if (refused !== undefined) throw notAllowed(refused, config);
   }

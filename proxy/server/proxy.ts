@@ -12,6 +12,8 @@ import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
 import { openLedger, type Ledger } from '../spend/ledger.ts';
 import type { SpendEvent } from '../spend/event.ts';
 import { HealthChecks } from './health-checks.ts';
+import { StoredObjects } from '../access/objects/access-objects.ts';
+import { DurableObjects } from '../access/objects/durable-objects.ts';
 import { createServices } from '../active-config/services.ts';
 import { VERSION, type Services, type ActiveConfig } from '../active-config/active-config.ts';
 import type { Log } from '../observability/logger.ts';
@@ -56,6 +58,8 @@ export type Applied = Extract<Loaded, { ok: true }>;
 const RECORDS_MS = 10_000;
 /** To export the last spans; a collector that is down must not delay a restart. */
 const SPANS_MS = 3_000;
+const NOT_LOADED =
+  'keys, teams and users cannot be loaded; until they can, keys that are not in the configuration get 503';
 const BREAKER_FIGURES: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
 
 /** A running proxy. */
@@ -76,6 +80,7 @@ export class RunningProxy {
   readonly #watcher: ConfigWatcher | null;
   readonly #checks: HealthChecks;
   readonly #platform: Platform | null;
+  readonly #access: StoredObjects;
   readonly #spans: SpanExport | null;
   readonly #log: Log;
   /** The settings at start. */
@@ -93,6 +98,7 @@ export class RunningProxy {
     watcher: ConfigWatcher | null;
     checks: HealthChecks;
     platform: Platform | null;
+    access: StoredObjects;
     spans: SpanExport | null;
     log: Log;
   }) {
@@ -108,6 +114,7 @@ export class RunningProxy {
     this.#watcher = parts.watcher;
     this.#checks = parts.checks;
     this.#platform = parts.platform;
+    this.#access = parts.access;
     this.#spans = parts.spans;
     this.#otel = parts.reloader.active.snapshot.otel;
     this.#admin = parts.reloader.active.snapshot.admin;
@@ -178,6 +185,7 @@ export class RunningProxy {
     await this.#server.drain(drain);
     await this.reloader.active.services.estimator.close();
     await this.#platform?.close();
+    await this.#access.close();
     await Promise.all([this.#ledger.close(RECORDS_MS), this.#spans?.close(SPANS_MS)]);
     this.#pools.destroy();
     this.#log.info('stopped');
@@ -216,6 +224,18 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       throw error;
     },
   );
+  const access = await StoredObjects.open(
+    new DurableObjects({
+      dataDir: options.dataDir,
+      shared: sharedTables(first.snapshot, ledger),
+      clock,
+      log,
+    }),
+    {
+      loadFailed: (err) => log.error({ err }, NOT_LOADED),
+      loaded: (objects) => log.info({ objects }, 'keys, teams and users are loaded'),
+    },
+  );
   let server: ProxyServer | null = null;
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
   const services = createServices(
@@ -227,6 +247,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       ...(worker === undefined ? {} : { peers: worker }),
       traces: first.snapshot.otel === null ? null : new Traces(first.snapshot.otel),
       spans,
+      access,
       callers: platform?.callers ?? null,
       mount: platform,
     },
@@ -281,6 +302,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       watcher,
       checks,
       platform,
+      access,
       spans,
       log,
     });
@@ -291,6 +313,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   } catch (error) {
     server?.close();
     await platform?.close();
+    await access.close();
     await ledger.close(0);
     await spans?.close(0);
     pools.destroy();

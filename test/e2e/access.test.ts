@@ -44,7 +44,7 @@ t.test('every route of the table, as a stranger, as an agent, as an admin', asyn
       await refused('', 401, 'missing_api_key');
       await refused('sk-wrong', 401, 'invalid_api_key');
       await refused(`${AGENT}x`, 401, 'invalid_api_key');
-      if (row.access === 'inference') await served(AGENT);
+      if (row.access === 'inference' || row.access === 'listing') await served(AGENT);
       else await refused(AGENT, 403, 'admin_key_required');
     }
     if (row.path !== '/model/delete') await served(KEY);
@@ -57,15 +57,20 @@ const LLM =
   /^(?:\/|\/v1\/|\/\/v1\/|\/v1\/v1\/|\/openai\/v1\/|\/v2\/|\/(?:v1\/)?engines\/\{param\}\/|\/openai\/deployments\/\{param\}\/)(?:chat\/completions|completions|embeddings|responses|messages|messages\/count_tokens|images\/(?:generations|edits|variations)|audio\/(?:speech|transcriptions|translations)|moderations|rerank)$/;
 const BY_ID = /^(?:|\/v1|\/\/v1|\/v1\/v1|\/openai\/v1)\/responses\/\{param\}(?:|\/cancel|\/input_items)$/;
 const LISTING = /^(?:|\/v1|\/\/v1|\/v1\/v1)\/(?:models|models\/\{param\}|model\/info)$/;
+/** Each of them asks about the object. */
+const MANAGEMENT =
+  /^(?:\/v2)?\/(?:key|team|user|customer|end_user|budget|organization|access_group)\/(?!daily\/)/;
 
 t.test('what is open, and what agents reach, are lists that nothing joins unseen', async (t) => {
   const rig = await start(t, SETTINGS);
   for (const { path, access, port } of tableOf(rig, 'all')) {
     if (OPEN.includes(path)) t.match({ access, port }, { access: 'open', port: 'both' }, path);
     else if (path === '/metrics') t.match({ access, port }, { access: 'metrics', port: 'admin' });
-    else if (LISTING.test(path)) t.match({ access, port }, { access: 'inference', port: 'both' }, path);
+    else if (LISTING.test(path)) t.match({ access, port }, { access: 'listing', port: 'both' }, path);
     else if (LLM.test(path) || BY_ID.test(path))
       t.match({ access, port }, { access: 'inference', port: 'main' }, path);
+    else if (MANAGEMENT.test(path))
+      t.match({ access, port }, { access: 'management', port: 'admin' }, path);
     else t.match({ access, port }, { access: 'admin', port: 'admin' }, path);
   }
 });

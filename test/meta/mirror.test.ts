@@ -8,7 +8,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const MIRRORED = ['config', 'proxy', 'platform', 'bench'];
 
 /** Tests of a folder's contract or of several of its files together. */
-const OF_SEVERAL: readonly string[] = ['config/golden.test.ts'];
+const OF_SEVERAL: readonly string[] = ['config/golden.test.ts', 'platform/replicas.test.ts'];
 
 const testsBelow = (folder: string): string[] => {
   const place = join(ROOT, 'test', folder);

@@ -45,6 +45,7 @@ export interface StoreEvents {
   loaded(count: number): void;
 }
 
+const CHANGED = 'an object was changed since it was read';
 const RETRY_MS = 1_000;
 /** A start with a database that does not answer goes on without the objects after this time. */
 const START_MS = 5_000;
@@ -84,11 +85,16 @@ export class StoredObjects implements AccessObjects {
 
   async change(changes: readonly ObjectChange[]): Promise<void> {
     if (!this.#isLoaded) throw unavailable(null);
-    for (const change of changes) refuseFileObject(this.directory, change);
+    for (const change of changes) {
+      refuseFileObject(this.directory, change);
+      // A store removes whatever there is; who removes an object means the one that they read.
+      if ('remove' in change && this.directory.stored(change.remove)?.revision !== change.remove.revision)
+        throw new ObjectConflict(CHANGED);
+    }
     const result = await this.#store.apply(changes).catch((cause: unknown) => {
       throw unavailable(cause);
     });
-    if (result === 'conflict') throw new ObjectConflict('an object was changed meanwhile');
+    if (result === 'conflict') throw new ObjectConflict(CHANGED);
     for (const change of changes) {
       if ('remove' in change) this.directory.remove(change.remove);
       else this.#stored({ ...change.put, origin: 'store', revision: change.put.revision + 1 });

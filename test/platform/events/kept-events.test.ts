@@ -6,11 +6,10 @@ import { Secret } from '../../../config/secret.ts';
 import type { EventSettings } from '../../../config/snapshot.ts';
 import { newEventOf } from '../../../platform/events/event.ts';
 import { KeptEvents } from '../../../platform/events/kept-events.ts';
-import { openSqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
-import type { PlatformStore } from '../../../platform/store/store.ts';
 import { rotate, Vault } from '../../../platform/store/vault.ts';
 import { openLog } from '../../../proxy/observability/logger.ts';
 import { ManualClock } from '../../support/clock.ts';
+import { openPlatformFile, type PlatformStore } from '../../../platform/store/store.ts';
 
 const SILENT_LOG = openLog('silent').log;
 const DAY_MS = 86_400_000;
@@ -37,7 +36,7 @@ interface Kept {
 const secret = (fill: number): Vault => new Vault(new Secret(Buffer.alloc(32, fill).toString('base64')));
 
 function open(t: Test, settings: EventSettings): Kept {
-  const store = openSqlitePlatform(join(t.testdir(), 'platform.db'));
+  const store = openPlatformFile(join(t.testdir(), 'platform.db'));
   t.teardown(() => store.close());
   const clock = new ManualClock();
   const vault = secret(1);

@@ -5,15 +5,15 @@ import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { Secret } from '../../../config/secret.ts';
 import type { SandboxSpec } from '../../../config/snapshot.ts';
-import { Replicas } from '../../../platform/replicas.ts';
+import { Replicas } from '../../../proxy/items/replicas.ts';
 import { ProcessDriver } from '../../../platform/sandboxes/process-driver.ts';
 import { markedProcesses } from '../../../platform/sandboxes/process-table.ts';
 import { Sandboxes } from '../../../platform/sandboxes/sandboxes.ts';
-import { openSqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
 import { Vault } from '../../../platform/store/vault.ts';
 import { openLog } from '../../../proxy/observability/logger.ts';
 import { RUN, RUN_MARK } from '../../support/process-cleanup.ts';
 import { RUNTIME, SECRET_KEY } from '../fixture/rig.ts';
+import { openPlatformFile } from '../../../platform/store/store.ts';
 
 const IDLE_MS = 60_000;
 
@@ -42,7 +42,7 @@ async function open(
 ) {
   const dataDir = t.testdir();
   const time = { now: Date.now(), lastCall: 0 };
-  const store = openSqlitePlatform(join(dataDir, 'platform.db'));
+  const store = openPlatformFile(join(dataDir, 'platform.db'));
   const clock = { now: () => time.now, mono: () => performance.now() };
   const { log } = openLog('silent');
   const sandboxes = new Sandboxes({

@@ -7,12 +7,12 @@ import type { Sandbox } from '../../../platform/sandboxes/sandbox.ts';
 import { secretSources } from '../../../platform/secrets/secret-sources.ts';
 import { UserSecrets, type SecretsDocument } from '../../../platform/secrets/user-secrets.ts';
 import { Documents } from '../../../platform/store/documents.ts';
-import { openSqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
 import { Vault } from '../../../platform/store/vault.ts';
 import { systemClock } from '../../../proxy/base/clock.ts';
 import { startRuntime, type RuntimeRig } from '../fixture/agent-server.ts';
 import { at, ended, SECRET_KEY } from '../fixture/rig.ts';
 import { send } from '../../support/rig.ts';
+import { openPlatformFile } from '../../../platform/store/store.ts';
 
 const VALUE = 'ghp_value-of-alice';
 const USERS = '[{ key: session-key-of-the-tests, user_id: alice }, { key: key-of-bob, user_id: bob }]';
@@ -81,7 +81,7 @@ t.test('a conversation is told where to look them up; those of its request win a
 
 t.test('where sandboxes reach no address of this interface, the values go along', async (t) => {
   const folder = t.testdir();
-  const store = openSqlitePlatform(join(folder, 'platform.db'));
+  const store = openPlatformFile(join(folder, 'platform.db'));
   t.teardown(() => store.close());
   const vault = new Vault(new Secret(SECRET_KEY));
   const secrets = new UserSecrets(new Documents<SecretsDocument>('secrets', store, vault, systemClock));

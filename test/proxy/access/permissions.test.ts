@@ -1,7 +1,8 @@
 // Whose a stored response is. What each role opens is tested from outside, route by route.
 import t from 'tap';
 import { CallerDirectory, type CallerIdentity } from '../../../proxy/access/callers.ts';
-import { ownsResponse, type AuthenticatedCaller } from '../../../proxy/access/permissions.ts';
+import type { AuthenticatedCaller } from '../../../proxy/access/caller.ts';
+import { ownsResponse } from '../../../proxy/access/permissions.ts';
 
 const identity = (sessionId: string, endUser: string | null): CallerIdentity => ({
   sessionId,

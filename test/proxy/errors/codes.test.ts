@@ -45,10 +45,13 @@ t.test('no text of the table reads as another error to an SDK', async (t) => {
   }
 });
 
+const BARRED =
+  /^(?:admin_key_required|address_not_allowed|route_denied|management_denied|\w+_model_access_denied)$/;
+
 t.test('the status tells the side: clients have 4xx, the proxy and upstreams have 5xx', async (t) => {
   for (const [code, { source, status }] of RULES) {
     // Platforms mint a new key at a 403, so only a caller that must not be here gets one.
-    const isBarred = code === 'admin_key_required' || code === 'address_not_allowed';
+    const isBarred = BARRED.test(code);
     if (source === 'client')
       t.ok(status >= 400 && status < 500 && status !== 429 && (status === 403) === isBarred, code);
     else t.ok(status >= 500 && status < 505, code);
@@ -62,6 +65,9 @@ t.test('a refused key is never a bad request, because SDKs tell the two apart by
     [
       ['missing_api_key', 'auth_error'],
       ['invalid_api_key', 'auth_error'],
+      ['key_blocked', 'auth_error'],
+      ['key_expired', 'expired_key'],
+      ['team_blocked', 'auth_error'],
     ],
   );
 });

@@ -2,9 +2,9 @@
 // becomes part of a statement.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { COLUMNS, itemOf, ORDERS, SHORT } from './item-row.ts';
-import type { Implementation } from '../../proxy/base/worker-rpc.ts';
-import type { ItemCalls } from './sqlite-platform.ts';
-import type { Change, Filter, Item, Kind, Part } from './store.ts';
+import type { Implementation } from '../base/worker-rpc.ts';
+import type { ItemCalls } from './sqlite-store.ts';
+import type { Change, Filter, Item, Part } from './item-store.ts';
 
 /** Forward-only: step N brings `PRAGMA user_version` from N to N+1. A released step is never edited. */
 const STEPS: readonly string[] = [
@@ -55,13 +55,13 @@ const FEW = 2_000;
 export class SqliteItems implements Implementation<ItemCalls> {
   readonly #db: DatabaseSync;
 
-  /** Brings the database to the newest schema. @throws Error when a newer version made it */
-  constructor(db: DatabaseSync) {
+  /** Brings the database to the newest schema. @param name for messages. @throws Error when a newer version made it */
+  constructor(db: DatabaseSync, name: string) {
     this.#db = db;
     const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
     if (version > STEPS.length) {
       throw new Error(
-        `platform.db has schema ${version}, this version of Throughline knows ${STEPS.length} - ` +
+        `${name} has schema ${version}, this version of Throughline knows ${STEPS.length} - ` +
           `run the version that made it, or a newer one`,
       );
     }
@@ -70,7 +70,7 @@ export class SqliteItems implements Implementation<ItemCalls> {
     }
   }
 
-  get(kind: Kind, ids: readonly string[]): (Item | null)[] {
+  get(kind: string, ids: readonly string[]): (Item | null)[] {
     const one = this.#db.prepare(`SELECT ${COLUMNS} FROM items WHERE kind = ? AND id = ?`);
     return ids.map((id) => {
       const row = one.get(kind, id);
@@ -96,7 +96,7 @@ export class SqliteItems implements Implementation<ItemCalls> {
     return Number(this.#db.prepare(`SELECT COUNT(*) AS n FROM ${from}`).get(...values)?.['n']);
   }
 
-  scan(kind: Kind, after: string, limit: number): Item[] {
+  scan(kind: string, after: string, limit: number): Item[] {
     return this.#db
       .prepare(`SELECT ${COLUMNS} FROM items WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`)
       .all(kind, after, limit)

@@ -1,20 +1,14 @@
-// The wing's store on both databases: conflicts, all or nothing, filters; the sealing key and its exchange.
-import { randomBytes } from 'node:crypto';
+// The store of items on both databases: conflicts, all or nothing, filters, news.
 import { DatabaseSync } from 'node:sqlite';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import { Secret } from '../../../config/secret.ts';
-import { PostgresPlatform } from '../../../platform/store/postgres-platform.ts';
-import { openSqlitePlatform } from '../../../platform/store/sqlite-platform.ts';
-import type { Item, PlatformStore } from '../../../platform/store/store.ts';
-import { Vault, WrongSecretKey } from '../../../platform/store/vault.ts';
+import { PostgresItems } from '../../../proxy/items/postgres-items.ts';
+import { openSqliteItems } from '../../../proxy/items/sqlite-store.ts';
+import type { Item, ItemStore } from '../../../proxy/items/item-store.ts';
 import { openExtensionTables } from '../../../proxy/spend/store/postgres/extension-tables.ts';
-import { runCli } from '../../support/cli.ts';
 import { anyPostgres, settingsOf } from '../../support/postgres.ts';
-import { defaultConfig, startRig } from '../../support/rig.ts';
-import { SECRET_KEY, startPlatform } from '../fixture/rig.ts';
 
 const item = (id: string, more: Partial<Item> = {}): Item => ({
   kind: 'conversation',
@@ -32,10 +26,10 @@ const item = (id: string, more: Partial<Item> = {}): Item => ({
 });
 
 /** Opens a store on a place of its own; further calls with its place open the same data. */
-type Open = (t: Test, place?: string) => { readonly store: PlatformStore; readonly place: string };
+type Open = (t: Test, place?: string) => { readonly store: ItemStore; readonly place: string };
 
 const onSqlite: Open = (t, place = join(t.testdir(), 'platform.db')) => {
-  const store = openSqlitePlatform(place);
+  const store = openSqliteItems({ file: place, threadName: 'items' });
   t.teardown(() => store.close());
   return { store, place };
 };
@@ -46,7 +40,14 @@ const onPostgres =
     const settings = settingsOf(place);
     const extensionTables = openExtensionTables(settings);
     t.teardown(() => extensionTables.close());
-    return { store: new PostgresPlatform(extensionTables, settings.schema), place };
+    return {
+      store: new PostgresItems(extensionTables, {
+        schema: settings.schema,
+        prefix: 'platform',
+        sharedKinds: ['conversation'],
+      }),
+      place,
+    };
   };
 
 function behaves(t: Test, open: Open): void {
@@ -69,7 +70,7 @@ function behaves(t: Test, open: Open): void {
     t.same(await store.scan('conversation', 'c', 10), []);
   });
 
-  t.test('filters hold together, orders are whole, deleted lines of users do not mix', async (t) => {
+  t.test('filters hold together, orders are whole, items of users do not mix', async (t) => {
     const { store } = open(t);
     const items = Array.from({ length: 30 }, (_, n) =>
       item(String(n).padStart(2, '0'), {
@@ -119,7 +120,7 @@ function behaves(t: Test, open: Open): void {
       null,
     ];
     await store.apply(titles.map((title, n) => ({ put: item(String(n), { title }) })));
-    const found = async (titleContains: string, of: PlatformStore = store): Promise<string> => {
+    const found = async (titleContains: string, of: ItemStore = store): Promise<string> => {
       const filter = { kind: 'conversation', userId: 'u', titleContains } as const;
       const items = await of.search(filter, { order: 'created', offset: 0, limit: 100 });
       t.equal(await of.count(filter), items.length, titleContains);
@@ -238,12 +239,12 @@ t.test('PostgreSQL', async (t) => {
       { text: `UPDATE "${settings.schema}".platform_version SET version = 99`, values: [] },
     ]);
     await t.rejects(open(t, place).store.count({ kind: 'meta' }), {
-      name: 'PlatformStoreUnavailable',
+      name: 'StoreUnavailable',
       message: /\(platform_version\) has version 99, this version of Throughline knows \d+ - run the version/,
     });
     const away = open(t, 'postgresql://name:canary-word@127.0.0.1:1/x').store;
     await t.rejects(away.count({ kind: 'meta' }), {
-      name: 'PlatformStoreUnavailable',
+      name: 'StoreUnavailable',
       message: /ECONNREFUSED/,
     });
   });
@@ -279,62 +280,14 @@ t.test('a database of the first version is brought to the newest with all it hol
 t.test('a database that is none is said so, and mended without a restart', async (t) => {
   const file = join(t.testdir(), 'platform.db');
   writeFileSync(file, 'this is no database, it is a text of some length');
-  const store = openSqlitePlatform(file);
+  const store = openSqliteItems({ file, threadName: 'items' });
   t.teardown(() => store.close());
   await t.rejects(store.count({ kind: 'conversation' }), {
-    name: 'PlatformStoreUnavailable',
+    name: 'StoreUnavailable',
     message: /not a database/,
   });
   writeFileSync(file, '');
   t.equal(await store.count({ kind: 'conversation' }), 0);
   await store.close();
   await t.rejects(store.count({ kind: 'conversation' }), /closed/);
-});
-
-t.test('what is sealed opens at its own place under its own key only', async (t) => {
-  const key = () => new Secret(randomBytes(32).toString('base64'));
-  const vault = new Vault(key());
-  const sealed = vault.seal('sandbox', 'a', { key: 'secret' });
-  t.same(vault.open({ kind: 'sandbox', id: 'a', sealed }), { key: 'secret' });
-  t.throws(() => vault.open({ kind: 'sandbox', id: 'b', sealed }), /damaged/);
-  t.throws(() => new Vault(key()).open({ kind: 'sandbox', id: 'a', sealed }), /damaged/);
-  t.equal(vault.seal('sandbox', 'a', {}), null);
-  const store = openSqlitePlatform(join(t.testdir(), 'platform.db'));
-  t.teardown(() => store.close());
-  await vault.check(store, 0);
-  await vault.check(store, 0);
-  await t.rejects(new Vault(key()).check(store, 0), WrongSecretKey);
-});
-
-t.test('the key is exchanged by the command, and only the new one opens the data after it', async (t) => {
-  const folder = t.testdir();
-  const first = await startPlatform(t, { folder });
-  await first.api('POST', '/api/settings', { llm_api_key: 'sk-a' });
-  await first.api('POST', '/api/v1/app-conversations', {});
-  const next = randomBytes(32).toString('base64');
-  const config = ['--config', first.configPath, '--data-dir', join(folder, 'data')];
-  const rotate = (more: Record<string, string>) =>
-    runCli(t, ['rotate-platform-key', ...config], { env: more });
-  t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: next }), {
-    code: 1,
-    err: /in use by another Throughline process/,
-  });
-  await first.stop();
-  t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: 'short' }), { code: 2, err: /openssl rand -base64 32/ });
-  t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: next }), {
-    code: 0,
-    out: /^4 items are sealed under the new key/,
-  });
-  t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: next }), {
-    code: 1,
-    err: /not the key .* nothing was changed/,
-  });
-  const old = startRig(t, {
-    folder,
-    config: (demo) => defaultConfig(demo, `platform: { session_api_key: a, secret_key: "${SECRET_KEY}" }`),
-  });
-  await t.rejects(old, /platform\.secret_key is not the key under which the platform data is sealed/);
-  const second = await startPlatform(t, { folder, secretKey: next });
-  t.match((await second.api('GET', '/api/settings')).json, { llm_api_key_set: true });
-  t.equal((await second.api('GET', '/api/v1/app-conversations/count')).json, 1);
 });

@@ -1,17 +1,18 @@
 // The servers that share one store: which of them are alive, and what they have changed. With the embedded store there are
 // no others and nothing runs. An LLM call with a known key never waits for this.
+import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Clock } from '../proxy/base/clock.ts';
-import type { Log } from '../proxy/server/mount.ts';
-import { newHexId } from './ids.ts';
-import { allItems } from './store/all-items.ts';
-import { PlatformStoreUnavailable, type Item, type PlatformStore, type Removed } from './store/store.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../observability/logger.ts';
+import { allItems } from './all-items.ts';
+import { StoreUnavailable } from '../spend/store/store.ts';
+import type { Item, ItemStore, Removed } from './item-store.ts';
 
 interface ReplicasOptions {
-  readonly store: PlatformStore;
+  readonly store: ItemStore;
   /** Must exist and be this process's own. */
   readonly dataDir: string;
   readonly clock: Clock;
@@ -19,9 +20,9 @@ interface ReplicasOptions {
 }
 
 /** Is told what others have stored and removed, and again what this server has. */
-export interface ChangeListener {
-  stored(item: Item): void;
-  removed(gone: Removed): void;
+export interface ChangeListener<K extends string = string> {
+  stored(item: Item<K>): void;
+  removed(gone: Removed<K>): void;
 }
 
 interface Other {
@@ -47,7 +48,7 @@ export class Replicas {
   /** Marks what belongs to this server; '' = there are no others. */
   readonly own: string;
   readonly #others = new Map<string, Other>();
-  readonly #followers = new Map<Item['kind'], ChangeListener>();
+  readonly #followers = new Map<string, ChangeListener>();
   #number: number | null;
   #revision = 0;
   #looking: Promise<void> | null = null;
@@ -61,7 +62,7 @@ export class Replicas {
     this.#number = number;
   }
 
-  /** What is stored from now on will be told; what there is must be read after this. @throws PlatformStoreUnavailable */
+  /** What is stored from now on will be told; what there is must be read after this. @throws StoreUnavailable */
   static async open(options: ReplicasOptions): Promise<Replicas> {
     const first = await options.store.news(null);
     if (first === null) return new Replicas(options, '', null);
@@ -75,7 +76,7 @@ export class Replicas {
     return this.own === '';
   }
 
-  follow(kind: Item['kind'], follower: ChangeListener): void {
+  follow(kind: string, follower: ChangeListener): void {
     this.#followers.set(kind, follower);
   }
 
@@ -99,7 +100,7 @@ export class Replicas {
     ];
   }
 
-  /** Settles when what anybody had stored before this call is known here. @throws PlatformStoreUnavailable */
+  /** Settles when what anybody had stored before this call is known here. @throws StoreUnavailable */
   sync(): Promise<void> {
     if (this.alone) return Promise.resolve();
     if (this.#looking === null) {
@@ -114,11 +115,11 @@ export class Replicas {
     return this.#next;
   }
 
-  /** `sync` for those who do not wait long. @throws PlatformStoreUnavailable */
+  /** `sync` for those who do not wait long. @throws StoreUnavailable */
   syncBriefly(): Promise<void> {
     const over = new AbortController();
     const late = wait(SYNC_TIMEOUT_MS, undefined, { ref: false, signal: over.signal }).then(() => {
-      throw new PlatformStoreUnavailable(`the store did not answer within ${SYNC_TIMEOUT_MS} ms`);
+      throw new StoreUnavailable('unavailable', `the store did not answer within ${SYNC_TIMEOUT_MS} ms`);
     });
     return Promise.race([this.sync().finally(() => over.abort()), late]);
   }
@@ -216,8 +217,8 @@ export class Replicas {
   }
 }
 
-/** Host names of the servers that use this store now. @throws PlatformStoreUnavailable */
-export async function runningOn(store: PlatformStore, nowMs: number): Promise<readonly string[]> {
+/** Host names of the servers that use this store now. @throws StoreUnavailable */
+export async function runningOn(store: ItemStore, nowMs: number): Promise<readonly string[]> {
   const names: string[] = [];
   for await (const { updatedMs, body } of allItems(store, 'replica')) {
     if (nowMs - updatedMs < FRESH_MS) names.push((JSON.parse(body) as { readonly name: string }).name);
@@ -235,7 +236,7 @@ export function identityOf(dataDir: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   if (/^[0-9a-f]{32}$/.test(text)) return text;
-  const id = newHexId();
+  const id = randomUUID().replaceAll('-', '');
   writeFileSync(file, `${id}\n`, { mode: 0o600 });
   return id;
 }

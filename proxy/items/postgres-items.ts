@@ -1,34 +1,25 @@
-// The platform's store in PostgreSQL, shared by replicas: schema and statements, run on the spend store's connections.
-// Every value is a bound parameter; no caller's text becomes part of a statement.
+// Items in PostgreSQL, shared by servers: schema and statements, run on the spend store's connections. Every value is a
+// bound parameter; no caller's text becomes part of a statement.
 import type {
   ExtensionRow,
   ExtensionStatement,
   ExtensionTables,
   ExtensionValue,
-} from '../../proxy/server/mount.ts';
-import { StoreUnavailable } from '../../proxy/server/mount.ts';
+} from '../spend/store/extension-tables.ts';
+import { StoreUnavailable } from '../spend/store/store.ts';
 import { COLUMNS, itemOf, ORDERS, SHORT } from './item-row.ts';
-import {
-  PlatformStoreUnavailable,
-  type Change,
-  type Filter,
-  type Item,
-  type Kind,
-  type News,
-  type Part,
-  type PlatformStore,
-} from './store.ts';
+import type { Change, Filter, Item, ItemStore, News, Part } from './item-store.ts';
 
-/** Forward-only; each is given the quoted name of the schema. A released step is never edited. */
-const STEPS: readonly ((schema: string) => string)[] = [
-  (s) => `
+/** Forward-only; each is given the quoted name of the schema and the prefix of the tables. A released step is never edited. */
+const STEPS: readonly ((schema: string, prefix: string) => string)[] = [
+  (s, p) => `
    -- Counts the changes of all replicas. Whoever changes something holds its row until the end, so numbers are seen in
    -- the order in which they were given: a reader that has seen one has missed none before it.
-   CREATE TABLE ${s}.platform_changes (one int PRIMARY KEY CHECK (one = 1), number bigint NOT NULL);
-   INSERT INTO ${s}.platform_changes VALUES (1, 0);
+   CREATE TABLE ${s}.${p}_changes (one int PRIMARY KEY CHECK (one = 1), number bigint NOT NULL);
+   INSERT INTO ${s}.${p}_changes VALUES (1, 0);
 
    -- "C": the same order and the same letters as in the embedded store, whatever the server's locale.
-   CREATE TABLE ${s}.platform_items (
+   CREATE TABLE ${s}.${p}_items (
      kind text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, user_id text COLLATE "C" NOT NULL,
      created_ms bigint NOT NULL, updated_ms bigint NOT NULL, title text COLLATE "C", link text COLLATE "C",
      parent text COLLATE "C", body text NOT NULL, sealed bytea, revision bigint NOT NULL, change bigint NOT NULL,
@@ -36,19 +27,19 @@ const STEPS: readonly ((schema: string) => string)[] = [
    );
    -- Counting and skipping 100,000 items never touches their bodies. Not with the title: it may be longer than an
    -- index takes.
-   CREATE INDEX platform_items_created ON ${s}.platform_items (kind, user_id, created_ms, id)
+   CREATE INDEX ${p}_items_created ON ${s}.${p}_items (kind, user_id, created_ms, id)
      INCLUDE (parent, link, updated_ms);
-   CREATE INDEX platform_items_updated ON ${s}.platform_items (kind, user_id, updated_ms, id);
-   CREATE INDEX platform_items_link ON ${s}.platform_items (kind, link) WHERE link IS NOT NULL;
-   CREATE INDEX platform_items_parent ON ${s}.platform_items (kind, parent) WHERE parent IS NOT NULL;
-   CREATE INDEX platform_items_change ON ${s}.platform_items (change);
+   CREATE INDEX ${p}_items_updated ON ${s}.${p}_items (kind, user_id, updated_ms, id);
+   CREATE INDEX ${p}_items_link ON ${s}.${p}_items (kind, link) WHERE link IS NOT NULL;
+   CREATE INDEX ${p}_items_parent ON ${s}.${p}_items (kind, parent) WHERE parent IS NOT NULL;
+   CREATE INDEX ${p}_items_change ON ${s}.${p}_items (change);
 
    -- What other replicas must forget.
-   CREATE TABLE ${s}.platform_removed (
+   CREATE TABLE ${s}.${p}_removed (
      change bigint NOT NULL, kind text NOT NULL, id text NOT NULL, link text, body text NOT NULL,
      removed_at timestamptz NOT NULL DEFAULT now()
    );
-   CREATE INDEX platform_removed_change ON ${s}.platform_removed (change);
+   CREATE INDEX ${p}_removed_change ON ${s}.${p}_removed (change);
 
    -- Parts of titles by trigrams, where the server has the extension and lets us make it; else titles are read through.
    DO $do$
@@ -56,88 +47,99 @@ const STEPS: readonly ((schema: string) => string)[] = [
    BEGIN
      CREATE EXTENSION IF NOT EXISTS pg_trgm;
      SELECT extnamespace::regnamespace INTO place FROM pg_extension WHERE extname = 'pg_trgm';
-     EXECUTE format('CREATE INDEX platform_items_title ON ${s}.platform_items USING gin (title %s.gin_trgm_ops)', place);
+     EXECUTE format('CREATE INDEX ${p}_items_title ON ${s}.${p}_items USING gin (title %s.gin_trgm_ops)', place);
    EXCEPTION WHEN OTHERS THEN
      RAISE NOTICE 'titles are searched without an index: %', SQLERRM;
    END $do$;`,
 ];
 
-/** What servers remember, and so must hear of. */
-const SHARED: readonly Kind[] = ['conversation', 'sandbox', 'replica'];
-
-/** A replica that was without the database for longer may go on taking keys of conversations that are no more. */
+/** A replica that was without the database for longer may go on knowing items that are no more. */
 const KEPT_DAYS = 30;
 
-/** PostgreSQL behind the `PlatformStore` interface. Whoever opened `extensionTables` closes them. */
-export class PostgresPlatform implements PlatformStore {
+/** Where the tables are, and who must hear of what. */
+interface PostgresItemsOptions<K> {
+  /** A plain name, as the configuration lets through. */
+  readonly schema: string;
+  /** `platform`: the tables are `platform_items`, `platform_changes`, ... */
+  readonly prefix: string;
+  /** Kinds that processes remember, so that each must hear of the others' changes. */
+  readonly sharedKinds: readonly K[];
+}
+
+/** PostgreSQL behind the `ItemStore` interface. Whoever opened `extensionTables` closes them. */
+export class PostgresItems<K extends string> implements ItemStore<K> {
   readonly #extensionTables: ExtensionTables;
+  readonly #options: PostgresItemsOptions<K>;
   /** Quoted. */
   readonly #schema: string;
+  /** With its schema: `_items`, `_changes`, ... make it a table. */
+  readonly #prefix: string;
   #migrated: Promise<void> | null = null;
   #closed = false;
 
-  /** @param schema a plain name, as the configuration lets through */
-  constructor(extensionTables: ExtensionTables, schema: string) {
+  constructor(extensionTables: ExtensionTables, options: PostgresItemsOptions<K>) {
     this.#extensionTables = extensionTables;
-    this.#schema = `"${schema}"`;
+    this.#options = options;
+    this.#schema = `"${options.schema}"`;
+    this.#prefix = `${this.#schema}.${options.prefix}`;
   }
 
-  async get(kind: Kind, ids: readonly string[]): Promise<readonly (Item | null)[]> {
+  async get(kind: K, ids: readonly string[]): Promise<readonly (Item<K> | null)[]> {
     if (ids.length === 0) return [];
-    const text = `SELECT ${COLUMNS} FROM ${this.#schema}.platform_items WHERE kind = $1 AND id = ANY ($2)`;
-    const found = new Map((await this.#rows(text, [kind, ids])).map(itemOf).map((item) => [item.id, item]));
+    const text = `SELECT ${COLUMNS} FROM ${this.#prefix}_items WHERE kind = $1 AND id = ANY ($2)`;
+    const found = new Map(
+      (await this.#rows(text, [kind, ids])).map(itemOf<K>).map((item) => [item.id, item]),
+    );
     return ids.map((id) => found.get(id) ?? null);
   }
 
-  async search(filter: Filter, { order, limit, offset }: Part): Promise<readonly Item[]> {
+  async search(filter: Filter<K>, { order, limit, offset }: Part): Promise<readonly Item<K>[]> {
     const { where, values } = conditions(filter);
-    const table = `${this.#schema}.platform_items`;
+    const table = `${this.#prefix}_items`;
     const part = `LIMIT $${values.length + 1} OFFSET $${values.length + 2}`;
     const text =
       `SELECT ${COLUMNS} FROM ${table} WHERE kind = $1 AND id = ANY (ARRAY( ` +
       `SELECT id FROM ${table} WHERE ${where} ORDER BY ${ORDERS[order]} ${part})) ORDER BY ${ORDERS[order]}`;
-    return (await this.#rows(text, [...values, limit, offset])).map(itemOf);
+    return (await this.#rows(text, [...values, limit, offset])).map(itemOf<K>);
   }
 
-  async count(filter: Filter): Promise<number> {
+  async count(filter: Filter<K>): Promise<number> {
     const { where, values } = conditions(filter);
-    const text = `SELECT count(*) AS n FROM ${this.#schema}.platform_items WHERE ${where}`;
+    const text = `SELECT count(*) AS n FROM ${this.#prefix}_items WHERE ${where}`;
     const [row] = await this.#rows(text, values);
     return Number(row?.['n']);
   }
 
-  async scan(kind: Kind, after: string, limit: number): Promise<readonly Item[]> {
-    const text =
-      `SELECT ${COLUMNS} FROM ${this.#schema}.platform_items WHERE kind = $1 AND id > $2 ` +
-      `ORDER BY id LIMIT $3`;
-    return (await this.#rows(text, [kind, after, limit])).map(itemOf);
+  async scan(kind: K, after: string, limit: number): Promise<readonly Item<K>[]> {
+    const text = `SELECT ${COLUMNS} FROM ${this.#prefix}_items WHERE kind = $1 AND id > $2 ORDER BY id LIMIT $3`;
+    return (await this.#rows(text, [kind, after, limit])).map(itemOf<K>);
   }
 
-  async apply(changes: readonly Change[]): Promise<'applied' | 'conflict'> {
+  async apply(changes: readonly Change<K>[]): Promise<'applied' | 'conflict'> {
     const [only] = changes;
     if (changes.length === 1 && only !== undefined)
       return (await this.#transact([this.#statementOf(only, true)])) === null ? 'conflict' : 'applied';
-    const number = { text: `UPDATE ${this.#schema}.platform_changes SET number = number + 1`, values: [] };
+    const number = { text: `UPDATE ${this.#prefix}_changes SET number = number + 1`, values: [] };
     const statements = changes.map((change) => this.#statementOf(change, false));
     return (await this.#transact([number, ...statements])) === null ? 'conflict' : 'applied';
   }
 
-  async news(after: number | null): Promise<News> {
-    const s = this.#schema;
+  async news(after: number | null): Promise<News<K>> {
+    const p = this.#prefix;
     const rows = await this.#rows(
-      `SELECT number, told.* FROM ${s}.platform_changes LEFT JOIN (
-         SELECT false AS gone, ${COLUMNS} FROM ${s}.platform_items WHERE change > $1 AND kind = ANY ($2)
+      `SELECT number, told.* FROM ${p}_changes LEFT JOIN (
+         SELECT false AS gone, ${COLUMNS} FROM ${p}_items WHERE change > $1 AND kind = ANY ($2)
          UNION ALL
          SELECT true, kind, id, '', 0, 0, NULL, link, NULL, body, NULL, 0
-           FROM ${s}.platform_removed WHERE change > $1 AND kind = ANY ($2)
+           FROM ${p}_removed WHERE change > $1 AND kind = ANY ($2)
        ) AS told ON true`,
-      [after ?? Number.MAX_SAFE_INTEGER, SHARED],
+      [after ?? Number.MAX_SAFE_INTEGER, this.#options.sharedKinds],
     );
     const told = rows.filter((row) => row['id'] !== null);
     return {
       number: Number(rows[0]?.['number']),
-      stored: told.filter((row) => row['gone'] === false).map(itemOf),
-      removed: told.filter((row) => row['gone'] === true).map(itemOf),
+      stored: told.filter((row) => row['gone'] === false).map(itemOf<K>),
+      removed: told.filter((row) => row['gone'] === true).map(itemOf<K>),
     };
   }
 
@@ -151,14 +153,14 @@ export class PostgresPlatform implements PlatformStore {
    * @param alone whether it takes its number itself: one round trip in place of four. The number comes first in any case,
    * so that two writers wait for each other there and nowhere else
    */
-  #statementOf(change: Change, alone: boolean): ExtensionStatement {
-    const table = `${this.#schema}.platform_items`;
-    const counter = `${this.#schema}.platform_changes`;
+  #statementOf(change: Change<K>, alone: boolean): ExtensionStatement {
+    const table = `${this.#prefix}_items`;
+    const counter = `${this.#prefix}_changes`;
     const next = alone ? `next AS (UPDATE ${counter} SET number = number + 1 RETURNING number)` : '';
     const numbers = alone ? 'next' : counter;
     if ('remove' in change) {
       const { kind, id } = change.remove;
-      if (!SHARED.includes(kind))
+      if (!this.#options.sharedKinds.includes(kind))
         return { text: `DELETE FROM ${table} WHERE kind = $1 AND id = $2`, values: [kind, id] };
       const gone =
         `gone AS (DELETE FROM ${table} USING ${numbers} WHERE kind = $1 AND id = $2 ` +
@@ -166,7 +168,7 @@ export class PostgresPlatform implements PlatformStore {
       return {
         text:
           `WITH ${[next, gone].filter(Boolean).join(', ')} ` +
-          `INSERT INTO ${this.#schema}.platform_removed (change, kind, id, link, body) SELECT * FROM gone`,
+          `INSERT INTO ${this.#prefix}_removed (change, kind, id, link, body) SELECT * FROM gone`,
         values: [kind, id],
       };
     }
@@ -191,22 +193,17 @@ export class PostgresPlatform implements PlatformStore {
   }
 
   async #transact(statements: readonly ExtensionStatement[]): ReturnType<ExtensionTables['transact']> {
-    if (this.#closed) throw new PlatformStoreUnavailable('the store is closed');
-    try {
-      await (this.#migrated ??= this.#migrate());
-      return await this.#extensionTables.transact(statements);
-    } catch (error) {
-      if (error instanceof StoreUnavailable) throw new PlatformStoreUnavailable(error.message);
-      throw error;
-    }
+    if (this.#closed) throw new StoreUnavailable('unavailable', 'the store is closed');
+    await (this.#migrated ??= this.#migrate());
+    return this.#extensionTables.transact(statements);
   }
 
   async #migrate(): Promise<void> {
-    const s = this.#schema;
+    const { prefix } = this.#options;
     try {
-      const steps = STEPS.map((step) => step(s));
-      await this.#extensionTables.migrateExtension({ versionTable: 'platform_version', steps });
-      const text = `DELETE FROM ${s}.platform_removed WHERE removed_at < now() - make_interval(days => $1)`;
+      const steps = STEPS.map((step) => step(this.#schema, prefix));
+      await this.#extensionTables.migrateExtension({ versionTable: `${prefix}_version`, steps });
+      const text = `DELETE FROM ${this.#prefix}_removed WHERE removed_at < now() - make_interval(days => $1)`;
       await this.#extensionTables.transact([{ text, values: [KEPT_DAYS] }]);
     } catch (error) {
       this.#migrated = null; // the next question tries again

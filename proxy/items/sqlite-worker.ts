@@ -1,11 +1,12 @@
-// The thread on which the platform's SQLite runs. Opens the database with the first call, and again after an error, so
+// The thread on which an item store's SQLite runs. Opens the database with the first call, and again after an error, so
 // that a disk that works again needs no restart.
 import { closeSync, openSync } from 'node:fs';
+import { basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
-import { serveCalls } from '../../proxy/base/worker-rpc.ts';
+import { serveCalls } from '../base/worker-rpc.ts';
 import { SqliteItems } from './sqlite-items.ts';
-import type { ItemCalls, SqlitePlatformData } from './sqlite-platform.ts';
+import type { ItemCalls, SqliteItemsData } from './sqlite-store.ts';
 
 const BUSY_MS = 5_000; // a backup tool may hold the database for a moment
 
@@ -24,7 +25,7 @@ class Database {
     this.#db ??= new DatabaseSync(this.#file, { timeout: BUSY_MS });
     // FULL: a change that was answered is on the disk; some changes a second at most, so the sync costs nobody.
     this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;');
-    return (this.#items = new SqliteItems(this.#db));
+    return (this.#items = new SqliteItems(this.#db, basename(this.#file)));
   }
 
   close(): void {
@@ -34,7 +35,7 @@ class Database {
   }
 }
 
-const database = new Database((workerData as SqlitePlatformData).file);
+const database = new Database((workerData as SqliteItemsData).file);
 serveCalls<ItemCalls>({
   methods: () => database.open(),
   onError: (error) => {

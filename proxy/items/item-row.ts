@@ -1,5 +1,5 @@
-// The platform's table: both databases have the same columns, and a row is an item.
-import type { Item, Kind, Order } from './store.ts';
+// The table of items: both databases have the same columns, and a row is an item.
+import type { Item, Order } from './item-store.ts';
 
 /** Columns of the table, for SELECT. */
 export const COLUMNS =
@@ -17,9 +17,9 @@ export const ORDERS: Readonly<Record<Order, string>> = {
 export const SHORT = /^.{0,2}$/su;
 
 /** The item of a row with all columns. */
-export function itemOf(row: Readonly<Record<string, unknown>>): Item {
+export function itemOf<K extends string>(row: Readonly<Record<string, unknown>>): Item<K> {
   return {
-    kind: row['kind'] as Kind,
+    kind: row['kind'] as K,
     id: row['id'] as string,
     userId: row['user_id'] as string,
     createdMs: row['created_ms'] as number,

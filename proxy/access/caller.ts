@@ -1,0 +1,33 @@
+// Who calls, once the key is known: a closed type, so that no failed check can leave an identity behind.
+import type { CallerIdentity } from './callers.ts';
+import type { Team, User, VirtualKey } from './objects/objects.ts';
+
+/** Who calls: what rows say of them. */
+export interface Caller {
+  /** SHA-256 hex of the key; '' when no key is configured and anyone may call. */
+  readonly keyHash: string;
+  /** The name of the key, if it has one. */
+  readonly keyName?: string;
+  /** Whose the key is, and what its calls are tagged with; they go before what a deployment says. */
+  readonly teamId?: string;
+  readonly userId?: string;
+  readonly tags?: readonly string[];
+  /** The identity of an issued key, which stands for a session. */
+  readonly identity?: CallerIdentity;
+}
+
+/** `admin`: the master key, or nobody needs one. `inference`: a key of the configuration. `session`: an issued key. */
+interface PlainCaller extends Caller {
+  readonly role: 'admin' | 'inference' | 'session';
+}
+
+/** A virtual key, with its team and user as they were when the call came. */
+interface KeyCaller extends Caller {
+  readonly role: 'key';
+  readonly key: VirtualKey;
+  /** null: it has none, or one that does not exist. */
+  readonly team: Team | null;
+  readonly user: User | null;
+}
+
+export type AuthenticatedCaller = PlainCaller | KeyCaller;

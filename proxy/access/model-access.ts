@@ -1,0 +1,218 @@
+// Which models a key may call: by its own list, its team's, its user's and its organization's. A list holds names, patterns
+// with `*`, names of access groups and the dialect's words for all or none. Decided once per distinct list, read per call.
+import { Fault } from '../errors/fault.ts';
+import type { AccessDirectory } from './objects/directory.ts';
+import type { AuthenticatedCaller } from './caller.ts';
+
+/** Says whether a list allows a name. */
+interface NameList {
+  readonly allows: (name: string) => boolean;
+  /** Names that it states without a `*`, groups taken apart. */
+  readonly stated: readonly string[];
+}
+
+type Owner = 'key' | 'team' | 'user' | 'org';
+
+interface OwnedList {
+  readonly owner: Owner;
+  readonly models: readonly string[];
+}
+
+/** What a caller may call. */
+export interface CallerModels {
+  /** The same text for callers with the same lists; '' = everything. */
+  readonly id: string;
+  /** Whether all lists allow one of these names: the requested one, or the one that it stands for. */
+  allows(...names: readonly string[]): boolean;
+  /** Names that the lists state; they may be served by a pattern only, and then no listing has them. */
+  readonly stated: readonly string[];
+  /** Names that the caller's key or team have for others. */
+  readonly aliases: readonly string[];
+  /** The name that is served for one of them. */
+  servedName(alias: string): string;
+  /** Whether a list states this text itself: for access groups. */
+  lists(entry: string): boolean;
+  /** @throws Fault key_model_access_denied, ... */
+  refuse(model: string): never;
+}
+
+/** The dialect's words. `all-team-models` is the team's list, which holds anyway. */
+const EVERYTHING: ReadonlySet<string> = new Set(['*', 'all-proxy-models', 'all-team-models']);
+const NOTHING = 'no-default-models';
+const MOST_SHOWN = 20;
+
+const DENIED = {
+  key: 'key_model_access_denied',
+  team: 'team_model_access_denied',
+  user: 'user_model_access_denied',
+  org: 'org_model_access_denied',
+} as const;
+
+const NO_NAMES: readonly string[] = Object.freeze([]);
+
+export const ALL_MODELS: CallerModels = {
+  id: '',
+  allows: () => true,
+  stated: NO_NAMES,
+  aliases: NO_NAMES,
+  servedName: (alias) => alias,
+  lists: () => true,
+  refuse: (model) => {
+    throw new Fault('key_model_access_denied', `The model ${model.slice(0, 100)} is not allowed.`);
+  },
+};
+
+/** The lists of one configuration. */
+export class ModelAccess {
+  /** Access groups that deployments state (`model_info.access_groups`) -> their model names, patterns among them. */
+  readonly #groups: ReadonlyMap<string, readonly string[]>;
+  readonly #directory: AccessDirectory;
+  #lists = new WeakMap<readonly string[], NameList>();
+  #groupsVersion = -1;
+
+  constructor(groups: ReadonlyMap<string, readonly string[]>, directory: AccessDirectory) {
+    this.#groups = groups;
+    this.#directory = directory;
+  }
+
+  /** All access groups. */
+  get groups(): readonly string[] {
+    const kept = [...this.#directory.all('access_group')].map(({ id }) => id);
+    return [...new Set([...this.#groups.keys(), ...kept])];
+  }
+
+  of(caller: AuthenticatedCaller): CallerModels {
+    if (caller.role !== 'key') return ALL_MODELS;
+    const { key, team, user } = caller;
+    const owned: OwnedList[] = [];
+    if (key.models.length > 0) owned.push({ owner: 'key', models: key.models });
+    if (team !== null && team.models.length > 0) owned.push({ owner: 'team', models: team.models });
+    // As budgets of users: what a user may call by themselves says nothing of what their team may.
+    if (team === null && user !== null && user.models.length > 0)
+      owned.push({ owner: 'user', models: user.models });
+    const organization = key.organizationId ?? team?.organizationId ?? null;
+    const org = organization === null ? null : this.#directory.organization(organization);
+    if (org !== null && org.models.length > 0) owned.push({ owner: 'org', models: org.models });
+    if (owned.length === 0 && aliasesOf(caller).length === 0) return ALL_MODELS;
+    return new ListedModels(owned, (models) => this.#listOf(models), caller);
+  }
+
+  #listOf(models: readonly string[]): NameList {
+    if (this.#groupsVersion !== this.#directory.groupsVersion) {
+      this.#lists = new WeakMap();
+      this.#groupsVersion = this.#directory.groupsVersion;
+    }
+    const known = this.#lists.get(models);
+    if (known !== undefined) return known;
+    const list = this.#resolve(models);
+    this.#lists.set(models, list);
+    return list;
+  }
+
+  #resolve(models: readonly string[]): NameList {
+    const entries = models
+      .filter((entry) => entry !== NOTHING)
+      .flatMap((entry) => [
+        entry,
+        ...(this.#groups.get(entry) ?? NO_NAMES),
+        ...(this.#directory.accessGroup(entry)?.models ?? NO_NAMES),
+      ]);
+    if (entries.some((entry) => EVERYTHING.has(entry))) return { allows: () => true, stated: NO_NAMES };
+    const names = new Set(entries.filter((entry) => !entry.includes('*')));
+    const patterns = entries.filter((entry) => entry.includes('*'));
+    return {
+      allows: (name) => names.has(name) || patterns.some((pattern) => fits(pattern, name)),
+      stated: [...names],
+    };
+  }
+}
+
+class ListedModels implements CallerModels {
+  readonly #owned: readonly OwnedList[];
+  readonly #listOf: (models: readonly string[]) => NameList;
+  readonly #caller: AuthenticatedCaller;
+
+  constructor(
+    owned: readonly OwnedList[],
+    listOf: (models: readonly string[]) => NameList,
+    caller: AuthenticatedCaller,
+  ) {
+    this.#owned = owned;
+    this.#listOf = listOf;
+    this.#caller = caller;
+  }
+
+  get id(): string {
+    return JSON.stringify([this.#owned, this.aliases.map((alias) => [alias, this.servedName(alias)])]);
+  }
+
+  get aliases(): readonly string[] {
+    return aliasesOf(this.#caller);
+  }
+
+  servedName(alias: string): string {
+    return servedName(this.#caller, alias);
+  }
+
+  lists(entry: string): boolean {
+    return this.#owned.every(({ models }) => models.includes(entry));
+  }
+
+  allows(...names: readonly string[]): boolean {
+    return this.#refuser(names) === null;
+  }
+
+  get stated(): readonly string[] {
+    return this.#owned.flatMap(({ models }) => this.#listOf(models).stated);
+  }
+
+  refuse(model: string): never {
+    const { owner, models } = this.#refuser([model]) ?? { owner: 'key' as const, models: NO_NAMES };
+    const more = models.length > MOST_SHOWN ? ', ...' : '';
+    const shown = `${models.slice(0, MOST_SHOWN).join(', ')}${more}`;
+    const text =
+      `${owner} not allowed to access model. This ${owner} can only access models=[${shown}]. ` +
+      `Tried to access ${model.slice(0, 100)}`;
+    throw new Fault(DENIED[owner], text, { param: 'model' });
+  }
+
+  #refuser(names: readonly string[]): OwnedList | null {
+    const isAllowed = ({ models }: OwnedList): boolean => {
+      const { allows } = this.#listOf(models);
+      return names.some(allows);
+    };
+    return this.#owned.find((one) => !isAllowed(one)) ?? null;
+  }
+}
+
+function aliasesOf(caller: AuthenticatedCaller): readonly string[] {
+  if (caller.role !== 'key') return NO_NAMES;
+  const names = [...Object.keys(caller.team?.modelAliases ?? {}), ...Object.keys(caller.key.aliases)];
+  return names.length === 0 ? NO_NAMES : names;
+}
+
+/** The name that is served for a requested one: the team's alias first, then the key's, as the dialect does. */
+export function servedName(caller: AuthenticatedCaller, requested: string): string {
+  if (caller.role !== 'key') return requested;
+  const { key, team } = caller;
+  const ofTeam = team === null ? requested : own(team.modelAliases, requested);
+  return own(key.aliases, ofTeam);
+}
+
+const own = (names: Readonly<Record<string, string>>, name: string): string =>
+  Object.hasOwn(names, name) ? (names[name] ?? name) : name;
+
+/** Whether a name fits a pattern in which each `*` stands for any text. In the time of both lengths, whatever they hold. */
+function fits(pattern: string, name: string): boolean {
+  const [first = '', ...others] = pattern.split('*');
+  const last = others.pop() ?? '';
+  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length)
+    return false;
+  let at = first.length;
+  for (const part of others) {
+    const found = name.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return at <= name.length - last.length;
+}

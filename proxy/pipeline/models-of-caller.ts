@@ -1,0 +1,90 @@
+// Which models a caller may call: the step of a call that asks, and the listings.
+import type { AuthenticatedCaller } from '../access/caller.ts';
+import { servedName, type CallerModels } from '../access/model-access.ts';
+import type { ActiveConfig } from '../active-config/active-config.ts';
+import { modelListBytes, modelNames } from '../active-config/listings.ts';
+import { Fault } from '../errors/fault.ts';
+import type { Exchange } from './exchange.ts';
+import type { ParsedRequest } from './parse-request.ts';
+import { findGroup } from './select-deployment.ts';
+
+/** The request under the name that is served: everything after this, the row included, has that one. */
+export function underServedName(caller: AuthenticatedCaller, request: ParsedRequest): ParsedRequest {
+  const model = servedName(caller, request.model);
+  return model === request.model ? request : { ...request, model };
+}
+
+/**
+ * What the caller may call, the requested model among it.
+ * @param served the name that it stands for. @throws Fault key_model_access_denied, ...
+ */
+export function checkModel(
+  { active }: Exchange,
+  caller: AuthenticatedCaller,
+  requested: string,
+  served: string,
+): CallerModels {
+  const models = active.modelAccess.of(caller);
+  const target = active.snapshot.routing.aliases.get(served) ?? served;
+  if (!models.allows(requested, served, target)) models.refuse(requested);
+  return models;
+}
+
+/** Whether access groups are listed, and whether they are all that is. */
+interface ListedGroups {
+  readonly areIncluded: boolean;
+  readonly isOnly: boolean;
+}
+
+/** Distinct lists of models whose listings are kept; one is some 10 KB. */
+const MOST_LISTINGS = 500;
+
+/** The body of `GET /v1/models` for a caller: made once for all keys with the same lists, and free of any look-up. */
+export function modelListOf(active: ActiveConfig, caller: AuthenticatedCaller, groups: ListedGroups): Buffer {
+  const models = active.modelAccess.of(caller);
+  if (models.id === '' && !groups.areIncluded) return active.listings.models;
+  const { byAccess } = active.listings;
+  const { groupsVersion } = active.services.access.directory;
+  const id = `${groupsVersion} ${String(groups.areIncluded)} ${String(groups.isOnly)} ${models.id}`;
+  const known = byAccess.get(id);
+  if (known !== undefined) return known;
+  const all = active.modelAccess.groups.filter((name) => models.id === '' || models.lists(name));
+  const names = groups.isOnly ? [] : namesFor(active, models);
+  const made = modelListBytes([...names, ...(groups.areIncluded ? all : [])]);
+  if (byAccess.size === MOST_LISTINGS) byAccess.clear();
+  byAccess.set(id, made);
+  return made;
+}
+
+/** Whether a caller's listing has a name. */
+export function isListedFor(active: ActiveConfig, caller: AuthenticatedCaller, name: string): boolean {
+  const models = active.modelAccess.of(caller);
+  if (models.aliases.includes(name)) return namesFor(active, models).includes(name);
+  const isKnown =
+    active.groups.has(name) ||
+    modelNames(active.snapshot, active.listings.registry).includes(name) ||
+    (models.stated.includes(name) && isServed(active, name));
+  return isKnown && models.allows(name, active.snapshot.routing.aliases.get(name) ?? name);
+}
+
+/** The names of the configuration that a caller may call, those of its lists that patterns serve, and its aliases. */
+function namesFor(active: ActiveConfig, models: CallerModels): readonly string[] {
+  const { aliases } = active.snapshot.routing;
+  const isAllowed = (name: string): boolean => models.allows(name, aliases.get(name) ?? name);
+  const listed = modelNames(active.snapshot, active.listings.registry).filter(isAllowed);
+  const stated = models.stated.filter((name) => isAllowed(name) && isServed(active, name));
+  const own = models.aliases.filter((alias) => {
+    const served = models.servedName(alias);
+    return models.allows(alias, served, aliases.get(served) ?? served) && isServed(active, served);
+  });
+  return [...new Set([...listed, ...stated, ...own])];
+}
+
+function isServed(active: ActiveConfig, name: string): boolean {
+  try {
+    return findGroup(active, name) !== null;
+  } catch (error) {
+    if (error instanceof Fault) return false;
+    throw error;
+  }
+}
