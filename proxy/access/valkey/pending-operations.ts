@@ -4,7 +4,11 @@ import { APPLY } from './scripts.ts';
 import type { Generation, ValkeyLink } from './valkey-link.ts';
 
 /** As the script takes it. */
-export type Operation = readonly [kind: 'f' | 'k' | 'x' | 's' | 'g', requestId: string, ...rest: unknown[]];
+export type Operation = readonly [
+  kind: 'f' | 'k' | 'x' | 's' | 'S' | 'g',
+  requestId: string,
+  ...rest: unknown[],
+];
 
 /** A batch of this many takes the server about 3 ms, in which it answers nobody else. */
 const BATCH = 200;

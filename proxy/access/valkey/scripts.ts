@@ -1,7 +1,7 @@
 // What runs inside Valkey, in Lua: each script is one step that is done whole or not at all. Times are the server's own.
 //
 // Keys of one installation share a hash tag, so that they stand in one slot of a cluster. Below `<tag>:<generation>:`
-//   c:<budget>@<window>  hash: s S spent, r R reserved, w somebody waits for its sum, l:<request> settled before the sum came
+//   c:<budget>@<window>  hash: s S spent, r R reserved, w somebody reads its sum, l:<request> settled before the sum came
 //   r:<limit> t:<limit>  microsecond at which the bucket of requests or tokens is empty
 //   p:<limit>            sorted set of running calls, by the millisecond at which their lease ends
 //   q:<request>          what a call has claimed (MessagePack), or `s` settled, or `x` cancelled
@@ -33,6 +33,8 @@ export const LEASE_MS = 30_000;
 const GATHER_MS = 5_000;
 /** Unused for so long, a counter is forgotten and asked for again. No call runs for longer. */
 const COUNTER_MS = 3 * 86_400_000;
+/** What is settled in a counter that nobody knows is kept so long, for whoever reads its sum. */
+const LATE_MS = 60_000;
 /** A settled call is remembered so long, in case it is settled again. */
 const SETTLED_MS = 600_000;
 /** After this long without its record, a claim's details are forgotten; its amount stays reserved. */
@@ -156,8 +158,8 @@ return reply
 /**
  * Ends and keeps claims, many at a time. KEYS: generation. ARGV: generation, prefix, server, JSON of operations:
  * [f, request, limits] frees places; [k, request, limits] keeps them; [x, request] undoes a claim; [g, request, claim]
- * takes over a claim of the generation before; [s, request, tokens or -1, [[counter, hi, lo]...]] settles. Each may come
- * twice.
+ * takes over a claim of the generation before; [s, request, tokens or -1, [[counter, hi, lo]...]] settles;
+ * [S, request, tokens, hi, lo] settles what is claimed and not settled. Each may come twice.
  */
 export const APPLY = script(`${AMOUNTS}${RESERVE}
 local id_now = redis.call('HGET', KEYS[1], 'id')
@@ -198,8 +200,9 @@ local function spend(key, id, hi, lo)
   if v[1] then
     local slo, shi = plus(tonumber(v[1]), tonumber(v[2]), lo, hi)
     redis.call('HSET', key, 's', slo, 'S', shi)
-  elseif v[3] or v[4] then
+  else
     redis.call('HSET', key, 'l:' .. id, string.format('%.0f:%.0f', hi, lo))
+    if not v[3] and not v[4] then redis.call('PEXPIRE', key, ${LATE_MS}) end
   end
 end
 for _, op in ipairs(cjson.decode(ARGV[4])) do
@@ -232,6 +235,14 @@ for _, op in ipairs(cjson.decode(ARGV[4])) do
     elseif kind == 'x' and held ~= 's' and held ~= 'x' then
       if claim then free(id, claim, -1, true) end
       redis.call('SET', key, 'x', 'PX', ${SETTLED_MS})
+    elseif kind == 'S' and claim then
+      free(id, claim, op[3], false)
+      local i = 8
+      for _ = 1, tonumber(claim[7]) do
+        spend(P .. 'c:' .. claim[i], id, op[4], op[5])
+        i = i + 4
+      end
+      redis.call('SET', key, 's', 'PX', ${SETTLED_MS})
     elseif kind == 's' and held ~= 's' then
       if claim then free(id, claim, op[3], false) end
       for _, c in ipairs(op[4]) do spend(P .. 'c:' .. c[1], id, c[2], c[3]) end
@@ -278,7 +289,7 @@ if not open then
 end
 local reply = {'ok', open and 1 or 0}
 for _, gone in ipairs(redis.call('ZRANGEBYSCORE', P .. 'servers', '-inf', now - ${LEASE_MS}, 'LIMIT', 0, 4)) do
-  local ids = redis.call('SRANDMEMBER', P .. 'o:' .. gone, 250)
+  local ids = redis.call('SRANDMEMBER', P .. 'o:' .. gone, 50)
   if #ids == 0 then redis.call('ZREM', P .. 'servers', gone) end
   for _, id in ipairs(ids) do reply[#reply + 1] = id end
 end

@@ -10,6 +10,7 @@ import {
   type CounterName,
   type Counters,
   type CounterState,
+  type RecordedCall,
   type SettledCall,
 } from '../counters.ts';
 import { AloneCounters } from './alone.ts';
@@ -39,7 +40,9 @@ interface ValkeyCountersOptions {
   /** Servers that are known to live, this one included. */
   readonly servers: () => number;
   /** What the spend store says of these requests, whose servers are gone; those without a record are left out. */
-  readonly recordsOf?: (requestIds: readonly string[]) => Promise<readonly SettledCall[]>;
+  readonly recordsOf?: (requestIds: readonly string[]) => Promise<readonly RecordedCall[]>;
+  /** All that was settled here is in the spend store: before a new generation reads its sums there. */
+  readonly stored?: () => Promise<void>;
   readonly times?: Partial<ValkeyTimes>;
 }
 
@@ -60,6 +63,7 @@ export interface SharedCountersState {
 }
 
 export class ValkeyCounters implements Counters {
+  readonly isShared = true;
   readonly #options: ValkeyCountersOptions;
   readonly #times: ValkeyTimes;
   readonly #server: string;
@@ -215,6 +219,8 @@ export class ValkeyCounters implements Counters {
 
   /** All that this server holds; calls that were let in alone count from now on as well. */
   async #register(generation: Generation): Promise<void> {
+    // Without the store nobody can read sums either.
+    await this.#options.stored?.().catch(() => undefined);
     await this.#takeOver(generation, [...this.#held.values()]);
   }
 
@@ -249,7 +255,8 @@ export class ValkeyCounters implements Counters {
   /** Their server is gone: what the spend store says of them is what they cost. Without a record they stay reserved. */
   async #settleOrphans(requestIds: readonly string[]): Promise<void> {
     const records = await this.#options.recordsOf?.(requestIds).catch(() => []);
-    for (const record of records ?? []) this.#tell(record);
+    for (const { requestId, pico, tokens } of records ?? [])
+      this.#pending.add(['S', requestId, tokens ?? -1, ...partsOf(pico)]);
   }
 
   #changed(state: LinkState): void {

@@ -67,12 +67,12 @@ const CALL: ScopedRecord = {
   endUser: 'e',
   tags: [],
   modelGroup: 'openai/gpt-5',
-  modelId: null,
-  provider: null,
+  modelId: '',
+  provider: '',
   profile: null,
   sessionId: 's',
   sessionSource: 'generated',
-} as unknown as ScopedRecord;
+};
 
 function directory(...objects: readonly AccessObject[]): LimitDirectory {
   const find = (kind: string, id: string): never | null =>

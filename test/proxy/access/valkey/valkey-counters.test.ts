@@ -9,6 +9,7 @@ import {
   type Claimed,
   type ClaimingCall,
   type CounterName,
+  type RecordedCall,
   type SettledCall,
 } from '../../../../proxy/access/counters.ts';
 import type { LimitClaim } from '../../../../proxy/access/limits/rate-book.ts';
@@ -29,7 +30,7 @@ interface Given {
   readonly times?: Partial<ValkeyTimes>;
   readonly settings?: Partial<ValkeySettings>;
   readonly servers?: number;
-  readonly recordsOf?: (ids: readonly string[]) => Promise<readonly SettledCall[]>;
+  readonly recordsOf?: (ids: readonly string[]) => Promise<readonly RecordedCall[]>;
 }
 
 async function counters(t: Test, server: ValkeyServer, given: Given = {}): Promise<ValkeyCounters> {
@@ -466,7 +467,8 @@ withServer(
       await claim(gone, call(id, { budgets: [cap], pico: 3n * USD, limits: [parallel('key:a', 2)] }));
     await gone.close();
     const other = await counters(t, server, {
-      recordsOf: async (ids) => ids.filter((id) => id === 'recorded').map((id) => settled(id, [[cap, USD]])),
+      recordsOf: async (ids) =>
+        ids.filter((id) => id === 'recorded').map((requestId) => ({ requestId, pico: USD, tokens: null })),
     });
     const limits = [parallel('key:a', 2)];
     t.match(await other.claim(call('1', { limits })), { kind: 'over_limit' });
