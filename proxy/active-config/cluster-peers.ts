@@ -2,6 +2,7 @@
 // by itself, so the API routes never need to know how many workers there are. proxy/cluster/ implements it for many.
 import type { Issue } from '../../config/issue.ts';
 import type { ConfigSource, RuntimeModel } from '../../config/load.ts';
+import type { Counters, RecordedCall } from '../access/counters.ts';
 import type { Ledger, LedgerStatus } from '../spend/ledger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Figures } from '../observability/worker-figures.ts';
@@ -57,6 +58,7 @@ export interface WorkerDuties {
   readonly status: () => LedgerStatus;
   readonly figures: () => Promise<Figures>;
   readonly flush: () => Promise<void>;
+  readonly records: (requestIds: readonly string[]) => Promise<readonly RecordedCall[]>;
 }
 
 /** This process as one of several workers. */
@@ -64,6 +66,8 @@ export interface WorkerRole extends ClusterPeers {
   readonly welcome: Welcome;
   /** From now on calls of the supervisor are served. */
   answer(duties: WorkerDuties): void;
+  /** Budgets and limits of all workers. */
+  readonly counters: Counters;
   /** @throws Error when another worker cannot bring its rows into the store */
   flushOthers(): Promise<void>;
 }

@@ -8,8 +8,10 @@ import type {
   WorkerDuties,
   WorkerRole,
 } from '../active-config/cluster-peers.ts';
+import type { Counters } from '../access/counters.ts';
 import { Channel } from './channel.ts';
 import type { OfSupervisor, OfWorker, Serving } from './protocol.ts';
+import { SupervisedCounters } from './supervised-counters.ts';
 
 type SupervisorSignal = 'stop' | 'interrupt' | 'reload';
 
@@ -21,6 +23,7 @@ export function isWorker(): boolean {
 /** The other workers, as this one reaches them. */
 export class WorkerClient implements WorkerRole {
   readonly welcome: Welcome;
+  readonly counters: Counters;
   /** The supervisor is gone, and this worker stops by itself. */
   readonly orphaned: Promise<void>;
   readonly #channel: Channel<OfSupervisor, OfWorker>;
@@ -43,6 +46,7 @@ export class WorkerClient implements WorkerRole {
 
   private constructor(channel: Channel<OfSupervisor, OfWorker>, orphaned: Promise<void>, welcome: Welcome) {
     this.#channel = channel;
+    this.counters = new SupervisedCounters(channel);
     this.welcome = welcome;
     this.orphaned = this.#endAfter(orphaned);
   }
@@ -63,6 +67,7 @@ export class WorkerClient implements WorkerRole {
       status: () => duties.status(),
       figures: () => duties.figures(),
       flush: async () => settled(await duties.flush()),
+      records: (requestIds) => duties.records(requestIds),
       stop: () => settled(this.#deliver('stop')),
       interrupt: () => settled(this.#deliver('interrupt')),
       reload: () => settled(this.#deliver('reload')),
