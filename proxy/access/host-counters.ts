@@ -14,7 +14,7 @@ import { LocalCounters } from './local-counters.ts';
 export type Told =
   | { readonly kind: 'released'; readonly requestId: string }
   | { readonly kind: 'settled'; readonly call: SettledCall }
-  | { readonly kind: 'forgotten'; readonly budget: string };
+  | { readonly kind: 'forgotten'; readonly counter: CounterName };
 
 interface Claim {
   readonly by: number;
@@ -59,7 +59,7 @@ export class HostCounters {
     for (const one of told) {
       if (one.kind === 'released') this.#counters.release(one.requestId);
       else if (one.kind === 'settled') this.#settle(one.call);
-      else this.#counters.forget(one.budget);
+      else this.#counters.forget(one.counter);
     }
   }
 

@@ -52,8 +52,8 @@ export class SupervisedCounters implements Counters {
     if (held || call.spent.length > 0) this.#tell({ kind: 'settled', call });
   }
 
-  forget(budget: string): void {
-    this.#tell({ kind: 'forgotten', budget });
+  forget(counter: CounterName): void {
+    this.#tell({ kind: 'forgotten', counter });
   }
 
   async read(counter: CounterName): Promise<CounterState | null> {

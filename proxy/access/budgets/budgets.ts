@@ -12,15 +12,15 @@ import type { BudgetClaim } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
 import { basePico, capAt, capName, capWindow, coversModel, type Cap } from './caps.ts';
 import { forecastOf, LOOK_BACK_MS } from './forecast.ts';
-import { scopesOf, type Scope, type ScopedRecord } from './scopes.ts';
+import { scopesOf, type Scope, type ScopedRecord, type ScopeKind } from './scopes.ts';
 import type { BudgetUse, Spending } from './spending.ts';
 import { queriesFor, type SumDirectory, type Unsummed } from './spent-queries.ts';
 
 /** What the configuration says. */
 export interface BudgetPolicy {
   readonly budgets: BudgetSettings;
-  /** `model_group_alias`. */
-  readonly aliases: ReadonlyMap<string, string>;
+  /** `aliases`: `model_group_alias`. */
+  readonly routing: { readonly aliases: ReadonlyMap<string, string> };
 }
 
 export interface BudgetsOptions {
@@ -65,6 +65,7 @@ export class Budgets implements Spending {
   readonly #byCounter = new Map<string, Tracked>();
   /** Windows whose sums are being read, and what records have added since the moment they are read at. */
   readonly #seeding = new Map<string, Seeding>();
+  readonly #refusals = new Map<ScopeKind, number>();
   #sources: CapSources | null = null;
   #policy: BudgetPolicy | null = null;
   #calendar: Calendar = { timeZone: 'UTC', resetMinute: 0 };
@@ -100,6 +101,38 @@ export class Budgets implements Spending {
         if (coversModel(cap, call.modelGroup, this.#meant(call.modelGroup))) (caps ??= []).push(cap);
     }
     return caps ?? NONE;
+  }
+
+  /** Whether there may be caps for a call at one of its deployments; cheap where there are none. */
+  mayCap(call: ScopedRecord): boolean {
+    return this.#sources?.hasDestinationRules === true || this.capsFor(call).length > 0;
+  }
+
+  /** Whether the budgets of a call's destination alone have room for it, as far as is known. */
+  hasRoom(call: ScopedRecord, startMs: number, pico: bigint): boolean {
+    if (this.#sources?.hasDestinationRules !== true) return true;
+    const caps = this.capsFor(call).filter(({ scope }) => DESTINATIONS.has(scope.kind));
+    return this.claimsOf(caps, startMs).every((claim) => {
+      const state = this.#options.counters.read(claim);
+      if (state === null || state instanceof Promise) return true; // the claim finds out
+      const usedPico = state.spentPico + state.reservedPico;
+      return usedPico < claim.capPico && usedPico + pico <= claim.capPico;
+    });
+  }
+
+  /** Counts a refusal. */
+  refused({ scope }: Cap): void {
+    this.#refusals.set(scope.kind, (this.#refusals.get(scope.kind) ?? 0) + 1);
+  }
+
+  /** Refusals so far. */
+  get refusals(): ReadonlyMap<ScopeKind, number> {
+    return this.#refusals;
+  }
+
+  /** When a cap begins anew, epoch milliseconds; null = never. */
+  resetOf(cap: Cap): number | null {
+    return endOf(capWindow(cap, this.#options.clock.now(), this.#calendar));
   }
 
   /** What a call claims of its caps; soft budgets claim nothing, but are counted from now on. */
@@ -259,7 +292,7 @@ export class Budgets implements Spending {
     return this.#sources.main(scope);
   }
 
-  readonly #meant = (model: string): string => this.#policy?.aliases.get(model) ?? model;
+  readonly #meant = (model: string): string => this.#policy?.routing.aliases.get(model) ?? model;
 
   async #sums(
     asked: readonly Unsummed[],
@@ -366,7 +399,7 @@ export class Budgets implements Spending {
     const others = (this.#byScope.get(name) ?? []).filter((one) => one !== tracked);
     if (others.length === 0) this.#byScope.delete(name);
     else this.#byScope.set(name, others);
-    this.#options.counters.forget?.(counter);
+    this.#options.counters.forget?.({ budget: counter, windowStartMs: tracked.window.startMs });
   }
 
   /** Says once per window that a mark was reached. */
@@ -406,6 +439,8 @@ export class Budgets implements Spending {
   }
 }
 
+/** Scopes that another deployment has not. */
+const DESTINATIONS: ReadonlySet<ScopeKind> = new Set(['deployment', 'provider', 'profile']);
 const NONE: readonly Cap[] = Object.freeze([]);
 const PROXY: Scope = { kind: 'proxy', id: '' };
 

@@ -44,9 +44,9 @@ export class CapSources {
     }
   }
 
-  /** Whether the configuration has rules for scopes of a kind. */
-  hasRules(kind: ScopeKind): boolean {
-    return this.#rules.has(kind);
+  /** Whether budgets of deployments, providers or profiles are stated: what a call claims depends on where it may go. */
+  get hasDestinationRules(): boolean {
+    return this.#rules.has('deployment') || this.#rules.has('provider') || this.#rules.has('profile');
   }
 
   of(scope: Scope): readonly Cap[] {

@@ -5,7 +5,7 @@ import type { Generation, ValkeyLink } from './valkey-link.ts';
 
 /** As the script takes it. */
 export type Operation = readonly [
-  kind: 'f' | 'k' | 'x' | 's' | 'S' | 'g',
+  kind: 'f' | 'k' | 'x' | 's' | 'S' | 'g' | 'd',
   requestId: string,
   ...rest: unknown[],
 ];

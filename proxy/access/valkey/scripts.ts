@@ -159,7 +159,7 @@ return reply
  * Ends and keeps claims, many at a time. KEYS: generation. ARGV: generation, prefix, server, JSON of operations:
  * [f, request, limits] frees places; [k, request, limits] keeps them; [x, request] undoes a claim; [g, request, claim]
  * takes over a claim of the generation before; [s, request, tokens or -1, [[counter, hi, lo]...]] settles;
- * [S, request, tokens, hi, lo] settles what is claimed and not settled. Each may come twice.
+ * [d, counter] forgets what it had spent; [S, request, tokens, hi, lo] settles what is claimed and not settled. Each may come twice.
  */
 export const APPLY = script(`${AMOUNTS}${RESERVE}
 local id_now = redis.call('HGET', KEYS[1], 'id')
@@ -209,6 +209,8 @@ for _, op in ipairs(cjson.decode(ARGV[4])) do
   local kind, id = op[1], op[2]
   if kind == 'f' then
     for _, name in ipairs(op[3]) do redis.call('ZREM', P .. 'p:' .. name, id) end
+  elseif kind == 'd' then
+    redis.call('HDEL', P .. 'c:' .. id, 's', 'S')
   elseif kind == 'k' then
     for _, name in ipairs(op[3]) do
       local key = P .. 'p:' .. name

@@ -141,6 +141,10 @@ export class ValkeyCounters implements Counters {
     if (held !== undefined || call.spent.length > 0) this.#tell(call);
   }
 
+  forget(counter: CounterName): void {
+    this.#pending.add(['d', nameOf(counter)]);
+  }
+
   async read(counter: CounterName): Promise<CounterState | null> {
     const { state } = this.#link;
     if (state.is !== 'shared') return (await this.#alone?.read(counter)) ?? null;
