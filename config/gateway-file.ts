@@ -932,6 +932,14 @@ export interface GeneralSettings {
   max_json_depth: number;
   accept_compressed_requests?: CompressedRequests;
   journal: Journal;
+  /**
+   * While the shared counters (`router_settings.redis_host`) do not answer, refuse calls that have limits, with 503. Else each server allows its share of each limit.
+   */
+  fail_closed_rate_limit_enforcement: boolean;
+  /**
+   * While the shared counters do not answer, refuse calls that have a budget, with 503. Else each server allows its share of what is left.
+   */
+  fail_closed_budget_enforcement: boolean;
   idempotency?: Idempotency;
   otel?: Otel;
   /**
@@ -1203,6 +1211,7 @@ export interface LitellmSettings {
    * As in `router_settings`, which wins; seconds.
    */
   cooldown_time?: number | string;
+  cache_params?: CacheParams;
   /**
    * `otel` among them traces calls, as `general_settings.otel` does; with that name alone OpenTelemetry's environment variables say where spans go. Other callbacks have no effect.
    */
@@ -1286,6 +1295,48 @@ export interface ModelGroupSettings {
    * Models whose calls forward client headers although the global switch is off; names of `model_list` or patterns with `*`. An empty list, `*` or `all-proxy-models` means all.
    */
   forward_client_headers_to_llm_api?: string[];
+}
+/**
+ * The Valkey or Redis of the installation. Answers are not cached; what is named here is where several servers count budgets and limits together, unless `router_settings.redis_host` or `redis_url` names another one. Other members have no effect.
+ */
+export interface CacheParams {
+  /**
+   * Only `redis` is used.
+   */
+  type?: string;
+  /**
+   * Name or address. Left out: the environment variable REDIS_HOST.
+   */
+  host?: string;
+  /**
+   * Port. Left out: REDIS_PORT, else 6379.
+   */
+  port?: number | string;
+  /**
+   * User of an access control list. Left out: REDIS_USERNAME.
+   */
+  username?: string;
+  /**
+   * Password. Left out: REDIS_PASSWORD.
+   */
+  password?: string;
+  /**
+   * Instead of the others. Left out: REDIS_URL.
+   */
+  url?: string;
+  /**
+   * Connect with TLS. Left out: REDIS_SSL.
+   */
+  ssl?: boolean | string;
+  /**
+   * Number of the database.
+   */
+  db?: number | string;
+  /**
+   * Keeps installations apart that share one server.
+   */
+  namespace?: string;
+  [k: string]: unknown;
 }
 /**
  * The most that a new key may ask for (`/key/generate`, `/key/update`); more is 400. A key that states nothing gets this much.
@@ -1563,6 +1614,26 @@ export interface RouterSettings {
    * `max_parallel_requests` of deployments that state none.
    */
   default_max_parallel_requests?: number | string;
+  /**
+   * Valkey or Redis in which several servers count budgets and limits together: its name or address. Else `litellm_settings.cache_params` of type `redis`. Left out: each server counts for itself. A change needs a restart.
+   */
+  redis_host?: string;
+  /**
+   * Its port. Left out: 6379.
+   */
+  redis_port?: number | string;
+  /**
+   * Its password.
+   */
+  redis_password?: string;
+  /**
+   * Instead of host, port and password: `redis://name:password@host:6379/0`, with TLS `rediss://`.
+   */
+  redis_url?: string;
+  /**
+   * Number of its database.
+   */
+  redis_db?: number | string;
   /**
    * Budgets of providers, by the prefix of `litellm_params.model` (`budgets` with `scope: provider`).
    */

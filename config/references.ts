@@ -42,6 +42,13 @@ export function withReferences(
       if (member.tree.kind === 'scalar' && !refers(member.tree)) continue; // most values; no path is built for them
       const schemaBelow = below(schema, key);
       if (isInert(schemaBelow)) continue;
+      if (isLeftOut(member.tree, schemaBelow, names)) {
+        const name = String((member.tree as ScalarTree).value).slice(ENV_MARKER.length);
+        diagnostics.warn([...path, key], `${ENV_MARKER}${name} is not set, so this counts as left out`, `set the environment variable ${name}, or remove the key`);
+        changed ??= new Map(tree.members);
+        changed.delete(key);
+        continue;
+      }
       const inner = path.length === 0 && key === 'environment_variables' ? env : names;
       const value = visit(member.tree, schemaBelow, [...path, key], inner);
       if (value === member.tree) continue;
@@ -78,6 +85,12 @@ function resolved(
     return tree;
   }
   return { ...tree, value: converted(text, typesOf(schema)), reference: name };
+}
+
+function isLeftOut(tree: Tree, schema: SchemaNode | undefined, env: Environment): boolean {
+  if (schema?.['x-optional'] !== true || tree.kind !== 'scalar' || !refers(tree)) return false;
+  const name = String(tree.value).slice(ENV_MARKER.length);
+  return name !== '' && (env[name] ?? '') === '';
 }
 
 function refers(tree: ScalarTree): boolean {

@@ -3,7 +3,7 @@
 import source from '../schemas/gateway.json' with { type: 'json' };
 import type { Path } from './tree.ts';
 
-/** The part of JSON Schema that `schemas/gateway.json` uses, plus three keywords of our own. */
+/** The part of JSON Schema that `schemas/gateway.json` uses, plus keywords of our own. */
 export interface SchemaNode {
   readonly title?: string;
   readonly description?: string;
@@ -25,6 +25,8 @@ export interface SchemaNode {
   readonly 'x-fix'?: string;
   /** Of a refused list: the items that are refused; absent = every value but an empty one. */
   readonly 'x-refuses'?: readonly string[];
+  /** A reference to a variable that is not set counts as left out, as in LiteLLM. */
+  readonly 'x-optional'?: boolean;
   /** The value, or anything below it, is a secret: no message shows it. */
   readonly 'x-secret'?: boolean;
   /** How messages call the expected value, e.g. `a number of seconds`. */

@@ -287,6 +287,22 @@ export interface DatabaseSettings {
   readonly shown: string;
 }
 
+/** The Valkey or Redis in which several servers count together. */
+export interface ValkeySettings {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly username: string | null;
+  readonly password: Secret | null;
+  readonly database: number;
+  /** Keeps several installations apart that share one server. */
+  readonly namespace: string;
+  /** While it is away: refuse calls that have limits, or budgets; else count alone with a share of each. */
+  readonly failClosed: { readonly limits: boolean; readonly budgets: boolean };
+  /** `redis://host:port/0`: for messages, without user and password. */
+  readonly shown: string;
+}
+
 /** How long, and for how many calls, an `Idempotency-Key` is remembered. */
 export interface IdempotencySettings {
   readonly windowMs: number;
@@ -357,6 +373,8 @@ export interface Snapshot {
   readonly journal: JournalSettings;
   /** null = the embedded store. */
   readonly database: DatabaseSettings | null;
+  /** null: nothing is counted together with other servers. Read at the start only. */
+  readonly valkey: ValkeySettings | null;
   /** How long spend rows are kept, milliseconds; null = forever. */
   readonly retentionMs: number | null;
   readonly cors: CorsSettings | null;

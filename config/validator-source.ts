@@ -19,6 +19,7 @@ const OTHER_WORDS = new Set([
   'x-fix',
   'x-refuses',
   'x-secret',
+  'x-optional',
   'x-says',
 ]);
 

@@ -27,6 +27,7 @@ import { readingOn } from './read-on.ts';
 import { platformOf } from './platform.ts';
 import { deploymentOf, inspectUnsound, keyAt, placesOfCredentials } from './deployment.ts';
 import type { SharedSettings } from './deployment.ts';
+import { valkeyOf } from './valkey.ts';
 import { attemptDefaults, routingOf, type Names } from './routing.ts';
 
 const MIB = 1024 * 1024;
@@ -96,6 +97,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
       whenUnwritable: general.journal.when_unwritable,
     },
     database: databaseOf(general.database_url, input.env, input.diagnostics),
+    valkey: valkeyOf(input.file, input.env, input.diagnostics),
     retentionMs: periodMs(general.maximum_spend_logs_retention_period),
     idempotency: idempotencyOf(general, input.diagnostics),
     cors: general.cors === undefined ? null : { allowOrigins: general.cors.allow_origins },

@@ -36,22 +36,38 @@ export interface SettledCall {
   readonly tokens: number | null;
 }
 
+/** What the spend store says of a call. */
+export interface RecordedCall {
+  readonly requestId: string;
+  readonly pico: bigint;
+  /** null: not known. */
+  readonly tokens: number | null;
+}
+
 export interface CounterState {
   readonly spentPico: bigint;
   readonly reservedPico: bigint;
 }
 
 export interface Counters {
+  /**
+   * Other processes count here as well. Then a window is never begun with nothing without asking the store, and what is
+   * settled while a sum is read is told apart by whether the sum holds it (`counted`).
+   */
+  readonly isShared?: true;
   /** A promise only where another process is asked. @throws CountersUnavailable */
   claim(call: ClaimingCall): Claimed | Promise<Claimed>;
-  /** What a window had spent before; changes nothing where that is known already. */
-  seed(counter: CounterName, pico: bigint): void | Promise<void>;
+  /**
+   * What a window had spent before; changes nothing where that is known already.
+   * @param counted requests that were settled after the counter was asked for, and are in this sum
+   */
+  seed(counter: CounterName, pico: bigint, counted?: readonly string[]): void | Promise<void>;
   /** The upstream is done with it: places of parallel limits are free. The reserved amount is held until `settle`. */
   release(requestId: string): void;
   /** Once per record, also for calls that never claimed. Never throws, never waits. */
   settle(call: SettledCall): void;
-  /** Nobody asks for a budget any more; the next claim of it seeds it again. */
-  forget?(budget: string): void;
+  /** What this window had spent is not known any more; the next claim of it seeds it again. */
+  forget?(counter: CounterName): void;
   /** For listings and forecasts; null = not seeded. */
   read(counter: CounterName): CounterState | null | Promise<CounterState | null>;
 }

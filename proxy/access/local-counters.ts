@@ -79,7 +79,7 @@ export class LocalCounters implements Counters {
       if (this.#book.has(budget, windowStartMs)) this.#book.spend(budget, windowStartMs, pico);
   }
 
-  forget(budget: string): void {
+  forget({ budget }: Pick<CounterName, 'budget'>): void {
     this.#book.forget(budget);
   }
 

@@ -3,6 +3,7 @@
 import type { Issue } from '../../config/issue.ts';
 import type { ConfigSource, RuntimeModel } from '../../config/load.ts';
 import type { Brake, BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
+import type { Counters, RecordedCall } from '../access/counters.ts';
 import type { Ledger, LedgerStatus } from '../spend/ledger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Figures } from '../observability/worker-figures.ts';
@@ -61,6 +62,7 @@ export interface WorkerDuties {
   readonly figures: () => Promise<Figures>;
   readonly brake: (question: BrakeQuestion) => readonly BrakeReport[];
   readonly flush: () => Promise<void>;
+  readonly records: (requestIds: readonly string[]) => Promise<readonly RecordedCall[]>;
 }
 
 /** This process as one of several workers. */
@@ -68,6 +70,8 @@ export interface WorkerRole extends ClusterPeers {
   readonly welcome: Welcome;
   /** From now on calls of the supervisor are served. */
   answer(duties: WorkerDuties): void;
+  /** Budgets and limits of all workers. */
+  readonly counters: Counters;
   /** @throws Error when another worker cannot bring its rows into the store */
   flushOthers(): Promise<void>;
 }

@@ -16,7 +16,6 @@ import { Admission } from '../routing/admission.ts';
 import { HealthRegistry } from '../routing/deployment-health.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
 import { Brake } from '../access/brake/brake.ts';
-import { loggedEvents } from '../access/logged-events.ts';
 import { noPeers } from './cluster-peers.ts';
 import { GatewayFacts } from './gateway-facts.ts';
 import { RecentResponses } from './recent-responses.ts';

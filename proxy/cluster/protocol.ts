@@ -1,6 +1,8 @@
 // The calls between the supervisor and its workers. Sent as structured clones, so plain values, Maps and Sets are allowed;
 // never a Secret, which would lose its type.
 import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
+import type { Claimed, ClaimingCall, CounterName, CounterState, RecordedCall } from '../access/counters.ts';
+import type { Told } from '../access/host-counters.ts';
 import type { LedgerStatus } from '../spend/ledger.ts';
 import type { Figures } from '../observability/worker-figures.ts';
 import type { SharedConfig, Welcome, WholeStatus } from '../active-config/cluster-peers.ts';
@@ -33,6 +35,18 @@ export type OfSupervisor = {
   brake: { readonly args: BrakeQuestion; readonly value: readonly BrakeReport[] };
   /** All that the other workers have recorded until now is in the store. */
   flush: { readonly args: null; readonly value: null };
+  /** `Counters` of all workers. */
+  claim: { readonly args: ClaimingCall; readonly value: Claimed };
+  seed: {
+    readonly args: {
+      readonly counter: CounterName;
+      readonly pico: bigint;
+      readonly counted: readonly string[];
+    };
+    readonly value: null;
+  };
+  count: { readonly args: readonly Told[]; readonly value: null };
+  spent: { readonly args: CounterName; readonly value: CounterState | null };
 };
 
 /** What the supervisor calls in a worker. */
@@ -42,6 +56,8 @@ export type OfWorker = {
   brake: { readonly args: BrakeQuestion; readonly value: readonly BrakeReport[] };
   figures: { readonly args: null; readonly value: Figures };
   flush: { readonly args: null; readonly value: null };
+  /** What the store says of these calls; those without a record are left out. */
+  records: { readonly args: readonly string[]; readonly value: readonly RecordedCall[] };
   /** The first one drains, the second one has running requests end at once. */
   stop: { readonly args: null; readonly value: null };
   /** The same without the time for new connections. */

@@ -2,6 +2,7 @@
 // reads no configuration and keeps no record, so that nothing that crashes a worker can crash it too.
 import cluster from 'node:cluster';
 import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
+import { HostCounters } from '../access/host-counters.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../observability/logger.ts';
 import { WorkerFigures, type Figures } from '../observability/worker-figures.ts';
@@ -54,6 +55,9 @@ export class Supervisor {
   readonly #turns = new Turns();
   readonly #figures: WorkerFigures;
   readonly #watcher: ConfigWatcher;
+  readonly #counters: HostCounters;
+  /** Calls that workers of a number claimed and did not settle before they ended. */
+  readonly #unsettled = new Map<number, string[]>();
   readonly #over = Promise.withResolvers<number>();
   /** What all serve; null until the first one serves. */
   #shared: SharedConfig | null = null;
@@ -64,6 +68,7 @@ export class Supervisor {
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#counters = new HostCounters(options.clock.mono);
     this.#figures = new WorkerFigures(() => ({ serving: this.#serving().length, lost: this.#lost }));
     this.#watcher = new ConfigWatcher(() => this.reload());
     cluster.setupPrimary({ serialization: 'advanced' }); // same program, same arguments; Maps and Buffers as they are
@@ -150,6 +155,16 @@ export class Supervisor {
       status: () => this.#status(),
       scrape: () => this.#scrape(),
       brake: (question) => this.#brake(question),
+      claim: (call) => this.#counters.claim(worker.id, call),
+      seed: ({ counter, pico, counted }) => {
+        this.#counters.seed(counter, pico, counted);
+        return null;
+      },
+      count: (told) => {
+        this.#counters.tell(told);
+        return null;
+      },
+      spent: (counter) => this.#counters.read(counter),
       flush: async () => {
         const others = [...this.#processes.keys()].filter((number) => number !== worker.number);
         await Promise.all(others.map((number) => this.#flush(number)));
@@ -234,6 +249,7 @@ export class Supervisor {
     this.#processes.delete(number);
     this.#turns.end(worker);
     this.#figures.ended(worker.id);
+    this.#unsettled.set(number, [...(this.#unsettled.get(number) ?? []), ...this.#counters.ended(worker.id)]);
     if (this.#phase.is === 'stopping') {
       if (this.#processes.size === 0) this.#over.resolve(this.#phase.exitCode);
       return;
@@ -279,8 +295,23 @@ export class Supervisor {
   }
 
   #replaced(number: number): void {
-    const pid = this.#processes.get(number)?.pid;
-    this.#options.log.info({ worker: number, pid }, 'the replaced worker serves');
+    const worker = this.#processes.get(number);
+    this.#options.log.info({ worker: number, pid: worker?.pid }, 'the replaced worker serves');
+    if (worker !== undefined) void this.#recover(worker);
+  }
+
+  /** It has recovered the journal of the one before: what that one claimed is what the records say. */
+  async #recover(worker: WorkerProcess): Promise<void> {
+    const requestIds = this.#unsettled.get(worker.number) ?? [];
+    if (requestIds.length === 0) return;
+    try {
+      const records = await worker.channel.ask('records', requestIds);
+      this.#unsettled.delete(worker.number);
+      this.#counters.recovered(requestIds, records);
+    } catch (error) {
+      const about = { worker: worker.number, calls: requestIds.length, why: (error as Error).message };
+      this.#options.log.warn(about, 'what a worker had reserved of budgets when it ended stays reserved');
+    }
   }
 
   #serving(): WorkerProcess[] {

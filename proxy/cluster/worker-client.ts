@@ -9,8 +9,10 @@ import type {
   WorkerDuties,
   WorkerRole,
 } from '../active-config/cluster-peers.ts';
+import type { Counters } from '../access/counters.ts';
 import { Channel } from './channel.ts';
 import type { OfSupervisor, OfWorker, Serving } from './protocol.ts';
+import { SupervisedCounters } from './supervised-counters.ts';
 
 type SupervisorSignal = 'stop' | 'interrupt' | 'reload';
 
@@ -22,6 +24,7 @@ export function isWorker(): boolean {
 /** The other workers, as this one reaches them. */
 export class WorkerClient implements WorkerRole {
   readonly welcome: Welcome;
+  readonly counters: Counters;
   /** The supervisor is gone, and this worker stops by itself. */
   readonly orphaned: Promise<void>;
   readonly #channel: Channel<OfSupervisor, OfWorker>;
@@ -44,6 +47,7 @@ export class WorkerClient implements WorkerRole {
 
   private constructor(channel: Channel<OfSupervisor, OfWorker>, orphaned: Promise<void>, welcome: Welcome) {
     this.#channel = channel;
+    this.counters = new SupervisedCounters(channel);
     this.welcome = welcome;
     this.orphaned = this.#endAfter(orphaned);
   }
@@ -65,6 +69,7 @@ export class WorkerClient implements WorkerRole {
       figures: () => duties.figures(),
       brake: (question) => duties.brake(question),
       flush: async () => settled(await duties.flush()),
+      records: (requestIds) => duties.records(requestIds),
       stop: () => settled(this.#deliver('stop')),
       interrupt: () => settled(this.#deliver('interrupt')),
       reload: () => settled(this.#deliver('reload')),

@@ -24,6 +24,7 @@ import type { BreakerState } from '../routing/breaker.ts';
 import { readProxySettings } from '../upstream/http-proxies.ts';
 import { ProxyServer, type Drain } from './server.ts';
 import { Pools } from '../upstream/pools.ts';
+import { recordsOf } from './recorded-calls.ts';
 import { listenOn, wantedAddresses, type Listening } from './listeners.ts';
 import { ConfigWatcher } from './config-watcher.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
@@ -289,6 +290,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       figures: () => metrics.figures(),
       brake: (question) => services.brake.ask(question),
       flush: () => ledger.flush(),
+      records: (requestIds) => recordsOf(ledger, requestIds),
     });
     server = new ProxyServer(configs, { mount: wanted.platform !== null, admin: wanted.admin !== null });
     const listening = await listenOn(server, wanted);

@@ -66,7 +66,7 @@ t.test('every key is described, shown by an example, and accepts its example and
 
 t.test('the schema is one: a start does not look', async (t) => {
   const ajv = new Ajv2020({ allowUnionTypes: true });
-  ajv.addVocabulary(['x-effect', 'x-fix', 'x-refuses', 'x-secret', 'x-says']);
+  ajv.addVocabulary(['x-effect', 'x-fix', 'x-optional', 'x-refuses', 'x-secret', 'x-says']);
   t.ok(ajv.validateSchema(SCHEMA), ajv.errorsText());
 });
 
@@ -90,10 +90,10 @@ t.test('an empty file gets every default', async (t) => {
 t.test('the keys of the dialect that matter to nobody here are known', async (t) => {
   const inertAt = (section: string, key: string): boolean =>
     isInert(SCHEMA.properties?.[section]?.properties?.[key]);
-  for (const key of ['drop_params', 'modify_params', 'cache_params', 'success_callback'])
+  for (const key of ['drop_params', 'modify_params', 'cache', 'success_callback'])
     t.ok(inertAt('litellm_settings', key), key);
   for (const key of ['database_type', 'alerting', 'custom_sso']) t.ok(inertAt('general_settings', key), key);
-  for (const key of ['enable_pre_call_checks', 'max_retries', 'redis_host'])
+  for (const key of ['enable_pre_call_checks', 'max_retries', 'cache_responses'])
     t.ok(inertAt('router_settings', key), key);
   for (const key of ['mcp_servers', 'search_tools', 'files_settings'])
     t.ok(isInert(SCHEMA.properties?.[key]), key);

@@ -52,6 +52,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/sdk-trace': ['proxy/observability/span-worker.ts'],
   'node:sqlite': ['proxy/spend/store', 'proxy/items'],
   pg: ['proxy/spend/store/postgres'],
+  '@redis/client': ['proxy/access/valkey/connection.ts'],
   'gpt-tokenizer': ['proxy/spend/estimate'],
   'hyparquet-writer': ['proxy/spend/report'],
   'csv-parse': ['proxy/spend/report'],

@@ -45,6 +45,14 @@ interface Tracked {
   told: { readonly windowStartMs: number; soft: boolean; usedUp: boolean };
 }
 
+interface Seeding {
+  readonly done: Promise<void>;
+  /** null = not at that moment yet. */
+  pico: bigint | null;
+  /** Requests that were settled before that moment. */
+  readonly counted: string[];
+}
+
 /** Caps of rules for each one (`*`) may be many: what nobody has used for an hour is forgotten, and seeded again when it is. */
 const MOST_TRACKED = 100_000;
 const IDLE_MS = 3_600_000;
@@ -56,7 +64,7 @@ export class Budgets implements Spending {
   readonly #byScope = new Map<string, Tracked[]>();
   readonly #byCounter = new Map<string, Tracked>();
   /** Windows whose sums are being read, and what records have added since the moment they are read at. */
-  readonly #seeding = new Map<string, { readonly done: Promise<void>; pico: bigint | null }>();
+  readonly #seeding = new Map<string, Seeding>();
   readonly #refusals = new Map<ScopeKind, number>();
   #sources: CapSources | null = null;
   #policy: BudgetPolicy | null = null;
@@ -158,7 +166,7 @@ export class Budgets implements Spending {
   /** Seeds the caps of all objects and rules at once: at the start, so that no call waits for its own. @throws StoreUnavailable */
   async warm(): Promise<void> {
     const sources = this.#sources;
-    if (sources === null) return;
+    if (sources === null || this.#options.counters.isShared === true) return; // most are known there
     const nowMs = this.#options.clock.now();
     const counters: CounterName[] = [];
     for (const scope of sources.all())
@@ -184,7 +192,10 @@ export class Budgets implements Spending {
           if (!coversModel(tracked.cap, record.modelGroup, meant)) continue;
           const counter = { budget: tracked.cap.counter, windowStartMs: this.#open(tracked, record.startMs) };
           const seeding = this.#seeding.get(nameOf(counter));
-          if (seeding !== undefined && seeding.pico !== null) seeding.pico += pico;
+          if (seeding?.pico === null) seeding.counted.push(requestId);
+          // Shared counters keep by themselves what comes before its sum.
+          if (seeding !== undefined && seeding.pico !== null && counters.isShared !== true)
+            seeding.pico += pico;
           else spent.push({ ...counter, pico });
           touched.push(tracked);
         }
@@ -297,7 +308,7 @@ export class Budgets implements Spending {
     const done = Promise.withResolvers<void>();
     done.promise.catch(() => undefined); // whoever waits for it handles it
     const states = mine.map(({ name }) => {
-      const state: { readonly done: Promise<void>; pico: bigint | null } = { done: done.promise, pico: null };
+      const state: Seeding = { done: done.promise, pico: null, counted: [] };
       this.#seeding.set(name, state);
       return state;
     });
@@ -313,7 +324,10 @@ export class Budgets implements Spending {
       });
       for (const [i, { counter, tracked }] of mine.entries()) {
         const base = basePico(tracked.cap, counter.windowStartMs);
-        void this.#options.counters.seed(counter, base + (sums[i] ?? 0n) + (states[i]?.pico ?? 0n));
+        const { pico, counted } = states[i] ?? { pico: 0n, counted: [] };
+        const sum = base + (sums[i] ?? 0n) + (pico ?? 0n);
+        const seeded = this.#options.counters.seed(counter, sum, counted);
+        if (seeded !== undefined) await seeded; // in this process in the same turn, before another record comes
         tracked.sinceMs = Math.min(tracked.sinceMs, capturedMs);
         tracked.openedMs = Math.max(tracked.openedMs, counter.windowStartMs);
       }
@@ -361,6 +375,7 @@ export class Budgets implements Spending {
       tracked.window = window;
     }
     const { startMs } = tracked.window;
+    if (this.#options.counters.isShared === true) return startMs;
     if (startMs > tracked.openedMs && startMs >= tracked.sinceMs) {
       void this.#options.counters.seed(
         { budget: tracked.cap.counter, windowStartMs: startMs },
@@ -384,7 +399,7 @@ export class Budgets implements Spending {
     const others = (this.#byScope.get(name) ?? []).filter((one) => one !== tracked);
     if (others.length === 0) this.#byScope.delete(name);
     else this.#byScope.set(name, others);
-    this.#options.counters.forget?.(counter);
+    this.#options.counters.forget?.({ budget: counter, windowStartMs: tracked.window.startMs });
   }
 
   /** Says once per window that a mark was reached. */

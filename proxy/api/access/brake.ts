@@ -2,7 +2,7 @@
 // letting one go on. `GET /conversations/{id}/brake`, `GET /conversations/braked`, `POST /conversations/{id}/brake/resume`.
 import type { BrakeReport } from '../../access/brake/brake.ts';
 import { wordsOf } from '../../access/brake/rules.ts';
-import type { AuthenticatedCaller } from '../../access/permissions.ts';
+import type { AuthenticatedCaller } from '../../access/caller.ts';
 import { Fault } from '../../errors/fault.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
 import { sendJson } from '../../pipeline/respond.ts';

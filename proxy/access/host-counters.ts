@@ -1,0 +1,111 @@
+// Counts for the processes of one host, in the process that outlives them. What a process claimed and did not settle before
+// it ended is kept until its journal is recovered: then the records say what it was.
+import type {
+  Claimed,
+  ClaimingCall,
+  CounterName,
+  CounterState,
+  RecordedCall,
+  SettledCall,
+} from './counters.ts';
+import { LocalCounters } from './local-counters.ts';
+
+/** What a process tells without waiting for an answer. */
+export type Told =
+  | { readonly kind: 'released'; readonly requestId: string }
+  | { readonly kind: 'settled'; readonly call: SettledCall }
+  | { readonly kind: 'forgotten'; readonly counter: CounterName };
+
+interface Claim {
+  readonly by: number;
+  readonly call: ClaimingCall;
+}
+
+/** What is settled in a counter that nobody knows is kept so long, for whoever reads its sum. */
+const LATE_MS = 60_000;
+
+export class HostCounters {
+  readonly #mono: () => number;
+  readonly #counters: LocalCounters;
+  readonly #claims = new Map<string, Claim>();
+  /** By counter and request: settled while nobody knew what the counter had spent before. */
+  readonly #late = new Map<string, Map<string, { readonly pico: bigint; readonly atMs: number }>>();
+
+  /** @param mono monotonic milliseconds */
+  constructor(mono: () => number) {
+    this.#mono = mono;
+    this.#counters = new LocalCounters(mono);
+  }
+
+  /** @param by the process: no other one ever has the same number */
+  claim(by: number, call: ClaimingCall): Claimed {
+    const claimed = this.#counters.claim(call);
+    if (claimed.kind === 'admitted') this.#claims.set(call.requestId, { by, call });
+    return claimed;
+  }
+
+  /** The first one counts. @param counted see `Counters` */
+  seed(counter: CounterName, pico: bigint, counted: readonly string[]): void {
+    if (this.#counters.read(counter) !== null) return;
+    const late = this.#late.get(nameOf(counter));
+    this.#late.delete(nameOf(counter));
+    let sum = pico;
+    const inSum = new Set(counted);
+    for (const [requestId, one] of late ?? []) if (!inSum.has(requestId)) sum += one.pico;
+    this.#counters.seed(counter, sum);
+  }
+
+  tell(told: readonly Told[]): void {
+    for (const one of told) {
+      if (one.kind === 'released') this.#counters.release(one.requestId);
+      else if (one.kind === 'settled') this.#settle(one.call);
+      else this.#counters.forget(one.counter);
+    }
+  }
+
+  read(counter: CounterName): CounterState | null {
+    return this.#counters.read(counter);
+  }
+
+  /** A process has ended: its calls run no more. @returns those that it did not settle */
+  ended(by: number): readonly string[] {
+    const open = [...this.#claims].filter(([, claim]) => claim.by === by).map(([requestId]) => requestId);
+    for (const requestId of open) this.#counters.release(requestId);
+    return open;
+  }
+
+  /** What the records of an ended process say. One without a record never began: it gives back what it held. */
+  recovered(requestIds: readonly string[], records: readonly RecordedCall[]): void {
+    const byId = new Map(records.map((record) => [record.requestId, record]));
+    for (const requestId of requestIds) {
+      const claim = this.#claims.get(requestId);
+      if (claim === undefined) continue; // it has told before it ended
+      const { pico, tokens } = byId.get(requestId) ?? { pico: 0n, tokens: 0 };
+      const spent = claim.call.budgets.map(({ budget, windowStartMs }) => ({ budget, windowStartMs, pico }));
+      this.#settle({ requestId, spent, tokens });
+    }
+  }
+
+  #settle(call: SettledCall): void {
+    this.#claims.delete(call.requestId);
+    const nowMs = this.#mono();
+    for (const counter of call.spent) {
+      if (this.#counters.read(counter) !== null) continue;
+      const name = nameOf(counter);
+      const late = this.#late.get(name) ?? new Map<string, { pico: bigint; atMs: number }>();
+      this.#late.set(name, late);
+      if (!late.has(call.requestId)) late.set(call.requestId, { pico: counter.pico, atMs: nowMs });
+    }
+    this.#counters.settle(call);
+    this.#prune(nowMs);
+  }
+
+  #prune(nowMs: number): void {
+    for (const [name, late] of this.#late) {
+      for (const [requestId, { atMs }] of late) if (nowMs - atMs > LATE_MS) late.delete(requestId);
+      if (late.size === 0) this.#late.delete(name);
+    }
+  }
+}
+
+const nameOf = ({ budget, windowStartMs }: CounterName): string => `${windowStartMs} ${budget}`;

@@ -1,0 +1,46 @@
+// What a client is told when a limit is reached: the dialect's text, and a time to wait that is true.
+import type { ScopedLimit } from './claims.ts';
+import type { LimitRefusal } from './rate-book.ts';
+
+const TYPES = { requests: 'requests', tokens: 'tokens', parallel: 'max_parallel_requests' } as const;
+/** For places of parallel limits, which are free when a call of others ends. */
+const PARALLEL_WAIT_S = 1;
+/** For what is never let in: nothing changes before an operator does. */
+const NEVER_WAIT_S = 60;
+
+/** Of an answer with the status 429. */
+export interface LimitAnswer {
+  readonly message: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+}
+
+export function limitAnswer(limit: ScopedLimit, refusal: LimitRefusal, nowMs: number): LimitAnswer {
+  const { claim, scope, value } = limit;
+  const type = TYPES[claim.kind];
+  const most = claim.kind === 'parallel' ? claim.most : claim.perMinute;
+  const seconds = waitSeconds(refusal);
+  const resetAt = new Date(nowMs + seconds * 1000)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, ' UTC');
+  const never =
+    claim.kind === 'tokens' && claim.amount > claim.perMinute
+      ? ` This call may use ${claim.amount} tokens, more than the limit allows in a minute: lower max_tokens.`
+      : '';
+  const message =
+    `Rate limit exceeded for ${scope}: ${value}. Limit type: ${type}. Current limit: ${most}, ` +
+    `Remaining: ${refusal.remaining}. Limit resets at: ${resetAt}.${never}`;
+  return {
+    message,
+    headers: [
+      ['retry-after', String(seconds)],
+      ['rate_limit_type', type],
+      ['reset_at', resetAt],
+    ],
+  };
+}
+
+function waitSeconds({ claim, waitMs }: LimitRefusal): number {
+  if (waitMs !== null) return Math.max(1, Math.ceil(waitMs / 1000));
+  return claim.kind === 'parallel' && claim.most > 0 ? PARALLEL_WAIT_S : NEVER_WAIT_S;
+}

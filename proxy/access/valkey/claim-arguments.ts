@@ -1,0 +1,71 @@
+// A call's claims as the script takes them, and what the script answers.
+import type { Claimed, ClaimingCall, CounterName } from '../counters.ts';
+import type { LimitClaim } from '../limits/rate-book.ts';
+import { partsOf, picoOf } from './amounts.ts';
+
+/** Letters of the kinds of limits in keys. */
+const LETTERS: Readonly<Record<LimitClaim['kind'], string>> = { requests: 'r', tokens: 't', parallel: 'p' };
+
+/** No cap of a budget is larger: 10^18 dollars. */
+const MOST_PICO = 10n ** 30n - 1n;
+
+/** `ARGV` of the claim script without the generation and the prefix. */
+export function claimArguments(server: string, call: ClaimingCall): string[] {
+  const { requestId, budgets, limits } = call;
+  const [hi, lo] = partsOf(call.pico);
+  const args = [server, requestId, String(hi), String(lo), String(budgets.length)];
+  for (const budget of budgets) {
+    const [capHi, capLo] = partsOf(within(budget.capPico));
+    args.push(nameOf(budget), String(capHi), String(capLo), budget.letsFreeIn === true ? '1' : '');
+  }
+  args.push(String(limits.length));
+  for (const limit of limits) {
+    const isParallel = limit.kind === 'parallel';
+    args.push(LETTERS[limit.kind], limit.limit);
+    args.push(String(isParallel ? limit.most : limit.perMinute), String(isParallel ? 1 : limit.amount));
+  }
+  return args;
+}
+
+/** Part of the key of a counter. */
+export function nameOf({ budget, windowStartMs }: CounterName): string {
+  return `${budget}@${windowStartMs}`;
+}
+
+/** Names of the limits whose places a call holds. */
+export function placesOf(call: ClaimingCall): string[] {
+  return call.limits.filter(({ kind }) => kind === 'parallel').map(({ limit }) => limit);
+}
+
+/** What the claim script said; a text where it did not decide: `generation`, `closed`, `ended`. */
+export function claimedOf(call: ClaimingCall, reply: readonly unknown[]): Claimed | string {
+  const [kind, ...rest] = reply;
+  if (kind === 'admitted') return { kind, remaining: rest.map(Number) };
+  if (kind === 'unseeded') {
+    const counters = rest.map((index) => call.budgets[Number(index)]).filter((one) => one !== undefined);
+    return { kind, counters };
+  }
+  if (kind === 'budget') {
+    const [index, spentLo, spentHi, reservedLo, reservedHi] = rest.map(String);
+    const claim = call.budgets[Number(index)];
+    if (claim === undefined) return 'unknown';
+    const spentPico = picoOf(spentLo ?? '0', spentHi ?? '0');
+    const reservedPico = picoOf(reservedLo ?? '0', reservedHi ?? '0');
+    const leftPico = claim.capPico - spentPico - reservedPico;
+    const refusal = { claim, spentPico, reservedPico, leftPico: leftPico > 0n ? leftPico : 0n };
+    return { kind: 'over_budget', refusal };
+  }
+  if (kind === 'limit') {
+    const [index, waitUs, remaining] = rest.map(Number);
+    const claim = call.limits[index ?? -1];
+    if (claim === undefined) return 'unknown';
+    const waitMs = waitUs === undefined || waitUs < 0 ? null : waitUs / 1000;
+    return { kind: 'over_limit', refusal: { claim, waitMs, remaining: remaining ?? 0 } };
+  }
+  return String(kind);
+}
+
+function within(pico: bigint): bigint {
+  if (pico < 0n) return 0n;
+  return pico > MOST_PICO ? MOST_PICO : pico;
+}

@@ -1,0 +1,332 @@
+// What runs inside Valkey, in Lua: each script is one step that is done whole or not at all. Times are the server's own.
+//
+// Keys of one installation share a hash tag, so that they stand in one slot of a cluster. Below `<tag>:<generation>:`
+//   c:<budget>@<window>  hash: s S spent, r R reserved, w somebody reads its sum, l:<request> settled before the sum came
+//   r:<limit> t:<limit>  microsecond at which the bucket of requests or tokens is empty
+//   p:<limit>            sorted set of running calls, by the millisecond at which their lease ends
+//   q:<request>          what a call has claimed (MessagePack), or `s` settled, or `x` cancelled
+//   o:<server>           set of the requests that a server has claimed for
+//   servers              sorted set of servers, by the millisecond of their last sign of life
+// and `<tag>:g`, a hash, names the generation. A generation ends when the data cannot be trusted any more: it is gone, or
+// the server that holds it was restarted or replaced and may have forgotten the last writes. A new one starts from the sums
+// of the spend store and from what each server says that it holds.
+//
+// Lua's numbers are doubles, exact up to 2^53; amounts are two of them: below 10^15 pico-dollars, and thousands of dollars.
+import { createHash } from 'node:crypto';
+
+/** One Lua program. Scripts are called by their hash, so two versions of the proxy run beside each other. */
+export interface Script {
+  readonly source: string;
+  /** Of the source: EVALSHA names scripts so. */
+  readonly sha1: string;
+}
+
+export function script(source: string): Script {
+  return { source, sha1: createHash('sha1').update(source).digest('hex') };
+}
+
+/** Part of each key: another number is another way to keep the state, which other versions cannot read. */
+export const LAYOUT = 1;
+/** A place of a parallel limit is free after so long without a sign of life from the server that holds it. */
+export const LEASE_MS = 30_000;
+/** Servers that hold claims have so long to say so, before a new generation lets calls in without them. */
+const GATHER_MS = 5_000;
+/** Unused for so long, a counter is forgotten and asked for again. No call runs for longer. */
+const COUNTER_MS = 3 * 86_400_000;
+/** What is settled in a counter that nobody knows is kept so long, for whoever reads its sum. */
+const LATE_MS = 60_000;
+/** A settled call is remembered so long, in case it is settled again. */
+const SETTLED_MS = 600_000;
+/** After this long without its record, a claim's details are forgotten; its amount stays reserved. */
+const CLAIM_MS = 35 * 86_400_000;
+
+const AMOUNTS = `
+local B = 1e15
+local function plus(lo, hi, lo2, hi2)
+  lo, hi = lo + lo2, hi + hi2
+  if lo >= B then return lo - B, hi + 1 end
+  return lo, hi
+end
+local function minus(lo, hi, lo2, hi2)
+  lo, hi = lo - lo2, hi - hi2
+  if lo < 0 then lo, hi = lo + B, hi - 1 end
+  if hi < 0 then return 0, 0 end
+  return lo, hi
+end
+local function now_us()
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1e6 + tonumber(t[2])
+end
+`;
+
+const RESERVE = `
+local function reserve(key, lo, hi)
+  local v = redis.call('HMGET', key, 'r', 'R')
+  lo, hi = plus(tonumber(v[1] or 0), tonumber(v[2] or 0), lo, hi)
+  redis.call('HSET', key, 'r', lo, 'R', hi)
+  redis.call('PEXPIRE', key, ${COUNTER_MS})
+end
+local function hold(P, id, server, claim, money, now)
+  redis.call('SET', P .. 'q:' .. id, cmsgpack.pack(claim), 'PX', ${CLAIM_MS})
+  if money then redis.call('SADD', P .. 'o:' .. server, id) end
+end
+local function occupy(key, id, now)
+  redis.call('ZADD', key, now / 1000 + ${LEASE_MS}, id)
+  redis.call('PEXPIRE', key, ${2 * LEASE_MS})
+end
+`;
+
+/**
+ * KEYS: generation, claim. ARGV: generation, prefix, server, request, hi, lo, budgets, {name, hi, lo, 1 where
+ * what is free is let in at the cap}..., limits, {kind, name, most, amount}...
+ */
+export const CLAIM = script(`${AMOUNTS}${RESERVE}
+local g = redis.call('HMGET', KEYS[1], 'id', 'open')
+if g[1] ~= ARGV[1] then return {'generation'} end
+if not g[2] then return {'closed'} end
+local P, server, id = ARGV[2], ARGV[3], ARGV[4]
+local hi, lo, nb = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local now = now_us()
+local held = redis.call('GET', KEYS[2])
+if held == 's' or held == 'x' then return {'ended'} end
+local unknown, refused = nil, nil
+local counters = {}
+local i = 8
+for b = 1, nb do
+  if not held then
+    local key = P .. 'c:' .. ARGV[i]
+    local v = redis.call('HMGET', key, 's', 'S', 'r', 'R')
+    if not v[1] then
+      unknown = unknown or {'unseeded'}
+      unknown[#unknown + 1] = b - 1
+      if redis.call('HSETNX', key, 'w', 1) == 1 then redis.call('PEXPIRE', key, ${COUNTER_MS}) end
+    else
+      local chi, clo = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
+      local rlo, rhi = tonumber(v[3] or 0), tonumber(v[4] or 0)
+      local ulo, uhi = plus(tonumber(v[1]), tonumber(v[2]), rlo, rhi)
+      local nlo, nhi = plus(ulo, uhi, lo, hi)
+      local up = uhi > chi or (uhi == chi and (ulo > clo or (ulo == clo and ARGV[i + 3] ~= '1')))
+      local over = up or nhi > chi or (nhi == chi and nlo > clo)
+      if over and not refused then refused = {'budget', b - 1, v[1], v[2], v[3] or '0', v[4] or '0'} end
+      rlo, rhi = plus(rlo, rhi, lo, hi)
+      counters[b] = {key, rlo, rhi}
+    end
+  end
+  i = i + 4
+end
+if unknown then return unknown end
+if refused then return refused end
+local nl = tonumber(ARGV[i])
+i = i + 1
+local reply, takes, places = {'admitted'}, {}, {}
+for l = 1, nl do
+  local kind, most, want = ARGV[i], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
+  local key = P .. kind .. ':' .. ARGV[i + 1]
+  if kind == 'p' then
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', now / 1000)
+    local n = redis.call('ZCARD', key)
+    if not held and n >= most then return {'limit', l - 1, -1, 0} end
+    places[#places + 1] = key
+    if not held then n = n + 1 end
+    reply[l + 1] = math.max(0, most - n)
+  else
+    local empty = math.max(now, tonumber(redis.call('GET', key) or 0))
+    local left = math.max(0, math.floor(most - (empty - now) * most / 6e7 + most * 1e-8 + 1e-6))
+    if not held then
+      if most <= 0 or (kind == 't' and want > most) then return {'limit', l - 1, -1, left} end
+      empty = empty + want * 6e7 / most
+      local wait = empty - now - 6e7
+      if wait > 1 then return {'limit', l - 1, math.ceil(wait), left} end
+      takes[#takes + 1] = {key, empty}
+      left = math.max(0, math.floor(most - (empty - now) * most / 6e7 + most * 1e-8 + 1e-6))
+    end
+    reply[l + 1] = left
+  end
+  i = i + 4
+end
+if held then return reply end
+for _, c in ipairs(counters) do
+  redis.call('HSET', c[1], 'r', c[2], 'R', c[3])
+  redis.call('PEXPIRE', c[1], ${COUNTER_MS})
+end
+for _, r in ipairs(takes) do redis.call('SET', r[1], r[2], 'PX', math.ceil((r[2] - now) / 1000) + 1000) end
+for _, key in ipairs(places) do occupy(key, id, now) end
+hold(P, id, server, ARGV, nb > 0, now)
+return reply
+`);
+
+/**
+ * Ends and keeps claims, many at a time. KEYS: generation. ARGV: generation, prefix, server, JSON of operations:
+ * [f, request, limits] frees places; [k, request, limits] keeps them; [x, request] undoes a claim; [g, request, claim]
+ * takes over a claim of the generation before; [s, request, tokens or -1, [[counter, hi, lo]...]] settles;
+ * [d, counter] forgets what it had spent; [S, request, tokens, hi, lo] settles what is claimed and not settled. Each may come twice.
+ */
+export const APPLY = script(`${AMOUNTS}${RESERVE}
+local id_now = redis.call('HGET', KEYS[1], 'id')
+if id_now ~= ARGV[1] then return 'generation' end
+local P = ARGV[2]
+local now = now_us()
+local function rate(key, most, more)
+  if most <= 0 then return end
+  local empty = math.max(now, tonumber(redis.call('GET', key) or 0)) + more * 6e7 / most
+  if empty > now then redis.call('SET', key, empty, 'PX', math.ceil((empty - now) / 1000) + 1000)
+  else redis.call('DEL', key) end
+end
+local function free(id, claim, tokens, undo)
+  local hi, lo, nb, i = tonumber(claim[5]), tonumber(claim[6]), tonumber(claim[7]), 8
+  for _ = 1, nb do
+    local key = P .. 'c:' .. claim[i]
+    local v = redis.call('HMGET', key, 'r', 'R')
+    if v[1] then
+      local rlo, rhi = minus(tonumber(v[1]), tonumber(v[2]), lo, hi)
+      redis.call('HSET', key, 'r', rlo, 'R', rhi)
+    end
+    i = i + 4
+  end
+  local nl = tonumber(claim[i])
+  i = i + 1
+  for _ = 1, nl do
+    local kind, most, want = claim[i], tonumber(claim[i + 2]), tonumber(claim[i + 3])
+    local key = P .. kind .. ':' .. claim[i + 1]
+    if kind == 'p' then redis.call('ZREM', key, id)
+    elseif undo then rate(key, most, -want)
+    elseif kind == 't' and tokens >= 0 then rate(key, most, tokens - want) end
+    i = i + 4
+  end
+  if nb > 0 then redis.call('SREM', P .. 'o:' .. claim[3], id) end
+end
+local function spend(key, id, hi, lo)
+  local v = redis.call('HMGET', key, 's', 'S', 'w', 'r')
+  if v[1] then
+    local slo, shi = plus(tonumber(v[1]), tonumber(v[2]), lo, hi)
+    redis.call('HSET', key, 's', slo, 'S', shi)
+  else
+    redis.call('HSET', key, 'l:' .. id, string.format('%.0f:%.0f', hi, lo))
+    if not v[3] and not v[4] then redis.call('PEXPIRE', key, ${LATE_MS}) end
+  end
+end
+for _, op in ipairs(cjson.decode(ARGV[4])) do
+  local kind, id = op[1], op[2]
+  if kind == 'f' then
+    for _, name in ipairs(op[3]) do redis.call('ZREM', P .. 'p:' .. name, id) end
+  elseif kind == 'd' then
+    redis.call('HDEL', P .. 'c:' .. id, 's', 'S')
+  elseif kind == 'k' then
+    for _, name in ipairs(op[3]) do
+      local key = P .. 'p:' .. name
+      redis.call('ZADD', key, 'XX', now / 1000 + ${LEASE_MS}, id)
+      redis.call('PEXPIRE', key, ${2 * LEASE_MS})
+    end
+  else
+    local key = P .. 'q:' .. id
+    local held = redis.call('GET', key)
+    local claim = held and held ~= 's' and held ~= 'x' and cmsgpack.unpack(held)
+    if kind == 'g' and not held then
+      local c, i = op[3], 8
+      for _ = 1, tonumber(c[7]) do
+        reserve(P .. 'c:' .. c[i], tonumber(c[6]), tonumber(c[5]))
+        i = i + 4
+      end
+      local nl = tonumber(c[i])
+      i = i + 1
+      for _ = 1, nl do
+        if c[i] == 'p' and not op[4] then occupy(P .. 'p:' .. c[i + 1], id, now) end
+        i = i + 4
+      end
+      hold(P, id, c[3], c, tonumber(c[7]) > 0, now)
+    elseif kind == 'x' and held ~= 's' and held ~= 'x' then
+      if claim then free(id, claim, -1, true) end
+      redis.call('SET', key, 'x', 'PX', ${SETTLED_MS})
+    elseif kind == 'S' and claim then
+      free(id, claim, op[3], false)
+      local i = 8
+      for _ = 1, tonumber(claim[7]) do
+        spend(P .. 'c:' .. claim[i], id, op[4], op[5])
+        i = i + 4
+      end
+      redis.call('SET', key, 's', 'PX', ${SETTLED_MS})
+    elseif kind == 's' and held ~= 's' then
+      if claim then free(id, claim, op[3], false) end
+      for _, c in ipairs(op[4]) do spend(P .. 'c:' .. c[1], id, c[2], c[3]) end
+      redis.call('SET', key, 's', 'PX', ${SETTLED_MS})
+    end
+  end
+end
+return 'ok'
+`);
+
+/**
+ * Says which generation is in force, and starts one where the data is gone or is of another server process.
+ * KEYS: generation. ARGV: run id of the server process or '', id for a new generation, 1 to start one in any case.
+ */
+export const JOIN = script(`
+local v = redis.call('HMGET', KEYS[1], 'id', 'run')
+if v[1] and ARGV[3] ~= '1' and (ARGV[1] == '' or v[2] == ARGV[1]) then return v[1] end
+local t = redis.call('TIME')
+redis.call('DEL', KEYS[1])
+redis.call('HSET', KEYS[1], 'id', ARGV[2], 'run', ARGV[1], 'since', tonumber(t[1]) * 1000)
+return ARGV[2]
+`);
+
+/**
+ * A server's sign of life, after it has said what it holds. Opens a new generation when all servers have come, or after a
+ * while without the others. KEYS: generation. ARGV: generation, prefix, server, servers that are known to live.
+ * Answers whether calls are let in, and requests whose server is gone.
+ */
+export const BEAT = script(`
+local g = redis.call('HMGET', KEYS[1], 'id', 'open', 'since')
+if g[1] ~= ARGV[1] then return {'generation'} end
+local P = ARGV[2]
+local t = redis.call('TIME')
+local now = tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+redis.call('ZADD', P .. 'servers', now, ARGV[3])
+redis.call('PEXPIRE', P .. 'o:' .. ARGV[3], ${CLAIM_MS})
+local open = g[2]
+if not open then
+  local here = redis.call('ZCOUNT', P .. 'servers', now - ${GATHER_MS}, '+inf')
+  if here >= tonumber(ARGV[4]) or now - tonumber(g[3]) >= ${GATHER_MS} then
+    redis.call('HSET', KEYS[1], 'open', 1)
+    open = '1'
+  end
+end
+local reply = {'ok', open and 1 or 0}
+for _, gone in ipairs(redis.call('ZRANGEBYSCORE', P .. 'servers', '-inf', now - ${LEASE_MS}, 'LIMIT', 0, 4)) do
+  local ids = redis.call('SRANDMEMBER', P .. 'o:' .. gone, 50)
+  if #ids == 0 then redis.call('ZREM', P .. 'servers', gone) end
+  for _, id in ipairs(ids) do reply[#reply + 1] = id end
+end
+return reply
+`);
+
+/**
+ * What a counter had spent before; only the first one counts. KEYS: generation, counter. ARGV: generation, hi, lo, JSON of
+ * the requests that are in this sum though they were settled while it was made.
+ */
+export const SEED = script(`${AMOUNTS}
+if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 'generation' end
+if redis.call('HEXISTS', KEYS[2], 's') == 1 then return 'known' end
+local hi, lo, counted = tonumber(ARGV[2]), tonumber(ARGV[3]), {}
+for _, id in ipairs(cjson.decode(ARGV[4])) do counted['l:' .. id] = true end
+local all = redis.call('HGETALL', KEYS[2])
+for i = 1, #all, 2 do
+  if string.sub(all[i], 1, 2) == 'l:' then
+    if not counted[all[i]] then
+      local at = string.find(all[i + 1], ':', 1, true)
+      lo, hi = plus(lo, hi, tonumber(string.sub(all[i + 1], at + 1)), tonumber(string.sub(all[i + 1], 1, at - 1)))
+    end
+    redis.call('HDEL', KEYS[2], all[i])
+  end
+end
+redis.call('HDEL', KEYS[2], 'w')
+redis.call('HSET', KEYS[2], 's', lo, 'S', hi)
+redis.call('PEXPIRE', KEYS[2], ${COUNTER_MS})
+return 'ok'
+`);
+
+/** KEYS: generation, counter. ARGV: generation. */
+export const READ = script(`
+if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return {'generation'} end
+local v = redis.call('HMGET', KEYS[2], 's', 'S', 'r', 'R')
+if not v[1] then return {'unseeded'} end
+return {v[1], v[2], v[3] or '0', v[4] or '0'}
+`);

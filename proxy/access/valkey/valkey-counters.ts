@@ -1,0 +1,279 @@
+// Budgets and limits counted by several servers together, in Valkey or Redis. One script decides a call's claims; what ends
+// is told in batches, again and again until it is acknowledged. While the counters are away the server counts alone with its
+// share, or refuses, as configured.
+import type { Log } from '../../observability/logger.ts';
+import type { ValkeySettings } from '../../../config/snapshot.ts';
+import {
+  CountersUnavailable,
+  type Claimed,
+  type ClaimingCall,
+  type CounterName,
+  type Counters,
+  type CounterState,
+  type RecordedCall,
+  type SettledCall,
+} from '../counters.ts';
+import { AloneCounters } from './alone.ts';
+import { partsOf, picoOf } from './amounts.ts';
+import { claimArguments, claimedOf, nameOf, placesOf } from './claim-arguments.ts';
+import { PendingOperations, type Operation } from './pending-operations.ts';
+import { CLAIM, READ, SEED } from './scripts.ts';
+import {
+  VALKEY_TIMES,
+  ValkeyLink,
+  type Generation,
+  type LinkState,
+  type ValkeyTimes,
+} from './valkey-link.ts';
+
+/** Places of parallel limits live 30 s without this. */
+const KEEP_EVERY_MS = 10_000;
+
+interface ValkeyCountersOptions {
+  readonly settings: ValkeySettings;
+  readonly log: Log;
+  readonly randomId: () => string;
+  /** Monotonic milliseconds. */
+  readonly mono: () => number;
+  /** Counts in this process, from nothing: for as long as the shared counters are away. */
+  readonly local: () => Counters;
+  /** Servers that are known to live, this one included. */
+  readonly servers: () => number;
+  /** What the spend store says of these requests, whose servers are gone; those without a record are left out. */
+  readonly recordsOf?: (requestIds: readonly string[]) => Promise<readonly RecordedCall[]>;
+  /** All that was settled here is in the spend store: before a new generation reads its sums there. */
+  readonly stored?: () => Promise<void>;
+  readonly times?: Partial<ValkeyTimes>;
+}
+
+/** A call that was let in and is not settled. */
+interface Held {
+  readonly call: ClaimingCall;
+  by: 'shared' | 'alone';
+  isReleased: boolean;
+}
+
+/** How the counters are, for metrics. */
+export interface SharedCountersState {
+  /** null = they are shared. */
+  readonly away: string | null;
+  /** Not acknowledged yet. */
+  readonly pending: number;
+  readonly open: number;
+}
+
+export class ValkeyCounters implements Counters {
+  readonly isShared = true;
+  readonly #options: ValkeyCountersOptions;
+  readonly #times: ValkeyTimes;
+  readonly #server: string;
+  readonly #link: ValkeyLink;
+  readonly #pending: PendingOperations;
+  readonly #held = new Map<string, Held>();
+  readonly #keeping: NodeJS.Timeout;
+  #alone: AloneCounters | null = null;
+  /** The last that was logged. */
+  #said: LinkState['is'] | null = null;
+
+  /** @returns after the first attempt to connect; without a server it counts alone, and goes on trying */
+  static async start(options: ValkeyCountersOptions): Promise<ValkeyCounters> {
+    const counters = new ValkeyCounters(options);
+    await counters.#link.start();
+    return counters;
+  }
+
+  private constructor(options: ValkeyCountersOptions) {
+    this.#options = options;
+    this.#times = { ...VALKEY_TIMES, ...options.times };
+    this.#server = options.randomId();
+    this.#link = new ValkeyLink(
+      { ...options, server: this.#server, times: this.#times },
+      {
+        register: (generation) => this.#register(generation),
+        catchUp: (generation) => this.#catchUp(generation),
+        orphaned: (requestIds) => void this.#settleOrphans(requestIds),
+        changed: (state) => this.#changed(state),
+      },
+    );
+    this.#pending = new PendingOperations(this.#link, this.#server, this.#times.stuckMs);
+    this.#keeping = setInterval(() => this.#keepPlaces(), KEEP_EVERY_MS);
+    this.#keeping.unref();
+  }
+
+  get state(): SharedCountersState {
+    const { state } = this.#link;
+    const away = state.is === 'shared' ? null : state.why;
+    return { away, pending: this.#pending.size, open: this.#held.size };
+  }
+
+  async claim(call: ClaimingCall): Promise<Claimed> {
+    const isAlone = this.#held.get(call.requestId)?.by === 'alone';
+    const claimed = isAlone ? null : await this.#claimShared(call);
+    return claimed ?? (await this.#claimAlone(call));
+  }
+
+  async seed(counter: CounterName, pico: bigint, counted: readonly string[] = []): Promise<void> {
+    await this.#alone?.seed(counter, pico);
+    const { state } = this.#link;
+    if (state.is !== 'shared') return;
+    const { connection, generation, key, prefix } = state;
+    const [hi, lo] = partsOf(pico);
+    const args = [generation, String(hi), String(lo), JSON.stringify(counted)];
+    const keys = [key, `${prefix}c:${nameOf(counter)}`];
+    await connection.run(SEED, keys, args, this.#times.claimMs).catch((error: unknown) => {
+      this.#link.suspect((error as Error).message);
+    });
+  }
+
+  release(requestId: string): void {
+    const held = this.#held.get(requestId);
+    if (held === undefined || held.isReleased) return;
+    held.isReleased = true;
+    if (held.by === 'alone') this.#alone?.release(requestId);
+    const places = held.by === 'shared' ? placesOf(held.call) : [];
+    if (places.length > 0) this.#pending.add(['f', requestId, places]);
+  }
+
+  settle(call: SettledCall): void {
+    const held = this.#held.get(call.requestId);
+    this.#held.delete(call.requestId);
+    this.#alone?.settle(call);
+    if (held !== undefined || call.spent.length > 0) this.#tell(call);
+  }
+
+  forget(counter: CounterName): void {
+    this.#pending.add(['d', nameOf(counter)]);
+  }
+
+  async read(counter: CounterName): Promise<CounterState | null> {
+    const { state } = this.#link;
+    if (state.is !== 'shared') return (await this.#alone?.read(counter)) ?? null;
+    const { connection, generation, key, prefix } = state;
+    const keys = [key, `${prefix}c:${nameOf(counter)}`];
+    const args = [generation];
+    const reply = await connection
+      .run(READ, keys, args, this.#times.claimMs)
+      .catch((error: unknown) => this.#link.suspect((error as Error).message));
+    const [spentLo, spentHi, reservedLo, reservedHi] = Array.isArray(reply) ? reply.map(String) : [];
+    if (spentLo === undefined || spentHi === undefined) return null;
+    return {
+      spentPico: picoOf(spentLo, spentHi),
+      reservedPico: picoOf(reservedLo ?? '0', reservedHi ?? '0'),
+    };
+  }
+
+  /** Tells what is left to tell, and ends the connection. */
+  async close(): Promise<void> {
+    clearInterval(this.#keeping);
+    await this.#pending.flush();
+    this.#link.stop();
+  }
+
+  /** null: the shared counters do not decide. */
+  async #claimShared(call: ClaimingCall): Promise<Claimed | null> {
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const { state } = this.#link;
+      if (state.is !== 'shared') return null;
+      const { connection, generation, key, prefix } = state;
+      const keys = [key, `${prefix}q:${call.requestId}`];
+      const args = [generation, prefix, ...claimArguments(this.#server, call)];
+      try {
+        const reply = await connection.run(CLAIM, keys, args, this.#times.claimMs);
+        const claimed = claimedOf(call, Array.isArray(reply) ? reply : []);
+        if (typeof claimed === 'object') {
+          if (claimed.kind === 'admitted') this.#hold(call, 'shared');
+          return claimed;
+        }
+        if (claimed === 'ended') return null;
+      } catch (error) {
+        // It may have run, or may run later: undone in either case.
+        this.#pending.add(['x', call.requestId]);
+        this.#link.suspect((error as Error).message);
+        return null;
+      }
+      await this.#link.rejoin();
+    }
+    return null;
+  }
+
+  async #claimAlone(call: ClaimingCall): Promise<Claimed> {
+    const { failClosed, shown } = this.#options.settings;
+    if ((failClosed.limits && call.limits.length > 0) || (failClosed.budgets && call.budgets.length > 0))
+      throw new CountersUnavailable(`the counters at ${shown} do not answer`);
+    this.#alone ??= new AloneCounters(this.#options.local(), this.#options.servers(), (counter) =>
+      this.#reservedIn(counter),
+    );
+    const claimed = await this.#alone.claim(call);
+    if (claimed.kind === 'admitted') this.#hold(call, 'alone');
+    return claimed;
+  }
+
+  #hold(call: ClaimingCall, by: Held['by']): void {
+    if (!this.#held.has(call.requestId)) this.#held.set(call.requestId, { call, by, isReleased: false });
+  }
+
+  /** Of calls that were let in by the shared counters. */
+  #reservedIn(counter: CounterName): bigint {
+    const name = nameOf(counter);
+    let pico = 0n;
+    for (const { call, by } of this.#held.values())
+      if (by === 'shared' && call.budgets.some((one) => nameOf(one) === name)) pico += call.pico;
+    return pico;
+  }
+
+  /** All that this server holds; calls that were let in alone count from now on as well. */
+  async #register(generation: Generation): Promise<void> {
+    // Without the store nobody can read sums either.
+    await this.#options.stored?.().catch(() => undefined);
+    await this.#takeOver(generation, [...this.#held.values()]);
+  }
+
+  async #catchUp(generation: Generation): Promise<void> {
+    await this.#takeOver(
+      generation,
+      [...this.#held.values()].filter(({ by }) => by === 'alone'),
+    );
+    await this.#pending.catchUp(generation);
+  }
+
+  async #takeOver(generation: Generation, held: readonly Held[]): Promise<void> {
+    const operations = held.map(({ call, isReleased }): Operation => {
+      return ['g', call.requestId, ['', '', ...claimArguments(this.#server, call)], isReleased];
+    });
+    await this.#pending.tell(generation, operations);
+    for (const one of held) one.by = 'shared';
+  }
+
+  #tell({ requestId, spent, tokens }: SettledCall): void {
+    const amounts = spent.map((one) => [nameOf(one), ...partsOf(one.pico)]);
+    this.#pending.add(['s', requestId, tokens ?? -1, amounts]);
+  }
+
+  #keepPlaces(): void {
+    for (const { call, by, isReleased } of this.#held.values()) {
+      const places = by === 'shared' && !isReleased ? placesOf(call) : [];
+      if (places.length > 0) this.#pending.add(['k', call.requestId, places]);
+    }
+  }
+
+  /** Their server is gone: what the spend store says of them is what they cost. Without a record they stay reserved. */
+  async #settleOrphans(requestIds: readonly string[]): Promise<void> {
+    const records = await this.#options.recordsOf?.(requestIds).catch(() => []);
+    for (const { requestId, pico, tokens } of records ?? [])
+      this.#pending.add(['S', requestId, tokens ?? -1, ...partsOf(pico)]);
+  }
+
+  #changed(state: LinkState): void {
+    const { settings, log } = this.#options;
+    const was = this.#said;
+    this.#said = state.is;
+    if (state.is === 'shared') {
+      if (was !== 'shared') log.info({ valkey: settings.shown }, 'budgets and limits are shared');
+      this.#alone = null;
+      this.#pending.send();
+    } else if (was !== 'away') {
+      const about = { valkey: settings.shown, why: state.why, fail_closed: settings.failClosed };
+      log.warn(about, 'the shared counters are away: this server allows its share of budgets and limits');
+    }
+  }
+}

@@ -1,0 +1,209 @@
+// Keeps a server in touch with the shared counters: connects again, joins the generation in force, says what this server
+// holds, and gives a sign of life each second. Knows whether calls may be counted there at the moment.
+import type { ValkeySettings } from '../../../config/snapshot.ts';
+import type { Log } from '../../observability/logger.ts';
+import { TooLate, ValkeyConnection } from './connection.ts';
+import { BEAT, JOIN, LAYOUT } from './scripts.ts';
+
+/** How long things may take; tests choose others. */
+export interface ValkeyTimes {
+  /** A call waits at most so long for the counters, once: after that the server counts alone until they answer again. */
+  readonly claimMs: number;
+  readonly beatMs: number;
+  /** A connection that has not answered for so long is given up. */
+  readonly stuckMs: number;
+  /** Longest pause between two attempts to connect. */
+  readonly pauseMs: number;
+}
+
+export const VALKEY_TIMES: ValkeyTimes = { claimMs: 250, beatMs: 1000, stuckMs: 5000, pauseMs: 1000 };
+
+/** Where to count. */
+export interface Generation {
+  readonly connection: ValkeyConnection;
+  readonly generation: string;
+  /** Key of the generation itself. */
+  readonly key: string;
+  /** Of all other keys. */
+  readonly prefix: string;
+}
+
+/** What the link asks of whoever counts. */
+interface LinkDuties {
+  /** Tells what this server holds to a generation that it has not counted in before. */
+  register(generation: Generation): Promise<void>;
+  /** Tells what has happened while the counters were away. */
+  catchUp(generation: Generation): Promise<void>;
+  /** Requests whose server is gone, some of them. */
+  orphaned(requestIds: readonly string[]): void;
+  /** The counters can be used, or cannot any more. */
+  changed(state: LinkState): void;
+}
+
+export type LinkState =
+  { readonly is: 'away'; readonly why: string } | ({ readonly is: 'shared' } & Generation);
+
+interface LinkOptions {
+  readonly settings: ValkeySettings;
+  readonly log: Log;
+  /** Names this process, another one after each start. */
+  readonly server: string;
+  /** Servers that are known to live, this one included. */
+  readonly servers: () => number;
+  readonly randomId: () => string;
+  /** Monotonic milliseconds. */
+  readonly mono: () => number;
+  readonly times: ValkeyTimes;
+}
+
+export class ValkeyLink {
+  readonly #options: LinkOptions;
+  readonly #duties: LinkDuties;
+  readonly #tag: string;
+  readonly #stopped = new AbortController();
+  #state: LinkState = { is: 'away', why: 'not connected yet' };
+  #connection: ValkeyConnection | null = null;
+  /** The last one that was joined. */
+  #joined: Generation | null = null;
+  /** The next join starts a new generation: what this server had to say was too much to keep. */
+  #mustRenew = false;
+  #beat: NodeJS.Timeout | null = null;
+  /** A beat or a join is under way. */
+  #busy: Promise<void> | null = null;
+
+  constructor(options: LinkOptions, duties: LinkDuties) {
+    this.#options = options;
+    this.#duties = duties;
+    this.#tag = `{throughline:${options.settings.namespace}:${LAYOUT}}`;
+  }
+
+  get state(): LinkState {
+    return this.#state;
+  }
+
+  /** Resolves after the first attempt, whatever came of it. */
+  async start(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    void this.#run(resolve);
+    await promise;
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+    this.#connection?.close();
+    if (this.#beat !== null) clearInterval(this.#beat);
+  }
+
+  /** What this server should have told was dropped: all is counted anew from the spend store. */
+  renew(): void {
+    this.#mustRenew = true;
+  }
+
+  /** The generation that a script was called for is over: joins the one in force. Resolves when that is done or failed. */
+  rejoin(): Promise<void> {
+    this.#busy ??= this.#join().finally(() => (this.#busy = null));
+    return this.#busy;
+  }
+
+  /** It answers too late or with errors: nothing is counted there until the next sign of life succeeds. */
+  suspect(why: string): void {
+    if (this.#state.is === 'shared') this.#become({ is: 'away', why });
+  }
+
+  async #run(tried: () => void): Promise<void> {
+    const { times, settings, log } = this.#options;
+    for (let failures = 0; !this.#stopped.signal.aborted; failures += 1) {
+      try {
+        const connection = await ValkeyConnection.open(settings);
+        this.#connection = connection;
+        if (this.#stopped.signal.aborted) connection.close();
+        const { evicts, version } = connection.facts;
+        if (evicts !== null) {
+          log.error(
+            { valkey: settings.shown, version, policy: evicts },
+            'the shared counters are not used: the server throws keys away when its memory is full - set its maxmemory-policy to noeviction',
+          );
+          connection.close();
+          this.#become({ is: 'away', why: `maxmemory-policy is ${evicts}, not noeviction` });
+        } else {
+          await this.rejoin();
+          this.#beat = setInterval(() => void this.#lookAfter(), times.beatMs);
+          this.#beat.unref();
+          tried();
+          failures = 0;
+          const error = await connection.ended;
+          clearInterval(this.#beat);
+          this.#become({ is: 'away', why: error.message });
+        }
+      } catch (error) {
+        this.#become({ is: 'away', why: (error as Error).message });
+      }
+      tried();
+      await this.#pause(Math.min(times.pauseMs, 20 * 2 ** Math.min(failures, 10)));
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    timer.unref();
+    this.#stopped.signal.addEventListener('abort', () => resolve(), { once: true });
+    return promise;
+  }
+
+  async #join(): Promise<void> {
+    const connection = this.#connection;
+    if (connection === null) return;
+    try {
+      const key = `${this.#tag}:g`;
+      const args = [connection.facts.runId, this.#options.randomId(), this.#mustRenew ? '1' : ''];
+      const joined = String(await connection.run(JOIN, [key], args, this.#options.times.stuckMs));
+      this.#mustRenew = false;
+      const generation = { connection, generation: joined, key, prefix: `${this.#tag}:${joined}:` };
+      if (this.#joined?.generation !== joined) await this.#duties.register(generation);
+      this.#joined = generation;
+      await this.#signOfLife(generation);
+    } catch (error) {
+      this.#gaveUp(connection, error as Error);
+    }
+  }
+
+  /** Also opens a new generation, when the others have come as well. */
+  async #signOfLife(at: Generation): Promise<void> {
+    const { server, servers, times, mono } = this.#options;
+    const args = [at.generation, at.prefix, server, String(Math.max(1, servers()))];
+    const askedMs = mono();
+    const reply = (await at.connection.run(BEAT, [at.key], args, times.stuckMs)) as readonly unknown[];
+    if (reply[0] !== 'ok') return await this.#join();
+    const isSlow = mono() - askedMs > times.claimMs;
+    if (reply[1] !== 1) this.#become({ is: 'away', why: 'the other servers have not come yet' });
+    else if (isSlow) this.#become({ is: 'away', why: `it needs more than ${times.claimMs} ms to answer` });
+    else {
+      if (this.#state.is !== 'shared') await this.#duties.catchUp(at);
+      this.#become({ is: 'shared', ...at });
+    }
+    const orphans = reply.slice(2).map(String);
+    if (orphans.length > 0) this.#duties.orphaned(orphans);
+  }
+
+  #lookAfter(): Promise<void> {
+    const joined = this.#joined;
+    if (joined === null) return this.rejoin();
+    this.#busy ??= this.#signOfLife(joined)
+      .catch((error: unknown) => this.#gaveUp(joined.connection, error as Error))
+      .finally(() => (this.#busy = null));
+    return this.#busy;
+  }
+
+  #gaveUp(connection: ValkeyConnection, error: Error): void {
+    this.#become({ is: 'away', why: error.message });
+    // An answer with an error keeps its connection, unless it says that this server is the wrong one.
+    const isWrong = /^(?:READONLY|LOADING|MASTERDOWN|NOAUTH|NOPERM|MOVED)/.test(error.message);
+    if (error instanceof TooLate || isWrong) connection.close();
+  }
+
+  #become(state: LinkState): void {
+    this.#state = state;
+    this.#duties.changed(state);
+  }
+}

@@ -1,0 +1,90 @@
+// The counters of a worker: the supervisor counts for all of them. A claim is one question over the channel; what ends is
+// told in batches.
+import {
+  CountersUnavailable,
+  type Claimed,
+  type ClaimingCall,
+  type CounterName,
+  type Counters,
+  type CounterState,
+  type SettledCall,
+} from '../access/counters.ts';
+import type { Told } from '../access/host-counters.ts';
+import type { Channel } from './channel.ts';
+import type { OfSupervisor, OfWorker } from './protocol.ts';
+
+/** A supervisor that lives answers within a millisecond; nobody waits for one that is stuck. */
+const ANSWER_MS = 5_000;
+
+export class SupervisedCounters implements Counters {
+  readonly isShared = true;
+  readonly #channel: Channel<OfSupervisor, OfWorker>;
+  #untold: Told[] = [];
+  /** Calls that hold something. */
+  readonly #held = new Set<string>();
+
+  constructor(channel: Channel<OfSupervisor, OfWorker>) {
+    this.#channel = channel;
+  }
+
+  async claim(call: ClaimingCall): Promise<Claimed> {
+    this.#tellNow(); // what is free already is free for this call
+    const claimed = await this.#channel.ask('claim', call, ANSWER_MS).catch((cause: unknown) => {
+      this.#tell({ kind: 'settled', call: { requestId: call.requestId, spent: [], tokens: 0 } });
+      throw new CountersUnavailable('the supervisor does not answer', { cause });
+    });
+    if (claimed.kind === 'admitted') this.#held.add(call.requestId);
+    return inWordsOf(call, claimed);
+  }
+
+  async seed(counter: CounterName, pico: bigint, counted: readonly string[] = []): Promise<void> {
+    await this.#channel.ask('seed', { counter, pico, counted }, ANSWER_MS).catch((cause: unknown) => {
+      throw new CountersUnavailable('the supervisor does not answer', { cause });
+    });
+  }
+
+  release(requestId: string): void {
+    if (this.#held.has(requestId)) this.#tell({ kind: 'released', requestId });
+  }
+
+  settle(call: SettledCall): void {
+    const held = this.#held.delete(call.requestId);
+    if (held || call.spent.length > 0) this.#tell({ kind: 'settled', call });
+  }
+
+  forget(counter: CounterName): void {
+    this.#tell({ kind: 'forgotten', counter });
+  }
+
+  async read(counter: CounterName): Promise<CounterState | null> {
+    return await this.#channel.ask('spent', counter, ANSWER_MS).catch(() => null);
+  }
+
+  #tell(told: Told): void {
+    this.#untold.push(told);
+    if (this.#untold.length === 1) setImmediate(() => this.#tellNow());
+  }
+
+  #tellNow(): void {
+    if (this.#untold.length === 0) return;
+    const told = this.#untold;
+    this.#untold = [];
+    // Without a supervisor this worker is ending, and the next one counts anew.
+    this.#channel.ask('count', told).catch(() => null);
+  }
+}
+
+/** What came over the channel is a copy: callers look for what they asked by identity. */
+function inWordsOf(call: ClaimingCall, claimed: Claimed): Claimed {
+  if (claimed.kind === 'over_budget') {
+    const { refusal } = claimed;
+    const claim = call.budgets.find(({ budget }) => budget === refusal.claim.budget) ?? refusal.claim;
+    return { kind: 'over_budget', refusal: { ...refusal, claim } };
+  }
+  if (claimed.kind === 'over_limit') {
+    const { refusal } = claimed;
+    const claim = call.limits.find(({ limit }) => limit === refusal.claim.limit) ?? refusal.claim;
+    return { kind: 'over_limit', refusal: { ...refusal, claim } };
+  }
+  return claimed;
+}

@@ -1,0 +1,485 @@
+// What several servers count together, in a real Valkey or Redis: seen through counters with connections of their own.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import type { ValkeySettings } from '../../../../config/snapshot.ts';
+import { BudgetBook } from '../../../../proxy/access/budgets/budget-book.ts';
+import {
+  CountersUnavailable,
+  type Claimed,
+  type ClaimingCall,
+  type CounterName,
+  type RecordedCall,
+  type SettledCall,
+} from '../../../../proxy/access/counters.ts';
+import type { LimitClaim } from '../../../../proxy/access/limits/rate-book.ts';
+import { LocalCounters } from '../../../../proxy/access/local-counters.ts';
+import { ValkeyConnection } from '../../../../proxy/access/valkey/connection.ts';
+import { CLAIM, script } from '../../../../proxy/access/valkey/scripts.ts';
+import { ValkeyCounters } from '../../../../proxy/access/valkey/valkey-counters.ts';
+import type { ValkeyTimes } from '../../../../proxy/access/valkey/valkey-link.ts';
+import { openLog } from '../../../../proxy/observability/logger.ts';
+import { seededRandom } from '../../../support/seeded-random.ts';
+import { ownValkey, type ValkeyServer } from '../../../support/valkey.ts';
+
+const USD = 10n ** 12n;
+/** Long enough for a machine whose cores are all taken. */
+const PATIENT: Partial<ValkeyTimes> = { claimMs: 30_000, stuckMs: 60_000, beatMs: 50, pauseMs: 50 };
+
+interface Given {
+  readonly times?: Partial<ValkeyTimes>;
+  readonly settings?: Partial<ValkeySettings>;
+  readonly servers?: number;
+  readonly recordsOf?: (ids: readonly string[]) => Promise<readonly RecordedCall[]>;
+}
+
+async function counters(t: Test, server: ValkeyServer, given: Given = {}): Promise<ValkeyCounters> {
+  const made = await ValkeyCounters.start({
+    settings: { ...server.settings, ...given.settings },
+    log: openLog('silent').log,
+    randomId: randomUUID,
+    mono: () => performance.now(),
+    local: () => new LocalCounters(() => performance.now()),
+    servers: () => given.servers ?? 1,
+    times: { ...PATIENT, ...given.times },
+    ...(given.recordsOf === undefined ? {} : { recordsOf: given.recordsOf }),
+  });
+  t.teardown(() => made.close());
+  return made;
+}
+
+const budget = (name: string, capPico: bigint, windowStartMs = 0) => ({
+  budget: name,
+  windowStartMs,
+  capPico,
+});
+const parallel = (limit: string, most: number): LimitClaim => ({ kind: 'parallel', limit, most });
+const requests = (limit: string, perMinute: number): LimitClaim => ({
+  kind: 'requests',
+  limit,
+  perMinute,
+  amount: 1,
+});
+const tokens = (limit: string, perMinute: number, amount: number): LimitClaim => ({
+  kind: 'tokens',
+  limit,
+  perMinute,
+  amount,
+});
+
+function call(requestId: string, given: Partial<ClaimingCall> = {}): ClaimingCall {
+  return { requestId, budgets: [], pico: 0n, limits: [], ...given };
+}
+
+/** As the proxy asks: what nobody knows is seeded, and asked again. */
+async function claim(
+  counters: ValkeyCounters,
+  asked: ClaimingCall,
+  sumOf: (counter: CounterName) => bigint = () => 0n,
+): Promise<Claimed> {
+  for (;;) {
+    const claimed = await counters.claim(asked);
+    if (claimed.kind !== 'unseeded') return claimed;
+    for (const counter of claimed.counters) await counters.seed(counter, sumOf(counter));
+  }
+}
+
+function settled(requestId: string, spent: readonly (readonly [CounterName, bigint])[] = []): SettledCall {
+  return { requestId, spent: spent.map(([counter, pico]) => ({ ...counter, pico })), tokens: null };
+}
+
+/** All that was told has arrived. */
+async function told(counters: ValkeyCounters): Promise<void> {
+  while (counters.state.pending > 0 || counters.state.away !== null) await pause(5);
+}
+
+async function until(fits: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await fits())) await pause(5);
+}
+
+/** Runs a test on a server of its own; says so where none is installed. */
+function withServer(
+  name: string,
+  run: (t: Test, server: ValkeyServer) => Promise<void>,
+  flags: readonly string[] = [],
+): void {
+  t.test(name, async (t) => {
+    const server = await ownValkey(t, flags);
+    if (server !== null) await run(t, server);
+  });
+}
+
+withServer('a call is let in by all that it claims, or consumes nothing', async (t, server) => {
+  const one = await counters(t, server);
+  const [a, b] = [budget('key:a', 10n * USD), budget('team:b', 3n * USD)];
+  const asked = (id: string, pico: bigint): ClaimingCall =>
+    call(id, { budgets: [a, b], pico, limits: [requests('key:a:rpm', 2), parallel('key:a:parallel', 2)] });
+  t.same(await claim(one, asked('1', 2n * USD)), { kind: 'admitted', remaining: [1, 1] });
+  t.same(
+    await claim(one, asked('1', 2n * USD)),
+    { kind: 'admitted', remaining: [1, 1] },
+    'the same call again',
+  );
+  const refused = await claim(one, asked('2', 2n * USD));
+  t.match(refused, { kind: 'over_budget', refusal: { claim: b, leftPico: USD, reservedPico: 2n * USD } });
+  t.same(
+    await one.read(a),
+    { spentPico: 0n, reservedPico: 2n * USD },
+    'the other budget holds nothing of it',
+  );
+  t.same(await claim(one, asked('3', USD)), { kind: 'admitted', remaining: [0, 0] }, 'nor do the limits');
+  const busy = await claim(one, asked('4', 0n));
+  t.match(busy, { kind: 'over_budget' }, 'a budget that is reserved to the pico-dollar is used up');
+});
+
+withServer('two servers share limits, and places come back', async (t, server) => {
+  const [one, two] = [await counters(t, server), await counters(t, server)];
+  const limits = [parallel('key:a', 2), requests('key:a', 4)];
+  t.match(await one.claim(call('1', { limits })), { kind: 'admitted', remaining: [1, 3] });
+  t.match(await two.claim(call('2', { limits })), { kind: 'admitted', remaining: [0, 2] });
+  const full = await one.claim(call('3', { limits }));
+  t.match(full, { kind: 'over_limit', refusal: { claim: limits[0], waitMs: null, remaining: 0 } });
+  two.release('2');
+  two.release('2');
+  await told(two);
+  t.match(await one.claim(call('4', { limits })), { kind: 'admitted', remaining: [0, 1] });
+  one.settle(settled('1'));
+  one.settle(settled('4'));
+  await told(one);
+  t.match(await two.claim(call('5', { limits })), { kind: 'admitted', remaining: [1, 0] });
+  const over = await two.claim(call('6', { limits }));
+  t.match(over, { kind: 'over_limit', refusal: { claim: limits[1], remaining: 0 } });
+  if (over.kind !== 'over_limit') return;
+  const waitMs = over.refusal.waitMs ?? 0;
+  t.ok(waitMs > 0 && waitMs <= 15_000, `one of four a minute is free again within 15 s: ${waitMs}`);
+});
+
+withServer('tokens are claimed by estimate and settled by the record', async (t, server) => {
+  const one = await counters(t, server);
+  const asked = (id: string, amount: number): ClaimingCall =>
+    call(id, { limits: [tokens('key:a', 1000, amount)] });
+  t.match(await one.claim(asked('1', 900)), { kind: 'admitted', remaining: [100] });
+  t.match(await one.claim(asked('2', 500)), { kind: 'over_limit', refusal: { remaining: Number } });
+  one.settle({ requestId: '1', spent: [], tokens: 100 });
+  await told(one);
+  t.match(await one.claim(asked('3', 500)), { kind: 'admitted' }, 'what was not used can be used');
+  t.match(
+    await one.claim(asked('4', 1001)),
+    { kind: 'over_limit', refusal: { waitMs: null } },
+    'it never fits',
+  );
+});
+
+withServer('of 200 calls of four servers exactly those are let in that fit', async (t, server) => {
+  const all = await Promise.all([1, 2, 3, 4].map(() => counters(t, server, { servers: 4 })));
+  await until(() => all.every(({ state }) => state.away === null));
+  const cap = budget('key:hot', 7n * USD + 1n);
+  const claims = await Promise.all(
+    Array.from({ length: 200 }, (_, i) =>
+      claim(all[i % 4] as ValkeyCounters, call(`c${i}`, { budgets: [cap], pico: USD / 10n })),
+    ),
+  );
+  t.equal(claims.filter(({ kind }) => kind === 'admitted').length, 70);
+  t.same(await all[0]?.read(cap), { spentPico: 0n, reservedPico: 7n * USD });
+});
+
+withServer(
+  'amounts are exact beyond what a double holds, as a book in memory counts them',
+  async (t, server) => {
+    const one = await counters(t, server);
+    const random = seededRandom(7);
+    const amount = (): bigint =>
+      BigInt(Math.floor(random() * 2 ** 31)) ** 2n * BigInt(Math.floor(random() * 1e6)) + 1n;
+    const book = new BudgetBook();
+    const cap = budget('global', 10n ** 27n);
+    const reservations = new Map<string, { release(): void }>();
+    for (let i = 0; i < 300; i += 1) {
+      const [id, pico] = [`c${i}`, amount()];
+      const expected = book.reserve([cap], pico);
+      const claimed = await claim(one, call(id, { budgets: [cap], pico }));
+      t.equal(claimed.kind === 'admitted', expected.ok, `${pico}`);
+      if (expected.ok) reservations.set(id, expected.reservation);
+      const ended = [...reservations.keys()].find(() => random() < 0.4);
+      if (ended === undefined) continue;
+      const cost = amount();
+      reservations.get(ended)?.release();
+      reservations.delete(ended);
+      book.spend('global', 0, cost);
+      one.settle(settled(ended, [[cap, cost]]));
+      if (i % 50 === 0) await told(one);
+    }
+    await told(one);
+    t.same(await one.read(cap), book.read('global', 0));
+    t.ok(book.read('global', 0).spentPico > 2n ** 53n);
+  },
+);
+
+withServer(
+  'a record counts once: told twice, by two servers, after a release, without a claim',
+  async (t, server) => {
+    const [one, two] = [await counters(t, server), await counters(t, server)];
+    const cap = budget('key:a', 10n * USD);
+    await claim(one, call('1', { budgets: [cap], pico: 5n * USD }));
+    one.release('1');
+    for (const each of [one, two, one]) each.settle(settled('1', [[cap, 2n * USD]]));
+    two.settle(settled('never claimed', [[cap, USD]]));
+    two.settle(settled('never claimed', [[cap, USD]]));
+    await Promise.all([told(one), told(two)]);
+    t.same(await one.read(cap), { spentPico: 3n * USD, reservedPico: 0n });
+  },
+);
+
+withServer(
+  'the first sum counts, and what is settled meanwhile is neither lost nor counted twice',
+  async (t, server) => {
+    const [one, two] = [await counters(t, server), await counters(t, server)];
+    const cap = budget('key:a', 10n * USD);
+    t.match(await one.claim(call('1', { budgets: [cap] })), { kind: 'unseeded', counters: [cap] });
+    two.settle(settled('late', [[cap, USD]]));
+    two.settle(settled('in the sum', [[cap, USD]]));
+    await told(two);
+    await one.seed(cap, 5n * USD, ['in the sum']);
+    await two.seed(cap, 7n * USD);
+    t.same(await two.read(cap), { spentPico: 6n * USD, reservedPico: 0n });
+  },
+);
+
+withServer('a refusal prolongs nothing', async (t, server) => {
+  const one = await counters(t, server);
+  const cap = budget('key:a', USD);
+  await claim(one, call('1', { budgets: [cap], pico: USD }));
+  const [key = ''] = (await server.ask('KEYS', '*:c:*')) as string[];
+  await server.ask('PEXPIRE', key, '5000000');
+  t.match(await claim(one, call('2', { budgets: [cap], pico: USD })), { kind: 'over_budget' });
+  t.ok(Number(await server.ask('PTTL', key)) <= 5_000_000);
+});
+
+withServer('scripts that the server has forgotten are sent again', async (t, server) => {
+  const one = await counters(t, server);
+  const cap = budget('key:a', 3n * USD);
+  await claim(one, call('1', { budgets: [cap], pico: USD }));
+  await server.ask('SCRIPT', 'FLUSH');
+  t.match(await claim(one, call('2', { budgets: [cap], pico: USD })), { kind: 'admitted' });
+  await server.ask('SCRIPT', 'FLUSH');
+  one.settle(settled('2', [[cap, USD]]));
+  await told(one);
+  t.same(await one.read(cap), { spentPico: USD, reservedPico: USD });
+});
+
+withServer('two versions of a script count in the same state', async (t, server) => {
+  const one = await counters(t, server);
+  const cap = budget('key:a', 3n * USD);
+  await claim(one, call('1', { budgets: [cap], pico: USD }));
+  const other = await ValkeyConnection.open(server.settings);
+  t.teardown(() => other.close());
+  const [key = ''] = (await server.ask('KEYS', '*:g')) as string[];
+  const generation = String(await server.ask('HGET', key, 'id'));
+  const prefix = key.replace(/:g$/, `:${generation}:`);
+  const args = [
+    generation,
+    prefix,
+    'newer',
+    '2',
+    '0',
+    String(2n * USD),
+    '1',
+    'key:a@0',
+    '0',
+    String(3n * USD),
+    '',
+    '0',
+  ];
+  const newer = script(`-- of a newer version\n${CLAIM.source}`);
+  t.same(await other.run(newer, [key, `${prefix}q:2`], args, 30_000), ['admitted']);
+  t.match(await claim(one, call('3', { budgets: [cap], pico: 1n })), { kind: 'over_budget' });
+});
+
+withServer(
+  'after a restart without data, running calls still count and sums are read again',
+  async (t, server) => {
+    const one = await counters(t, server);
+    const cap = budget('key:a', 10n * USD);
+    await claim(one, call('running', { budgets: [cap], pico: 4n * USD, limits: [parallel('key:a', 3)] }));
+    await claim(one, call('done', { budgets: [cap], pico: USD }));
+    one.settle(settled('done', [[cap, USD]]));
+    await told(one);
+    await server.kill();
+    await until(() => one.state.away !== null);
+    await server.start();
+    await until(() => one.state.away === null);
+    const asked = call('next', { budgets: [cap], pico: 5n * USD, limits: [parallel('key:a', 3)] });
+    t.match(
+      await claim(one, asked, () => USD),
+      { kind: 'admitted', remaining: [1] },
+      '1 spent, 4 and 5 reserved',
+    );
+    t.same(await one.read(cap), { spentPico: USD, reservedPico: 9n * USD });
+    one.settle(settled('running', [[cap, 2n * USD]]));
+    await told(one);
+    t.same(await one.read(cap), { spentPico: 3n * USD, reservedPico: 5n * USD });
+  },
+);
+
+withServer('data that is deleted under running servers is noticed by all of them', async (t, server) => {
+  const [one, two] = [await counters(t, server, { servers: 2 }), await counters(t, server, { servers: 2 })];
+  await until(() => one.state.away === null && two.state.away === null);
+  const cap = budget('key:a', 10n * USD);
+  await claim(one, call('1', { budgets: [cap], pico: 4n * USD }));
+  await claim(two, call('2', { budgets: [cap], pico: 5n * USD }));
+  await server.ask('FLUSHALL');
+  await until(async () => ((await server.ask('KEYS', '*:c:*')) as string[]).length > 0);
+  await until(() => one.state.away === null && two.state.away === null);
+  await until(async () => {
+    await one.seed(cap, 0n);
+    return (await one.read(cap))?.reservedPico === 9n * USD;
+  });
+  t.match(await claim(one, call('3', { budgets: [cap], pico: 2n * USD })), { kind: 'over_budget' });
+});
+
+withServer('an old snapshot is not believed', async (t, server) => {
+  const one = await counters(t, server);
+  const cap = budget('key:a', 10n * USD);
+  await claim(one, call('1', { budgets: [cap], pico: USD }));
+  await server.ask('SAVE');
+  one.settle(settled('1', [[cap, 9n * USD]]));
+  await told(one);
+  await server.kill();
+  await server.start();
+  t.equal((await server.ask('DBSIZE').then(Number)) > 0, true, 'the old data is there');
+  await until(() => one.state.away !== null);
+  await until(() => one.state.away === null);
+  const claimed = await claim(one, call('2', { budgets: [cap], pico: 2n * USD }), () => 9n * USD);
+  t.match(claimed, { kind: 'over_budget', refusal: { spentPico: 9n * USD, reservedPico: 0n } });
+});
+
+withServer('a server that is killed while a call waits for it', async (t, server) => {
+  const one = await counters(t, server);
+  const limits = [requests('key:a', 4)];
+  server.pause();
+  const waiting = one.claim(call('1', { limits }));
+  await server.kill();
+  t.match(await waiting, { kind: 'admitted' }, 'decided by this server alone');
+  await server.start();
+  await until(() => one.state.away === null);
+  t.match(await one.claim(call('2', { limits })), { kind: 'admitted' });
+});
+
+withServer(
+  'a slow server holds a call for a stated time once, and what it does later is undone',
+  async (t, server) => {
+    const one = await counters(t, server, { times: { claimMs: 50 } });
+    const cap = budget('key:a', 10n * USD);
+    await until(
+      async () => (await claim(one, call('0', { budgets: [cap], pico: USD }))) && one.state.away === null,
+    );
+    one.settle(settled('0', [[cap, 0n]]));
+    await told(one);
+    server.pause();
+    t.match(await claim(one, call('1', { budgets: [cap], pico: 9n * USD })), { kind: 'admitted' });
+    t.not(one.state.away, null, 'the next call does not wait at all');
+    one.settle(settled('1', [[cap, 2n * USD]]));
+    server.go();
+    await told(one);
+    t.same(await one.read(cap), { spentPico: 2n * USD, reservedPico: 0n });
+  },
+);
+
+withServer('while it is away, each of four servers lets in a quarter of what is left', async (t, server) => {
+  const one = await counters(t, server, { servers: 4 });
+  await server.kill();
+  await until(() => one.state.away !== null);
+  const cap = budget('key:a', 10n * USD);
+  const sum = (): bigint => 2n * USD;
+  const asked = (id: string, pico: bigint): ClaimingCall => call(id, { budgets: [cap], pico });
+  t.match(await claim(one, asked('1', 2n * USD), sum), { kind: 'admitted' });
+  t.match(await claim(one, asked('2', 1n), sum), { kind: 'over_budget', refusal: { claim: cap } });
+  const limits = [requests('key:b', 8), parallel('key:b', 2)];
+  t.match(await one.claim(call('3', { limits })), { kind: 'admitted', remaining: [1, 0] });
+  t.match(await one.claim(call('4', { limits })), { kind: 'over_limit', refusal: { claim: limits[1] } });
+});
+
+withServer('what was let in alone counts when the counters are back', async (t, server) => {
+  const one = await counters(t, server);
+  const cap = budget('key:a', 10n * USD);
+  await claim(one, call('0', { budgets: [cap], pico: 0n }));
+  await server.kill();
+  await until(() => one.state.away !== null);
+  await claim(one, call('1', { budgets: [cap], pico: 3n * USD }));
+  await claim(one, call('2', { budgets: [cap], pico: 3n * USD }));
+  one.settle(settled('1', [[cap, USD]]));
+  await server.start();
+  await told(one);
+  await one.seed(cap, USD, ['1']);
+  t.same(await one.read(cap), { spentPico: USD, reservedPico: 3n * USD });
+  one.settle(settled('2', [[cap, USD]]));
+  await told(one);
+  t.same(await one.read(cap), { spentPico: 2n * USD, reservedPico: 0n });
+});
+
+withServer(
+  'where the configuration says so, calls with limits are refused while it is away',
+  async (t, server) => {
+    const settings = { failClosed: { limits: true, budgets: false } };
+    const one = await counters(t, server, { settings });
+    await server.kill();
+    await until(() => one.state.away !== null);
+    await t.rejects(one.claim(call('1', { limits: [requests('key:a', 8)] })), CountersUnavailable);
+    t.match(await claim(one, call('2', { budgets: [budget('key:a', USD)] })), { kind: 'admitted' });
+  },
+);
+
+withServer(
+  'a server that throws keys away when it is full is not used',
+  async (t, server) => {
+    const one = await counters(t, server);
+    t.match(one.state.away, /maxmemory-policy is allkeys-lru, not noeviction/);
+    await server.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+    await until(() => one.state.away === null);
+  },
+  ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'],
+);
+
+withServer(
+  'a password is presented, and a wrong one said',
+  async (t, server) => {
+    const right = await counters(t, server);
+    t.equal(right.state.away, null);
+    const wrong = await counters(t, server, { settings: { password: null } });
+    t.match(wrong.state.away, /NOAUTH/);
+  },
+  ['--requirepass', 'a password'],
+);
+
+withServer('installations with names of their own do not meet', async (t, server) => {
+  const one = await counters(t, server);
+  const two = await counters(t, server, { settings: { namespace: 'other' } });
+  const limits = [parallel('key:a', 1)];
+  t.match(await one.claim(call('1', { limits })), { kind: 'admitted' });
+  t.match(await two.claim(call('1', { limits })), { kind: 'admitted' });
+});
+
+withServer(
+  'places of a server that is gone are free when their lease ends; its money waits for the records',
+  async (t, server) => {
+    const gone = await counters(t, server);
+    const cap = budget('key:a', 10n * USD);
+    for (const id of ['recorded', 'lost'])
+      await claim(gone, call(id, { budgets: [cap], pico: 3n * USD, limits: [parallel('key:a', 2)] }));
+    await gone.close();
+    const other = await counters(t, server, {
+      recordsOf: async (ids) =>
+        ids.filter((id) => id === 'recorded').map((requestId) => ({ requestId, pico: USD, tokens: null })),
+    });
+    const limits = [parallel('key:a', 2)];
+    t.match(await other.claim(call('1', { limits })), { kind: 'over_limit' });
+    // Half a minute later, as the server's clock would have it.
+    const [places = ''] = (await server.ask('KEYS', '*:p:*')) as string[];
+    for (const id of ['recorded', 'lost']) await server.ask('ZADD', places, 'XX', '1', id);
+    const [servers = ''] = (await server.ask('KEYS', '*:servers')) as string[];
+    const [first = ''] = (await server.ask('ZRANGE', servers, '0', '0')) as string[];
+    await server.ask('ZADD', servers, 'XX', '1', first);
+    t.match(await other.claim(call('2', { limits })), { kind: 'admitted', remaining: [1] });
+    await until(async () => (await other.read(cap))?.spentPico === USD);
+    t.same(await other.read(cap), { spentPico: USD, reservedPico: 3n * USD }, 'no record: it stays reserved');
+  },
+);

@@ -1,0 +1,117 @@
+// A Valkey or Redis for tests: a server process of our own from an installed binary, on a free port of the loopback. Debian:
+// redis-server, or valkey-server from backports.
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from '@redis/client';
+import { Secret } from '../../config/secret.ts';
+import type { ValkeySettings } from '../../config/snapshot.ts';
+import { RUN, RUN_MARK } from './process-cleanup.ts';
+
+interface Teardown {
+  teardown(act: () => unknown): unknown;
+  comment(text: string): unknown;
+}
+
+export interface ValkeyServer {
+  readonly name: string;
+  readonly port: number;
+  readonly settings: ValkeySettings;
+  /** One command beside the proxy's connection. */
+  ask(...command: string[]): Promise<unknown>;
+  start(): Promise<void>;
+  /** Without saving; `kill -9`. */
+  kill(): Promise<void>;
+  /** Answers nothing until `go`. */
+  pause(): void;
+  go(): void;
+}
+
+/** null where no binary is installed: said in the test's output, once for each file. */
+export async function ownValkey(t: Teardown, flags: readonly string[] = []): Promise<ValkeyServer | null> {
+  const binary = ['valkey-server', 'redis-server'].find(
+    (name) => spawnSync(name, ['--version'], { encoding: 'utf8' }).status === 0,
+  );
+  if (binary === undefined) {
+    t.comment(
+      'NO VALKEY OR REDIS SERVER IS INSTALLED: what several servers count together is not tested here',
+    );
+    return null;
+  }
+  const folder = mkdtempSync(join(tmpdir(), `throughline-valkey-${RUN}-`));
+  const port = await freePort();
+  let child: ChildProcess | null = null;
+  const start = async (): Promise<void> => {
+    const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
+    child = spawn(binary, [...args, '--appendonly', 'no', ...flags], {
+      env: { ...process.env, [RUN_MARK]: RUN },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    await new Promise<void>((resolve, reject) => {
+      let said = '';
+      child?.stdout?.on('data', (part: Buffer) => {
+        said += String(part);
+        if (/ready to accept connections/i.test(said)) resolve();
+      });
+      child?.once('exit', () => reject(new Error(`${binary} did not start: ${said}`)));
+    });
+  };
+  const kill = async (): Promise<void> => {
+    const running = child;
+    child = null;
+    if (running === null || running.exitCode !== null || running.signalCode !== null) return;
+    running.kill('SIGKILL');
+    await once(running, 'exit');
+  };
+  t.teardown(async () => {
+    await kill();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await start();
+  const password = flags.includes('--requirepass') ? flags[flags.indexOf('--requirepass') + 1] : undefined;
+  const settings: ValkeySettings = {
+    host: '127.0.0.1',
+    port,
+    tls: false,
+    username: null,
+    password: password === undefined ? null : new Secret(password),
+    database: 0,
+    namespace: 'test',
+    failClosed: { limits: false, budgets: false },
+    shown: `redis://127.0.0.1:${port}/0`,
+  };
+  return {
+    name: binary,
+    port,
+    settings,
+    start,
+    kill,
+    pause: () => child?.kill('SIGSTOP'),
+    go: () => child?.kill('SIGCONT'),
+    ask: async (...command) => {
+      const client = createClient({
+        socket: { port, reconnectStrategy: false },
+        ...(password === undefined ? {} : { password }),
+      });
+      client.on('error', () => undefined);
+      await client.connect();
+      try {
+        return await client.sendCommand(command);
+      } finally {
+        client.destroy();
+      }
+    },
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
