@@ -685,6 +685,10 @@ export interface GeneralSettings {
    * Load shedding: new calls get 503 while the event loop of the process lags by more than this for about half a second, milliseconds; 0 = never.
    */
   max_event_loop_lag_ms: number | string;
+  /**
+   * Keys are made here alone: a call that states its own `key` gets 403.
+   */
+  disable_custom_api_keys: boolean;
 }
 /**
  * What models of `/model/new` and `/model/update` may do beside models of this file. A stored model that may not is disabled, with a warning, and `/model/info` says why.
@@ -846,6 +850,18 @@ export interface LitellmSettings {
    * `otel` among them traces calls, as `general_settings.otel` does; with that name alone OpenTelemetry's environment variables say where spans go. Other callbacks have no effect.
    */
   callbacks?: string[] | string;
+  upperbound_key_generate_params?: KeyBounds;
+  default_internal_user_params?: UserDefaults;
+  default_key_generate_params?: KeyDefaults;
+  key_generation_settings?: KeyGenerationRules;
+  /**
+   * US dollars that a new internal user may spend where the call states nothing.
+   */
+  max_internal_user_budget?: number;
+  /**
+   * Window of that budget.
+   */
+  internal_user_budget_duration?: string;
   /**
    * While calls are traced: upstreams get their place in the trace (`traceparent`, `tracestate`).
    */
@@ -875,6 +891,136 @@ export interface ModelGroupSettings {
    * Models whose calls forward client headers although the global switch is off; names of `model_list` or patterns with `*`. An empty list, `*` or `all-proxy-models` means all.
    */
   forward_client_headers_to_llm_api?: string[];
+}
+/**
+ * The most that a new key may ask for (`/key/generate`, `/key/update`); more is 400. A key that states nothing gets this much.
+ */
+export interface KeyBounds {
+  /**
+   * US dollars.
+   */
+  max_budget?: number;
+  /**
+   * Window of the budget.
+   */
+  budget_duration?: string;
+  /**
+   * How long keys live.
+   */
+  duration?: string;
+  /**
+   * Calls at once.
+   */
+  max_parallel_requests?: number;
+  /**
+   * Tokens per minute.
+   */
+  tpm_limit?: number;
+  /**
+   * Calls per minute.
+   */
+  rpm_limit?: number;
+}
+/**
+ * What a new user gets where the call states nothing.
+ */
+export interface UserDefaults {
+  /**
+   * Role.
+   */
+  user_role?: 'internal_user' | 'internal_user_viewer' | 'proxy_admin' | 'proxy_admin_viewer';
+  /**
+   * US dollars.
+   */
+  max_budget?: number;
+  /**
+   * Window of the budget.
+   */
+  budget_duration?: string;
+  /**
+   * Models that the user may call.
+   */
+  models?: string[];
+}
+/**
+ * What a new key gets where the call states nothing.
+ */
+export interface KeyDefaults {
+  /**
+   * US dollars.
+   */
+  max_budget?: number;
+  /**
+   * Window of the budget.
+   */
+  budget_duration?: string;
+  /**
+   * How long keys live.
+   */
+  duration?: string;
+  /**
+   * Calls at once.
+   */
+  max_parallel_requests?: number;
+  /**
+   * Tokens per minute.
+   */
+  tpm_limit?: number;
+  /**
+   * Calls per minute.
+   */
+  rpm_limit?: number;
+  /**
+   * Owner of the key.
+   */
+  user_id?: string;
+  /**
+   * Team of the key.
+   */
+  team_id?: string;
+  /**
+   * Models that it may call.
+   */
+  models?: string[];
+  /**
+   * Its metadata.
+   */
+  metadata?: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * Which users may make keys. Administrators may always.
+ */
+export interface KeyGenerationRules {
+  team_key_generation?: TeamKeyRules;
+  personal_key_generation?: PersonalKeyRules;
+}
+/**
+ * Keys of a team.
+ */
+export interface TeamKeyRules {
+  /**
+   * Who may; left out: every role.
+   */
+  allowed_team_member_roles?: ('admin' | 'user')[];
+  /**
+   * Members that the call must state.
+   */
+  required_params?: string[];
+}
+/**
+ * Keys of no team.
+ */
+export interface PersonalKeyRules {
+  /**
+   * Who may; left out: every role.
+   */
+  allowed_user_roles?: ('proxy_admin' | 'proxy_admin_viewer' | 'internal_user' | 'internal_user_viewer')[];
+  /**
+   * Members that the call must state.
+   */
+  required_params?: string[];
 }
 /**
  * Routing: how requests are distributed among upstreams, what happens when one fails, and defaults of every upstream.

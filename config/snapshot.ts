@@ -3,6 +3,7 @@
 import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { Dialect } from './dialect.ts';
 import type { Issue } from './issue.ts';
+import type { KeyGenerationSettings } from './key-generation-settings.ts';
 import type { Gateway } from './resolve/gateways/gateway.ts';
 import type { PlatformSettings } from './platform-settings.ts';
 import type { DisabledModel } from './runtime-models.ts';
@@ -334,6 +335,7 @@ export interface Snapshot {
   /** null = no key configured; the server then binds to loopback only. */
   readonly masterKey: Secret | null;
   readonly access: AccessSettings;
+  readonly keyGeneration: KeyGenerationSettings;
   /** null = metrics and administration share the proxy's port. Read at the start only. */
   readonly admin: AdminSettings | null;
   /** Serve without a key on addresses other than loopback. */

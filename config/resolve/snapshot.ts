@@ -11,6 +11,7 @@ import type { IdempotencySettings, Deployment, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { accessOf, adminOf } from './access.ts';
+import { keyGenerationOf } from './key-generation.ts';
 import { clockDefaults } from './clocks.ts';
 import { databaseOf, periodMs } from './database.ts';
 import { forwarding, warnUnmatched } from './forwarding.ts';
@@ -63,6 +64,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     overload: overloadOf(input.file, deployments),
     masterKey,
     access: accessOf(input.file, input.tree, masterKey, platform, input.diagnostics),
+    keyGeneration: keyGenerationOf(input.file),
     admin: adminOf(general, input.diagnostics),
     allowUnauthenticated: general.allow_unauthenticated,
     storeModelInDb: storesModels(input),

@@ -6,14 +6,20 @@ import { scopeOf } from '../access/callers.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import type { Access } from '../access/permissions.ts';
 import { Fault, toFault } from '../errors/fault.ts';
+import type { ErrorShape } from '../protocols/protocol.ts';
 import { BY_ID, ENDPOINTS } from '../protocols/table.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { forwardById } from '../pipeline/forward-by-id.ts';
 import { forward } from '../pipeline/forward.ts';
+import { callDenied, runCall, type CallRow } from './access/call-row.ts';
+import { MANAGEMENT_ERRORS } from './access/refusals.ts';
+import { KEY_ROUTES } from './access/routes.ts';
+import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, readiness, robots, type ServerState } from './health.ts';
 import { AdminAttempt, type AdminAction } from './audit.ts';
 import { deleteModel, newModel, updateModel } from './model-admin.ts';
 import { listModels, modelInfo, oneModel } from './models.ts';
+import { modelGroupInfo } from './model-groups.ts';
 import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
 import { spendCalculate } from './spend-calculate.ts';
@@ -32,6 +38,8 @@ interface Route {
   readonly port: Port;
   /** Told of a fault that ended the call before it reached `handle`. */
   readonly denied?: (x: Exchange, fault: Fault) => void;
+  /** Default: OpenAI's. */
+  readonly errors?: ErrorShape;
 }
 
 /** A row of the table, for those who look at all of them. */
@@ -75,6 +83,14 @@ const audited = (
     }
   }),
   denied: (x, fault) => new AdminAttempt(x, action, null).refused(fault),
+});
+/** A call about keys, users, teams, ...: may.ts says who may. */
+const managed = (row: CallRow): Route => ({
+  handle: (x, caller, param) => runCall(row, x, caller, param),
+  access: 'management',
+  port: 'admin',
+  denied: (x, fault) => callDenied(row, x, fault),
+  errors: MANAGEMENT_ERRORS,
 });
 /** LLM calls. */
 const call = (handle: Handler): Route => ({ handle, access: 'inference', port: 'main' });
@@ -161,6 +177,7 @@ export class RouteTable implements Routes {
       this.#pattern(`${base}/models/`, '', readable(listing(oneModel)));
       this.#get(`${base}/model/info`, listing(modelInfo));
     }
+    this.#get('/model_group/info', listing(modelGroupInfo));
     this.#set('/model/new', { POST: audited('model_new', (x, attempt) => newModel(x, reloader, attempt)) });
     this.#set('/model/update', {
       POST: audited('model_update', (x, attempt) => updateModel(x, reloader, attempt)),
@@ -189,6 +206,8 @@ export class RouteTable implements Routes {
     this.#get('/team/daily/activity', admin(dailyActivity('team')));
     this.#get('/tag/daily/activity', admin(dailyActivity('tag')));
     this.#pattern('/spend/logs/ui/', '', readable(admin((x, _, id) => spendLog(x, id))));
+    for (const row of KEY_ROUTES) this.#managed(row);
+    for (const row of TEAM_ROUTES) this.#managed(row);
   }
 
   get isAdminPort(): boolean {
@@ -229,6 +248,14 @@ export class RouteTable implements Routes {
 
   #get(path: string, route: Route): void {
     this.#set(path, readable(route));
+  }
+
+  #managed(row: CallRow): void {
+    const route = managed(row);
+    const methods: Methods = row.method === 'GET' ? readable(route) : { [row.method]: route };
+    const [prefix, suffix] = row.path.split(/\{\w+\}/);
+    if (suffix === undefined) this.#set(row.path, methods);
+    else this.#pattern(prefix ?? '', suffix, methods);
   }
 
   #set(path: string, methods: Methods): void {
