@@ -120,7 +120,7 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
   }
 
   async scan(kind: K, after: string, limit: number): Promise<readonly Item<K>[]> {
-    const text = `SELECT ${COLUMNS} FROM ${this.#prefix}_items WHERE kind = $1 AND id > $2 ORDER BY id LIMIT $3`;
+    const text = `SELECT ${COLUMNS} FROM ${this.#nextById} ORDER BY id`;
     return (await this.#rows(text, [kind, after, limit])).map(itemOf<K>);
   }
 
@@ -140,7 +140,7 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
          || created_ms || ',' || updated_ms || ',' || revision || ',' || body || ']', ','), '') || ']' AS text
        FROM (SELECT id, created_ms, updated_ms, revision, body,
            sum(octet_length(body)) OVER (ORDER BY id) - octet_length(body) AS bytes_before
-         FROM (SELECT * FROM ${this.#prefix}_items WHERE kind = $1 AND id > $2 ORDER BY id LIMIT $3) AS some) AS page
+         FROM ${this.#nextById}) AS page
        WHERE bytes_before < ${PAGE_BYTES}`,
       [kind, after, limit],
     );
@@ -222,6 +222,17 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
         `parent = $6, body = $7, sealed = $8, revision = $9, change = ${number} ` +
         `WHERE kind = $10 AND id = $11 AND revision = $12`;
     return { text, values: isNew ? cells : [...cells, revision], changesOne: true };
+  }
+
+  /**
+   * So many items ($3) of a kind ($1) behind an id ($2). Which kind is asked outside: without statistics (after a restore)
+   * the planner would expect few of it, and sort all of them for each page.
+   */
+  get #nextById(): string {
+    return (
+      `(SELECT * FROM (SELECT * FROM ${this.#prefix}_items WHERE (kind, id) > ($1, $2) ORDER BY kind, id LIMIT $3) ` +
+      `AS following WHERE kind = $1) AS items`
+    );
   }
 
   /** NOTIFY belongs to the transaction: it is sent when the change can be seen. */

@@ -78,8 +78,8 @@ export type Sharing = keyof typeof STEPS;
 const NEWS_LIMIT = 500;
 /** Every process that lives has heard of it by then: they ask several times a second. */
 const NEWS_KEPT_S = 86_400;
-/** A page ends early when its bodies are longer. */
-const PAGE_BYTES = 8 * 1024 * 1024;
+/** A page ends early when it is longer. */
+const PAGE_CHARS = 8 * 1024 * 1024;
 
 /** Numbers are given in the order of time, so only what goes is read, and one more. */
 const FORGET_OLD_NEWS = `DELETE FROM news WHERE number < coalesce(
@@ -146,17 +146,19 @@ export class SqliteItems implements Implementation<ItemCalls> {
   }
 
   page(kind: string, after: string, limit: number): Page {
-    const row = this.#db
-      .prepare(
-        `SELECT COUNT(*) AS count, coalesce(MAX(id), '') AS last, '[' || coalesce(group_concat('[' || json_quote(id) || ','
-           || created_ms || ',' || updated_ms || ',' || revision || ',' || body || ']'), '') || ']' AS text
-         FROM (SELECT id, created_ms, updated_ms, revision, body,
-             SUM(octet_length(body)) OVER (ORDER BY id) - octet_length(body) AS bytes_before
-           FROM (SELECT * FROM items WHERE kind = ? AND id > ? ORDER BY id LIMIT ?))
-         WHERE bytes_before < ${PAGE_BYTES}`,
-      )
-      .get(kind, after, limit);
-    return { text: String(row?.['text']), count: Number(row?.['count']), last: String(row?.['last']) };
+    const statement = this.#db.prepare(
+      `SELECT id, json_quote(id) || ',' || created_ms || ',' || updated_ms || ',' || revision || ',' || body AS text
+       FROM items WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
+    );
+    const texts: string[] = [];
+    let [last, chars] = ['', 0];
+    for (const { id, text } of statement.iterate(kind, after, limit)) {
+      last = String(id);
+      texts.push(String(text));
+      chars += String(text).length;
+      if (chars > PAGE_CHARS) break;
+    }
+    return { text: texts.length === 0 ? '[]' : `[[${texts.join('],[')}]]`, count: texts.length, last };
   }
 
   news(after: number | null): News | null {

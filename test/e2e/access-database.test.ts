@@ -100,6 +100,7 @@ t.test('servers on one database hear of each other; without it they go on with w
   const blocked = accessOf(two).directory.key(sha('sk-stays'));
   await accessOf(two).change([{ put: { ...stale, ...blocked, blocked: false } }]);
 
+  await until(async () => (await statusOf(one, 'sk-stays')) === 200);
   await server.stop();
   for (const rig of [one, two]) {
     t.equal((await chat(rig, 'demo', {}, as('sk-stays'))).status, 200, 'a call needs no database');

@@ -33,7 +33,8 @@ t.test('every route of the table, as a stranger, as an agent, as an admin', asyn
     const refused = async (key: string, status: number, code: string): Promise<void> => {
       const answer = await ask(rig.url, row, key);
       t.equal(answer.status, status, `${name} with ${key}`);
-      if (!isHead) t.equal(codeOf(answer), code, name);
+      // Calls of management have the dialect's own codes, which are the status.
+      if (!isHead) t.equal(codeOf(answer), row.access === 'management' ? String(status) : code, name);
     };
     const served = async (key: string): Promise<void> => {
       const answer = await ask(rig.url, row, key);
@@ -56,7 +57,7 @@ const OPEN = ['/health/liveness', '/health/liveliness', '/health/readiness', '/r
 const LLM =
   /^(?:\/|\/v1\/|\/\/v1\/|\/v1\/v1\/|\/openai\/v1\/|\/v2\/|\/(?:v1\/)?engines\/\{param\}\/|\/openai\/deployments\/\{param\}\/)(?:chat\/completions|completions|embeddings|responses|messages|messages\/count_tokens|images\/(?:generations|edits|variations)|audio\/(?:speech|transcriptions|translations)|moderations|rerank)$/;
 const BY_ID = /^(?:|\/v1|\/\/v1|\/v1\/v1|\/openai\/v1)\/responses\/\{param\}(?:|\/cancel|\/input_items)$/;
-const LISTING = /^(?:|\/v1|\/\/v1|\/v1\/v1)\/(?:models|models\/\{param\}|model\/info)$/;
+const LISTING = /^(?:|\/v1|\/\/v1|\/v1\/v1)\/(?:models|models\/\{param\}|model\/info|model_group\/info)$/;
 /** Each of them asks about the object. */
 const MANAGEMENT =
   /^(?:\/v2)?\/(?:key|team|user|customer|end_user|budget|organization|access_group)\/(?!daily\/)/;
@@ -69,8 +70,7 @@ t.test('what is open, and what agents reach, are lists that nothing joins unseen
     else if (LISTING.test(path)) t.match({ access, port }, { access: 'listing', port: 'both' }, path);
     else if (LLM.test(path) || BY_ID.test(path))
       t.match({ access, port }, { access: 'inference', port: 'main' }, path);
-    else if (MANAGEMENT.test(path))
-      t.match({ access, port }, { access: 'management', port: 'admin' }, path);
+    else if (MANAGEMENT.test(path)) t.match({ access, port }, { access: 'management', port: 'admin' }, path);
     else t.match({ access, port }, { access: 'admin', port: 'admin' }, path);
   }
 });
@@ -153,6 +153,8 @@ t.test('with an admin port each port has its own routes and nothing else', async
     const name = keyOf(row);
     if (row.path === '/model/delete') continue;
     const [main, admin] = [await ask(rig.url, row, KEY), await ask(own, row, KEY)];
+    // A key or a team that does not exist is 404, too, and a HEAD cannot say which of the two it was.
+    if (row.method === 'HEAD' && row.access === 'management') continue;
     const isMissing = (answer: Answer): boolean =>
       answer.status === 404 && (row.method === 'HEAD' || codeOf(answer) === 'route_not_found');
     t.equal(isMissing(main), row.port === 'admin', `${name} on the port of the proxy`);

@@ -91,13 +91,12 @@ export class ObjectReader {
   }
 
   #sharedValue(name: string, value: unknown): unknown {
-    const isShared = SHARED.has(name);
-    if (!isShared || value === null) return value;
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    if (!SHARED.has(name) || value === null) return value;
+    const text = typeof value === 'string' ? `=${value}` : JSON.stringify(value);
     const known = this.#shared.get(text);
-    if (known !== undefined && typeof known === typeof value) return known;
+    if (known !== undefined) return known;
     if (this.#shared.size === MOST_SHARED) this.#shared.clear();
-    this.#shared.set(text, value);
+    this.#shared.set(text, Object.freeze(value));
     return value;
   }
 }
