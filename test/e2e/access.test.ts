@@ -16,8 +16,11 @@ const start = (t: Test, settings: string, more = ''): Promise<Rig> =>
 const tableOf = (rig: Rig, role: PortRole): readonly RouteRow[] =>
   new RouteTable(rig.gateway.reloader, { draining: false }, null, role).rows;
 
-const codeOf = ({ text }: Answer): unknown =>
-  text === '' ? null : (JSON.parse(text) as { error?: { code?: unknown } }).error?.code;
+/** Calls about keys, users and teams state the status in `code`, as LiteLLM does. */
+const codeOf = ({ text }: Answer): unknown => {
+  const { error } = text === '' ? {} : (JSON.parse(text) as { error?: { code?: unknown; reason?: unknown } });
+  return error?.reason ?? error?.code ?? null;
+};
 
 /** A call of a row; its bodies are empty, so an LLM call that gets in ends with a complaint about the body. */
 const ask = (url: string, { method, path }: RouteRow, key: string): Promise<Answer> =>
