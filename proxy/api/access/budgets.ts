@@ -134,7 +134,7 @@ const SETTINGS = [
 ] as const;
 
 /** A budget without terms. */
-export const emptyBudget = (budgetId: string, author: Author): Budget => ({
+const emptyBudget = (budgetId: string, author: Author): Budget => ({
   ...newObject(author),
   kind: 'budget',
   id: budgetId,

@@ -39,7 +39,7 @@ export const directoryOf = (call: Call): AccessDirectory => accessOf(call).direc
 export const nowOf = ({ x }: Call): number => x.startMs;
 
 /** The user or key that changes something; null = the master key. */
-export function actorOf({ caller }: Call): string | null {
+function actorOf({ caller }: Call): string | null {
   if (caller.role !== 'key') return null;
   return caller.key.userId ?? caller.key.id;
 }

@@ -149,7 +149,7 @@ export const touched = ({ by, nowMs }: Author): Pick<Team, 'updatedMs' | 'update
 });
 
 /** @throws Refusal object_not_found */
-export function existing(
+function existing(
   call: Call,
   directory: AccessDirectory,
   teamId: string,

@@ -1,6 +1,7 @@
 // Reading teams: `GET /team/info`, `/team/list`, `/v2/team/list`, `/team/available`.
 import { demand, seesAll, visibleTeams, whyNot } from '../../access/may.ts';
 import type { Team, TeamMember, VirtualKey } from '../../access/objects/objects.ts';
+import { pageOf, parameter, wholeParameter } from './query.ts';
 import { invalid, notFound, wrongFields } from './refusals.ts';
 import { budgetRow, keyRowWithoutToken, type Row } from './rows.ts';
 import { memberId, spentUsd, type SpentScope } from './spent.ts';
@@ -41,16 +42,15 @@ export async function teamList(call: Call): Promise<readonly Row[]> {
 
 /** `GET /v2/team/list`: pages of rows. */
 export async function teamPage(call: Call): Promise<Row> {
-  const page = wholeOf(call, 'page', 1, Number.MAX_SAFE_INTEGER);
-  const size = wholeOf(call, 'page_size', PAGE_SIZE, MOST_ON_A_PAGE);
-  const teams = listed(call);
-  const shown = teams.slice((page - 1) * size, page * size);
+  const page = wholeParameter(call.query, 'page', 1, 1_000_000);
+  const size = wholeParameter(call.query, 'page_size', PAGE_SIZE, MOST_ON_A_PAGE);
+  const { shown, total, pages } = pageOf(listed(call), page, size);
   return {
     teams: await teamRows(call, shown),
-    total: teams.length,
+    total,
     page,
     page_size: size,
-    total_pages: Math.ceil(teams.length / size),
+    total_pages: pages,
   };
 }
 
@@ -115,19 +115,17 @@ function visibleIn(
 /** Teams that the caller sees and the query asks for, by alias. */
 function listed(call: Call): readonly Team[] {
   const { query } = call;
-  const asked = (name: string): string | null => query.get(name) || null;
-  const [user, organization, id, alias] = [
-    asked('user_id'),
-    asked('organization_id'),
-    asked('team_id'),
-    asked('team_alias'),
-  ];
+  const fits = (name: string, value: string | null): boolean => {
+    const asked = parameter(query, name);
+    return asked === null || asked === value;
+  };
+  const member = parameter(query, 'user_id');
   const teams = [...visibleTeams(call.caller, directoryOf(call))].filter(
     (team) =>
-      (user === null || team.members.some(({ userId }) => userId === user)) &&
-      (organization === null || team.organizationId === organization) &&
-      (id === null || team.id === id) &&
-      (alias === null || team.alias === alias),
+      (member === null || team.members.some(({ userId }) => userId === member)) &&
+      fits('organization_id', team.organizationId) &&
+      fits('team_id', team.id) &&
+      fits('team_alias', team.alias),
   );
   return sorted(call, teams);
 }
@@ -152,13 +150,4 @@ function sorted({ query }: Call, teams: readonly Team[]): readonly Team[] {
     throw invalid("Invalid sort_order. Must be 'asc' or 'desc'.", 'sort_order');
   const inOrder = teams.toSorted(order);
   return direction === 'asc' ? inOrder : inOrder.toReversed();
-}
-
-function wholeOf({ query }: Call, name: string, fallback: number, most: number): number {
-  const text = query.get(name) ?? '';
-  if (text === '') return fallback;
-  const value = Number(text);
-  if (/^\d{1,15}$/.test(text) && value >= 1 && value <= most) return value;
-  const msg = `Input should be a whole number from 1 to ${most}`;
-  throw wrongFields([{ type: 'int_parsing', loc: ['query', name], msg }]);
 }

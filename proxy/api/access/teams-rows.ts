@@ -23,7 +23,7 @@ const INERT_TEAM_MEMBERS: Row = {
 /** Where a team's shared budget of members is told. */
 export const MEMBER_BUDGET_ID = 'team_member_budget_id';
 
-export function memberRow({ userId, role }: TeamMember, directory: AccessDirectory): Row {
+function memberRow({ userId, role }: TeamMember, directory: AccessDirectory): Row {
   return { user_id: userId, user_email: directory.user(userId)?.email ?? null, role };
 }
 
@@ -72,7 +72,7 @@ export function membershipRow(team: Team, member: TeamMember, spend: number, con
 }
 
 /** The shared budget that counts for a member; null = its own terms, or none. */
-export function memberBudgetIdOf(team: Team, member: TeamMember): string | null {
+function memberBudgetIdOf(team: Team, member: TeamMember): string | null {
   return hasOwnTerms(member) ? null : (member.budgetId ?? team.memberBudgetId);
 }
 
