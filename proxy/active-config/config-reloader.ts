@@ -65,6 +65,7 @@ export class ConfigReloader {
     this.#source = loaded.source;
     this.#runtime = runtime;
     this.#active = new ActiveConfig(loaded.snapshot, services, this.#registry);
+    services.budgets.use(loaded.snapshot);
     this.#state = state ?? { result: 'applied', atMs: services.clock.now(), issues: [] };
     services.metrics.serving(loaded.snapshot.version);
     services.metrics.lastReload(this.#state.result);
@@ -197,6 +198,7 @@ export class ConfigReloader {
     const next = new ActiveConfig(snapshot, this.#services, this.#registry);
     const old = this.#active;
     this.#active = next;
+    next.services.budgets.use(next.snapshot);
     this.#source = source;
     this.#runtime = runtime;
     this.#services.metrics.serving(snapshot.version);

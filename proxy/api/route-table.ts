@@ -12,6 +12,7 @@ import type { Exchange } from '../pipeline/exchange.ts';
 import { forwardById } from '../pipeline/forward-by-id.ts';
 import { forward } from '../pipeline/forward.ts';
 import { callDenied, runCall, type CallRow } from './access/call-row.ts';
+import { Exclusive } from './access/exclusive.ts';
 import { MANAGEMENT_ERRORS } from './access/refusals.ts';
 import { KEY_ROUTES } from './access/routes.ts';
 import { TEAM_ROUTES } from './access/team-routes.ts';
@@ -85,8 +86,8 @@ const audited = (
   denied: (x, fault) => new AdminAttempt(x, action, null).refused(fault),
 });
 /** A call about keys, users, teams, ...: may.ts says who may. */
-const managed = (row: CallRow): Route => ({
-  handle: (x, caller, param) => runCall(row, x, caller, param),
+const managed = (row: CallRow, exclusive: Exclusive): Route => ({
+  handle: (x, caller, param) => runCall(row, x, caller, param, exclusive),
   access: 'management',
   port: 'admin',
   denied: (x, fault) => callDenied(row, x, fault),
@@ -143,6 +144,8 @@ export class RouteTable implements Routes {
   readonly #exact = new Map<string, Methods>();
   readonly #patterns: Pattern[] = [];
   readonly #mount: MountRoutes | null;
+  /** Names that calls of this port claim. */
+  readonly #exclusive = new Exclusive();
   /** Whether there are base paths of sessions. */
   readonly #scoped: boolean;
 
@@ -253,7 +256,7 @@ export class RouteTable implements Routes {
   }
 
   #managed(row: CallRow): void {
-    const route = managed(row);
+    const route = managed(row, this.#exclusive);
     const methods: Methods = row.method === 'GET' ? readable(route) : { [row.method]: route };
     const [prefix, suffix] = row.path.split(/\{\w+\}/);
     if (suffix === undefined) this.#set(row.path, methods);

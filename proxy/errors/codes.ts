@@ -108,7 +108,7 @@ export const FAULTS = {
   management_denied: client(
     403,
     'The key may not see or change this key, team or user; the message says why.',
-    'Ask an administrator, or use a key of a user who may: see docs/keys.md.',
+    'Ask an administrator, or use a key of a user who may: see docs/keys-api.md.',
     'auth_error',
   ),
   address_not_allowed: client(
@@ -314,6 +314,12 @@ export const FAULTS = {
     'The lists (GET /key/list, /team/list, /user/list, /budget/list) have the ids.',
     'not_found_error',
   ),
+  budget_exceeded: client(
+    422,
+    'A budget of the call has no room for what it may cost; the text says which, what is left and when it begins anew.',
+    'Lower max_tokens, wait until the budget begins anew, or have it raised. The status is litellm_settings.budget_exceeded_status_code.',
+    'budget_exceeded',
+  ),
   idempotency_mismatch: client(
     422,
     'The Idempotency-Key was used for another request.',
@@ -343,6 +349,11 @@ export const FAULTS = {
     503,
     'The spend journal cannot be written (disk full?), and requests without a record are not served.',
     'Free space in the data directory; or set general_settings.journal.when_unwritable to serve.',
+  ),
+  budget_unverified: proxy(
+    503,
+    'The call has a budget, and the store that knows what was spent does not answer.',
+    'Try again; see the log of the proxy. With general_settings.allow_requests_on_db_unavailable such calls are served.',
   ),
   store_unavailable: proxy(
     503,

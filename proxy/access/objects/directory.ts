@@ -2,31 +2,60 @@
 // database: authentication reads this and nothing else. Changed by `AccessObjects` and by a reload alone.
 import type { AccessObject, ObjectKind, ObjectOf, Team, User, VirtualKey } from './objects.ts';
 
-/** Values by a text: one value stands by itself, as nearly all do; 100,000 sets of one would take 20 MB. */
-class MultiMap<T extends object> {
-  readonly #values = new Map<string, T | Set<T>>();
+/**
+ * Objects by a text of theirs. Made when it is first asked, which only administration does: for 100,000 keys it is 4 MB and
+ * 50 ms that a start does without. One object stands by itself, as nearly all do; so many sets of one would take 20 MB.
+ */
+class Index<T extends object> {
+  readonly #textsOf: (object: T) => readonly (string | null)[];
+  readonly #all: () => Iterable<T>;
+  #objects: Map<string, T | Set<T>> | null = null;
 
-  add(name: string, value: T): void {
-    const held = this.#values.get(name);
-    if (held === undefined) this.#values.set(name, value);
-    else if (held instanceof Set) held.add(value);
-    else this.#values.set(name, new Set([held, value]));
+  constructor(all: () => Iterable<T>, textsOf: (object: T) => readonly (string | null)[]) {
+    this.#all = all;
+    this.#textsOf = textsOf;
   }
 
-  remove(name: string, value: T): void {
-    const held = this.#values.get(name);
-    if (held === value) this.#values.delete(name);
-    else if (held instanceof Set && held.delete(value) && held.size === 0) this.#values.delete(name);
-  }
-
-  get(name: string): readonly T[] {
-    const held = this.#values.get(name);
+  get(text: string): readonly T[] {
+    const held = this.#made().get(text);
     if (held === undefined) return [];
     return held instanceof Set ? [...held] : [held];
   }
 
-  first(name: string): T | null {
-    return this.get(name)[0] ?? null;
+  first(text: string): T | null {
+    return this.get(text)[0] ?? null;
+  }
+
+  add(object: T): void {
+    if (this.#objects !== null) this.#add(this.#objects, object);
+  }
+
+  remove(object: T): void {
+    const objects = this.#objects;
+    if (objects === null) return;
+    for (const text of this.#textsOf(object)) {
+      if (text === null) continue;
+      const held = objects.get(text);
+      if (held === object) objects.delete(text);
+      else if (held instanceof Set && held.delete(object) && held.size === 0) objects.delete(text);
+    }
+  }
+
+  #made(): ReadonlyMap<string, T | Set<T>> {
+    if (this.#objects !== null) return this.#objects;
+    const objects = new Map<string, T | Set<T>>();
+    for (const object of this.#all()) this.#add(objects, object);
+    return (this.#objects = objects);
+  }
+
+  #add(objects: Map<string, T | Set<T>>, object: T): void {
+    for (const text of this.#textsOf(object)) {
+      if (text === null) continue;
+      const held = objects.get(text);
+      if (held === undefined) objects.set(text, object);
+      else if (held instanceof Set) held.add(object);
+      else if (held !== object) objects.set(text, new Set([held, object]));
+    }
   }
 }
 
@@ -51,13 +80,29 @@ export class AccessDirectory {
     organization: new Map(),
     access_group: new Map(),
   };
-  readonly #aliases = new MultiMap<VirtualKey>();
-  readonly #teamKeys = new MultiMap<VirtualKey>();
-  readonly #userKeys = new MultiMap<VirtualKey>();
+  readonly #aliases = new Index<VirtualKey>(
+    () => this.all('key'),
+    ({ alias }) => [alias],
+  );
+  readonly #teamKeys = new Index<VirtualKey>(
+    () => this.all('key'),
+    ({ teamId }) => [teamId],
+  );
+  readonly #userKeys = new Index<VirtualKey>(
+    () => this.all('key'),
+    ({ userId }) => [userId],
+  );
+  readonly #keyIndices = [this.#aliases, this.#teamKeys, this.#userKeys];
   /** By the values that a key had before it was regenerated. */
   readonly #former = new Map<string, VirtualKey>();
-  readonly #memberTeams = new MultiMap<Team>();
-  readonly #emails = new MultiMap<User>();
+  readonly #memberTeams = new Index<Team>(
+    () => this.all('team'),
+    ({ members }) => members.map(({ userId }) => userId),
+  );
+  readonly #emails = new Index<User>(
+    () => this.all('user'),
+    ({ email }) => [email === null ? null : folded(email)],
+  );
   /** Stored objects that the configuration file states, too: the file wins for as long as it does. By kind and id. */
   readonly #hidden = new Map<string, AccessObject>();
   #groupsVersion = 0;
@@ -179,7 +224,8 @@ export class AccessDirectory {
 
   /** An object as the store has it, also where the file hides it. */
   stored(name: ObjectName): AccessObject | null {
-    const object = this.#hidden.get(hiddenName(name)) ?? this.get(name);
+    const hidden = this.#hidden.size === 0 ? undefined : this.#hidden.get(hiddenName(name));
+    const object = hidden ?? this.get(name);
     return object?.origin === 'store' ? object : null;
   }
 
@@ -196,18 +242,16 @@ export class AccessDirectory {
     switch (object.kind) {
       case 'key':
         this.#tables.key.set(object.id, object);
-        if (object.alias !== null) this.#aliases.add(object.alias, object);
-        if (object.teamId !== null) this.#teamKeys.add(object.teamId, object);
-        if (object.userId !== null) this.#userKeys.add(object.userId, object);
+        for (const index of this.#keyIndices) index.add(object);
         for (const { id } of object.former) this.#former.set(id, object);
         return;
       case 'team':
         this.#tables.team.set(object.id, object);
-        for (const { userId } of object.members) this.#memberTeams.add(userId, object);
+        this.#memberTeams.add(object);
         return;
       case 'user':
         this.#tables.user.set(object.id, object);
-        if (object.email !== null) this.#emails.add(folded(object.email), object);
+        this.#emails.add(object);
         return;
       case 'customer':
         this.#tables.customer.set(object.id, object);
@@ -233,14 +277,11 @@ export class AccessDirectory {
 
   #unindex(object: AccessObject): void {
     if (object.kind === 'key') {
-      if (object.alias !== null) this.#aliases.remove(object.alias, object);
-      if (object.teamId !== null) this.#teamKeys.remove(object.teamId, object);
-      if (object.userId !== null) this.#userKeys.remove(object.userId, object);
+      for (const index of this.#keyIndices) index.remove(object);
       for (const { id } of object.former) if (this.#former.get(id) === object) this.#former.delete(id);
     }
-    if (object.kind === 'team')
-      for (const { userId } of object.members) this.#memberTeams.remove(userId, object);
-    if (object.kind === 'user' && object.email !== null) this.#emails.remove(folded(object.email), object);
+    if (object.kind === 'team') this.#memberTeams.remove(object);
+    if (object.kind === 'user') this.#emails.remove(object);
   }
 }
 

@@ -3,7 +3,6 @@ import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { exclusively } from './exclusive.ts';
 import { bool, readFields, text } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom, type KeyFields } from './keys-fields.ts';
 import { checkBounds, checkGeneration, checkGuarantees, withDefaults } from './keys-policy.ts';
@@ -31,7 +30,7 @@ async function newKey(call: Call, body: Json, owner: 'user' | 'team'): Promise<R
   const value = fields.key ?? newKeyValue();
   if (fields.key != null) checkChosen(call, value);
   const wanted = (directory: AccessDirectory): VirtualKey => wantedKey(call, fields, value, owner, directory);
-  const key = await exclusively(call.x.active.services.access, aliasName(fields), () =>
+  const key = await call.exclusive.run(aliasName(fields), () =>
     store(call, (directory) => prepared(call, wanted(directory), body, directory)),
   );
   return generatedRow(call, key, value, fields);

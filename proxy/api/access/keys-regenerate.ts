@@ -2,7 +2,6 @@
 // is refused at once, or after `grace_period`.
 import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { exclusively } from './exclusive.ts';
 import { duration, endOf, readFields, text } from './fields.ts';
 import { KEY_FIELDS, keyFrom } from './keys-fields.ts';
 import { changedKey, stated } from './keys-change.ts';
@@ -29,7 +28,6 @@ export async function regenerateKey(call: Call): Promise<Row> {
   if (fields.new_key != null) checkChosen(call, value);
   const known = keyNamed(named, directoryOf(call), nowOf(call));
   const [spend = 0] = known === null ? [] : await spentUsd(call.x, [{ kind: 'key', id: known.id }]);
-  const { access } = call.x.active.services;
   const change = (): Promise<VirtualKey> =>
     store(call, (directory) => {
       const author = authorOf(call);
@@ -50,8 +48,8 @@ export async function regenerateKey(call: Call): Promise<Row> {
       return { changes, result: renewed };
     });
   // A store removes whatever there is: two calls at once would make two keys of one.
-  const key = await exclusively(access, known === null ? null : `key/${known.id}`, () =>
-    exclusively(access, aliasName(fields), change),
+  const key = await call.exclusive.run(known === null ? null : `key/${known.id}`, () =>
+    call.exclusive.run(aliasName(fields), change),
   );
   return generatedRow(call, key, value, fields);
 }
