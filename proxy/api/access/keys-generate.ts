@@ -9,7 +9,7 @@ import { checkBounds, checkGeneration, checkGuarantees, withDefaults } from './k
 import { checkChosenValue, digestOf, displayName, newKeyValue } from './keys-value.ts';
 import { denied, invalid, Refusal } from './refusals.ts';
 import { keyRow, type Row } from './rows.ts';
-import { authorOf, nowOf, put, rowContextOf, store, type Call } from './team-call.ts';
+import { authorOf, put, rowContextOf, store, type Call } from './team-call.ts';
 import { withSpend } from './terms.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -93,8 +93,8 @@ function prepared(
     demand(call.caller, directory, 'key.read', existing);
     return { changes: [], result: wanted };
   }
-  if (directory.keyOfCredential(wanted.id, nowOf(call)) !== null)
-    throw new Refusal('object_exists', 'A key has had this value until a moment ago. Choose another one.', {
+  if (directory.keyOfCredential(wanted.id, 0) !== null)
+    throw new Refusal('object_exists', 'A key has had this value before. Choose another one.', {
       param: 'key',
     });
   checkGuarantees(wanted, directory);
@@ -114,9 +114,8 @@ export function refuseTakenAlias({ id, alias }: VirtualKey, directory: AccessDir
 
 /** The row of a new key, with its value. */
 export function generatedRow(call: Call, key: VirtualKey, value: string, fields: KeyFields): Row {
-  const spend = key.budget.countFrom?.usd ?? 0;
   return {
-    ...keyRow(key, spend, rowContextOf(call)),
+    ...keyRow(key, fields.spend ?? 0, rowContextOf(call)),
     key: value,
     token_id: key.id,
     duration: fields.duration ?? null,

@@ -110,7 +110,7 @@ export function rowContextOf(call: Call): RowContext {
   return {
     brand: snapshot.dialect.brand,
     nowMs: nowOf(call),
-    calendar: { timeZone: 'UTC', resetMinute: 0 },
+    calendar: snapshot.budgets,
     budget: (id) => directory.budget(id),
   };
 }

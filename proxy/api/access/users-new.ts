@@ -170,7 +170,7 @@ function keyOf(
   const empty = emptyKey(digestOf(value), displayName(value), author);
   const key = keyFrom({ ...own, user_id: user.id }, empty, directory, author);
   refuseTakenAlias(key, directory);
-  if (directory.keyOfCredential(key.id, author.nowMs) !== null)
+  if (directory.keyOfCredential(key.id, 0) !== null)
     throw new Refusal('object_exists', 'There is a key of this value already. Choose another one.', {
       param: 'key',
     });
