@@ -72,8 +72,7 @@ t.test('what is open, and what agents reach, are lists that nothing joins unseen
     else if (LISTING.test(path)) t.match({ access, port }, { access: 'listing', port: 'both' }, path);
     else if (LLM.test(path) || BY_ID.test(path))
       t.match({ access, port }, { access: 'inference', port: 'main' }, path);
-    else if (MANAGEMENT.test(path))
-      t.match({ access, port }, { access: 'management', port: 'admin' }, path);
+    else if (MANAGEMENT.test(path)) t.match({ access, port }, { access: 'management', port: 'admin' }, path);
     else t.match({ access, port }, { access: 'admin', port: 'admin' }, path);
   }
 });
