@@ -108,7 +108,7 @@ export const FAULTS = {
   management_denied: client(
     403,
     'The key may not see or change this key, team or user; the message says why.',
-    'Ask an administrator, or use a key of a user who may: see docs/keys.md.',
+    'Ask an administrator, or use a key of a user who may: see docs/keys-api.md.',
     'auth_error',
   ),
   address_not_allowed: client(

@@ -3,7 +3,6 @@ import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { exclusively } from './exclusive.ts';
 import { anything, readFields, text, texts } from './fields.ts';
 import { KEY_FIELDS, keyFrom, type KeyFields } from './keys-fields.ts';
 import { aliasName, refuseTakenAlias } from './keys-generate.ts';
@@ -23,7 +22,7 @@ export async function updateKey(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), UPDATE_FIELDS, ['key']);
   const named = fields.key ?? '';
   checkBounds(stated(fields), call.x.active.snapshot.keyGeneration);
-  const key = await exclusively(call.x.active.services.access, aliasName(fields), () =>
+  const key = await call.exclusive.run(aliasName(fields), () =>
     store(call, (directory) => {
       const before = keyOrAlias(named, directory, nowOf(call));
       if (before === null) throw notFound('Key not found.', { param: 'key' });

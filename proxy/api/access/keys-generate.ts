@@ -3,14 +3,13 @@ import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { exclusively } from './exclusive.ts';
 import { bool, readFields, text } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom, type KeyFields } from './keys-fields.ts';
 import { checkBounds, checkGeneration, checkGuarantees, withDefaults } from './keys-policy.ts';
 import { checkChosenValue, digestOf, displayName, newKeyValue } from './keys-value.ts';
 import { denied, invalid, Refusal } from './refusals.ts';
 import { keyRow, type Row } from './rows.ts';
-import { authorOf, nowOf, put, rowContextOf, store, type Call } from './team-call.ts';
+import { authorOf, put, rowContextOf, store, type Call } from './team-call.ts';
 import { withSpend } from './terms.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -31,7 +30,7 @@ async function newKey(call: Call, body: Json, owner: 'user' | 'team'): Promise<R
   const value = fields.key ?? newKeyValue();
   if (fields.key != null) checkChosen(call, value);
   const wanted = (directory: AccessDirectory): VirtualKey => wantedKey(call, fields, value, owner, directory);
-  const key = await exclusively(call.x.active.services.access, aliasName(fields), () =>
+  const key = await call.exclusive.run(aliasName(fields), () =>
     store(call, (directory) => prepared(call, wanted(directory), body, directory)),
   );
   return generatedRow(call, key, value, fields);
@@ -94,8 +93,8 @@ function prepared(
     demand(call.caller, directory, 'key.read', existing);
     return { changes: [], result: wanted };
   }
-  if (directory.keyOfCredential(wanted.id, nowOf(call)) !== null)
-    throw new Refusal('object_exists', 'A key has had this value until a moment ago. Choose another one.', {
+  if (directory.keyOfCredential(wanted.id, 0) !== null)
+    throw new Refusal('object_exists', 'A key has had this value before. Choose another one.', {
       param: 'key',
     });
   checkGuarantees(wanted, directory);
@@ -115,9 +114,8 @@ export function refuseTakenAlias({ id, alias }: VirtualKey, directory: AccessDir
 
 /** The row of a new key, with its value. */
 export function generatedRow(call: Call, key: VirtualKey, value: string, fields: KeyFields): Row {
-  const spend = key.budget.countFrom?.usd ?? 0;
   return {
-    ...keyRow(key, spend, rowContextOf(call)),
+    ...keyRow(key, fields.spend ?? 0, rowContextOf(call)),
     key: value,
     token_id: key.id,
     duration: fields.duration ?? null,

@@ -7,7 +7,7 @@ import { readFields, texts } from './fields.ts';
 import { keyNamed } from './keys-value.ts';
 import { invalid, notFound, wrongFields, type Refusal } from './refusals.ts';
 import { keyRow, keyRowWithoutToken, type Row } from './rows.ts';
-import { spentUsd } from './spent.ts';
+import { spentUsd, usageMembers } from './spent.ts';
 import { directoryOf, nowOf, rowContextOf, type Call } from './team-call.ts';
 
 /** `GET /key/info?key=`: by value or SHA-256; without it, the caller's own. */
@@ -22,7 +22,11 @@ export async function keyInfo(call: Call): Promise<Row> {
   const [spend = 0] = await spentUsd(call.x, [{ kind: 'key', id: key.id }]);
   return {
     key: named === '' ? key.id : named,
-    info: { ...keyRowWithoutToken(key, spend, rowContextOf(call)), status: statusOf(key, nowOf(call)) },
+    info: {
+      ...keyRowWithoutToken(key, spend, rowContextOf(call)),
+      status: statusOf(key, nowOf(call)),
+      ...(await usageMembers(call.x, { kind: 'key', id: key.id })),
+    },
   };
 }
 

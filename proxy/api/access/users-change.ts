@@ -4,7 +4,6 @@ import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, Team, User } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { exclusively } from './exclusive.ts';
 import { readFields, texts } from './fields.ts';
 import { notFound, wrongFields, type Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
@@ -20,7 +19,7 @@ export async function updateUser(call: Call): Promise<Row> {
     throw wrongFields([
       { type: 'missing', loc: ['body', 'user_id'], msg: 'Either user_id or user_email must be provided' },
     ]);
-  const user = await exclusively(call.x.active.services.access, emailName(fields), () =>
+  const user = await call.exclusive.run(emailName(fields), () =>
     store(call, (directory) => {
       const before = namedUser(fields, directory);
       if (before === null && !isAdmin(call.caller))

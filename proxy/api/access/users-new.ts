@@ -12,7 +12,6 @@ import {
   type VirtualKey,
 } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { exclusively } from './exclusive.ts';
 import { bool, id, money, objectOf, oneOf, readFields, text, type Fields, type Reader } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom } from './keys-fields.ts';
 import { checkChosen, generatedRow, refuseTakenAlias } from './keys-generate.ts';
@@ -60,9 +59,8 @@ export async function createUser(call: Call): Promise<Row> {
   const fields = readFields({ ...call.x.active.snapshot.keyGeneration.users, ...body }, NEW_FIELDS);
   const value = fields.auto_create_key === false ? null : (fields.key ?? newKeyValue());
   if (value !== null && fields.key != null) checkChosen(call, value);
-  const { access } = call.x.active.services;
-  const made = await exclusively(access, emailName(fields), () =>
-    exclusively(access, fields.key_alias == null ? null : `alias/${fields.key_alias}`, () =>
+  const made = await call.exclusive.run(emailName(fields), () =>
+    call.exclusive.run(fields.key_alias == null ? null : `alias/${fields.key_alias}`, () =>
       store(call, (directory) => {
         const result = madeOf(call, fields, value, directory);
         const objects = [result.user, ...(result.key === null ? [] : [result.key]), ...result.joined];
@@ -172,7 +170,7 @@ function keyOf(
   const empty = emptyKey(digestOf(value), displayName(value), author);
   const key = keyFrom({ ...own, user_id: user.id }, empty, directory, author);
   refuseTakenAlias(key, directory);
-  if (directory.keyOfCredential(key.id, author.nowMs) !== null)
+  if (directory.keyOfCredential(key.id, 0) !== null)
     throw new Refusal('object_exists', 'There is a key of this value already. Choose another one.', {
       param: 'key',
     });
