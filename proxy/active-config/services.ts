@@ -3,6 +3,7 @@
 import { Catalogue } from '../../config/catalogue.ts';
 import { StoredObjects } from '../access/objects/access-objects.ts';
 import { Budgets } from '../access/budgets/budgets.ts';
+import { StoredSpending } from '../access/budgets/stored-spending.ts';
 import { loggedEvents } from '../access/logged-events.ts';
 import { LocalCounters } from '../access/local-counters.ts';
 import { systemClock } from '../base/clock.ts';
@@ -58,7 +59,7 @@ export function createServices(given: RequiredServices, inFlight: () => number =
     access,
     counters,
     budgets,
-    spending: budgets,
+    spending: new StoredSpending({ budgets, counters, clock }),
     callers: null,
     mount: null,
     accessEvents,

@@ -1,5 +1,6 @@
 // Claims what a call needs of budgets before it goes upstream: the most that it may cost, in every budget that its record will
 // count for, or nothing at all. What is held is given back when the record is settled. A call without budgets asks for nothing.
+import { isOfDestination } from '../access/budgets/budgets.ts';
 import type { Cap } from '../access/budgets/caps.ts';
 import {
   mostCost,
@@ -47,16 +48,25 @@ export async function claimBudgets(
   const reachable = reachableOf(x, request, models, plan);
   const reserved = x.active.snapshot.budgets.reservation === 'off' ? null : costOf(x, request, reachable);
   const pico = reserved?.pico ?? 0n;
-  const without = reachable.filter((one) => !budgets.hasRoom(recorder.scoped(one), x.startMs, pico));
-  const excluded = new Set(
-    without.length < reachable.length ? without.map(({ deployment }) => deployment) : [],
-  );
-  const left = reachable.filter(({ deployment }) => !excluded.has(deployment));
-  const caps = new Map<string, Cap>();
-  for (const one of left) for (const cap of budgets.capsFor(recorder.scoped(one))) caps.set(cap.counter, cap);
-  if (caps.size > 0) await claim(x, request, [...caps.values()], reserved);
-  if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
-  return excluded.size === 0 ? plan : planCall(x.active, request.model, identity, models, excluded);
+  for (;;) {
+    const without = reachable.filter((one) => !budgets.hasRoom(recorder.scoped(one), x.startMs, pico));
+    const isAll = without.length === reachable.length;
+    const excluded = new Set(isAll ? [] : without.map(({ deployment }) => deployment));
+    const left = reachable.filter(({ deployment }) => !excluded.has(deployment));
+    const caps = new Map<string, Cap>();
+    for (const one of left)
+      for (const cap of budgets.capsFor(recorder.scoped(one))) caps.set(cap.counter, cap);
+    const refusal = caps.size === 0 ? null : await claim(x, [...caps.values()], pico);
+    if (refusal !== null) {
+      const cap = caps.get(refusal.claim.budget);
+      if (cap === undefined) throw new Error('a budget refused that the call did not claim');
+      // It is known now what that deployment has spent: the call may go to another one.
+      if (!isAll && left.length > 1 && isOfDestination(cap)) continue;
+      throw refused(x, request, cap, refusal, reserved);
+    }
+    if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
+    return excluded.size === 0 ? plan : planCall(x.active, request.model, identity, models, excluded);
+  }
 }
 
 /** Every deployment that may serve the call, the planned one first. */
@@ -121,25 +131,20 @@ function outputLimit(facts: Readonly<Record<string, unknown>>): number | null {
   return typeof limit === 'number' && limit > 0 ? limit : null;
 }
 
-/** @throws Fault budget_exceeded, budget_unverified */
-async function claim(
-  x: Exchange,
-  request: ParsedRequest,
-  caps: readonly Cap[],
-  reserved: ReservedCost | null,
-): Promise<void> {
+/** @returns why it was refused; null = it holds what it claimed. @throws Fault budget_unverified */
+async function claim(x: Exchange, caps: readonly Cap[], pico: bigint): Promise<BudgetRefusal | null> {
   const { budgets, counters } = x.active.services;
-  const call = { requestId: x.id, pico: reserved?.pico ?? 0n, limits: [] };
   for (let seedings = 0; seedings < MOST_SEEDINGS; seedings += 1) {
-    const asked = counters.claim({ ...call, budgets: budgets.claimsOf(caps, x.startMs) });
+    const claims = budgets.claimsOf(caps, x.startMs);
+    const asked = counters.claim({ requestId: x.id, pico, limits: [], budgets: claims });
     const claimed = asked instanceof Promise ? await asked : asked;
-    if (claimed.kind === 'over_budget') throw refused(x, request, caps, claimed.refusal, reserved);
-    if (claimed.kind !== 'unseeded') return;
+    if (claimed.kind === 'over_budget') return claimed.refusal;
+    if (claimed.kind !== 'unseeded') return null;
     try {
       await budgets.seed(claimed.counters);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      if (letsPass(x, error)) return;
+      if (letsPass(x, error)) return null;
       throw unverified(error);
     }
   }
@@ -163,13 +168,11 @@ function unverified(cause: Error): Fault {
 function refused(
   x: Exchange,
   { choices }: ParsedRequest,
-  caps: readonly Cap[],
+  cap: Cap,
   refusal: BudgetRefusal,
   reserved: ReservedCost | null,
 ): Fault {
   const { budgets, access } = x.active.services;
-  const cap = caps.find(({ counter }) => counter === refusal.claim.budget);
-  if (cap === undefined) throw new Error('a budget refused that the call did not claim');
   budgets.refused(cap);
   const key = cap.scope.kind === 'key' ? access.directory.key(cap.scope.id) : null;
   const text = refusalText({

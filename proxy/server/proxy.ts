@@ -14,6 +14,7 @@ import type { SpendEvent } from '../spend/event.ts';
 import { HealthChecks } from './health-checks.ts';
 import { StoredObjects } from '../access/objects/access-objects.ts';
 import { DurableObjects } from '../access/objects/durable-objects.ts';
+import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import { createServices } from '../active-config/services.ts';
 import { VERSION, type Services, type ActiveConfig } from '../active-config/active-config.ts';
 import type { Log } from '../observability/logger.ts';
@@ -292,6 +293,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       flush: () => ledger.flush(),
       records: (requestIds) => recordsOf(ledger, requestIds),
     });
+    await warmBudgets(services.budgets, log);
     server = new ProxyServer(configs, { mount: wanted.platform !== null, admin: wanted.admin !== null });
     const listening = await listenOn(server, wanted);
     const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;
