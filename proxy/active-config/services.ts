@@ -27,8 +27,8 @@ export function createServices(given: RequiredServices, inFlight: () => number =
   const { ledger, clock = systemClock } = given;
   const metrics = new Metrics(() => ledger.status, inFlight, VERSION);
   const { accessEvents = loggedEvents(given.log) } = given;
-  const brake = new Brake((rule, level) => metrics.braked(rule, level), accessEvents);
-  metrics.brake(() => brake.figures);
+  const brake = new Brake((rule, level) => metrics.brake.count(rule, level), accessEvents);
+  metrics.brake.watch(() => brake.figures);
   return {
     clock,
     ids: new CallIds(),
