@@ -78,7 +78,7 @@ async function loop(url: string): Promise<Run> {
       messages.push(choice.message);
       for (const { id } of choice.message.tool_calls ?? []) {
         await wait(TOOL_MS);
-        const content = `${'a line of the log that says nothing\n'.repeat(60)}`;
+        const content = 'a line of the log that says nothing\n'.repeat(60);
         messages.push({ role: 'tool', tool_call_id: id, content });
       }
     } catch (error) {

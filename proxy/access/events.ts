@@ -20,6 +20,6 @@ export interface BrakeEvent {
 export type AccessEvent = BrakeEvent;
 
 export interface AccessEvents {
-  /** Never throws and never waits. */
-  report(event: AccessEvent): void;
+  /** Never throws, never waits. */
+  emit(event: AccessEvent): void;
 }

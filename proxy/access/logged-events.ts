@@ -4,6 +4,6 @@ import type { AccessEvents } from './events.ts';
 
 export function loggedEvents(log: Log): AccessEvents {
   return {
-    report: ({ kind, text, ...event }) => log.warn({ event: kind, ...event }, text),
+    emit: ({ kind, text, ...event }) => log.warn({ event: kind, ...event }, text),
   };
 }

@@ -45,7 +45,6 @@ export class Metrics {
   };
   /** A connection was closed as it came. */
   readonly connectionRefused = countRefusedConnections(this.#registry);
-  /** Of the runaway brake. */
   readonly brake = addBrakeMetrics(this.#registry);
   /** A query parameter of a client did not go upstream. */
   readonly queryParameterDropped = countDroppedParameters(this.#registry);

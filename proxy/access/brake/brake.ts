@@ -188,7 +188,7 @@ export class Brake {
       const seen = `In this conversation ${wordsOf(rule, count)}`;
       const text = `${seen} (rule ${rule}, ${level} from ${from} on).`;
       const { id, keyHash } = conversation;
-      this.#events.report({
+      this.#events.emit({
         kind: 'brake',
         atMs,
         conversation: id,
