@@ -30,9 +30,9 @@ t.test('off until there is a section; then it watches with the defaults', async 
   });
 });
 
-t.test('counts: given, null, a whole rule off or on; text from the environment is a number', async (t) => {
+t.test('counts: given, never, a whole rule off or on; text from the environment is a number', async (t) => {
   const rules =
-    '{ repeated_step: { stop: "6", slow: null }, alternation: false, compaction: true, tool_errors: { stop: 9 } }';
+    '{ repeated_step: { stop: "6", slow: false }, alternation: false, compaction: true, tool_errors: { stop: 9 } }';
   const loaded = load(t, `brake: { mode: enforce, slow_seconds: "0.5", rules: ${rules} }`);
   t.match(loaded.ok && loaded.snapshot.brake, {
     enforces: true,
