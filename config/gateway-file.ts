@@ -22,25 +22,25 @@ export type InferenceKeyEntry =
 export type BrakeRepeatedStep =
   | {
       /**
-       * Count from which on it leads to this: a warning in the spend row. null: never.
+       * Count from which on it leads to this: a warning in the spend row. false: never.
        */
-      note?: number | string | null;
+      note?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a response header. null: never.
+       * Count from which on it leads to this: a response header. false: never.
        */
-      header?: number | string | null;
+      header?: number | string | boolean;
       /**
-       * Count from which on it leads to this: an alert. null: never.
+       * Count from which on it leads to this: an alert. false: never.
        */
-      alert?: number | string | null;
+      alert?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a pause before the call. null: never.
+       * Count from which on it leads to this: a pause before the call. false: never.
        */
-      slow?: number | string | null;
+      slow?: number | string | boolean;
       /**
-       * Count from which on it leads to this: the conversation is stopped. null: never.
+       * Count from which on it leads to this: the conversation is stopped. false: never.
        */
-      stop?: number | string | null;
+      stop?: number | string | boolean;
     }
   | boolean;
 /**
@@ -49,25 +49,25 @@ export type BrakeRepeatedStep =
 export type BrakeRepeatedError =
   | {
       /**
-       * Count from which on it leads to this: a warning in the spend row. null: never.
+       * Count from which on it leads to this: a warning in the spend row. false: never.
        */
-      note?: number | string | null;
+      note?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a response header. null: never.
+       * Count from which on it leads to this: a response header. false: never.
        */
-      header?: number | string | null;
+      header?: number | string | boolean;
       /**
-       * Count from which on it leads to this: an alert. null: never.
+       * Count from which on it leads to this: an alert. false: never.
        */
-      alert?: number | string | null;
+      alert?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a pause before the call. null: never.
+       * Count from which on it leads to this: a pause before the call. false: never.
        */
-      slow?: number | string | null;
+      slow?: number | string | boolean;
       /**
-       * Count from which on it leads to this: the conversation is stopped. null: never.
+       * Count from which on it leads to this: the conversation is stopped. false: never.
        */
-      stop?: number | string | null;
+      stop?: number | string | boolean;
     }
   | boolean;
 /**
@@ -76,25 +76,25 @@ export type BrakeRepeatedError =
 export type BrakeRepeatedCall =
   | {
       /**
-       * Count from which on it leads to this: a warning in the spend row. null: never.
+       * Count from which on it leads to this: a warning in the spend row. false: never.
        */
-      note?: number | string | null;
+      note?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a response header. null: never.
+       * Count from which on it leads to this: a response header. false: never.
        */
-      header?: number | string | null;
+      header?: number | string | boolean;
       /**
-       * Count from which on it leads to this: an alert. null: never.
+       * Count from which on it leads to this: an alert. false: never.
        */
-      alert?: number | string | null;
+      alert?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a pause before the call. null: never.
+       * Count from which on it leads to this: a pause before the call. false: never.
        */
-      slow?: number | string | null;
+      slow?: number | string | boolean;
       /**
-       * Count from which on it leads to this: the conversation is stopped. null: never.
+       * Count from which on it leads to this: the conversation is stopped. false: never.
        */
-      stop?: number | string | null;
+      stop?: number | string | boolean;
     }
   | boolean;
 /**
@@ -103,25 +103,25 @@ export type BrakeRepeatedCall =
 export type BrakeAlternation =
   | {
       /**
-       * Count from which on it leads to this: a warning in the spend row. null: never.
+       * Count from which on it leads to this: a warning in the spend row. false: never.
        */
-      note?: number | string | null;
+      note?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a response header. null: never.
+       * Count from which on it leads to this: a response header. false: never.
        */
-      header?: number | string | null;
+      header?: number | string | boolean;
       /**
-       * Count from which on it leads to this: an alert. null: never.
+       * Count from which on it leads to this: an alert. false: never.
        */
-      alert?: number | string | null;
+      alert?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a pause before the call. null: never.
+       * Count from which on it leads to this: a pause before the call. false: never.
        */
-      slow?: number | string | null;
+      slow?: number | string | boolean;
       /**
-       * Count from which on it leads to this: the conversation is stopped. null: never.
+       * Count from which on it leads to this: the conversation is stopped. false: never.
        */
-      stop?: number | string | null;
+      stop?: number | string | boolean;
     }
   | boolean;
 /**
@@ -130,25 +130,25 @@ export type BrakeAlternation =
 export type BrakeRepeatedPrompt =
   | {
       /**
-       * Count from which on it leads to this: a warning in the spend row. null: never.
+       * Count from which on it leads to this: a warning in the spend row. false: never.
        */
-      note?: number | string | null;
+      note?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a response header. null: never.
+       * Count from which on it leads to this: a response header. false: never.
        */
-      header?: number | string | null;
+      header?: number | string | boolean;
       /**
-       * Count from which on it leads to this: an alert. null: never.
+       * Count from which on it leads to this: an alert. false: never.
        */
-      alert?: number | string | null;
+      alert?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a pause before the call. null: never.
+       * Count from which on it leads to this: a pause before the call. false: never.
        */
-      slow?: number | string | null;
+      slow?: number | string | boolean;
       /**
-       * Count from which on it leads to this: the conversation is stopped. null: never.
+       * Count from which on it leads to this: the conversation is stopped. false: never.
        */
-      stop?: number | string | null;
+      stop?: number | string | boolean;
     }
   | boolean;
 /**
@@ -157,25 +157,25 @@ export type BrakeRepeatedPrompt =
 export type BrakeRepeatedRequest =
   | {
       /**
-       * Count from which on it leads to this: a warning in the spend row. null: never.
+       * Count from which on it leads to this: a warning in the spend row. false: never.
        */
-      note?: number | string | null;
+      note?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a response header. null: never.
+       * Count from which on it leads to this: a response header. false: never.
        */
-      header?: number | string | null;
+      header?: number | string | boolean;
       /**
-       * Count from which on it leads to this: an alert. null: never.
+       * Count from which on it leads to this: an alert. false: never.
        */
-      alert?: number | string | null;
+      alert?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a pause before the call. null: never.
+       * Count from which on it leads to this: a pause before the call. false: never.
        */
-      slow?: number | string | null;
+      slow?: number | string | boolean;
       /**
-       * Count from which on it leads to this: the conversation is stopped. null: never.
+       * Count from which on it leads to this: the conversation is stopped. false: never.
        */
-      stop?: number | string | null;
+      stop?: number | string | boolean;
     }
   | boolean;
 /**
@@ -184,25 +184,25 @@ export type BrakeRepeatedRequest =
 export type BrakeToolErrors =
   | {
       /**
-       * Count from which on it leads to this: a warning in the spend row. null: never.
+       * Count from which on it leads to this: a warning in the spend row. false: never.
        */
-      note?: number | string | null;
+      note?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a response header. null: never.
+       * Count from which on it leads to this: a response header. false: never.
        */
-      header?: number | string | null;
+      header?: number | string | boolean;
       /**
-       * Count from which on it leads to this: an alert. null: never.
+       * Count from which on it leads to this: an alert. false: never.
        */
-      alert?: number | string | null;
+      alert?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a pause before the call. null: never.
+       * Count from which on it leads to this: a pause before the call. false: never.
        */
-      slow?: number | string | null;
+      slow?: number | string | boolean;
       /**
-       * Count from which on it leads to this: the conversation is stopped. null: never.
+       * Count from which on it leads to this: the conversation is stopped. false: never.
        */
-      stop?: number | string | null;
+      stop?: number | string | boolean;
     }
   | boolean;
 /**
@@ -211,25 +211,25 @@ export type BrakeToolErrors =
 export type BrakeCallErrors =
   | {
       /**
-       * Count from which on it leads to this: a warning in the spend row. null: never.
+       * Count from which on it leads to this: a warning in the spend row. false: never.
        */
-      note?: number | string | null;
+      note?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a response header. null: never.
+       * Count from which on it leads to this: a response header. false: never.
        */
-      header?: number | string | null;
+      header?: number | string | boolean;
       /**
-       * Count from which on it leads to this: an alert. null: never.
+       * Count from which on it leads to this: an alert. false: never.
        */
-      alert?: number | string | null;
+      alert?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a pause before the call. null: never.
+       * Count from which on it leads to this: a pause before the call. false: never.
        */
-      slow?: number | string | null;
+      slow?: number | string | boolean;
       /**
-       * Count from which on it leads to this: the conversation is stopped. null: never.
+       * Count from which on it leads to this: the conversation is stopped. false: never.
        */
-      stop?: number | string | null;
+      stop?: number | string | boolean;
     }
   | boolean;
 /**
@@ -238,25 +238,25 @@ export type BrakeCallErrors =
 export type BrakeCallRate =
   | {
       /**
-       * Count from which on it leads to this: a warning in the spend row. null: never.
+       * Count from which on it leads to this: a warning in the spend row. false: never.
        */
-      note?: number | string | null;
+      note?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a response header. null: never.
+       * Count from which on it leads to this: a response header. false: never.
        */
-      header?: number | string | null;
+      header?: number | string | boolean;
       /**
-       * Count from which on it leads to this: an alert. null: never.
+       * Count from which on it leads to this: an alert. false: never.
        */
-      alert?: number | string | null;
+      alert?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a pause before the call. null: never.
+       * Count from which on it leads to this: a pause before the call. false: never.
        */
-      slow?: number | string | null;
+      slow?: number | string | boolean;
       /**
-       * Count from which on it leads to this: the conversation is stopped. null: never.
+       * Count from which on it leads to this: the conversation is stopped. false: never.
        */
-      stop?: number | string | null;
+      stop?: number | string | boolean;
     }
   | boolean;
 /**
@@ -265,25 +265,25 @@ export type BrakeCallRate =
 export type BrakeCostRate =
   | {
       /**
-       * Count from which on it leads to this: a warning in the spend row. null: never.
+       * Count from which on it leads to this: a warning in the spend row. false: never.
        */
-      note?: number | string | null;
+      note?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a response header. null: never.
+       * Count from which on it leads to this: a response header. false: never.
        */
-      header?: number | string | null;
+      header?: number | string | boolean;
       /**
-       * Count from which on it leads to this: an alert. null: never.
+       * Count from which on it leads to this: an alert. false: never.
        */
-      alert?: number | string | null;
+      alert?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a pause before the call. null: never.
+       * Count from which on it leads to this: a pause before the call. false: never.
        */
-      slow?: number | string | null;
+      slow?: number | string | boolean;
       /**
-       * Count from which on it leads to this: the conversation is stopped. null: never.
+       * Count from which on it leads to this: the conversation is stopped. false: never.
        */
-      stop?: number | string | null;
+      stop?: number | string | boolean;
     }
   | boolean;
 /**
@@ -292,25 +292,25 @@ export type BrakeCostRate =
 export type BrakeCompaction =
   | {
       /**
-       * Count from which on it leads to this: a warning in the spend row. null: never.
+       * Count from which on it leads to this: a warning in the spend row. false: never.
        */
-      note?: number | string | null;
+      note?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a response header. null: never.
+       * Count from which on it leads to this: a response header. false: never.
        */
-      header?: number | string | null;
+      header?: number | string | boolean;
       /**
-       * Count from which on it leads to this: an alert. null: never.
+       * Count from which on it leads to this: an alert. false: never.
        */
-      alert?: number | string | null;
+      alert?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a pause before the call. null: never.
+       * Count from which on it leads to this: a pause before the call. false: never.
        */
-      slow?: number | string | null;
+      slow?: number | string | boolean;
       /**
-       * Count from which on it leads to this: the conversation is stopped. null: never.
+       * Count from which on it leads to this: the conversation is stopped. false: never.
        */
-      stop?: number | string | null;
+      stop?: number | string | boolean;
     }
   | boolean;
 /**
@@ -319,25 +319,25 @@ export type BrakeCompaction =
 export type BrakeContextGrowth =
   | {
       /**
-       * Count from which on it leads to this: a warning in the spend row. null: never.
+       * Count from which on it leads to this: a warning in the spend row. false: never.
        */
-      note?: number | string | null;
+      note?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a response header. null: never.
+       * Count from which on it leads to this: a response header. false: never.
        */
-      header?: number | string | null;
+      header?: number | string | boolean;
       /**
-       * Count from which on it leads to this: an alert. null: never.
+       * Count from which on it leads to this: an alert. false: never.
        */
-      alert?: number | string | null;
+      alert?: number | string | boolean;
       /**
-       * Count from which on it leads to this: a pause before the call. null: never.
+       * Count from which on it leads to this: a pause before the call. false: never.
        */
-      slow?: number | string | null;
+      slow?: number | string | boolean;
       /**
-       * Count from which on it leads to this: the conversation is stopped. null: never.
+       * Count from which on it leads to this: the conversation is stopped. false: never.
        */
-      stop?: number | string | null;
+      stop?: number | string | boolean;
     }
   | boolean;
 

@@ -58,8 +58,8 @@ function thresholdsOf(rule: BrakeRule, written: Written, diagnostics: Diagnostic
   if (written === undefined || written === true) return DEFAULTS[rule];
   const own = BRAKE_LEVELS.map((level) => {
     const value = written[level];
-    if (value === undefined) return [level, DEFAULTS[rule][level]];
-    return [level, value === null ? N : Number(value)];
+    if (value === undefined || value === true) return [level, DEFAULTS[rule][level]];
+    return [level, value === false ? N : Number(value)];
   });
   const thresholds = Object.fromEntries(own) as BrakeThresholds;
   for (const [milder, harder] of MILDER) {

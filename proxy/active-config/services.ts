@@ -34,8 +34,8 @@ export function createServices(given: RequiredServices, inFlight: () => number =
   const { directory } = access;
   const { accessEvents = loggedEvents(given.log) } = given;
   const budgets = new Budgets({ ledger, counters, directory, clock, events: accessEvents });
-  const brake = new Brake((rule, level) => metrics.braked(rule, level), accessEvents);
-  metrics.brake(() => brake.figures);
+  const brake = new Brake((rule, level) => metrics.brake.count(rule, level), accessEvents);
+  metrics.brake.watch(() => brake.figures);
   return {
     clock,
     ids: new CallIds(),

@@ -2,7 +2,7 @@
 // cardinality is bounded; children are looked up once per model group and kept.
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../spend/record/record.ts';
-import { addBrakeMetrics, type BrakeFigures } from './brake-metrics.ts';
+import { addBrakeMetrics } from './brake-metrics.ts';
 import { countDroppedParameters, countRefusedConnections } from './connection-metrics.ts';
 import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deployment-metrics.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
@@ -45,6 +45,7 @@ export class Metrics {
   };
   /** A connection was closed as it came. */
   readonly connectionRefused = countRefusedConnections(this.#registry);
+  readonly brake = addBrakeMetrics(this.#registry);
   /** A query parameter of a client did not go upstream. */
   readonly queryParameterDropped = countDroppedParameters(this.#registry);
   readonly #times = {
@@ -136,11 +137,6 @@ export class Metrics {
       ['model', 'end'],
     ),
   };
-  readonly #braked = this.#tallied(
-    'throughline_brake_actions_total',
-    'Requests at which a rule of the runaway brake was reached, by the hardest level that it leads to.',
-    ['rule', 'level'],
-  );
   readonly #config = {
     reloads: new Counter({
       name: 'throughline_config_reloads_total',
@@ -191,16 +187,6 @@ export class Metrics {
   /** Figures of the platform, read at every scrape; without the platform there are no such metrics. */
   platform(read: () => PlatformFigures): void {
     addPlatformMetrics(this.#registry, read);
-  }
-
-  /** What the runaway brake remembers, read at every scrape. */
-  brake(read: () => BrakeFigures): void {
-    addBrakeMetrics(this.#registry, read);
-  }
-
-  /** A request has led to a level of a rule of the brake; both are of the configuration. */
-  braked(rule: string, level: string): void {
-    this.#braked(rule, level).add(1);
   }
 
   /** Figures of the span export, read at every scrape; without tracing there are no such metrics. */

@@ -17,7 +17,7 @@ export interface ConversationRules {
   pieces(element: Json): readonly Piece[];
 }
 
-const NONE: readonly Piece[] = [];
+const NONE: readonly Piece[] = Object.freeze([]);
 
 /** The objects of a list; [] when it is none. */
 function objectsOf(value: unknown): readonly Json[] {

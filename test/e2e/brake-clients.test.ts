@@ -7,7 +7,7 @@ import { defaultConfig, KEY, send, startRig } from '../support/rig.ts';
 
 const rig = await startRig(t, {
   config: (demo) =>
-    defaultConfig(demo, 'brake: { mode: enforce, rules: { repeated_step: { slow: null, stop: 2 } } }'),
+    defaultConfig(demo, 'brake: { mode: enforce, rules: { repeated_step: { slow: false, stop: 2 } } }'),
 });
 
 const calls = (id: string): object => ({

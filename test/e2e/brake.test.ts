@@ -149,7 +149,7 @@ t.test('the same call with the same result: noted, told to the client, stopped a
     await t.test(protocol, async (t) => {
       const rig = await start(
         t,
-        only('repeated_step', '{ note: 3, header: 4, alert: 5, slow: null, stop: 6 }'),
+        only('repeated_step', '{ note: 3, header: 4, alert: 5, slow: false, stop: 6 }'),
       );
       const agent = new Agent(rig, 's-1', protocol);
       t.equal((await agent.send()).status, 200);
@@ -188,7 +188,7 @@ t.test('the same call with the same result: noted, told to the client, stopped a
 });
 
 t.test('a new message of the user re-arms it, the same request again does not', async (t) => {
-  const rig = await start(t, only('repeated_step', '{ slow: null, stop: 3 }'));
+  const rig = await start(t, only('repeated_step', '{ slow: false, stop: 3 }'));
   const agent = new Agent(rig, 's-2');
   t.same(await agent.repeats(3, LOOK), [200, 200, 400]);
   t.equal((await agent.send()).status, 400, 'it stays stopped');
@@ -201,7 +201,7 @@ t.test('a new message of the user re-arms it, the same request again does not', 
 });
 
 t.test('results that differ only by times and ids are the same; others are not', async (t) => {
-  const rig = await start(t, only('repeated_step', '{ slow: null, stop: 3 }'));
+  const rig = await start(t, only('repeated_step', '{ slow: false, stop: 3 }'));
   const timed = (second: number): Tool =>
     tool(
       'run',
@@ -220,12 +220,12 @@ t.test('results that differ only by times and ids are the same; others are not',
 
 t.test('within one message, across other calls, and in turn', async (t) => {
   await t.test('equal calls in one message count each', async (t) => {
-    const rig = await start(t, only('repeated_step', '{ slow: null, stop: 4 }'));
+    const rig = await start(t, only('repeated_step', '{ slow: false, stop: 4 }'));
     t.equal((await new Agent(rig, 'a').uses(LOOK, LOOK, LOOK).send()).status, 200);
     t.equal((await new Agent(rig, 'b').uses(LOOK, LOOK, LOOK, LOOK).send()).status, 400);
   });
   await t.test('other calls between do not hide it', async (t) => {
-    const rig = await start(t, only('repeated_step', '{ slow: null, stop: 4 }'));
+    const rig = await start(t, only('repeated_step', '{ slow: false, stop: 4 }'));
     const agent = new Agent(rig, 'a');
     const statuses: number[] = [];
     for (let i = 0; i < 4; i++) {
@@ -235,7 +235,7 @@ t.test('within one message, across other calls, and in turn', async (t) => {
     t.same(statuses, [...times(7, 200), 400]);
   });
   await t.test('A-B-A-B, and A-B-C-A-B-C', async (t) => {
-    const rig = await start(t, only('alternation', '{ slow: null, stop: 6 }'));
+    const rig = await start(t, only('alternation', '{ slow: false, stop: 6 }'));
     const [a, b, c] = [tool('a', {}, '1'), tool('b', {}, '2'), tool('c', {}, '3')];
     const two = new Agent(rig, 'two');
     const statuses: number[] = [];
@@ -255,7 +255,7 @@ t.test('within one message, across other calls, and in turn', async (t) => {
 
 t.test('errors: of one call, and of one kind across tools', async (t) => {
   await t.test('the same call fails, with texts that differ', async (t) => {
-    const rig = await start(t, only('repeated_error', '{ slow: null, stop: 3 }'));
+    const rig = await start(t, only('repeated_error', '{ slow: false, stop: 3 }'));
     const failing = (n: number): Tool => tool('fetch', { url: 'u' }, `Error: try ${n * 17} of many`);
     const agent = new Agent(rig, 'a');
     t.equal((await agent.uses(failing(1)).send()).status, 200);
@@ -264,7 +264,7 @@ t.test('errors: of one call, and of one kind across tools', async (t) => {
     t.equal((await agent.uses(failing(3)).send()).status, 400);
   });
   await t.test('one kind, whatever the tool', async (t) => {
-    const rig = await start(t, only('tool_errors', '{ slow: null, stop: 4 }'));
+    const rig = await start(t, only('tool_errors', '{ slow: false, stop: 4 }'));
     const agent = new Agent(rig, 'a');
     const missing = (n: number): Tool =>
       tool(`tool${n}`, { n }, `Traceback (most recent call last):\n ...\nFileNotFoundError: /x/${n}`);
@@ -275,7 +275,7 @@ t.test('errors: of one call, and of one kind across tools', async (t) => {
     t.same(statuses, [...times(5, 200), 400]);
   });
   await t.test('LLM calls that fail in one way', async (t) => {
-    const rig = await start(t, only('call_errors', '{ slow: null, stop: 3 }'));
+    const rig = await start(t, only('call_errors', '{ slow: false, stop: 3 }'));
     const session = { 'x-litellm-session-id': 'e' };
     const call = async (n: number, model: string): Promise<number> => {
       const messages = [{ role: 'user', content: `question ${n}` }];
@@ -316,7 +316,7 @@ t.test('the same request, the same prompt', async (t) => {
     }
   });
   await t.test('an agent that talks to itself', async (t) => {
-    const rig = await start(t, only('repeated_prompt', '{ slow: null, stop: 4 }'));
+    const rig = await start(t, only('repeated_prompt', '{ slow: false, stop: 4 }'));
     const agent = new Agent(rig, 'a');
     const statuses: number[] = [];
     for (let i = 0; i < 5; i++) {
@@ -332,7 +332,7 @@ t.test('what grows and what is cut away', async (t) => {
     const clock = new ManualClock();
     const rig = await start(
       t,
-      only('compaction', '{ note: 2, header: 2, alert: 2, slow: null, stop: 3 }'),
+      only('compaction', '{ note: 2, header: 2, alert: 2, slow: false, stop: 3 }'),
       clock,
     );
     const big = 'word '.repeat(3_000);
@@ -368,7 +368,7 @@ t.test('calls and cost per minute, against the history of the conversation', asy
   ] as const) {
     await t.test(rule, async (t) => {
       const clock = new ManualClock(1_790_000_040_000);
-      const rig = await start(t, only(rule, '{ note: 1, header: 1, slow: null, stop: 3 }', more), clock);
+      const rig = await start(t, only(rule, '{ note: 1, header: 1, slow: false, stop: 3 }', more), clock);
       const session = { 'x-litellm-session-id': 'r' };
       let n = 0;
       const minute = async (calls: number): Promise<number[]> => {
@@ -417,7 +417,7 @@ t.test('levels', async (t) => {
   await t.test('slow: the call is served afterwards, and the pause is no overhead', async (t) => {
     const rig = await start(
       t,
-      only('repeated_step', '{ header: null, slow: 2, stop: 9 }', ', slow_seconds: 0.001'),
+      only('repeated_step', '{ header: false, slow: 2, stop: 9 }', ', slow_seconds: 0.001'),
     );
     const agent = new Agent(rig, 'w');
     await agent.uses(LOOK).send();
@@ -435,7 +435,7 @@ t.test('levels', async (t) => {
     const rig = await startRig(t);
     const agent = new Agent(rig, 'reload');
     t.same(await agent.repeats(3, LOOK), times(3, 200));
-    await rig.reconfigure(brakeConfig(only('repeated_step', '{ slow: null, stop: 5 }'))(rig.demo));
+    await rig.reconfigure(brakeConfig(only('repeated_step', '{ slow: false, stop: 5 }'))(rig.demo));
     t.equal((await agent.uses(LOOK).send()).status, 200, 'the fourth: earlier ones are seen in the messages');
     t.equal((await agent.uses(LOOK).send()).status, 400);
     await rig.reconfigure(defaultConfig(rig.demo));
@@ -444,7 +444,7 @@ t.test('levels', async (t) => {
 });
 
 t.test('exempt tools', async (t) => {
-  const rules = 'rules: { repeated_step: { slow: null, stop: 3 }, repeated_prompt: { slow: null, stop: 3 } }';
+  const rules = 'rules: { repeated_step: { slow: false, stop: 3 }, repeated_prompt: { slow: false, stop: 3 } }';
   const rig = await start(t, `{ mode: enforce, exempt_tools: [wait, "browser_*"], ${rules} }`);
   const agent = new Agent(rig, 'x');
   t.same(await agent.repeats(6, tool('wait', {}, 'still running')), times(6, 200));
@@ -454,7 +454,7 @@ t.test('exempt tools', async (t) => {
 
 t.test('conversations are told apart', async (t) => {
   await t.test('by session and by key', async (t) => {
-    const rig = await start(t, only('repeated_step', '{ slow: null, stop: 3 }'));
+    const rig = await start(t, only('repeated_step', '{ slow: false, stop: 3 }'));
     const own = new Agent(rig, 'same');
     t.same(await own.repeats(3, LOOK), [200, 200, 400]);
     const other = new Agent(rig, 'same');
@@ -468,7 +468,7 @@ t.test('conversations are told apart', async (t) => {
     });
   });
   await t.test('without a session by the first message', async (t) => {
-    const rig = await start(t, only('repeated_step', '{ slow: null, stop: 3 }'));
+    const rig = await start(t, only('repeated_step', '{ slow: false, stop: 3 }'));
     const agent = new Agent(rig, 'unused');
     const messages: object[] = [{ role: 'system', content: 'You help.' }, ...agent.messages];
     const statuses: number[] = [];
@@ -489,7 +489,7 @@ t.test('conversations are told apart', async (t) => {
     t.equal((await send(rig.url, 'POST', '/v1/chat/completions', again)).status, 200);
   });
   await t.test('side calls of the same session neither re-arm nor hide', async (t) => {
-    const rig = await start(t, only('repeated_step', '{ slow: null, stop: 4 }'));
+    const rig = await start(t, only('repeated_step', '{ slow: false, stop: 4 }'));
     const agent = new Agent(rig, 'side');
     const statuses: number[] = [];
     for (let i = 0; i < 4; i++) {
@@ -505,7 +505,7 @@ t.test('conversations are told apart', async (t) => {
 });
 
 t.test('resume', async (t) => {
-  const rig = await start(t, only('repeated_step', '{ slow: null, stop: 3 }'));
+  const rig = await start(t, only('repeated_step', '{ slow: false, stop: 3 }'));
   const agent = new Agent(rig, 'res');
   t.same(await agent.repeats(3, LOOK), [200, 200, 400]);
   const path = '/conversations/res/brake/resume';
@@ -534,17 +534,17 @@ t.test('resume', async (t) => {
 });
 
 t.test('a restart forgets the stop, but not the loop that the messages show', async (t) => {
-  const rig = await start(t, only('repeated_step', '{ slow: null, stop: 4 }'));
+  const rig = await start(t, only('repeated_step', '{ slow: false, stop: 4 }'));
   const agent = new Agent(rig, 'again');
   t.same(await agent.repeats(4, LOOK), [200, 200, 200, 400]);
-  const second = await start(t, only('repeated_step', '{ slow: null, stop: 4 }'));
+  const second = await start(t, only('repeated_step', '{ slow: false, stop: 4 }'));
   const moved = new Agent(second, 'again');
   moved.messages.splice(0, 1, ...agent.messages);
   t.equal((await moved.send()).status, 400, 'stopped by the first request');
 });
 
 t.test('a conversation that another worker has served meanwhile', async (t) => {
-  const brake = only('repeated_step', '{ slow: null, stop: 6 }');
+  const brake = only('repeated_step', '{ slow: false, stop: 6 }');
   const [one, two] = [await start(t, brake), await start(t, brake)];
   const agent = new Agent(one, 'hop');
   const other = new Agent(two, 'hop');
@@ -560,7 +560,7 @@ t.test('a conversation that another worker has served meanwhile', async (t) => {
 });
 
 t.test('huge, deep and odd bodies', async (t) => {
-  const rig = await start(t, only('repeated_step', '{ slow: null, stop: 3 }'));
+  const rig = await start(t, only('repeated_step', '{ slow: false, stop: 3 }'));
   await t.test('a result of 2 MB is the same as itself', async (t) => {
     const huge = tool('read', { path: '/big' }, '"\\ x'.repeat(60_000));
     t.same(await new Agent(rig, 'huge').repeats(3, huge), [200, 200, 400]);
@@ -618,7 +618,7 @@ t.test('huge, deep and odd bodies', async (t) => {
 t.test('no text of a conversation is kept, told or counted by the brake', async (t) => {
   const rig = await start(
     t,
-    '{ mode: enforce, rules: { repeated_step: { note: 1, header: 1, alert: 2, slow: null, stop: 4 } } }',
+    '{ mode: enforce, rules: { repeated_step: { note: 1, header: 1, alert: 2, slow: false, stop: 4 } } }',
   );
   const CANARY = 'canary-7f3a9';
   const agent = new Agent(rig, 'canary').user(`${CANARY}-user`);

@@ -130,6 +130,7 @@ t.test('docs/operating.md explains every metric, and none that is not there', (t
   const source = new Set(
     [
       'metrics',
+      'brake-metrics',
       'connection-metrics',
       'ledger-metrics',
       'platform-metrics',

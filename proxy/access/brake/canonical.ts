@@ -12,7 +12,6 @@ const VOLATILE: ReadonlySet<string> = new Set([
   'tool_call_id',
   'tool_use_id',
 ]);
-const NONE: ReadonlySet<string> = new Set();
 const MOST_DEPTH = 32;
 const DIGIT = /\d/;
 /** Of a result; times and ids in the middle of a longer one count as they are. */
@@ -52,11 +51,11 @@ function settledText(text: string): string {
 export function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (content === undefined || content === null) return '';
-  if (!Array.isArray(content)) return canonicalJson(content, NONE) ?? '';
+  if (!Array.isArray(content)) return canonicalJson(content, VOLATILE) ?? '';
   return content
     .map((block: unknown) => {
       const { text } = asObject(block) ?? {};
-      return typeof text === 'string' ? text : (canonicalJson(block, NONE) ?? '');
+      return typeof text === 'string' ? text : (canonicalJson(block, VOLATILE) ?? '');
     })
     .join('\n');
 }
@@ -104,8 +103,8 @@ function orderedCopy(value: unknown, ignored: ReadonlySet<string>, depth: number
 
 const LOOKED_AT = 2_048;
 const FAILED_START =
-  /^\s*(?:\W{0,4}\s*)?(?:error|fatal|traceback \(|exception|failed|failure|permission denied|command not found)/i;
-const FAILED_MEMBER = /^\s*\{\s*"(?:error|is_error)"\s*:\s*(?!null|false|""|\[\])/;
+  /^[\s[(*#>✗❌-]{0,16}(?:error|fatal|traceback \(|exception|failed|failure|permission denied|command not found)/i;
+const FAILED_MEMBER = /^\s*\{\s*"(?:error|is_error)"\s*:(?!\s*(?:null|false|""|\[\]))/;
 const FAILED_EXIT = /\bexit(?:ed)?(?: with)?(?: code| status)?\s?[:=]?\s?-?[1-9]\d{0,4}\b/i;
 /** `FileNotFoundError`, `java.io.IOException`, `ENOENT`. */
 const CLASS = /\b(?:[A-Za-z]\w{0,60}(?:Error|Exception)|E[A-Z]{4,14})\b/;

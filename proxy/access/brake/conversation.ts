@@ -6,7 +6,7 @@ import { Thread, type SeenRequest } from './thread.ts';
 
 /** A conversation with sub-agents has as many lines; beyond it the one that is longest unused is forgotten. */
 const MOST_THREADS = 4;
-const NONE: readonly never[] = [];
+const NONE: readonly never[] = Object.freeze([]);
 
 export interface Stopped {
   readonly rule: BrakeRule;

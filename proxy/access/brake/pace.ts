@@ -6,7 +6,7 @@ const MOST = 20;
 /** With fewer nothing can be said. */
 const LEAST = 5;
 const MINUTE_MS = 60_000;
-const NONE: readonly number[] = [];
+const NONE: readonly number[] = Object.freeze([]);
 
 /** From which amount on a minute counts. */
 export interface PaceBounds {

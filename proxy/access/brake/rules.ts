@@ -27,7 +27,7 @@ const WORDS: Readonly<Record<BrakeRule, (count: number) => string>> = {
   context_growth: (n) => `its prompt has grown with each of its last ${n} calls`,
 };
 
-const NONE: readonly Finding[] = [];
+const NONE: readonly Finding[] = Object.freeze([]);
 
 /** What was seen, as the end of a sentence. */
 export const wordsOf = (rule: BrakeRule, count: number): string => WORDS[rule](count);

@@ -16,7 +16,7 @@ const MOST_USERS = 4;
 const SHIFT_BYTES = 256;
 const LONGEST_CYCLE = 4;
 /** Lists are replaced, never changed, so that all that are empty are one. */
-const NONE: readonly number[] = [];
+const NONE: readonly number[] = Object.freeze([]);
 
 /** One request, as its line of the conversation counts it. */
 export interface SeenRequest {
