@@ -9,14 +9,31 @@ import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import { responseHeaders } from './response-headers.ts';
 
+/** What the limits of a call add to its head. */
+interface Limited {
+  /** Flat. */
+  readonly headers: readonly string[];
+  readonly waitedMs: number;
+}
+
+const UNLIMITED: Limited = { headers: [], waitedMs: 0 };
+
 export class CallHead implements HeadWriter {
   readonly #x: Exchange;
   readonly #identity: Identity;
   readonly #attempts: AttemptLog;
   readonly #permit: AdmissionPermit;
+  readonly #limited: Limited;
   #overheadMs: number | null = null;
 
-  constructor(x: Exchange, identity: Identity, attempts: AttemptLog, permit: AdmissionPermit) {
+  constructor(
+    x: Exchange,
+    identity: Identity,
+    attempts: AttemptLog,
+    permit: AdmissionPermit,
+    limited: Limited = UNLIMITED,
+  ) {
+    this.#limited = limited;
     this.#x = x;
     this.#identity = identity;
     this.#attempts = attempts;
@@ -36,6 +53,7 @@ export class CallHead implements HeadWriter {
     };
     const list = callHeaders(this.#x);
     list.push(...responseHeaders(this.#x.active.headerNames, response));
+    if (this.#limited.headers.length > 0) list.push(...this.#limited.headers);
     return list;
   }
 
@@ -47,7 +65,8 @@ export class CallHead implements HeadWriter {
   }
 
   #since(upstreamMs: number): number {
-    const notOurs = this.#permit.waitedMs + this.#attempts.replacedMs + upstreamMs;
+    const waitedMs = this.#permit.waitedMs + this.#limited.waitedMs;
+    const notOurs = waitedMs + this.#attempts.replacedMs + upstreamMs;
     return Math.max(0, this.#x.active.services.clock.mono() - this.#x.startedAt - notOurs);
   }
 }

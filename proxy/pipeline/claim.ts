@@ -1,5 +1,6 @@
-// Claims what a call needs of budgets before it goes upstream: the most that it may cost, in every budget that its record will
-// count for, or nothing at all. What is held is given back when the record is settled. A call without budgets asks for nothing.
+// Claims what a call needs of budgets and limits before it goes upstream: the most that it may cost, in every budget that its
+// record will count for, and a place in every limit, or nothing at all. What is held is given back when the record is settled.
+// A call without budgets and limits asks for nothing.
 import type { Cap } from '../access/budgets/caps.ts';
 import {
   mostCost,
@@ -10,11 +11,14 @@ import {
 } from '../access/budgets/reservation.ts';
 import { refusalText } from '../access/budgets/refusal.ts';
 import type { BudgetRefusal } from '../access/budgets/budget-book.ts';
+import { CountersUnavailable, type Claimed, type ClaimingCall } from '../access/counters.ts';
+import type { ScopedLimit } from '../access/limits/claims.ts';
 import type { CallerModels } from '../access/model-access.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import { Fault } from '../errors/fault.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
 import { pricesFor } from './charge.ts';
+import { headersOfLimits, LimitQueue, limitsOfCall } from './claim-limits.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
@@ -31,19 +35,32 @@ interface Claiming {
   readonly models: CallerModels;
 }
 
-/**
- * @returns the plan without deployments whose own budget has no room for the call
- * @throws Fault budget_exceeded, budget_unverified
- */
-export async function claimBudgets(
+/** What a call was let in with. */
+interface ClaimedCall {
+  /** Without deployments whose own budget has no room for the call. */
+  readonly plan: CallPlan;
+  /** What its client is told of its limits; flat. */
+  readonly headers: readonly string[];
+  /** How long it waited for a limit. */
+  readonly waitedMs: number;
+}
+
+/** @throws Fault budget_exceeded, budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
+export async function claimCall(
   x: Exchange,
   recorder: SpendRecorder,
   { request, identity, models }: Claiming,
   plan: CallPlan,
-): Promise<CallPlan> {
+): Promise<ClaimedCall> {
   const { budgets } = x.active.services;
   const first = selectedBy(plan);
-  if (!budgets.mayCap(recorder.scoped(first))) return plan;
+  const scoped = recorder.scoped(first);
+  const limits = limitsOfCall(x, request, scoped);
+  const asks = { x, request, limits, queue: new LimitQueue(x, limits) };
+  if (!budgets.mayCap(scoped)) {
+    const remaining = limits.length === 0 ? [] : await claim(asks, [], null);
+    return claimedCall(asks, plan, remaining);
+  }
   const reachable = reachableOf(x, request, models, plan);
   const reserved = x.active.snapshot.budgets.reservation === 'off' ? null : costOf(x, request, reachable);
   const pico = reserved?.pico ?? 0n;
@@ -54,9 +71,15 @@ export async function claimBudgets(
   const left = reachable.filter(({ deployment }) => !excluded.has(deployment));
   const caps = new Map<string, Cap>();
   for (const one of left) for (const cap of budgets.capsFor(recorder.scoped(one))) caps.set(cap.counter, cap);
-  if (caps.size > 0) await claim(x, request, [...caps.values()], reserved);
+  const some = caps.size > 0 || limits.length > 0;
+  const remaining = some ? await claim(asks, [...caps.values()], reserved) : [];
   if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
-  return excluded.size === 0 ? plan : planCall(x.active, request.model, identity, models, excluded);
+  const usable = excluded.size === 0 ? plan : planCall(x.active, request.model, identity, models, excluded);
+  return claimedCall(asks, usable, remaining);
+}
+
+function claimedCall({ x, limits, queue }: Asks, plan: CallPlan, remaining: readonly number[]): ClaimedCall {
+  return { plan, headers: headersOfLimits(x, limits, remaining), waitedMs: queue.waitedMs };
 }
 
 /** Every deployment that may serve the call, the planned one first. */
@@ -121,29 +144,51 @@ function outputLimit(facts: Readonly<Record<string, unknown>>): number | null {
   return typeof limit === 'number' && limit > 0 ? limit : null;
 }
 
-/** @throws Fault budget_exceeded, budget_unverified */
+interface Asks {
+  readonly x: Exchange;
+  readonly request: ParsedRequest;
+  readonly limits: readonly ScopedLimit[];
+  readonly queue: LimitQueue;
+}
+
+/** @returns what is left of each limit */
 async function claim(
-  x: Exchange,
-  request: ParsedRequest,
+  { x, request, limits, queue }: Asks,
   caps: readonly Cap[],
   reserved: ReservedCost | null,
-): Promise<void> {
-  const { budgets, counters } = x.active.services;
-  const call = { requestId: x.id, pico: reserved?.pico ?? 0n, limits: [] };
-  for (let seedings = 0; seedings < MOST_SEEDINGS; seedings += 1) {
-    const asked = counters.claim({ ...call, budgets: budgets.claimsOf(caps, x.startMs) });
-    const claimed = asked instanceof Promise ? await asked : asked;
+): Promise<readonly number[]> {
+  const { budgets } = x.active.services;
+  const call = { requestId: x.id, pico: reserved?.pico ?? 0n, limits: limits.map((limit) => limit.claim) };
+  for (let seedings = 0; seedings < MOST_SEEDINGS;) {
+    const claimed = await asked(x, { ...call, budgets: budgets.claimsOf(caps, x.startMs) });
     if (claimed.kind === 'over_budget') throw refused(x, request, caps, claimed.refusal, reserved);
-    if (claimed.kind !== 'unseeded') return;
+    if (claimed.kind === 'admitted') return claimed.remaining;
+    if (claimed.kind === 'over_limit') {
+      await queue.wait(claimed.refusal);
+      continue;
+    }
+    seedings += 1;
     try {
       await budgets.seed(claimed.counters);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      if (letsPass(x, error)) return;
+      if (letsPass(x, error)) return [];
       throw unverified(error);
     }
   }
   throw unverified(new Error('counters are forgotten again and again'));
+}
+
+async function asked(x: Exchange, call: ClaimingCall): Promise<Claimed> {
+  try {
+    const claimed = x.active.services.counters.claim(call);
+    return claimed instanceof Promise ? await claimed : claimed;
+  } catch (cause) {
+    if (!(cause instanceof CountersUnavailable)) throw cause;
+    const what = call.budgets.length > 0 ? 'Budget' : 'Rate limit'; // as the dialect says it
+    const text = `${what} enforcement unavailable: ${cause.message}. Try again.`;
+    throw new Fault('counters_unavailable', text, { cause, headers: [['retry-after', '1']] });
+  }
 }
 
 function letsPass(x: Exchange, err: Error): boolean {

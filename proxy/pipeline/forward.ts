@@ -9,7 +9,7 @@ import type { Endpoint } from '../protocols/protocol.ts';
 import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
-import { claimBudgets } from './claim.ts';
+import { claimCall } from './claim.ts';
 import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault, finishWithReplay } from './finish.ts';
 import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from './idempotency.ts';
@@ -49,12 +49,13 @@ export async function forward(
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
     const planned = planCall(x.active, request.model, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
-    const plan = await claimBudgets(x, recorder, { request, identity, models }, planned); // given back when it is settled
+    const claimed = await claimCall(x, recorder, { request, identity, models }, planned); // budgets and limits; given back when it is settled
+    const { plan } = claimed;
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
     const first = buildUpstreamRequest(x, request, identity, selected, { replaceable: plan.hasMore });
-    const head = new CallHead(x, identity, log, permit);
+    const head = new CallHead(x, identity, log, permit, claimed);
     const result = await runAttempts({ x, request, identity, plan, permit, log, head }, first);
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {
