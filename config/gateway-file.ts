@@ -1031,6 +1031,10 @@ export interface GeneralSettings {
    */
   max_queue_seconds: number | string;
   /**
+   * Longest time that a call waits when a limit of its key, team, user or end user is reached (requests or tokens per minute, calls at a time), seconds. 0: it gets 429 at once. A call that would have to wait longer gets 429 at once, too.
+   */
+  limit_queue_seconds: number | string;
+  /**
    * Load shedding: new calls get 503 while the event loop of the process lags by more than this for about half a second, milliseconds; 0 = never.
    */
   max_event_loop_lag_ms: number | string;

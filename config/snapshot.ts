@@ -220,6 +220,8 @@ export interface Overload {
   readonly mostWaiting: number;
   /** Longest wait. */
   readonly waitMs: number;
+  /** Longest wait for a limit of requests, tokens or calls at a time; 0 = a call that reaches one is refused at once. */
+  readonly limitWaitMs: number;
   /** Event loop lag above which calls are rejected. */
   readonly maxLagMs: number;
   /** Whether any limit on calls in flight is set, in total or for a deployment. */

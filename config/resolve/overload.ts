@@ -25,6 +25,7 @@ export function overloadOf(
     total,
     mostWaiting: Number(general.max_queued_requests),
     waitMs: Math.round(Number(general.max_queue_seconds) * 1000),
+    limitWaitMs: Math.round(Number(general.limit_queue_seconds) * 1000),
     maxLagMs: bound(general.max_event_loop_lag_ms),
     isLimited: total !== Infinity || deployments.some(({ maxParallel }) => maxParallel !== Infinity),
   };

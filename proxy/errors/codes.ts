@@ -1,5 +1,5 @@
 // The closed table of faults on the request path. One row = one code = one status; a test compares docs/errors.md with it
-// in both directions. Texts never contain "429" or "rate limit": client SDKs match
+// in both directions. Texts never contain "429" or "rate limit" where that is not meant: client SDKs match
 // on those words whatever the status is.
 
 /** Whose fault it is; sent as the `-error-source` response header. */
@@ -320,6 +320,12 @@ export const FAULTS = {
     'Lower max_tokens, wait until the budget begins anew, or have it raised. The status is litellm_settings.budget_exceeded_status_code.',
     'budget_exceeded',
   ),
+  rate_limit_exceeded: client(
+    429,
+    'A limit of the key, or of its user, team, end user or organization is reached (requests or tokens per minute, calls at a time); the text says which.',
+    'Send the request again after `retry-after`; have the limit raised; general_settings.limit_queue_seconds lets calls wait instead.',
+    'rate_limit_error',
+  ),
   idempotency_mismatch: client(
     422,
     'The Idempotency-Key was used for another request.',
@@ -366,6 +372,11 @@ export const FAULTS = {
     503,
     'The call has a budget, and the store that knows what was spent does not answer.',
     'Try again; see the log of the proxy. With general_settings.allow_requests_on_db_unavailable such calls are served.',
+  ),
+  counters_unavailable: proxy(
+    503,
+    'The call has limits or a budget, the counters that servers share do not answer, and the configuration says to refuse then.',
+    'Try again; see the log of the proxy. Without fail_closed_rate_limit_enforcement and fail_closed_budget_enforcement each server allows its share.',
   ),
   store_unavailable: proxy(
     503,

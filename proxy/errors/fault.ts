@@ -26,7 +26,7 @@ export class Fault extends Error {
   constructor(code: FaultCode, message: string, details: FaultDetails = {}) {
     // Texts may quote a model name of the client or a port of the configuration.
     super(
-      message.replace(TRIGGERS, '[...]'),
+      code === 'rate_limit_exceeded' ? message : message.replace(TRIGGERS, '[...]'),
       details.cause === undefined ? undefined : { cause: details.cause },
     );
     const rule = FAULTS[code];

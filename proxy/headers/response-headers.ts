@@ -86,6 +86,17 @@ export function readResponseHead(
   return { pass, contentType, contentLength, contentEncoding, cost, callId, retryAfter };
 }
 
+const LIMITS = 'x-ratelimit-';
+
+/** Where the proxy tells of limits of its own, those of the upstream go on under another name. Both lists are flat. */
+export function renameLimits(list: string[], own: readonly string[]): void {
+  if (!own.some((name, i) => i % 2 === 0 && name.startsWith(LIMITS))) return;
+  for (let i = 0; i < list.length; i += 2) {
+    const name = list[i] ?? '';
+    if (name.startsWith(LIMITS)) list[i] = RENAMED + name;
+  }
+}
+
 /** How LiteLLM hands on headers of what it has called. */
 const RENAMED = 'llm_provider-';
 const LETTER_L = 0x6c;

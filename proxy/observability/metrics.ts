@@ -6,6 +6,7 @@ import { addBrakeMetrics } from './brake-metrics.ts';
 import { countDroppedParameters, countRefusedConnections } from './connection-metrics.ts';
 import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deployment-metrics.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
+import { addCounterMetrics } from './counter-metrics.ts';
 import { addPlatformMetrics, type PlatformFigures } from './platform-metrics.ts';
 import { ModelHistogram, Tally } from './tally.ts';
 import { addTraceMetrics, type TraceFigures } from './trace-metrics.ts';
@@ -187,6 +188,11 @@ export class Metrics {
   /** Figures of the platform, read at every scrape; without the platform there are no such metrics. */
   platform(read: () => PlatformFigures): void {
     addPlatformMetrics(this.#registry, read);
+  }
+
+  /** Figures of the counters that servers share; without those there are no such metrics. */
+  counters(read: Parameters<typeof addCounterMetrics>[1]): void {
+    addCounterMetrics(this.#registry, read);
   }
 
   /** Figures of the span export, read at every scrape; without tracing there are no such metrics. */

@@ -3,19 +3,26 @@
 import type { Outcome } from '../relay/outcome.ts';
 import type { HeadWriter } from '../relay/relay-handle.ts';
 import type { AdmissionPermit } from './admission-permit.ts';
-import type { BrakedCall } from './braked-call.ts';
 import { callHeaders } from './respond.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import { responseHeaders } from './response-headers.ts';
 
+/** What a step before the first attempt adds to the head: the brake, and the limits of the call. */
+interface AddedToHead {
+  /** Flat. */
+  readonly headers: readonly string[];
+  /** How long the call waited there. */
+  readonly waitedMs: number;
+}
+
 export class CallHead implements HeadWriter {
   readonly #x: Exchange;
   readonly #identity: Identity;
   readonly #attempts: AttemptLog;
   readonly #permit: AdmissionPermit;
-  readonly #braked: BrakedCall | null;
+  readonly #added: readonly AddedToHead[];
   #overheadMs: number | null = null;
 
   constructor(
@@ -23,13 +30,13 @@ export class CallHead implements HeadWriter {
     identity: Identity,
     attempts: AttemptLog,
     permit: AdmissionPermit,
-    braked: BrakedCall | null = null,
+    added: readonly (AddedToHead | null)[] = [],
   ) {
+    this.#added = added.filter((one) => one !== null);
     this.#x = x;
     this.#identity = identity;
     this.#attempts = attempts;
     this.#permit = permit;
-    this.#braked = braked;
   }
 
   /** Flat. Called once, when the head is written. */
@@ -45,7 +52,7 @@ export class CallHead implements HeadWriter {
     };
     const list = callHeaders(this.#x);
     list.push(...responseHeaders(this.#x.active.headerNames, response));
-    if (this.#braked !== null) list.push(...this.#braked.headers);
+    for (const { headers } of this.#added) list.push(...headers);
     return list;
   }
 
@@ -57,8 +64,8 @@ export class CallHead implements HeadWriter {
   }
 
   #since(upstreamMs: number): number {
-    const notOurs =
-      this.#permit.waitedMs + (this.#braked?.waitedMs ?? 0) + this.#attempts.replacedMs + upstreamMs;
+    const waitedMs = this.#added.reduce((sum, one) => sum + one.waitedMs, this.#permit.waitedMs);
+    const notOurs = waitedMs + this.#attempts.replacedMs + upstreamMs;
     return Math.max(0, this.#x.active.services.clock.mono() - this.#x.startedAt - notOurs);
   }
 }

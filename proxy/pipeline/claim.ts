@@ -1,5 +1,6 @@
-// Claims what a call needs of budgets before it goes upstream: the most that it may cost, in every budget that its record will
-// count for, or nothing at all. What is held is given back when the record is settled. A call without budgets asks for nothing.
+// Claims what a call needs of budgets and limits before it goes upstream: the most that it may cost, in every budget that its
+// record will count for, and a place in every limit, or nothing at all. What is held is given back when the record is settled.
+// A call without budgets and limits asks for nothing.
 import { isOfDestination } from '../access/budgets/budgets.ts';
 import type { Cap } from '../access/budgets/caps.ts';
 import {
@@ -11,11 +12,14 @@ import {
 } from '../access/budgets/reservation.ts';
 import { refusalText } from '../access/budgets/refusal.ts';
 import type { BudgetRefusal } from '../access/budgets/budget-book.ts';
+import { CountersUnavailable, type Claimed, type ClaimingCall } from '../access/counters.ts';
+import type { ScopedLimit } from '../access/limits/claims.ts';
 import type { CallerModels } from '../access/model-access.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import { Fault } from '../errors/fault.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
 import { pricesFor } from './charge.ts';
+import { headersOfLimits, LimitQueue, limitsOfCall } from './claim-limits.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
@@ -32,19 +36,32 @@ interface Claiming {
   readonly models: CallerModels;
 }
 
-/**
- * @returns the plan without deployments whose own budget has no room for the call
- * @throws Fault budget_exceeded, budget_unverified
- */
-export async function claimBudgets(
+/** What a call was let in with. */
+interface ClaimedCall {
+  /** Without deployments whose own budget has no room for the call. */
+  readonly plan: CallPlan;
+  /** What its client is told of its limits; flat. */
+  readonly headers: readonly string[];
+  /** How long it waited for a limit. */
+  readonly waitedMs: number;
+}
+
+/** @throws Fault budget_exceeded, budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
+export async function claimCall(
   x: Exchange,
   recorder: SpendRecorder,
   { request, identity, models }: Claiming,
   plan: CallPlan,
-): Promise<CallPlan> {
+): Promise<ClaimedCall> {
   const { budgets } = x.active.services;
   const first = selectedBy(plan);
-  if (!budgets.mayCap(recorder.scoped(first))) return plan;
+  const scoped = recorder.scoped(first);
+  const limits = limitsOfCall(x, request, scoped);
+  const asks = { x, limits, queue: new LimitQueue(x, limits) };
+  if (!budgets.mayCap(scoped)) {
+    const claimed = limits.length === 0 ? NOTHING_CLAIMED : await claim(asks, [], 0n);
+    return claimedCall(asks, plan, claimed.remaining);
+  }
   const reachable = reachableOf(x, request, models, plan);
   const reserved = x.active.snapshot.budgets.reservation === 'off' ? null : costOf(x, request, reachable);
   const pico = reserved?.pico ?? 0n;
@@ -56,17 +73,23 @@ export async function claimBudgets(
     const caps = new Map<string, Cap>();
     for (const one of left)
       for (const cap of budgets.capsFor(recorder.scoped(one))) caps.set(cap.counter, cap);
-    const refusal = caps.size === 0 ? null : await claim(x, [...caps.values()], pico);
-    if (refusal !== null) {
-      const cap = caps.get(refusal.claim.budget);
+    const asksNothing = caps.size === 0 && limits.length === 0;
+    const claimed = asksNothing ? NOTHING_CLAIMED : await claim(asks, [...caps.values()], pico);
+    if (claimed.refusal !== null) {
+      const cap = caps.get(claimed.refusal.claim.budget);
       if (cap === undefined) throw new Error('a budget refused that the call did not claim');
       // It is known now what that deployment has spent: the call may go to another one.
       if (!isAll && left.length > 1 && isOfDestination(cap)) continue;
-      throw refused(x, request, cap, refusal, reserved);
+      throw refused(x, request, cap, claimed.refusal, reserved);
     }
     if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
-    return excluded.size === 0 ? plan : planCall(x.active, request.model, identity, models, excluded);
+    const usable = excluded.size === 0 ? plan : planCall(x.active, request.model, identity, models, excluded);
+    return claimedCall(asks, usable, claimed.remaining);
   }
+}
+
+function claimedCall({ x, limits, queue }: Asks, plan: CallPlan, remaining: readonly number[]): ClaimedCall {
+  return { plan, headers: headersOfLimits(x, limits, remaining), waitedMs: queue.waitedMs };
 }
 
 /** Every deployment that may serve the call, the planned one first. */
@@ -131,24 +154,54 @@ function outputLimit(facts: Readonly<Record<string, unknown>>): number | null {
   return typeof limit === 'number' && limit > 0 ? limit : null;
 }
 
-/** @returns why it was refused; null = it holds what it claimed. @throws Fault budget_unverified */
-async function claim(x: Exchange, caps: readonly Cap[], pico: bigint): Promise<BudgetRefusal | null> {
-  const { budgets, counters } = x.active.services;
-  for (let seedings = 0; seedings < MOST_SEEDINGS; seedings += 1) {
-    const claims = budgets.claimsOf(caps, x.startMs);
-    const asked = counters.claim({ requestId: x.id, pico, limits: [], budgets: claims });
-    const claimed = asked instanceof Promise ? await asked : asked;
-    if (claimed.kind === 'over_budget') return claimed.refusal;
-    if (claimed.kind !== 'unseeded') return null;
+interface Asks {
+  readonly x: Exchange;
+  readonly limits: readonly ScopedLimit[];
+  readonly queue: LimitQueue;
+}
+
+/** How a claim ended: with what is left of each limit, or with the budget that has no room. */
+interface ClaimEnd {
+  readonly remaining: readonly number[];
+  readonly refusal: BudgetRefusal | null;
+}
+
+const NOTHING_CLAIMED: ClaimEnd = { remaining: [], refusal: null };
+
+/** @throws Fault budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
+async function claim({ x, limits, queue }: Asks, caps: readonly Cap[], pico: bigint): Promise<ClaimEnd> {
+  const { budgets } = x.active.services;
+  const call = { requestId: x.id, pico, limits: limits.map((limit) => limit.claim) };
+  for (let seedings = 0; seedings < MOST_SEEDINGS;) {
+    const claimed = await asked(x, { ...call, budgets: budgets.claimsOf(caps, x.startMs) });
+    if (claimed.kind === 'over_budget') return { ...NOTHING_CLAIMED, refusal: claimed.refusal };
+    if (claimed.kind === 'admitted') return { ...NOTHING_CLAIMED, remaining: claimed.remaining };
+    if (claimed.kind === 'over_limit') {
+      await queue.wait(claimed.refusal);
+      continue;
+    }
+    seedings += 1;
     try {
       await budgets.seed(claimed.counters);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      if (letsPass(x, error)) return null;
+      if (letsPass(x, error)) return NOTHING_CLAIMED;
       throw unverified(error);
     }
   }
   throw unverified(new Error('counters are forgotten again and again'));
+}
+
+async function asked(x: Exchange, call: ClaimingCall): Promise<Claimed> {
+  try {
+    const claimed = x.active.services.counters.claim(call);
+    return claimed instanceof Promise ? await claimed : claimed;
+  } catch (cause) {
+    if (!(cause instanceof CountersUnavailable)) throw cause;
+    const what = call.budgets.length > 0 ? 'Budget' : 'Rate limit'; // as the dialect says it
+    const text = `${what} enforcement unavailable: ${cause.message}. Try again.`;
+    throw new Fault('counters_unavailable', text, { cause, headers: [['retry-after', '1']] });
+  }
 }
 
 function letsPass(x: Exchange, err: Error): boolean {

@@ -1,7 +1,7 @@
 // The composition root: creates the services and the server, and shuts them down in the right order.
 import type { LookupFunction } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
-import { loadConfig, overlay, type Environment, type Loaded, type RuntimeModel } from '../../config/load.ts';
+import { loadConfig, type Environment, type Loaded } from '../../config/load.ts';
 import { isSameOtel } from '../../config/resolve/otel.ts';
 import { Secret } from '../../config/secret.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
@@ -15,21 +15,23 @@ import { HealthChecks } from './health-checks.ts';
 import { StoredObjects } from '../access/objects/access-objects.ts';
 import { DurableObjects } from '../access/objects/durable-objects.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
+import type { ValkeyCounters } from '../access/valkey/valkey-counters.ts';
 import { createServices } from '../active-config/services.ts';
-import { VERSION, type Services, type ActiveConfig } from '../active-config/active-config.ts';
+import { VERSION, type Services } from '../active-config/active-config.ts';
 import type { Log } from '../observability/logger.ts';
 import { hostFor, isLoopback, urlOf, urlOrNull, type Address } from './addresses.ts';
 import { openSpanExport, type SpanExport } from '../observability/span-export.ts';
 import { Traces } from '../observability/traces.ts';
-import type { BreakerState } from '../routing/breaker.ts';
 import { readProxySettings } from '../upstream/http-proxies.ts';
 import { ProxyServer, type Drain } from './server.ts';
 import { Pools } from '../upstream/pools.ts';
+import { openCounters } from './open-counters.ts';
+import { withStoredModels } from './stored-models.ts';
+import { troubled } from './troubled-deployments.ts';
 import { recordsOf } from './recorded-calls.ts';
 import { listenOn, wantedAddresses, type Listening } from './listeners.ts';
 import { ConfigWatcher } from './config-watcher.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
-import type { DeploymentFigure } from '../observability/deployment-metrics.ts';
 import { servedModels, type ServedModels } from '../pipeline/served-models.ts';
 
 export interface ProxyOptions {
@@ -64,7 +66,6 @@ const NOT_LOADED =
   'keys, teams and users cannot be loaded; until they can, keys that are not in the configuration get 503';
 const HIDDEN =
   'the configuration file states an object that is also stored; the file wins - remove it from one of the two';
-const BREAKER_FIGURES: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
 
 /** A running proxy. */
 export class RunningProxy {
@@ -85,6 +86,8 @@ export class RunningProxy {
   readonly #checks: HealthChecks;
   readonly #platform: Platform | null;
   readonly #access: StoredObjects;
+  /** null: no counters are shared with other servers. */
+  readonly #valkey: ValkeyCounters | null;
   readonly #spans: SpanExport | null;
   readonly #log: Log;
   /** The settings at start. */
@@ -103,6 +106,7 @@ export class RunningProxy {
     checks: HealthChecks;
     platform: Platform | null;
     access: StoredObjects;
+    valkey: ValkeyCounters | null;
     spans: SpanExport | null;
     log: Log;
   }) {
@@ -119,6 +123,7 @@ export class RunningProxy {
     this.#checks = parts.checks;
     this.#platform = parts.platform;
     this.#access = parts.access;
+    this.#valkey = parts.valkey;
     this.#spans = parts.spans;
     this.#otel = parts.reloader.active.snapshot.otel;
     this.#admin = parts.reloader.active.snapshot.admin;
@@ -190,6 +195,7 @@ export class RunningProxy {
     await this.reloader.active.services.estimator.close();
     await this.#platform?.close();
     await this.#access.close();
+    await this.#valkey?.close();
     await Promise.all([this.#ledger.close(RECORDS_MS), this.#spans?.close(SPANS_MS)]);
     this.#pools.destroy();
     this.#log.info('stopped');
@@ -242,6 +248,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       hidden: ({ kind, id }) => log.warn({ kind, id }, HIDDEN),
     },
   );
+  const { counters, valkey } = await openCounters(first.snapshot, { ledger, clock, log, worker });
   let server: ProxyServer | null = null;
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
   const services = createServices(
@@ -254,6 +261,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       traces: first.snapshot.otel === null ? null : new Traces(first.snapshot.otel),
       spans,
       access,
+      counters,
       callers: platform?.callers ?? null,
       mount: platform,
     },
@@ -261,6 +269,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   );
   const { metrics } = services;
   if (platform !== null) metrics.platform(() => platform.figures);
+  if (valkey !== null) metrics.counters(() => valkey.state);
   if (spans !== null) metrics.spans(() => spans.figures);
   try {
     const served = worker?.welcome.served ?? null;
@@ -312,6 +321,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       checks,
       platform,
       access,
+      valkey,
       spans,
       log,
     });
@@ -323,19 +333,11 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     server?.close();
     await platform?.close();
     await access.close();
+    await valkey?.close();
     await ledger.close(0);
     await spans?.close(0);
     pools.destroy();
     throw error;
-  }
-}
-
-/** Deployments that are not healthy, for the metrics. */
-function* troubled(active: ActiveConfig): Generator<DeploymentFigure> {
-  const now = active.services.clock.mono();
-  for (const { config, health } of active.deployments.values()) {
-    const figure = health.healthError === null ? BREAKER_FIGURES[health.breaker.state(now)] : 3;
-    if (figure > 0) yield { model: config.group, modelId: config.id, state: figure };
   }
 }
 
@@ -393,21 +395,6 @@ async function openPlatformMount(
 
 function sharedTables({ database }: Snapshot, { extensionTables }: Ledger): PlatformOptions['shared'] {
   return extensionTables === null || database === null ? null : { extensionTables, schema: database.schema };
-}
-
-async function withStoredModels(
-  env: Environment,
-  first: Applied,
-  ledger: Ledger,
-): Promise<{ loaded: Applied; runtime: readonly RuntimeModel[] }> {
-  if (!first.snapshot.storeModelInDb) return { loaded: first, runtime: [] };
-  const runtime = await ledger.models.listModels().catch((error: Error) => {
-    throw new CannotStart(`the stored models cannot be read: ${error.message}`);
-  });
-  if (runtime.length === 0) return { loaded: first, runtime };
-  const loaded = overlay(first.source, env, runtime);
-  if (!loaded.ok) throw new ConfigRefused(loaded.issues);
-  return { loaded, runtime };
 }
 
 function logEvent(log: Log, event: SpendEvent): void {

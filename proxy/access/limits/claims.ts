@@ -44,12 +44,13 @@ interface Owner {
 const NONE: readonly ScopedLimit[] = Object.freeze([]);
 
 /**
- * The limits of a call. @param tokens what it may use at most, asked only where a limit counts tokens
+ * The limits of a call. @param tokens what it will use by an estimate, asked only where a limit counts tokens: never more
+ * than the limit, else a call that does not state its length would never be let in
  */
 export function limitsOf(
   call: ScopedRecord,
   directory: LimitDirectory,
-  tokens: () => number,
+  tokens: (perMinute: number) => number,
 ): readonly ScopedLimit[] {
   let limits: ScopedLimit[] | null = null;
   for (const scope of scopesOf(call, directory)) {
@@ -69,7 +70,7 @@ function addLimits(
   { scope, limits }: Owner,
   shared: LimitTerms,
   model: string,
-  tokens: () => number,
+  tokens: (perMinute: number) => number,
 ): void {
   const name = `${kind}:${id}`;
   const add = (claim: LimitClaim, of: LimitScope = scope, ofModel: string | null = null): void => {
@@ -79,7 +80,8 @@ function addLimits(
   const [rpm, tpm] = [limits.rpm ?? shared.rpm, limits.tpm ?? shared.tpm];
   if (most !== null) add({ kind: 'parallel', limit: `${name}:parallel`, most });
   if (rpm !== null) add({ kind: 'requests', limit: `${name}:rpm`, perMinute: rpm, amount: 1 });
-  if (tpm !== null) add({ kind: 'tokens', limit: `${name}:tpm`, perMinute: tpm, amount: tokens() });
+  if (tpm !== null)
+    add({ kind: 'tokens', limit: `${name}:tpm`, perMinute: tpm, amount: Math.min(tpm, tokens(tpm)) });
   const of = scope === 'team' ? 'model_per_team' : 'model_per_key';
   const modelRpm = ofModel(limits.modelRpm, model) ?? ofModel(shared.modelRpm, model);
   const modelTpm = ofModel(limits.modelTpm, model) ?? ofModel(shared.modelTpm, model);
@@ -87,7 +89,16 @@ function addLimits(
   if (modelRpm !== null)
     add({ kind: 'requests', limit: `${modelName}:rpm`, perMinute: modelRpm, amount: 1 }, of, model);
   if (modelTpm !== null)
-    add({ kind: 'tokens', limit: `${modelName}:tpm`, perMinute: modelTpm, amount: tokens() }, of, model);
+    add(
+      {
+        kind: 'tokens',
+        limit: `${modelName}:tpm`,
+        perMinute: modelTpm,
+        amount: Math.min(modelTpm, tokens(modelTpm)),
+      },
+      of,
+      model,
+    );
 }
 
 const ofModel = (limits: Readonly<Record<string, number>>, model: string): number | null =>

@@ -23,13 +23,9 @@ export function limitAnswer(limit: ScopedLimit, refusal: LimitRefusal, nowMs: nu
     .toISOString()
     .replace('T', ' ')
     .replace(/\.\d+Z$/, ' UTC');
-  const never =
-    claim.kind === 'tokens' && claim.amount > claim.perMinute
-      ? ` This call may use ${claim.amount} tokens, more than the limit allows in a minute: lower max_tokens.`
-      : '';
   const message =
     `Rate limit exceeded for ${scope}: ${value}. Limit type: ${type}. Current limit: ${most}, ` +
-    `Remaining: ${refusal.remaining}. Limit resets at: ${resetAt}.${never}`;
+    `Remaining: ${refusal.remaining}. Limit resets at: ${resetAt}.`;
   return {
     message,
     headers: [

@@ -271,7 +271,7 @@ return ARGV[2]
 /**
  * A server's sign of life, after it has said what it holds. Opens a new generation when all servers have come, or after a
  * while without the others. KEYS: generation. ARGV: generation, prefix, server, servers that are known to live.
- * Answers whether calls are let in, and requests whose server is gone.
+ * Answers whether calls are let in, how many servers count here, and requests whose server is gone.
  */
 export const BEAT = script(`
 local g = redis.call('HMGET', KEYS[1], 'id', 'open', 'since')
@@ -282,14 +282,14 @@ local now = tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
 redis.call('ZADD', P .. 'servers', now, ARGV[3])
 redis.call('PEXPIRE', P .. 'o:' .. ARGV[3], ${CLAIM_MS})
 local open = g[2]
+local here = redis.call('ZCOUNT', P .. 'servers', now - ${GATHER_MS}, '+inf')
 if not open then
-  local here = redis.call('ZCOUNT', P .. 'servers', now - ${GATHER_MS}, '+inf')
   if here >= tonumber(ARGV[4]) or now - tonumber(g[3]) >= ${GATHER_MS} then
     redis.call('HSET', KEYS[1], 'open', 1)
     open = '1'
   end
 end
-local reply = {'ok', open and 1 or 0}
+local reply = {'ok', open and 1 or 0, here}
 for _, gone in ipairs(redis.call('ZRANGEBYSCORE', P .. 'servers', '-inf', now - ${LEASE_MS}, 'LIMIT', 0, 4)) do
   local ids = redis.call('SRANDMEMBER', P .. 'o:' .. gone, 50)
   if #ids == 0 then redis.call('ZREM', P .. 'servers', gone) end

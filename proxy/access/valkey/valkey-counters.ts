@@ -57,6 +57,8 @@ interface Held {
 export interface SharedCountersState {
   /** null = they are shared. */
   readonly away: string | null;
+  /** Servers that share them, this one included, as it last saw them. */
+  readonly servers: number;
   /** Not acknowledged yet. */
   readonly pending: number;
   readonly open: number;
@@ -103,7 +105,8 @@ export class ValkeyCounters implements Counters {
   get state(): SharedCountersState {
     const { state } = this.#link;
     const away = state.is === 'shared' ? null : state.why;
-    return { away, pending: this.#pending.size, open: this.#held.size };
+    const { servers } = this.#link;
+    return { away, servers, pending: this.#pending.size, open: this.#held.size };
   }
 
   async claim(call: ClaimingCall): Promise<Claimed> {
@@ -200,7 +203,7 @@ export class ValkeyCounters implements Counters {
     const { failClosed, shown } = this.#options.settings;
     if ((failClosed.limits && call.limits.length > 0) || (failClosed.budgets && call.budgets.length > 0))
       throw new CountersUnavailable(`the counters at ${shown} do not answer`);
-    this.#alone ??= new AloneCounters(this.#options.local(), this.#options.servers(), (counter) =>
+    this.#alone ??= new AloneCounters(this.#options.local(), this.#link.servers, (counter) =>
       this.#reservedIn(counter),
     );
     const claimed = await this.#alone.claim(call);

@@ -68,6 +68,8 @@ export class ValkeyLink {
   /** The next join starts a new generation: what this server had to say was too much to keep. */
   #mustRenew = false;
   #beat: NodeJS.Timeout | null = null;
+  /** Servers that counted there at the last sign of life, this one included. */
+  #seenServers = 1;
   /** A beat or a join is under way. */
   #busy: Promise<void> | null = null;
 
@@ -79,6 +81,11 @@ export class ValkeyLink {
 
   get state(): LinkState {
     return this.#state;
+  }
+
+  /** Servers that share the counters, as far as this one knows. */
+  get servers(): number {
+    return Math.max(1, this.#seenServers, this.#options.servers());
   }
 
   /** Resolves after the first attempt, whatever came of it. */
@@ -182,7 +189,8 @@ export class ValkeyLink {
       if (this.#state.is !== 'shared') await this.#duties.catchUp(at);
       this.#become({ is: 'shared', ...at });
     }
-    const orphans = reply.slice(2).map(String);
+    this.#seenServers = Number(reply[2]);
+    const orphans = reply.slice(3).map(String);
     if (orphans.length > 0) this.#duties.orphaned(orphans);
   }
 

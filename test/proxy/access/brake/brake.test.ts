@@ -30,7 +30,9 @@ const open = (more: Partial<BrakeSettings> = {}) => {
   const events: string[] = [];
   const counted: string[] = [];
   const brake = new Brake((rule, level) => counted.push(`${rule} ${level}`), {
-    emit: ({ level, conversation }) => events.push(`${level} ${conversation}`),
+    emit: (event) => {
+      if (event.kind === 'brake') events.push(`${event.level} ${event.conversation}`);
+    },
   });
   const own = settings(more);
   const check = (sessionId: string, atMs: number): string => {

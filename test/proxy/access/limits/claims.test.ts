@@ -134,6 +134,10 @@ t.test('each scope states its own, in a fixed order', async (t) => {
   t.match(all[0], { amount: 70, perMinute: 300 });
 });
 
+t.test('no call asks for more tokens than its limit', async (t) => {
+  t.match(found({ ...key, limits: limits({ tpm: 50 }) }), [{ kind: 'tokens', perMinute: 50, amount: 50 }]);
+});
+
 t.test('limits of one model count for that model only', async (t) => {
   const own = limits({ modelRpm: { 'openai/gpt-5': 2, other: 1 }, modelTpm: { other: 9 } });
   t.match(found({ ...key, limits: own }), [
@@ -203,10 +207,4 @@ t.test('a refusal has the text of the dialect, and says truly how long to wait',
     rate_limit_type: 'requests',
     reset_at: '2026-11-22 10:00:30 UTC',
   });
-  const [large] = limitsOf(CALL, directory({ ...key, limits: limits({ tpm: 50 }) }), () => 70);
-  if (large === undefined) throw new Error('no limit');
-  t.match(
-    limitAnswer(large, { claim: large.claim, waitMs: null, remaining: 50 }, now).message,
-    /lower max_tokens/,
-  );
 });

@@ -398,6 +398,19 @@ withServer('while it is away, each of four servers lets in a quarter of what is 
   t.match(await one.claim(call('4', { limits })), { kind: 'over_limit', refusal: { claim: limits[1] } });
 });
 
+withServer(
+  'a server knows how many others counted with it when the counters went away',
+  async (t, server) => {
+    const one = await counters(t, server);
+    const two = await counters(t, server);
+    await until(() => one.state.servers === 2 && two.state.servers === 2);
+    await server.kill();
+    await until(() => one.state.away !== null);
+    const limits = [requests('key:b', 8)];
+    t.match(await one.claim(call('1', { limits })), { kind: 'admitted', remaining: [3] });
+  },
+);
+
 withServer('what was let in alone counts when the counters are back', async (t, server) => {
   const one = await counters(t, server);
   const cap = budget('key:a', 10n * USD);

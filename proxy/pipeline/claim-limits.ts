@@ -1,0 +1,83 @@
+// The limits of a call: what it claims of them, what its client is told, and how long it waits for a place where waiting is
+// configured.
+import { limitsOf, type ScopedLimit } from '../access/limits/claims.ts';
+import { limitHeaders } from '../access/limits/limit-headers.ts';
+import { limitAnswer } from '../access/limits/limit-refusal.ts';
+import type { LimitRefusal } from '../access/limits/rate-book.ts';
+import { promptTokensAtMost } from '../access/budgets/prompt-tokens.ts';
+import { Fault } from '../errors/fault.ts';
+import type { ScopedRecord } from '../access/budgets/scopes.ts';
+import type { Exchange } from './exchange.ts';
+import type { ParsedRequest } from './parse-request.ts';
+import { untilClientLeaves } from './until-client-leaves.ts';
+
+/** An answer whose length is not stated is taken to have this many tokens, or a tenth of the limit. */
+const UNSTATED_OUTPUT = 4096;
+/** A call that waits for a place looks for one this often: it may be another server that has one free. */
+const PLACE_MS = 50;
+
+/** In the order in which they refuse. */
+export function limitsOfCall(
+  x: Exchange,
+  request: ParsedRequest,
+  scoped: ScopedRecord,
+): readonly ScopedLimit[] {
+  let prompt: number | null = null;
+  return limitsOf(scoped, x.active.services.access.directory, (perMinute) => {
+    prompt ??= request.members.kind === 'form' ? 0 : promptTokensAtMost(request.body.bytes);
+    if (request.endpoint.counted !== 'prompt and answer') return prompt;
+    const output = request.maxOutput ?? Math.min(UNSTATED_OUTPUT, Math.ceil(perMinute / 10));
+    return prompt + output * request.choices;
+  });
+}
+
+/** Flat. */
+export function headersOfLimits(
+  x: Exchange,
+  limits: readonly ScopedLimit[],
+  remaining: readonly number[],
+): readonly string[] {
+  return limits.length === 0 ? [] : limitHeaders(limits, remaining, x.active.snapshot.dialect.headerPrefix);
+}
+
+/** Lets a call that reaches a limit wait for it, as long as the configuration allows. */
+export class LimitQueue {
+  readonly #x: Exchange;
+  readonly #limits: readonly ScopedLimit[];
+  readonly #until: number;
+  #waitedMs = 0;
+
+  constructor(x: Exchange, limits: readonly ScopedLimit[]) {
+    this.#x = x;
+    this.#limits = limits;
+    this.#until = x.active.services.clock.mono() + x.active.snapshot.overload.limitWaitMs;
+  }
+
+  /** How long the call has waited so far. */
+  get waitedMs(): number {
+    return this.#waitedMs;
+  }
+
+  /** Resolves when it is worth asking again. @throws Fault rate_limit_exceeded, client_gone, shutting_down */
+  async wait(refusal: LimitRefusal): Promise<void> {
+    const { clock } = this.#x.active.services;
+    const sinceMs = clock.mono();
+    const neverFits =
+      refusal.waitMs === null && (refusal.claim.kind !== 'parallel' || refusal.claim.most <= 0);
+    const waitMs = refusal.waitMs ?? PLACE_MS;
+    if (neverFits || sinceMs + waitMs > this.#until) throw this.#refused(refusal);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, waitMs);
+    const awaited = { done: promise, abandon: () => clearTimeout(timer) };
+    const end = await untilClientLeaves(this.#x.res, awaited, 'its call waited for a limit');
+    this.#waitedMs += clock.mono() - sinceMs;
+    if (end.kind === 'left') throw end.why;
+  }
+
+  #refused(refusal: LimitRefusal): Fault {
+    const limit = this.#limits.find(({ claim }) => claim === refusal.claim);
+    if (limit === undefined) throw new Error('a limit refused that the call did not claim');
+    const { message, headers } = limitAnswer(limit, refusal, this.#x.active.services.clock.now());
+    return new Fault('rate_limit_exceeded', message, { headers });
+  }
+}
