@@ -4,7 +4,6 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
@@ -13,6 +12,7 @@ import pg from 'pg';
 import { databaseOf } from '../../config/resolve/database.ts';
 import { Diagnostics } from '../../config/diagnostics.ts';
 import type { DatabaseSettings } from '../../config/snapshot.ts';
+import { freePort } from './free-port.ts';
 import { RUN, RUN_MARK } from './process-cleanup.ts';
 
 /** What a server needs of tap's `t`, or of a bench. */
@@ -172,19 +172,4 @@ function processOwner(): { uid?: number; gid?: number; cwd: string } | null {
     Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout || NaN);
   const [uid, gid] = [id('-u'), id('-g')];
   return Number.isInteger(uid) && Number.isInteger(gid) ? { uid, gid, cwd: tmpdir() } : null;
-}
-
-/**
- * A port that is free now and stays so until the server has started, and while it is stopped between two starts: the system
- * gives none below 32768 to connections and to servers that ask for any, of which other tests make thousands meanwhile.
- */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 20_000);
-    const isFree = await new Promise<boolean>((resolve) => {
-      const server = createServer().once('error', () => resolve(false));
-      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-    });
-    if (isFree) return port;
-  }
 }
