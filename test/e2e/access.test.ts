@@ -72,8 +72,7 @@ t.test('what is open, and what agents reach, are lists that nothing joins unseen
     else if (LISTING.test(path)) t.match({ access, port }, { access: 'listing', port: 'both' }, path);
     else if (LLM.test(path) || BY_ID.test(path))
       t.match({ access, port }, { access: 'inference', port: 'main' }, path);
-    else if (MANAGEMENT.test(path))
-      t.match({ access, port }, { access: 'management', port: 'admin' }, path);
+    else if (MANAGEMENT.test(path)) t.match({ access, port }, { access: 'management', port: 'admin' }, path);
     else t.match({ access, port }, { access: 'admin', port: 'admin' }, path);
   }
 });
@@ -159,7 +158,7 @@ t.test('with an admin port each port has its own routes and nothing else', async
     const asked = row.access === 'management' && row.method === 'HEAD' ? { ...row, method: 'GET' } : row;
     const [main, admin] = [await ask(rig.url, asked, KEY), await ask(own, asked, KEY)];
     const isMissing = (answer: Answer): boolean =>
-      answer.status === 404 && (row.method === 'HEAD' || codeOf(answer) === 'route_not_found');
+      answer.status === 404 && (asked.method === 'HEAD' || codeOf(answer) === 'route_not_found');
     t.equal(isMissing(main), row.port === 'admin', `${name} on the port of the proxy`);
     t.equal(isMissing(admin), row.port === 'main', `${name} on the admin port`);
     t.equal(onBoth.has(name), row.port === 'both', name);
