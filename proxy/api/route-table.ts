@@ -93,6 +93,8 @@ const managed = (row: CallRow, exclusive: Exclusive): Route => ({
   denied: (x, fault) => callDenied(row, x, fault),
   errors: MANAGEMENT_ERRORS,
 });
+/** Sums that users see their part of. */
+const spending = (handle: Handler): Route => ({ handle, access: 'management', port: 'admin' });
 /** LLM calls. */
 const call = (handle: Handler): Route => ({ handle, access: 'inference', port: 'main' });
 /** What agents choose models by, and admins find the ids of. */
@@ -205,9 +207,9 @@ export class RouteTable implements Routes {
     this.#set('/spend/calculate', { POST: admin(spendCalculate) });
     this.#get('/spend/report', admin(ownReport));
     this.#get('/global/spend/report', admin(globalReport));
-    this.#get('/user/daily/activity', admin(dailyActivity('user')));
-    this.#get('/team/daily/activity', admin(dailyActivity('team')));
-    this.#get('/tag/daily/activity', admin(dailyActivity('tag')));
+    this.#get('/user/daily/activity', spending(dailyActivity('user')));
+    this.#get('/team/daily/activity', spending(dailyActivity('team')));
+    this.#get('/tag/daily/activity', spending(dailyActivity('tag')));
     this.#pattern('/spend/logs/ui/', '', readable(admin((x, _, id) => spendLog(x, id))));
     for (const row of KEY_ROUTES) this.#managed(row);
     for (const row of TEAM_ROUTES) this.#managed(row);

@@ -51,7 +51,16 @@ function organizationOf(id: string, budget: BudgetTerms): AccessObject {
   const { metadata, kept, ...common } = blankUser(id, 1);
   const { origin, revision, createdMs, updatedMs, createdBy, updatedBy } = common;
   const all = { origin, revision, createdMs, updatedMs, createdBy, updatedBy, metadata, kept };
-  return { kind: 'organization', id, alias: null, models: [], budgetId: null, budget, limits: NO_LIMITS, ...all };
+  return {
+    kind: 'organization',
+    id,
+    alias: null,
+    models: [],
+    budgetId: null,
+    budget,
+    limits: NO_LIMITS,
+    ...all,
+  };
 }
 
 async function put(rig: Rig, ...objects: readonly AccessObject[]): Promise<void> {
@@ -161,9 +170,7 @@ t.test('every scope refuses by itself and leaves the others as they were', async
     organizationOf('broke', none),
     {
       ...blankTeam('rich', 1),
-      members: [
-        { userId: 'kid', role: 'user', budgetId: null, budget: none, limits: NO_LIMITS },
-      ],
+      members: [{ userId: 'kid', role: 'user', budgetId: null, budget: none, limits: NO_LIMITS }],
     },
   );
   const cases: readonly (readonly [
