@@ -61,8 +61,7 @@ const LLM =
 const BY_ID = /^(?:|\/v1|\/\/v1|\/v1\/v1|\/openai\/v1)\/responses\/\{param\}(?:|\/cancel|\/input_items)$/;
 const LISTING = /^(?:|\/v1|\/\/v1|\/v1\/v1)\/(?:models|models\/\{param\}|model\/info|model_group\/info)$/;
 /** Each of them asks about the object. */
-const MANAGEMENT =
-  /^(?:\/v2)?\/(?:key|team|user|customer|end_user|budget|organization|access_group)\/(?!daily\/)/;
+const MANAGEMENT = /^(?:\/v2)?\/(?:key|team|user|customer|end_user|budget|organization|access_group|tag)\//;
 
 t.test('what is open, and what agents reach, are lists that nothing joins unseen', async (t) => {
   const rig = await start(t, SETTINGS);
