@@ -29,6 +29,10 @@ export interface GatewayFile {
   litellm_settings: LitellmSettings;
   router_settings: RouterSettings;
   /**
+   * What may be spent: caps by scope. Keys, teams, users, customers and organizations state budgets of their own through the API. docs/budgets.md has the rules.
+   */
+  budgets: BudgetEntry[];
+  /**
    * Values for `os.environ/NAME` references; they win over the process's environment.
    */
   environment_variables?: {
@@ -195,6 +199,14 @@ export interface EntryParams {
    * Concurrency limit: calls of this deployment in flight, per process; 0 = no limit. At its limit it gives way to other deployments of its group; further calls are queued. Else `router_settings.default_max_parallel_requests`.
    */
   max_parallel_requests?: number | string;
+  /**
+   * Budget of the deployment (`budgets` with `scope: deployment`), US dollars.
+   */
+  max_budget?: number | string;
+  /**
+   * When that budget begins anew.
+   */
+  budget_duration?: string;
   /**
    * Price of one second of transcribed audio, US dollars, where `output_cost_per_second` is not stated.
    */
@@ -636,6 +648,10 @@ export interface GeneralSettings {
    */
   maximum_spend_logs_retention_period?: string;
   /**
+   * Serve calls whose budgets cannot be read because the store does not answer. They are counted as far as this process knows; each is logged. Default: such calls get 503.
+   */
+  allow_requests_on_db_unavailable: boolean;
+  /**
    * Spend rows name the master key `litellm_proxy_master_key` instead of its SHA-256.
    */
   disable_adding_master_key_hash_to_db: boolean;
@@ -689,6 +705,22 @@ export interface GeneralSettings {
    * Keys are made here alone: a call that states its own `key` gets 403.
    */
   disable_custom_api_keys: boolean;
+  /**
+   * Budget of the whole proxy, where `litellm_settings.max_budget` does not state it, US dollars.
+   */
+  max_budget?: number | string;
+  /**
+   * When that budget begins anew.
+   */
+  budget_duration?: string;
+  /**
+   * `strict`: a call reserves the most that it may cost before it goes upstream, so no budget is exceeded. `off`: a call is let in while anything is left, so budgets are exceeded by what is under way.
+   */
+  budget_reservation: 'strict' | 'off';
+  /**
+   * Budgets of users hold for calls with keys of teams, too; they are counted in any case.
+   */
+  apply_user_budget_to_team_keys: boolean;
 }
 /**
  * What models of `/model/new` and `/model/update` may do beside models of this file. A stored model that may not is disabled, with a warning, and `/model/info` says why.
@@ -871,6 +903,26 @@ export interface LitellmSettings {
    */
   disable_end_user_cost_tracking: boolean;
   /**
+   * Budget of the whole proxy (`budgets` with `scope: proxy`), US dollars.
+   */
+  max_budget?: number | string;
+  /**
+   * When that budget begins anew.
+   */
+  budget_duration?: string;
+  /**
+   * Older name of `max_end_user_budget`.
+   */
+  max_user_budget?: number | string;
+  /**
+   * Budget of each end user without one of their own (`budgets` with `scope: end_user`), US dollars.
+   */
+  max_end_user_budget?: number | string;
+  /**
+   * IANA name of the time zone in which budgets of a day and longer begin.
+   */
+  timezone: string;
+  /**
    * Write `cost`, US dollars, into the last usage object of a stream, for clients that get one.
    */
   include_cost_in_streaming_usage: boolean;
@@ -879,9 +931,27 @@ export interface LitellmSettings {
    */
   require_auth_for_metrics_endpoint?: boolean;
   /**
+   * Budgets of tags, by tag (`budgets` with `scope: tag`).
+   */
+  tag_budget_config: {
+    [k: string]: TagBudget;
+  };
+  /**
    * End users whose LLM calls are refused with 400.
    */
   blocked_user_list: string[];
+  /**
+   * Budget of each conversation (`budgets` with `scope: conversation`), US dollars.
+   */
+  max_budget_per_session?: number | string;
+  /**
+   * Time of day at which budgets of a day and longer begin, `HH:MM` in `timezone`.
+   */
+  budget_reset_time: string;
+  /**
+   * Status of refusals by a budget: 422, 400, 402 or 403 are final; 429 makes clients try again.
+   */
+  budget_exceeded_status_code: 400 | 402 | 403 | 422 | 429;
 }
 /**
  * Switches by model name.
@@ -1023,6 +1093,23 @@ export interface PersonalKeyRules {
   required_params?: string[];
 }
 /**
+ * The budget of a tag.
+ */
+export interface TagBudget {
+  /**
+   * The cap, US dollars.
+   */
+  max_budget?: number | string;
+  /**
+   * An event at this amount, US dollars.
+   */
+  soft_budget?: number | string;
+  /**
+   * When it begins anew.
+   */
+  budget_duration?: string;
+}
+/**
  * Routing: how requests are distributed among upstreams, what happens when one fails, and defaults of every upstream.
  */
 export interface RouterSettings {
@@ -1151,6 +1238,12 @@ export interface RouterSettings {
    * `max_parallel_requests` of deployments that state none.
    */
   default_max_parallel_requests?: number | string;
+  /**
+   * Budgets of providers, by the prefix of `litellm_params.model` (`budgets` with `scope: provider`).
+   */
+  provider_budget_config: {
+    [k: string]: ProviderBudget;
+  };
 }
 /**
  * Headers and timeouts of every deployment that does not state its own.
@@ -1216,6 +1309,14 @@ export interface DefaultParams {
    * `max_parallel_requests` of deployments that state none.
    */
   max_parallel_requests?: number | string;
+  /**
+   * Budget of each deployment that states none.
+   */
+  max_budget?: number | string;
+  /**
+   * When that budget begins anew.
+   */
+  budget_duration?: string;
 }
 /**
  * `num_retries` by kind of failure.
@@ -1268,6 +1369,62 @@ export interface GroupRetryPolicy {
   ContentPolicyViolationErrorRetries?: {
     [k: string]: unknown;
   };
+}
+/**
+ * The budget of a provider.
+ */
+export interface ProviderBudget {
+  /**
+   * The cap, US dollars.
+   */
+  budget_limit?: number | string;
+  /**
+   * Another name of `budget_limit`.
+   */
+  max_budget?: number | string;
+  /**
+   * When it begins anew.
+   */
+  time_period?: string;
+  /**
+   * Another name of `time_period`.
+   */
+  budget_duration?: string;
+}
+/**
+ * A cap, a soft budget, or both, of one scope.
+ */
+export interface BudgetEntry {
+  /**
+   * Whose calls count. `model`: the name that clients ask for; `deployment`: `model_info.id`; `provider`: the prefix of `litellm_params.model`; `conversation`: the session id; `proxy`: all calls.
+   */
+  scope:
+    | 'team'
+    | 'user'
+    | 'end_user'
+    | 'tag'
+    | 'model'
+    | 'deployment'
+    | 'provider'
+    | 'profile'
+    | 'conversation'
+    | 'proxy';
+  /**
+   * Which one; `*` is each one by itself, but those that have an entry of their own. Left out for `proxy`.
+   */
+  id?: string;
+  /**
+   * A call that may cost more than is left of this is refused, US dollars. Left out: nothing is refused.
+   */
+  max_budget?: number | string;
+  /**
+   * An event at this amount, never a refusal, US dollars.
+   */
+  soft_budget?: number | string;
+  /**
+   * When the budget begins anew; left out: never.
+   */
+  budget_duration?: string;
 }
 /**
  * A named credential that deployments refer to by `litellm_credential_name`.

@@ -108,6 +108,7 @@ function soundParts(value: GatewayFile, diagnostics: Diagnostics): GatewayFile {
     general_settings: sound('general_settings') ? value.general_settings : dflt.general_settings,
     litellm_settings: sound('litellm_settings') ? value.litellm_settings : dflt.litellm_settings,
     router_settings: sound('router_settings') ? value.router_settings : dflt.router_settings,
+    budgets: sound('budgets') ? value.budgets : dflt.budgets,
     ...(value.platform !== undefined && sound('platform') ? { platform: value.platform } : {}),
   };
 }

@@ -1,6 +1,7 @@
 // Types of the resolved configuration. A Snapshot is frozen: it is replaced, never edited. Everything that can be
 // computed from the configuration is computed at load, so that a request only reads.
 import type { AccessSettings, AdminSettings } from './access-settings.ts';
+import type { BudgetSettings } from './budget-settings.ts';
 import type { Dialect } from './dialect.ts';
 import type { Issue } from './issue.ts';
 import type { KeyGenerationSettings } from './key-generation-settings.ts';
@@ -336,6 +337,7 @@ export interface Snapshot {
   readonly masterKey: Secret | null;
   readonly access: AccessSettings;
   readonly keyGeneration: KeyGenerationSettings;
+  readonly budgets: BudgetSettings;
   /** null = metrics and administration share the proxy's port. Read at the start only. */
   readonly admin: AdminSettings | null;
   /** Serve without a key on addresses other than loopback. */

@@ -12,6 +12,7 @@ import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { accessOf, adminOf } from './access.ts';
 import { keyGenerationOf } from './key-generation.ts';
+import { budgetsOf } from './budgets.ts';
 import { clockDefaults } from './clocks.ts';
 import { databaseOf, periodMs } from './database.ts';
 import { forwarding, warnUnmatched } from './forwarding.ts';
@@ -65,6 +66,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     masterKey,
     access: accessOf(input.file, input.tree, masterKey, platform, input.diagnostics),
     keyGeneration: keyGenerationOf(input.file),
+    budgets: budgetsOf(input.file, deployments, input.diagnostics),
     admin: adminOf(general, input.diagnostics),
     allowUnauthenticated: general.allow_unauthenticated,
     storeModelInDb: storesModels(input),

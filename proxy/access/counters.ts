@@ -50,6 +50,8 @@ export interface Counters {
   release(requestId: string): void;
   /** Once per record, also for calls that never claimed. Never throws, never waits. */
   settle(call: SettledCall): void;
+  /** Nobody asks for a budget any more; the next claim of it seeds it again. */
+  forget?(budget: string): void;
   /** For listings and forecasts; null = not seeded. */
   read(counter: CounterName): CounterState | null | Promise<CounterState | null>;
 }

@@ -8,6 +8,9 @@ import { maySteer } from '../bodies/steering.ts';
 import type { CallerDirectory } from '../access/callers.ts';
 import { ModelAccess } from '../access/model-access.ts';
 import { AddressList } from '../access/client-address.ts';
+import type { Budgets } from '../access/budgets/budgets.ts';
+import type { Spending } from '../access/budgets/spending.ts';
+import type { Counters } from '../access/counters.ts';
 import type { AccessObjects } from '../access/objects/access-objects.ts';
 import type { Mount } from '../base/mount.ts';
 import type { Clock } from '../base/clock.ts';
@@ -83,6 +86,11 @@ export interface Services {
   readonly catalogue: Catalogue;
   /** Uniform in [0, 1): balances load within a group. */
   readonly random: () => number;
+  /** What calls claim of budgets and limits. */
+  readonly counters: Counters;
+  readonly budgets: Budgets;
+  /** What has been spent, for whoever shows it. */
+  readonly spending: Spending;
   /** Keys, teams, users and what else access is decided by. */
   readonly access: AccessObjects;
   /** Keys that the platform has issued; null without the platform. */
@@ -140,6 +148,9 @@ const CONTROL_MEMBERS: ReadonlySet<string> = new Set([
 export const isControlMember = (name: string, brand: string): boolean =>
   CONTROL_MEMBERS.has(name) || name.startsWith(`${brand}_`);
 
+/** Members that say how long an answer may be, in the APIs that are served. */
+export const OUTPUT_LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const;
+
 /** Members that every call is read for, beside those of the dialect. */
 const READ_MEMBERS: readonly string[] = [
   'model',
@@ -148,6 +159,8 @@ const READ_MEMBERS: readonly string[] = [
   'user',
   'safety_identifier',
   'n',
+  'best_of',
+  ...OUTPUT_LIMITS,
   'service_tier',
   'metadata',
   'tags',

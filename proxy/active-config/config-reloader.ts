@@ -67,6 +67,7 @@ export class ConfigReloader {
     this.#runtime = runtime;
     this.#active = new ActiveConfig(loaded.snapshot, services, this.#registry);
     services.access.takeFile(fileObjects(loaded.snapshot.access));
+    services.budgets.use(loaded.snapshot);
     this.#state = state ?? { result: 'applied', atMs: services.clock.now(), issues: [] };
     services.metrics.serving(loaded.snapshot.version);
     services.metrics.lastReload(this.#state.result);
@@ -199,9 +200,10 @@ export class ConfigReloader {
     const next = new ActiveConfig(snapshot, this.#services, this.#registry);
     const old = this.#active;
     this.#active = next;
+    this.#services.access.takeFile(fileObjects(snapshot.access));
+    next.services.budgets.use(next.snapshot);
     this.#source = source;
     this.#runtime = runtime;
-    this.#services.access.takeFile(fileObjects(snapshot.access));
     this.#services.metrics.serving(snapshot.version);
     old.retire();
   }

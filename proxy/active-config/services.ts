@@ -2,6 +2,9 @@
 // new and empty.
 import { Catalogue } from '../../config/catalogue.ts';
 import { StoredObjects } from '../access/objects/access-objects.ts';
+import { Budgets } from '../access/budgets/budgets.ts';
+import { loggedEvents } from '../access/logged-events.ts';
+import { LocalCounters } from '../access/local-counters.ts';
 import { systemClock } from '../base/clock.ts';
 import { CallIds } from '../base/ids.ts';
 import { Estimator } from '../spend/estimate/estimator.ts';
@@ -25,6 +28,10 @@ type RequiredServices = Pick<Services, 'ledger' | 'log' | 'pools'> & Partial<Ser
 export function createServices(given: RequiredServices, inFlight: () => number = () => 0): Services {
   const { ledger, clock = systemClock } = given;
   const metrics = new Metrics(() => ledger.status, inFlight, VERSION);
+  const { access = StoredObjects.inMemory(), counters = new LocalCounters(clock.mono) } = given;
+  const { directory } = access;
+  const events = loggedEvents(given.log);
+  const budgets = new Budgets({ ledger, counters, directory, clock, events });
   return {
     clock,
     ids: new CallIds(),
@@ -45,7 +52,10 @@ export function createServices(given: RequiredServices, inFlight: () => number =
     spans: null,
     catalogue: new Catalogue(),
     random: Math.random,
-    access: StoredObjects.inMemory(),
+    access,
+    counters,
+    budgets,
+    spending: budgets,
     callers: null,
     mount: null,
     ...given,

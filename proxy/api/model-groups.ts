@@ -1,16 +1,21 @@
-// `GET /model_group/info`: one entry per name that clients request, with what its deployments have in common. From the
+// `GET /model_group/info`: one entry per name that the caller may request, with what its deployments can. From the
 // configuration and the catalogue; it waits for no gateway and no database.
 import type { Deployment } from '../../config/snapshot.ts';
+import type { AuthenticatedCaller } from '../access/caller.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
 /** `?model_group=` selects one. */
-export function modelGroupInfo(x: Exchange): void {
+export function modelGroupInfo(x: Exchange, caller: AuthenticatedCaller): void {
   const wanted = new URLSearchParams(x.query).get('model_group');
-  const groups = Map.groupBy(x.active.snapshot.deployments, ({ group }) => group);
-  const shown = [...groups].filter(([name]) => wanted === null || wanted === '' || name === wanted);
+  const { snapshot, modelAccess } = x.active;
+  const models = modelAccess.of(caller);
+  const groups = Map.groupBy(snapshot.deployments, ({ group }) => group);
+  const shown = [...groups].filter(
+    ([name]) => (wanted === null || wanted === '' || name === wanted) && models.allows(name),
+  );
   sendJson(x, { data: shown.map(([name, deployments]) => groupItem(name, deployments)) });
 }
 

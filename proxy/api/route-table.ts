@@ -12,6 +12,7 @@ import type { Exchange } from '../pipeline/exchange.ts';
 import { forwardById } from '../pipeline/forward-by-id.ts';
 import { forward } from '../pipeline/forward.ts';
 import { callDenied, runCall, type CallRow } from './access/call-row.ts';
+import { Exclusive } from './access/exclusive.ts';
 import { MANAGEMENT_ERRORS } from './access/refusals.ts';
 import { KEY_ROUTES } from './access/routes.ts';
 import { TEAM_ROUTES } from './access/team-routes.ts';
@@ -85,13 +86,15 @@ const audited = (
   denied: (x, fault) => new AdminAttempt(x, action, null).refused(fault),
 });
 /** A call about keys, users, teams, ...: may.ts says who may. */
-const managed = (row: CallRow): Route => ({
-  handle: (x, caller, param) => runCall(row, x, caller, param),
+const managed = (row: CallRow, exclusive: Exclusive): Route => ({
+  handle: (x, caller, param) => runCall(row, x, caller, param, exclusive),
   access: 'management',
   port: 'admin',
   denied: (x, fault) => callDenied(row, x, fault),
   errors: MANAGEMENT_ERRORS,
 });
+/** Sums that users see their part of. */
+const spending = (handle: Handler): Route => ({ handle, access: 'management', port: 'admin' });
 /** LLM calls. */
 const call = (handle: Handler): Route => ({ handle, access: 'inference', port: 'main' });
 /** What agents choose models by, and admins find the ids of. */
@@ -141,6 +144,8 @@ export class RouteTable implements Routes {
   readonly #exact = new Map<string, Methods>();
   readonly #patterns: Pattern[] = [];
   readonly #mount: MountRoutes | null;
+  /** Names that calls of this port claim. */
+  readonly #exclusive = new Exclusive();
   /** Whether there are base paths of sessions. */
   readonly #scoped: boolean;
 
@@ -202,9 +207,9 @@ export class RouteTable implements Routes {
     this.#set('/spend/calculate', { POST: admin(spendCalculate) });
     this.#get('/spend/report', admin(ownReport));
     this.#get('/global/spend/report', admin(globalReport));
-    this.#get('/user/daily/activity', admin(dailyActivity('user')));
-    this.#get('/team/daily/activity', admin(dailyActivity('team')));
-    this.#get('/tag/daily/activity', admin(dailyActivity('tag')));
+    this.#get('/user/daily/activity', spending(dailyActivity('user')));
+    this.#get('/team/daily/activity', spending(dailyActivity('team')));
+    this.#get('/tag/daily/activity', spending(dailyActivity('tag')));
     this.#pattern('/spend/logs/ui/', '', readable(admin((x, _, id) => spendLog(x, id))));
     for (const row of KEY_ROUTES) this.#managed(row);
     for (const row of TEAM_ROUTES) this.#managed(row);
@@ -251,7 +256,7 @@ export class RouteTable implements Routes {
   }
 
   #managed(row: CallRow): void {
-    const route = managed(row);
+    const route = managed(row, this.#exclusive);
     const methods: Methods = row.method === 'GET' ? readable(route) : { [row.method]: route };
     const [prefix, suffix] = row.path.split(/\{\w+\}/);
     if (suffix === undefined) this.#set(row.path, methods);

@@ -17,6 +17,7 @@ export function idleServices({ otel }: Pick<Snapshot, 'otel'>): Services {
   const ledger: Ledger = {
     begin: refuse,
     settle: refuse,
+    spentBefore: refuse,
     flush: refuse,
     reconfigure: refuse,
     close: refuse,

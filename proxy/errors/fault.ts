@@ -4,6 +4,8 @@ import { FAULTS, type FaultCode, type FaultSource } from './codes.ts';
 interface FaultDetails {
   /** Name of the body member, header or query parameter at fault. */
   readonly param?: string;
+  /** Where the configuration says so: another one than the table's. */
+  readonly status?: number;
   /** Extra response headers, e.g. `allow`, `retry-after`. */
   readonly headers?: readonly (readonly [string, string])[];
   readonly cause?: unknown;
@@ -30,7 +32,7 @@ export class Fault extends Error {
     const rule = FAULTS[code];
     this.name = 'Fault';
     this.code = code;
-    this.status = rule.status;
+    this.status = details.status ?? rule.status;
     this.type = rule.type;
     this.source = rule.source;
     this.param = details.param ?? null;

@@ -9,6 +9,7 @@ import type { Endpoint } from '../protocols/protocol.ts';
 import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
+import { claimBudgets } from './claim.ts';
 import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault, finishWithReplay } from './finish.ts';
 import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from './idempotency.ts';
@@ -46,8 +47,9 @@ export async function forward(
     await checkPreviousResponse(x, caller, request); // a response that it continues is the caller's own
     claim = await claimIdempotencyKey(x, caller, request);
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
-    const plan = planCall(x.active, request.model, identity, models); // the deployment to try first, and the ones after it
+    const planned = planCall(x.active, request.model, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
+    const plan = await claimBudgets(x, recorder, { request, identity, models }, planned); // given back when it is settled
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
@@ -60,6 +62,7 @@ export async function forward(
   } finally {
     if (claim?.kind === 'first') claim.settle(recorder.record);
     permit.release();
+    x.active.services.counters.release(x.id);
     body?.release();
   }
 }

@@ -19,6 +19,7 @@ import {
 } from '../bodies/steering.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
+import { OUTPUT_LIMITS } from '../active-config/active-config.ts';
 import { isObject, type IdentityMembers } from './identity.ts';
 import { billableUnitsOf, type BillableUnits } from './billable-units.ts';
 
@@ -38,6 +39,10 @@ export interface ParsedRequest {
   readonly previousResponse: string | null;
   /** One choice is requested (`n` is 1 or absent). */
   readonly isSingle: boolean;
+  /** Answers that are asked for: `n`, and at least 1. */
+  readonly choices: number;
+  /** The longest answer that is asked for, tokens: `max_tokens` or one of its other names; null = not stated. */
+  readonly maxOutput: number | null;
   /** `stream_options` as parsed; null when absent. */
   readonly streamOptions: Readonly<Record<string, unknown>> | null;
   /** What the body states about identity. */
@@ -97,6 +102,8 @@ export async function parseRequest(
     stream: streamOf(members.get('stream'), found.kind),
     previousResponse: previousResponseOf(members.get('previous_response_id')),
     isSingle: (members.get('n') ?? 1) === 1,
+    choices: choicesOf(members),
+    maxOutput: maxOutputOf(members),
     streamOptions: isObject(options) ? options : null,
     identityMembers: identityMembers(members, x.active.snapshot.dialect.brand),
     billable: billableUnitsOf(endpoint, members),
@@ -104,6 +111,21 @@ export async function parseRequest(
     members: found,
     body,
   };
+}
+
+/** Of several, the largest: nobody knows which one an upstream reads. */
+function maxOutputOf(members: Members): number | null {
+  const stated = OUTPUT_LIMITS.flatMap((name) => countIn(members, name));
+  return stated.length === 0 ? null : Math.max(...stated);
+}
+
+const choicesOf = (members: Members): number =>
+  Math.max(1, ...['n', 'best_of'].flatMap((name) => countIn(members, name)));
+
+function countIn(members: Members, name: string): readonly number[] {
+  const value = members.get(name);
+  const count = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? [Math.ceil(count)] : [];
 }
 
 const identityMembers = (members: Members, brand: string): IdentityMembers => ({

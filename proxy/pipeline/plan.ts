@@ -23,10 +23,13 @@ export function planCall(
   model: string,
   { sessionId, sessionSource }: Pick<Identity, 'sessionId' | 'sessionSource'>,
   allowed: CallerModels = ALL_MODELS,
+  excluded: ReadonlySet<LiveDeployment> = NONE,
 ): CallPlan {
   const session = sessionSource === 'generated' ? null : sessionId; // a fresh id binds a call to nothing
-  const policy = new Policy(active, groupOf(active, model), session, allowed);
-  return new FailoverPlan(policy.first, policy, active.services.clock.mono());
+  const policy = new Policy(active, groupOf(active, model), session, allowed, excluded);
+  const isEmpty = policy.first.deployments.length === 0; // all of it is excluded
+  const first = isEmpty ? (policy.fallbacks('server')[0] ?? policy.first) : policy.first;
+  return new FailoverPlan(first, policy, active.services.clock.mono());
 }
 
 /** The plan of a call that only one deployment can serve: one attempt. */
@@ -51,6 +54,8 @@ export function planSingle(active: ActiveConfig, selected: SelectedDeployment): 
   return new FailoverPlan(group, policy, clock.mono());
 }
 
+const NONE: ReadonlySet<LiveDeployment> = new Set();
+
 /** The kinds of failure with a retry count of their own, beside `server`. */
 const STATED: Readonly<Partial<Record<FailureKind, 'timeout' | 'rateLimit'>>> = {
   timeout: 'timeout',
@@ -62,8 +67,17 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
   readonly #active: ActiveConfig;
   readonly #session: string | null;
   readonly #allowed: CallerModels;
+  /** They have no room for the call. */
+  readonly #excluded: ReadonlySet<LiveDeployment>;
 
-  constructor(active: ActiveConfig, group: LiveModelGroup, session: string | null, allowed: CallerModels) {
+  constructor(
+    active: ActiveConfig,
+    group: LiveModelGroup,
+    session: string | null,
+    allowed: CallerModels,
+    excluded = NONE,
+  ) {
+    this.#excluded = excluded;
     this.#allowed = allowed;
     this.#active = active;
     this.#session = session;
@@ -124,12 +138,18 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
   }
 
   #ranked(group: LiveModelGroup): LiveModelGroup {
-    if (group.deployments.length === 1) return group;
+    const usable = this.#usable(group);
+    if (usable.length <= 1)
+      return usable.length === group.deployments.length ? group : { ...group, deployments: usable };
     const { clock, random } = this.#active.services;
     return {
       ...group,
-      deployments: rank(group.deployments, this.#routing, this.#session, random, clock.mono()),
+      deployments: rank(usable, this.#routing, this.#session, random, clock.mono()),
     };
+  }
+
+  #usable({ deployments }: LiveModelGroup): readonly LiveDeployment[] {
+    return this.#excluded.size === 0 ? deployments : deployments.filter((one) => !this.#excluded.has(one));
   }
 
   /** The group of a fallback name; empty where the caller may not call it, or no deployment can serve it. */
@@ -137,7 +157,8 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
     if (!this.#allowed.allows(name, this.#routing.aliases.get(name) ?? name)) return [];
     try {
       const group = findGroup(this.#active, name);
-      return group === null ? [] : [this.#ranked(group)];
+      const ranked = group === null ? null : this.#ranked(group);
+      return ranked === null || ranked.deployments.length === 0 ? [] : [ranked];
     } catch (error) {
       if (error instanceof Fault) return [];
       throw error;

@@ -9,6 +9,7 @@ import type { Outcome, ReadOnEnd } from '../relay/outcome.ts';
 import { cleanText } from '../bodies/text.ts';
 import { NO_TOKENS, sumOfTokens } from '../protocols/usage.ts';
 import type { AttemptStart } from './attempt-log.ts';
+import type { ScopedRecord } from '../access/budgets/scopes.ts';
 import type { Caller } from './authenticate.ts';
 import type { BillableUnits } from './billable-units.ts';
 import { pricesFor, statedPico, usedBy, type Used } from './charge.ts';
@@ -29,6 +30,10 @@ interface CallFacts {
   readonly identity: Identity;
   readonly stream: boolean;
   readonly requestBytes: number;
+  /** What it reserved of its budgets; null = it has none. */
+  readonly reservedPico?: number | null;
+  /** What there is to say of that; null = nothing. */
+  readonly warning?: string | null;
   /** null before a deployment is selected. */
   readonly selected: SelectedDeployment | null;
 }
@@ -64,6 +69,27 @@ export function destinationOf(
   };
 }
 
+/** What the scopes of a call follow from, as its record will state it. */
+export function scopedOf(
+  x: Exchange,
+  { caller, model, identity, selected }: Pick<CallFacts, 'caller' | 'model' | 'identity' | 'selected'>,
+): ScopedRecord {
+  const { teamId, userId, profile, tags, modelId, provider } = destinationOf(x, caller, selected, identity);
+  return {
+    apiKeyHash: caller.keyHash,
+    teamId,
+    userId,
+    profile,
+    tags,
+    modelId,
+    provider,
+    modelGroup: recorded(x, model) ?? '',
+    sessionId: identity.sessionId,
+    sessionSource: identity.sessionSource,
+    endUser: x.active.snapshot.access.recordsEndUsers ? identity.endUser : null,
+  };
+}
+
 /** The begin entry: all that is known before the first byte goes upstream. */
 export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
   const { identity, selected } = facts;
@@ -87,7 +113,8 @@ export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
     client: programOf(userAgent),
     stream: facts.stream,
     requestBytes: facts.requestBytes,
-    warnings: identity.warnings,
+    warnings: typeof facts.warning === 'string' ? [...identity.warnings, facts.warning] : identity.warnings,
+    ...(typeof facts.reservedPico === 'number' ? { reservedPico: facts.reservedPico } : {}),
   };
   return x.trace === null ? begin : { ...begin, trace: x.trace };
 }

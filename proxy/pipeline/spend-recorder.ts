@@ -3,6 +3,8 @@
 import type { Buffer } from 'node:buffer';
 import { Fault, toFault } from '../errors/fault.ts';
 import type { Outcome } from '../relay/outcome.ts';
+import type { ReservedCost } from '../access/budgets/reservation.ts';
+import type { ScopedRecord } from '../access/budgets/scopes.ts';
 import type { AttemptLog, AttemptStart } from './attempt-log.ts';
 import type { Caller } from './authenticate.ts';
 import type { BillableUnits } from './billable-units.ts';
@@ -12,7 +14,15 @@ import { identityOf, type Identity } from './identity.ts';
 import { countMissingUsage } from './missing-usage.ts';
 import { observeCall, type Observed } from './observe-call.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
-import { beginOf, destinationOf, settleFault, settleOf, settleRepeated, withReplaced } from './recording.ts';
+import {
+  beginOf,
+  destinationOf,
+  scopedOf,
+  settleFault,
+  settleOf,
+  settleRepeated,
+  withReplaced,
+} from './recording.ts';
 import { JournalUnwritable } from '../spend/journal/journal.ts';
 import type { SpendBegin, SpendRecord } from '../spend/record/record.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
@@ -28,6 +38,8 @@ interface KnownFacts {
   readonly requestBytes: number;
   /** Where the call goes first. */
   readonly selected: SelectedDeployment | null;
+  readonly reservedPico: number | null;
+  readonly warning: string | null;
 }
 
 /** A call that got a response from an upstream. */
@@ -44,6 +56,7 @@ type State =
   | { readonly kind: 'begun'; readonly begin: SpendBegin }
   | { readonly kind: 'settled'; readonly record: SpendRecord };
 
+const UNRESERVED = { reservedPico: null, warning: null } as const;
 /** What is observed of a call that no upstream answered. */
 const UNANSWERED = { overheadMs: null, responseModel: null } as const;
 
@@ -61,12 +74,24 @@ export class SpendRecorder {
     this.#caller = caller;
     this.#endpoint = endpoint;
     this.#attempts = attempts;
-    this.#known = { model, identity: null, stream: false, requestBytes: 0, selected: null };
+    this.#known = { model, identity: null, stream: false, requestBytes: 0, selected: null, ...UNRESERVED };
   }
 
   /** Adds what a step has found out; the record of a call that ends here states it. */
   note(more: Partial<KnownFacts>): void {
     this.#known = { ...this.#known, ...more };
+  }
+
+  /** What the scopes of the call follow from if it goes to `selected`. */
+  scoped(selected: SelectedDeployment): ScopedRecord {
+    const { model } = this.#known;
+    return scopedOf(this.#x, { caller: this.#caller, model, identity: this.#identity(), selected });
+  }
+
+  /** The call holds this much of its budgets: what it costs if the process dies before its end. */
+  reserved({ pico, reason }: Pick<ReservedCost, 'pico' | 'reason'>): void {
+    const warning = reason === '' ? null : `its budgets reserved nothing for it: ${reason}`;
+    this.note({ reservedPico: Number(pico), warning });
   }
 
   /** Where the call went last, or is about to go; null before that is known. */
@@ -164,6 +189,7 @@ export class SpendRecorder {
   async #write(record: SpendRecord, observed: Observed): Promise<SpendRecord> {
     if (this.#state.kind === 'settled') throw new Error('a call is settled once');
     const written = this.#x.active.services.ledger.settle(record); // queued in the journal by this call, so it must not happen twice
+    this.#x.active.services.budgets.settle(record); // in the same turn: sums of the ledger hold both or neither
     this.#state = { kind: 'settled', record };
     this.#rememberResponse(record); // before the client can ask for it
     await written;

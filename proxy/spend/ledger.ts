@@ -13,7 +13,8 @@ import { openDirectory } from './store/data-directory.ts';
 import { DirectoryLocked, lockDirectory } from './store/lock.ts';
 import type { DirectoryLock } from './store/lock.ts';
 import type { ExtensionTables } from './store/extension-tables.ts';
-import type { ModelStore, SpendReader, Store } from './store/store.ts';
+import { StoreUnavailable } from './store/store.ts';
+import type { ModelStore, SpendReader, SpentQuery, SpentSum, Store } from './store/store.ts';
 import { storeBackend } from './store/backends.ts';
 import { journalDirectory, leftJournals, type WorkerNumber } from './journal/journal-directories.ts';
 import { Journal } from './journal/journal.ts';
@@ -87,6 +88,15 @@ export interface Ledger {
   readonly status: LedgerStatus;
   /** Everything written so far is in the store. @throws StoreUnavailable */
   flush(): Promise<void>;
+  /**
+   * What records had spent whose `settle` was called before `captured` is: that happens during this call, and records
+   * that are settled later are in none of the sums. Those of other processes are, as far as they are stored.
+   * @throws StoreUnavailable; also while records wait for the disk, because the store cannot have them
+   */
+  spentBefore(
+    queries: readonly SpentQuery[],
+    captured: () => void,
+  ): Promise<readonly (readonly SpentSum[])[]>;
   /** Reads rows, each call behind `flush`: a client that got its answer sees its row. */
   readonly reader: SpendReader;
   readonly models: ModelStore;
@@ -250,6 +260,21 @@ class JournalLedger implements Ledger {
   async flush(): Promise<void> {
     this.#journal.flush();
     await Promise.all([this.#shipper.barrier(), this.#left?.tried]);
+  }
+
+  async spentBefore(
+    queries: readonly SpentQuery[],
+    captured: () => void,
+  ): Promise<readonly (readonly SpentSum[])[]> {
+    await this.#left?.tried;
+    captured();
+    this.#journal.flush();
+    if (this.#journal.atRisk > 0)
+      throw new StoreUnavailable(
+        'unavailable',
+        `spend records wait for the disk: ${this.#journal.outageMessage}`,
+      );
+    return await this.#shipper.readHere(() => this.#store.spentSince(queries));
   }
 
   reconfigure(settings: JournalSettings, retentionMs: number | null): void {

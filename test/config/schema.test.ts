@@ -34,6 +34,8 @@ function valueFor(path: string, value: unknown): unknown {
       return { session_api_key: [{ key: 'a', user_id: 'a', ...(inner as object) }] };
     if (key === 'inference_keys' && path !== 'general_settings.inference_keys')
       return { inference_keys: [{ key: 'a', ...(inner as object) }] };
+    if (key === 'budgets' && path !== 'budgets')
+      return { budgets: [{ scope: 'proxy', ...(inner as object) }] };
     if (key === 'sandbox_specs' && path !== 'platform.sandbox_specs')
       return { sandbox_specs: [{ id: 'a', ...(inner as object) }] };
     if (key === 'platform')

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { list, manage, managed, newKey, type Json } from '../support/manage.ts';
-import { chat, KEY, startRig, type Rig } from '../support/rig.ts';
+import { chat, KEY, startRig, type Answer, type Rig } from '../support/rig.ts';
 
 const config = (demo: DemoGateway): string => `
 model_list:
@@ -152,6 +152,36 @@ t.test('a user that is made with a team is in it, and gets a budget in it', asyn
     { team_id: id, team_memberships: [{ user_id, litellm_budget_table: { max_budget: 0.0000001 } }] },
   ]);
 });
+
+t.test(
+  'a budget of a member: the first call is served, the second refused, and its spending is told',
+  async (t) => {
+    const priced = (demo: DemoGateway): string => `
+model_list:
+  - model_name: gpt-4
+    litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", api_key: sk-x, input_cost_per_token: 0.001, output_cost_per_token: 0.001 }
+general_settings: { master_key: ${KEY}, budget_reservation: "off" }
+`;
+    const rig = await startRig(t, { config: priced });
+    const { team_id } = await newTeam(rig);
+    const { key, user_id } = await newUser(rig, {
+      team_id,
+      max_budget: 10,
+      budget_duration: '5s',
+      models: ['gpt-4'],
+    });
+    await managed(rig, 'POST /team/member_update', { team_id, user_id, max_budget_in_team: 0.0000001 });
+    const call = (): Promise<Answer> => chat(rig, 'gpt-4', {}, { authorization: `Bearer ${String(key)}` });
+    t.equal((await call()).status, 200);
+    const refused = await call();
+    t.not(refused.status, 200);
+    t.match(refused.text, /Budget has been exceeded/);
+    const { teams } = await managed(rig, `GET /user/info?user_id=${String(user_id)}`);
+    const [membership] = list(list(teams)[0]?.['team_memberships']);
+    t.ok(Number(membership?.['spend']) >= 0.0000001);
+    t.match(membership, { litellm_budget_table: { max_budget: 0.0000001 } });
+  },
+);
 
 t.test('the list of teams', async (t) => {
   const rig = await startRig(t, { config });

@@ -12,6 +12,8 @@ export interface BudgetClaim {
   /** Epoch milliseconds; another start is another counter. */
   readonly windowStartMs: number;
   readonly capPico: bigint;
+  /** A budget that is used up to the pico-dollar still lets calls in that cost nothing. */
+  readonly letsFreeIn?: true;
 }
 
 /** Why a call was refused: the first of its claims without room. */
@@ -58,7 +60,8 @@ export class BudgetBook {
   }
 
   /**
-   * Reserves in all counters or in none. A budget whose cap is reached lets nothing in, not even what costs nothing.
+   * Reserves in all counters or in none. A budget whose cap is reached lets nothing in, not even what costs nothing, but
+   * where the claim says so.
    * @param pico the most that the call may cost; 0n where no price is known
    */
   reserve(claims: readonly BudgetClaim[], pico: bigint): Reserved {
@@ -66,7 +69,8 @@ export class BudgetBook {
     for (const claim of claims) {
       const counter = this.#counterOf(claim.budget, claim.windowStartMs);
       const usedPico = counter.spentPico + counter.reservedPico;
-      if (usedPico >= claim.capPico || usedPico + pico > claim.capPico)
+      const isUsedUp = claim.letsFreeIn === true ? usedPico > claim.capPico : usedPico >= claim.capPico;
+      if (isUsedUp || usedPico + pico > claim.capPico)
         return { ok: false, refusal: refusalOf(claim, counter) };
       counters.push(counter);
     }
@@ -86,6 +90,11 @@ export class BudgetBook {
   spend(budget: string, windowStartMs: number, pico: bigint): void {
     const counter = this.#counterOf(budget, windowStartMs);
     if (counter.windowStartMs === windowStartMs) counter.spentPico += pico;
+  }
+
+  /** Whether a claim of this window has a counter: its own, or, when a newer window has begun meanwhile, that one's. */
+  has(budget: string, windowStartMs: number): boolean {
+    return (this.#counters.get(budget)?.windowStartMs ?? -1) >= windowStartMs;
   }
 
   /** What a window of a budget has spent and reserved. */

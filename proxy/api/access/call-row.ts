@@ -5,6 +5,7 @@ import { toFault, type Fault } from '../../errors/fault.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
 import { sendJson } from '../../pipeline/respond.ts';
 import { AdminAttempt, type ObjectAction } from '../audit.ts';
+import type { Exclusive } from './exclusive.ts';
 import type { CallHandler, ConcernedObject } from './team-call.ts';
 
 /** One route. */
@@ -37,13 +38,14 @@ export async function runCall(
   x: Exchange,
   caller: AuthenticatedCaller,
   param: string,
+  exclusive: Exclusive,
 ): Promise<void> {
   const attempt = action === null ? null : new AdminAttempt(x, action, caller.keyHash);
   const concerns = (object: ConcernedObject): void => attempt?.concernsObject(object);
   const query = new URLSearchParams(x.query);
   let answer: unknown;
   try {
-    answer = await handle({ x, caller, param, query, concerns });
+    answer = await handle({ x, caller, param, query, concerns, exclusive });
   } catch (thrown) {
     attempt?.refused(toFault(thrown));
     throw thrown;

@@ -1,5 +1,6 @@
 // Refusals of calls about keys, teams, users and budgets, in the dialect's statuses, texts and shapes: clients of LiteLLM
-// match on substrings of the body. `code` in these bodies is the status as a text, as LiteLLM sends it.
+// match on substrings of the body. `code` in these bodies is the status as a text, as LiteLLM sends it; our own stands in
+// `reason`.
 import type { FaultCode } from '../../errors/codes.ts';
 import { Fault } from '../../errors/fault.ts';
 import type { ErrorShape } from '../../protocols/protocol.ts';
@@ -85,7 +86,7 @@ export const MANAGEMENT_ERRORS: ErrorShape = {
 };
 
 function bodyOf(fault: Fault): object {
-  const { message, param, status } = fault;
+  const { message, param, status, code } = fault;
   const shape: Shape = fault instanceof Refusal ? fault.shape : { kind: 'wrapped', type: fault.type };
   switch (shape.kind) {
     case 'issues':
@@ -93,6 +94,6 @@ function bodyOf(fault: Fault): object {
     case 'raw':
       return { detail: { error: message } };
     case 'wrapped':
-      return { error: { message, type: shape.type, param, code: String(status) } };
+      return { error: { message, type: shape.type, param, code: String(status), reason: code } };
   }
 }

@@ -5,6 +5,7 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { AccessObject, ObjectChange } from '../../access/objects/objects.ts';
 import type { AuthenticatedCaller } from '../../access/caller.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
+import type { Exclusive } from './exclusive.ts';
 import { Refusal } from './refusals.ts';
 import type { RowContext } from './rows.ts';
 
@@ -17,6 +18,8 @@ export interface Call {
   readonly query: URLSearchParams;
   /** For calls that change something: what it is about, for the audit. */
   readonly concerns: (change: ConcernedObject) => void;
+  /** Names that are free for one call at a time: aliases, e-mail addresses. */
+  readonly exclusive: Exclusive;
 }
 
 /** An object before and after a change; null = there is none. */
@@ -107,7 +110,7 @@ export function rowContextOf(call: Call): RowContext {
   return {
     brand: snapshot.dialect.brand,
     nowMs: nowOf(call),
-    calendar: { timeZone: 'UTC', resetMinute: 0 },
+    calendar: snapshot.budgets,
     budget: (id) => directory.budget(id),
   };
 }

@@ -8,6 +8,7 @@ import { denied, invalid, notFound } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
 import { memberId, spentUsd } from './spent.ts';
 import { directoryOf, rowContextOf, type Call } from './team-call.ts';
+import { newUser } from './teams-join.ts';
 import { teamRows } from './teams-read.ts';
 import { membershipRow } from './teams-rows.ts';
 import { USER_ROLES } from './users-fields.ts';
@@ -22,6 +23,8 @@ export async function userInfo(call: Call): Promise<Row> {
   const named = parameter(query, 'user_id') ?? (caller.role === 'key' ? caller.key.userId : null);
   // The master key is nobody's; lists have what LiteLLM would put here.
   if (named === null) return { user_id: null, user_info: null, keys: [], teams: [] };
+  const { brand } = rowContextOf(call);
+  if (named === `${brand}-proxy-budget` && seesAll(caller)) return wholeProxy(call, named);
   const user = directory.user(named) ?? directory.user(named.replaceAll(' ', '+'));
   if (user === null) throw notFound(`User ${named} not found`, { param: 'user_id' });
   demand(caller, directory, 'user.read', user);
@@ -32,6 +35,13 @@ export async function userInfo(call: Call): Promise<Row> {
     keys: await keyRows(call, directory.keysOfUser(user.id)),
     teams: await teamsOf(call, user),
   };
+}
+
+/** `litellm-proxy-budget`: the name under which LiteLLM shows what the whole proxy has spent. */
+async function wholeProxy(call: Call, name: string): Promise<Row> {
+  const user = directoryOf(call).user(name) ?? newUser(name, null, { nowMs: 0, by: null });
+  const [spend = 0] = await spentUsd(call.x, [{ kind: 'proxy', id: '' }]);
+  return { user_id: name, user_info: userRow(user, spend, [], rowContextOf(call)), keys: [], teams: [] };
 }
 
 /** The teams of a user, each with what this user may spend in it. */

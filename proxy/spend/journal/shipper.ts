@@ -70,6 +70,23 @@ export class Shipper {
     while (isBefore(this.#shipped, goal)) await this.#ship();
   }
 
+  /**
+   * Reads the store when it holds exactly what was written before this call: nothing behind it is shipped until `read` ends.
+   * @throws StoreUnavailable, and what `read` throws
+   */
+  async readHere<T>(read: () => Promise<T>): Promise<T> {
+    const goal = this.#options.end();
+    const before = this.#running ?? Promise.resolve();
+    const reading = before
+      .catch(() => undefined) // its error is that of others; ours is found below
+      .then(async () => {
+        if (isBefore(this.#shipped, goal) || !this.#hasShipped) await this.#attempt(goal);
+        return await read();
+      });
+    void this.#run(reading.then(() => undefined)).catch(() => undefined);
+    return await reading;
+  }
+
   /** Ends the retries; a shipment that runs goes on. */
   stop(): void {
     this.#stopped = true;
@@ -89,16 +106,22 @@ export class Shipper {
   }
 
   #ship(): Promise<void> {
-    this.#running ??= this.#attempt().finally(() => {
+    return this.#running ?? this.#run(this.#attempt(this.#options.end()));
+  }
+
+  /** One at a time; whoever is to come next replaces it. */
+  #run(task: Promise<void>): Promise<void> {
+    const running = task.finally(() => {
+      if (this.#running !== running) return;
       this.#running = null;
       if (isBefore(this.#shipped, this.#options.end())) this.wake(); // after a failure the retry is set already
     });
-    return this.#running;
+    this.#running = running;
+    return running;
   }
 
-  async #attempt(): Promise<void> {
-    const { store, end, onShipped, onEvent } = this.#options;
-    const to = end();
+  async #attempt(to: Position): Promise<void> {
+    const { store, onShipped, onEvent } = this.#options;
     try {
       const { rows, damaged } = await store.ship(to);
       this.#rows += rows;

@@ -67,6 +67,11 @@ export interface SpendBegin {
   readonly requestBytes: number;
   /** Sentences on doubtful input (e.g. unreadable metadata header); the call went on. */
   readonly warnings: readonly string[];
+  /**
+   * Pico-dollars that it reserved of its budgets: what it counts for if the process dies before its end. Absent: it has no
+   * budget. Kept in the journal, not in the store.
+   */
+  readonly reservedPico?: number;
   /** Where the call stands in a trace; absent while tracing is off. Kept in the journal, not in the store. */
   readonly trace?: TraceContext;
 }
@@ -170,9 +175,13 @@ export function interrupted(begin: SpendBegin, endMs: number): SpendRecord {
     errorSource: 'proxy',
     attempts: 1,
     responseBytes: 0,
-    spendPico: null,
+    // Rows and budgets agree: what the call may have cost at most counts until a reconciliation knows better.
+    spendPico: begin.reservedPico ?? null,
     costSource: 'none',
-    costReason: 'the process ended before the answer was complete',
+    costReason:
+      begin.reservedPico === undefined
+        ? 'the process ended before the answer was complete'
+        : 'an estimate: the process ended before the answer was complete, so the call counts for what it had reserved of its budgets',
     costs: {},
     priceVersion: null,
   };

@@ -114,6 +114,37 @@ export interface SessionTotals {
   readonly last: { readonly modelGroup: string; readonly tokens: number; readonly upstreamId: string | null };
 }
 
+/** What spend can be summed by, since any moment. */
+export type SpentColumn =
+  | 'apiKeyHash'
+  | 'team'
+  | 'user'
+  | 'endUser'
+  | 'modelGroup'
+  | 'provider'
+  | 'tag'
+  /** Of these no daily sums are kept: their rows are read. */
+  | 'deployment'
+  | 'profile'
+  | 'session';
+
+/** What was spent by rows that began at `sinceMs` or later. */
+export interface SpentQuery {
+  /** Empty: one sum of everything. */
+  readonly by: readonly SpentColumn[];
+  /** Values of the first column, some hundreds at most; null = all. */
+  readonly ids: readonly string[] | null;
+  /** Epoch milliseconds; 0 = since ever. */
+  readonly sinceMs: number;
+}
+
+export interface SpentSum {
+  /** Of each column; '' = without one. A row of two tags stands in both sums. */
+  readonly values: readonly string[];
+  /** Rows of unknown cost count as 0. */
+  readonly pico: bigint;
+}
+
 /** Reads spend rows. Every call may reject with `StoreUnavailable`. */
 export interface SpendReader {
   query(filter: SpendFilter, paging: SpendPaging): Promise<SpendPage>;
@@ -173,6 +204,8 @@ export interface Pruned {
 }
 
 export interface Store extends SpendReader, ModelStore {
+  /** For each query the groups that have rows. What retention removed still counts, but by deployment, profile and session. */
+  spentSince(queries: readonly SpentQuery[]): Promise<readonly (readonly SpentSum[])[]>;
   /**
    * Takes over everything the journal holds before `to`: rows and the new position in one transaction, so each
    * request id becomes exactly one row. Resolves when that is on the disk. One call at a time.

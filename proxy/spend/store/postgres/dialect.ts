@@ -9,6 +9,7 @@ export function postgresDialect(schema: string): SqlDialect {
     daily: `${schema}.spend_daily`,
     positions: `SELECT journal_id, segment, byte_offset FROM ${schema}.journals`,
     hasTag: (placeholder) => `tags::jsonb @> to_jsonb(${placeholder}::text)`,
+    tags: 'LATERAL json_array_elements_text(tags) AS one(value)',
     day: `to_char(to_timestamp(start_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
     json: (placeholder) => `${placeholder}::json`,
     // As `storable` of spend-columns.ts does with what is written: PostgreSQL refuses NUL in any text.

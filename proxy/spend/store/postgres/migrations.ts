@@ -84,6 +84,14 @@ const STEPS: readonly ((schema: string) => string)[] = [
 
   (s) => `ALTER TABLE ${s}.spend ADD COLUMN key_name text;`,
   (s) => `ALTER TABLE ${s}.spend ADD COLUMN error_text text;`,
+
+  // What one key, team, user, end user or tag has spent, for its budget. Sums that are added to change no indexed column.
+  (s) => `
+   CREATE INDEX spend_daily_key ON ${s}.spend_daily (api_key, day) WHERE axis = '';
+   CREATE INDEX spend_daily_team ON ${s}.spend_daily (team_id, day) WHERE axis = '';
+   CREATE INDEX spend_daily_user ON ${s}.spend_daily (user_id, day) WHERE axis = '';
+   CREATE INDEX spend_daily_end_user ON ${s}.spend_daily (end_user, day) WHERE axis = '';
+   CREATE INDEX spend_daily_tag ON ${s}.spend_daily (entity, day) WHERE axis = 'tag';`,
 ];
 
 /** The newest version: what a reader understands that changes nothing. */

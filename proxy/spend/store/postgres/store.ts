@@ -12,6 +12,7 @@ import { PostgresShip } from './ship.ts';
 import type { Position } from '../segments.ts';
 import { recordOf } from '../sql/spend-columns.ts';
 import { daysOf } from '../sql/day-spend.ts';
+import { spentSqls, spentSumsOf } from '../sql/spent-since.ts';
 import { totalsOf, totalsSql } from '../sql/session-totals.ts';
 import {
   activityOf,
@@ -38,6 +39,8 @@ import type {
   SpendFilter,
   SpendPage,
   SpendPaging,
+  SpentQuery,
+  SpentSum,
   StoredModel,
 } from '../store.ts';
 import type { StoreCalls } from '../backend.ts';
@@ -166,6 +169,18 @@ export class PostgresStore implements StoreCalls, ExtensionCalls {
          ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed, updated_ms = excluded.updated_ms`,
         [id, sealed, Date.now()],
       );
+    });
+  }
+
+  spentSince(queries: readonly SpentQuery[]): Promise<readonly (readonly SpentSum[])[]> {
+    return this.#reading.use(async (client) => {
+      const all: SpentSum[][] = [];
+      for (const query of queries) {
+        const results: Row[][] = [];
+        for (const sql of spentSqls(query, this.#dialect)) results.push(await rowsOf(client, sql));
+        all.push(spentSumsOf(query, results));
+      }
+      return all;
     });
   }
 

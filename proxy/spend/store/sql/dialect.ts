@@ -10,6 +10,8 @@ export interface SqlDialect {
   readonly positions: string;
   /** A condition: the JSON list in the column `tags` holds the text bound at `placeholder`. */
   readonly hasTag: (placeholder: string) => string;
+  /** What stands beside the table of rows in FROM: a row `one` with the text `value` for each of a row's tags. */
+  readonly tags: string;
   /** An expression: the UTC day of the column `start_ms` as `YYYY-MM-DD`. */
   readonly day: string;
   /** The value bound at `placeholder`, for a column of JSON. */

@@ -76,6 +76,14 @@ const STEPS: readonly ((db: DatabaseSync) => void)[] = [
 
   (db) => db.exec('ALTER TABLE spend ADD COLUMN key_name TEXT'),
   (db) => db.exec('ALTER TABLE spend ADD COLUMN error_text TEXT'),
+
+  // What one key, team, user, end user or tag has spent, for its budget. Sums that are added to change no indexed column.
+  (db) =>
+    db.exec(`CREATE INDEX spend_daily_key ON spend_daily (api_key, day) WHERE axis = '';
+     CREATE INDEX spend_daily_team ON spend_daily (team_id, day) WHERE axis = '';
+     CREATE INDEX spend_daily_user ON spend_daily (user_id, day) WHERE axis = '';
+     CREATE INDEX spend_daily_end_user ON spend_daily (end_user, day) WHERE axis = '';
+     CREATE INDEX spend_daily_tag ON spend_daily (entity, day) WHERE axis = 'tag';`),
 ];
 
 /** The newest schema: what a reader understands that changes nothing. */

@@ -26,6 +26,7 @@ import type { Sql } from '../sql/spend-sql.ts';
 import { SQLITE_DIALECT } from './dialect.ts';
 import { SqliteModels } from './models.ts';
 import { addingDaily } from './migrations.ts';
+import { spentSqls, spentSumsOf } from '../sql/spent-since.ts';
 import { totalsOf, totalsSql } from '../sql/session-totals.ts';
 import type {
   Activity,
@@ -39,6 +40,8 @@ import type {
   SpendFilter,
   SpendPage,
   SpendPaging,
+  SpentQuery,
+  SpentSum,
   StoredModel,
 } from '../store.ts';
 
@@ -146,6 +149,15 @@ export class SqliteStore implements Implementation<StoreCalls> {
     const { text, values } = madeBySql(upstreamId, SQLITE_DIALECT);
     const row = this.#db.prepare(text).get(...values);
     return row === undefined ? null : madeBy(row);
+  }
+
+  spentSince(queries: readonly SpentQuery[]): SpentSum[][] {
+    return queries.map((query) =>
+      spentSumsOf(
+        query,
+        spentSqls(query, SQLITE_DIALECT).map((sql) => this.#sums(sql)),
+      ),
+    );
   }
 
   listModels(): StoredModel[] {

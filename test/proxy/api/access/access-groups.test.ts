@@ -62,26 +62,3 @@ t.test('groups', async (t) => {
       text: /stated by deployments/,
     });
 });
-
-t.test('model groups: one entry per requested name', async (t) => {
-  const rig = await startRig(t, { config });
-  t.match(await managed(rig, 'GET /model_group/info'), {
-    data: [
-      {
-        model_group: 'small',
-        providers: ['litellm_proxy', 'openai'],
-        tpm: 150,
-        rpm: 10,
-        mode: 'chat',
-        supports_vision: true,
-        supports_reasoning: false,
-        supported_openai_params: null,
-      },
-      { model_group: 'large', max_input_tokens: 1000, tpm: null },
-    ],
-  });
-  t.match(await managed(rig, 'GET /model_group/info?model_group=large'), {
-    data: [{ model_group: 'large' }],
-  });
-  t.strictSame(await managed(rig, 'GET /model_group/info?model_group=none'), { data: [] });
-});

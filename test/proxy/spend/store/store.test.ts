@@ -7,7 +7,14 @@ import type { Test } from 'tap';
 import { settleLine } from '../../../../proxy/spend/record/line.ts';
 import type { SpendRecord } from '../../../../proxy/spend/record/record.ts';
 import { segmentPath } from '../../../../proxy/spend/store/segments.ts';
-import type { Activity, Facet, SpendFilter } from '../../../../proxy/spend/store/store.ts';
+import type {
+  Activity,
+  Facet,
+  SpendFilter,
+  SpentColumn,
+  SpentQuery,
+} from '../../../../proxy/spend/store/store.ts';
+import { seededRandom } from '../../../support/seeded-random.ts';
 import { anyPostgres } from '../../../support/postgres.ts';
 import { beginOf, settleOf } from '../record/fixture/records.ts';
 import { NEWEST, postgresBench, sqliteBench, type Bench } from './fixture/benches.ts';
@@ -24,6 +31,79 @@ t.test('PostgreSQL', async (t) => {
 });
 
 async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> {
+  suite.test('what was spent since any moment is the sum of the rows, by every column', async (t) => {
+    const bench = benchOf(t);
+    const store = bench.open();
+    const random = seededRandom(7);
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+    const records = Array.from({ length: 300 }, (_, i) =>
+      settleOf(
+        beginOf(`id-${i}`, {
+          startMs: START_MS + Math.floor(random() * 4 * DAY_MS),
+          apiKeyHash: pick(['k1', 'k2']),
+          teamId: pick(['blue', 'red', null]),
+          userId: pick(['ann', 'bob', null]),
+          endUser: pick(['e1', null]),
+          modelGroup: pick(['smart', 'small']),
+          modelId: pick(['d1', 'd2']),
+          profile: pick(['p', null]),
+          sessionId: pick(['0f8fad5b-d9cb-469f-a165-70867728950e', 'plain']),
+          tags: pick([[], ['x'], ['x', 'y']]),
+        }),
+        { spendPico: pick([null, 0, 1, 999_999_999_999, 9_007_199_254_740_991]) },
+      ),
+    );
+    await store.ship(bench.append(...records));
+    const columns: Readonly<Record<SpentColumn, (record: SpendRecord) => readonly string[]>> = {
+      apiKeyHash: (r) => [r.apiKeyHash],
+      team: (r) => [r.teamId ?? ''],
+      user: (r) => [r.userId ?? ''],
+      endUser: (r) => [r.endUser ?? ''],
+      modelGroup: (r) => [r.modelGroup],
+      provider: (r) => [r.provider ?? ''],
+      tag: (r) => r.tags,
+      deployment: (r) => [r.modelId ?? ''],
+      profile: (r) => [r.profile ?? ''],
+      session: (r) => [r.sessionId.replaceAll('-', '')],
+    };
+    const sumsOf = ({ by, ids, sinceMs }: SpentQuery): Record<string, string> => {
+      const sums = new Map<string, bigint>();
+      for (const record of records.filter(({ startMs }) => startMs >= sinceMs)) {
+        const groups = by.reduce<string[][]>(
+          (all, column) => all.flatMap((group) => columns[column](record).map((value) => [...group, value])),
+          [[]],
+        );
+        for (const group of groups)
+          if (ids?.includes(group[0] ?? '') ?? true)
+            sums.set(group.join('|'), (sums.get(group.join('|')) ?? 0n) + BigInt(record.spendPico ?? 0));
+      }
+      return Object.fromEntries(Array.from(sums, ([group, pico]) => [group, String(pico)]));
+    };
+    const starts = [0, START_MS, START_MS + DAY_MS + 1, START_MS + 2.5 * DAY_MS, START_MS + 9 * DAY_MS];
+    const queries: SpentQuery[] = starts.flatMap((sinceMs): SpentQuery[] => [
+      ...Object.keys(columns).map((column) => ({ by: [column as SpentColumn], ids: null, sinceMs })),
+      { by: ['apiKeyHash'], ids: ['k2'], sinceMs },
+      { by: ['tag'], ids: ['y', 'none'], sinceMs },
+      { by: ['session'], ids: ['0F8FAD5BD9CB469FA16570867728950E'], sinceMs },
+      { by: ['team', 'user'], ids: ['blue'], sinceMs },
+      { by: ['apiKeyHash', 'modelGroup'], ids: ['k1'], sinceMs },
+    ]);
+    const answers = await store.spentSince(queries);
+    for (const [i, query] of queries.entries()) {
+      const found = (answers[i] ?? []).map(({ values, pico }) => [values.join('|'), String(pico)]);
+      const asked =
+        query.by[0] === 'session' && query.ids !== null
+          ? { ...query, ids: ['0f8fad5bd9cb469fa16570867728950e'] }
+          : query;
+      t.same(Object.fromEntries(found), sumsOf(asked), JSON.stringify(query));
+    }
+    const [all = []] = await store.spentSince([{ by: [], ids: null, sinceMs: 0 }]);
+    t.equal(
+      all[0]?.pico,
+      records.reduce((sum, { spendPico }) => sum + BigInt(spendPico ?? 0), 0n),
+    );
+  });
+
   suite.test('a record is read back from the store exactly as it was journalled', async (t) => {
     const bench = benchOf(t);
     const store = bench.open();

@@ -1,0 +1,435 @@
+// The budgets of a process: which caps a call claims, what its record adds to them, and where counters begin. Counters follow
+// the ledger by construction: they are seeded with the sums of exactly the records that were settled before, and every
+// record that is settled later adds to all caps that its scopes have ever been asked for.
+import type { BudgetSettings } from '../../../config/budget-settings.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Ledger } from '../../spend/ledger.ts';
+import type { SpendRecord } from '../../spend/record/record.ts';
+import type { CounterName, CounterState, Counters } from '../counters.ts';
+import type { BudgetWindow, Calendar } from '../durations.ts';
+import type { AccessEvents } from '../events.ts';
+import type { BudgetClaim } from './budget-book.ts';
+import { CapSources, type CapDirectory } from './cap-sources.ts';
+import { basePico, capAt, capName, capWindow, coversModel, type Cap } from './caps.ts';
+import { forecastOf, LOOK_BACK_MS } from './forecast.ts';
+import { scopesOf, type Scope, type ScopedRecord, type ScopeKind } from './scopes.ts';
+import type { BudgetUse, Spending } from './spending.ts';
+import { queriesFor, type SumDirectory, type Unsummed } from './spent-queries.ts';
+
+/** What the configuration says. */
+export interface BudgetPolicy {
+  readonly budgets: BudgetSettings;
+  /** `aliases`: `model_group_alias`. */
+  readonly routing: { readonly aliases: ReadonlyMap<string, string> };
+}
+
+export interface BudgetsOptions {
+  readonly ledger: Pick<Ledger, 'spentBefore'>;
+  readonly counters: Counters;
+  readonly directory: CapDirectory & SumDirectory;
+  readonly clock: Clock;
+  readonly events: AccessEvents;
+}
+
+/** A cap that a call or a person has asked for: from then on every record of its scope is counted. */
+interface Tracked {
+  cap: Cap;
+  /** Epoch milliseconds from which on all records are counted; Infinity = its counter was never seeded. */
+  sinceMs: number;
+  /** The newest window that was asked for. */
+  window: BudgetWindow;
+  /** Start of the newest window that has a counter; -1 = none. */
+  openedMs: number;
+  usedMs: number;
+  /** The window whose marks were told, and which. */
+  told: { readonly windowStartMs: number; soft: boolean; usedUp: boolean };
+}
+
+/** Caps of rules for each one (`*`) may be many: what nobody has used for an hour is forgotten, and seeded again when it is. */
+const MOST_TRACKED = 100_000;
+const IDLE_MS = 3_600_000;
+const NOT_TOLD = { windowStartMs: -1, soft: false, usedUp: false };
+const NO_WINDOW: BudgetWindow = { startMs: 0, endMs: 0 };
+
+export class Budgets implements Spending {
+  readonly #options: BudgetsOptions;
+  readonly #byScope = new Map<string, Tracked[]>();
+  readonly #byCounter = new Map<string, Tracked>();
+  /** Windows whose sums are being read, and what records have added since the moment they are read at. */
+  readonly #seeding = new Map<string, { readonly done: Promise<void>; pico: bigint | null }>();
+  readonly #refusals = new Map<ScopeKind, number>();
+  #sources: CapSources | null = null;
+  #policy: BudgetPolicy | null = null;
+  #calendar: Calendar = { timeZone: 'UTC', resetMinute: 0 };
+
+  constructor(options: BudgetsOptions) {
+    this.#options = options;
+  }
+
+  /** Takes another configuration. */
+  use(policy: BudgetPolicy): void {
+    const { timeZone, resetMinute } = policy.budgets;
+    if (timeZone !== this.#calendar.timeZone || resetMinute !== this.#calendar.resetMinute) {
+      this.#calendar = { timeZone, resetMinute };
+      for (const tracked of [...this.#byCounter.values()]) this.#forget(tracked);
+    }
+    this.#policy = policy;
+    this.#sources = new CapSources(this.#options.directory, policy.budgets);
+  }
+
+  /** The caps that a call has room to find in: of all its scopes, in the order in which they refuse. */
+  capsFor(call: ScopedRecord): readonly Cap[] {
+    const sources = this.#sources;
+    if (sources === null) return NONE;
+    let caps: Cap[] | null = null;
+    for (const scope of scopesOf(call, this.#options.directory)) {
+      if (
+        scope.kind === 'user' &&
+        call.teamId !== null &&
+        this.#policy?.budgets.userBudgetsOnTeamKeys !== true
+      )
+        continue; // as in the dialect: the team pays
+      for (const cap of sources.of(scope))
+        if (coversModel(cap, call.modelGroup, this.#meant(call.modelGroup))) (caps ??= []).push(cap);
+    }
+    return caps ?? NONE;
+  }
+
+  /** Whether there may be caps for a call at one of its deployments; cheap where there are none. */
+  mayCap(call: ScopedRecord): boolean {
+    return this.#sources?.hasDestinationRules === true || this.capsFor(call).length > 0;
+  }
+
+  /** Whether the budgets of a call's destination alone have room for it, as far as is known. */
+  hasRoom(call: ScopedRecord, startMs: number, pico: bigint): boolean {
+    if (this.#sources?.hasDestinationRules !== true) return true;
+    const caps = this.capsFor(call).filter(({ scope }) => DESTINATIONS.has(scope.kind));
+    return this.claimsOf(caps, startMs).every((claim) => {
+      const state = this.#options.counters.read(claim);
+      if (state === null || state instanceof Promise) return true; // the claim finds out
+      const usedPico = state.spentPico + state.reservedPico;
+      return usedPico < claim.capPico && usedPico + pico <= claim.capPico;
+    });
+  }
+
+  /** Counts a refusal. */
+  refused({ scope }: Cap): void {
+    this.#refusals.set(scope.kind, (this.#refusals.get(scope.kind) ?? 0) + 1);
+  }
+
+  /** Refusals so far. */
+  get refusals(): ReadonlyMap<ScopeKind, number> {
+    return this.#refusals;
+  }
+
+  /** When a cap begins anew, epoch milliseconds; null = never. */
+  resetOf(cap: Cap): number | null {
+    return endOf(capWindow(cap, this.#options.clock.now(), this.#calendar));
+  }
+
+  /** What a call claims of its caps; soft budgets claim nothing, but are counted from now on. */
+  claimsOf(caps: readonly Cap[], startMs: number): readonly BudgetClaim[] {
+    const nowMs = this.#options.clock.now();
+    return caps.flatMap((cap) => {
+      const tracked = this.#track(cap, nowMs);
+      const windowStartMs = this.#open(tracked, startMs);
+      const capPico = capAt(cap, nowMs);
+      if (capPico === null) return [];
+      const claim = { budget: cap.counter, windowStartMs, capPico };
+      return cap.letsFreeIn ? { ...claim, letsFreeIn: true } : claim;
+    });
+  }
+
+  /** Reads what these counters had spent, and begins them. @throws StoreUnavailable */
+  async seed(counters: readonly CounterName[]): Promise<void> {
+    const under: Promise<void>[] = [];
+    const mine: { readonly name: string; readonly counter: CounterName; readonly tracked: Tracked }[] = [];
+    for (const counter of counters) {
+      const name = nameOf(counter);
+      const tracked = this.#byCounter.get(counter.budget);
+      const before = this.#seeding.get(name);
+      if (before !== undefined) under.push(before.done);
+      else if (tracked !== undefined) mine.push({ name, counter, tracked });
+    }
+    if (mine.length > 0) under.push(this.#seedAll(mine));
+    await Promise.all(under);
+  }
+
+  /** Seeds the caps of all objects and rules at once: at the start, so that no call waits for its own. @throws StoreUnavailable */
+  async warm(): Promise<void> {
+    const sources = this.#sources;
+    if (sources === null) return;
+    const nowMs = this.#options.clock.now();
+    const counters: CounterName[] = [];
+    for (const scope of sources.all())
+      for (const cap of sources.of(scope)) {
+        const tracked = this.#track(cap, nowMs);
+        const windowStartMs = this.#open(tracked, nowMs);
+        if (tracked.openedMs !== windowStartMs) counters.push({ budget: cap.counter, windowStartMs });
+      }
+    if (counters.length > 0) await this.seed(counters);
+  }
+
+  /** Counts a record, in the same turn in which it goes to the ledger. */
+  settle(record: SpendRecord): void {
+    const { counters, clock } = this.#options;
+    const { requestId, tokens } = record;
+    const pico = BigInt(record.spendPico ?? 0);
+    const spent: (CounterName & { readonly pico: bigint })[] = [];
+    const touched: Tracked[] = [];
+    if (this.#byCounter.size > 0) {
+      const meant = this.#meant(record.modelGroup);
+      for (const scope of scopesOf(record, this.#options.directory)) {
+        for (const tracked of this.#byScope.get(scopeName(scope)) ?? []) {
+          if (!coversModel(tracked.cap, record.modelGroup, meant)) continue;
+          const counter = { budget: tracked.cap.counter, windowStartMs: this.#open(tracked, record.startMs) };
+          const seeding = this.#seeding.get(nameOf(counter));
+          if (seeding !== undefined && seeding.pico !== null) seeding.pico += pico;
+          else spent.push({ ...counter, pico });
+          touched.push(tracked);
+        }
+      }
+    }
+    counters.settle({ requestId, spent, tokens: tokens.total });
+    const nowMs = clock.now();
+    for (const tracked of touched) this.#tell(tracked, nowMs);
+  }
+
+  async spentBy(scopes: readonly Scope[]): Promise<readonly bigint[]> {
+    const nowMs = this.#options.clock.now();
+    const mains = scopes.map((scope) => this.#main(scope));
+    const starts = mains.map((cap) => capWindow(cap, nowMs, this.#calendar).startMs);
+    const sums = await this.#sums(mains.map((cap, i) => ({ cap, windowStartMs: starts[i] ?? 0 })));
+    return sums.map((pico, i) => pico + basePico(mains[i] ?? this.#main(PROXY), starts[i] ?? 0));
+  }
+
+  async usesOf(scope: Scope): Promise<readonly BudgetUse[]> {
+    const nowMs = this.#options.clock.now();
+    const caps = this.#sources?.of(scope) ?? NONE;
+    const windows = caps.map((cap) => capWindow(cap, nowMs, this.#calendar));
+    const asked = caps.flatMap((cap, i) => [
+      { cap, windowStartMs: windows[i]?.startMs ?? 0 },
+      ...LOOK_BACK_MS.map((ms) => ({ cap, windowStartMs: nowMs - ms })),
+    ]);
+    const sums = await this.#sums(asked);
+    const uses: BudgetUse[] = [];
+    for (const [i, cap] of caps.entries()) {
+      const window = windows[i] ?? NO_WINDOW;
+      const [sum = 0n, ...recent] = sums.slice(
+        i * (1 + LOOK_BACK_MS.length),
+        (i + 1) * (1 + LOOK_BACK_MS.length),
+      );
+      const spentPico = sum + basePico(cap, window.startMs);
+      const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
+      uses.push(
+        this.#useOf(cap, window, { spentPico, reservedPico: state?.reservedPico ?? 0n }, recent, nowMs),
+      );
+    }
+    return uses;
+  }
+
+  resetMs(scope: Scope): number | null {
+    return endOf(capWindow(this.#main(scope), this.#options.clock.now(), this.#calendar));
+  }
+
+  /** What a counter says now; null = nobody has asked for it yet. For metrics and verification. */
+  async *states(): AsyncGenerator<{
+    readonly cap: Cap;
+    readonly window: BudgetWindow;
+    readonly state: CounterState;
+  }> {
+    const nowMs = this.#options.clock.now();
+    for (const { cap } of [...this.#byCounter.values()]) {
+      const window = capWindow(cap, nowMs, this.#calendar);
+      const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
+      if (state !== null) yield { cap, window, state };
+    }
+  }
+
+  #useOf(
+    cap: Cap,
+    window: BudgetWindow,
+    { spentPico, reservedPico }: CounterState,
+    recent: readonly bigint[],
+    nowMs: number,
+  ): BudgetUse {
+    const capPico = capAt(cap, nowMs);
+    const resetMs = endOf(window);
+    const leftPico = capPico === null ? null : capPico - spentPico;
+    return {
+      scope: cap.scope,
+      name: capName(cap),
+      maxBudget: capPico === null ? null : usdOf(capPico),
+      softBudget: cap.softPico === null ? null : usdOf(cap.softPico),
+      budgetDuration: cap.durationText,
+      model: cap.model,
+      spentPico,
+      reservedPico,
+      windowStartMs: window.startMs,
+      resetMs,
+      forecast: forecastOf({
+        nowMs,
+        leftPico,
+        resetMs,
+        recent: LOOK_BACK_MS.map((ms, i) => ({ ms, pico: recent[i] ?? 0n })),
+      }),
+    };
+  }
+
+  #main(scope: Scope): Cap {
+    if (this.#sources === null) throw new Error('budgets are asked for before a configuration is in service');
+    return this.#sources.main(scope);
+  }
+
+  readonly #meant = (model: string): string => this.#policy?.routing.aliases.get(model) ?? model;
+
+  async #sums(
+    asked: readonly Unsummed[],
+    captured: () => void = () => undefined,
+  ): Promise<readonly bigint[]> {
+    const { queries, sumsOf } = queriesFor(asked, this.#options.directory);
+    return sumsOf(await this.#options.ledger.spentBefore(queries, captured), this.#meant);
+  }
+
+  async #seedAll(
+    mine: readonly { readonly name: string; readonly counter: CounterName; readonly tracked: Tracked }[],
+  ): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    done.promise.catch(() => undefined); // whoever waits for it handles it
+    const states = mine.map(({ name }) => {
+      const state: { readonly done: Promise<void>; pico: bigint | null } = { done: done.promise, pico: null };
+      this.#seeding.set(name, state);
+      return state;
+    });
+    let capturedMs = Infinity;
+    try {
+      const asked = mine.map(({ counter, tracked }) => ({
+        cap: tracked.cap,
+        windowStartMs: counter.windowStartMs,
+      }));
+      const sums = await this.#sums(asked, () => {
+        capturedMs = this.#options.clock.now();
+        for (const state of states) state.pico = 0n;
+      });
+      for (const [i, { counter, tracked }] of mine.entries()) {
+        const base = basePico(tracked.cap, counter.windowStartMs);
+        void this.#options.counters.seed(counter, base + (sums[i] ?? 0n) + (states[i]?.pico ?? 0n));
+        tracked.sinceMs = Math.min(tracked.sinceMs, capturedMs);
+        tracked.openedMs = Math.max(tracked.openedMs, counter.windowStartMs);
+      }
+      done.resolve();
+    } catch (error) {
+      done.reject(error);
+      throw error;
+    } finally {
+      for (const { name } of mine) this.#seeding.delete(name);
+    }
+  }
+
+  #track(cap: Cap, nowMs: number): Tracked {
+    const before = this.#byCounter.get(cap.counter);
+    if (before !== undefined) {
+      before.usedMs = nowMs;
+      if (before.cap === cap) return before;
+      const isSame =
+        before.cap.countFrom?.atMs === cap.countFrom?.atMs &&
+        before.cap.countFrom?.pico === cap.countFrom?.pico;
+      before.cap = cap;
+      if (isSame) return before;
+      this.#forget(before);
+    }
+    this.#prune(nowMs);
+    const tracked = {
+      cap,
+      sinceMs: Infinity,
+      window: NO_WINDOW,
+      openedMs: -1,
+      usedMs: nowMs,
+      told: NOT_TOLD,
+    };
+    this.#byCounter.set(cap.counter, tracked);
+    const name = scopeName(cap.scope);
+    this.#byScope.set(name, [...(this.#byScope.get(name) ?? []), tracked]);
+    return tracked;
+  }
+
+  /** The start of a cap's window at a time. One that began while all records were counted begins with nothing. */
+  #open(tracked: Tracked, atMs: number): number {
+    if (atMs < tracked.window.startMs || atMs >= tracked.window.endMs) {
+      const window = capWindow(tracked.cap, atMs, this.#calendar);
+      if (window.startMs < tracked.window.startMs) return window.startMs; // of an older call
+      tracked.window = window;
+    }
+    const { startMs } = tracked.window;
+    if (startMs > tracked.openedMs && startMs >= tracked.sinceMs) {
+      void this.#options.counters.seed(
+        { budget: tracked.cap.counter, windowStartMs: startMs },
+        basePico(tracked.cap, startMs),
+      );
+      tracked.openedMs = startMs;
+    }
+    return startMs;
+  }
+
+  #prune(nowMs: number): void {
+    if (this.#byCounter.size < MOST_TRACKED) return;
+    for (const tracked of [...this.#byCounter.values()])
+      if (nowMs - tracked.usedMs > IDLE_MS) this.#forget(tracked);
+  }
+
+  #forget(tracked: Tracked): void {
+    const { counter, scope } = tracked.cap;
+    this.#byCounter.delete(counter);
+    const name = scopeName(scope);
+    const others = (this.#byScope.get(name) ?? []).filter((one) => one !== tracked);
+    if (others.length === 0) this.#byScope.delete(name);
+    else this.#byScope.set(name, others);
+    this.#options.counters.forget?.(counter);
+  }
+
+  /** Says once per window that a mark was reached. */
+  #tell(tracked: Tracked, nowMs: number): void {
+    const { cap, window } = tracked;
+    const read = this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
+    if (!(read instanceof Promise)) this.#mark(tracked, window, read, nowMs);
+    else read.then((state) => this.#mark(tracked, window, state, nowMs)).catch(() => undefined); // told with the next record
+  }
+
+  #mark(tracked: Tracked, window: BudgetWindow, state: CounterState | null, nowMs: number): void {
+    const { cap } = tracked;
+    const capPico = capAt(cap, nowMs);
+    if (state === null) return;
+    if (tracked.told.windowStartMs !== window.startMs)
+      tracked.told = { windowStartMs: window.startMs, soft: false, usedUp: false };
+    const { told } = tracked;
+    const emit = (kind: 'soft_budget' | 'budget_used_up', limitPico: bigint): void =>
+      this.#options.events.emit({
+        kind,
+        scope: cap.scope,
+        budget: capName(cap),
+        spentPico: state.spentPico,
+        limitPico,
+        windowStartMs: window.startMs,
+        resetMs: endOf(window),
+        atMs: nowMs,
+      });
+    if (cap.softPico !== null && !told.soft && state.spentPico >= cap.softPico) {
+      told.soft = true;
+      emit('soft_budget', cap.softPico);
+    }
+    if (capPico !== null && !told.usedUp && state.spentPico >= capPico) {
+      told.usedUp = true;
+      emit('budget_used_up', capPico);
+    }
+  }
+}
+
+/** Scopes that another deployment has not. */
+const DESTINATIONS: ReadonlySet<ScopeKind> = new Set(['deployment', 'provider', 'profile']);
+const NONE: readonly Cap[] = Object.freeze([]);
+const PROXY: Scope = { kind: 'proxy', id: '' };
+
+const nameOf = ({ budget, windowStartMs }: CounterName): string => `${windowStartMs} ${budget}`;
+const scopeName = ({ kind, id }: Scope): string => `${kind}:${id}`;
+const endOf = ({ endMs }: BudgetWindow): number | null => (endMs === Infinity ? null : endMs);
+const usdOf = (pico: bigint): number => Number(pico) / 1e12;

@@ -1,0 +1,175 @@
+// Which caps a scope has: those of its object, of a shared budget and of the configuration. Prepared once per object, so that
+// a call reads them; a scope without a budget costs a look-up.
+import type { BudgetRule, BudgetSettings } from '../../../config/budget-settings.ts';
+import { NO_BUDGET, type Budget, type BudgetTerms, type TeamMember } from '../objects/objects.ts';
+import type { ObjectKind, ObjectOf, Team } from '../objects/objects.ts';
+import { capsOf, uncapped, type Cap } from './caps.ts';
+import { memberOf, type Scope, type ScopeDirectory, type ScopeKind } from './scopes.ts';
+
+/** Of `AccessDirectory`. */
+export interface CapDirectory extends ScopeDirectory {
+  user(id: string): ObjectOf<'user'> | null;
+  customer(id: string): ObjectOf<'customer'> | null;
+  organization(id: string): ObjectOf<'organization'> | null;
+  budget(id: string): Budget | null;
+  all<K extends ObjectKind>(kind: K): Iterable<ObjectOf<K>>;
+  /** By its present id. */
+  key(id: string): ObjectOf<'key'> | null;
+}
+
+const NO_CAPS: readonly Cap[] = Object.freeze([]);
+/** Caps of rules for each one (`*`) that are kept; the others are made again. */
+const MOST_KEPT = 10_000;
+
+type Owner = ObjectOf<'key' | 'team' | 'user' | 'customer' | 'organization'> | TeamMember;
+
+interface Prepared {
+  readonly shared: Budget | null;
+  readonly caps: readonly Cap[];
+}
+
+/** Of one configuration and one directory. */
+export class CapSources {
+  readonly #directory: CapDirectory;
+  readonly #rules = new Map<ScopeKind, Map<string, readonly BudgetRule[]>>();
+  readonly #ruleCaps = new Map<string, readonly Cap[]>();
+  readonly #prepared = new WeakMap<Owner, Prepared>();
+  readonly #members = new WeakMap<Team, ReadonlyMap<string, TeamMember>>();
+
+  constructor(directory: CapDirectory, { rules }: BudgetSettings) {
+    this.#directory = directory;
+    for (const rule of rules) {
+      const ids = this.#rules.get(rule.scope) ?? new Map<string, readonly BudgetRule[]>();
+      this.#rules.set(rule.scope, ids.set(rule.id, [...(ids.get(rule.id) ?? []), rule]));
+    }
+  }
+
+  /** Whether budgets of deployments, providers or profiles are stated: what a call claims depends on where it may go. */
+  get hasDestinationRules(): boolean {
+    return this.#rules.has('deployment') || this.#rules.has('provider') || this.#rules.has('profile');
+  }
+
+  of(scope: Scope): readonly Cap[] {
+    const own = this.#ofObject(scope);
+    const ruled = this.#rules.size === 0 ? NO_CAPS : this.#ofRules(scope);
+    if (ruled.length === 0) return own;
+    if (own.length === 0) return ruled;
+    return [...own, ...ruled];
+  }
+
+  /** The window that the spending of a scope is shown for: that of `max_budget`, else of what the configuration says, else all. */
+  main(scope: Scope): Cap {
+    const [first] = this.of(scope);
+    if (first !== undefined && first.model === null) return first;
+    return uncapped(scope, this.#ownerOf(scope)?.budget ?? NO_BUDGET);
+  }
+
+  /** Every scope that has caps, but those that rules for each one (`*`) would give theirs. */
+  *all(): Generator<Scope> {
+    for (const { id } of this.#directory.all('key')) yield* this.#stated({ kind: 'key', id });
+    for (const team of this.#directory.all('team')) {
+      yield* this.#stated({ kind: 'team', id: team.id });
+      for (const { userId } of team.members)
+        yield* this.#stated({ kind: 'member', id: `${team.id.length}:${team.id}/${userId}` });
+    }
+    for (const { id } of this.#directory.all('user')) yield* this.#stated({ kind: 'user', id });
+    for (const { id } of this.#directory.all('customer')) yield* this.#stated({ kind: 'end_user', id });
+    for (const { id } of this.#directory.all('organization'))
+      yield* this.#stated({ kind: 'organization', id });
+    for (const [kind, ids] of this.#rules) for (const id of ids.keys()) if (id !== '*') yield { kind, id };
+  }
+
+  *#stated(scope: Scope): Generator<Scope> {
+    if (this.#ofObject(scope).length > 0) yield scope;
+  }
+
+  #ofObject(scope: Scope): readonly Cap[] {
+    const owner = this.#ownerOf(scope);
+    if (owner === null) return NO_CAPS;
+    const sharedId = ('budgetId' in owner ? owner.budgetId : null) ?? this.#defaultIdOf(scope);
+    const shared = sharedId === null ? null : this.#directory.budget(sharedId);
+    if (shared === null && owner.budget === NO_BUDGET) return NO_CAPS;
+    const before = this.#prepared.get(owner);
+    if (before !== undefined && before.shared === shared) return before.caps;
+    const caps = capsOf(scope, shared === null ? owner.budget : joined(owner.budget, shared.budget));
+    this.#prepared.set(owner, { shared, caps });
+    return caps;
+  }
+
+  /** The object that states the budget of a scope, or null. */
+  #ownerOf({ kind, id }: Scope): Owner | null {
+    const directory = this.#directory;
+    switch (kind) {
+      case 'key':
+        return directory.key(id);
+      case 'team':
+        return directory.team(id);
+      case 'user':
+        return directory.user(id);
+      case 'end_user':
+        return directory.customer(id);
+      case 'organization':
+        return directory.organization(id);
+      case 'member':
+        return this.#memberOf(id);
+      default:
+        return null;
+    }
+  }
+
+  #memberOf(id: string): TeamMember | null {
+    const { teamId, userId } = memberOf(id);
+    const team = this.#directory.team(teamId);
+    if (team === null) return null;
+    let members = this.#members.get(team);
+    if (members === undefined) {
+      members = new Map(team.members.map((member) => [member.userId, member]));
+      this.#members.set(team, members);
+    }
+    return members.get(userId) ?? null;
+  }
+
+  /** The shared budget of members without one of their own. */
+  #defaultIdOf({ kind, id }: Scope): string | null {
+    return kind === 'member' ? (this.#directory.team(memberOf(id).teamId)?.memberBudgetId ?? null) : null;
+  }
+
+  #ofRules(scope: Scope): readonly Cap[] {
+    const ids = this.#rules.get(scope.kind);
+    if (ids === undefined) return NO_CAPS;
+    const name = `${scope.kind}:${scope.id}`;
+    const kept = this.#ruleCaps.get(name);
+    if (kept !== undefined) return kept;
+    const caps = (ids.get(scope.id) ?? ids.get('*') ?? []).flatMap((rule) =>
+      // Counters of their own: those of objects may begin anew (`countFrom`).
+      capsOf(scope, { ...NO_BUDGET, ...termsOf(rule) }).map((cap) => ({
+        ...cap,
+        counter: `${cap.counter} rule`,
+      })),
+    );
+    if (this.#ruleCaps.size >= MOST_KEPT) this.#ruleCaps.clear();
+    this.#ruleCaps.set(name, caps);
+    return caps;
+  }
+}
+
+const termsOf = ({ maxBudget, softBudget, budgetDuration }: BudgetRule): Partial<BudgetTerms> => ({
+  maxBudget,
+  softBudget,
+  budgetDuration,
+});
+
+/** What an object states itself wins over the shared terms, amount and duration together. */
+function joined(own: BudgetTerms, shared: BudgetTerms): BudgetTerms {
+  const main = own.maxBudget !== null || own.softBudget !== null ? own : shared;
+  return {
+    maxBudget: main.maxBudget,
+    softBudget: main.softBudget,
+    budgetDuration: main.budgetDuration,
+    budgetSetMs: own.budgetSetMs === 0 ? shared.budgetSetMs : own.budgetSetMs,
+    budgetLimits: own.budgetLimits.length > 0 ? own.budgetLimits : shared.budgetLimits,
+    modelMaxBudget: Object.keys(own.modelMaxBudget).length > 0 ? own.modelMaxBudget : shared.modelMaxBudget,
+    temporaryIncrease: own.temporaryIncrease,
+    countFrom: own.countFrom,
+  };
+}

@@ -1,0 +1,159 @@
+// The caps and soft budgets of one scope, made of the terms that its object or the configuration states. Pure. A cap names
+// its counter by scope, duration and model, so that a cap that is raised or lowered goes on with what was counted.
+import { scaledDecimal } from '../../../config/decimal.ts';
+import { parseDuration, windowAt, type BudgetWindow, type Calendar, type Duration } from '../durations.ts';
+import type { BudgetTerms } from '../objects/objects.ts';
+import type { Scope, ScopeKind } from './scopes.ts';
+
+export interface Cap {
+  readonly scope: Scope;
+  /** Names its counters in all processes: `key:<hash> 30d`. */
+  readonly counter: string;
+  /** As it was stated: `30d`; null = one window that never ends. */
+  readonly durationText: string | null;
+  readonly duration: Duration | null;
+  /** When it was set: windows that are not the calendar's are counted from it. */
+  readonly anchorMs: number;
+  /** Of calls for one requested model, or for those that fit a pattern with `*`; null = of all. */
+  readonly model: string | null;
+  /** null: soft only. */
+  readonly capPico: bigint | null;
+  readonly increase: { readonly pico: bigint; readonly untilMs: number } | null;
+  readonly softPico: bigint | null;
+  /** What was spent before this moment counts as `pico`. */
+  readonly countFrom: { readonly atMs: number; readonly pico: bigint } | null;
+  /** A cap that is used up exactly lets in what costs nothing, as the dialect's check of `spend > max_budget` does. */
+  readonly letsFreeIn: boolean;
+}
+
+const PICO_DIGITS = 12;
+
+/** Scopes that the dialect refuses at `spend >= max_budget`; the others at `spend > max_budget`. */
+const STRICT: ReadonlySet<ScopeKind> = new Set(['key', 'user', 'organization', 'member']);
+
+/** Pico-dollars of USD, exactly as the number is written; null: no cap at all (infinite). */
+export function picoOfUsd(usd: number): bigint | null {
+  return usd === Infinity ? null : (scaledDecimal(String(Math.max(0, usd)), PICO_DIGITS) ?? 0n);
+}
+
+/** The caps that terms state for a scope, the one of `max_budget` first. */
+export function capsOf(scope: Scope, terms: BudgetTerms): readonly Cap[] {
+  const { maxBudget, softBudget, budgetDuration, budgetLimits, modelMaxBudget } = terms;
+  const caps: Cap[] = [];
+  if (maxBudget !== null || softBudget !== null) {
+    const increase = terms.temporaryIncrease;
+    caps.push({
+      ...capOf(scope, terms, { maxBudget, budgetDuration }),
+      softPico: softBudget === null ? null : picoOfUsd(softBudget),
+      increase: increase === null ? null : { pico: picoOfUsd(increase.usd) ?? 0n, untilMs: increase.untilMs },
+    });
+  }
+  for (const limit of budgetLimits) caps.push(capOf(scope, terms, limit));
+  for (const [model, limit] of Object.entries(modelMaxBudget)) caps.push(capOf(scope, terms, limit, model));
+  return apart(caps.filter(({ capPico, softPico }) => capPico !== null || softPico !== null));
+}
+
+/** A counter holds one cap: terms may state the same window twice. */
+function apart(caps: readonly Cap[]): readonly Cap[] {
+  const taken = new Set<string>();
+  return caps.map((cap, i) => {
+    const counter = taken.has(cap.counter) ? `${cap.counter} #${i}` : cap.counter;
+    taken.add(counter);
+    return { ...cap, counter };
+  });
+}
+
+/** What a scope without a cap has spent is shown since ever, or since it was set. */
+export const uncapped = (scope: Scope, terms: BudgetTerms): Cap =>
+  capOf(scope, terms, { maxBudget: null, budgetDuration: terms.budgetDuration });
+
+function capOf(
+  scope: Scope,
+  { budgetSetMs, countFrom }: BudgetTerms,
+  stated: { readonly maxBudget: number | null; readonly budgetDuration: string | null },
+  model: string | null = null,
+): Cap {
+  const duration = stated.budgetDuration === null ? null : parseDuration(stated.budgetDuration);
+  return {
+    scope,
+    counter: counterName(scope, duration, budgetSetMs, model),
+    durationText: stated.budgetDuration,
+    duration,
+    anchorMs: budgetSetMs,
+    model,
+    capPico: stated.maxBudget === null ? null : picoOfUsd(stated.maxBudget),
+    increase: null,
+    softPico: null,
+    countFrom: countFrom === null ? null : { atMs: countFrom.atMs, pico: picoOfUsd(countFrom.usd) ?? 0n },
+    letsFreeIn: !STRICT.has(scope.kind),
+  };
+}
+
+/** Windows of the calendar are the same whenever a budget was set; others are not. */
+function counterName(
+  { kind, id }: Scope,
+  duration: Duration | null,
+  anchorMs: number,
+  model: string | null,
+): string {
+  const isCalendar =
+    duration === null || (duration.count === 1 && duration.unit !== 's') || isWeekOrMonth(duration);
+  const window =
+    duration === null ? 'ever' : `${duration.count}${duration.unit}${isCalendar ? '' : `@${anchorMs}`}`;
+  return `${kind}:${id} ${window}${model === null ? '' : ` ${model}`}`;
+}
+
+const isWeekOrMonth = ({ count, unit }: Duration): boolean => unit === 'd' && (count === 7 || count === 30);
+
+const EVER: BudgetWindow = Object.freeze({ startMs: 0, endMs: Infinity });
+
+/** The window of a cap that holds a time. What was spent before `countFrom` belongs to a window of its own. */
+export function capWindow(cap: Cap, atMs: number, calendar: Calendar): BudgetWindow {
+  const { duration, countFrom } = cap;
+  const window = duration === null ? EVER : windowAt(duration, cap.anchorMs, atMs, calendar);
+  if (countFrom === null || countFrom.atMs <= window.startMs || countFrom.atMs >= window.endMs) return window;
+  return atMs < countFrom.atMs
+    ? { startMs: window.startMs, endMs: countFrom.atMs }
+    : { startMs: countFrom.atMs, endMs: window.endMs };
+}
+
+/** What a window of a cap begins with: where its start is `countFrom`, what was said to be spent then. */
+export const basePico = ({ countFrom }: Cap, windowStartMs: number): bigint =>
+  countFrom?.atMs === windowStartMs ? countFrom.pico : 0n;
+
+/** The cap at a time; null = soft only. */
+export function capAt({ capPico, increase }: Cap, nowMs: number): bigint | null {
+  if (capPico === null || increase === null || nowMs >= increase.untilMs) return capPico;
+  return capPico + increase.pico;
+}
+
+/** How a cap is called within its scope: `30d`, `ever`, `1d gpt-4o`. */
+export const capName = ({ durationText, model }: Cap): string =>
+  `${durationText ?? 'ever'}${model === null ? '' : ` ${model}`}`;
+
+/**
+ * Whether a cap of one model is about a call for `requested`.
+ * @param meant what the name stands for where it is an alias, else the same name
+ */
+export function coversModel({ model }: Pick<Cap, 'model'>, requested: string, meant: string): boolean {
+  if (model === null) return true;
+  return [requested, meant, bare(requested), bare(meant)].some((name) => fits(model, name));
+}
+
+/** `openai/gpt-4o` is budgeted as `gpt-4o`, too, as in the dialect. */
+const bare = (model: string): string => model.slice(model.indexOf('/') + 1);
+
+function fits(pattern: string, name: string): boolean {
+  if (!pattern.includes('*')) return pattern === name;
+  const [first = '', ...rest] = pattern.split('*');
+  const last = rest.pop() ?? '';
+  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length)
+    return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return at <= name.length - last.length;
+}

@@ -1,0 +1,164 @@
+// The most that a call may cost: what it reserves before it goes upstream. Pure. Every token of the prompt at the dearest price
+// that input may have, output up to what the request allows and the model can, other units as the request states them; at the
+// dearest of the deployments that may serve it.
+import { costOf, type PriceSources } from '../../spend/record/cost.ts';
+import { NO_TOKENS, type Tokens, type Units } from '../../protocols/usage.ts';
+import { promptTokensAtMost } from './prompt-tokens.ts';
+
+/** Where neither the request nor the model says how long an answer may be; the dialect reserves as much. */
+export const UNSTATED_OUTPUT = 16_384;
+/** The largest image of gpt-image-1 in high quality has 6,240 tokens. */
+const IMAGE_OUTPUT_TOKENS = 6_240;
+/** No file of sound that is worth transcribing has less than 16 kbit/s. */
+const SOUND_BYTES_PER_MS = 2;
+/** Of one answer: what vendors allow by default. */
+const MOST_SEARCHES = 10;
+
+/** What is charged beside the tokens of the answer. */
+export type PricedBy = 'tokens' | 'images' | 'characters';
+
+/** What a request says of its own size. */
+export interface RequestSize {
+  readonly body: Buffer;
+  readonly isForm: boolean;
+  readonly pricedBy: PricedBy;
+  /** The endpoint answers with tokens that a model writes. */
+  readonly writes: boolean;
+  /** `max_tokens` and its other names; null = not stated. */
+  readonly maxOutput: number | null;
+  /** Answers that are asked for. */
+  readonly choices: number;
+  readonly units: Units;
+  readonly serviceTier: string | null;
+}
+
+/** A deployment that may serve the call. */
+export interface Candidate {
+  readonly model: string;
+  readonly prices: PriceSources;
+  /** What the model can write at most; null = not known. */
+  readonly maxOutput: number | null;
+}
+
+export interface ReservedCost {
+  /** 0n where no price is known. */
+  readonly pico: bigint;
+  /** Of `pico`, what the prompt costs. */
+  readonly inputPico: bigint;
+  /** Tokens of output that `pico` pays for. */
+  readonly output: number;
+  /** Why there is no amount; '' = there is. */
+  readonly reason: string;
+}
+
+const FREE: ReservedCost = Object.freeze({ pico: 0n, inputPico: 0n, output: 0, reason: '' });
+
+/** Of the dearest candidate; those without a price count nothing beside others that have one. */
+export function mostCost(request: RequestSize, candidates: readonly Candidate[]): ReservedCost {
+  const prompt = promptOf(request);
+  let dearest: ReservedCost | null = null;
+  let reason = '';
+  for (const candidate of candidates) {
+    const cost = costAtMost(request, prompt, candidate);
+    if (cost.reason !== '') reason ||= cost.reason;
+    else if (dearest === null || cost.pico > dearest.pico) dearest = cost;
+  }
+  if (dearest !== null) return dearest;
+  return { ...FREE, reason: reason || 'no deployment is known' };
+}
+
+function promptOf({ body, isForm, pricedBy }: RequestSize): number {
+  if (!isForm) return promptTokensAtMost(body);
+  return pricedBy === 'images' ? Math.ceil(body.length / 8) : 0;
+}
+
+function costAtMost(request: RequestSize, prompt: number, candidate: Candidate): ReservedCost {
+  const output = outputOf(request, candidate);
+  const input = dearestOf(request, candidate, inputsOf(request, prompt), NO_OUTPUT);
+  const whole = dearestOf(request, candidate, inputsOf(request, prompt), outputsOf(request, output));
+  if (typeof whole === 'string') return { ...FREE, reason: whole };
+  return { pico: whole, inputPico: typeof input === 'string' ? 0n : input, output, reason: '' };
+}
+
+function outputOf(
+  { writes, pricedBy, maxOutput, choices, units }: RequestSize,
+  candidate: Candidate,
+): number {
+  if (pricedBy === 'images') return IMAGE_OUTPUT_TOKENS * (units.images ?? 1);
+  if (!writes) return 0;
+  const limit = candidate.maxOutput ?? Infinity;
+  const stated = maxOutput ?? (limit === Infinity ? UNSTATED_OUTPUT : limit);
+  return Math.min(stated, limit) * choices;
+}
+
+type Some = Partial<Tokens>;
+const NO_OUTPUT: readonly Some[] = [{ completion: 0 }];
+
+/** A prompt may be read from the cache, written to it for an hour, or hold sound: whichever costs most. */
+function inputsOf({ body, isForm }: RequestSize, prompt: number): readonly Some[] {
+  const all: Some[] = [{ prompt }];
+  if (isForm) return all;
+  if (body.includes('cache_control'))
+    all.push({ prompt, cacheWrite: prompt }, { prompt, cacheWrite: prompt, cacheWrite1h: prompt });
+  else all.push({ prompt, cacheWrite: prompt }); // some vendors cache by themselves
+  if (body.includes('input_audio')) all.push({ prompt, inputAudio: prompt });
+  return all;
+}
+
+function outputsOf({ pricedBy, body, isForm }: RequestSize, completion: number): readonly Some[] {
+  if (pricedBy === 'images') return [{ completion, outputImage: completion }];
+  const all: Some[] = [{ completion }, { completion, reasoning: completion }];
+  if (!isForm && body.includes('"audio"')) all.push({ completion, outputAudio: completion });
+  if (!isForm && body.includes('"image"')) all.push({ completion, outputImage: completion });
+  return all;
+}
+
+/** Pico-dollars of the dearest way to count the tokens, or why there is no price. */
+function dearestOf(
+  request: RequestSize,
+  { prices, model }: Candidate,
+  inputs: readonly Some[],
+  outputs: readonly Some[],
+): bigint | string {
+  const units = unitsOf(request);
+  let most: bigint | null = null;
+  let reason = '';
+  for (const input of inputs)
+    for (const output of outputs) {
+      const tokens = { ...NO_TOKENS, ...input, ...output };
+      const charge = {
+        tokens,
+        estimated: false,
+        units,
+        serviceTier: request.serviceTier,
+        statedPico: null,
+        model,
+      };
+      const { spendPico, costReason } = costOf(charge, prices);
+      if (spendPico === null) reason = costReason;
+      else if (most === null || BigInt(spendPico) > most) most = BigInt(spendPico);
+    }
+  return most ?? reason;
+}
+
+function unitsOf({ units, body, isForm, pricedBy }: RequestSize): Units {
+  const searches = !isForm && body.includes('web_search') ? MOST_SEARCHES : 0;
+  return {
+    queries: 1,
+    searches,
+    ...(isForm && pricedBy === 'tokens' ? { milliseconds: Math.ceil(body.length / SOUND_BYTES_PER_MS) } : {}),
+    ...units,
+  };
+}
+
+/** The longest answer that so much pays for; null = not even the prompt, or the answer is not what costs. */
+export function outputWithin(
+  { pico, inputPico, output }: ReservedCost,
+  leftPico: bigint,
+  choices: number,
+): number | null {
+  if (output === 0 || pico <= inputPico || leftPico <= inputPico) return null;
+  const tokens = Number(((leftPico - inputPico) * BigInt(output)) / (pico - inputPico));
+  const each = Math.floor(tokens / choices);
+  return each >= 1 ? each : null;
+}

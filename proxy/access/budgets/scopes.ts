@@ -1,0 +1,111 @@
+// What a spend record counts for. One function, used when a call claims, when its record is settled, when sums are read
+// from the store and when they are verified, so that all of them agree.
+import type { Team, VirtualKey } from '../objects/objects.ts';
+import type { SpendBegin } from '../../spend/record/record.ts';
+
+/** In the order in which a call is refused: the first of its budgets without room is named. */
+export const SCOPE_KINDS = [
+  'member',
+  'key',
+  'team',
+  'organization',
+  'tag',
+  'user',
+  'end_user',
+  'model',
+  'deployment',
+  'provider',
+  'profile',
+  'conversation',
+  'proxy',
+] as const;
+
+export type ScopeKind = (typeof SCOPE_KINDS)[number];
+
+/** Whose money it is. */
+export interface Scope {
+  readonly kind: ScopeKind;
+  /** SHA-256 of a key, `memberId` of a member, the requested name of a model, '' for the whole proxy; else the id. */
+  readonly id: string;
+}
+
+/** The part of a record that its scopes follow from. */
+export type ScopedRecord = Pick<
+  SpendBegin,
+  | 'apiKeyHash'
+  | 'teamId'
+  | 'userId'
+  | 'endUser'
+  | 'tags'
+  | 'modelGroup'
+  | 'modelId'
+  | 'provider'
+  | 'profile'
+  | 'sessionId'
+  | 'sessionSource'
+>;
+
+/** Of `AccessDirectory`. */
+export interface ScopeDirectory {
+  /** The key that a credential with this SHA-256 is, or was before it was regenerated. */
+  keyOfCredential(sha256: string, nowMs: number): VirtualKey | null;
+  team(id: string): Team | null;
+}
+
+const PROXY: Scope = Object.freeze({ kind: 'proxy', id: '' });
+
+/** Names a user in a team; no two pairs share one. */
+export const memberId = (teamId: string, userId: string): string => `${teamId.length}:${teamId}/${userId}`;
+
+/** The pair of a `memberId`. */
+export function memberOf(id: string): { readonly teamId: string; readonly userId: string } {
+  const at = id.indexOf(':');
+  const end = at + 1 + Number(id.slice(0, at));
+  return { teamId: id.slice(at + 1, end), userId: id.slice(end + 1) };
+}
+
+/** The present id of a key: rows from before it was regenerated hold a former one. */
+export const presentKey = (apiKeyHash: string, directory: ScopeDirectory): string =>
+  directory.keyOfCredential(apiKeyHash, 0)?.id ?? apiKeyHash;
+
+/** The organization that pays: the team's, else the key's; null = none. */
+export function organizationOf(
+  { apiKeyHash, teamId }: Pick<ScopedRecord, 'apiKeyHash' | 'teamId'>,
+  directory: ScopeDirectory,
+): string | null {
+  const ofTeam = teamId === null ? null : (directory.team(teamId)?.organizationId ?? null);
+  return ofTeam ?? directory.keyOfCredential(apiKeyHash, 0)?.organizationId ?? null;
+}
+
+/** All scopes that a record counts for, in the order of `SCOPE_KINDS`. */
+export function scopesOf(record: ScopedRecord, directory: ScopeDirectory): readonly Scope[] {
+  const { apiKeyHash, teamId, userId, endUser, tags, modelGroup, modelId, provider, profile } = record;
+  const scopes: Scope[] = [];
+  const add = (kind: ScopeKind, id: string | null): void => {
+    if (id !== null && id !== '') scopes.push({ kind, id });
+  };
+  if (teamId !== null && userId !== null) add('member', memberId(teamId, userId));
+  add('key', presentKey(apiKeyHash, directory));
+  add('team', teamId);
+  add('organization', organizationOf(record, directory));
+  for (const tag of new Set(tags)) add('tag', tag);
+  add('user', userId);
+  add('end_user', endUser);
+  add('model', modelGroup);
+  add('deployment', modelId);
+  add('provider', provider);
+  add('profile', profile);
+  add('conversation', conversationOf(record));
+  scopes.push(PROXY);
+  return scopes;
+}
+
+/** The conversation of a record; null where the id was made for this one call. */
+const conversationOf = ({ sessionId, sessionSource }: ScopedRecord): string | null =>
+  sessionSource === 'generated' ? null : sessionKey(sessionId);
+
+/** UUIDs with and without dashes, in any case, are one conversation, as in the store. */
+export function sessionKey(sessionId: string): string {
+  const bare = sessionId.replaceAll('-', '').toLowerCase();
+  return /^[0-9a-f]{32}$/.test(bare) ? bare : sessionId;
+}

@@ -1,0 +1,103 @@
+// The counters of one process: budgets and limits in memory, exact, and idempotent by request id. A call holds its
+// reservation until its record is settled, and its place in parallel limits until the upstream is done with it.
+import { BudgetBook, type Reservation } from './budgets/budget-book.ts';
+import type { ClaimingCall, Claimed, CounterName, CounterState, Counters, SettledCall } from './counters.ts';
+import { RateBook, type LimitPermit } from './limits/rate-book.ts';
+
+/** What a call that was let in holds. */
+interface Held {
+  readonly claimed: Claimed;
+  readonly reservation: Reservation;
+  readonly permit: LimitPermit;
+}
+
+/** Settled ids are remembered in two generations of this many: a record that is settled again changes nothing. */
+const REMEMBERED = 50_000;
+const PRUNE_EVERY_MS = 60_000;
+
+export class LocalCounters implements Counters {
+  readonly #mono: () => number;
+  readonly #book = new BudgetBook();
+  readonly #rates = new RateBook();
+  readonly #held = new Map<string, Held>();
+  #settled = new Set<string>();
+  #settledBefore = new Set<string>();
+  #prunedAtMs: number;
+
+  /** @param mono monotonic milliseconds */
+  constructor(mono: () => number) {
+    this.#mono = mono;
+    this.#prunedAtMs = mono();
+  }
+
+  /** Calls that hold something. */
+  get open(): number {
+    return this.#held.size;
+  }
+
+  claim({ requestId, budgets, pico, limits }: ClaimingCall): Claimed {
+    const before = this.#held.get(requestId);
+    if (before !== undefined) return before.claimed;
+    const counters = budgets.filter(({ budget, windowStartMs }) => !this.#book.has(budget, windowStartMs));
+    if (counters.length > 0) return { kind: 'unseeded', counters };
+    const reserved = this.#book.reserve(budgets, pico);
+    if (!reserved.ok) return { kind: 'over_budget', refusal: reserved.refusal };
+    const nowMs = this.#mono();
+    const limited = this.#rates.admit(limits, nowMs);
+    if (!limited.ok) {
+      reserved.reservation.release();
+      return { kind: 'over_limit', refusal: limited.refusal };
+    }
+    const remaining = limits.map((limit) => this.#rates.remaining(limit, nowMs));
+    const claimed: Claimed = { kind: 'admitted', remaining };
+    this.#held.set(requestId, { claimed, reservation: reserved.reservation, permit: limited.permit });
+    this.#prune(nowMs);
+    return claimed;
+  }
+
+  seed({ budget, windowStartMs }: CounterName, pico: bigint): void {
+    if (!this.#book.has(budget, windowStartMs)) this.#book.spend(budget, windowStartMs, pico);
+  }
+
+  release(requestId: string): void {
+    this.#held.get(requestId)?.permit.release();
+  }
+
+  /** Counters that nobody has seeded are not counted: whoever seeds one later reads this record in its sum. */
+  settle({ requestId, spent, tokens }: SettledCall): void {
+    const held = this.#held.get(requestId);
+    if (held === undefined && spent.length === 0) return;
+    if (this.#settled.has(requestId) || this.#settledBefore.has(requestId)) return;
+    this.#remember(requestId);
+    if (held !== undefined) {
+      this.#held.delete(requestId);
+      held.reservation.release();
+      if (tokens !== null) held.permit.settleTokens(tokens, this.#mono());
+      held.permit.release();
+    }
+    for (const { budget, windowStartMs, pico } of spent)
+      if (this.#book.has(budget, windowStartMs)) this.#book.spend(budget, windowStartMs, pico);
+  }
+
+  forget(budget: string): void {
+    this.#book.forget(budget);
+  }
+
+  read({ budget, windowStartMs }: CounterName): CounterState | null {
+    return this.#book.has(budget, windowStartMs) ? this.#book.read(budget, windowStartMs) : null;
+  }
+
+  #remember(requestId: string): void {
+    if (this.#settled.size >= REMEMBERED) {
+      this.#settledBefore = this.#settled;
+      this.#settled = new Set();
+    }
+    this.#settled.add(requestId);
+  }
+
+  #prune(nowMs: number): void {
+    if (nowMs - this.#prunedAtMs < PRUNE_EVERY_MS) return;
+    this.#prunedAtMs = nowMs;
+    this.#rates.prune(nowMs);
+  }
+}

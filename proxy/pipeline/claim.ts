@@ -1,0 +1,184 @@
+// Claims what a call needs of budgets before it goes upstream: the most that it may cost, in every budget that its record will
+// count for, or nothing at all. What is held is given back when the record is settled. A call without budgets asks for nothing.
+import type { Cap } from '../access/budgets/caps.ts';
+import {
+  mostCost,
+  outputWithin,
+  type Candidate,
+  type RequestSize,
+  type ReservedCost,
+} from '../access/budgets/reservation.ts';
+import { refusalText } from '../access/budgets/refusal.ts';
+import type { BudgetRefusal } from '../access/budgets/budget-book.ts';
+import type { CallerModels } from '../access/model-access.ts';
+import type { LiveDeployment } from '../active-config/active-config.ts';
+import { Fault } from '../errors/fault.ts';
+import { StoreUnavailable } from '../spend/store/store.ts';
+import { pricesFor } from './charge.ts';
+import type { Exchange } from './exchange.ts';
+import type { Identity } from './identity.ts';
+import type { ParsedRequest } from './parse-request.ts';
+import { planCall, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
+import { findGroup, type SelectedDeployment } from './select-deployment.ts';
+import type { SpendRecorder } from './spend-recorder.ts';
+
+/** A counter that was forgotten meanwhile is seeded again; more often than this it is a bug. */
+const MOST_SEEDINGS = 5;
+
+interface Claiming {
+  readonly request: ParsedRequest;
+  readonly identity: Identity;
+  readonly models: CallerModels;
+}
+
+/**
+ * @returns the plan without deployments whose own budget has no room for the call
+ * @throws Fault budget_exceeded, budget_unverified
+ */
+export async function claimBudgets(
+  x: Exchange,
+  recorder: SpendRecorder,
+  { request, identity, models }: Claiming,
+  plan: CallPlan,
+): Promise<CallPlan> {
+  const { budgets } = x.active.services;
+  const first = selectedBy(plan);
+  if (!budgets.mayCap(recorder.scoped(first))) return plan;
+  const reachable = reachableOf(x, request, models, plan);
+  const reserved = x.active.snapshot.budgets.reservation === 'off' ? null : costOf(x, request, reachable);
+  const pico = reserved?.pico ?? 0n;
+  const without = reachable.filter((one) => !budgets.hasRoom(recorder.scoped(one), x.startMs, pico));
+  const excluded = new Set(
+    without.length < reachable.length ? without.map(({ deployment }) => deployment) : [],
+  );
+  const left = reachable.filter(({ deployment }) => !excluded.has(deployment));
+  const caps = new Map<string, Cap>();
+  for (const one of left) for (const cap of budgets.capsFor(recorder.scoped(one))) caps.set(cap.counter, cap);
+  if (caps.size > 0) await claim(x, request, [...caps.values()], reserved);
+  if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
+  return excluded.size === 0 ? plan : planCall(x.active, request.model, identity, models, excluded);
+}
+
+/** Every deployment that may serve the call, the planned one first. */
+function reachableOf(
+  x: Exchange,
+  { model }: ParsedRequest,
+  models: CallerModels,
+  plan: CallPlan,
+): readonly SelectedDeployment[] {
+  const first = selectedBy(plan);
+  if (!plan.hasMore) return [first];
+  const others = reachableDeployments(x.active, model, models).filter((one) => one !== first.deployment);
+  return [first, ...others.map((deployment) => selectedIn(x, deployment, model))];
+}
+
+/** The deployment as a call for `model` would select it, also as one of a fallback's group. */
+function selectedIn(x: Exchange, deployment: LiveDeployment, model: string): SelectedDeployment {
+  const { group } = deployment.config;
+  const of = findGroup(x.active, group.includes('*') ? model : group);
+  if (of?.deployments.includes(deployment) === true) return of.select(deployment);
+  return { deployment, upstreamModel: deployment.config.upstreamModel, forwards: false };
+}
+
+function costOf(x: Exchange, request: ParsedRequest, reachable: readonly SelectedDeployment[]): ReservedCost {
+  const cost = mostCost(
+    sizeOf(request),
+    reachable.map((one) => candidateOf(x, one)),
+  );
+  // A hedged call may be answered by two.
+  const isHedged =
+    reachable.length > 1 && reachable.some(({ deployment }) => deployment.config.clocks.hedgeAfterMs > 0);
+  return isHedged ? { ...cost, pico: cost.pico * 2n, inputPico: cost.inputPico * 2n } : cost;
+}
+
+function sizeOf({ endpoint, body, members, maxOutput, choices, billable }: ParsedRequest): RequestSize {
+  return {
+    body: body.bytes,
+    isForm: members.kind === 'form',
+    pricedBy: endpoint.pricedBy,
+    writes: endpoint.counted === 'prompt and answer',
+    maxOutput,
+    choices,
+    units: billable.units,
+    serviceTier: billable.serviceTier,
+  };
+}
+
+function candidateOf(x: Exchange, selected: SelectedDeployment): Candidate {
+  const { config } = selected.deployment;
+  const facts = config.group.includes('*')
+    ? (x.active.services.catalogue.lookUp(selected.upstreamModel)?.facts ?? {})
+    : config.knownFacts;
+  return {
+    model: selected.upstreamModel,
+    prices: pricesFor(x, selected),
+    maxOutput: outputLimit(config.statedInfo) ?? outputLimit(facts),
+  };
+}
+
+function outputLimit(facts: Readonly<Record<string, unknown>>): number | null {
+  const limit = facts['max_output_tokens'] ?? facts['max_tokens'];
+  return typeof limit === 'number' && limit > 0 ? limit : null;
+}
+
+/** @throws Fault budget_exceeded, budget_unverified */
+async function claim(
+  x: Exchange,
+  request: ParsedRequest,
+  caps: readonly Cap[],
+  reserved: ReservedCost | null,
+): Promise<void> {
+  const { budgets, counters } = x.active.services;
+  const call = { requestId: x.id, pico: reserved?.pico ?? 0n, limits: [] };
+  for (let seedings = 0; seedings < MOST_SEEDINGS; seedings += 1) {
+    const asked = counters.claim({ ...call, budgets: budgets.claimsOf(caps, x.startMs) });
+    const claimed = asked instanceof Promise ? await asked : asked;
+    if (claimed.kind === 'over_budget') throw refused(x, request, caps, claimed.refusal, reserved);
+    if (claimed.kind !== 'unseeded') return;
+    try {
+      await budgets.seed(claimed.counters);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      if (letsPass(x, error)) return;
+      throw unverified(error);
+    }
+  }
+  throw unverified(new Error('counters are forgotten again and again'));
+}
+
+function letsPass(x: Exchange, err: Error): boolean {
+  if (!x.active.snapshot.budgets.allowUnverified) return false;
+  const text =
+    'served although its budgets cannot be read (general_settings.allow_requests_on_db_unavailable)';
+  x.active.services.log.warn({ call_id: x.id, err }, text);
+  return true;
+}
+
+function unverified(cause: Error): Fault {
+  const text =
+    'Budget enforcement unavailable: what was spent cannot be read from the store at the moment. Try again.';
+  return new Fault('budget_unverified', text, { cause, headers: [['retry-after', '5']] });
+}
+
+function refused(
+  x: Exchange,
+  { choices }: ParsedRequest,
+  caps: readonly Cap[],
+  refusal: BudgetRefusal,
+  reserved: ReservedCost | null,
+): Fault {
+  const { budgets, access } = x.active.services;
+  const cap = caps.find(({ counter }) => counter === refusal.claim.budget);
+  if (cap === undefined) throw new Error('a budget refused that the call did not claim');
+  budgets.refused(cap);
+  const key = cap.scope.kind === 'key' ? access.directory.key(cap.scope.id) : null;
+  const text = refusalText({
+    cap,
+    refusal,
+    pico: reserved?.pico ?? 0n,
+    fitting: reserved === null ? null : outputWithin(reserved, refusal.leftPico, choices),
+    keyName: key === null ? '' : `${key.alias === null ? '' : `${key.alias} `}(${key.name})`,
+    resetMs: budgets.resetOf(cap),
+  });
+  return new Fault('budget_exceeded', text, { status: x.active.snapshot.budgets.exceededStatus });
+}

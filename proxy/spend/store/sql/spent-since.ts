@@ -1,0 +1,107 @@
+// What was spent since a moment, by scope, as SQL that SQLite and PostgreSQL both understand, and its results as values. Pure.
+// Rows until the next UTC midnight and daily sums from there on, so that a month costs as little as a day; columns that
+// no daily sums are kept by are added up from the rows.
+import type { SqlDialect } from './dialect.ts';
+import { PICO_PER_USD, type Axis } from './rollup.ts';
+import { indexed, sessionKey } from './spend-columns.ts';
+import { Binds, picoOf, wholeOf, type Sql } from './spend-sql.ts';
+import type { SpentColumn, SpentQuery, SpentSum } from '../store.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+const DAY_MS = 86_400_000;
+
+/** A column in the rows, and in the daily sums of which axis; null = no such sums are kept for as long as they are needed. */
+const COLUMNS: Readonly<
+  Record<SpentColumn, { readonly row: string; readonly daily: string | null; readonly axis: Axis }>
+> = {
+  apiKeyHash: { row: 'api_key', daily: 'api_key', axis: '' },
+  team: { row: 'team_id', daily: 'team_id', axis: '' },
+  user: { row: 'user_id', daily: 'user_id', axis: '' },
+  endUser: { row: 'end_user', daily: 'end_user', axis: '' },
+  modelGroup: { row: 'model_group', daily: 'model_group', axis: '' },
+  provider: { row: 'provider', daily: 'provider', axis: '' },
+  tag: { row: 'one.value', daily: 'entity', axis: 'tag' },
+  deployment: { row: 'model_id', daily: null, axis: '' },
+  profile: { row: 'profile', daily: null, axis: '' },
+  session: { row: 'session_key', daily: null, axis: '' },
+};
+
+/** At most two statements, whose results `spentSumsOf` joins. */
+export function spentSqls({ by, ids, sinceMs }: SpentQuery, dialect: SqlDialect): readonly Sql[] {
+  const columns = by.map((column) => COLUMNS[column]);
+  const names = columns.flatMap(({ daily }) => daily ?? []);
+  const wanted = ids?.map((id) => storedId(by[0], id)) ?? null;
+  if (names.length < columns.length) return [rowsSql(by, wanted, sinceMs, null, dialect)];
+  const midnightMs = Math.ceil(sinceMs / DAY_MS) * DAY_MS;
+  const edge = sinceMs === midnightMs ? [] : [rowsSql(by, wanted, sinceMs, midnightMs, dialect)];
+  const axis = columns.some((column) => column.axis === 'tag') ? 'tag' : '';
+  return [...edge, dailySql(axis, names, wanted, midnightMs, dialect)];
+}
+
+/** An id as its column holds it. */
+function storedId(column: SpentColumn | undefined, id: string): string {
+  if (column === 'session') return sessionKey(id);
+  return column === 'endUser' ? (indexed(id) ?? '') : id;
+}
+
+function rowsSql(
+  by: readonly SpentColumn[],
+  ids: readonly string[] | null,
+  sinceMs: number,
+  endMs: number | null,
+  dialect: SqlDialect,
+): Sql {
+  const binds = new Binds(dialect);
+  const columns = by.map((column) => COLUMNS[column].row);
+  const conditions = [`start_ms >= ${binds.add(sinceMs)}`];
+  if (endMs !== null) conditions.push(`start_ms < ${binds.add(endMs)}`);
+  if (ids !== null) conditions.push(listed(columns[0] ?? '', ids, binds));
+  const from = by.includes('tag') ? `${dialect.spend}, ${dialect.tags}` : dialect.spend;
+  const values = columns.map((column, i) => `COALESCE(${column}, '') AS v${i}`);
+  const sums = [`SUM(spend_pico / ${PICO_PER_USD}) AS usd`, `SUM(spend_pico % ${PICO_PER_USD}) AS pico`];
+  return {
+    text: `SELECT ${[...values, ...sums].join(', ')} FROM ${from} WHERE ${conditions.join(' AND ')}${grouped(columns)}`,
+    values: binds.values,
+  };
+}
+
+function dailySql(
+  axis: Axis,
+  columns: readonly string[],
+  ids: readonly string[] | null,
+  fromMs: number,
+  dialect: SqlDialect,
+): Sql {
+  const binds = new Binds(dialect);
+  // A literal: SQLite uses an index of some rows only where it can read the condition.
+  const conditions = [`axis = '${axis}'`, `day >= ${binds.add(new Date(fromMs).toISOString().slice(0, 10))}`];
+  if (ids !== null) conditions.push(listed(columns[0] ?? '', ids, binds));
+  const values = columns.map((column, i) => `${column} AS v${i}`);
+  const sums = ['SUM(spend_usd) AS usd', 'SUM(spend_pico) AS pico'];
+  return {
+    text: `SELECT ${[...values, ...sums].join(', ')} FROM ${dialect.daily} WHERE ${conditions.join(' AND ')}${grouped(columns)}`,
+    values: binds.values,
+  };
+}
+
+const grouped = (columns: readonly string[]): string =>
+  columns.length === 0 ? '' : ` GROUP BY ${columns.join(', ')}`;
+
+const listed = (column: string, ids: readonly string[], binds: Binds): string =>
+  ids.length === 0 ? '1 = 0' : `${column} IN (${ids.map((id) => binds.add(id)).join(', ')})`;
+
+/** Results of `spentSqls`, each group once. */
+export function spentSumsOf({ by }: SpentQuery, results: readonly Iterable<Row>[]): SpentSum[] {
+  const sums = new Map<string, { readonly values: readonly string[]; pico: bigint }>();
+  for (const rows of results) {
+    for (const row of rows) {
+      const values = by.map((_, i) => String(row[`v${i}`]));
+      const name = JSON.stringify(values);
+      const sum = sums.get(name) ?? { values, pico: 0n };
+      sum.pico += picoOf(wholeOf(row['usd']), wholeOf(row['pico']));
+      sums.set(name, sum);
+    }
+  }
+  return [...sums.values()];
+}
