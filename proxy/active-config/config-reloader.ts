@@ -200,10 +200,10 @@ export class ConfigReloader {
     const next = new ActiveConfig(snapshot, this.#services, this.#registry);
     const old = this.#active;
     this.#active = next;
+    this.#services.access.takeFile(fileObjects(snapshot.access));
     next.services.budgets.use(next.snapshot);
     this.#source = source;
     this.#runtime = runtime;
-    this.#services.access.takeFile(fileObjects(snapshot.access));
     this.#services.metrics.serving(snapshot.version);
     old.retire();
   }
