@@ -2,6 +2,7 @@
 // cardinality is bounded; children are looked up once per model group and kept.
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../spend/record/record.ts';
+import { addBudgetMetrics, type BudgetFigures } from './budget-metrics.ts';
 import { countDroppedParameters, countRefusedConnections } from './connection-metrics.ts';
 import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deployment-metrics.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
@@ -182,14 +183,15 @@ export class Metrics {
     }).set({ version, node: process.versions.node }, 1);
   }
 
-  /** Figures of the platform, read at every scrape; without the platform there are no such metrics. */
+  /** Figures of what may be switched off, read at every scrape; without the platform and tracing there are no such metrics. */
   platform(read: () => PlatformFigures): void {
     addPlatformMetrics(this.#registry, read);
   }
-
-  /** Figures of the span export, read at every scrape; without tracing there are no such metrics. */
   spans(read: () => TraceFigures): void {
     addTraceMetrics(this.#registry, read);
+  }
+  budgets(read: () => BudgetFigures): void {
+    addBudgetMetrics(this.#registry, read);
   }
 
   /** @param aggregator how the gauges of several workers become one */

@@ -188,9 +188,10 @@ export class SpendRecorder {
 
   async #write(record: SpendRecord, observed: Observed): Promise<SpendRecord> {
     if (this.#state.kind === 'settled') throw new Error('a call is settled once');
-    const written = this.#x.active.services.ledger.settle(record); // queued in the journal by this call, so it must not happen twice
-    this.#x.active.services.budgets.settle(record); // in the same turn: sums of the ledger hold both or neither
+    const { ledger, budgets } = this.#x.active.services;
+    const written = ledger.settle(record); // queued in the journal by this call, so it must not happen twice
     this.#state = { kind: 'settled', record };
+    budgets.settle(record); // in the same turn: sums of the ledger hold both or neither
     this.#rememberResponse(record); // before the client can ask for it
     await written;
     observeCall(this.#x, record, observed);
