@@ -1,6 +1,6 @@
 // Events of access as lines of the log.
 import type { Log } from '../observability/logger.ts';
-import { usdText } from './budgets/refusal.ts';
+import { dollarText } from '../spend/record/dollars.ts';
 import type { AccessEvents, BudgetEvent } from './events.ts';
 
 const TEXTS = {
@@ -24,7 +24,7 @@ const budgetLine = ({ kind, scope, budget, spentPico, limitPico, resetMs }: Budg
   scope: scope.kind,
   id: scope.id,
   budget,
-  spent_usd: usdText(spentPico),
-  limit_usd: usdText(limitPico),
+  spent_usd: dollarText(spentPico),
+  limit_usd: dollarText(limitPico),
   resets: resetMs === null ? null : new Date(resetMs).toISOString(),
 });

@@ -2,6 +2,7 @@
 // new and empty.
 import { Catalogue } from '../../config/catalogue.ts';
 import { StoredObjects } from '../access/objects/access-objects.ts';
+import { figuresOf } from '../access/budgets/budget-figures.ts';
 import { Budgets } from '../access/budgets/budgets.ts';
 import { StoredSpending } from '../access/budgets/stored-spending.ts';
 import { loggedEvents } from '../access/logged-events.ts';
@@ -36,6 +37,7 @@ export function createServices(given: RequiredServices, inFlight: () => number =
   const budgets = new Budgets({ ledger, counters, directory, clock, events: accessEvents });
   const brake = new Brake((rule, level) => metrics.brake.count(rule, level), accessEvents);
   metrics.brake.watch(() => brake.figures);
+  metrics.budgets(() => ({ refusals: budgets.refusals, budgets: () => figuresOf(budgets) }));
   return {
     clock,
     ids: new CallIds(),

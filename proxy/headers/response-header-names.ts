@@ -11,6 +11,8 @@ const SUFFIXES = {
   apiBase: 'model-api-base',
   version: 'version',
   cost: 'response-cost',
+  keySpend: 'key-spend',
+  keyMaxBudget: 'key-max-budget',
   overheadMs: 'overhead-duration-ms',
   retries: 'attempted-retries',
   fallbacks: 'attempted-fallbacks',

@@ -2,6 +2,7 @@
 // overhead is measured at the same moment.
 import type { Outcome } from '../relay/outcome.ts';
 import type { HeadWriter } from '../relay/relay-handle.ts';
+import { dollarText } from '../spend/record/dollars.ts';
 import type { AdmissionPermit } from './admission-permit.ts';
 import { callHeaders } from './respond.ts';
 import type { AttemptLog } from './attempt-log.ts';
@@ -22,6 +23,7 @@ export class CallHead implements HeadWriter {
   readonly #identity: Identity;
   readonly #attempts: AttemptLog;
   readonly #permit: AdmissionPermit;
+  readonly #keyHash: string;
   readonly #added: readonly AddedToHead[];
   #overheadMs: number | null = null;
 
@@ -30,6 +32,7 @@ export class CallHead implements HeadWriter {
     identity: Identity,
     attempts: AttemptLog,
     permit: AdmissionPermit,
+    keyHash = '',
     added: readonly (AddedToHead | null)[] = [],
   ) {
     this.#added = added.filter((one) => one !== null);
@@ -37,6 +40,7 @@ export class CallHead implements HeadWriter {
     this.#identity = identity;
     this.#attempts = attempts;
     this.#permit = permit;
+    this.#keyHash = keyHash;
   }
 
   /** Flat. Called once, when the head is written. */
@@ -53,7 +57,17 @@ export class CallHead implements HeadWriter {
     const list = callHeaders(this.#x);
     list.push(...responseHeaders(this.#x.active.headerNames, response));
     for (const { headers } of this.#added) list.push(...headers);
+    list.push(...this.#budgetHeaders());
     return list;
+  }
+
+  /** Of a key with a budget: what its calls have cost that have ended, and its cap. */
+  #budgetHeaders(): readonly string[] {
+    const { services, headerNames } = this.#x.active;
+    const key = this.#keyHash === '' ? null : services.budgets.ofKey(this.#keyHash);
+    if (key === null) return [];
+    const { keySpend, keyMaxBudget } = headerNames;
+    return [keySpend, dollarText(key.spentPico), keyMaxBudget, dollarText(key.capPico)];
   }
 
   /** The proxy's own overhead, ms; null when the client left before there was a head. */

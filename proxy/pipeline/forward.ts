@@ -57,7 +57,7 @@ export async function forward(
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
     const first = buildUpstreamRequest(x, request, identity, selected, { replaceable: plan.hasMore });
-    const head = new CallHead(x, identity, log, permit, [braked, claimed]);
+    const head = new CallHead(x, identity, log, permit, caller.keyHash, [braked, claimed]);
     const result = await runAttempts({ x, request, identity, plan, permit, log, head }, first);
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {
@@ -65,7 +65,7 @@ export async function forward(
   } finally {
     if (claim?.kind === 'first') claim.settle(recorder.record);
     permit.release();
-    x.active.services.counters.release(x.id);
     body?.release();
+    x.active.services.counters.release(x.id);
   }
 }

@@ -118,9 +118,26 @@ export class Budgets {
     });
   }
 
+  /** Whether the configuration names the scope of a cap, not by `*`. */
+  isNamed({ scope }: Cap): boolean {
+    return this.#sources?.names(scope) === true;
+  }
+
   /** Counts a refusal. */
   refused({ scope }: Cap): void {
     this.#refusals.set(scope.kind, (this.#refusals.get(scope.kind) ?? 0) + 1);
+  }
+
+  /** What a key with a budget has spent in its window, and its cap; null = it has none, or nobody has asked for it yet. */
+  ofKey(id: string): { readonly spentPico: bigint; readonly capPico: bigint } | null {
+    const [cap] = this.#sources?.of({ kind: 'key', id }) ?? NONE;
+    const { clock, counters } = this.#options;
+    const nowMs = clock.now();
+    const capPico = cap === undefined || cap.model !== null ? null : capAt(cap, nowMs);
+    if (cap === undefined || capPico === null) return null;
+    const { startMs } = capWindow(cap, nowMs, this.#calendar);
+    const state = counters.read({ budget: cap.counter, windowStartMs: startMs });
+    return state === null || state instanceof Promise ? null : { spentPico: state.spentPico, capPico };
   }
 
   /** Refusals so far. */
