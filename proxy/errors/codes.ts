@@ -2,41 +2,10 @@
 // in both directions. Texts never contain "429" or "rate limit": client SDKs match
 // on those words whatever the status is.
 
-/** Whose fault it is; sent as the `-error-source` response header. */
-export type FaultSource = 'client' | 'proxy' | 'upstream';
+import { client, proxy, upstream, type FaultRule } from './fault-rule.ts';
+import { MANAGEMENT_FAULTS } from './management-codes.ts';
 
-export interface FaultRule {
-  readonly status: number;
-  /** The `type` member of the body. Never `invalid_request_error` on a 401: SDKs then read a bad request. */
-  readonly type: string;
-  readonly source: FaultSource;
-  /** What was wrong, for docs/errors.md. */
-  readonly means: string;
-  /** What to do about it. */
-  readonly fix: string;
-}
-
-const client = (status: number, means: string, fix: string, type = 'invalid_request_error'): FaultRule => ({
-  status,
-  type,
-  source: 'client',
-  means,
-  fix,
-});
-const proxy = (status: number, means: string, fix: string, type = 'proxy_error'): FaultRule => ({
-  status,
-  type,
-  source: 'proxy',
-  means,
-  fix,
-});
-const upstream = (status: number, means: string, fix: string, type = 'upstream_error'): FaultRule => ({
-  status,
-  type,
-  source: 'upstream',
-  means,
-  fix,
-});
+export type { FaultSource } from './fault-rule.ts';
 
 export const FAULTS = {
   missing_api_key: client(
@@ -104,12 +73,6 @@ export const FAULTS = {
     'The list of models of the organization of the key does not have this one.',
     'GET /v1/models lists what the key may call; an administrator can add to it by POST /organization/update.',
     'org_model_access_denied',
-  ),
-  management_denied: client(
-    403,
-    'The key may not see or change this key, team or user; the message says why.',
-    'Ask an administrator, or use a key of a user who may: see docs/keys-api.md.',
-    'auth_error',
   ),
   address_not_allowed: client(
     403,
@@ -267,53 +230,7 @@ export const FAULTS = {
     'The deployment is in the configuration file, which the API cannot edit.',
     'Edit the file; it is reloaded at once.',
   ),
-  object_in_config: client(
-    400,
-    'The key or team is stated in the configuration file, which the API cannot edit.',
-    'Edit the file; it is reloaded at once.',
-  ),
-  invalid_fields: client(
-    422,
-    'Members of the body of a call about keys, teams, users or budgets are missing or of a wrong type.',
-    'The body lists each of them: `detail[].loc` and `detail[].msg`.',
-    'validation_error',
-  ),
-  invalid_object: client(
-    400,
-    'A value in a call about keys, teams, users or budgets cannot be: a negative budget, an unknown duration, a key of a wrong form, more than upperbound_key_generate_params allows.',
-    'The message names it.',
-    'bad_request_error',
-  ),
-  object_exists: client(
-    400,
-    'There is a key, team, user or budget of that id, alias or e-mail address.',
-    'Take another one, or update the one that is there.',
-    'bad_request_error',
-  ),
-  object_taken: client(
-    409,
-    'There is a user of that id or e-mail address.',
-    'Take another one, or update the user that is there.',
-    'bad_request_error',
-  ),
-  object_conflict: client(
-    409,
-    'The object was changed by several calls at the same time; nothing of this one was stored.',
-    'Read it again, and send the change again.',
-    'conflict_error',
-  ),
-  object_in_use: client(
-    400,
-    'The budget is shared by keys, teams, users or customers, which would be without a cap.',
-    'Give them another budget first; the message names them.',
-    'bad_request_error',
-  ),
-  object_not_found: client(
-    404,
-    'There is no such key, team, user or budget.',
-    'The lists (GET /key/list, /team/list, /user/list, /budget/list) have the ids.',
-    'not_found_error',
-  ),
+  ...MANAGEMENT_FAULTS,
   budget_exceeded: client(
     422,
     'A budget of the call has no room for what it may cost; the text says which, what is left and when it begins anew.',

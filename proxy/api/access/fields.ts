@@ -67,6 +67,9 @@ function refuse(mistakes: Mistakes, at: Place, message: string): null {
   return null;
 }
 
+/** Whether a member was sent with a value. */
+export const isSet = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
+
 const nameOf = (at: Place): string => at.slice(1).join('.');
 
 /** Text. */
@@ -115,7 +118,7 @@ export const texts: Reader<readonly string[]> = (value, at, mistakes) => {
 };
 
 /** An object, kept as it is. */
-export const dict: Reader<Json> = (value, at, mistakes) =>
+const dict: Reader<Json> = (value, at, mistakes) =>
   isObject(value)
     ? kept<Json>(value, at, mistakes)
     : note(mistakes, at, 'dict_type', 'Input should be a valid dictionary');
@@ -227,7 +230,7 @@ const MODEL_BUDGET = {
 const windows: Reader<BudgetTerms['budgetLimits']> = (value, at, mistakes) => {
   const read = listOf(WINDOW)(value, at, mistakes) ?? [];
   return read.flatMap(({ max_budget, budget_duration }, index) => {
-    if (max_budget != null && budget_duration != null)
+    if (isSet(max_budget) && isSet(budget_duration))
       return [{ maxBudget: max_budget, budgetDuration: budget_duration }];
     note(mistakes, [...at, index], 'missing', 'max_budget and budget_duration are both required');
     return [];

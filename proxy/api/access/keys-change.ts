@@ -3,7 +3,7 @@ import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { anything, readFields, text, texts } from './fields.ts';
+import { anything, readFields, text, texts, isSet } from './fields.ts';
 import { KEY_FIELDS, keyFrom, type KeyFields } from './keys-fields.ts';
 import { aliasName, refuseTakenAlias } from './keys-generate.ts';
 import { checkBounds, checkGuarantees } from './keys-policy.ts';
@@ -72,7 +72,7 @@ export function blockKey(blocked: boolean): (call: Call) => Promise<Row> {
 }
 
 /** @throws Refusal 400 for what cannot be a key, 404 */
-export function validKey(named: string, directory: AccessDirectory, nowMs: number): VirtualKey {
+function validKey(named: string, directory: AccessDirectory, nowMs: number): VirtualKey {
   if (!isKeyOrDigest(named)) throw invalid('Invalid key format.', 'key');
   const key = keyNamed(named, directory, nowMs);
   if (key === null) throw unknownKey();
@@ -85,10 +85,10 @@ const DELETE_FIELDS = { keys: texts, key_aliases: texts };
 export async function deleteKeys(call: Call): Promise<Row> {
   const { keys, key_aliases: aliases } = readFields(await readObject(call.x), DELETE_FIELDS);
   const names = keys ?? aliases;
-  if (names == null || names.length === 0) throw noNames();
+  if (!isSet(names) || names.length === 0) throw noNames();
   await store(call, (directory) => {
     const found = names.map((name) =>
-      keys == null ? directory.keyByAlias(name) : keyNamed(name, directory, nowOf(call)),
+      !isSet(keys) ? directory.keyByAlias(name) : keyNamed(name, directory, nowOf(call)),
     );
     const there = [...new Set(found.filter((key) => key !== null))];
     for (const key of there) {

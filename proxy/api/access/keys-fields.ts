@@ -18,6 +18,7 @@ import {
   text,
   texts,
   type Fields,
+  isSet,
 } from './fields.ts';
 import { invalid, wrongFields } from './refusals.ts';
 import { newObject, type Author } from './team-call.ts';
@@ -140,16 +141,16 @@ export function keyFrom(
 
 function keyBudgetFrom(fields: KeyFields, before: BudgetTerms, nowMs: number): BudgetTerms {
   const terms = withIncrease(fields, budgetFrom(fields, before, nowMs));
-  return fields.spend == null ? terms : withSpend(terms, fields.spend, nowMs);
+  return !isSet(fields.spend) ? terms : withSpend(terms, fields.spend, nowMs);
 }
 
 /** More for a while: both members, or neither. */
 function withIncrease(fields: KeyFields, terms: BudgetTerms): BudgetTerms {
   const { temp_budget_increase: usd, temp_budget_expiry: untilMs } = fields;
   if (usd === undefined && untilMs === undefined) return terms;
-  if (usd != null && untilMs != null) return { ...terms, temporaryIncrease: { usd, untilMs } };
-  if (usd == null && untilMs == null) return { ...terms, temporaryIncrease: null };
-  const missing = usd == null ? 'temp_budget_increase' : 'temp_budget_expiry';
+  if (isSet(usd) && isSet(untilMs)) return { ...terms, temporaryIncrease: { usd, untilMs } };
+  if (!isSet(usd) && !isSet(untilMs)) return { ...terms, temporaryIncrease: null };
+  const missing = !isSet(usd) ? 'temp_budget_increase' : 'temp_budget_expiry';
   throw wrongFields([
     {
       type: 'value_error',

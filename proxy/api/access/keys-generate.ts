@@ -3,7 +3,7 @@ import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { bool, readFields, text } from './fields.ts';
+import { bool, readFields, text, isSet } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom, type KeyFields } from './keys-fields.ts';
 import { checkBounds, checkGeneration, checkGuarantees, withDefaults } from './keys-policy.ts';
 import { checkChosenValue, digestOf, displayName, newKeyValue } from './keys-value.ts';
@@ -28,7 +28,7 @@ async function newKey(call: Call, body: Json, owner: 'user' | 'team'): Promise<R
   const fields = readFields(withDefaults(body, settings), GENERATE_FIELDS);
   checkBounds(fields, settings);
   const value = fields.key ?? newKeyValue();
-  if (fields.key != null) checkChosen(call, value);
+  if (isSet(fields.key)) checkChosen(call, value);
   const wanted = (directory: AccessDirectory): VirtualKey => wantedKey(call, fields, value, owner, directory);
   const key = await call.exclusive.run(aliasName(fields), () =>
     store(call, (directory) => prepared(call, wanted(directory), body, directory)),
@@ -38,7 +38,7 @@ async function newKey(call: Call, body: Json, owner: 'user' | 'team'): Promise<R
 
 /** What calls with the same alias wait for each other by. */
 export const aliasName = ({ key_alias: alias }: KeyFields): string | null =>
-  alias == null ? null : `alias/${alias}`;
+  !isSet(alias) ? null : `alias/${alias}`;
 
 /** A caller's own value. @throws Refusal */
 export function checkChosen(call: Call, value: string): void {
@@ -66,14 +66,14 @@ function wantedKey(
   if (owner === 'team') checkServiceTeam(fields.team_id ?? null, directory);
   const key = keyFrom(fields, emptyKey(digestOf(value), displayName(value), author), directory, author);
   // Rows of an earlier key of this value are not its own.
-  const budget = fields.key == null ? key.budget : withSpend(key.budget, fields.spend ?? 0, author.nowMs);
+  const budget = !isSet(fields.key) ? key.budget : withSpend(key.budget, fields.spend ?? 0, author.nowMs);
   return { ...key, budget, userId: owner === 'team' ? null : ownerOf(call, fields) };
 }
 
 /** Whoever is no administrator makes keys for themselves, unless the body names somebody. */
 function ownerOf({ caller }: Call, { user_id: userId, team_id: teamId }: KeyFields): string | null {
-  if (userId != null) return userId;
-  if (isAdmin(caller) || caller.role !== 'key' || teamId != null) return userId ?? null;
+  if (isSet(userId)) return userId;
+  if (isAdmin(caller) || caller.role !== 'key' || isSet(teamId)) return userId ?? null;
   return caller.key.userId;
 }
 

@@ -4,7 +4,6 @@
 // OpenHands does when it moves a user's keys, would forget the eleventh.
 import { isAdmin, seesAll, visibleKeys } from '../../access/may.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
-import { digestOf, isKeyOrDigest } from './keys-value.ts';
 import { keyRows, statusOf } from './keys-read.ts';
 import { isTrue, pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
 import { denied, invalid } from './refusals.ts';
@@ -75,13 +74,12 @@ function filtered(call: Call): VirtualKey[] {
     const value = parameter(query, name);
     return value === null ? [] : [{ value, member }];
   });
-  const id = hash !== null && isKeyOrDigest(hash) && hash.startsWith('sk-') ? digestOf(hash) : hash;
   const alsoTeams = isTrue(query, 'include_team_keys');
   const own = ownerOf(call);
   return candidates(call).filter(
     (key) =>
       (own === null || alsoTeams || key.userId === own.userId || key.id === own.id || stated.length > 0) &&
-      (id === null || key.id === id) &&
+      (hash === null || key.id === hash.toLowerCase()) &&
       (status === null || statusOf(key, nowOf(call)) === status) &&
       stated.every(({ value, member }) => member(key) === value),
   );

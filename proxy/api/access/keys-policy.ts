@@ -6,6 +6,7 @@ import { isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
 import type { AuthenticatedCaller } from '../../access/caller.ts';
+import { isSet } from './fields.ts';
 import type { KeyFields } from './keys-fields.ts';
 import { invalid } from './refusals.ts';
 
@@ -78,7 +79,7 @@ export function checkGeneration(
   if (isAdmin(caller) || caller.role !== 'key') return;
   if (wanted.teamId === null) {
     const role = caller.user?.role ?? 'internal_user';
-    if (personal?.roles != null && !personal.roles.includes(role))
+    if (isSet(personal?.roles) && !personal.roles.includes(role))
       throw invalid(
         `Personal key creation has been restricted by admin. Allowed roles=${personal.roles.join(', ')}. Your role=${role}`,
       );
@@ -89,7 +90,7 @@ export function checkGeneration(
   if (team === null)
     throw invalid(`Unable to find team object in database. Team ID: ${wanted.teamId}`, 'team_id');
   const role = team.members.find(({ userId }) => userId === caller.key.userId)?.role;
-  if (role !== undefined && forTeams?.roles != null && !forTeams.roles.includes(role))
+  if (role !== undefined && isSet(forTeams?.roles) && !forTeams.roles.includes(role))
     throw invalid(
       `Team member role ${role} not in allowed_team_member_roles=${forTeams.roles.join(', ')}`,
       'team_id',

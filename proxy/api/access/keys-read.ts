@@ -3,7 +3,7 @@
 import { demand, whyNot } from '../../access/may.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { readFields, texts } from './fields.ts';
+import { readFields, texts, isSet } from './fields.ts';
 import { keyNamed } from './keys-value.ts';
 import { invalid, notFound, wrongFields, type Refusal } from './refusals.ts';
 import { keyRow, keyRowWithoutToken, type Row } from './rows.ts';
@@ -48,7 +48,7 @@ const NAMES = { keys: texts, key_aliases: texts };
 /** `POST /v2/key/info`: several keys; those that are not there, or not the caller's to see, are left out. */
 export async function keysInfo(call: Call): Promise<Row> {
   const { keys, key_aliases: aliases } = readFields(await readObject(call.x), NAMES);
-  if (keys == null && aliases == null) throw noNames();
+  if (!isSet(keys) && !isSet(aliases)) throw noNames();
   const directory = directoryOf(call);
   const named = (keys ?? []).map((text) => keyNamed(text, directory, nowOf(call)));
   const aliased = (aliases ?? []).map((alias) => directory.keyByAlias(alias));

@@ -2,7 +2,7 @@
 // is refused at once, or after `grace_period`.
 import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { duration, endOf, readFields, text } from './fields.ts';
+import { duration, endOf, readFields, text, isSet } from './fields.ts';
 import { KEY_FIELDS, keyFrom } from './keys-fields.ts';
 import { changedKey, stated } from './keys-change.ts';
 import { aliasName, checkChosen, generatedRow } from './keys-generate.ts';
@@ -27,7 +27,7 @@ export async function regenerateKey(call: Call): Promise<Row> {
   if (named === '') throw wrongFields([{ type: 'missing', loc: ['body', 'key'], msg: 'Field required' }]);
   checkBounds(stated(fields), call.x.active.snapshot.keyGeneration);
   const value = fields.new_key ?? newKeyValue();
-  if (fields.new_key != null) checkChosen(call, value);
+  if (isSet(fields.new_key)) checkChosen(call, value);
   const known = keyNamed(named, directoryOf(call), nowOf(call));
   const [spend = 0] = known === null ? [] : await spentUsd(call.x, [{ kind: 'key', id: known.id }]);
   const change = (): Promise<VirtualKey> =>
@@ -43,7 +43,7 @@ export async function regenerateKey(call: Call): Promise<Row> {
           param: 'new_key',
         });
       // Of a value that is forgotten no row would count any more.
-      const isForgetting = fields.spend == null && before.former.length >= MOST_FORMER;
+      const isForgetting = !isSet(fields.spend) && before.former.length >= MOST_FORMER;
       const budget = isForgetting ? withSpend(after.budget, spend, author.nowMs) : after.budget;
       const renewed: VirtualKey = { ...after, budget };
       call.concerns({ kind: 'key', id: before.id, before, after: renewed });

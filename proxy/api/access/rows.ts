@@ -35,7 +35,7 @@ const ROUTES_OF: Readonly<Record<KeyType, readonly string[]>> = {
 };
 
 /** Members of keys that are kept and returned and do nothing, as they are when nobody has set them. */
-export const INERT_KEY_MEMBERS: Row = {
+const INERT_KEY_MEMBERS: Row = {
   config: {},
   router_settings: {},
   permissions: {},
@@ -152,7 +152,7 @@ export function keyRowWithoutToken(key: VirtualKey, spend: number, context: RowC
 }
 
 /** Members of users that are kept and returned and do nothing. */
-export const INERT_USER_MEMBERS: Row = {
+const INERT_USER_MEMBERS: Row = {
   sso_user_id: null,
   allowed_cache_controls: [],
   policies: [],

@@ -4,7 +4,7 @@ import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, Team, User } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { readFields, texts } from './fields.ts';
+import { readFields, texts, isSet } from './fields.ts';
 import { notFound, wrongFields, type Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { authorOf, put, remove, store, type Author, type Call } from './team-call.ts';
@@ -15,7 +15,7 @@ import { userRows } from './users-read.ts';
 /** `POST /user/update`, by id or e-mail address. An administrator's makes users that do not exist, as in LiteLLM. */
 export async function updateUser(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), USER_FIELDS);
-  if (fields.user_id == null && fields.user_email == null)
+  if (!isSet(fields.user_id) && !isSet(fields.user_email))
     throw wrongFields([
       { type: 'missing', loc: ['body', 'user_id'], msg: 'Either user_id or user_email must be provided' },
     ]);
@@ -38,8 +38,8 @@ export async function updateUser(call: Call): Promise<Row> {
 }
 
 function namedUser({ user_id: id, user_email: email }: UserFields, directory: AccessDirectory): User | null {
-  if (id != null) return directory.user(id);
-  return email == null ? null : directory.userByEmail(email);
+  if (isSet(id)) return directory.user(id);
+  return !isSet(email) ? null : directory.userByEmail(email);
 }
 
 const unknownUser = (id: string): Refusal =>

@@ -11,6 +11,7 @@ import {
   oneOf,
   texts,
   type Fields,
+  isSet,
 } from './fields.ts';
 import { invalid, Refusal } from './refusals.ts';
 import type { Author } from './team-call.ts';
@@ -50,7 +51,7 @@ export type UserFields = Fields<typeof USER_FIELDS>;
 
 /** What calls with the same address wait for each other by. */
 export const emailName = ({ user_email: email }: UserFields): string | null =>
-  email == null ? null : `email/${email.trim().toLowerCase()}`;
+  !isSet(email) ? null : `email/${email.trim().toLowerCase()}`;
 
 /** A user after a body: absent members stay, null clears. @throws Refusal */
 export function userFrom(
@@ -68,7 +69,7 @@ export function userFrom(
     role: changedTo(fields.user_role, before.role, 'internal_user'),
     models: changedTo(fields.models, before.models, []),
     budgetId: changed(fields.budget_id, before.budgetId),
-    budget: fields.spend == null ? terms : withSpend(terms, fields.spend, nowMs),
+    budget: !isSet(fields.spend) ? terms : withSpend(terms, fields.spend, nowMs),
     limits: limitsFrom(fields, before.limits, metadata),
     metadata,
     kept: keptFrom(fields, KEPT_FIELDS, before.kept),

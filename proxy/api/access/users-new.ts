@@ -12,7 +12,18 @@ import {
   type VirtualKey,
 } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { bool, id, money, objectOf, oneOf, readFields, text, type Fields, type Reader } from './fields.ts';
+import {
+  bool,
+  id,
+  money,
+  objectOf,
+  oneOf,
+  readFields,
+  text,
+  type Fields,
+  type Reader,
+  isSet,
+} from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom } from './keys-fields.ts';
 import { checkChosen, generatedRow, refuseTakenAlias } from './keys-generate.ts';
 import { digestOf, displayName, newKeyValue } from './keys-value.ts';
@@ -58,9 +69,9 @@ export async function createUser(call: Call): Promise<Row> {
   const body = await readObject(call.x);
   const fields = readFields({ ...call.x.active.snapshot.keyGeneration.users, ...body }, NEW_FIELDS);
   const value = fields.auto_create_key === false ? null : (fields.key ?? newKeyValue());
-  if (value !== null && fields.key != null) checkChosen(call, value);
+  if (value !== null && isSet(fields.key)) checkChosen(call, value);
   const made = await call.exclusive.run(emailName(fields), () =>
-    call.exclusive.run(fields.key_alias == null ? null : `alias/${fields.key_alias}`, () =>
+    call.exclusive.run(!isSet(fields.key_alias) ? null : `alias/${fields.key_alias}`, () =>
       store(call, (directory) => {
         const result = madeOf(call, fields, value, directory);
         const objects = [result.user, ...(result.key === null ? [] : [result.key]), ...result.joined];
@@ -95,7 +106,7 @@ function userOf(fields: UserFields, directory: AccessDirectory, author: Author):
   if (directory.user(userId) !== null)
     throw new Refusal('object_taken', `User with id ${userId} already exists`, { param: 'user_id' });
   // Rows of an earlier user of this id are not its own.
-  const isChosen = fields.user_id != null;
+  const isChosen = isSet(fields.user_id);
   return isChosen ? { ...user, budget: withSpend(user.budget, fields.spend ?? 0, author.nowMs) } : user;
 }
 
@@ -107,7 +118,7 @@ function teamsOf(
   { nowMs, by }: Author,
 ): ReadonlyMap<string, Team> {
   const teams = new Map<string, Team>();
-  const entries = [...(fields.teams ?? []), ...(fields.team_id == null ? [] : [{ team_id: fields.team_id }])];
+  const entries = [...(fields.teams ?? []), ...(!isSet(fields.team_id) ? [] : [{ team_id: fields.team_id }])];
   for (const entry of entries) {
     const teamId = entry.team_id ?? '';
     const team = directory.team(teamId);
@@ -128,7 +139,7 @@ function memberOf(
     userId: user.id,
     role: role ?? 'user',
     budgetId: null,
-    budget: maxBudget == null ? NO_BUDGET : budgetFrom({ max_budget: maxBudget }, NO_BUDGET, nowMs),
+    budget: !isSet(maxBudget) ? NO_BUDGET : budgetFrom({ max_budget: maxBudget }, NO_BUDGET, nowMs),
     limits: NO_LIMITS,
   };
 }
@@ -174,7 +185,7 @@ function keyOf(
     throw new Refusal('object_exists', 'There is a key of this value already. Choose another one.', {
       param: 'key',
     });
-  return fields.key == null ? key : { ...key, budget: withSpend(key.budget, 0, author.nowMs) };
+  return !isSet(fields.key) ? key : { ...key, budget: withSpend(key.budget, 0, author.nowMs) };
 }
 
 function newUserRow(call: Call, { user, key, teams }: Made, value: string | null, fields: NewFields): Row {

@@ -1,8 +1,11 @@
 // A key gets another value: alias, settings and spend stay; the old value ends at once or after its grace time.
 import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import t from 'tap';
 import { manage, managed, newKey, type Json } from '../../../support/manage.ts';
-import { chat, startRig, type Rig } from '../../../support/rig.ts';
+import { chat, KEY, send, startRig, type Rig } from '../../../support/rig.ts';
 
 const digest = (text: string): string => hash('sha256', text, 'hex');
 const callWith = async (rig: Rig, key: string): Promise<number> =>
@@ -78,4 +81,79 @@ t.test('two at once: one new value, and one call that has to look again', async 
   t.same(answers.map(({ status }) => status).toSorted(), [200, 404]);
   const { keys } = await managed(rig, 'GET /key/list?key_alias=raced');
   t.equal((keys as string[]).length, 1);
+});
+
+const PRICED = ({ url }: { readonly url: string }): string => `
+model_list:
+  - model_name: demo
+    litellm_params:
+      { model: litellm_proxy/demo, api_base: "${url}", api_key: sk-x, input_cost_per_token: 0.001, output_cost_per_token: 0.001 }
+general_settings: { master_key: ${KEY} }
+`;
+
+t.test('what was spent stays with the key, whatever value was used, to the last digit', async (t) => {
+  const rig = await startRig(t, { config: PRICED });
+  const spendOf = async (key: string): Promise<unknown> =>
+    ((await managed(rig, `GET /key/info?key=${key}`))['info'] as Json)['spend'];
+  const first = await newKey(rig, { max_budget: 500 });
+  await callWith(rig, first);
+  const one = Number(await spendOf(first));
+  t.ok(one > 0);
+  const { key: second, spend } = await managed(rig, `POST /key/${first}/regenerate`, { grace_period: '1h' });
+  t.equal(spend, one);
+  await callWith(rig, first);
+  await callWith(rig, String(second));
+  t.equal(Number(await spendOf(String(second))).toFixed(9), (3 * one).toFixed(9));
+  const { key: third } = await managed(rig, `POST /key/${String(second)}/regenerate`, {});
+  t.equal(Number(await spendOf(String(third))).toFixed(9), (3 * one).toFixed(9));
+  const taken = await manage(rig, 'POST /key/generate', { key: first });
+  t.equal(taken.status, 400, 'a former value is no value for another key');
+});
+
+t.test('a value that is used again owes nothing of the key before', async (t) => {
+  const rig = await startRig(t, { config: PRICED });
+  const key = 'sk-one-value-for-two-keys';
+  await managed(rig, 'POST /key/generate', { key });
+  await callWith(rig, key);
+  await managed(rig, 'POST /key/delete', { keys: [key] });
+  await managed(rig, 'POST /key/generate', { key, max_budget: 500 });
+  t.match(((await managed(rig, `GET /key/info?key=${key}`))['info'] as Json)['spend'], 0);
+  await callWith(rig, key);
+  const { spend, budget_limits_usage: usage } = (await managed(rig, `GET /key/info?key=${key}`))[
+    'info'
+  ] as Json;
+  t.ok(Number(spend) > 0);
+  t.match(usage, { ever: { current_spend: spend, max_budget: 500, budget_reset_at: null } });
+});
+
+t.test('a cap of 0, none, and the amount that platforms write for none', async (t) => {
+  const rig = await startRig(t, { config: PRICED });
+  for (const [max_budget, isServed] of [
+    [0, false],
+    [null, true],
+    [1_000_000_000, true],
+  ] as const) {
+    const key = await newKey(rig, { max_budget });
+    t.equal((await callWith(rig, key)) === 200, isServed, String(max_budget));
+    const models = await chatModels(rig, key);
+    t.equal(models, 200, 'the list of models is free of budgets');
+  }
+});
+
+async function chatModels(rig: Rig, key: string): Promise<number> {
+  const { status } = await send(rig.url, 'GET', '/v1/models', undefined, { authorization: `Bearer ${key}` });
+  return status;
+}
+
+t.test('keys, their aliases and their spend outlive the process', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'throughline-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const before = await startRig(t, { config: PRICED, folder });
+  const key = await newKey(before, { key_alias: 'kept', max_budget: 500 });
+  await callWith(before, key);
+  const { spend } = (await managed(before, `GET /key/info?key=${key}`))['info'] as Json;
+  await before.stop();
+  const after = await startRig(t, { config: PRICED, folder });
+  t.match((await managed(after, `GET /key/info?key=${key}`))['info'], { key_alias: 'kept', spend });
+  t.equal(await callWith(after, key), 200);
 });
