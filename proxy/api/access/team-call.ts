@@ -71,6 +71,20 @@ export const remove = ({ kind, id, revision }: AccessObject): ObjectChange => ({
   remove: { kind, id, revision },
 });
 
+/** Tells the audit of everything that a change stores and removes. @return the changes */
+export function audited(
+  call: Call,
+  directory: AccessDirectory,
+  changes: readonly ObjectChange[],
+): readonly ObjectChange[] {
+  for (const change of changes) {
+    const { kind, id } = 'put' in change ? change.put : change.remove;
+    const after = 'put' in change ? change.put : null;
+    call.concerns({ kind, id, before: directory.get({ kind, id }), after });
+  }
+  return changes;
+}
+
 /** What a change stores, and what becomes of it. */
 interface Prepared<T> {
   readonly changes: readonly ObjectChange[];
