@@ -8,7 +8,7 @@ import { readObject } from '../json-body.ts';
 import { id, readFields, texts, type Fields } from './fields.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
-import { authorOf, directoryOf, put, remove, store, type Author, type Call } from './team-call.ts';
+import { audited, authorOf, directoryOf, put, remove, store, type Author, type Call } from './team-call.ts';
 import { emptyTeam, memberBudgetFrom, TEAM_FIELDS, teamFrom, type TeamFields } from './team-fields.ts';
 import { joined, type Joining } from './teams-join.ts';
 import { teamRows } from './teams-read.ts';
@@ -32,11 +32,8 @@ export async function newTeam(call: Call): Promise<Row> {
     const shared = memberBudgetFrom(fields, null, budgetId, author);
     const { members, users } = joined(directory, draft, firstMembers(fields, call), author);
     const made: Team = { ...draft, members, memberBudgetId: shared?.id ?? draft.memberBudgetId };
-    call.concerns({ kind: 'team', id: teamId, before: null, after: made });
-    return {
-      changes: [put(made), ...users.map(put), ...(shared === null ? [] : [put(shared)])],
-      result: made,
-    };
+    const changes = [put(made), ...users.map(put), ...(shared === null ? [] : [put(shared)])];
+    return { changes: audited(call, directory, changes), result: made };
   });
   return rowOf(call, team);
 }
@@ -138,7 +135,7 @@ export async function deleteTeams(call: Call): Promise<Row> {
       demand(call.caller, directory, 'team.delete', team);
     }
     const keys = teams.flatMap((team) => directory.keysOfTeam(team.id));
-    return { changes: [...teams, ...keys].map(remove), result: null };
+    return { changes: audited(call, directory, [...teams, ...keys].map(remove)), result: null };
   });
   return { deleted_teams: ids };
 }
@@ -180,8 +177,7 @@ export function changedTeam(
     const before = existing(call, directory, teamId, options);
     call.concerns({ kind: 'team', id: teamId, before, after: null });
     const { after, more = [] } = change(before, directory);
-    call.concerns({ kind: 'team', id: teamId, before, after });
-    return { changes: [put(after), ...more], result: after };
+    return { changes: audited(call, directory, [put(after), ...more]), result: after };
   });
 }
 
