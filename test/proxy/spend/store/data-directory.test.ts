@@ -29,7 +29,7 @@ t.test('a new one, with the folders above it, is private', (t) => {
 
 t.test('one that was there is closed to others, with its files, and that is told', (t) => {
   const dir = join(folder(t), 'data');
-  const files = ['throughline.db', 'throughline.db-wal', 'lock.db', 'journal/000001.log', 'journal/w1/id'];
+  const files = ['throughline.db', 'throughline.db-wal', 'access.db', 'lock.db', 'journal/000001.log', 'journal/w1/id'];
   const outside = join(folder(t), 'outside');
   writeFileSync(outside, '');
   chmodSync(outside, 0o644);
