@@ -444,7 +444,8 @@ t.test('levels', async (t) => {
 });
 
 t.test('exempt tools', async (t) => {
-  const rules = 'rules: { repeated_step: { slow: false, stop: 3 }, repeated_prompt: { slow: false, stop: 3 } }';
+  const rules =
+    'rules: { repeated_step: { slow: false, stop: 3 }, repeated_prompt: { slow: false, stop: 3 } }';
   const rig = await start(t, `{ mode: enforce, exempt_tools: [wait, "browser_*"], ${rules} }`);
   const agent = new Agent(rig, 'x');
   t.same(await agent.repeats(6, tool('wait', {}, 'still running')), times(6, 200));
