@@ -429,7 +429,7 @@ t.test('levels', async (t) => {
     const rig = await startRig(t);
     const agent = new Agent(rig, 'off');
     t.same(await agent.repeats(12, LOOK), times(12, 200));
-    t.match(await brakeOf(rig, 'off'), { status: 404, error: { code: 'brake_off' } });
+    t.match(await brakeOf(rig, 'off'), { status: 400, error: { code: 'brake_off' } });
   });
   await t.test('a reload switches it on and off', async (t) => {
     const rig = await startRig(t);
