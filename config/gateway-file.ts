@@ -16,6 +16,330 @@ export type InferenceKeyEntry =
        */
       name?: string;
     };
+/**
+ * The same call of a tool had the same result, among the last 20 calls of tools. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeRepeatedStep =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
+/**
+ * The same call of a tool failed again, among the last 20. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeRepeatedError =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
+/**
+ * The same call of a tool, whatever it returned, among the last 20. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeRepeatedCall =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
+/**
+ * Calls of tools that repeat in turn, A-B-A-B, with the same results: so many in a row, two to four different ones. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeAlternation =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
+/**
+ * The end of the prompt is the same as in an earlier one of the last 20 requests, without a call of a tool. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeRepeatedPrompt =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
+/**
+ * The same request in a row within 10 minutes, without success between. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeRepeatedRequest =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
+/**
+ * Calls of tools in a row that failed with one kind of error, whatever the tool. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeToolErrors =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
+/**
+ * LLM calls in a row that failed with one kind of error. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeCallErrors =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
+/**
+ * Minutes in a row with more calls than `rate_factor` times the median minute of the conversation. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeCallRate =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
+/**
+ * Minutes in a row that cost more than `rate_factor` times the median minute of the conversation. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeCostRate =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
+/**
+ * The prompt shrank to less than half, so many times within 15 minutes. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeCompaction =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
+/**
+ * Calls in a row with a longer prompt each. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeContextGrowth =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
 
 /**
  * Configuration of the proxy. `os.environ/NAME` may stand for any value and is read from the environment.
@@ -47,6 +371,15 @@ export interface GatewayFile {
    */
   credential_list: Credential[];
   platform?: PlatformSection;
+  /**
+   * Virtual keys that stand in the file: read-only for the API. Keys that are made by `POST /key/generate` stand in the store. See docs/keys.md.
+   */
+  keys: FileKey[];
+  /**
+   * Teams that stand in the file: read-only for the API. See docs/keys.md.
+   */
+  teams: FileTeam[];
+  brake?: BrakeSection;
 }
 /**
  * A deployment: what clients ask for, and the upstream that serves it. Several deployments with one `model_name` are a model group and share its requests.
@@ -656,6 +989,10 @@ export interface GeneralSettings {
    */
   disable_adding_master_key_hash_to_db: boolean;
   /**
+   * A header of your own that carries the caller's key, before all others; `Bearer ` in front of the key may be left out. It never goes upstream.
+   */
+  litellm_key_header_name?: string;
+  /**
    * Refuse LLM calls that state no end user: body `user` (or the header of `user_header_name`, or another place of docs/identity.md). They get 400.
    */
   enforce_user_param: boolean;
@@ -701,6 +1038,10 @@ export interface GeneralSettings {
    * Load shedding: new calls get 503 while the event loop of the process lags by more than this for about half a second, milliseconds; 0 = never.
    */
   max_event_loop_lag_ms: number | string;
+  /**
+   * Keys are made here alone: a call that states its own `key` gets 403.
+   */
+  disable_custom_api_keys: boolean;
   /**
    * Budget of the whole proxy, where `litellm_settings.max_budget` does not state it, US dollars.
    */
@@ -879,6 +1220,18 @@ export interface LitellmSettings {
    * `otel` among them traces calls, as `general_settings.otel` does; with that name alone OpenTelemetry's environment variables say where spans go. Other callbacks have no effect.
    */
   callbacks?: string[] | string;
+  upperbound_key_generate_params?: KeyBounds;
+  default_internal_user_params?: UserDefaults;
+  default_key_generate_params?: KeyDefaults;
+  key_generation_settings?: KeyGenerationRules;
+  /**
+   * US dollars that a new internal user may spend where the call states nothing.
+   */
+  max_internal_user_budget?: number;
+  /**
+   * Window of that budget.
+   */
+  internal_user_budget_duration?: string;
   /**
    * While calls are traced: upstreams get their place in the trace (`traceparent`, `tracestate`).
    */
@@ -988,6 +1341,136 @@ export interface CacheParams {
    */
   namespace?: string;
   [k: string]: unknown;
+}
+/**
+ * The most that a new key may ask for (`/key/generate`, `/key/update`); more is 400. A key that states nothing gets this much.
+ */
+export interface KeyBounds {
+  /**
+   * US dollars.
+   */
+  max_budget?: number;
+  /**
+   * Window of the budget.
+   */
+  budget_duration?: string;
+  /**
+   * How long keys live.
+   */
+  duration?: string;
+  /**
+   * Calls at once.
+   */
+  max_parallel_requests?: number;
+  /**
+   * Tokens per minute.
+   */
+  tpm_limit?: number;
+  /**
+   * Calls per minute.
+   */
+  rpm_limit?: number;
+}
+/**
+ * What a new user gets where the call states nothing.
+ */
+export interface UserDefaults {
+  /**
+   * Role.
+   */
+  user_role?: 'internal_user' | 'internal_user_viewer' | 'proxy_admin' | 'proxy_admin_viewer';
+  /**
+   * US dollars.
+   */
+  max_budget?: number;
+  /**
+   * Window of the budget.
+   */
+  budget_duration?: string;
+  /**
+   * Models that the user may call.
+   */
+  models?: string[];
+}
+/**
+ * What a new key gets where the call states nothing.
+ */
+export interface KeyDefaults {
+  /**
+   * US dollars.
+   */
+  max_budget?: number;
+  /**
+   * Window of the budget.
+   */
+  budget_duration?: string;
+  /**
+   * How long keys live.
+   */
+  duration?: string;
+  /**
+   * Calls at once.
+   */
+  max_parallel_requests?: number;
+  /**
+   * Tokens per minute.
+   */
+  tpm_limit?: number;
+  /**
+   * Calls per minute.
+   */
+  rpm_limit?: number;
+  /**
+   * Owner of the key.
+   */
+  user_id?: string;
+  /**
+   * Team of the key.
+   */
+  team_id?: string;
+  /**
+   * Models that it may call.
+   */
+  models?: string[];
+  /**
+   * Its metadata.
+   */
+  metadata?: {
+    [k: string]: unknown;
+  };
+}
+/**
+ * Which users may make keys. Administrators may always.
+ */
+export interface KeyGenerationRules {
+  team_key_generation?: TeamKeyRules;
+  personal_key_generation?: PersonalKeyRules;
+}
+/**
+ * Keys of a team.
+ */
+export interface TeamKeyRules {
+  /**
+   * Who may; left out: every role.
+   */
+  allowed_team_member_roles?: ('admin' | 'user')[];
+  /**
+   * Members that the call must state.
+   */
+  required_params?: string[];
+}
+/**
+ * Keys of no team.
+ */
+export interface PersonalKeyRules {
+  /**
+   * Who may; left out: every role.
+   */
+  allowed_user_roles?: ('proxy_admin' | 'proxy_admin_viewer' | 'internal_user' | 'internal_user_viewer')[];
+  /**
+   * Members that the call must state.
+   */
+  required_params?: string[];
 }
 /**
  * The budget of a tag.
@@ -1632,4 +2115,242 @@ export interface SandboxLimits {
    * For `docker`: processes in the container; 1024 when left out.
    */
   processes?: number;
+}
+/**
+ * A virtual key. Its value stands in the environment or a Secret, never in the file.
+ */
+export interface FileKey {
+  /**
+   * What rows and listings call it.
+   */
+  key_alias: string;
+  /**
+   * Its value, as clients send it: a reference to an environment variable. Give this or `hash`.
+   */
+  key?: string;
+  /**
+   * SHA-256 of its value, lower-case hex, in place of `key`: `printf %s "$KEY" | sha256sum`.
+   */
+  hash?: string;
+  /**
+   * `llm_api` makes LLM calls only; `management` makes none; `read_only` reads keys, teams and users; `default` is not narrowed.
+   */
+  key_type: 'default' | 'llm_api' | 'management' | 'read_only';
+  /**
+   * Paths (`/chat/completions`, `/v1/chat/*`) or groups (`llm_api_routes`, `management_routes`, `info_routes`) that it opens. Empty: what its type opens.
+   */
+  allowed_routes: string[];
+  /**
+   * Names, patterns with `*`, or access groups that it may call. Empty: those of its team, else all.
+   */
+  models: string[];
+  /**
+   * Names of its own for models.
+   */
+  aliases: {
+    [k: string]: string;
+  };
+  /**
+   * Its team: of `teams`, or one that was made by the API.
+   */
+  team_id?: string;
+  /**
+   * Its user.
+   */
+  user_id?: string;
+  /**
+   * From this moment on it is refused: a date and time with its zone.
+   */
+  expires?: string;
+  /**
+   * What may be spent, USD. 0 lets nothing through that costs. Left out: no cap.
+   */
+  max_budget?: number;
+  /**
+   * An alert at this amount, USD, never a refusal.
+   */
+  soft_budget?: number;
+  /**
+   * When the budget begins anew: `30s`, `12h`, `7d` (Mondays), `30d` or `1mo` (the first of a month). Left out: never.
+   */
+  budget_duration?: string;
+  /**
+   * Calls a minute.
+   */
+  rpm_limit?: number;
+  /**
+   * Tokens a minute.
+   */
+  tpm_limit?: number;
+  /**
+   * Calls at once.
+   */
+  max_parallel_requests?: number;
+  /**
+   * Calls a minute by model.
+   */
+  model_rpm_limit: {
+    [k: string]: number;
+  };
+  /**
+   * Tokens a minute by model.
+   */
+  model_tpm_limit: {
+    [k: string]: number;
+  };
+  /**
+   * Tags of the rows of its calls, before those of the call.
+   */
+  tags: string[];
+  /**
+   * Refuses its calls.
+   */
+  blocked: boolean;
+}
+/**
+ * A team: what its keys share.
+ */
+export interface FileTeam {
+  /**
+   * What keys name.
+   */
+  team_id: string;
+  /**
+   * Its name for people.
+   */
+  team_alias?: string;
+  /**
+   * Names, patterns with `*`, or access groups that its keys may call. Empty: all.
+   */
+  models: string[];
+  /**
+   * Names of its own for models.
+   */
+  model_aliases: {
+    [k: string]: string;
+  };
+  /**
+   * Its members. An `admin` of a team manages its keys.
+   */
+  members: FileTeamMember[];
+  /**
+   * What may be spent, USD. 0 lets nothing through that costs. Left out: no cap.
+   */
+  max_budget?: number;
+  /**
+   * An alert at this amount, USD, never a refusal.
+   */
+  soft_budget?: number;
+  /**
+   * When the budget begins anew: `30s`, `12h`, `7d` (Mondays), `30d` or `1mo` (the first of a month). Left out: never.
+   */
+  budget_duration?: string;
+  /**
+   * Calls a minute.
+   */
+  rpm_limit?: number;
+  /**
+   * Tokens a minute.
+   */
+  tpm_limit?: number;
+  /**
+   * Calls at once.
+   */
+  max_parallel_requests?: number;
+  /**
+   * Calls a minute by model.
+   */
+  model_rpm_limit: {
+    [k: string]: number;
+  };
+  /**
+   * Tokens a minute by model.
+   */
+  model_tpm_limit: {
+    [k: string]: number;
+  };
+  /**
+   * Tags of the rows of its calls, before those of the call.
+   */
+  tags: string[];
+  /**
+   * Refuses its calls.
+   */
+  blocked: boolean;
+}
+/**
+ * One member.
+ */
+export interface FileTeamMember {
+  /**
+   * The user.
+   */
+  user_id: string;
+  /**
+   * What they may do in the team.
+   */
+  role: 'admin' | 'user';
+}
+/**
+ * The runaway brake: finds conversations in which an agent goes in circles, and notes, slows or stops them. Left out: off. See docs/brake.md.
+ */
+export interface BrakeSection {
+  /**
+   * `observe`: what a rule would have slowed or stopped is noted only. `enforce`: it is slowed or stopped.
+   */
+  mode: 'observe' | 'enforce';
+  /**
+   * Pause before a call of a conversation that is slowed.
+   */
+  slow_seconds: number | string;
+  /**
+   * Conversations that are remembered, per worker; beyond it the one that was idle longest is forgotten. One takes 1 to 2 KB.
+   */
+  max_conversations: number | string;
+  /**
+   * A conversation without calls for so long is forgotten, and with it that it was stopped.
+   */
+  idle_minutes: number | string;
+  /**
+   * Tools that may be called again and again with the same result, polling for example. `*` at the end stands for any text.
+   *
+   * @maxItems 200
+   */
+  exempt_tools: string[];
+  /**
+   * Members of a tool's input that do not tell one call from another: what an agent writes about the call.
+   *
+   * @maxItems 200
+   */
+  ignored_arguments: string[];
+  /**
+   * `call_rate` and `cost_rate`: a minute counts from so many times the median minute of the conversation on.
+   */
+  rate_factor: number | string;
+  /**
+   * `call_rate`: a minute with fewer calls never counts.
+   */
+  min_calls_per_minute: number | string;
+  /**
+   * `cost_rate`: a minute that cost less never counts, US dollars.
+   */
+  min_cost_per_minute: number | string;
+  rules: BrakeRules;
+}
+/**
+ * Counts that differ from the defaults.
+ */
+export interface BrakeRules {
+  repeated_step?: BrakeRepeatedStep;
+  repeated_error?: BrakeRepeatedError;
+  repeated_call?: BrakeRepeatedCall;
+  alternation?: BrakeAlternation;
+  repeated_prompt?: BrakeRepeatedPrompt;
+  repeated_request?: BrakeRepeatedRequest;
+  tool_errors?: BrakeToolErrors;
+  call_errors?: BrakeCallErrors;
+  call_rate?: BrakeCallRate;
+  cost_rate?: BrakeCostRate;
+  compaction?: BrakeCompaction;
+  context_growth?: BrakeContextGrowth;
 }

@@ -1,9 +1,11 @@
 // Types of the resolved configuration. A Snapshot is frozen: it is replaced, never edited. Everything that can be
 // computed from the configuration is computed at load, so that a request only reads.
+import type { BrakeSettings } from './brake-settings.ts';
 import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { BudgetSettings } from './budget-settings.ts';
 import type { Dialect } from './dialect.ts';
 import type { Issue } from './issue.ts';
+import type { KeyGenerationSettings } from './key-generation-settings.ts';
 import type { Gateway } from './resolve/gateways/gateway.ts';
 import type { PlatformSettings } from './platform-settings.ts';
 import type { DisabledModel } from './runtime-models.ts';
@@ -235,6 +237,8 @@ export interface HeaderSettings {
   readonly allow: readonly string[];
   /** Lower-case names, or prefixes ending in `*`, that are never forwarded, in addition to the built-in ones. */
   readonly deny: readonly string[];
+  /** Lower-case name of the operator's own header for keys (`litellm_key_header_name`); absent = none. */
+  readonly keyHeader?: string;
 }
 
 interface Limits {
@@ -351,6 +355,7 @@ export interface Snapshot {
   /** null = no key configured; the server then binds to loopback only. */
   readonly masterKey: Secret | null;
   readonly access: AccessSettings;
+  readonly keyGeneration: KeyGenerationSettings;
   readonly budgets: BudgetSettings;
   /** null = metrics and administration share the proxy's port. Read at the start only. */
   readonly admin: AdminSettings | null;
@@ -393,6 +398,8 @@ export interface Snapshot {
   readonly workers: number | 'auto';
   /** null: there is no platform interface. */
   readonly platform: PlatformSettings | null;
+  /** null: the runaway brake is off. */
+  readonly brake: BrakeSettings | null;
   /** Accepted but doubtful things; also keys of the dialect that have no effect here. */
   readonly warnings: readonly Issue[];
 }

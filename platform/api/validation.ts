@@ -1,7 +1,7 @@
 // Holds values against the description's schemas and says what does not fit in the words of the original framework
 // (pydantic 2), so that clients which read `detail[].loc` and `type` find what they know. Never repeats a value.
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ErrorObject } from 'ajv/dist/2020.js';
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { Description } from './description.ts';
 import { validationFailed, type ValidationIssue } from './refusal.ts';
 
@@ -22,13 +22,14 @@ function isDateTime(text: string): boolean {
   return !Number.isNaN(read.getTime()) && read.toISOString().startsWith(day);
 }
 
-/** Compiles checks over one description; each costs some milliseconds, so keep them. */
+/** Makes checks over one description. Each is compiled when it is first used, which costs some milliseconds, so keep them. */
 export class Validation {
   readonly #ajv = new Ajv2020({
     allErrors: true,
     verbose: true,
     useDefaults: false,
     strict: false,
+    validateSchema: false, // ours do not change, and a test holds them against the meta-schema: 0.1 s at each start
     strictNumbers: true, // JSON.parse reads 1e999 as Infinity, which would be stored as null
   });
 
@@ -41,12 +42,13 @@ export class Validation {
 
   /** The check of a schema whose references are those of the description. */
   of(schema: object): Check {
-    const compiled = this.#ajv.compile(rooted(schema) as object);
+    let compiled: ValidateFunction | null = null;
     return (value, place) => {
       if (deeperThan(value, MAX_DEPTH))
         throw validationFailed([
           { loc: [place], msg: `Value error, nested deeper than ${MAX_DEPTH} levels`, type: 'value_error' },
         ]);
+      compiled ??= this.#ajv.compile(rooted(schema) as object);
       if (compiled(value)) return;
       throw validationFailed(validationIssuesOf(compiled.errors ?? [], place));
     };

@@ -28,7 +28,9 @@ export async function markedProcesses(home: string): Promise<readonly MarkedProc
 
 async function look(name: string, home: string): Promise<MarkedProcess | null> {
   try {
-    const environment = (await readFile(`/proc/${name}/environ`, 'latin1')).split('\0');
+    const text = await readFile(`/proc/${name}/environ`, 'latin1');
+    if (!text.includes(HOME_MARK)) return null; // as most on the machine
+    const environment = text.split('\0');
     if (!environment.includes(`${HOME_MARK}=${home}`)) return null;
     const id = environment.find((one) => one.startsWith(`${ID_MARK}=`))?.slice(ID_MARK.length + 1);
     if (id === undefined) return null;

@@ -19,7 +19,7 @@ export interface AgentChecks {
   readonly conversation: Check;
 }
 
-/** Compiles the checks; takes some 50 ms, so keep them. */
+/** Makes the checks; keep them. */
 export function agentChecks(): AgentChecks {
   const schemas = Object.fromEntries(
     Object.entries(DEFINITIONS).map(([name, definition]) => [

@@ -1,7 +1,7 @@
 // Events of access as lines of the log.
 import type { Log } from '../observability/logger.ts';
-import { usdText } from './budgets/refusal.ts';
-import type { AccessEvents } from './events.ts';
+import { dollarText } from '../spend/record/dollars.ts';
+import type { AccessEvents, BudgetEvent } from './events.ts';
 
 const TEXTS = {
   soft_budget: 'a soft budget was reached',
@@ -10,18 +10,21 @@ const TEXTS = {
 
 export function loggedEvents(log: Log): AccessEvents {
   return {
-    emit: ({ kind, scope, budget, spentPico, limitPico, resetMs }) =>
-      log.warn(
-        {
-          event: kind,
-          scope: scope.kind,
-          id: scope.id,
-          budget,
-          spent_usd: usdText(spentPico),
-          limit_usd: usdText(limitPico),
-          resets: resetMs === null ? null : new Date(resetMs).toISOString(),
-        },
-        TEXTS[kind],
-      ),
+    emit: (event) => {
+      if (event.kind === 'brake') {
+        const { kind, text, ...more } = event;
+        log.warn({ event: kind, ...more }, text);
+      } else log.warn(budgetLine(event), TEXTS[event.kind]);
+    },
   };
 }
+
+const budgetLine = ({ kind, scope, budget, spentPico, limitPico, resetMs }: BudgetEvent): object => ({
+  event: kind,
+  scope: scope.kind,
+  id: scope.id,
+  budget,
+  spent_usd: dollarText(spentPico),
+  limit_usd: dollarText(limitPico),
+  resets: resetMs === null ? null : new Date(resetMs).toISOString(),
+});

@@ -7,6 +7,8 @@ import { pathOf, type SteeringTable } from '../../config/resolve/gateways/parame
 import { maySteer } from '../bodies/steering.ts';
 import type { CallerDirectory } from '../access/callers.ts';
 import { ModelAccess } from '../access/model-access.ts';
+import type { Brake } from '../access/brake/brake.ts';
+import type { AccessEvents } from '../access/events.ts';
 import { AddressList } from '../access/client-address.ts';
 import type { Budgets } from '../access/budgets/budgets.ts';
 import type { Spending } from '../access/budgets/spending.ts';
@@ -40,6 +42,8 @@ import {
   deploymentResponseHeaders,
   type ResponseHeaderNames,
 } from '../headers/response-header-names.ts';
+import { namesTool } from '../access/brake/exempt-tools.ts';
+import { PROTOCOLS } from '../protocols/table.ts';
 import { ANY_SERVER } from '../../config/resolve/gateways/others.ts';
 import type { SteeringRule } from '../../config/resolve/gateways/steering.ts';
 import { HeaderRules } from '../headers/header-rules.ts';
@@ -96,6 +100,9 @@ export interface Services {
   /** Keys that the platform has issued; null without the platform. */
   readonly callers: CallerDirectory | null;
   readonly mount: Mount | null;
+  /** Where those who find something worth telling report it. */
+  readonly accessEvents: AccessEvents;
+  readonly brake: Brake;
 }
 
 /** A deployment with everything that can be prepared before a request comes. */
@@ -170,6 +177,11 @@ const READ_MEMBERS: readonly string[] = [
 /** Those of them that hold further members or a list; the others are text, numbers and flags. */
 const NESTED_MEMBERS: readonly string[] = ['stream_options', 'metadata', 'tags'];
 
+/** Where the runaway brake finds what is said. Their places are noted, they are not read whole. */
+const CONVERSATION_MEMBERS: readonly string[] = PROTOCOLS.flatMap(({ conversation }) =>
+  conversation === undefined ? [] : [conversation.member, conversation.instructions ?? []].flat(),
+);
+
 /** Names in bodies are the client's to choose; what is remembered of them is not. */
 const MOST_NAMES = 2_048;
 const LONG_NAME = 64;
@@ -232,6 +244,8 @@ export class ActiveConfig {
   /** Members of a body whose values are read. */
   readonly readMembers: ReadonlySet<string>;
   readonly #nestedMembers: ReadonlySet<string>;
+  /** Tools that the runaway brake leaves out. */
+  readonly isExemptTool: (tool: string) => boolean;
   /** Those of all deployments, each once. */
   readonly steeringTables: readonly SteeringTable[];
   readonly headerNames: ResponseHeaderNames;
@@ -273,6 +287,7 @@ export class ActiveConfig {
         deployments.map((deployment) => this.deployment(deployment)),
       ]),
     );
+    this.isExemptTool = namesTool(snapshot.brake?.exemptTools ?? []);
     const { brand } = dialect;
     this.readMembers = new Set([
       ...READ_MEMBERS,
@@ -285,7 +300,11 @@ export class ActiveConfig {
       ...new Set(snapshot.deployments.map(({ steeringParameters }) => steeringParameters)),
     ];
     this.wanted = {
-      names: new Set([...this.readMembers, ...CONTROL_MEMBERS]),
+      names: new Set([
+        ...this.readMembers,
+        ...CONTROL_MEMBERS,
+        ...(snapshot.brake === null ? [] : CONVERSATION_MEMBERS),
+      ]),
       prefixes: [`${brand}_`],
       also: remembered((name) => this.isTwin(name) || maySteer(this.steeringTables, name)),
     };

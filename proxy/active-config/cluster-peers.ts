@@ -2,6 +2,7 @@
 // by itself, so the API routes never need to know how many workers there are. proxy/cluster/ implements it for many.
 import type { Issue } from '../../config/issue.ts';
 import type { ConfigSource, RuntimeModel } from '../../config/load.ts';
+import type { Brake, BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import type { Counters, RecordedCall } from '../access/counters.ts';
 import type { Ledger, LedgerStatus } from '../spend/ledger.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -39,6 +40,8 @@ export interface ClusterPeers {
   status(): Promise<WholeStatus>;
   /** The text of `/metrics`. */
   scrape(): Promise<string>;
+  /** What the runaway brake of each worker knows; those that do not respond are left out. */
+  brake(question: BrakeQuestion): Promise<readonly BrakeReport[]>;
 }
 
 /** What a worker learns when it joins. */
@@ -57,6 +60,7 @@ export interface WorkerDuties {
   readonly adopt: (shared: SharedConfig) => void;
   readonly status: () => LedgerStatus;
   readonly figures: () => Promise<Figures>;
+  readonly brake: (question: BrakeQuestion) => readonly BrakeReport[];
   readonly flush: () => Promise<void>;
   readonly records: (requestIds: readonly string[]) => Promise<readonly RecordedCall[]>;
 }
@@ -73,11 +77,12 @@ export interface WorkerRole extends ClusterPeers {
 }
 
 /** A single process. */
-export function noPeers(ledger: Ledger, metrics: Metrics): ClusterPeers {
+export function noPeers(ledger: Ledger, metrics: Metrics, brake: Brake): ClusterPeers {
   return {
     inTurn: (change) => change(),
     spread: () => Promise.resolve(),
     status: () => Promise.resolve({ configured: 1, ledgers: [ledger.status] }),
     scrape: () => metrics.scrape(),
+    brake: (question) => Promise.resolve(brake.ask(question)),
   };
 }

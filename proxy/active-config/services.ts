@@ -2,7 +2,9 @@
 // new and empty.
 import { Catalogue } from '../../config/catalogue.ts';
 import { StoredObjects } from '../access/objects/access-objects.ts';
+import { figuresOf } from '../access/budgets/budget-figures.ts';
 import { Budgets } from '../access/budgets/budgets.ts';
+import { StoredSpending } from '../access/budgets/stored-spending.ts';
 import { loggedEvents } from '../access/logged-events.ts';
 import { LocalCounters } from '../access/local-counters.ts';
 import { systemClock } from '../base/clock.ts';
@@ -15,6 +17,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { Admission } from '../routing/admission.ts';
 import { HealthRegistry } from '../routing/deployment-health.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
+import { Brake } from '../access/brake/brake.ts';
 import { noPeers } from './cluster-peers.ts';
 import { GatewayFacts } from './gateway-facts.ts';
 import { RecentResponses } from './recent-responses.ts';
@@ -30,13 +33,16 @@ export function createServices(given: RequiredServices, inFlight: () => number =
   const metrics = new Metrics(() => ledger.status, inFlight, VERSION);
   const { access = StoredObjects.inMemory(), counters = new LocalCounters(clock.mono) } = given;
   const { directory } = access;
-  const events = loggedEvents(given.log);
-  const budgets = new Budgets({ ledger, counters, directory, clock, events });
+  const { accessEvents = loggedEvents(given.log) } = given;
+  const budgets = new Budgets({ ledger, counters, directory, clock, events: accessEvents });
+  const brake = new Brake((rule, level) => metrics.brake.count(rule, level), accessEvents);
+  metrics.brake.watch(() => brake.figures);
+  metrics.budgets(() => ({ refusals: budgets.refusals, budgets: () => figuresOf(budgets) }));
   return {
     clock,
     ids: new CallIds(),
     metrics,
-    peers: noPeers(ledger, metrics),
+    peers: noPeers(ledger, metrics, brake),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(clock.mono),
     detachedStreams: new DetachedStreams(),
@@ -55,9 +61,11 @@ export function createServices(given: RequiredServices, inFlight: () => number =
     access,
     counters,
     budgets,
-    spending: budgets,
+    spending: new StoredSpending({ budgets, counters, clock }),
     callers: null,
     mount: null,
+    accessEvents,
+    brake,
     ...given,
   };
 }

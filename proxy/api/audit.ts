@@ -4,10 +4,16 @@
 import { hash } from 'node:crypto';
 import { ENV_MARKER } from '../../config/dialect.ts';
 import { below, isInert, SCHEMA, type SchemaNode } from '../../config/schema.ts';
+import type { ObjectKind } from '../access/objects/objects.ts';
 import type { Fault } from '../errors/fault.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
+import { objectName, objectViews } from './access/audit-view.ts';
+import type { ConcernedObject } from './access/team-call.ts';
 
-export type AdminAction = 'model_new' | 'model_update' | 'model_delete';
+type ModelAction = 'model_new' | 'model_update' | 'model_delete';
+/** What is done to an object: `key_generate`, `team_member_add`, ... */
+export type ObjectAction = `${ObjectKind}_${string}`;
+export type AdminAction = ModelAction | ObjectAction | 'brake_resume';
 
 /** A `model_list` entry before and after a change; null = there is none. */
 export interface ChangedModel {
@@ -37,6 +43,9 @@ export class AdminAttempt {
   /** SHA-256 hex; '' = no key is configured; null = the caller has no valid one. */
   #keyHash: string | null;
   #model: ChangedModel | null = null;
+  /** By kind and id: the last word of a call about each. */
+  readonly #objects = new Map<string, ConcernedObject>();
+  #details: Readonly<Record<string, unknown>> = {};
 
   constructor(x: Exchange, action: AdminAction, keyHash: string | null) {
     this.#x = x;
@@ -47,6 +56,16 @@ export class AdminAttempt {
   /** What the call is about, as soon as it is known. */
   concerns(model: ChangedModel): void {
     this.#model = model;
+  }
+
+  /** The same for a key, team, user, ...; a call may be about several. */
+  concernsObject(object: ConcernedObject): void {
+    this.#objects.set(`${object.kind}/${object.id}`, object);
+  }
+
+  /** Further members of the line. */
+  details(more: Readonly<Record<string, unknown>>): void {
+    this.#details = more;
   }
 
   applied(persisted: boolean): void {
@@ -64,20 +83,36 @@ export class AdminAttempt {
   #write(outcome: 'applied' | 'refused' | 'failed', more: object): void {
     const { log } = this.#x.active.services;
     if (log.level === 'silent') return;
-    const line = {
+    const call = {
       action: this.#action,
       outcome,
       call_id: this.#x.id,
       key: keyText(this.#keyHash, this.#x),
       address: this.#x.clientAddress,
-      model_id: this.#model?.id?.slice(0, TEXT_CHARS) ?? null,
-      before: viewOf(this.#model?.before),
-      after: viewOf(this.#model?.after),
-      ...more,
+      ...this.#details,
     };
     // A logger of its own: --log-level warn keeps request lines out of the log, not changes.
     const audit = log.child({ event: 'admin_change' }, { level: 'info' });
-    audit[outcome === 'applied' ? 'info' : 'warn'](line, 'admin change');
+    for (const subject of this.#subjects())
+      audit[outcome === 'applied' ? 'info' : 'warn']({ ...call, ...subject, ...more }, 'admin change');
+  }
+
+  #subjects(): readonly object[] {
+    if (this.#objects.size > 0)
+      return [...this.#objects.values()].map((object) => ({
+        object: object.kind,
+        object_id: objectName(object).slice(0, TEXT_CHARS),
+        ...objectViews(object),
+      }));
+    if (!this.#action.startsWith('model_'))
+      return [{ object: null, object_id: null, before: null, after: null }];
+    return [
+      {
+        model_id: this.#model?.id?.slice(0, TEXT_CHARS) ?? null,
+        before: viewOf(this.#model?.before),
+        after: viewOf(this.#model?.after),
+      },
+    ];
   }
 }
 

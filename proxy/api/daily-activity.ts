@@ -1,9 +1,13 @@
 // `/user/daily/activity`, `/team/daily/activity`, `/tag/daily/activity` in the dialect's shape: a page of UTC days, the
-// newest first, each with its sums and how they split. From the daily sums; no row is read.
+// newest first, each with its sums and how they split. From the daily sums; no row is read. Users see their own days, admins of
+// a team those of the team.
 import { dollarsOf } from '../spend/record/cost.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Activity, ActivityFilter, ActivitySums } from '../spend/store/store.ts';
+import { seesAll, visibleTeams, whyNot } from '../access/may.ts';
+import type { AuthenticatedCaller } from '../access/caller.ts';
+import { Fault } from '../errors/fault.ts';
 import { days, groupsOf, list, one, pages, wrong } from './spend-query.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -15,8 +19,8 @@ const FILTERS: Readonly<Record<Entity, string>> = { user: 'user_id', team: 'team
 const NOT_HERE = ['exclude_team_ids', 'exclude_tags', 'timezone'];
 
 /** A handler of one of the three. */
-export function dailyActivity(entity: Entity): (x: Exchange) => Promise<void> {
-  return async (x) => {
+export function dailyActivity(entity: Entity): (x: Exchange, caller: AuthenticatedCaller) => Promise<void> {
+  return async (x, caller) => {
     const query = new URLSearchParams(x.query);
     for (const name of NOT_HERE) {
       const value = query.get(name) ?? '';
@@ -29,6 +33,7 @@ export function dailyActivity(entity: Entity): (x: Exchange) => Promise<void> {
       ...(entity === 'user' ? one : list)(query, FILTERS[entity], entity),
       ...one(query, 'model', 'model'),
       ...one(query, 'api_key', 'apiKeyHash'),
+      ...ownPart(x, caller, entity, query),
     };
     // Tags have sums of their own; without this their days would be those of all calls.
     const axis: readonly Entity[] = entity === 'tag' ? ['tag'] : [];
@@ -49,6 +54,37 @@ export function dailyActivity(entity: Entity): (x: Exchange) => Promise<void> {
     });
   };
 }
+
+/**
+ * What a caller who may not see everything is limited to. @throws Fault management_denied
+ */
+function ownPart(
+  x: Exchange,
+  caller: AuthenticatedCaller,
+  entity: Entity,
+  query: URLSearchParams,
+): ActivityFilter {
+  if (seesAll(caller)) return {};
+  const userId = caller.role === 'key' ? caller.key.userId : null;
+  const { directory } = x.active.services.access;
+  if (entity === 'user' && userId !== null) {
+    const asked = query.get('user_id') || userId;
+    if (asked !== userId) throw denied('You are not allowed to see the spending of another user.');
+    return { user: [userId] };
+  }
+  if (entity === 'team') {
+    const own = [...visibleTeams(caller, directory)].filter(
+      (team) => whyNot(caller, directory, 'team.members', team) === null,
+    );
+    const ids = own.map((team) => team.id);
+    const { team = ids } = list(query, FILTERS.team, 'team');
+    if (team.length > 0 && team.every((id) => ids.includes(id))) return { team };
+    throw denied('You are not allowed to see the spending of a team that you are not an admin of.');
+  }
+  throw denied('This needs the master key, or a key of a proxy_admin.');
+}
+
+const denied = (why: string): Fault => new Fault('management_denied', why);
 
 function cellsOf(
   x: Exchange,

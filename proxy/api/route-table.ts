@@ -6,18 +6,26 @@ import { scopeOf } from '../access/callers.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import type { Access } from '../access/permissions.ts';
 import { Fault, toFault } from '../errors/fault.ts';
+import type { ErrorShape } from '../protocols/protocol.ts';
 import { BY_ID, ENDPOINTS } from '../protocols/table.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { forwardById } from '../pipeline/forward-by-id.ts';
 import { forward } from '../pipeline/forward.ts';
+import { callDenied, runCall, type CallRow } from './access/call-row.ts';
+import { Exclusive } from './access/exclusive.ts';
+import { MANAGEMENT_ERRORS } from './access/refusals.ts';
+import { KEY_ROUTES } from './access/routes.ts';
+import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, readiness, robots, type ServerState } from './health.ts';
 import { AdminAttempt, type AdminAction } from './audit.ts';
 import { deleteModel, newModel, updateModel } from './model-admin.ts';
 import { listModels, modelInfo, oneModel } from './models.ts';
+import { modelGroupInfo } from './model-groups.ts';
 import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
 import { spendCalculate } from './spend-calculate.ts';
 import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spend-sums.ts';
+import { brakedConversations, conversationBrake, resumeConversation, resumeDenied } from './access/brake.ts';
 import type { Mount } from '../base/mount.ts';
 import { handleByMount } from './mounted.ts';
 
@@ -32,6 +40,8 @@ interface Route {
   readonly port: Port;
   /** Told of a fault that ended the call before it reached `handle`. */
   readonly denied?: (x: Exchange, fault: Fault) => void;
+  /** Default: OpenAI's. */
+  readonly errors?: ErrorShape;
 }
 
 /** A row of the table, for those who look at all of them. */
@@ -76,6 +86,16 @@ const audited = (
   }),
   denied: (x, fault) => new AdminAttempt(x, action, null).refused(fault),
 });
+/** A call about keys, users, teams, ...: may.ts says who may. */
+const managed = (row: CallRow, exclusive: Exclusive): Route => ({
+  handle: (x, caller, param) => runCall(row, x, caller, param, exclusive),
+  access: 'management',
+  port: 'admin',
+  denied: (x, fault) => callDenied(row, x, fault),
+  errors: MANAGEMENT_ERRORS,
+});
+/** Sums that users see their part of. */
+const spending = (handle: Handler): Route => ({ handle, access: 'management', port: 'admin' });
 /** LLM calls. */
 const call = (handle: Handler): Route => ({ handle, access: 'inference', port: 'main' });
 /** What agents choose models by, and admins find the ids of. */
@@ -125,6 +145,8 @@ export class RouteTable implements Routes {
   readonly #exact = new Map<string, Methods>();
   readonly #patterns: Pattern[] = [];
   readonly #mount: MountRoutes | null;
+  /** Names that calls of this port claim. */
+  readonly #exclusive = new Exclusive();
   /** Whether there are base paths of sessions. */
   readonly #scoped: boolean;
 
@@ -161,6 +183,7 @@ export class RouteTable implements Routes {
       this.#pattern(`${base}/models/`, '', readable(listing(oneModel)));
       this.#get(`${base}/model/info`, listing(modelInfo));
     }
+    this.#get('/model_group/info', listing(modelGroupInfo));
     this.#set('/model/new', { POST: audited('model_new', (x, attempt) => newModel(x, reloader, attempt)) });
     this.#set('/model/update', {
       POST: audited('model_update', (x, attempt) => updateModel(x, reloader, attempt)),
@@ -176,6 +199,11 @@ export class RouteTable implements Routes {
     );
     this.#get('/metrics', metricsRoute);
     this.#get('/robots.txt', open(robots));
+    this.#get('/conversations/braked', admin(brakedConversations));
+    this.#pattern('/conversations/', '/brake', readable(listing(conversationBrake)));
+    this.#pattern('/conversations/', '/brake/resume', {
+      POST: { ...admin(resumeConversation), denied: resumeDenied },
+    });
     this.#get('/spend/logs', admin(spendLogs));
     for (const path of ['/spend/logs/ui', '/spend/logs/v2']) this.#get(path, admin(spendLogsPage));
     this.#get('/spend/logs/session/ui', admin(spendLogsOfSession));
@@ -185,10 +213,12 @@ export class RouteTable implements Routes {
     this.#set('/spend/calculate', { POST: admin(spendCalculate) });
     this.#get('/spend/report', admin(ownReport));
     this.#get('/global/spend/report', admin(globalReport));
-    this.#get('/user/daily/activity', admin(dailyActivity('user')));
-    this.#get('/team/daily/activity', admin(dailyActivity('team')));
-    this.#get('/tag/daily/activity', admin(dailyActivity('tag')));
+    this.#get('/user/daily/activity', spending(dailyActivity('user')));
+    this.#get('/team/daily/activity', spending(dailyActivity('team')));
+    this.#get('/tag/daily/activity', spending(dailyActivity('tag')));
     this.#pattern('/spend/logs/ui/', '', readable(admin((x, _, id) => spendLog(x, id))));
+    for (const row of KEY_ROUTES) this.#managed(row);
+    for (const row of TEAM_ROUTES) this.#managed(row);
   }
 
   get isAdminPort(): boolean {
@@ -229,6 +259,14 @@ export class RouteTable implements Routes {
 
   #get(path: string, route: Route): void {
     this.#set(path, readable(route));
+  }
+
+  #managed(row: CallRow): void {
+    const route = managed(row, this.#exclusive);
+    const methods: Methods = row.method === 'GET' ? readable(route) : { [row.method]: route };
+    const [prefix, suffix] = row.path.split(/\{\w+\}/);
+    if (suffix === undefined) this.#set(row.path, methods);
+    else this.#pattern(prefix ?? '', suffix, methods);
   }
 
   #set(path: string, methods: Methods): void {

@@ -1,6 +1,7 @@
 // `throughline spend verify`: do journal and store agree? Exit code 1 when not.
 import { grouped } from '../spend/report/text-table.ts';
 import { verify, type Verified } from '../spend/report/verify.ts';
+import { verifyBudgets } from '../spend/report/verify-budgets.ts';
 import { daysBetween, withReader } from './spend-source.ts';
 import type { Terminal } from './terminal.ts';
 import { DAY_FLAGS, STORE_FLAGS, type StoreFlags } from './spend-source.ts';
@@ -18,7 +19,7 @@ export const spendVerify: Define = (command, terminal) => {
   command
     .summary('do journal and store agree?')
     .description(
-      'Checks that every settled call of the journal is one row, and that the daily sums are those of the rows. ' +
+      'Checks that every settled call of the journal is one row, and that the daily sums and what budgets count are those of the rows. ' +
         'Exit code 1 when not. Without days it checks everything.',
     )
     .option(...DAY_FLAGS.since)
@@ -36,16 +37,26 @@ async function printFindings(values: Flags, terminal: Terminal): Promise<number>
   const dataDir = dataDirOf(values.dataDir, terminal);
   return withReader(values, terminal, async (reader) => {
     const found = await verify(dataDir, reader, range);
-    terminal.out(textOf(found, dataDir, reader.shown));
-    return found.findings.length === 0 ? 0 : 1;
+    const budgets = await verifyBudgets(reader, windowStarts(found, Date.now()));
+    const findings = [...found.findings, ...budgets.findings];
+    terminal.out(textOf({ ...found, findings }, budgets.sums, dataDir, reader.shown));
+    return findings.length === 0 ? 0 : 1;
   });
 }
 
-function textOf(found: Verified, dataDir: string, shown: string): string {
+/** An odd moment, the day, the month; and since ever, where retention has removed no rows. */
+function windowStarts({ daysWithoutRows }: Verified, nowMs: number): readonly number[] {
+  const day = new Date(nowMs).toISOString().slice(0, 10);
+  const starts = [nowMs - 36 * 3_600_000 - 1, Date.parse(day), Date.parse(`${day.slice(0, 7)}-01`)];
+  return daysWithoutRows === 0 ? [...starts, 0] : starts;
+}
+
+function textOf(found: Verified, budgetSums: number, dataDir: string, shown: string): string {
   const { findings, daysWithoutRows: alone } = found;
   const lines = [
     `journals in ${dataDir}: ${found.journals}; settled calls ${grouped(found.shipped)} taken over, ${grouped(found.waiting)} waiting; ${grouped(found.open)} under way`,
     `${shown}: ${grouped(found.rows)} rows of ${grouped(found.days)} days, compared with their daily sums`,
+    `budgets: ${grouped(budgetSums)} sums since the starts of windows, compared with the rows`,
     ...(alone === 0
       ? []
       : [

@@ -1,5 +1,6 @@
 // The calls between the supervisor and its workers. Sent as structured clones, so plain values, Maps and Sets are allowed;
 // never a Secret, which would lose its type.
+import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import type { Claimed, ClaimingCall, CounterName, CounterState, RecordedCall } from '../access/counters.ts';
 import type { Told } from '../access/host-counters.ts';
 import type { LedgerStatus } from '../spend/ledger.ts';
@@ -31,6 +32,7 @@ export type OfSupervisor = {
   spread: { readonly args: SharedConfig; readonly value: null };
   status: { readonly args: null; readonly value: WholeStatus };
   scrape: { readonly args: null; readonly value: string };
+  brake: { readonly args: BrakeQuestion; readonly value: readonly BrakeReport[] };
   /** All that the other workers have recorded until now is in the store. */
   flush: { readonly args: null; readonly value: null };
   /** `Counters` of all workers. */
@@ -51,6 +53,7 @@ export type OfSupervisor = {
 export type OfWorker = {
   adopt: { readonly args: SharedConfig; readonly value: null };
   status: { readonly args: null; readonly value: LedgerStatus };
+  brake: { readonly args: BrakeQuestion; readonly value: readonly BrakeReport[] };
   figures: { readonly args: null; readonly value: Figures };
   flush: { readonly args: null; readonly value: null };
   /** What the store says of these calls; those without a record are left out. */

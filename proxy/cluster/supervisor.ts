@@ -1,6 +1,7 @@
 // Starts the workers, replaces those that die, spreads configuration changes, and stops them in order. Serves nothing,
 // reads no configuration and keeps no record, so that nothing that crashes a worker can crash it too.
 import cluster from 'node:cluster';
+import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import { HostCounters } from '../access/host-counters.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../observability/logger.ts';
@@ -153,6 +154,7 @@ export class Supervisor {
       },
       status: () => this.#status(),
       scrape: () => this.#scrape(),
+      brake: (question) => this.#brake(question),
       claim: (call) => this.#counters.claim(worker.id, call),
       seed: ({ counter, pico, counted }) => {
         this.#counters.seed(counter, pico, counted);
@@ -206,6 +208,13 @@ export class Supervisor {
       this.#serving().map(({ channel }) => channel.ask('status', null, LOOK_MS).catch(() => null)),
     );
     return { configured: this.#options.count, ledgers: ledgers.filter((one) => one !== null) };
+  }
+
+  async #brake(question: BrakeQuestion): Promise<readonly BrakeReport[]> {
+    const asked = await Promise.all(
+      this.#serving().map(({ channel }) => channel.ask('brake', question, LOOK_MS).catch(() => [])),
+    );
+    return asked.flat();
   }
 
   async #scrape(): Promise<string> {

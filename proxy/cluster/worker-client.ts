@@ -1,6 +1,7 @@
 // A worker's connection to its supervisor: all calls in both directions. The worker obeys the supervisor alone; system
 // signals go to all processes of a service at once and would be obeyed twice.
 import cluster from 'node:cluster';
+import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import type {
   SharedConfig,
   Welcome,
@@ -66,6 +67,7 @@ export class WorkerClient implements WorkerRole {
       adopt: (shared) => settled(duties.adopt(shared)),
       status: () => duties.status(),
       figures: () => duties.figures(),
+      brake: (question) => duties.brake(question),
       flush: async () => settled(await duties.flush()),
       records: (requestIds) => duties.records(requestIds),
       stop: () => settled(this.#deliver('stop')),
@@ -98,6 +100,10 @@ export class WorkerClient implements WorkerRole {
 
   scrape(): Promise<string> {
     return this.#channel.ask('scrape', null);
+  }
+
+  brake(question: BrakeQuestion): Promise<readonly BrakeReport[]> {
+    return this.#channel.ask('brake', question);
   }
 
   /** @throws Error when another worker cannot bring its rows into the store */

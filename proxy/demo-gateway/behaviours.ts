@@ -17,6 +17,7 @@ export const BEHAVIOURS = [
     name: 'tools',
     what: "calls the request's first tool (deltas in pieces); a text once its result is there",
   },
+  { name: 'loop', what: "calls the request's first tool each time, whatever it has returned" },
   { name: 'slow', what: 'first byte (status line) after slowMs' },
   {
     name: 'slow-stream',

@@ -95,8 +95,8 @@ export function compose(
 }
 
 function behaviourCall({ behaviours, endpoint, body }: ModelRequest): ToolCall | null {
-  const isCalling = behaviours.has('tools') && CALLING.includes(endpoint) && !hasToolResult(body);
-  return isCalling ? toolCall(body) : null;
+  const calls = behaviours.has('loop') || (behaviours.has('tools') && !hasToolResult(body));
+  return calls && CALLING.includes(endpoint) ? toolCall(body) : null;
 }
 
 function scriptedCall(scripted: ScriptedAnswer): ToolCall | null {

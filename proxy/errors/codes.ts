@@ -2,41 +2,10 @@
 // in both directions. Texts never contain "429" or "rate limit" where that is not meant: client SDKs match
 // on those words whatever the status is.
 
-/** Whose fault it is; sent as the `-error-source` response header. */
-export type FaultSource = 'client' | 'proxy' | 'upstream';
+import { client, proxy, upstream, type FaultRule } from './fault-rule.ts';
+import { MANAGEMENT_FAULTS } from './management-codes.ts';
 
-export interface FaultRule {
-  readonly status: number;
-  /** The `type` member of the body. Never `invalid_request_error` on a 401: SDKs then read a bad request. */
-  readonly type: string;
-  readonly source: FaultSource;
-  /** What was wrong, for docs/errors.md. */
-  readonly means: string;
-  /** What to do about it. */
-  readonly fix: string;
-}
-
-const client = (status: number, means: string, fix: string, type = 'invalid_request_error'): FaultRule => ({
-  status,
-  type,
-  source: 'client',
-  means,
-  fix,
-});
-const proxy = (status: number, means: string, fix: string, type = 'proxy_error'): FaultRule => ({
-  status,
-  type,
-  source: 'proxy',
-  means,
-  fix,
-});
-const upstream = (status: number, means: string, fix: string, type = 'upstream_error'): FaultRule => ({
-  status,
-  type,
-  source: 'upstream',
-  means,
-  fix,
-});
+export type { FaultSource } from './fault-rule.ts';
 
 export const FAULTS = {
   missing_api_key: client(
@@ -104,12 +73,6 @@ export const FAULTS = {
     'The list of models of the organization of the key does not have this one.',
     'GET /v1/models lists what the key may call; an administrator can add to it by POST /organization/update.',
     'org_model_access_denied',
-  ),
-  management_denied: client(
-    403,
-    'The key may not see or change this key, team or user; the message says why.',
-    'Ask an administrator, or use a key of a user who may: see docs/keys.md.',
-    'auth_error',
   ),
   address_not_allowed: client(
     403,
@@ -267,11 +230,7 @@ export const FAULTS = {
     'The deployment is in the configuration file, which the API cannot edit.',
     'Edit the file; it is reloaded at once.',
   ),
-  object_in_config: client(
-    400,
-    'The key or team is stated in the configuration file, which the API cannot edit.',
-    'Edit the file; it is reloaded at once.',
-  ),
+  ...MANAGEMENT_FAULTS,
   budget_exceeded: client(
     422,
     'A budget of the call has no room for what it may cost; the text says which, what is left and when it begins anew.',
@@ -296,6 +255,18 @@ export const FAULTS = {
     'The message names the call and how it ended; its row has the cost. Use a new key to make, and pay, it again.',
     'idempotency_error',
   ),
+  conversation_stopped: client(
+    400,
+    'The runaway brake has stopped the conversation: its agent goes in circles, or spends far more than before.',
+    'Write a new message in the conversation, which lets it go on; or an administrator resumes it with `POST /conversations/{id}/brake/resume`. docs/brake.md explains the rules.',
+    'runaway_conversation',
+  ),
+  conversation_not_found: client(
+    404,
+    'The runaway brake knows no such conversation of this key.',
+    'Check the id: it is the `session_id` of the spend rows, or `first-message:...` of `GET /conversations/braked`.',
+  ),
+  brake_off: client(404, 'The runaway brake is off.', 'Add the section `brake` to the configuration.'),
   client_gone: client(
     499,
     'The client left before the response was complete.',

@@ -11,10 +11,13 @@ const SUFFIXES = {
   apiBase: 'model-api-base',
   version: 'version',
   cost: 'response-cost',
+  keySpend: 'key-spend',
+  keyMaxBudget: 'key-max-budget',
   overheadMs: 'overhead-duration-ms',
   retries: 'attempted-retries',
   fallbacks: 'attempted-fallbacks',
   errorSource: 'error-source',
+  brake: 'brake',
   originalCallId: 'original-call-id',
 } as const;
 

@@ -2,6 +2,8 @@
 // cardinality is bounded; children are looked up once per model group and kept.
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../spend/record/record.ts';
+import { addBrakeMetrics } from './brake-metrics.ts';
+import { addBudgetMetrics, type BudgetFigures } from './budget-metrics.ts';
 import { countDroppedParameters, countRefusedConnections } from './connection-metrics.ts';
 import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deployment-metrics.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
@@ -45,6 +47,7 @@ export class Metrics {
   };
   /** A connection was closed as it came. */
   readonly connectionRefused = countRefusedConnections(this.#registry);
+  readonly brake = addBrakeMetrics(this.#registry);
   /** A query parameter of a client did not go upstream. */
   readonly queryParameterDropped = countDroppedParameters(this.#registry);
   readonly #times = {
@@ -183,7 +186,7 @@ export class Metrics {
     }).set({ version, node: process.versions.node }, 1);
   }
 
-  /** Figures of the platform, read at every scrape; without the platform there are no such metrics. */
+  /** Figures of what may be switched off, read at every scrape; without the platform and tracing there are no such metrics. */
   platform(read: () => PlatformFigures): void {
     addPlatformMetrics(this.#registry, read);
   }
@@ -196,6 +199,9 @@ export class Metrics {
   /** Figures of the span export, read at every scrape; without tracing there are no such metrics. */
   spans(read: () => TraceFigures): void {
     addTraceMetrics(this.#registry, read);
+  }
+  budgets(read: () => BudgetFigures): void {
+    addBudgetMetrics(this.#registry, read);
   }
 
   /** @param aggregator how the gauges of several workers become one */

@@ -1,12 +1,11 @@
 // Sends a request, and retries it or falls back while that may help and nothing has reached the client. The only owner of
 // retries: no layer below retries, and each one is taken from the retry budget.
-import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import { finishAttempt, logReplaced, rebuild, startAttempt, type AttemptContext } from './attempt.ts';
 import { continueStream, type CallResult } from './continue.ts';
 import { runHedged, type FinishedAttempt } from './hedge.ts';
 import type { CallPlan } from './plan.ts';
-import { untilClientLeaves } from './until-client-leaves.ts';
+import { pause } from './until-client-leaves.ts';
 
 /**
  * The outcome of the last attempt. Earlier attempts sent nothing to the client, or the last one continued their stream.
@@ -41,7 +40,8 @@ export async function runAttempts(
     logReplaced(context, attempt, ended, failure.kind);
     if (step.how === 'retry') attempt.deployment.metrics.retried(failure.kind);
     else metrics.fellBack(attempt.deployment.config.group, plan.deployment.config.group);
-    if (step.pauseMs > 0) await pause(x.res, step.pauseMs);
+    // A client that leaves meanwhile ends the pause; the next attempt handles it, because its response may be read on.
+    if (step.pauseMs > 0) await pause(x.res, step.pauseMs, 'its call was to be tried again');
     await permit.acquire(plan);
     call = rebuild(context, plan.hasMore);
   }
@@ -56,15 +56,4 @@ async function runSingle(context: AttemptContext, call: UpstreamRequest): Promis
 function isLate(plan: CallPlan, elapsedMs: number): boolean {
   const { totalMs } = plan.deployment.config.clocks;
   return totalMs > 0 && elapsedMs >= totalMs;
-}
-
-/** A client that leaves meanwhile ends the pause; the next attempt handles it, because its response may be read on. */
-async function pause(response: DownstreamResponse, ms: number): Promise<void> {
-  const { promise: done, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await untilClientLeaves(
-    response,
-    { done, abandon: () => clearTimeout(timer) },
-    'its call was to be tried again',
-  );
 }

@@ -2,6 +2,7 @@
 // overhead is measured at the same moment.
 import type { Outcome } from '../relay/outcome.ts';
 import type { HeadWriter } from '../relay/relay-handle.ts';
+import { dollarText } from '../spend/record/dollars.ts';
 import type { AdmissionPermit } from './admission-permit.ts';
 import { callHeaders } from './respond.ts';
 import type { AttemptLog } from './attempt-log.ts';
@@ -9,21 +10,21 @@ import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import { responseHeaders } from './response-headers.ts';
 
-/** What the limits of a call add to its head. */
-interface Limited {
+/** What a step before the first attempt adds to the head: the brake, and the limits of the call. */
+interface AddedToHead {
   /** Flat. */
   readonly headers: readonly string[];
+  /** How long the call waited there. */
   readonly waitedMs: number;
 }
-
-const UNLIMITED: Limited = { headers: [], waitedMs: 0 };
 
 export class CallHead implements HeadWriter {
   readonly #x: Exchange;
   readonly #identity: Identity;
   readonly #attempts: AttemptLog;
   readonly #permit: AdmissionPermit;
-  readonly #limited: Limited;
+  readonly #keyHash: string;
+  readonly #added: readonly AddedToHead[];
   #overheadMs: number | null = null;
 
   constructor(
@@ -31,13 +32,15 @@ export class CallHead implements HeadWriter {
     identity: Identity,
     attempts: AttemptLog,
     permit: AdmissionPermit,
-    limited: Limited = UNLIMITED,
+    keyHash = '',
+    added: readonly (AddedToHead | null)[] = [],
   ) {
-    this.#limited = limited;
+    this.#added = added.filter((one) => one !== null);
     this.#x = x;
     this.#identity = identity;
     this.#attempts = attempts;
     this.#permit = permit;
+    this.#keyHash = keyHash;
   }
 
   /** Flat. Called once, when the head is written. */
@@ -53,8 +56,18 @@ export class CallHead implements HeadWriter {
     };
     const list = callHeaders(this.#x);
     list.push(...responseHeaders(this.#x.active.headerNames, response));
-    if (this.#limited.headers.length > 0) list.push(...this.#limited.headers);
+    for (const { headers } of this.#added) list.push(...headers);
+    list.push(...this.#budgetHeaders());
     return list;
+  }
+
+  /** Of a key with a budget: what its calls have cost that have ended, and its cap. */
+  #budgetHeaders(): readonly string[] {
+    const { services, headerNames } = this.#x.active;
+    const key = this.#keyHash === '' ? null : services.budgets.ofKey(this.#keyHash);
+    if (key === null) return [];
+    const { keySpend, keyMaxBudget } = headerNames;
+    return [keySpend, dollarText(key.spentPico), keyMaxBudget, dollarText(key.capPico)];
   }
 
   /** The proxy's own overhead, ms; null when the client left before there was a head. */
@@ -65,7 +78,7 @@ export class CallHead implements HeadWriter {
   }
 
   #since(upstreamMs: number): number {
-    const waitedMs = this.#permit.waitedMs + this.#limited.waitedMs;
+    const waitedMs = this.#added.reduce((sum, one) => sum + one.waitedMs, this.#permit.waitedMs);
     const notOurs = waitedMs + this.#attempts.replacedMs + upstreamMs;
     return Math.max(0, this.#x.active.services.clock.mono() - this.#x.startedAt - notOurs);
   }

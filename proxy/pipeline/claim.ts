@@ -1,6 +1,7 @@
 // Claims what a call needs of budgets and limits before it goes upstream: the most that it may cost, in every budget that its
 // record will count for, and a place in every limit, or nothing at all. What is held is given back when the record is settled.
 // A call without budgets and limits asks for nothing.
+import { isOfDestination } from '../access/budgets/budgets.ts';
 import type { Cap } from '../access/budgets/caps.ts';
 import {
   mostCost,
@@ -56,26 +57,35 @@ export async function claimCall(
   const first = selectedBy(plan);
   const scoped = recorder.scoped(first);
   const limits = limitsOfCall(x, request, scoped);
-  const asks = { x, request, limits, queue: new LimitQueue(x, limits) };
+  const asks = { x, limits, queue: new LimitQueue(x, limits) };
   if (!budgets.mayCap(scoped)) {
-    const remaining = limits.length === 0 ? [] : await claim(asks, [], null);
-    return claimedCall(asks, plan, remaining);
+    const claimed = limits.length === 0 ? NOTHING_CLAIMED : await claim(asks, [], 0n);
+    return claimedCall(asks, plan, claimed.remaining);
   }
   const reachable = reachableOf(x, request, models, plan);
   const reserved = x.active.snapshot.budgets.reservation === 'off' ? null : costOf(x, request, reachable);
   const pico = reserved?.pico ?? 0n;
-  const without = reachable.filter((one) => !budgets.hasRoom(recorder.scoped(one), x.startMs, pico));
-  const excluded = new Set(
-    without.length < reachable.length ? without.map(({ deployment }) => deployment) : [],
-  );
-  const left = reachable.filter(({ deployment }) => !excluded.has(deployment));
-  const caps = new Map<string, Cap>();
-  for (const one of left) for (const cap of budgets.capsFor(recorder.scoped(one))) caps.set(cap.counter, cap);
-  const some = caps.size > 0 || limits.length > 0;
-  const remaining = some ? await claim(asks, [...caps.values()], reserved) : [];
-  if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
-  const usable = excluded.size === 0 ? plan : planCall(x.active, request.model, identity, models, excluded);
-  return claimedCall(asks, usable, remaining);
+  for (;;) {
+    const without = reachable.filter((one) => !budgets.hasRoom(recorder.scoped(one), x.startMs, pico));
+    const isAll = without.length === reachable.length;
+    const excluded = new Set(isAll ? [] : without.map(({ deployment }) => deployment));
+    const left = reachable.filter(({ deployment }) => !excluded.has(deployment));
+    const caps = new Map<string, Cap>();
+    for (const one of left)
+      for (const cap of budgets.capsFor(recorder.scoped(one))) caps.set(cap.counter, cap);
+    const asksNothing = caps.size === 0 && limits.length === 0;
+    const claimed = asksNothing ? NOTHING_CLAIMED : await claim(asks, [...caps.values()], pico);
+    if (claimed.refusal !== null) {
+      const cap = caps.get(claimed.refusal.claim.budget);
+      if (cap === undefined) throw new Error('a budget refused that the call did not claim');
+      // It is known now what that deployment has spent: the call may go to another one.
+      if (!isAll && left.length > 1 && isOfDestination(cap)) continue;
+      throw refused(x, request, cap, claimed.refusal, reserved);
+    }
+    if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
+    const usable = excluded.size === 0 ? plan : planCall(x.active, request.model, identity, models, excluded);
+    return claimedCall(asks, usable, claimed.remaining);
+  }
 }
 
 function claimedCall({ x, limits, queue }: Asks, plan: CallPlan, remaining: readonly number[]): ClaimedCall {
@@ -146,23 +156,26 @@ function outputLimit(facts: Readonly<Record<string, unknown>>): number | null {
 
 interface Asks {
   readonly x: Exchange;
-  readonly request: ParsedRequest;
   readonly limits: readonly ScopedLimit[];
   readonly queue: LimitQueue;
 }
 
-/** @returns what is left of each limit */
-async function claim(
-  { x, request, limits, queue }: Asks,
-  caps: readonly Cap[],
-  reserved: ReservedCost | null,
-): Promise<readonly number[]> {
+/** How a claim ended: with what is left of each limit, or with the budget that has no room. */
+interface ClaimEnd {
+  readonly remaining: readonly number[];
+  readonly refusal: BudgetRefusal | null;
+}
+
+const NOTHING_CLAIMED: ClaimEnd = { remaining: [], refusal: null };
+
+/** @throws Fault budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
+async function claim({ x, limits, queue }: Asks, caps: readonly Cap[], pico: bigint): Promise<ClaimEnd> {
   const { budgets } = x.active.services;
-  const call = { requestId: x.id, pico: reserved?.pico ?? 0n, limits: limits.map((limit) => limit.claim) };
+  const call = { requestId: x.id, pico, limits: limits.map((limit) => limit.claim) };
   for (let seedings = 0; seedings < MOST_SEEDINGS;) {
     const claimed = await asked(x, { ...call, budgets: budgets.claimsOf(caps, x.startMs) });
-    if (claimed.kind === 'over_budget') throw refused(x, request, caps, claimed.refusal, reserved);
-    if (claimed.kind === 'admitted') return claimed.remaining;
+    if (claimed.kind === 'over_budget') return { ...NOTHING_CLAIMED, refusal: claimed.refusal };
+    if (claimed.kind === 'admitted') return { ...NOTHING_CLAIMED, remaining: claimed.remaining };
     if (claimed.kind === 'over_limit') {
       await queue.wait(claimed.refusal);
       continue;
@@ -172,7 +185,7 @@ async function claim(
       await budgets.seed(claimed.counters);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      if (letsPass(x, error)) return [];
+      if (letsPass(x, error)) return NOTHING_CLAIMED;
       throw unverified(error);
     }
   }
@@ -208,13 +221,11 @@ function unverified(cause: Error): Fault {
 function refused(
   x: Exchange,
   { choices }: ParsedRequest,
-  caps: readonly Cap[],
+  cap: Cap,
   refusal: BudgetRefusal,
   reserved: ReservedCost | null,
 ): Fault {
   const { budgets, access } = x.active.services;
-  const cap = caps.find(({ counter }) => counter === refusal.claim.budget);
-  if (cap === undefined) throw new Error('a budget refused that the call did not claim');
   budgets.refused(cap);
   const key = cap.scope.kind === 'key' ? access.directory.key(cap.scope.id) : null;
   const text = refusalText({

@@ -6,6 +6,7 @@ import { AttemptLog } from './attempt-log.ts';
 import { runAttempts } from './attempts.ts';
 import type { AuthenticatedCaller } from './authenticate.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
+import { applyBrake } from './brake.ts';
 import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
@@ -49,13 +50,14 @@ export async function forward(
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
     const planned = planCall(x.active, request.model, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
+    const braked = await applyBrake(x, caller, request, identity, recorder); // a conversation that runs away
     const claimed = await claimCall(x, recorder, { request, identity, models }, planned); // budgets and limits; given back when it is settled
     const { plan } = claimed;
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
     const first = buildUpstreamRequest(x, request, identity, selected, { replaceable: plan.hasMore });
-    const head = new CallHead(x, identity, log, permit, claimed);
+    const head = new CallHead(x, identity, log, permit, caller.keyHash, [braked, claimed]);
     const result = await runAttempts({ x, request, identity, plan, permit, log, head }, first);
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {
@@ -63,7 +65,7 @@ export async function forward(
   } finally {
     if (claim?.kind === 'first') claim.settle(recorder.record);
     permit.release();
-    x.active.services.counters.release(x.id);
     body?.release();
+    x.active.services.counters.release(x.id);
   }
 }

@@ -23,7 +23,7 @@ export function planCall(
   model: string,
   { sessionId, sessionSource }: Pick<Identity, 'sessionId' | 'sessionSource'>,
   allowed: CallerModels = ALL_MODELS,
-  excluded: ReadonlySet<LiveDeployment> = NONE,
+  excluded: typeof NONE = NONE,
 ): CallPlan {
   const session = sessionSource === 'generated' ? null : sessionId; // a fresh id binds a call to nothing
   const policy = new Policy(active, groupOf(active, model), session, allowed, excluded);
@@ -54,7 +54,7 @@ export function planSingle(active: ActiveConfig, selected: SelectedDeployment): 
   return new FailoverPlan(group, policy, clock.mono());
 }
 
-const NONE: ReadonlySet<LiveDeployment> = new Set();
+const NONE: Pick<ReadonlySet<LiveDeployment>, 'size' | 'has'> = Object.freeze({ size: 0, has: () => false });
 
 /** The kinds of failure with a retry count of their own, beside `server`. */
 const STATED: Readonly<Partial<Record<FailureKind, 'timeout' | 'rateLimit'>>> = {
@@ -68,7 +68,7 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
   readonly #session: string | null;
   readonly #allowed: CallerModels;
   /** They have no room for the call. */
-  readonly #excluded: ReadonlySet<LiveDeployment>;
+  readonly #excluded: typeof NONE;
 
   constructor(
     active: ActiveConfig,

@@ -8,6 +8,7 @@ import type { ScopedRecord } from '../access/budgets/scopes.ts';
 import type { AttemptLog, AttemptStart } from './attempt-log.ts';
 import type { Caller } from './authenticate.ts';
 import type { BillableUnits } from './billable-units.ts';
+import type { BrakedCall } from './braked-call.ts';
 import type { CallHead } from './call-head.ts';
 import type { Exchange } from './exchange.ts';
 import { identityOf, type Identity } from './identity.ts';
@@ -40,6 +41,8 @@ interface KnownFacts {
   readonly selected: SelectedDeployment | null;
   readonly reservedPico: number | null;
   readonly warning: string | null;
+  /** What the runaway brake says of the call; null: nothing. */
+  readonly braked: BrakedCall | null;
 }
 
 /** A call that got a response from an upstream. */
@@ -56,7 +59,16 @@ type State =
   | { readonly kind: 'begun'; readonly begin: SpendBegin }
   | { readonly kind: 'settled'; readonly record: SpendRecord };
 
-const UNRESERVED = { reservedPico: null, warning: null } as const;
+const NOTHING_KNOWN: KnownFacts = {
+  model: '',
+  identity: null,
+  stream: false,
+  requestBytes: 0,
+  selected: null,
+  reservedPico: null,
+  warning: null,
+  braked: null,
+};
 /** What is observed of a call that no upstream answered. */
 const UNANSWERED = { overheadMs: null, responseModel: null } as const;
 
@@ -74,7 +86,7 @@ export class SpendRecorder {
     this.#caller = caller;
     this.#endpoint = endpoint;
     this.#attempts = attempts;
-    this.#known = { model, identity: null, stream: false, requestBytes: 0, selected: null, ...UNRESERVED };
+    this.#known = { ...NOTHING_KNOWN, model };
   }
 
   /** Adds what a step has found out; the record of a call that ends here states it. */
@@ -163,7 +175,9 @@ export class SpendRecorder {
 
   #createBegin(): SpendBegin {
     const [caller, endpoint] = [this.#caller, this.#endpoint];
-    return beginOf(this.#x, { ...this.#known, caller, endpoint, identity: this.#identity() });
+    const begin = beginOf(this.#x, { ...this.#known, caller, endpoint, identity: this.#identity() });
+    const notes = this.#known.braked?.notes ?? [];
+    return notes.length === 0 ? begin : { ...begin, warnings: [...begin.warnings, ...notes] };
   }
 
   #identity(): Identity {
@@ -188,9 +202,11 @@ export class SpendRecorder {
 
   async #write(record: SpendRecord, observed: Observed): Promise<SpendRecord> {
     if (this.#state.kind === 'settled') throw new Error('a call is settled once');
-    const written = this.#x.active.services.ledger.settle(record); // queued in the journal by this call, so it must not happen twice
-    this.#x.active.services.budgets.settle(record); // in the same turn: sums of the ledger hold both or neither
+    const { ledger, budgets } = this.#x.active.services;
+    const written = ledger.settle(record); // queued in the journal by this call, so it must not happen twice
     this.#state = { kind: 'settled', record };
+    budgets.settle(record); // in the same turn: sums of the ledger hold both or neither
+    this.#known.braked?.ended(record);
     this.#rememberResponse(record); // before the client can ask for it
     await written;
     observeCall(this.#x, record, observed);

@@ -14,6 +14,18 @@ interface Awaited<T> {
 type WaitEnd<T> =
   { readonly kind: 'done'; readonly value: T } | { readonly kind: 'left'; readonly why: Fault };
 
+/** Waits for so long, or until the client leaves or the proxy stops. @returns why it ended early; null: it did not */
+export async function pause(
+  response: Pick<DownstreamResponse, 'watcher' | 'destroyed' | 'interrupted'>,
+  ms: number,
+  during: string,
+): Promise<Fault | null> {
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const end = await untilClientLeaves(response, { done, abandon: () => clearTimeout(timer) }, during);
+  return end.kind === 'left' ? end.why : null;
+}
+
 /**
  * Waits for `awaited`, or until the client has left or the proxy stops.
  * @param during for the fault's text: `The client left while <during>.`

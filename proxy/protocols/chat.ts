@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { peekInSlices, UNBOUNDED } from '../bodies/peek.ts';
 import type { Wanted } from '../bodies/members.ts';
 import type { Cut } from '../bodies/splice.ts';
+import { CHAT_CONVERSATION } from './conversation.ts';
 import { ChatTranscript } from './chat-transcript.ts';
 import { CHOICE_EVENTS } from './choices.ts';
 import { OPENAI_ERRORS } from './errors.ts';
@@ -22,6 +23,7 @@ export const chat: Protocol = {
   errors: OPENAI_ERRORS,
   text: { ...TEXT, inEvent: (event) => event['choices'] },
   continuation: { transcript: () => new ChatTranscript(), prefill },
+  conversation: CHAT_CONVERSATION,
   readTokens,
 };
 

@@ -2,6 +2,7 @@
 // input, `message_delta` the output and sometimes all again.
 import { Buffer } from 'node:buffer';
 import { isStated, objectIn, type Json } from '../bodies/json.ts';
+import { MESSAGES_CONVERSATION } from './conversation.ts';
 import { errorObject, namedError } from './errors.ts';
 import { RESPONSE, endpoint, markersOf, TEXT, textEndpoint, USAGE_MARKER } from './openai.ts';
 import type { EventFacts, Protocol, StreamEvent, StreamSoFar } from './protocol.ts';
@@ -31,6 +32,7 @@ export const messages: Protocol = {
   },
   text: { ...TEXT, inEvent: (event) => objectIn(event, 'delta') },
   continuation: null,
+  conversation: MESSAGES_CONVERSATION,
   readTokens,
 };
 

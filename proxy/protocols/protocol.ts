@@ -4,6 +4,7 @@
 import type { Json } from '../bodies/json.ts';
 import type { Cut } from '../bodies/splice.ts';
 import type { Fault } from '../errors/fault.ts';
+import type { ConversationRules } from './conversation.ts';
 import type { QueryTable } from './query.ts';
 import type { TokenReading } from './usage.ts';
 
@@ -20,6 +21,8 @@ export interface Protocol {
   readonly text: TextRules;
   /** How a broken stream can be continued by another upstream; null: it cannot. */
   readonly continuation: Continuation | null;
+  /** The messages of a request; absent: a request holds none. */
+  readonly conversation?: ConversationRules;
   /** Counts of a usage object as the upstream sent it. */
   readTokens(usage: Json | null): TokenReading;
 }

@@ -1,6 +1,7 @@
 // Responses, `POST /v1/responses` and calls on a response that exists
 // (platform.openai.com/docs/api-reference/responses). Usage, id and model of an event are those of its `response`.
 import { objectIn, textIn, type Json } from '../bodies/json.ts';
+import { RESPONSES_CONVERSATION } from './conversation.ts';
 import { errorObject, namedError, OPENAI_ERRORS } from './errors.ts';
 import { RESPONSE, endpoint, markersOf, TEXT, textEndpoint } from './openai.ts';
 import { LIST, RETRIEVE, type QueryTable } from './query.ts';
@@ -46,6 +47,7 @@ export const responses: Protocol = {
   },
   text: { ...TEXT, inEvent: textOfEvent },
   continuation: null,
+  conversation: RESPONSES_CONVERSATION,
   readTokens,
 };
 

@@ -1,5 +1,6 @@
 // Requests that Node's parser accepts and we reject: those that two HTTP implementations could read differently, and
 // versions, methods or targets that are not served. One list, with the reason for each.
+import { unescape } from 'node:querystring';
 import { Fault } from '../errors/fault.ts';
 import type { DownstreamRequest, Expectation } from '../downstream/downstream-request.ts';
 import type { RequestHeaders } from '../headers/request-headers.ts';
@@ -123,8 +124,8 @@ const CHECKS: readonly Check[] = [
       : null,
   // Of two keys we take the first, another server may take the last.
   ({ headers }) => (headers.credentials.length > 1 ? repeatedCredential(headers) : null),
-  ({ query, headers, rules: { masterKey } }) =>
-    query !== '' && carriesCredentials(query, keysOf(headers, masterKey))
+  ({ request: { target }, query, headers, rules: { masterKey } }) =>
+    query !== '' && carriesCredentials(queryToCheck(target, query, masterKey), keysOf(headers, masterKey))
       ? new Fault('credentials_in_query', 'The query string carries a key; send it as a header instead.')
       : null,
   // A header with a key makes a browser ask first, so such a request was allowed.
@@ -142,6 +143,21 @@ const hostOf = (request: DownstreamRequest): string => request.header('host') ??
 function isOurHost(name: string, bound: BoundAddress, { allowedHosts, platform }: RequestRules): boolean {
   if (isAllowedHost(name, bound, allowedHosts)) return true;
   return URL.parse(platform?.publicBaseUrl ?? '')?.hostname === name;
+}
+
+/** `GET /key/info?key=` asks about a key, by its value or its hash. Any other parameter of it, and the master key, are refused. */
+const ABOUT_A_KEY = /^\/key\/info\?/;
+
+function queryToCheck(target: string, query: string, masterKey: Secret | null): string {
+  if (!ABOUT_A_KEY.test(target)) return query;
+  const isAsked = (part: string): boolean => {
+    const [, value] = /^key=([^;?]*)$/.exec(part) ?? [];
+    return value !== undefined && masterKey?.equals(unescape(value)) !== true;
+  };
+  return query
+    .split('&')
+    .filter((part) => !isAsked(part))
+    .join('&');
 }
 
 function keysOf({ credentials }: RequestHeaders, masterKey: Secret | null): (value: string) => boolean {

@@ -14,6 +14,7 @@ import type { SpendEvent } from '../spend/event.ts';
 import { HealthChecks } from './health-checks.ts';
 import { StoredObjects } from '../access/objects/access-objects.ts';
 import { DurableObjects } from '../access/objects/durable-objects.ts';
+import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import type { ValkeyCounters } from '../access/valkey/valkey-counters.ts';
 import { createServices } from '../active-config/services.ts';
 import { VERSION, type Services } from '../active-config/active-config.ts';
@@ -63,6 +64,8 @@ const RECORDS_MS = 10_000;
 const SPANS_MS = 3_000;
 const NOT_LOADED =
   'keys, teams and users cannot be loaded; until they can, keys that are not in the configuration get 503';
+const HIDDEN =
+  'the configuration file states an object that is also stored; the file wins - remove it from one of the two';
 
 /** A running proxy. */
 export class RunningProxy {
@@ -234,13 +237,15 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const access = await StoredObjects.open(
     new DurableObjects({
       dataDir: options.dataDir,
-      shared: sharedTables(first.snapshot, ledger),
+      database: sharedTables(first.snapshot, ledger),
+      worker: worker === undefined ? null : { number: worker.welcome.number, count: worker.welcome.count },
       clock,
       log,
     }),
     {
       loadFailed: (err) => log.error({ err }, NOT_LOADED),
       loaded: (objects) => log.info({ objects }, 'keys, teams and users are loaded'),
+      hidden: ({ kind, id }) => log.warn({ kind, id }, HIDDEN),
     },
   );
   const { counters, valkey } = await openCounters(first.snapshot, { ledger, clock, log, worker });
@@ -293,9 +298,11 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       },
       status: () => ledger.status,
       figures: () => metrics.figures(),
+      brake: (question) => services.brake.ask(question),
       flush: () => ledger.flush(),
       records: (requestIds) => recordsOf(ledger, requestIds),
     });
+    await warmBudgets(services.budgets, log);
     server = new ProxyServer(configs, { mount: wanted.platform !== null, admin: wanted.admin !== null });
     const listening = await listenOn(server, wanted);
     const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;

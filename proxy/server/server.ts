@@ -32,6 +32,9 @@ export interface Drain {
   readonly maxMs: number;
 }
 
+/** All segments of a path below `/key/` but the names of calls (`/key/generate`), in any spelling. */
+const KEY_IN_PATH = /\/key\/(?!(?!sk-)[a-z_-]+$)(?!service-account\/generate$)[^/]*/i;
+const KEY = /sk-[\w-]{6,}/gi;
 const BEHIND_A_PATH = /(?:[;=&#@]|%(?:3b|3d|3f|26|23|25)).*$/i;
 
 export class ProxyServer {
@@ -210,12 +213,13 @@ export class ProxyServer {
     x.active.enter();
     this.#running += 1;
     let denied: FoundRoute['route']['denied'];
+    let errors: FoundRoute['route']['errors'];
     try {
       const { req: request, headers, query } = x;
       checkRequest({ request, headers, query, bound, rules: x.active.snapshot });
       if (x.req.method === 'OPTIONS' && preflight(x)) return;
       const { route, param }: FoundRoute = routes.find(x.req.method, x.path);
-      denied = route.denied;
+      ({ denied, errors } = route);
       const found = callerFor(x, route.access, routes.isAdminPort);
       const caller = found instanceof Promise ? await found : found;
       denied = undefined;
@@ -229,7 +233,7 @@ export class ProxyServer {
       if (fault.code === 'internal_error') log.error({ ...line, err: fault.cause }, 'rejected');
       else log.info(line, 'rejected');
       if (UNTRUSTED.has(fault.code)) x.res.closeAfter();
-      sendFault(x, fault);
+      sendFault(x, fault, errors);
     } finally {
       x.active.leave();
       this.#running -= 1;
@@ -246,9 +250,14 @@ export class ProxyServer {
   }
 }
 
-/** What may be a query in another spelling is not logged: it may hold a key. */
+/** What may be a query in another spelling is not logged: it may hold a key. So may a path, as `/key/{key}/regenerate` does. */
 function loggedPath(path: string): string {
-  return path.startsWith('/') ? path.slice(0, 200).replace(BEHIND_A_PATH, '') : '';
+  if (!path.startsWith('/')) return '';
+  return path
+    .slice(0, 200)
+    .replace(KEY_IN_PATH, '/key/{key}')
+    .replaceAll(KEY, '{key}')
+    .replace(BEHIND_A_PATH, '');
 }
 
 /** Two turns of the event loop: by then, requests that were waiting in the kernel have been read. */

@@ -42,7 +42,6 @@ const PROTECTING: Readonly<Record<string, readonly (readonly [key: string, value
     ['service_account_settings', { enforced_params: ['user'] }],
     ['enforced_params', ['user']],
     ['completion_model', 'a'],
-    ['litellm_key_header_name', 'X-Key'],
     ['salt_key', 'sk-salt'],
     ['allowed_routes', ['/v1/models']],
     ['admin_only_routes', ['/v1/models']],
@@ -50,10 +49,6 @@ const PROTECTING: Readonly<Record<string, readonly (readonly [key: string, value
     ['max_response_size_mb', 1],
   ],
   litellm_settings: [
-    ['max_internal_user_budget', 10],
-    ['upperbound_key_generate_params', { max_budget: 1 }],
-    ['default_key_generate_params', { max_budget: 1 }],
-    ['key_generation_settings', { team_key_generation: {} }],
     ['guardrails', [{ pii: {} }]],
     ['banned_keywords_list', ['w']],
     ['pre_call_rules', 'rules.check'],

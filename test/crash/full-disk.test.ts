@@ -9,6 +9,7 @@ import { folder, MAIN, serveCli, type Cli } from '../support/cli.ts';
 import { sendLoadCall, type CallEnd } from '../support/load-call.ts';
 import { defaultConfig, headerOf, send, type Row } from '../support/rig.ts';
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
+import { beforeNextLook } from '../support/patience.ts';
 
 const HELD = 100;
 const CHAT = { model: 'demo', messages: [{ role: 'user', content: 'one two three' }] };
@@ -110,6 +111,7 @@ async function metricsOnce(proxy: Proxy, isWanted: (text: string) => boolean): P
   for (;;) {
     const { text } = await send(proxy.url, 'GET', '/metrics');
     if (isWanted(text)) return text;
+    await beforeNextLook();
   }
 }
 

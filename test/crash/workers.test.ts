@@ -10,6 +10,7 @@ import { folder, runs, serveCli, workersOf } from '../support/cli.ts';
 import { allRows, ledgerOf, CLOSE_MS } from '../proxy/spend/journal/fixture/ledgers.ts';
 import type { SpendRecord } from '../../proxy/spend/record/record.ts';
 import { defaultConfig, headerOf, send, type Row } from '../support/rig.ts';
+import { beforeNextLook } from '../support/patience.ts';
 
 /** `npm run battery -- --only kill` has more of them. */
 const KILLS = 2;
@@ -217,10 +218,12 @@ t.test('workers serve newcomers for min_drain_seconds, each on a connection that
 
 /** Asks until the listening socket is closed: the supervisor closes it when each worker has done so. */
 async function refusedSoon(url: string): Promise<never> {
-  for (;;)
+  for (;;) {
     await send(url, 'GET', '/health/liveness').catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ECONNRESET') throw error;
     });
+    await beforeNextLook();
+  }
 }
 
 t.test('the number of workers may change between starts: no journal is stranded', async (t) => {
@@ -258,7 +261,7 @@ t.test(
     await t.rejects(call.received('[DONE]'));
     const { out } = await proxy.ended; // its pipes are closed when the last worker has ended
     t.equal(out.match(/"worker":[12],"msg":"the supervisor is gone; this worker ends"/g)?.length, 2);
-    while (workers.some(runs)) await new Promise<void>((look) => setImmediate(look)); // they close their pipes just before
+    while (workers.some(runs)) await beforeNextLook(); // they close their pipes just before
     t.equal((await recovered(t, dataDir)).length, 1);
   },
 );

@@ -11,8 +11,17 @@ import { defaultConfig, KEY } from '../support/rig.ts';
 
 const REQUESTS = 50;
 const STRACE = '/usr/bin/strace';
-/** Wake-ups among threads and the heap's pages: they depend on what else the machine does. */
-const BY_CHANCE: ReadonlySet<string> = new Set(['futex', 'mmap', 'munmap', 'madvise', 'mprotect']);
+/** Turns of the event loop, wake-ups among threads and the heap's pages: they depend on what else the machine does. */
+const BY_CHANCE: ReadonlySet<string> = new Set([
+  'epoll_pwait',
+  'futex',
+  'mmap',
+  'munmap',
+  'madvise',
+  'mprotect',
+]);
+/** So do these: what wakes the loop, and log lines, of which as many are written at once as have gathered. */
+const CHANCE = /^\d+ +\w+\((?:[12]<|\d+<anon_inode:)/;
 const demo = await startDemoGateway({ keepSeen: 1 });
 t.teardown(() => demo.close());
 
@@ -118,9 +127,11 @@ t.test(
     const names = new Map<string, number>();
     for (const line of made) {
       const name = /^\d+ +(\w+)\(/.exec(line)?.[1];
-      if (name !== undefined && !BY_CHANCE.has(name)) names.set(name, (names.get(name) ?? 0) + 1);
+      if (name !== undefined && !BY_CHANCE.has(name) && !CHANCE.test(line))
+        names.set(name, (names.get(name) ?? 0) + 1);
     }
-    const each = (test: (line: string) => boolean): number => made.filter(test).length / REQUESTS;
+    const each = (test: (line: string) => boolean): number =>
+      made.filter((line) => test(line) && !CHANCE.test(line)).length / REQUESTS;
     const journal = each((line) => / (p?writev?|pwrite64)\(\d+<[^>]*\/journal\//.test(line));
     const sent = each((line) => / (writev?|sendmsg|sendto)\(\d+<(socket|TCP)/.test(line));
     const all = [...names.values()].reduce((sum, count) => sum + count, 0) / REQUESTS;
@@ -132,7 +143,7 @@ t.test(
     );
     t.ok(journal <= 2.1, `${journal} writes to the journal`);
     t.ok(sent <= 2.1, `${sent} writes to sockets: one up, one down`);
-    t.ok(all <= 14, `${all} in all on the main thread`);
+    t.ok(all <= 7, `${all} in all on the main thread: two reads, two writes to sockets, two to the journal`);
     proxy.kill('SIGTERM');
   },
 );

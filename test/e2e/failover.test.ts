@@ -1,24 +1,11 @@
 // One upstream fails in every way there is, another one works: what the client gets, what is recorded, and what is
 // never replaced. The entries have ranks, so it is known who is asked first.
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { openCall, startUpstream } from '../support/call.ts';
 import { ManualClock } from '../support/clock.ts';
 import { chat, KEY, lastSeen, rowOf, send, startRig, type Row } from '../support/rig.ts';
 
-/** A port at which nobody listens. */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 const FIRST_EVENT_FAILS = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
-const closed = await closedPort();
 /** Streams that say what was asked for by their model's name, in bytes that the demo gateway does not send. */
 const odd = await startUpstream(t, ({ res, body }) => {
   const { model } = JSON.parse(body.toString()) as { model: string };
@@ -71,7 +58,7 @@ const rig = await startRig(t, {
     return `
 model_list:
 ${groups.map((name) => pair(name, `demo-${name}`)).join('')}
-${pair('unreachable', 'demo', '', `http://127.0.0.1:${closed}`)}
+${pair('unreachable', 'demo', '', `http://127.0.0.1:1`)}
 ${pair('silent', 'demo-silent', ', timeout: 0.15')}
 ${pair('late', 'demo-slow-stream', ', ttft_timeout: 0.15')}
 ${['opens-then-fails', 'opens-then-ends', 'opens-then-hangs', 'only-head', 'only-ends', 'paid-500']

@@ -19,6 +19,7 @@ import {
   startRig,
   type Rig,
 } from '../support/rig.ts';
+import { beforeNextLook } from '../support/patience.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CALLER = '00f067aa0ba902b7';
@@ -212,6 +213,7 @@ t.test('a collector that is away harms no call: spans are dropped, counted, and 
   for (;;) {
     await chat(rig, 'demo');
     if (rig.log.some(({ msg }) => msg === 'spans are exported again')) break;
+    await beforeNextLook();
   }
   t.ok((await dropped()) >= 1);
   const said = rig.log.filter(({ msg }) => String(msg).startsWith('spans are dropped'));
@@ -285,12 +287,9 @@ t.test('each of two workers exports its own; their metrics are added up', async 
   const proxy = await serveCli(t, config, join(dir, 'data'), ['--workers', '2'], { env: SOON });
   for (let n = 0; n < 8; n += 1) await chat({ url: proxy.url } as Rig, 'demo');
   await collector.received(8);
-  let exported = '';
-  while (exported !== '8')
-    exported =
-      /^throughline_trace_spans_exported_total (\d+)$/m.exec(
-        (await send(proxy.url, 'GET', '/metrics')).text,
-      )?.[1] ?? '';
+  const isExported = async (): Promise<boolean> =>
+    /^throughline_trace_spans_exported_total 8$/m.test((await send(proxy.url, 'GET', '/metrics')).text);
+  while (!(await isExported())) await beforeNextLook();
   t.equal(new Set(collector.spans.map((span) => span.traceId)).size, 8);
 });
 

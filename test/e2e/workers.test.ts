@@ -8,6 +8,7 @@ import { startDemoGateway, type DemoGateway } from '../../proxy/demo-gateway/dem
 import { openCall } from '../support/call.ts';
 import { folder, runCli, runWithin, serveCli, startCli, workersOf } from '../support/cli.ts';
 import { defaultConfig, send, type Row } from '../support/rig.ts';
+import { beforeNextLook } from '../support/patience.ts';
 
 const BODY = { model: 'demo', messages: [{ role: 'user', content: 'Hello' }] };
 const STORED = '  store_model_in_db: true\n';
@@ -176,8 +177,12 @@ t.test('a written file, and SIGHUP, reach both workers with one version', async 
   await proxy.said(/"msg":"configuration applied"/);
   // The line is written when the first worker serves it; that the other one does is told by the next change.
   proxy.kill('SIGHUP');
-  let metrics = '';
-  while (!/result="unchanged"\} 1$/m.test(metrics)) metrics = (await send(proxy.url, 'GET', '/metrics')).text;
+  let metrics: string;
+  for (;;) {
+    metrics = (await send(proxy.url, 'GET', '/metrics')).text;
+    if (/result="unchanged"\} 1$/m.test(metrics)) break;
+    await beforeNextLook();
+  }
   t.equal(metrics.match(/^throughline_config_info\{/gm)?.length, 1, 'one version in all');
   const lists = await everywhere(proxy.url, '/v1/models');
   t.equal(lists.size, 1);

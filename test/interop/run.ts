@@ -11,9 +11,10 @@ import { InteropRun, Missing, type Case, type Suite } from './harness/suite.ts';
 import { agentSettings } from './suites/agent-settings.ts';
 import { sdk } from './suites/sdk.ts';
 import { agentServer } from './suites/agent-server.ts';
+import { platformClient } from './suites/platform-client.ts';
 
 /** One file each. */
-const SUITES: readonly Suite[] = [sdk, agentServer, agentSettings];
+const SUITES: readonly Suite[] = [sdk, agentServer, agentSettings, platformClient];
 
 const NOT_PLAYED = 3;
 

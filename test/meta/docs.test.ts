@@ -67,7 +67,9 @@ t.test('every link to a file or a heading leads somewhere', (t) => {
 });
 
 t.test('every path in the route table is named in docs/endpoints.md', (t) => {
-  const source = read('proxy/api/route-table.ts').replaceAll(/^\s*\/\/.*$|^\s*\*.*$/gm, '');
+  const files = ['route-table.ts', 'access/routes.ts', 'access/team-routes.ts'];
+  const all = files.map((file) => read(`proxy/api/${file}`)).join('\n');
+  const source = all.replaceAll(/^\s*\/\/.*$|^\s*\*.*$/gm, '');
   const literals = [...source.matchAll(/'(\/[^']*)'/g)].map(([, path = '']) => path);
   const templates = [...source.matchAll(/`\$\{base\}(\/[a-z/]+)/g)].map(([, path = '']) => path);
   const paths = [...literals, ...templates].filter((path) => !path.startsWith('/$'));
@@ -128,6 +130,7 @@ t.test('docs/operating.md explains every metric, and none that is not there', (t
   const source = new Set(
     [
       'metrics',
+      'brake-metrics',
       'connection-metrics',
       'ledger-metrics',
       'platform-metrics',

@@ -38,6 +38,7 @@ const MAY_USE_PLATFORM = ['proxy/server/proxy.ts', 'proxy/cli'];
 
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config'],
+  'temporal-polyfill': ['proxy/access/durations.ts'],
   ajv: ['config', 'platform/api/validation.ts'],
   '@pydantic/genai-prices': ['config'],
   'json-schema-to-typescript': ['config/generate.ts'],

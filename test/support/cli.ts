@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runProgram } from '../../proxy/cli/program.ts';
+import { PATIENCE_MS } from './patience.ts';
 import { RUN, RUN_MARK } from './process-cleanup.ts';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
@@ -12,8 +13,6 @@ export const ROOT = resolve(import.meta.dirname, '../..');
 export const MAIN = join(ROOT, 'proxy', 'main.ts');
 /** The launcher's own: a start from sources takes 0.4 s of CPU less with it. */
 const CACHE = join(ROOT, 'node_modules', '.cache', 'throughline');
-/** Longest run of a program: a test that waits in vain ends with a sentence before the runner gives its file up. */
-const PATIENCE_MS = 540_000;
 
 interface Teardown {
   teardown(act: () => unknown): unknown;

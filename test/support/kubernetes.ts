@@ -7,12 +7,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as plain } from 'node:http';
 import { request as secure } from 'node:https';
 import type { IncomingMessage } from 'node:http';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
+import { freePort } from './free-port.ts';
 import { RUN, RUN_MARK } from './process-cleanup.ts';
 import { startStandIn } from './kubernetes-stand-in.ts';
 
@@ -62,7 +61,7 @@ async function standIn(t: Teardown): Promise<TestCluster> {
 
 async function realCluster(t: Teardown, server: string, etcd: string): Promise<TestCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'cluster-'));
-  const [store, peer, port] = await freePorts(3);
+  const [store, peer, port] = [await freePort(), await freePort(), await freePort()];
   const key = join(folder, 'account.key');
   execFileSync('openssl', ['genrsa', '-out', key, '2048'], { stdio: 'pipe' });
   writeFileSync(join(folder, 'tokens.csv'), `${ADMIN},admin,1,"system:masters"\n`);
@@ -164,12 +163,4 @@ function client(url: string, caFile: string | null): Pick<TestCluster, 'url' | '
       }
     },
   };
-}
-
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  for (const server of servers) server.close();
-  return ports;
 }

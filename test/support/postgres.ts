@@ -4,7 +4,6 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
@@ -13,6 +12,7 @@ import pg from 'pg';
 import { databaseOf } from '../../config/resolve/database.ts';
 import { Diagnostics } from '../../config/diagnostics.ts';
 import type { DatabaseSettings } from '../../config/snapshot.ts';
+import { freePort } from './free-port.ts';
 import { RUN, RUN_MARK } from './process-cleanup.ts';
 
 /** What a server needs of tap's `t`, or of a bench. */
@@ -172,13 +172,4 @@ function processOwner(): { uid?: number; gid?: number; cwd: string } | null {
     Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout || NaN);
   const [uid, gid] = [id('-u'), id('-g')];
   return Number.isInteger(uid) && Number.isInteger(gid) ? { uid, gid, cwd: tmpdir() } : null;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

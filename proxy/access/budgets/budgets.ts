@@ -7,13 +7,11 @@ import type { Ledger } from '../../spend/ledger.ts';
 import type { SpendRecord } from '../../spend/record/record.ts';
 import type { CounterName, CounterState, Counters } from '../counters.ts';
 import type { BudgetWindow, Calendar } from '../durations.ts';
-import type { AccessEvents } from '../events.ts';
+import type { AccessEvents, BudgetEvent } from '../events.ts';
 import type { BudgetClaim } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
 import { basePico, capAt, capName, capWindow, coversModel, type Cap } from './caps.ts';
-import { forecastOf, LOOK_BACK_MS } from './forecast.ts';
 import { scopesOf, type Scope, type ScopedRecord, type ScopeKind } from './scopes.ts';
-import type { BudgetUse, Spending } from './spending.ts';
 import { queriesFor, type SumDirectory, type Unsummed } from './spent-queries.ts';
 
 /** What the configuration says. */
@@ -59,7 +57,7 @@ const IDLE_MS = 3_600_000;
 const NOT_TOLD = { windowStartMs: -1, soft: false, usedUp: false };
 const NO_WINDOW: BudgetWindow = { startMs: 0, endMs: 0 };
 
-export class Budgets implements Spending {
+export class Budgets {
   readonly #options: BudgetsOptions;
   readonly #byScope = new Map<string, Tracked[]>();
   readonly #byCounter = new Map<string, Tracked>();
@@ -111,7 +109,7 @@ export class Budgets implements Spending {
   /** Whether the budgets of a call's destination alone have room for it, as far as is known. */
   hasRoom(call: ScopedRecord, startMs: number, pico: bigint): boolean {
     if (this.#sources?.hasDestinationRules !== true) return true;
-    const caps = this.capsFor(call).filter(({ scope }) => DESTINATIONS.has(scope.kind));
+    const caps = this.capsFor(call).filter(isOfDestination);
     return this.claimsOf(caps, startMs).every((claim) => {
       const state = this.#options.counters.read(claim);
       if (state === null || state instanceof Promise) return true; // the claim finds out
@@ -120,9 +118,26 @@ export class Budgets implements Spending {
     });
   }
 
+  /** Whether the configuration names the scope of a cap, not by `*`. */
+  isNamed({ scope }: Cap): boolean {
+    return this.#sources?.names(scope) === true;
+  }
+
   /** Counts a refusal. */
   refused({ scope }: Cap): void {
     this.#refusals.set(scope.kind, (this.#refusals.get(scope.kind) ?? 0) + 1);
+  }
+
+  /** What a key with a budget has spent in its window, and its cap; null = it has none, or nobody has asked for it yet. */
+  ofKey(id: string): { readonly spentPico: bigint; readonly capPico: bigint } | null {
+    const [cap] = this.#sources?.of({ kind: 'key', id }) ?? NONE;
+    const { clock, counters } = this.#options;
+    const nowMs = clock.now();
+    const capPico = cap === undefined || cap.model !== null ? null : capAt(cap, nowMs);
+    if (cap === undefined || capPico === null) return null;
+    const { startMs } = capWindow(cap, nowMs, this.#calendar);
+    const state = counters.read({ budget: cap.counter, windowStartMs: startMs });
+    return state === null || state instanceof Promise ? null : { spentPico: state.spentPico, capPico };
   }
 
   /** Refusals so far. */
@@ -142,7 +157,12 @@ export class Budgets implements Spending {
       const tracked = this.#track(cap, nowMs);
       const windowStartMs = this.#open(tracked, startMs);
       const capPico = capAt(cap, nowMs);
-      if (capPico === null) return [];
+      if (capPico === null) {
+        // No call waits for what refuses none.
+        if (tracked.openedMs < windowStartMs)
+          this.seed([{ budget: cap.counter, windowStartMs }]).catch(() => undefined);
+        return [];
+      }
       const claim = { budget: cap.counter, windowStartMs, capPico };
       return cap.letsFreeIn ? { ...claim, letsFreeIn: true } : claim;
     });
@@ -176,11 +196,12 @@ export class Budgets implements Spending {
         if (tracked.openedMs !== windowStartMs) counters.push({ budget: cap.counter, windowStartMs });
       }
     if (counters.length > 0) await this.seed(counters);
+    for (const tracked of this.#byCounter.values()) this.#mark(tracked, () => undefined); // told before the start
   }
 
   /** Counts a record, in the same turn in which it goes to the ledger. */
   settle(record: SpendRecord): void {
-    const { counters, clock } = this.#options;
+    const { counters } = this.#options;
     const { requestId, tokens } = record;
     const pico = BigInt(record.spendPico ?? 0);
     const spent: (CounterName & { readonly pico: bigint })[] = [];
@@ -202,45 +223,7 @@ export class Budgets implements Spending {
       }
     }
     counters.settle({ requestId, spent, tokens: tokens.total });
-    const nowMs = clock.now();
-    for (const tracked of touched) this.#tell(tracked, nowMs);
-  }
-
-  async spentBy(scopes: readonly Scope[]): Promise<readonly bigint[]> {
-    const nowMs = this.#options.clock.now();
-    const mains = scopes.map((scope) => this.#main(scope));
-    const starts = mains.map((cap) => capWindow(cap, nowMs, this.#calendar).startMs);
-    const sums = await this.#sums(mains.map((cap, i) => ({ cap, windowStartMs: starts[i] ?? 0 })));
-    return sums.map((pico, i) => pico + basePico(mains[i] ?? this.#main(PROXY), starts[i] ?? 0));
-  }
-
-  async usesOf(scope: Scope): Promise<readonly BudgetUse[]> {
-    const nowMs = this.#options.clock.now();
-    const caps = this.#sources?.of(scope) ?? NONE;
-    const windows = caps.map((cap) => capWindow(cap, nowMs, this.#calendar));
-    const asked = caps.flatMap((cap, i) => [
-      { cap, windowStartMs: windows[i]?.startMs ?? 0 },
-      ...LOOK_BACK_MS.map((ms) => ({ cap, windowStartMs: nowMs - ms })),
-    ]);
-    const sums = await this.#sums(asked);
-    const uses: BudgetUse[] = [];
-    for (const [i, cap] of caps.entries()) {
-      const window = windows[i] ?? NO_WINDOW;
-      const [sum = 0n, ...recent] = sums.slice(
-        i * (1 + LOOK_BACK_MS.length),
-        (i + 1) * (1 + LOOK_BACK_MS.length),
-      );
-      const spentPico = sum + basePico(cap, window.startMs);
-      const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
-      uses.push(
-        this.#useOf(cap, window, { spentPico, reservedPico: state?.reservedPico ?? 0n }, recent, nowMs),
-      );
-    }
-    return uses;
-  }
-
-  resetMs(scope: Scope): number | null {
-    return endOf(capWindow(this.#main(scope), this.#options.clock.now(), this.#calendar));
+    for (const tracked of touched) this.#mark(tracked, this.#emit);
   }
 
   /** What a counter says now; null = nobody has asked for it yet. For metrics and verification. */
@@ -257,47 +240,18 @@ export class Budgets implements Spending {
     }
   }
 
-  #useOf(
-    cap: Cap,
-    window: BudgetWindow,
-    { spentPico, reservedPico }: CounterState,
-    recent: readonly bigint[],
-    nowMs: number,
-  ): BudgetUse {
-    const capPico = capAt(cap, nowMs);
-    const resetMs = endOf(window);
-    const leftPico = capPico === null ? null : capPico - spentPico;
-    return {
-      scope: cap.scope,
-      name: capName(cap),
-      maxBudget: capPico === null ? null : usdOf(capPico),
-      softBudget: cap.softPico === null ? null : usdOf(cap.softPico),
-      budgetDuration: cap.durationText,
-      model: cap.model,
-      spentPico,
-      reservedPico,
-      windowStartMs: window.startMs,
-      resetMs,
-      forecast: forecastOf({
-        nowMs,
-        leftPico,
-        resetMs,
-        recent: LOOK_BACK_MS.map((ms, i) => ({ ms, pico: recent[i] ?? 0n })),
-      }),
-    };
+  /** The caps of the configuration and the objects in service. */
+  get inService(): { readonly sources: CapSources; readonly calendar: Calendar } {
+    if (this.#sources === null) throw new Error('budgets are asked for before a configuration is in service');
+    return { sources: this.#sources, calendar: this.#calendar };
   }
 
-  #main(scope: Scope): Cap {
-    if (this.#sources === null) throw new Error('budgets are asked for before a configuration is in service');
-    return this.#sources.main(scope);
-  }
+  readonly #emit = (event: BudgetEvent): void => this.#options.events.emit(event);
 
   readonly #meant = (model: string): string => this.#policy?.routing.aliases.get(model) ?? model;
 
-  async #sums(
-    asked: readonly Unsummed[],
-    captured: () => void = () => undefined,
-  ): Promise<readonly bigint[]> {
+  /** What windows have spent by records that are settled before `captured`. @throws StoreUnavailable */
+  async sums(asked: readonly Unsummed[], captured: () => void = () => undefined): Promise<readonly bigint[]> {
     const { queries, sumsOf } = queriesFor(asked, this.#options.directory);
     return sumsOf(await this.#options.ledger.spentBefore(queries, captured), this.#meant);
   }
@@ -318,7 +272,7 @@ export class Budgets implements Spending {
         cap: tracked.cap,
         windowStartMs: counter.windowStartMs,
       }));
-      const sums = await this.#sums(asked, () => {
+      const sums = await this.sums(asked, () => {
         capturedMs = this.#options.clock.now();
         for (const state of states) state.pico = 0n;
       });
@@ -330,6 +284,7 @@ export class Budgets implements Spending {
         if (seeded !== undefined) await seeded; // in this process in the same turn, before another record comes
         tracked.sinceMs = Math.min(tracked.sinceMs, capturedMs);
         tracked.openedMs = Math.max(tracked.openedMs, counter.windowStartMs);
+        if (tracked.cap.capPico === null) this.#mark(tracked, this.#emit);
       }
       done.resolve();
     } catch (error) {
@@ -403,48 +358,56 @@ export class Budgets implements Spending {
   }
 
   /** Says once per window that a mark was reached. */
-  #tell(tracked: Tracked, nowMs: number): void {
+  #mark(tracked: Tracked, emit: (event: BudgetEvent) => void): void {
     const { cap, window } = tracked;
     const read = this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
-    if (!(read instanceof Promise)) this.#mark(tracked, window, read, nowMs);
-    else read.then((state) => this.#mark(tracked, window, state, nowMs)).catch(() => undefined); // told with the next record
+    const told = (state: CounterState | null): void => this.#markOf(tracked, window, state, emit);
+    if (read instanceof Promise)
+      read.then(told).catch(() => undefined); // told with the next record
+    else told(read);
   }
 
-  #mark(tracked: Tracked, window: BudgetWindow, state: CounterState | null, nowMs: number): void {
-    const { cap } = tracked;
-    const capPico = capAt(cap, nowMs);
+  #markOf(
+    tracked: Tracked,
+    window: BudgetWindow,
+    state: CounterState | null,
+    emit: (event: BudgetEvent) => void,
+  ): void {
     if (state === null) return;
+    const { cap } = tracked;
+    const { spentPico } = state;
+    const atMs = this.#options.clock.now();
     if (tracked.told.windowStartMs !== window.startMs)
       tracked.told = { windowStartMs: window.startMs, soft: false, usedUp: false };
     const { told } = tracked;
-    const emit = (kind: 'soft_budget' | 'budget_used_up', limitPico: bigint): void =>
-      this.#options.events.emit({
-        kind,
-        scope: cap.scope,
-        budget: capName(cap),
-        spentPico: state.spentPico,
-        limitPico,
-        windowStartMs: window.startMs,
-        resetMs: endOf(window),
-        atMs: nowMs,
-      });
-    if (cap.softPico !== null && !told.soft && state.spentPico >= cap.softPico) {
+    const event = {
+      scope: cap.scope,
+      budget: capName(cap),
+      spentPico,
+      windowStartMs: window.startMs,
+      resetMs: endOf(window),
+      atMs,
+    };
+    if (cap.softPico !== null && !told.soft && spentPico >= cap.softPico) {
       told.soft = true;
-      emit('soft_budget', cap.softPico);
+      emit({ ...event, kind: 'soft_budget', limitPico: cap.softPico });
     }
-    if (capPico !== null && !told.usedUp && state.spentPico >= capPico) {
+    const capPico = capAt(cap, atMs);
+    if (capPico !== null && !told.usedUp && spentPico >= capPico) {
       told.usedUp = true;
-      emit('budget_used_up', capPico);
+      emit({ ...event, kind: 'budget_used_up', limitPico: capPico });
     }
   }
 }
 
 /** Scopes that another deployment has not. */
 const DESTINATIONS: ReadonlySet<ScopeKind> = new Set(['deployment', 'provider', 'profile']);
+
+export const isOfDestination = ({ scope }: Cap): boolean => DESTINATIONS.has(scope.kind);
+
 const NONE: readonly Cap[] = Object.freeze([]);
-const PROXY: Scope = { kind: 'proxy', id: '' };
 
 const nameOf = ({ budget, windowStartMs }: CounterName): string => `${windowStartMs} ${budget}`;
 const scopeName = ({ kind, id }: Scope): string => `${kind}:${id}`;
-const endOf = ({ endMs }: BudgetWindow): number | null => (endMs === Infinity ? null : endMs);
-const usdOf = (pico: bigint): number => Number(pico) / 1e12;
+/** When a window ends; null = never. */
+export const endOf = ({ endMs }: BudgetWindow): number | null => (endMs === Infinity ? null : endMs);

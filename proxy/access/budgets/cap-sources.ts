@@ -49,6 +49,11 @@ export class CapSources {
     return this.#rules.has('deployment') || this.#rules.has('provider') || this.#rules.has('profile');
   }
 
+  /** Whether the configuration has a rule for this very scope. */
+  names({ kind, id }: Scope): boolean {
+    return this.#rules.get(kind)?.has(id) === true;
+  }
+
   of(scope: Scope): readonly Cap[] {
     const own = this.#ofObject(scope);
     const ruled = this.#rules.size === 0 ? NO_CAPS : this.#ofRules(scope);

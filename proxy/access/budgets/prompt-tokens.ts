@@ -53,7 +53,7 @@ const BASE64 = new Uint8Array(256).map((_, byte) => {
 });
 
 export function promptTokensAtMost(body: Buffer): number {
-  const images = count(body, '"image_url"') + count(body, '"image"');
+  const images = count(body, '"image_url"', isKey) + count(body, '"image"', () => true);
   let tokens = images * IMAGE_TOKENS;
   let at = 0;
   while (at < body.length) {
@@ -129,8 +129,16 @@ function tokensOf(kind: number, run: number, last: number): number {
   }
 }
 
-function count(body: Buffer, text: string): number {
+/** A part of a chat is of the type `image_url` and has a member of that name: the member counts. */
+function isKey(body: Buffer, end: number): boolean {
+  let at = end;
+  while (CLASSES[body[at] ?? 0] === SPACE) at += 1;
+  return body[at] === 0x3a;
+}
+
+function count(body: Buffer, text: string, fits: (body: Buffer, end: number) => boolean): number {
   let found = 0;
-  for (let at = body.indexOf(text); at >= 0; at = body.indexOf(text, at + text.length)) found += 1;
+  for (let at = body.indexOf(text); at >= 0; at = body.indexOf(text, at + text.length))
+    if (fits(body, at + text.length)) found += 1;
   return found;
 }

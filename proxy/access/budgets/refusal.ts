@@ -1,5 +1,6 @@
 // What a caller is told whose call a budget refuses: in the dialect's words first, which clients look for, then what is left,
 // what the call may cost and what to do. Never "429" or "rate limit": SDKs would send the call again.
+import { dollarText } from '../../spend/record/dollars.ts';
 import type { BudgetRefusal } from './budget-book.ts';
 import type { Cap } from './caps.ts';
 import { memberOf } from './scopes.ts';
@@ -25,7 +26,7 @@ export function refusalText(call: RefusedCall): string {
 }
 
 function headline({ refusal, keyName, cap }: RefusedCall): string {
-  const [spent, limit] = [usdText(refusal.spentPico), usdText(refusal.claim.capPico)];
+  const [spent, limit] = [dollarText(refusal.spentPico), dollarText(refusal.claim.capPico)];
   const { kind, id } = cap.scope;
   if (cap.model !== null)
     return `LiteLLM ${kind === 'user' ? 'User' : 'Virtual Key'}: ${id}, exceeded budget for model=${cap.model}. Current cost: ${spent}, Max budget: ${limit}.`;
@@ -59,20 +60,13 @@ function memberText(id: string): string {
 
 const underWay = ({ reservedPico }: BudgetRefusal): string =>
   reservedPico > 0n
-    ? `Nothing is left beside the ${usdText(reservedPico)} USD that calls under way may cost.`
+    ? `Nothing is left beside the ${dollarText(reservedPico)} USD that calls under way may cost.`
     : 'Nothing is left.';
 
 function tooLittle({ refusal, pico, fitting }: RefusedCall): string {
   const held =
-    refusal.reservedPico > 0n ? `, and calls under way may cost ${usdText(refusal.reservedPico)} USD` : '';
+    refusal.reservedPico > 0n ? `, and calls under way may cost ${dollarText(refusal.reservedPico)} USD` : '';
   const advice =
     fitting === null ? 'Shorten the prompt, or ask for a larger budget.' : `Lower max_tokens to ${fitting}.`;
-  return `This call may cost ${usdText(pico)} USD, ${usdText(refusal.leftPico)} USD are left${held}. ${advice}`;
-}
-
-/** Exact, as short as it is. */
-export function usdText(pico: bigint): string {
-  const text = pico.toString().padStart(13, '0');
-  const [whole, rest] = [text.slice(0, -12), text.slice(-12).replace(/0+$/, '')];
-  return rest === '' ? `${whole}.0` : `${whole}.${rest}`;
+  return `This call may cost ${dollarText(pico)} USD, ${dollarText(refusal.leftPico)} USD are left${held}. ${advice}`;
 }

@@ -2,7 +2,7 @@
 // one transaction, as it was at the first question. Must never write: no row, no migration, no lock that a writer meets.
 import type { SpendRecord } from '../record/record.ts';
 import type { Position } from './segments.ts';
-import type { ActivityFilter, SpendFilter, SpendReader } from './store.ts';
+import type { ActivityFilter, SpendFilter, SpendReader, SpentQuery, SpentSum } from './store.ts';
 
 /** One sum as it is kept beside the rows. */
 export interface KeptSum {
@@ -29,6 +29,8 @@ export interface StoreReader {
   days(filter: Pick<ActivityFilter, 'startDay' | 'endDay'>): Promise<readonly string[]>;
   /** All sums of one day. */
   keptSums(day: string): Promise<readonly KeptSum[]>;
+  /** What was spent since any moment: what budgets begin with. */
+  spentSince(queries: readonly SpentQuery[]): Promise<readonly (readonly SpentSum[])[]>;
   /** Idempotent. */
   close(): Promise<void>;
 }

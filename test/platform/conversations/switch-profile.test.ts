@@ -3,8 +3,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import t from 'tap';
 import { headerOf, lastSeen, rowOf, send } from '../../support/rig.ts';
-import { at, beforeNextLook, startPlatform, type Answered, type PlatformRig } from '../fixture/rig.ts';
+import { at, startPlatform, type Answered, type PlatformRig } from '../fixture/rig.ts';
 import { startInRuntime, startWithRuntimes, type HandedLlm, type Runtime } from '../fixture/agent.ts';
+import { beforeNextLook } from '../../support/patience.ts';
 
 const PATH = '/api/v1/app-conversations';
 

@@ -4,7 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { startRuntime, type RuntimeRig } from '../fixture/agent-server.ts';
-import { at, beforeNextLook, startPlatform, type Answered } from '../fixture/rig.ts';
+import { at, startPlatform, type Answered } from '../fixture/rig.ts';
+import { beforeNextLook } from '../../support/patience.ts';
 
 const KEEP = '\n  events: { keep: true }';
 const PROMPT = 'a prompt that nobody else may read';

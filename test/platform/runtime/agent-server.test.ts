@@ -6,16 +6,9 @@ import t, { type Test } from 'tap';
 import { START_MEMBERS } from '../../../platform/conversations/start-members.ts';
 import { description } from '../../../platform/api/description.ts';
 import { rowOf, send } from '../../support/rig.ts';
-import {
-  at,
-  beforeNextLook,
-  ended,
-  specs,
-  startPlatform,
-  type Answered,
-  type PlatformRig,
-} from '../fixture/rig.ts';
+import { at, ended, specs, startPlatform, type Answered, type PlatformRig } from '../fixture/rig.ts';
 import { killMarked } from '../fixture/sandbox-processes.ts';
+import { beforeNextLook } from '../../support/patience.ts';
 
 const PATH = '/api/v1/app-conversations';
 const TAKES = '      conversations_path: /api/conversations\n';

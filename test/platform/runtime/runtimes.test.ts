@@ -8,6 +8,7 @@ import { Refusal } from '../../../platform/api/refusal.ts';
 import { NOTHING_REPORTED, type Conversation } from '../../../platform/conversations/conversation.ts';
 import { Runtime } from '../../../platform/runtime/runtimes.ts';
 import { KEEPS_IDLE } from '../../support/keeps-idle.ts';
+import { PATIENCE_MS } from '../../support/patience.ts';
 
 const CONVERSATION: Conversation = {
   id: '0123456789abcdef0123456789abcdef',
@@ -35,7 +36,7 @@ const CONVERSATION: Conversation = {
   revision: 1,
 };
 
-async function runtimeAt(t: Test, server: Server): Promise<Runtime> {
+async function runtimeAt(t: Test, server: Server, timeoutMs = PATIENCE_MS): Promise<Runtime> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
@@ -44,7 +45,7 @@ async function runtimeAt(t: Test, server: Server): Promise<Runtime> {
   });
   const { port } = server.address() as AddressInfo;
   const place = { handle: '1', url: `http://127.0.0.1:${port}`, port, workingDir: '/w' };
-  return new Runtime(CONVERSATION, place, new Secret('key'), 200);
+  return new Runtime(CONVERSATION, place, new Secret('key'), timeoutMs);
 }
 
 /** Status and text of the refusal. */
@@ -57,6 +58,7 @@ async function refused(act: Promise<unknown>): Promise<readonly [number, string]
   return [thrown.status, (thrown.body as { readonly detail: string }).detail];
 }
 
+const LATE_MS = 200;
 const LATE = [504, 'The agent server did not answer within 0.2 s'];
 const GET = { method: 'GET', path: '/file/download' } as const;
 
@@ -64,6 +66,7 @@ t.test('one that says nothing', async (t) => {
   const runtime = await runtimeAt(
     t,
     createServer(KEEPS_IDLE, () => undefined),
+    LATE_MS,
   );
   t.same(await refused(runtime.ask(GET)), LATE);
 });
@@ -73,7 +76,7 @@ t.test('one that goes on with a byte at a time', async (t) => {
     const drip = setInterval(() => res.write('x'), 20);
     res.once('close', () => clearInterval(drip));
   });
-  t.same(await refused((await runtimeAt(t, server)).ask(GET)), LATE);
+  t.same(await refused((await runtimeAt(t, server, LATE_MS)).ask(GET)), LATE);
 });
 
 t.test('one that hangs up in the middle, or is not there', async (t) => {

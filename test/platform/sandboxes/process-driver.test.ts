@@ -19,6 +19,7 @@ import {
   until,
   type PlatformRig,
 } from '../fixture/rig.ts';
+import { beforeNextLook } from '../../support/patience.ts';
 
 const PATH = '/api/v1/sandboxes';
 const NO_BUBBLEWRAP =
@@ -149,8 +150,11 @@ t.test('a command that is missing or ends is an ERROR with its reason', async (t
   t.same([missing.status, missing.json], [500, { detail: 'the command no-such-program was not found' }]);
   const ends = await rig.api('POST', `${PATH}?sandbox_spec_id=ends`);
   let sandbox: unknown;
-  do sandbox = at(await rig.api('GET', `${PATH}?id=${String(at(ends, 'id'))}`), '0');
-  while ((sandbox as { status: string }).status === 'STARTING');
+  for (;;) {
+    sandbox = at(await rig.api('GET', `${PATH}?id=${String(at(ends, 'id'))}`), '0');
+    if ((sandbox as { status: string }).status !== 'STARTING') break;
+    await beforeNextLook();
+  }
   t.match(sandbox, { status: 'ERROR', status_detail: 'the command ended with code 7; see its sandbox.log' });
   t.equal((await rig.api('POST', `${PATH}/${String(at(ends, 'id'))}/resume`)).status, 409);
   t.match((await rig.api('GET', `${PATH}/search?limit=1`)).json, {
@@ -201,9 +205,7 @@ t.test('one that was given up as ended or lost, and lives, is RUNNING again', as
   db.close();
   const second = await startWith(t, '', 'none', folder);
   for (const { id } of [one, two]) {
-    let status: unknown;
-    do status = await statusOf(second, { id });
-    while (status !== 'RUNNING');
+    while ((await statusOf(second, { id })) !== 'RUNNING') await beforeNextLook();
     t.match(await second.api('GET', `${PATH}?id=${id}`), {
       json: [{ status: 'RUNNING', status_detail: null }],
     });
@@ -227,9 +229,8 @@ t.test('after a restart running ones are taken over, lost ones are told, strays 
   });
   await once(stray, 'spawn');
   const gone = once(stray, 'exit');
-  while (
-    (await markedProcesses(dataDir)).some(({ sandboxId }) => sandboxId === lost.id)
-  ) /* the kernel is at it */ ;
+  while ((await markedProcesses(dataDir)).some(({ sandboxId }) => sandboxId === lost.id))
+    await beforeNextLook(); // the kernel is at it
   const second = await startWith(t, '', 'none', folder);
   t.same((await gone)[1], 'SIGTERM', 'a process that no record knows is ended');
   t.equal(await statusOf(second, kept), 'RUNNING');

@@ -14,6 +14,7 @@ import { openLog } from '../../../proxy/observability/logger.ts';
 import { RUN, RUN_MARK } from '../../support/process-cleanup.ts';
 import { RUNTIME, SECRET_KEY } from '../fixture/rig.ts';
 import { openPlatformFile } from '../../../platform/store/store.ts';
+import { beforeNextLook } from '../../support/patience.ts';
 
 const IDLE_MS = 60_000;
 
@@ -63,7 +64,7 @@ async function open(
     clock,
     log,
     checkTimeoutMs,
-    replicas: await Replicas.open({ store, dataDir, clock, log }),
+    replicas: await Replicas.open({ store, dataDir, worker: null, clock, log }),
     apiUrl: () => null,
     lastCallMs: () => time.lastCall,
     hasCalledSince: () => Promise.resolve(false),
@@ -172,7 +173,7 @@ t.test('one that is not ready in time is told, kept, and RUNNING when it answers
     const response = await fetch(`${sandbox?.place?.url}/sick?over`, { headers }).catch(() => null);
     return response?.ok === true;
   };
-  while (!(await answers())) /* it is being started */ ;
+  while (!(await answers())) await beforeNextLook(); // it is being started
   await sandboxes.checkAll();
   t.equal(status(), 'RUNNING');
 });
@@ -213,7 +214,7 @@ t.test('a pause or resume that cannot be written down is undone', async (t) => {
   await t.rejects(sandboxes.resume('', id));
   t.equal(status(), 'PAUSED');
   const stat = `/proc/${sandboxes.known.find('', id)?.place?.handle}/stat`;
-  while (!readFileSync(stat, 'latin1').includes(') T '));
+  while (!readFileSync(stat, 'latin1').includes(') T ')) await beforeNextLook();
   db.exec('DROP TRIGGER broken');
   db.close();
   await sandboxes.resume('', id);

@@ -10,6 +10,7 @@ import { bubblewrapFor } from '../../../platform/sandboxes/isolation.ts';
 import { markedProcesses } from '../../../platform/sandboxes/process-table.ts';
 import { folder, runCli, runWithin, startCli, type Ended } from '../../support/cli.ts';
 import { RUN, RUN_MARK } from '../../support/process-cleanup.ts';
+import { beforeNextLook } from '../../support/patience.ts';
 
 const RUNTIME = fileURLToPath(new URL('../../platform/fixture/agent-runtime.ts', import.meta.url));
 const SUPPORT = fileURLToPath(new URL('../../support', import.meta.url));
@@ -220,6 +221,7 @@ t.test('Ctrl-C removes the sandbox', async (t) => {
     // The data directory is there a moment before the folder of its sandboxes is.
     const [check] = existsSync(join(dataDir, 'sandboxes')) ? readdirSync(join(dataDir, 'sandboxes')) : [];
     if (check !== undefined && (await markedProcesses(join(dataDir, 'sandboxes', check))).length > 0) break;
+    await beforeNextLook();
   }
   cli.kill('SIGINT');
   t.match(await cli.ended, { code: 130, err: /interrupted; the sandbox is removed/ });

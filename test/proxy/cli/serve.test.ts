@@ -8,6 +8,7 @@ import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import { runProgram } from '../../../proxy/cli/program.ts';
 import { folder, ROOT, runCli, serveCli, startCli } from '../../support/cli.ts';
 import { defaultConfig, send } from '../../support/rig.ts';
+import { beforeNextLook } from '../../support/patience.ts';
 
 const demo = await startDemoGateway();
 t.teardown(() => demo.close());
@@ -124,9 +125,12 @@ t.test('SIGHUP reads the configuration again; a bad one changes nothing', async 
     (JSON.parse((await send(proxy.url, 'GET', '/health/readiness')).text) as Readiness).config;
   const first = await readiness();
   proxy.kill('SIGHUP');
-  let now = first;
-  // No file has changed, so nothing but the signal can do this.
-  while (now.last_reload !== 'unchanged') now = await readiness();
+  let now: Readiness['config'];
+  for (;;) {
+    now = await readiness();
+    if (now.last_reload === 'unchanged') break; // no file has changed, so nothing but the signal can do this
+    await beforeNextLook();
+  }
   t.match(now, { last_reload: 'unchanged', version: first.version });
 
   configIn(dir, defaultConfig(demo).replace('model_name: compat\n', 'model_name: renamed\n'));

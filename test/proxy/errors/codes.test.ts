@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { FAULTS, type FaultRule, type FaultSource } from '../../../proxy/errors/codes.ts';
+import { FAULTS, type FaultSource } from '../../../proxy/errors/codes.ts';
+import type { FaultRule } from '../../../proxy/errors/fault-rule.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/errors.md'), 'utf8');
 const RULES: readonly (readonly [code: string, rule: FaultRule])[] = Object.entries(FAULTS);

@@ -21,6 +21,8 @@ t.test('names follow the brand, and no two are alike', async (t) => {
         'model-api-base',
         'version',
         'response-cost',
+    'key-spend',
+    'key-max-budget',
         'overhead-duration-ms',
       ],
       ...['attempted-retries', 'attempted-fallbacks', 'error-source', 'original-call-id'],

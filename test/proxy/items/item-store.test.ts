@@ -29,7 +29,7 @@ const item = (id: string, more: Partial<Item> = {}): Item => ({
 type Open = (t: Test, place?: string) => { readonly store: ItemStore; readonly place: string };
 
 const onSqlite: Open = (t, place = join(t.testdir(), 'platform.db')) => {
-  const store = openSqliteItems({ file: place, threadName: 'items' });
+  const store = openSqliteItems({ file: place, sharing: 'own', threadName: 'items' });
   t.teardown(() => store.close());
   return { store, place };
 };
@@ -280,7 +280,7 @@ t.test('a database of the first version is brought to the newest with all it hol
 t.test('a database that is none is said so, and mended without a restart', async (t) => {
   const file = join(t.testdir(), 'platform.db');
   writeFileSync(file, 'this is no database, it is a text of some length');
-  const store = openSqliteItems({ file, threadName: 'items' });
+  const store = openSqliteItems({ file, sharing: 'own', threadName: 'items' });
   t.teardown(() => store.close());
   await t.rejects(store.count({ kind: 'conversation' }), {
     name: 'StoreUnavailable',

@@ -2,9 +2,10 @@
 import type { SpendRecord } from '../../record/record.ts';
 import type { KeptSum, StoreReader } from '../reader.ts';
 import type { Position } from '../segments.ts';
-import type { Activity, ActivityFilter, Facet, SpendFilter } from '../store.ts';
+import type { Activity, ActivityFilter, Facet, SpendFilter, SpentQuery, SpentSum } from '../store.ts';
 import type { SqlDialect } from './dialect.ts';
 import { dailySumsSql, daysSql, doublesSql, knownSql, nextRowsSql, type After } from './reader-queries.ts';
+import { spentSqls, spentSumsOf } from './spent-since.ts';
 import { SUM_COLUMNS } from './rollup.ts';
 import { recordOf } from './spend-columns.ts';
 import { activityOf, activitySql, wholeOf, type Sql } from './spend-sql.ts';
@@ -98,6 +99,16 @@ export class SqlReader implements StoreReader {
       id: String(row['id']),
       sums: SUM_COLUMNS.map((column) => wholeOf(row[column])),
     }));
+  }
+
+  async spentSince(queries: readonly SpentQuery[]): Promise<readonly (readonly SpentSum[])[]> {
+    const all: SpentSum[][] = [];
+    for (const query of queries) {
+      const results: (readonly Row[])[] = [];
+      for (const sql of spentSqls(query, this.#dialect)) results.push(await this.#transaction.all(sql, true));
+      all.push(spentSumsOf(query, results));
+    }
+    return all;
   }
 
   close(): Promise<void> {

@@ -6,7 +6,8 @@ import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { startCluster, type Reply, type TestCluster } from '../../../support/kubernetes.ts';
 import { startKubelet, type Kubelet } from '../../fixture/kubelet.ts';
-import { at, beforeNextLook, startPlatform, until, type PlatformRig } from '../../fixture/rig.ts';
+import { at, startPlatform, until, type PlatformRig } from '../../fixture/rig.ts';
+import { beforeNextLook } from '../../../support/patience.ts';
 
 const PATH = '/api/v1/sandboxes';
 const NAMESPACE = 'agents';
@@ -298,6 +299,7 @@ t.test('what the API server refuses is said in words, and nothing is left', asyn
       },
     };
     if ((await cluster.call('POST', `${BASE}/pods?dryRun=All`, probe)).status === 403) break; // it has seen the quota
+    await beforeNextLook();
   }
   const full = await rig.api('POST', PATH);
   t.equal(full.status, 500);

@@ -8,6 +8,7 @@ import { beginOf, settleOf } from '../../record/fixture/records.ts';
 import { anyPostgres, ownPostgres, settingsOf } from '../../../../support/postgres.ts';
 import { NEWEST, postgresBench } from '../fixture/benches.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
+import { beforeNextLook } from '../../../../support/patience.ts';
 
 const server = await anyPostgres(t);
 
@@ -130,12 +131,12 @@ t.test('a server of our own', async (t) => {
       t.ok(ledger.status.writable, 'calls are served meanwhile');
       await server.start();
       // A shipment that began before the server was up may fail yet; the next one does not.
-      while (
-        !(await ledger.flush().then(
+      const isShipped = (): Promise<boolean> =>
+        ledger.flush().then(
           () => true,
           () => false,
-        ))
-      );
+        );
+      while (!(await isShipped())) await beforeNextLook();
       t.equal(ledger.status.storeReachable, true);
     }
     const rows = await allRows(ledger);

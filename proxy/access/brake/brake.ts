@@ -1,0 +1,226 @@
+// The runaway brake: remembers the last conversations and says of each request how its conversation goes on. One per
+// process, in memory only; what it forgets at a restart is counted again from the next request where the messages show it.
+import type { Buffer } from 'node:buffer';
+import type { BrakeLevel, BrakeRule, BrakeSettings } from '../../../config/brake-settings.ts';
+import type { Range } from '../../bodies/elements.ts';
+import type { ConversationRules } from '../../protocols/conversation.ts';
+import type { AccessEvents } from '../events.ts';
+import { Conversation } from './conversation.ts';
+import { Digests } from './digests.ts';
+import { wordsOf, type Finding } from './rules.ts';
+import type { Thread } from './thread.ts';
+import { firstUserMessage, instructionsOf } from './instructions.ts';
+import { TurnsFromEnd, type Turn } from './turns.ts';
+
+/** A request as the brake reads it. */
+export interface BrakeRequest {
+  readonly keyHash: string;
+  /** null: it states none, and its first message stands for one. */
+  readonly sessionId: string | null;
+  readonly body: Buffer;
+  /** Where its messages stand, a list or a text; null: it has none. */
+  readonly messages: Range | null;
+  /** Where its instructions stand beside the messages. */
+  readonly instructions: Range | null;
+  readonly rules: ConversationRules;
+  /** It goes on with a stored response, so its messages are not all. */
+  readonly isContinued: boolean;
+  readonly atMs: number;
+}
+
+/** How a call ended. */
+export interface BrakeCallEnd {
+  readonly error: string | null | undefined;
+  readonly pico: number;
+  readonly atMs: number;
+}
+
+/** What becomes of a request. */
+export interface BrakeVerdict {
+  readonly conversation: Conversation;
+  readonly thread: Thread;
+  /** All that it has reached, none of them when the conversation goes well. */
+  readonly findings: readonly Finding[];
+  readonly action: 'pass' | 'slow' | 'stop';
+}
+
+/** A conversation as administrators see it. */
+export interface BrakeReport {
+  readonly conversation: string;
+  readonly keyHash: string;
+  readonly state: 'running' | 'noticed' | 'stopped';
+  readonly stopped: { readonly rule: BrakeRule; readonly count: number; readonly atMs: number } | null;
+  readonly findings: readonly Finding[];
+  readonly sinceMs: number;
+  readonly lastMs: number;
+  readonly calls: number;
+  readonly refused: number;
+  readonly spendPico: number;
+  readonly pace: Conversation['pace'];
+}
+
+/** What an administrator asks: of all conversations that are stopped or noticed (null), or of one. */
+export interface BrakeQuestion {
+  readonly conversation: string | null;
+  /** Lets it go on first. */
+  readonly resumes: boolean;
+}
+
+const OPEN_BRACKET = 0x5b;
+/** Of the messages, for the digest of a request. */
+const END_BYTES = 2_048;
+/** In a list for administrators. */
+const MOST_LISTED = 1_000;
+
+export class Brake {
+  readonly #digests = new Digests();
+  /** In the order of their last request. */
+  readonly #conversations = new Map<string, Conversation>();
+  readonly #count: (rule: BrakeRule, level: BrakeLevel) => void;
+  readonly #events: AccessEvents;
+
+  /** @param count for metrics: a request has led to this */
+  constructor(count: (rule: BrakeRule, level: BrakeLevel) => void, events: AccessEvents) {
+    this.#count = count;
+    this.#events = events;
+  }
+
+  /** Conversations that are remembered, and those of them that are stopped. */
+  get figures(): { readonly known: number; readonly stopped: number } {
+    let stopped = 0;
+    for (const one of this.#conversations.values()) if (one.stopped !== null) stopped += 1;
+    return { known: this.#conversations.size, stopped };
+  }
+
+  /** Counts a request and judges its conversation. */
+  check(request: BrakeRequest, settings: BrakeSettings, isExempt: (tool: string) => boolean): BrakeVerdict {
+    const { atMs } = request;
+    const conversation = this.#conversation(request, settings);
+    const turns = this.#turns(request, settings, isExempt);
+    const turn: Turn | null = turns?.next() ?? null;
+    const seen = {
+      turns,
+      turn,
+      bytes: request.messages === null ? 0 : request.messages.end - request.messages.start,
+      body: this.#bodyDigest(request),
+      isWhole: !request.isContinued && request.messages !== null,
+      atMs,
+    };
+    const thread = conversation.add(this.#threadId(request), seen, settings);
+    const { findings } = conversation;
+    const hardest = findings.find(({ level }) => level === 'stop');
+    if (hardest !== undefined && settings.enforces && conversation.stopped === null) {
+      conversation.stopped = { rule: hardest.rule, count: hardest.count, atMs };
+    }
+    if (conversation.stopped === null) conversation.calls += 1;
+    else conversation.refused += 1;
+    this.#tell(conversation, settings, atMs);
+    return { conversation, thread, findings, action: actionOf(conversation, settings) };
+  }
+
+  /** The call of a request that was passed on has ended. */
+  ended({ conversation, thread }: BrakeVerdict, end: BrakeCallEnd, settings: BrakeSettings): void {
+    conversation.ended(thread, end.error, end.pico, end.atMs, settings);
+  }
+
+  ask({ conversation, resumes }: BrakeQuestion): readonly BrakeReport[] {
+    const found: BrakeReport[] = [];
+    for (const one of this.#conversations.values()) {
+      if (conversation !== null && one.id !== conversation) continue;
+      if (conversation === null && one.findings.length === 0 && one.stopped === null) continue;
+      if (resumes) one.rearm();
+      found.push(reportOf(one));
+    }
+    return found.slice(-MOST_LISTED);
+  }
+
+  #conversation(request: BrakeRequest, settings: BrakeSettings): Conversation {
+    const { keyHash, atMs } = request;
+    const id = request.sessionId ?? this.#idOf(request);
+    const key = `${id} ${keyHash}`;
+    const all = this.#conversations;
+    const known = all.get(key);
+    const isIdle = known !== undefined && atMs - known.lastMs > settings.idleMs;
+    const conversation = known === undefined || isIdle ? new Conversation(id, keyHash, atMs) : known;
+    all.delete(key);
+    all.set(key, conversation);
+    for (const [oldest, { lastMs }] of all) {
+      if (all.size <= settings.maxConversations && atMs - lastMs <= settings.idleMs) break;
+      all.delete(oldest);
+    }
+    return conversation;
+  }
+
+  /** Of a conversation without a session id: a digest of its first message. */
+  #idOf({ body, messages, rules }: BrakeRequest): string {
+    const first = messages === null ? '' : firstUserMessage(body, messages, rules);
+    return `first-message:${this.#digests.hex(first)}`;
+  }
+
+  #threadId(request: BrakeRequest): number {
+    return this.#digests.of('instructions', instructionsOf(request.body, request));
+  }
+
+  #turns(
+    { body, messages, rules }: BrakeRequest,
+    settings: BrakeSettings,
+    isExempt: (tool: string) => boolean,
+  ): TurnsFromEnd | null {
+    if (messages === null || body[messages.start] !== OPEN_BRACKET) return null;
+    const ignored = settings.ignoredArguments;
+    return new TurnsFromEnd(body, messages, { rules, digests: this.#digests, isExempt, ignored });
+  }
+
+  /** By its length and the end of its messages, where two requests of an agent differ. */
+  #bodyDigest({ body, messages }: BrakeRequest): number {
+    const end = messages?.end ?? body.length;
+    const last = body.subarray(Math.max(messages?.start ?? 0, end - END_BYTES), end);
+    return this.#digests.of('body', String(body.length), last);
+  }
+
+  #tell(conversation: Conversation, settings: BrakeSettings, atMs: number): void {
+    for (const { rule, count, level, from } of conversation.findings) {
+      this.#count(rule, level);
+      const isStop = level === 'stop' && settings.enforces;
+      if (count < settings.rules[rule].alert && !isStop) continue;
+      const told = isStop ? 'stop' : 'alert';
+      if (!conversation.tells(`${rule} ${told}`)) continue;
+      const seen = `In this conversation ${wordsOf(rule, count)}`;
+      const text = `${seen} (rule ${rule}, ${level} from ${from} on).`;
+      const { id, keyHash } = conversation;
+      this.#events.emit({
+        kind: 'brake',
+        atMs,
+        conversation: id,
+        keyHash,
+        rule,
+        level: told,
+        count,
+        text,
+      });
+    }
+  }
+}
+
+function actionOf({ stopped, findings }: Conversation, { enforces }: BrakeSettings): BrakeVerdict['action'] {
+  if (!enforces) return 'pass';
+  if (stopped !== null) return 'stop';
+  return findings.some(({ level }) => level === 'slow') ? 'slow' : 'pass';
+}
+
+function reportOf(one: Conversation): BrakeReport {
+  const noticed = one.findings.length > 0 ? 'noticed' : 'running';
+  return {
+    conversation: one.id,
+    keyHash: one.keyHash,
+    state: one.stopped === null ? noticed : 'stopped',
+    stopped: one.stopped,
+    findings: one.findings,
+    sinceMs: one.sinceMs,
+    lastMs: one.lastMs,
+    calls: one.calls,
+    refused: one.refused,
+    spendPico: one.spendPico,
+    pace: one.pace,
+  };
+}

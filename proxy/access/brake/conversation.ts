@@ -1,0 +1,131 @@
+// What the brake knows of one conversation: its lines, its pace, and whether it was stopped.
+import type { BrakeRule, BrakeSettings } from '../../../config/brake-settings.ts';
+import { Pace, type PaceBounds } from './pace.ts';
+import { findingsOf, type Finding } from './rules.ts';
+import { Thread, type SeenRequest } from './thread.ts';
+
+/** A conversation with sub-agents has as many lines; beyond it the one that is longest unused is forgotten. */
+const MOST_THREADS = 4;
+const NONE: readonly never[] = Object.freeze([]);
+
+export interface Stopped {
+  readonly rule: BrakeRule;
+  readonly count: number;
+  readonly atMs: number;
+}
+
+const callBounds = ({ rateFactor, minCallsPerMinute }: BrakeSettings): PaceBounds => ({
+  factor: rateFactor,
+  least: minCallsPerMinute,
+});
+const costBounds = ({ rateFactor, minPicoPerMinute }: BrakeSettings): PaceBounds => ({
+  factor: rateFactor,
+  least: minPicoPerMinute,
+});
+
+export class Conversation {
+  readonly id: string;
+  /** SHA-256 hex of the key that calls. */
+  readonly keyHash: string;
+  readonly sinceMs: number;
+  lastMs: number;
+  calls = 0;
+  refused = 0;
+  spendPico = 0;
+  stopped: Stopped | null = null;
+  /** What the last request has reached. */
+  findings: readonly Finding[] = NONE;
+  #threads: readonly Thread[] = [];
+  readonly #callPace = new Pace();
+  readonly #costPace = new Pace();
+  #error: string | null = null;
+  #errors = 0;
+  /** Rules that an alert has told of since the last message of the user. */
+  #alerted: readonly string[] = NONE;
+
+  constructor(id: string, keyHash: string, nowMs: number) {
+    this.id = id;
+    this.keyHash = keyHash;
+    this.sinceMs = nowMs;
+    this.lastMs = nowMs;
+  }
+
+  /** Counts a request. @returns the line it belongs to */
+  add(threadId: number, seen: SeenRequest, settings: BrakeSettings): Thread {
+    const { atMs } = seen;
+    const thread = this.#thread(threadId);
+    this.lastMs = atMs;
+    // An agent that talks to itself sends what looks like messages of its user.
+    const isWaiting = this.stopped !== null && this.stopped.rule !== 'repeated_prompt';
+    if (thread.takes(seen, isWaiting)) this.rearm();
+    thread.add(seen);
+    this.#callPace.add(1, atMs, callBounds(settings));
+    this.findings = findingsOf(settings, (rule) => this.#count(rule, thread, atMs, settings));
+    return thread;
+  }
+
+  /** A call has ended. @param error the kind of its failure; null = success, undefined = it says nothing about either */
+  ended(
+    thread: Thread,
+    error: string | null | undefined,
+    pico: number,
+    atMs: number,
+    settings: BrakeSettings,
+  ): void {
+    this.spendPico += pico;
+    if (pico > 0) this.#costPace.add(pico, atMs, costBounds(settings));
+    if (error === undefined) return;
+    thread.ended(error === null);
+    this.#errors = error !== null && error === this.#error ? this.#errors + 1 : Number(error !== null);
+    this.#error = error;
+  }
+
+  /** Whether to tell of a rule at this level: once, until the next message of the user. */
+  tells(what: string): boolean {
+    if (this.#alerted.includes(what)) return false;
+    this.#alerted = [...this.#alerted, what];
+    return true;
+  }
+
+  /** A new message of the user, or an administrator, lets the conversation go on; counting begins anew. */
+  rearm(): void {
+    this.stopped = null;
+    this.findings = NONE;
+    this.#alerted = NONE;
+    this.#error = null;
+    this.#errors = 0;
+    this.#callPace.rearm();
+    this.#costPace.rearm();
+    for (const thread of this.#threads) thread.rearm();
+  }
+
+  /** Of a minute: what is usual for it, and this one. */
+  get pace(): {
+    readonly usualCalls: number | null;
+    readonly calls: number;
+    readonly usualPico: number | null;
+    readonly pico: number;
+  } {
+    return {
+      usualCalls: this.#callPace.median,
+      calls: this.#callPace.amount,
+      usualPico: this.#costPace.median,
+      pico: this.#costPace.amount,
+    };
+  }
+
+  #count(rule: BrakeRule, thread: Thread, nowMs: number, settings: BrakeSettings): number {
+    if (rule === 'call_errors') return this.#errors;
+    if (rule === 'call_rate') return this.#callPace.minutesOver(nowMs, callBounds(settings));
+    if (rule === 'cost_rate') return this.#costPace.minutesOver(nowMs, costBounds(settings));
+    return thread.count(rule, nowMs);
+  }
+
+  #thread(id: number): Thread {
+    const found = this.#threads.find((one) => one.id === id) ?? new Thread(id);
+    if (this.#threads.at(-1) !== found) {
+      this.#threads = [...this.#threads.filter((one) => one !== found), found].slice(-MOST_THREADS);
+    }
+    return found;
+  }
+}

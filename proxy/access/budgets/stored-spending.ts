@@ -1,0 +1,104 @@
+// What has been spent, read from the store for whoever shows it: rows of this process up to this moment, and those of others as
+// far as they are stored. What is reserved comes from the counters.
+import type { Clock } from '../../base/clock.ts';
+import type { CounterState, Counters } from '../counters.ts';
+import type { BudgetWindow } from '../durations.ts';
+import { endOf, type Budgets } from './budgets.ts';
+import { basePico, capAt, capName, capWindow, type Cap } from './caps.ts';
+import { forecastOf, LOOK_BACK_MS } from './forecast.ts';
+import type { Scope } from './scopes.ts';
+import type { BudgetUse, Spending } from './spending.ts';
+
+interface SpendingOptions {
+  readonly budgets: Budgets;
+  readonly counters: Pick<Counters, 'read'>;
+  readonly clock: Clock;
+}
+
+export class StoredSpending implements Spending {
+  readonly #options: SpendingOptions;
+
+  constructor(options: SpendingOptions) {
+    this.#options = options;
+  }
+
+  async spentBy(scopes: readonly Scope[]): Promise<readonly bigint[]> {
+    const nowMs = this.#options.clock.now();
+    const { calendar } = this.#options.budgets.inService;
+    const mains = scopes.map((scope) => this.#main(scope));
+    const starts = mains.map((cap) => capWindow(cap, nowMs, calendar).startMs);
+    const sums = await this.#options.budgets.sums(
+      mains.map((cap, i) => ({ cap, windowStartMs: starts[i] ?? 0 })),
+    );
+    return sums.map((pico, i) => pico + basePico(mains[i] ?? this.#main(PROXY), starts[i] ?? 0));
+  }
+
+  async usesOf(scope: Scope): Promise<readonly BudgetUse[]> {
+    const nowMs = this.#options.clock.now();
+    const { sources, calendar } = this.#options.budgets.inService;
+    const caps = sources.of(scope);
+    const windows = caps.map((cap) => capWindow(cap, nowMs, calendar));
+    const asked = caps.flatMap((cap, i) => [
+      { cap, windowStartMs: windows[i]?.startMs ?? 0 },
+      ...LOOK_BACK_MS.map((ms) => ({ cap, windowStartMs: nowMs - ms })),
+    ]);
+    const sums = await this.#options.budgets.sums(asked);
+    const uses: BudgetUse[] = [];
+    for (const [i, cap] of caps.entries()) {
+      const window = windows[i] ?? NO_WINDOW;
+      const [sum = 0n, ...recent] = sums.slice(
+        i * (1 + LOOK_BACK_MS.length),
+        (i + 1) * (1 + LOOK_BACK_MS.length),
+      );
+      const spentPico = sum + basePico(cap, window.startMs);
+      const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
+      uses.push(
+        this.#useOf(cap, window, { spentPico, reservedPico: state?.reservedPico ?? 0n }, recent, nowMs),
+      );
+    }
+    return uses;
+  }
+
+  resetMs(scope: Scope): number | null {
+    const { calendar } = this.#options.budgets.inService;
+    return endOf(capWindow(this.#main(scope), this.#options.clock.now(), calendar));
+  }
+
+  #useOf(
+    cap: Cap,
+    window: BudgetWindow,
+    { spentPico, reservedPico }: CounterState,
+    recent: readonly bigint[],
+    nowMs: number,
+  ): BudgetUse {
+    const capPico = capAt(cap, nowMs);
+    const resetMs = endOf(window);
+    const leftPico = capPico === null ? null : capPico - spentPico;
+    return {
+      scope: cap.scope,
+      name: capName(cap),
+      maxBudget: capPico === null ? null : usdOf(capPico),
+      softBudget: cap.softPico === null ? null : usdOf(cap.softPico),
+      budgetDuration: cap.durationText,
+      model: cap.model,
+      spentPico,
+      reservedPico,
+      windowStartMs: window.startMs,
+      resetMs,
+      forecast: forecastOf({
+        nowMs,
+        leftPico,
+        resetMs,
+        recent: LOOK_BACK_MS.map((ms, i) => ({ ms, pico: recent[i] ?? 0n })),
+      }),
+    };
+  }
+
+  #main(scope: Scope): Cap {
+    return this.#options.budgets.inService.sources.main(scope);
+  }
+}
+
+const PROXY: Scope = { kind: 'proxy', id: '' };
+const NO_WINDOW: BudgetWindow = { startMs: 0, endMs: 0 };
+const usdOf = (pico: bigint): number => Number(pico) / 1e12;

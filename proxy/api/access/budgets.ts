@@ -1,0 +1,191 @@
+// Budgets that several objects share: `/budget/new`, `/budget/update`, `/budget/info`, `/budget/list`, `/budget/delete` and
+// `/budget/settings`.
+import { randomUUID } from 'node:crypto';
+import { demand } from '../../access/may.ts';
+import type { AccessDirectory } from '../../access/objects/directory.ts';
+import { NO_BUDGET, NO_LIMITS, type Budget } from '../../access/objects/objects.ts';
+import { readObject } from '../json-body.ts';
+import { BUDGET_FIELDS, id, LIMIT_FIELDS, mapOf, count, readFields, texts, type Fields } from './fields.ts';
+import { notFound, Refusal, wrongFields } from './refusals.ts';
+import { budgetRow, type Row } from './rows.ts';
+import {
+  authorOf,
+  directoryOf,
+  newObject,
+  put,
+  remove,
+  rowContextOf,
+  store,
+  type Author,
+  type Call,
+} from './team-call.ts';
+import { budgetFrom, limitsFrom } from './terms.ts';
+
+const FIELDS = {
+  ...BUDGET_FIELDS,
+  ...LIMIT_FIELDS,
+  model_rpm_limit: mapOf(count),
+  model_tpm_limit: mapOf(count),
+  budget_id: id,
+};
+type BudgetFields = Fields<typeof FIELDS>;
+
+/** Errors of these routes are `{"detail": {"error": ...}}`. */
+const RAW = { raw: true } as const;
+/** Names of users of a budget that a refusal lists. */
+const MOST_LISTED = 10;
+
+/** `POST /budget/new`. */
+export async function newBudget(call: Call): Promise<Row> {
+  const fields = readFields(await readObject(call.x), FIELDS);
+  const budgetId = fields.budget_id ?? randomUUID();
+  const author = authorOf(call);
+  const budget = await store(call, (directory) => {
+    call.concerns({ kind: 'budget', id: budgetId, before: null, after: null });
+    demand(call.caller, directory, 'other.write', null);
+    if (directory.budget(budgetId) !== null)
+      throw new Refusal('object_exists', `Budget with id '${budgetId}' already exists.`, {
+        ...RAW,
+        param: 'budget_id',
+      });
+    const made = withTerms(emptyBudget(budgetId, author), fields, author);
+    call.concerns({ kind: 'budget', id: budgetId, before: null, after: made });
+    return { changes: [put(made)], result: made };
+  });
+  return budgetRow(budget, rowContextOf(call));
+}
+
+/** `POST /budget/update`. It counts at once for all that share it. */
+export async function updateBudget(call: Call): Promise<Row> {
+  const fields = readFields(await readObject(call.x), FIELDS, ['budget_id']);
+  const author = authorOf(call);
+  const budget = await store(call, (directory) => {
+    demand(call.caller, directory, 'other.write', null);
+    const before = existing(directory, fields.budget_id ?? '');
+    const after = withTerms(before, fields, author);
+    call.concerns({ kind: 'budget', id: before.id, before, after });
+    return { changes: [put(after)], result: after };
+  });
+  return budgetRow(budget, rowContextOf(call));
+}
+
+/** `POST /budget/info` with `{budgets: [ids]}`; unknown ones are left out. */
+export async function budgetInfo(call: Call): Promise<readonly Row[]> {
+  const { budgets } = readFields(await readObject(call.x), { budgets: texts }, ['budgets']);
+  const directory = directoryOf(call);
+  demand(call.caller, directory, 'other.read', null);
+  if ((budgets ?? []).length === 0)
+    throw new Refusal('invalid_object', `Specify list of budget id's to query. Passed in=[]`, RAW);
+  return (budgets ?? [])
+    .flatMap((budgetId) => directory.budget(budgetId) ?? [])
+    .map((budget) => budgetRow(budget, rowContextOf(call)));
+}
+
+/** `GET /budget/list`. */
+export function budgetList(call: Call): readonly Row[] {
+  const directory = directoryOf(call);
+  demand(call.caller, directory, 'other.read', null);
+  return [...directory.all('budget')]
+    .toSorted((a, b) => a.createdMs - b.createdMs || Number(a.id > b.id) - Number(a.id < b.id))
+    .map((budget) => budgetRow(budget, rowContextOf(call)));
+}
+
+/** `POST /budget/delete` with `{id}`. What is in use stays: its users would be without a cap. */
+export async function deleteBudget(call: Call): Promise<Row> {
+  const { id: budgetId } = readFields(await readObject(call.x), { id }, ['id']);
+  const budget = await store(call, (directory) => {
+    demand(call.caller, directory, 'other.write', null);
+    const before = existing(directory, budgetId ?? '');
+    call.concerns({ kind: 'budget', id: before.id, before, after: null });
+    const users = usersOf(before.id, directory);
+    if (users.length > 0) throw inUse(before.id, users);
+    return { changes: [remove(before)], result: before };
+  });
+  return budgetRow(budget, rowContextOf(call));
+}
+
+/** `GET /budget/settings?budget_id=`: what a budget can state, and what this one does. */
+export function budgetSettings(call: Call): readonly Row[] {
+  const directory = directoryOf(call);
+  demand(call.caller, directory, 'other.read', null);
+  const budgetId = call.query.get('budget_id') ?? '';
+  if (budgetId === '')
+    throw wrongFields([{ type: 'missing', loc: ['query', 'budget_id'], msg: 'Field required' }]);
+  const row = budgetRow(existing(directory, budgetId), rowContextOf(call));
+  return SETTINGS.map(([name, type, description]) => ({
+    field_name: name,
+    field_type: type,
+    field_description: description,
+    field_value: row[name] ?? null,
+    stored_in_db: true,
+    field_default_value: null,
+    premium_field: false,
+  }));
+}
+
+const SETTINGS = [
+  ['max_budget', 'Float', 'What may be spent, US dollars. Calls are refused above it.'],
+  ['soft_budget', 'Float', 'An alert at this amount, US dollars. No call is refused.'],
+  ['budget_duration', 'String', 'When it starts again: 30s, 30m, 12h, 7d, 1mo.'],
+  ['max_parallel_requests', 'Integer', 'Calls at the same time.'],
+  ['tpm_limit', 'Integer', 'Tokens a minute.'],
+  ['rpm_limit', 'Integer', 'Calls a minute.'],
+  ['model_max_budget', 'Object', 'Caps by model: {model: {budget_limit, time_period}}.'],
+] as const;
+
+/** A budget without terms. */
+const emptyBudget = (budgetId: string, author: Author): Budget => ({
+  ...newObject(author),
+  kind: 'budget',
+  id: budgetId,
+  budget: NO_BUDGET,
+  limits: NO_LIMITS,
+});
+
+function withTerms(before: Budget, fields: BudgetFields, { by, nowMs }: Author): Budget {
+  const { model_rpm_limit, model_tpm_limit } = fields;
+  const byModel = {
+    model_rpm_limit: model_rpm_limit === undefined ? before.limits.modelRpm : model_rpm_limit,
+    model_tpm_limit: model_tpm_limit === undefined ? before.limits.modelTpm : model_tpm_limit,
+  };
+  const budget = budgetFrom(fields, before.budget, nowMs);
+  return {
+    ...before,
+    budget,
+    limits: limitsFrom(fields, before.limits, byModel),
+    updatedMs: nowMs,
+    updatedBy: by,
+  };
+}
+
+function existing(directory: AccessDirectory, budgetId: string): Budget {
+  const budget = directory.budget(budgetId);
+  if (budget === null)
+    throw notFound(`Budget with id '${budgetId}' does not exist.`, { ...RAW, param: 'budget_id' });
+  return budget;
+}
+
+/** Everything that shares a budget, in words. */
+function usersOf(budgetId: string, directory: AccessDirectory): readonly string[] {
+  const has = (one: { readonly budgetId: string | null }): boolean => one.budgetId === budgetId;
+  return [
+    ...[...directory.all('key')].filter(has).map((key) => `key ${key.alias ?? key.name}`),
+    ...[...directory.all('user')].filter(has).map((user) => `user ${user.id}`),
+    ...[...directory.all('customer')].filter(has).map((customer) => `customer ${customer.id}`),
+    ...[...directory.all('organization')].filter(has).map((one) => `organization ${one.id}`),
+    ...[...directory.all('team')].flatMap((team) => [
+      ...(team.memberBudgetId === budgetId ? [`members of team ${team.id}`] : []),
+      ...team.members.filter(has).map(({ userId }) => `member ${userId} of team ${team.id}`),
+    ]),
+  ];
+}
+
+function inUse(budgetId: string, users: readonly string[]): Refusal {
+  const listed = users.slice(0, MOST_LISTED).join(', ');
+  const more = users.length > MOST_LISTED ? ` and ${users.length - MOST_LISTED} more` : '';
+  return new Refusal(
+    'object_in_use',
+    `Budget with id '${budgetId}' is in use by ${listed}${more}; give them another budget first.`,
+    RAW,
+  );
+}

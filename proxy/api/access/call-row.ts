@@ -1,0 +1,60 @@
+// A row of the management API's lists of routes, and how such a call is run: its errors in the dialect's shapes, an audit line
+// for each attempt to change something, refused ones included.
+import type { AuthenticatedCaller } from '../../access/caller.ts';
+import { toFault, type Fault } from '../../errors/fault.ts';
+import type { Exchange } from '../../pipeline/exchange.ts';
+import { sendJson } from '../../pipeline/respond.ts';
+import { AdminAttempt, type ObjectAction } from '../audit.ts';
+import type { Exclusive } from './exclusive.ts';
+import type { CallHandler, ConcernedObject } from './team-call.ts';
+
+/** One route. */
+export interface CallRow {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** `{...}` stands for one name, which is decoded. */
+  readonly path: string;
+  /** What the audit calls it; null = it changes nothing. */
+  readonly action: ObjectAction | null;
+  readonly handle: CallHandler;
+}
+
+export const reads = (path: string, handle: CallHandler): CallRow => ({
+  method: 'GET',
+  path,
+  action: null,
+  handle,
+});
+
+export const changes = (action: ObjectAction, path: string, handle: CallHandler): CallRow => ({
+  method: 'POST',
+  path,
+  action,
+  handle,
+});
+
+/** Runs the call of a row and sends its answer. @throws Fault what the call was refused for; it is in the audit already */
+export async function runCall(
+  { action, handle }: CallRow,
+  x: Exchange,
+  caller: AuthenticatedCaller,
+  param: string,
+  exclusive: Exclusive,
+): Promise<void> {
+  const attempt = action === null ? null : new AdminAttempt(x, action, caller.keyHash);
+  const concerns = (object: ConcernedObject): void => attempt?.concernsObject(object);
+  const query = new URLSearchParams(x.query);
+  let answer: unknown;
+  try {
+    answer = await handle({ x, caller, param, query, concerns, exclusive });
+  } catch (thrown) {
+    attempt?.refused(toFault(thrown));
+    throw thrown;
+  }
+  attempt?.applied(true);
+  sendJson(x, answer);
+}
+
+/** Notes an attempt that ended before its caller was known, or allowed to call. */
+export function callDenied({ action }: CallRow, x: Exchange, fault: Fault): void {
+  if (action !== null) new AdminAttempt(x, action, null).refused(fault);
+}

@@ -1,0 +1,247 @@
+// End users of a caller's own product, whom calls name in `user`: `/customer/*`, and the same as `/end_user/*`.
+import { demand } from '../../access/may.ts';
+import type { AccessDirectory } from '../../access/objects/directory.ts';
+import { NO_BUDGET, NO_LIMITS, type Customer } from '../../access/objects/objects.ts';
+import { readObject } from '../json-body.ts';
+import {
+  anything,
+  bool,
+  BUDGET_FIELDS,
+  id,
+  LIMIT_FIELDS,
+  readFields,
+  text,
+  texts,
+  type Fields,
+} from './fields.ts';
+import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
+import { budgetMembers, budgetTable, limitMembers, type Row } from './rows.ts';
+import { spentUsd } from './spent.ts';
+import {
+  authorOf,
+  directoryOf,
+  newObject,
+  put,
+  remove,
+  rowContextOf,
+  store,
+  type Author,
+  type Call,
+} from './team-call.ts';
+import { budgetFrom, changed, changedTo, limitsFrom } from './terms.ts';
+
+const FIELDS = {
+  ...BUDGET_FIELDS,
+  ...LIMIT_FIELDS,
+  user_id: id,
+  alias: text,
+  blocked: bool,
+  budget_id: id,
+  allowed_model_region: anything,
+  default_model: anything,
+};
+type CustomerFields = Fields<typeof FIELDS>;
+
+/** `POST /customer/new`. */
+export async function newCustomer(call: Call): Promise<Row> {
+  const fields = readFields(await readObject(call.x), FIELDS, ['user_id']);
+  const userId = fields.user_id ?? '';
+  if (userId === '')
+    throw wrongFields([{ type: 'missing', loc: ['body', 'user_id'], msg: 'Field required' }]);
+  const author = authorOf(call);
+  const customer = await store(call, (directory) => {
+    call.concerns({ kind: 'customer', id: userId, before: null, after: null });
+    demand(call.caller, directory, 'other.write', null);
+    if (directory.customer(userId) !== null)
+      throw new Refusal(
+        'object_exists',
+        `Customer already exists, passed user_id=${userId}. Please pass a new user_id.`,
+        { param: 'user_id' },
+      );
+    const made = customerFrom(fields, emptyCustomer(userId, author), directory, author);
+    call.concerns({ kind: 'customer', id: userId, before: null, after: made });
+    return { changes: [put(made)], result: made };
+  });
+  return rowOf(call, customer);
+}
+
+/** `GET /customer/info?end_user_id=`. */
+export async function customerInfo(call: Call): Promise<Row> {
+  const directory = directoryOf(call);
+  demand(call.caller, directory, 'other.read', null);
+  const userId = call.query.get('end_user_id') ?? '';
+  if (userId === '')
+    throw wrongFields([{ type: 'missing', loc: ['query', 'end_user_id'], msg: 'Field required' }]);
+  return rowOf(call, existing(directory, userId, 'end_user_id'));
+}
+
+/** `GET /customer/list`. */
+export async function customerList(call: Call): Promise<readonly Row[]> {
+  const directory = directoryOf(call);
+  demand(call.caller, directory, 'other.read', null);
+  return rowsOf(call, [...directory.all('customer')].toSorted(byId));
+}
+
+/** `POST /customer/update`. */
+export async function updateCustomer(call: Call): Promise<Row> {
+  const fields = readFields(await readObject(call.x), FIELDS, ['user_id']);
+  const author = authorOf(call);
+  const customer = await store(call, (directory) => {
+    demand(call.caller, directory, 'other.write', null);
+    const before = existing(directory, fields.user_id ?? '', 'user_id');
+    const after = customerFrom(fields, before, directory, author);
+    call.concerns({ kind: 'customer', id: before.id, before, after });
+    return { changes: [put(after)], result: after };
+  });
+  return rowOf(call, customer);
+}
+
+/** `POST /customer/delete` with `{user_ids}`: all of them or none. */
+export async function deleteCustomers(call: Call): Promise<Row> {
+  const ids = await userIdsOf(call);
+  await store(call, (directory) => {
+    demand(call.caller, directory, 'other.write', null);
+    const customers = ids.map((userId) => existing(directory, userId, 'user_ids'));
+    for (const one of customers) call.concerns({ kind: 'customer', id: one.id, before: one, after: null });
+    return { changes: customers.map(remove), result: null };
+  });
+  return {
+    deleted_customers: ids.length,
+    message: `Successfully deleted customers with ids: ${ids.join(', ')}`,
+  };
+}
+
+/** `POST /customer/block` with `{user_ids}`; those that nobody has stated are made. */
+export async function blockCustomers(call: Call): Promise<Row> {
+  const ids = await userIdsOf(call);
+  const author = authorOf(call);
+  const customers = await store(call, (directory) => {
+    demand(call.caller, directory, 'other.write', null);
+    const after = ids.map((userId) => {
+      const before = directory.customer(userId);
+      const blocked = withBlock(before ?? emptyCustomer(userId, author), true, author);
+      call.concerns({ kind: 'customer', id: userId, before, after: blocked });
+      return blocked;
+    });
+    return { changes: after.map(put), result: after };
+  });
+  return { blocked_users: await rowsOf(call, customers) };
+}
+
+/** `POST /customer/unblock` with `{user_ids}`; answers with those that are still blocked. */
+export async function unblockCustomers(call: Call): Promise<Row> {
+  const ids = await userIdsOf(call);
+  const author = authorOf(call);
+  await store(call, (directory) => {
+    demand(call.caller, directory, 'other.write', null);
+    const after = ids.flatMap((userId) => {
+      const before = directory.customer(userId);
+      if (before?.blocked !== true) return [];
+      const free = withBlock(before, false, author);
+      call.concerns({ kind: 'customer', id: userId, before, after: free });
+      return [free];
+    });
+    return { changes: after.map(put), result: null };
+  });
+  const blocked = [...directoryOf(call).all('customer')].filter((one) => one.blocked);
+  return { blocked_users: blocked.toSorted(byId).map((one) => one.id) };
+}
+
+async function userIdsOf(call: Call): Promise<readonly string[]> {
+  const { user_ids } = readFields(await readObject(call.x), { user_ids: texts }, ['user_ids']);
+  const ids = [...new Set(user_ids ?? [])];
+  if (ids.length === 0) throw invalid('user_ids is empty.', 'user_ids');
+  return ids;
+}
+
+const byId = (a: Customer, b: Customer): number => Number(a.id > b.id) - Number(a.id < b.id);
+
+const emptyCustomer = (userId: string, author: Author): Customer => ({
+  ...newObject(author),
+  kind: 'customer',
+  id: userId,
+  alias: null,
+  blocked: false,
+  budgetId: null,
+  budget: NO_BUDGET,
+  limits: NO_LIMITS,
+});
+
+const withBlock = (customer: Customer, blocked: boolean, { by, nowMs }: Author): Customer => ({
+  ...customer,
+  blocked,
+  updatedMs: nowMs,
+  updatedBy: by,
+});
+
+/** A shared budget or terms of its own, not both. */
+function customerFrom(
+  fields: CustomerFields,
+  before: Customer,
+  directory: AccessDirectory,
+  { by, nowMs }: Author,
+): Customer {
+  const { budget_id: named, max_budget: cap } = fields;
+  if ((named ?? null) !== null && (cap ?? null) !== null)
+    throw wrongFields([
+      { type: 'value_error', loc: ['body'], msg: 'Set either max_budget or budget_id, not both.' },
+    ]);
+  const budgetId = changed(named, before.budgetId);
+  if (budgetId !== null && budgetId !== before.budgetId && directory.budget(budgetId) === null)
+    throw invalid(`Budget with id '${budgetId}' does not exist.`, 'budget_id');
+  return {
+    ...before,
+    alias: changed(fields.alias, before.alias),
+    blocked: changedTo(fields.blocked, before.blocked, false),
+    // Terms of its own take the place of a shared budget, and the other way round.
+    budgetId: (cap ?? null) === null ? budgetId : null,
+    budget: (named ?? null) === null ? budgetFrom(fields, before.budget, nowMs) : NO_BUDGET,
+    limits: limitsFrom(fields, before.limits, {}),
+    kept: {
+      ...before.kept,
+      ...(fields.allowed_model_region === undefined
+        ? {}
+        : { allowed_model_region: fields.allowed_model_region }),
+      ...(fields.default_model === undefined ? {} : { default_model: fields.default_model }),
+    },
+    updatedMs: nowMs,
+    updatedBy: by,
+  };
+}
+
+function existing(directory: AccessDirectory, userId: string, param: string): Customer {
+  const customer = directory.customer(userId);
+  if (customer === null) throw notFound(`End User Id=${userId} does not exist in db`, { param });
+  return customer;
+}
+
+async function rowOf(call: Call, customer: Customer): Promise<Row> {
+  const [row] = await rowsOf(call, [customer]);
+  return row ?? {};
+}
+
+async function rowsOf(call: Call, customers: readonly Customer[]): Promise<readonly Row[]> {
+  const context = rowContextOf(call);
+  const spent = await spentUsd(
+    call.x,
+    customers.map((one) => ({ kind: 'end_user', id: one.id })),
+  );
+  return customers.map((one, at) => ({
+    allowed_model_region: null,
+    default_model: null,
+    ...one.kept,
+    user_id: one.id,
+    alias: one.alias,
+    blocked: one.blocked,
+    spend: spent[at] ?? 0,
+    budget_id: one.budgetId,
+    [`${context.brand}_budget_table`]:
+      one.budgetId === null
+        ? ownTable(one, { ...budgetMembers(one.budget, context), ...limitMembers(one.limits) })
+        : budgetTable(one.budgetId, null, context),
+  }));
+}
+
+/** Terms of its own, as a budget that nobody shares. */
+const ownTable = ({ budget, limits }: Customer, terms: Row): Row | null =>
+  budget === NO_BUDGET && limits === NO_LIMITS ? null : { budget_id: null, ...terms };

@@ -1,0 +1,282 @@
+// Reads the bodies of calls about keys, teams, users and budgets: each call states its members in a table, unknown members
+// are passed over, as LiteLLM does. What is absent stays absent, null stays null: an update keeps the one and clears the
+// other. A wrong type is 422 with every member that is wrong, a wrong value 400 in the dialect's words.
+import { durationAfter, parseDuration } from '../../access/durations.ts';
+import type { BudgetTerms } from '../../access/objects/objects.ts';
+import { invalid, wrongFields, type FieldIssue, type Refusal } from './refusals.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+type Place = readonly (string | number)[];
+
+/** What is wrong with a body. */
+interface Mistakes {
+  readonly types: FieldIssue[];
+  readonly values: Refusal[];
+}
+
+/** Reads a value that is not null; what it returns after it has noted a mistake is not used. */
+export type Reader<T> = (value: unknown, at: Place, mistakes: Mistakes) => T | null;
+type Table = Readonly<Record<string, Reader<unknown>>>;
+type ValueOf<R> = R extends Reader<infer T> ? T : never;
+
+/** Members as they were sent: absent, null, or a value. */
+export type Fields<S extends Table> = { readonly [K in keyof S]?: ValueOf<S[K]> | null };
+
+/** Longest id, alias or name. */
+const MOST_CHARS = 1_000;
+/** Of a member that is kept as it is. */
+const MOST_KEPT_CHARS = 262_144;
+/** Deeper values cannot be written as JSON without a stack of their depth. */
+const MOST_LEVELS = 64;
+const MOST_ITEMS = 10_000;
+
+/**
+ * The members of a body.
+ * @param required members that must be there and not null
+ * @throws Refusal 422 for wrong types, 400 for wrong values
+ */
+export function readFields<S extends Table>(
+  body: Json,
+  table: S,
+  required: readonly (keyof S & string)[] = [],
+): Fields<S> {
+  const mistakes: Mistakes = { types: [], values: [] };
+  const fields: Record<string, unknown> = {};
+  for (const name of required) {
+    if (!Object.hasOwn(body, name)) note(mistakes, ['body', name], 'missing', 'Field required');
+    else if (body[name] === null) note(mistakes, ['body', name], 'string_type', 'Input should not be null');
+  }
+  for (const [name, reader] of Object.entries(table)) {
+    if (!Object.hasOwn(body, name)) continue;
+    const value = body[name];
+    fields[name] = value === null ? null : reader(value, ['body', name], mistakes);
+  }
+  if (mistakes.types.length > 0) throw wrongFields(mistakes.types);
+  const [first] = mistakes.values;
+  if (first !== undefined) throw first;
+  return fields as Fields<S>;
+}
+
+function note(mistakes: Mistakes, loc: Place, type: string, msg: string): null {
+  mistakes.types.push({ type, loc, msg });
+  return null;
+}
+
+function refuse(mistakes: Mistakes, at: Place, message: string): null {
+  mistakes.values.push(invalid(message, String(at[1] ?? '')));
+  return null;
+}
+
+/** Whether a member was sent with a value. */
+export const isSet = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
+
+const nameOf = (at: Place): string => at.slice(1).join('.');
+
+/** Text. */
+export const text: Reader<string> = (value, at, mistakes) => {
+  if (typeof value !== 'string') return note(mistakes, at, 'string_type', 'Input should be a valid string');
+  if (value.length > MOST_CHARS)
+    return refuse(mistakes, at, `${nameOf(at)} must have at most ${MOST_CHARS} characters.`);
+  // Databases cannot hold these, and logs should not.
+  if (/\p{Cc}/u.test(value) || !value.isWellFormed())
+    return refuse(mistakes, at, `${nameOf(at)} must not contain control characters.`);
+  return value;
+};
+
+/** Text; an empty one is none. */
+export const id: Reader<string> = (value, at, mistakes) => (value === '' ? null : text(value, at, mistakes));
+
+export const bool: Reader<boolean> = (value, at, mistakes) =>
+  typeof value === 'boolean' ? value : note(mistakes, at, 'bool_type', 'Input should be a valid boolean');
+
+/** An amount of US dollars; '' is none. */
+export const money: Reader<number> = (value, at, mistakes) => {
+  if (value === '') return null;
+  if (typeof value !== 'number') return note(mistakes, at, 'float_type', 'Input should be a valid number');
+  if (!Number.isFinite(value) || value < 0)
+    return refuse(mistakes, at, `${nameOf(at)} must be a non-negative finite number`);
+  return value;
+};
+
+/** A whole number, 0 or more; '' is none. */
+export const count: Reader<number> = (value, at, mistakes) => {
+  if (value === '') return null;
+  if (typeof value !== 'number') return note(mistakes, at, 'int_type', 'Input should be a valid integer');
+  if (!Number.isFinite(value) || value < 0)
+    return refuse(mistakes, at, `${nameOf(at)} must be a non-negative whole number`);
+  if (!Number.isSafeInteger(value))
+    return note(mistakes, at, 'int_from_float', 'Input should be a valid integer, without a fractional part');
+  return value;
+};
+
+/** A list of texts. */
+export const texts: Reader<readonly string[]> = (value, at, mistakes) => {
+  if (!Array.isArray(value)) return note(mistakes, at, 'list_type', 'Input should be a valid list');
+  if (value.length > MOST_ITEMS)
+    return refuse(mistakes, at, `${nameOf(at)} has more than ${MOST_ITEMS} items.`);
+  return value.map((item: unknown, index) => text(item, [...at, index], mistakes) ?? '');
+};
+
+/** An object, kept as it is. */
+const dict: Reader<Json> = (value, at, mistakes) =>
+  isObject(value)
+    ? kept<Json>(value, at, mistakes)
+    : note(mistakes, at, 'dict_type', 'Input should be a valid dictionary');
+
+/** Anything, kept as it is. */
+export const anything: Reader<unknown> = (value, at, mistakes) => kept(value, at, mistakes);
+
+function kept<T>(value: T, at: Place, mistakes: Mistakes): T | null {
+  if (levelsOf(value) > MOST_LEVELS)
+    return refuse(mistakes, at, `${nameOf(at)} is nested deeper than ${MOST_LEVELS} levels.`);
+  if (JSON.stringify(value).length > MOST_KEPT_CHARS)
+    return refuse(mistakes, at, `${nameOf(at)} is longer than ${MOST_KEPT_CHARS} characters of JSON.`);
+  return value;
+}
+
+function levelsOf(value: unknown, level = 1): number {
+  if (typeof value !== 'object' || value === null || level > MOST_LEVELS) return level;
+  return Object.values(value).reduce((most: number, one) => Math.max(most, levelsOf(one, level + 1)), level);
+}
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An object with values of one kind. */
+export function mapOf<T>(reader: Reader<T>): Reader<Readonly<Record<string, T>>> {
+  return (value, at, mistakes) => {
+    if (!isObject(value)) return note(mistakes, at, 'dict_type', 'Input should be a valid dictionary');
+    const entries = Object.entries(value).map(([name, one]) => [name, reader(one, [...at, name], mistakes)]);
+    return Object.fromEntries(entries) as Readonly<Record<string, T>>;
+  };
+}
+
+/** A list of objects that a table states. */
+export function listOf<S extends Table>(table: S): Reader<readonly Fields<S>[]> {
+  return (value, at, mistakes) => {
+    if (!Array.isArray(value)) return note(mistakes, at, 'list_type', 'Input should be a valid list');
+    return value.map((item: unknown, index) => objectOf(table)(item, [...at, index], mistakes) ?? {});
+  };
+}
+
+/** An object that a table states. */
+export function objectOf<S extends Table>(table: S): Reader<Fields<S>> {
+  return (value, at, mistakes) => {
+    if (!isObject(value)) return note(mistakes, at, 'dict_type', 'Input should be a valid dictionary');
+    const fields: Record<string, unknown> = {};
+    for (const [name, reader] of Object.entries(table)) {
+      if (!Object.hasOwn(value, name)) continue;
+      fields[name] = value[name] === null ? null : reader(value[name], [...at, name], mistakes);
+    }
+    return fields as Fields<S>;
+  };
+}
+
+/** One of some texts. */
+export function oneOf<T extends string>(names: readonly T[]): Reader<T> {
+  return (value, at, mistakes) => {
+    const found = names.find((name) => name === value);
+    if (found !== undefined) return found;
+    const list = names.map((name) => `'${name}'`).join(', ');
+    return note(mistakes, at, 'enum', `Input should be one of ${list}`);
+  };
+}
+
+/** `30d`, `1mo`, ...; '' is none. */
+export const duration: Reader<string> = (value, at, mistakes) => {
+  if (value === '') return null;
+  const read = text(value, at, mistakes);
+  if (read === null || parseDuration(read) !== null) return read;
+  return refuse(
+    mistakes,
+    at,
+    `Invalid ${nameOf(at)} '${read}'. Write a whole number and a unit: 30s, 30m, 12h, 7d, 2w, 1mo.`,
+  );
+};
+
+/** How long a key lives: as `duration`; '-1' is for ever, as null. */
+export const lifetime: Reader<string> = (value, at, mistakes) =>
+  value === '-1' ? null : duration(value, at, mistakes);
+
+/** A time in ISO 8601, UTC where it states no zone; as epoch milliseconds. */
+export const instant: Reader<number> = (value, at, mistakes) => {
+  if (value === '') return null;
+  const read = text(value, at, mistakes);
+  if (read === null) return null;
+  const ms = instantOf(read);
+  return (
+    ms ?? note(mistakes, at, 'datetime_parsing', 'Input should be a valid datetime, as 2026-01-31T12:00:00Z')
+  );
+};
+
+const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
+
+function instantOf(value: string): number | null {
+  const match = ISO.exec(value);
+  if (match === null) return null;
+  const zoned = match[1] === undefined && value.length > 10 ? `${value}Z` : value;
+  const ms = Date.parse(zoned.replace(' ', 'T'));
+  return Number.isNaN(ms) ? null : ms;
+}
+
+const WINDOW = { max_budget: money, budget_duration: duration };
+const MODEL_BUDGET = {
+  max_budget: money,
+  budget_limit: money,
+  budget_duration: duration,
+  time_period: duration,
+};
+
+const windows: Reader<BudgetTerms['budgetLimits']> = (value, at, mistakes) => {
+  const read = listOf(WINDOW)(value, at, mistakes) ?? [];
+  return read.flatMap(({ max_budget, budget_duration }, index) => {
+    if (isSet(max_budget) && isSet(budget_duration))
+      return [{ maxBudget: max_budget, budgetDuration: budget_duration }];
+    note(mistakes, [...at, index], 'missing', 'max_budget and budget_duration are both required');
+    return [];
+  });
+};
+
+/** `{model: {budget_limit, time_period}}`; also in the names of other budgets, and `{model: usd}`. */
+const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = (value, at, mistakes) => {
+  const one: Reader<BudgetTerms['modelMaxBudget'][string]> = (terms, place) => {
+    if (typeof terms === 'number')
+      return { maxBudget: money(terms, place, mistakes) ?? 0, budgetDuration: null };
+    const { max_budget, budget_limit, budget_duration, time_period } =
+      objectOf(MODEL_BUDGET)(terms, place, mistakes) ?? {};
+    const maxBudget = budget_limit ?? max_budget ?? null;
+    if (maxBudget === null) return note(mistakes, place, 'missing', 'budget_limit is required');
+    return { maxBudget, budgetDuration: time_period ?? budget_duration ?? null };
+  };
+  return mapOf(one)(value, at, mistakes);
+};
+
+/** What may be spent: of keys, teams, users, customers, budgets. */
+export const BUDGET_FIELDS = {
+  max_budget: money,
+  soft_budget: money,
+  budget_duration: duration,
+  budget_limits: windows,
+  model_max_budget: modelBudgets,
+};
+
+/** How fast. */
+export const LIMIT_FIELDS = {
+  rpm_limit: count,
+  tpm_limit: count,
+  max_parallel_requests: count,
+};
+
+/** Free members, and what LiteLLM keeps among them. */
+export const METADATA_FIELDS = {
+  metadata: dict,
+  tags: texts,
+  model_rpm_limit: mapOf(count),
+  model_tpm_limit: mapOf(count),
+};
+
+/** When a time that is stated as a lifetime is over; null = never. */
+export function endOf(life: string | null, nowMs: number): number | null {
+  const read = life === null ? null : parseDuration(life);
+  return read === null ? null : durationAfter(read, nowMs);
+}

@@ -1,0 +1,171 @@
+// The members of the bodies of calls about keys, and what a key is after one of them.
+import type { AccessDirectory } from '../../access/objects/directory.ts';
+import { NO_BUDGET, NO_LIMITS, type BudgetTerms, type VirtualKey } from '../../access/objects/objects.ts';
+import {
+  anything,
+  bool,
+  BUDGET_FIELDS,
+  duration,
+  endOf,
+  id,
+  instant,
+  lifetime,
+  LIMIT_FIELDS,
+  mapOf,
+  METADATA_FIELDS,
+  money,
+  oneOf,
+  text,
+  texts,
+  type Fields,
+  isSet,
+} from './fields.ts';
+import { invalid, wrongFields } from './refusals.ts';
+import { newObject, type Author } from './team-call.ts';
+import {
+  budgetFrom,
+  changed,
+  changedTo,
+  keptFrom,
+  limitsFrom,
+  metadataFrom,
+  tagsIn,
+  withSpend,
+} from './terms.ts';
+
+/** Kept and returned; they do nothing here. */
+const KEPT_FIELDS = {
+  config: anything,
+  permissions: anything,
+  allowed_cache_controls: anything,
+  allowed_passthrough_routes: anything,
+  allowed_vector_store_indexes: anything,
+  guardrails: anything,
+  disable_global_guardrails: anything,
+  policies: anything,
+  prompts: anything,
+  enforced_params: anything,
+  object_permission: anything,
+  router_settings: anything,
+  access_group_ids: anything,
+  budget_fallbacks: anything,
+  agent_id: anything,
+  project_id: anything,
+  rpm_limit_type: anything,
+  tpm_limit_type: anything,
+  throttle_on_budget_exceeded: anything,
+  auto_rotate: bool,
+  rotation_interval: duration,
+} as const;
+
+/** What a key may state, whoever makes it. */
+export const KEY_FIELDS = {
+  ...BUDGET_FIELDS,
+  ...LIMIT_FIELDS,
+  ...METADATA_FIELDS,
+  ...KEPT_FIELDS,
+  key_alias: id,
+  duration: lifetime,
+  models: texts,
+  aliases: mapOf(text),
+  user_id: id,
+  team_id: id,
+  organization_id: id,
+  budget_id: id,
+  spend: money,
+  allowed_routes: texts,
+  key_type: oneOf(['default', 'llm_api', 'management', 'read_only']),
+  blocked: bool,
+  temp_budget_increase: money,
+  temp_budget_expiry: instant,
+};
+export type KeyFields = Fields<typeof KEY_FIELDS>;
+
+/** A key that nobody has stored yet. @param keyId SHA-256 @param name as people see it */
+export function emptyKey(keyId: string, name: string, author: Author): VirtualKey {
+  return {
+    ...newObject(author),
+    kind: 'key',
+    id: keyId,
+    name,
+    alias: null,
+    type: 'default',
+    allowedRoutes: [],
+    models: [],
+    aliases: {},
+    teamId: null,
+    userId: null,
+    organizationId: null,
+    budgetId: null,
+    budget: NO_BUDGET,
+    limits: NO_LIMITS,
+    tags: [],
+    blocked: false,
+    expiresMs: null,
+    former: [],
+  };
+}
+
+/** A key after a body: absent members stay, null clears. @throws Refusal */
+export function keyFrom(
+  fields: KeyFields,
+  before: VirtualKey,
+  directory: AccessDirectory,
+  { nowMs, by }: Author,
+): VirtualKey {
+  const metadata = metadataFrom(fields, before.metadata);
+  const key: VirtualKey = {
+    ...before,
+    alias: changed(fields.key_alias, before.alias),
+    type: changedTo(fields.key_type, before.type, 'default'),
+    allowedRoutes: changedTo(fields.allowed_routes, before.allowedRoutes, []),
+    models: changedTo(fields.models, before.models, []),
+    aliases: changedTo(fields.aliases, before.aliases, {}),
+    teamId: changed(fields.team_id, before.teamId),
+    userId: changed(fields.user_id, before.userId),
+    organizationId: changed(fields.organization_id, before.organizationId),
+    budgetId: changed(fields.budget_id, before.budgetId),
+    budget: keyBudgetFrom(fields, before.budget, nowMs),
+    limits: limitsFrom(fields, before.limits, metadata),
+    tags: tagsIn(metadata),
+    blocked: changedTo(fields.blocked, before.blocked, false),
+    expiresMs: fields.duration === undefined ? before.expiresMs : endOf(fields.duration, nowMs),
+    metadata,
+    kept: keptFrom(fields, KEPT_FIELDS, before.kept),
+    updatedMs: nowMs,
+    updatedBy: by,
+  };
+  refuseUnknown(key, before, directory);
+  return key;
+}
+
+function keyBudgetFrom(fields: KeyFields, before: BudgetTerms, nowMs: number): BudgetTerms {
+  const terms = withIncrease(fields, budgetFrom(fields, before, nowMs));
+  return !isSet(fields.spend) ? terms : withSpend(terms, fields.spend, nowMs);
+}
+
+/** More for a while: both members, or neither. */
+function withIncrease(fields: KeyFields, terms: BudgetTerms): BudgetTerms {
+  const { temp_budget_increase: usd, temp_budget_expiry: untilMs } = fields;
+  if (usd === undefined && untilMs === undefined) return terms;
+  if (isSet(usd) && isSet(untilMs)) return { ...terms, temporaryIncrease: { usd, untilMs } };
+  if (!isSet(usd) && !isSet(untilMs)) return { ...terms, temporaryIncrease: null };
+  const missing = !isSet(usd) ? 'temp_budget_increase' : 'temp_budget_expiry';
+  throw wrongFields([
+    {
+      type: 'value_error',
+      loc: ['body', missing],
+      msg: 'temp_budget_increase and temp_budget_expiry must be set together',
+    },
+  ]);
+}
+
+/** What a key refers to must be there; teams and users need not: LiteLLM's admins make keys for those to come. */
+function refuseUnknown(key: VirtualKey, before: VirtualKey, directory: AccessDirectory): void {
+  const { budgetId, organizationId } = key;
+  if (budgetId !== null && budgetId !== before.budgetId && directory.budget(budgetId) === null)
+    throw invalid(`Budget not found for budget_id=${budgetId}`, 'budget_id');
+  if (organizationId === null || organizationId === before.organizationId) return;
+  if (directory.organization(organizationId) === null)
+    throw invalid(`Organization not found for organization_id=${organizationId}`, 'organization_id');
+}

@@ -1,0 +1,151 @@
+// `GET /key/list` and `/key/aliases`: the keys that a caller may see, filtered exactly and in pages.
+//
+// A page holds 100 keys where the call states no `size`; LiteLLM's default is 10. Clients that read the list without paging, as
+// OpenHands does when it moves a user's keys, would forget the eleventh.
+import { isAdmin, seesAll, visibleKeys } from '../../access/may.ts';
+import type { VirtualKey } from '../../access/objects/objects.ts';
+import { keyRows, statusOf } from './keys-read.ts';
+import { isTrue, pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
+import { denied, invalid } from './refusals.ts';
+import type { Row } from './rows.ts';
+import { spentUsd } from './spent.ts';
+import { directoryOf, nowOf, type Call } from './team-call.ts';
+
+const PAGE_SIZE = 100;
+const MOST_ON_A_PAGE = 100;
+
+/** What a list can be sorted by; by spend it has to be read for every key. */
+const SORTED_BY: Readonly<Record<string, (key: VirtualKey) => string | number>> = {
+  created_at: ({ createdMs }) => createdMs,
+  updated_at: ({ updatedMs }) => updatedMs,
+  expires: ({ expiresMs }) => expiresMs ?? Number.MAX_SAFE_INTEGER,
+  max_budget: ({ budget }) => budget.maxBudget ?? Number.MAX_VALUE,
+  key_alias: ({ alias }) => alias ?? '',
+  key_name: ({ name }) => name,
+  token: ({ id }) => id,
+  user_id: ({ userId }) => userId ?? '',
+  team_id: ({ teamId }) => teamId ?? '',
+};
+
+/** `GET /key/list`. */
+export async function listKeys(call: Call): Promise<Row> {
+  const { query } = call;
+  const page = wholeParameter(query, 'page', 1, 1_000_000);
+  const size = wholeParameter(query, 'size', PAGE_SIZE, MOST_ON_A_PAGE);
+  const isWhole = isTrue(query, 'return_full_object');
+  const sorted = await sortedKeys(call, filtered(call));
+  const { shown, total, pages } = pageOf(sorted, page, size);
+  return {
+    keys: isWhole ? await keyRows(call, shown) : shown.map(({ id }) => id),
+    total_count: total,
+    current_page: page,
+    total_pages: pages,
+  };
+}
+
+/** `GET /key/aliases`. */
+export function listAliases(call: Call): Row {
+  const { query } = call;
+  const page = wholeParameter(query, 'page', 1, 1_000_000);
+  const size = wholeParameter(query, 'size', PAGE_SIZE, MOST_ON_A_PAGE);
+  const search = (parameter(query, 'search') ?? '').toLowerCase();
+  const aliases = filtered(call).flatMap(({ alias }) =>
+    alias !== null && alias.toLowerCase().includes(search) ? [alias] : [],
+  );
+  const isPaged = query.has('page') || query.has('size');
+  const all = [...new Set(aliases)].sort();
+  const { shown, total, pages } = pageOf(all, page, isPaged ? size : Math.max(1, all.length));
+  return { aliases: shown, total_count: total, current_page: page, total_pages: pages, size };
+}
+
+function filtered(call: Call): VirtualKey[] {
+  const { query } = call;
+  refuseForeign(call);
+  const status = wordParameter(query, 'status', ['active', 'expired', 'revoked', 'deleted']);
+  const hash = parameter(query, 'key_hash');
+  const wanted: readonly (readonly [string, (key: VirtualKey) => string | null])[] = [
+    ['user_id', ({ userId }) => userId],
+    ['team_id', ({ teamId }) => teamId],
+    ['organization_id', ({ organizationId }) => organizationId],
+    ['key_alias', ({ alias }) => alias],
+    ['budget_id', ({ budgetId }) => budgetId],
+  ];
+  const stated = wanted.flatMap(([name, member]) => {
+    const value = parameter(query, name);
+    return value === null ? [] : [{ value, member }];
+  });
+  const alsoTeams = isTrue(query, 'include_team_keys');
+  const own = ownerOf(call);
+  return candidates(call).filter(
+    (key) =>
+      (own === null || alsoTeams || key.userId === own.userId || key.id === own.id || stated.length > 0) &&
+      (hash === null || key.id === hash.toLowerCase()) &&
+      (status === null || statusOf(key, nowOf(call)) === status) &&
+      stated.every(({ value, member }) => member(key) === value),
+  );
+}
+
+/** Whose keys a caller who does not see all gets when nothing is filtered by; null = everybody's. */
+function ownerOf({ caller }: Call): VirtualKey | null {
+  return caller.role === 'key' && !seesAll(caller) ? caller.key : null;
+}
+
+/** What may be seen; by the directory's index where the filter allows it. */
+function candidates(call: Call): VirtualKey[] {
+  const directory = directoryOf(call);
+  if (!seesAll(call.caller)) return [...visibleKeys(call.caller, directory)];
+  const userId = parameter(call.query, 'user_id');
+  const teamId = parameter(call.query, 'team_id');
+  if (userId !== null) return [...directory.keysOfUser(userId)];
+  if (teamId !== null) return [...directory.keysOfTeam(teamId)];
+  return [...directory.all('key')];
+}
+
+/** Keys of another user, or of a team that one does not administer, are not an empty list but a refusal. */
+function refuseForeign(call: Call): void {
+  const { caller, query } = call;
+  if (isAdmin(caller) || seesAll(caller)) return;
+  const userId = parameter(query, 'user_id');
+  const own = caller.role === 'key' ? caller.key : null;
+  if (own === null) throw denied('This key makes LLM calls and reads listings only.');
+  if (userId !== null && userId !== own.userId)
+    throw denied("You are not authorized to check another user's keys", { param: 'user_id' });
+  const teamId = parameter(query, 'team_id');
+  const members = teamId === null ? null : directoryOf(call).team(teamId)?.members;
+  const isMember = members?.some((member) => member.userId === own.userId) ?? false;
+  if (teamId !== null && teamId !== own.teamId && !isMember)
+    throw denied("You are not authorized to check this team's keys", { param: 'team_id' });
+}
+
+async function sortedKeys(call: Call, keys: readonly VirtualKey[]): Promise<VirtualKey[]> {
+  const { query } = call;
+  const by = parameter(query, 'sort_by') ?? 'created_at';
+  const order = wordParameter(query, 'sort_order', ['asc', 'desc']) ?? 'desc';
+  const member = by === 'spend' ? await spendMember(call, keys) : memberNamed(by);
+  const sign = order === 'asc' ? 1 : -1;
+  const compared = keys.map((key) => ({ key, value: member(key) }));
+  // Equal ones by hash, so that pages do not overlap.
+  compared.sort((a, b) => sign * compare(a.value, b.value) || compare(a.key.id, b.key.id));
+  return compared.map(({ key }) => key);
+}
+
+function memberNamed(name: string): (key: VirtualKey) => string | number {
+  const member = Object.hasOwn(SORTED_BY, name) ? SORTED_BY[name] : undefined;
+  if (member !== undefined) return member;
+  const names = [...Object.keys(SORTED_BY), 'spend'].join(', ');
+  throw invalid(`Invalid sort column. Must be one of: ${names}`, 'sort_by');
+}
+
+async function spendMember(call: Call, keys: readonly VirtualKey[]): Promise<(key: VirtualKey) => number> {
+  const spent = await spentUsd(
+    call.x,
+    keys.map(({ id }) => ({ kind: 'key', id })),
+  );
+  const byId = new Map(keys.map(({ id }, index) => [id, spent[index] ?? 0]));
+  return ({ id }) => byId.get(id) ?? 0;
+}
+
+function compare(a: string | number, b: string | number): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

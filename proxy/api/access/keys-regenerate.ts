@@ -1,0 +1,64 @@
+// `POST /key/{key}/regenerate`, `/key/regenerate`: another value for the same key. Alias, settings and spend stay; the old value
+// is refused at once, or after `grace_period`.
+import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
+import { readObject } from '../json-body.ts';
+import { duration, endOf, readFields, text, isSet } from './fields.ts';
+import { KEY_FIELDS, keyFrom } from './keys-fields.ts';
+import { changedKey, stated } from './keys-change.ts';
+import { aliasName, checkChosen, generatedRow } from './keys-generate.ts';
+import { checkBounds } from './keys-policy.ts';
+import { digestOf, displayName, keyNamed, newKeyValue } from './keys-value.ts';
+import { unknownKey } from './keys-read.ts';
+import { Refusal, wrongFields } from './refusals.ts';
+import type { Row } from './rows.ts';
+import { spentUsd } from './spent.ts';
+import { authorOf, directoryOf, nowOf, remove, store, type Call } from './team-call.ts';
+import { withSpend } from './terms.ts';
+
+const REGENERATE_FIELDS = { ...KEY_FIELDS, key: text, new_key: text, grace_period: duration };
+/** Former values that are remembered: rows of them count as the key's. */
+const MOST_FORMER = 20;
+/** Of a former value that is accepted no more; 0 would be no former value at all (`keyOfCredential`). */
+const ENDED_MS = 1;
+
+export async function regenerateKey(call: Call): Promise<Row> {
+  const fields = readFields(await readObject(call.x), REGENERATE_FIELDS);
+  const named = call.param === '' ? (fields.key ?? '') : call.param;
+  if (named === '') throw wrongFields([{ type: 'missing', loc: ['body', 'key'], msg: 'Field required' }]);
+  checkBounds(stated(fields), call.x.active.snapshot.keyGeneration);
+  const value = fields.new_key ?? newKeyValue();
+  if (isSet(fields.new_key)) checkChosen(call, value);
+  const known = keyNamed(named, directoryOf(call), nowOf(call));
+  const [spend = 0] = known === null ? [] : await spentUsd(call.x, [{ kind: 'key', id: known.id }]);
+  const change = (): Promise<VirtualKey> =>
+    store(call, (directory) => {
+      const author = authorOf(call);
+      const before = keyNamed(named, directory, author.nowMs);
+      if (before === null) throw unknownKey();
+      const changed = keyFrom(fields, before, directory, author);
+      changedKey(call, before, changed, directory); // who may, and whether it can be
+      const after = withValue(changed, value, endOf(fields.grace_period ?? null, author.nowMs) ?? ENDED_MS);
+      if (directory.keyOfCredential(after.id, 0) !== null)
+        throw new Refusal('object_exists', 'There is a key of this value already. Choose another one.', {
+          param: 'new_key',
+        });
+      // Of a value that is forgotten no row would count any more.
+      const isForgetting = !isSet(fields.spend) && before.former.length >= MOST_FORMER;
+      const budget = isForgetting ? withSpend(after.budget, spend, author.nowMs) : after.budget;
+      const renewed: VirtualKey = { ...after, budget };
+      call.concerns({ kind: 'key', id: before.id, before, after: renewed });
+      const changes: ObjectChange[] = [remove(before), { put: renewed }];
+      return { changes, result: renewed };
+    });
+  // A store removes whatever there is: two calls at once would make two keys of one.
+  const key = await call.exclusive.run(known === null ? null : `key/${known.id}`, () =>
+    call.exclusive.run(aliasName(fields), change),
+  );
+  return generatedRow(call, key, value, { ...fields, spend: fields.spend ?? spend });
+}
+
+/** The key under another hash: a new object, which knows its former ones. @param untilMs until when the old value is accepted */
+function withValue(key: VirtualKey, value: string, untilMs: number): VirtualKey {
+  const former = [...key.former, { id: key.id, untilMs }].slice(-MOST_FORMER);
+  return { ...key, id: digestOf(value), name: displayName(value), former, revision: 0 };
+}

@@ -1,0 +1,205 @@
+// Organizations, which own teams: `/organization/new`, `/organization/info`, `/organization/list`, `/organization/update`,
+// `/organization/delete`.
+import { randomUUID } from 'node:crypto';
+import { demand } from '../../access/may.ts';
+import type { AccessDirectory } from '../../access/objects/directory.ts';
+import { NO_BUDGET, NO_LIMITS, type Organization } from '../../access/objects/objects.ts';
+import { readObject } from '../json-body.ts';
+import {
+  BUDGET_FIELDS,
+  id,
+  LIMIT_FIELDS,
+  METADATA_FIELDS,
+  readFields,
+  text,
+  texts,
+  type Fields,
+} from './fields.ts';
+import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
+import { budgetMembers, budgetTable, limitMembers, originMembers, type Row } from './rows.ts';
+import { spentUsd } from './spent.ts';
+import {
+  audited,
+  authorOf,
+  directoryOf,
+  newObject,
+  put,
+  remove,
+  rowContextOf,
+  store,
+  type Author,
+  type Call,
+} from './team-call.ts';
+import { teamRows } from './teams-read.ts';
+import { budgetFrom, changed, changedTo, limitsFrom, metadataFrom } from './terms.ts';
+
+const FIELDS = {
+  ...BUDGET_FIELDS,
+  ...LIMIT_FIELDS,
+  ...METADATA_FIELDS,
+  organization_id: id,
+  organization_alias: text,
+  models: texts,
+  budget_id: id,
+};
+
+/** `POST /organization/new`. */
+export async function newOrganization(call: Call): Promise<Row> {
+  const fields = readFields(await readObject(call.x), FIELDS, ['organization_alias']);
+  const organizationId = fields.organization_id ?? randomUUID();
+  const author = authorOf(call);
+  const made = await store(call, (directory) => {
+    call.concerns({ kind: 'organization', id: organizationId, before: null, after: null });
+    demand(call.caller, directory, 'other.write', null);
+    if (directory.organization(organizationId) !== null)
+      throw new Refusal('object_exists', `Organization with id=${organizationId} already exists.`, {
+        param: 'organization_id',
+      });
+    const after = organizationFrom(fields, emptyOrganization(organizationId, author), directory, author);
+    call.concerns({ kind: 'organization', id: organizationId, before: null, after });
+    return { changes: [put(after)], result: after };
+  });
+  return rowOf(call, made);
+}
+
+/** `GET /organization/info?organization_id=`, with its teams. */
+export async function organizationInfo(call: Call): Promise<Row> {
+  const directory = directoryOf(call);
+  demand(call.caller, directory, 'other.read', null);
+  const organizationId = call.query.get('organization_id') ?? '';
+  if (organizationId === '')
+    throw wrongFields([{ type: 'missing', loc: ['query', 'organization_id'], msg: 'Field required' }]);
+  return rowOf(call, existing(directory, organizationId));
+}
+
+/** `GET /organization/list`. */
+export async function organizationList(call: Call): Promise<readonly Row[]> {
+  const directory = directoryOf(call);
+  demand(call.caller, directory, 'other.read', null);
+  const all = [...directory.all('organization')];
+  return rowsOf(
+    call,
+    all.toSorted((a, b) => Number(a.id > b.id) - Number(a.id < b.id)),
+  );
+}
+
+/** `PATCH /organization/update`. */
+export async function updateOrganization(call: Call): Promise<Row> {
+  const fields = readFields(await readObject(call.x), FIELDS, ['organization_id']);
+  const author = authorOf(call);
+  const updated = await store(call, (directory) => {
+    demand(call.caller, directory, 'other.write', null);
+    const before = existing(directory, fields.organization_id ?? '');
+    const after = organizationFrom(fields, before, directory, author);
+    call.concerns({ kind: 'organization', id: before.id, before, after });
+    return { changes: [put(after)], result: after };
+  });
+  return rowOf(call, updated);
+}
+
+/** `DELETE /organization/delete` with `{organization_ids}`: with its teams and all their keys; all of it or nothing. */
+export async function deleteOrganizations(call: Call): Promise<readonly Row[]> {
+  const fields = readFields(await readObject(call.x), { organization_ids: texts }, ['organization_ids']);
+  const ids = [...new Set(fields.organization_ids ?? [])];
+  if (ids.length === 0) throw invalid('organization_ids is empty.', 'organization_ids');
+  const before = await rowsOf(
+    call,
+    ids.flatMap((one) => directoryOf(call).organization(one) ?? []),
+  );
+  await store(call, (directory) => {
+    demand(call.caller, directory, 'other.write', null);
+    const organizations = ids.map((one) => existing(directory, one));
+    const teams = [...directory.all('team')].filter(
+      ({ organizationId }) => organizationId !== null && ids.includes(organizationId),
+    );
+    const keys = [...directory.all('key')].filter(
+      ({ organizationId, teamId }) =>
+        (organizationId !== null && ids.includes(organizationId)) || teams.some((team) => team.id === teamId),
+    );
+    const changes = [...organizations, ...teams, ...keys].map(remove);
+    return { changes: audited(call, directory, changes), result: null };
+  });
+  return before;
+}
+
+const emptyOrganization = (organizationId: string, author: Author): Organization => ({
+  ...newObject(author),
+  kind: 'organization',
+  id: organizationId,
+  alias: null,
+  models: [],
+  budgetId: null,
+  budget: NO_BUDGET,
+  limits: NO_LIMITS,
+});
+
+function organizationFrom(
+  fields: Fields<typeof FIELDS>,
+  before: Organization,
+  directory: AccessDirectory,
+  { by, nowMs }: Author,
+): Organization {
+  const budgetId = changed(fields.budget_id, before.budgetId);
+  if (budgetId !== null && budgetId !== before.budgetId && directory.budget(budgetId) === null)
+    throw invalid(`Budget with id '${budgetId}' does not exist.`, 'budget_id');
+  const metadata = metadataFrom(fields, before.metadata);
+  return {
+    ...before,
+    alias: changed(fields.organization_alias, before.alias),
+    models: changedTo(fields.models, before.models, []),
+    budgetId,
+    budget: budgetFrom(fields, before.budget, nowMs),
+    limits: limitsFrom(fields, before.limits, metadata),
+    metadata,
+    updatedMs: nowMs,
+    updatedBy: by,
+  };
+}
+
+function existing(directory: AccessDirectory, organizationId: string): Organization {
+  const found = directory.organization(organizationId);
+  if (found === null)
+    throw notFound(`Organization not found, passed organization_id=${organizationId}`, {
+      param: 'organization_id',
+    });
+  return found;
+}
+
+async function rowOf(call: Call, organization: Organization): Promise<Row> {
+  const [row] = await rowsOf(call, [organization]);
+  return row ?? {};
+}
+
+async function rowsOf(call: Call, organizations: readonly Organization[]): Promise<readonly Row[]> {
+  const context = rowContextOf(call);
+  const spent = await spentUsd(
+    call.x,
+    organizations.map((one) => ({ kind: 'organization', id: one.id })),
+  );
+  const all = [...directoryOf(call).all('team')];
+  const rows: Row[] = [];
+  for (const [at, one] of organizations.entries()) {
+    const own: Row = { ...budgetMembers(one.budget, context), ...limitMembers(one.limits) };
+    const shared = budgetTable(one.budgetId, null, context);
+    const hasOwn = one.budget !== NO_BUDGET || one.limits !== NO_LIMITS;
+    rows.push({
+      organization_id: one.id,
+      organization_alias: one.alias,
+      budget_id: one.budgetId,
+      spend: spent[at] ?? 0,
+      metadata: one.metadata,
+      models: one.models,
+      model_spend: {},
+      ...own,
+      [`${context.brand}_budget_table`]: shared ?? (hasOwn ? { budget_id: null, ...own } : null),
+      members: [],
+      teams: await teamRows(
+        call,
+        all.filter(({ organizationId }) => organizationId === one.id),
+      ),
+      object_permission: null,
+      ...originMembers(one),
+    });
+  }
+  return rows;
+}

@@ -1,0 +1,33 @@
+// The calls about keys and users: their paths, and what the audit calls each.
+import { changes, reads, type CallRow } from './call-row.ts';
+import { blockKey, deleteKeys, resetSpend, updateKey } from './keys-change.ts';
+import { generateKey, generateServiceKey } from './keys-generate.ts';
+import { listAliases, listKeys } from './keys-list.ts';
+import { keyHealth, keyInfo, keysInfo } from './keys-read.ts';
+import { regenerateKey } from './keys-regenerate.ts';
+import { deleteUsers, updateUser } from './users-change.ts';
+import { createUser } from './users-new.ts';
+import { listUsers, userInfo } from './users-read.ts';
+
+export const KEY_ROUTES: readonly CallRow[] = [
+  changes('key_generate', '/key/generate', generateKey),
+  changes('key_generate', '/key/service-account/generate', generateServiceKey),
+  reads('/key/info', keyInfo),
+  { method: 'POST', path: '/v2/key/info', action: null, handle: keysInfo },
+  reads('/key/list', listKeys),
+  reads('/key/aliases', listAliases),
+  changes('key_update', '/key/update', updateKey),
+  changes('key_delete', '/key/delete', deleteKeys),
+  changes('key_block', '/key/block', blockKey(true)),
+  changes('key_unblock', '/key/unblock', blockKey(false)),
+  changes('key_regenerate', '/key/regenerate', regenerateKey),
+  changes('key_regenerate', '/key/{key}/regenerate', regenerateKey),
+  changes('key_reset_spend', '/key/{key}/reset_spend', resetSpend),
+  { method: 'POST', path: '/key/health', action: null, handle: keyHealth },
+  changes('user_new', '/user/new', createUser),
+  reads('/user/info', userInfo),
+  reads('/user/list', listUsers),
+  reads('/user/get_users', listUsers),
+  changes('user_update', '/user/update', updateUser),
+  changes('user_delete', '/user/delete', deleteUsers),
+];

@@ -1,0 +1,182 @@
+// Objects as the dialect shows them: the row of a key, a user, a budget. Never a key's value. Types are what strict clients
+// parse: numbers are numbers, what is not set is null, lists and objects are there though empty.
+import { parseDuration, windowAt, type Calendar } from '../../access/durations.ts';
+import type {
+  AccessObject,
+  Budget,
+  BudgetTerms,
+  KeyType,
+  LimitTerms,
+  User,
+  VirtualKey,
+} from '../../access/objects/objects.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** What a row is made with, beside its object. */
+export interface RowContext {
+  /** `litellm`: the first part of names such as `litellm_budget_table`. */
+  readonly brand: string;
+  readonly nowMs: number;
+  readonly calendar: Calendar;
+  budget(id: string): Budget | null;
+}
+
+/** A time as Python's `datetime.fromisoformat` reads it, too (3.7 on). */
+export const isoOf = (ms: number): string => new Date(ms).toISOString().replace('Z', '+00:00');
+export const isoOrNull = (ms: number | null): string | null => (ms === null ? null : isoOf(ms));
+
+/** Routes that a type of key opens, in the dialect's words. */
+const ROUTES_OF: Readonly<Record<KeyType, readonly string[]>> = {
+  default: [],
+  llm_api: ['llm_api_routes'],
+  management: ['management_routes'],
+  read_only: ['info_routes'],
+};
+
+/** Members of keys that are kept and returned and do nothing, as they are when nobody has set them. */
+const INERT_KEY_MEMBERS: Row = {
+  config: {},
+  router_settings: {},
+  permissions: {},
+  allowed_cache_controls: [],
+  policies: [],
+  access_group_ids: [],
+  object_permission: null,
+  agent_id: null,
+  project_id: null,
+  auto_rotate: false,
+  rotation_interval: null,
+};
+
+/** When the present window of a budget ends; null = it never resets. */
+export function resetOf({ budgetDuration, budgetSetMs }: BudgetTerms, context: RowContext): string | null {
+  const duration = budgetDuration === null ? null : parseDuration(budgetDuration);
+  if (duration === null) return null;
+  return isoOf(windowAt(duration, budgetSetMs, context.nowMs, context.calendar).endMs);
+}
+
+/** `max_budget` and what belongs to it. */
+export function budgetMembers(terms: BudgetTerms, context: RowContext): Row {
+  return {
+    max_budget: terms.maxBudget,
+    soft_budget: terms.softBudget,
+    budget_duration: terms.budgetDuration,
+    budget_reset_at: resetOf(terms, context),
+    budget_limits: terms.budgetLimits.map(({ maxBudget, budgetDuration }) => ({
+      max_budget: maxBudget,
+      budget_duration: budgetDuration,
+    })),
+    model_max_budget: Object.fromEntries(
+      Object.entries(terms.modelMaxBudget).map(([model, { maxBudget, budgetDuration }]) => [
+        model,
+        { budget_limit: maxBudget, time_period: budgetDuration },
+      ]),
+    ),
+  };
+}
+
+export function limitMembers(terms: LimitTerms): Row {
+  return { tpm_limit: terms.tpm, rpm_limit: terms.rpm, max_parallel_requests: terms.maxParallel };
+}
+
+/** Who made an object, and when. */
+export function originMembers(object: AccessObject): Row {
+  return {
+    created_at: isoOf(object.createdMs),
+    created_by: object.createdBy,
+    updated_at: isoOf(object.updatedMs),
+    updated_by: object.updatedBy,
+  };
+}
+
+/** A budget that stands by itself: of `/budget/*`, and `litellm_budget_table` of what shares it. */
+export function budgetRow(budget: Budget, context: RowContext): Row {
+  return {
+    budget_id: budget.id,
+    ...budgetMembers(budget.budget, context),
+    ...limitMembers(budget.limits),
+    ...originMembers(budget),
+  };
+}
+
+/** `litellm_budget_table`: the shared budget, or what would be one in LiteLLM; null = none. */
+export function budgetTable(id: string | null, own: BudgetTerms | null, context: RowContext): Row | null {
+  const shared = id === null ? null : context.budget(id);
+  if (shared !== null) return budgetRow(shared, context);
+  if (own === null || (own.maxBudget === null && own.softBudget === null)) return null;
+  return { budget_id: id, ...budgetMembers(own, context) };
+}
+
+/** A key, its hash included. @param spend US dollars */
+export function keyRow(key: VirtualKey, spend: number, context: RowContext): Row {
+  const { temporaryIncrease: raised } = key.budget;
+  return {
+    ...INERT_KEY_MEMBERS,
+    ...key.kept,
+    token: key.id,
+    key_name: key.name,
+    key_alias: key.alias,
+    key_type: key.type,
+    spend,
+    expires: isoOrNull(key.expiresMs),
+    models: key.models,
+    aliases: key.aliases,
+    user_id: key.userId,
+    team_id: key.teamId,
+    organization_id: key.organizationId,
+    metadata: key.metadata,
+    blocked: key.blocked,
+    ...limitMembers(key.limits),
+    ...budgetMembers(key.budget, context),
+    ...(raised === null
+      ? {}
+      : { temp_budget_increase: raised.usd, temp_budget_expiry: isoOf(raised.untilMs) }),
+    allowed_routes: key.allowedRoutes.length > 0 ? key.allowedRoutes : ROUTES_OF[key.type],
+    model_spend: {},
+    soft_budget_cooldown: false,
+    rotation_count: key.former.length,
+    budget_id: key.budgetId,
+    [`${context.brand}_budget_table`]: budgetTable(key.budgetId, softOf(key.budget), context),
+    ...originMembers(key),
+  };
+}
+
+/** LiteLLM makes a shared budget of a key's soft budget alone. */
+const softOf = (terms: BudgetTerms): BudgetTerms | null => (terms.softBudget === null ? null : terms);
+
+/** The row of a key without its hash, as `/key/info` and lists of teams show it. */
+export function keyRowWithoutToken(key: VirtualKey, spend: number, context: RowContext): Row {
+  const { token: _, ...row } = keyRow(key, spend, context);
+  return row;
+}
+
+/** Members of users that are kept and returned and do nothing. */
+const INERT_USER_MEMBERS: Row = {
+  sso_user_id: null,
+  allowed_cache_controls: [],
+  policies: [],
+  object_permission: null,
+};
+
+/** @param teams ids of the teams that list the user as a member */
+export function userRow(user: User, spend: number, teams: readonly string[], context: RowContext): Row {
+  return {
+    ...INERT_USER_MEMBERS,
+    ...user.kept,
+    user_id: user.id,
+    user_alias: user.alias,
+    user_email: user.email,
+    user_role: user.role,
+    teams,
+    spend,
+    models: user.models,
+    metadata: user.metadata,
+    ...limitMembers(user.limits),
+    ...budgetMembers(user.budget, context),
+    model_spend: {},
+    budget_id: user.budgetId,
+    organization_memberships: [],
+    ...originMembers(user),
+  };
+}

@@ -1,0 +1,145 @@
+// One call of the management API about teams, customers, budgets, organizations and access groups: its caller, its body, the
+// objects as they are, and how a change is stored.
+import { setTimeout as wait } from 'node:timers/promises';
+import { ObjectConflict, type AccessObjects } from '../../access/objects/access-objects.ts';
+import type { AccessDirectory } from '../../access/objects/directory.ts';
+import type { AccessObject, ObjectChange } from '../../access/objects/objects.ts';
+import type { AuthenticatedCaller } from '../../access/caller.ts';
+import type { Exchange } from '../../pipeline/exchange.ts';
+import type { Exclusive } from './exclusive.ts';
+import { Refusal } from './refusals.ts';
+import type { RowContext } from './rows.ts';
+
+/** Who calls, and what a call works on. */
+export interface Call {
+  readonly x: Exchange;
+  readonly caller: AuthenticatedCaller;
+  /** Decoded name in the path; '' = none. */
+  readonly param: string;
+  readonly query: URLSearchParams;
+  /** For calls that change something: what it is about, for the audit. */
+  readonly concerns: (change: ConcernedObject) => void;
+  /** Names that are free for one call at a time: aliases, e-mail addresses. */
+  readonly exclusive: Exclusive;
+}
+
+/** An object before and after a change; null = there is none. */
+export interface ConcernedObject {
+  readonly kind: AccessObject['kind'];
+  readonly id: string;
+  readonly before: AccessObject | null;
+  readonly after: AccessObject | null;
+}
+
+/** Answers with the JSON of a 200. */
+export type CallHandler = (call: Call) => unknown;
+
+const accessOf = ({ x }: Call): AccessObjects => x.active.services.access;
+export const directoryOf = (call: Call): AccessDirectory => accessOf(call).directory;
+/** One time for all that a call writes. */
+export const nowOf = ({ x }: Call): number => x.startMs;
+
+/** The user or key that changes something; null = the master key. */
+function actorOf({ caller }: Call): string | null {
+  if (caller.role !== 'key') return null;
+  return caller.key.userId ?? caller.key.id;
+}
+
+/** Who changes something, and when. */
+export interface Author {
+  readonly by: string | null;
+  readonly nowMs: number;
+}
+
+export const authorOf = (call: Call): Author => ({ by: actorOf(call), nowMs: nowOf(call) });
+
+/** What every new object has. */
+export const newObject = ({ by, nowMs }: Author) =>
+  ({
+    origin: 'store',
+    revision: 0,
+    createdMs: nowMs,
+    updatedMs: nowMs,
+    createdBy: by,
+    updatedBy: by,
+    metadata: {},
+    kept: {},
+  }) as const;
+
+export const put = (object: AccessObject): ObjectChange => ({ put: object });
+export const remove = ({ kind, id, revision }: AccessObject): ObjectChange => ({
+  remove: { kind, id, revision },
+});
+
+/** Tells the audit of everything that a change stores and removes. @return the changes */
+export function audited(
+  call: Call,
+  directory: AccessDirectory,
+  changes: readonly ObjectChange[],
+): readonly ObjectChange[] {
+  for (const change of changes) {
+    const { kind, id } = 'put' in change ? change.put : change.remove;
+    const after = 'put' in change ? change.put : null;
+    call.concerns({ kind, id, before: directory.get({ kind, id }), after });
+  }
+  return changes;
+}
+
+/** What a change stores, and what becomes of it. */
+interface Prepared<T> {
+  readonly changes: readonly ObjectChange[];
+  readonly result: T;
+}
+
+/** Others may be as fast for this many times in a row: so many calls may change one team at the same moment. */
+const MOST_ATTEMPTS = 100;
+/** What another server has changed is known here within a second. */
+const NEWS_WITHIN_MS = 3_000;
+const LOOK_EVERY_MS = 5;
+
+/**
+ * Stores what `prepare` makes of the objects as they are; all of it or nothing. It is asked again when one of them was changed
+ * meanwhile, and must look them up each time.
+ * @throws Refusal object_conflict, Fault store_unavailable, object_in_config
+ */
+export async function store<T>(call: Call, prepare: (directory: AccessDirectory) => Prepared<T>): Promise<T> {
+  const access = accessOf(call);
+  for (let attempt = 1; ; attempt += 1) {
+    const { changes, result } = prepare(access.directory);
+    if (changes.length === 0) return result;
+    try {
+      await access.change(changes);
+      return result;
+    } catch (error) {
+      if (!(error instanceof ObjectConflict)) throw error;
+      if (attempt === MOST_ATTEMPTS || !(await hasNews(access.directory, changes)))
+        throw new Refusal(
+          'object_conflict',
+          'The object was changed by others at the same time; send it again.',
+        );
+    }
+  }
+}
+
+/** Whether the directory hears of what somebody else has stored: before that, another attempt would meet the same conflict. */
+async function hasNews(directory: AccessDirectory, changes: readonly ObjectChange[]): Promise<boolean> {
+  const named = changes.map((change) => ('put' in change ? change.put : change.remove));
+  const isNew = (): boolean => named.some((one) => (directory.stored(one)?.revision ?? 0) !== one.revision);
+  for (let waitedMs = 0; waitedMs < NEWS_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
+    if (isNew()) return true;
+    await wait(LOOK_EVERY_MS);
+  }
+  return false;
+}
+
+/** What rows are made with. */
+export function rowContextOf(call: Call): RowContext {
+  const { snapshot } = call.x.active;
+  const directory = directoryOf(call);
+  return {
+    brand: snapshot.dialect.brand,
+    nowMs: nowOf(call),
+    calendar: snapshot.budgets,
+    budget: (id) => directory.budget(id),
+  };
+}

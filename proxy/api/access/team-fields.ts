@@ -1,0 +1,188 @@
+// The members of the bodies of calls about teams, and what a team is after one of them.
+import type { AccessDirectory } from '../../access/objects/directory.ts';
+import { NO_BUDGET, NO_LIMITS, type Budget, type Team } from '../../access/objects/objects.ts';
+import {
+  anything,
+  bool,
+  BUDGET_FIELDS,
+  count,
+  duration,
+  id,
+  LIMIT_FIELDS,
+  listOf,
+  mapOf,
+  METADATA_FIELDS,
+  money,
+  objectOf,
+  oneOf,
+  text,
+  texts,
+  type Fields,
+  type Reader,
+} from './fields.ts';
+import { invalid } from './refusals.ts';
+import { newObject, type Author } from './team-call.ts';
+import { MEMBER_BUDGET_ID } from './teams-rows.ts';
+import { budgetFrom, changed, changedTo, limitsFrom, metadataFrom, tagsIn } from './terms.ts';
+
+/** Kept and returned; they do nothing here. */
+const KEPT_FIELDS = {
+  guardrails: anything,
+  prompts: anything,
+  policies: anything,
+  object_permission: anything,
+  router_settings: anything,
+  team_member_permissions: anything,
+  team_member_key_duration: duration,
+  tpm_limit_type: anything,
+  rpm_limit_type: anything,
+  allowed_passthrough_routes: anything,
+  secret_manager_settings: anything,
+} as const;
+
+const MEMBER_FIELDS = { user_id: id, user_email: id, role: oneOf(['admin', 'user']) };
+export type MemberFields = Fields<typeof MEMBER_FIELDS>;
+
+/** One member, or a list of them. */
+export const members: Reader<readonly MemberFields[]> = (value, at, mistakes) => {
+  if (Array.isArray(value)) return listOf(MEMBER_FIELDS)(value, at, mistakes);
+  const one = objectOf(MEMBER_FIELDS)(value, at, mistakes);
+  return one === null ? null : [one];
+};
+
+export const TEAM_FIELDS = {
+  ...BUDGET_FIELDS,
+  ...LIMIT_FIELDS,
+  ...METADATA_FIELDS,
+  ...KEPT_FIELDS,
+  team_id: id,
+  team_alias: text,
+  organization_id: id,
+  models: texts,
+  model_aliases: mapOf(text),
+  blocked: bool,
+  members_with_roles: listOf(MEMBER_FIELDS),
+  admins: texts,
+  members: texts,
+  team_member_budget: money,
+  team_member_budget_duration: duration,
+  team_member_rpm_limit: count,
+  team_member_tpm_limit: count,
+};
+export type TeamFields = Fields<typeof TEAM_FIELDS>;
+
+/** A team that nobody has stored yet. */
+export function emptyTeam(teamId: string, author: Author): Team {
+  return {
+    ...newObject(author),
+    kind: 'team',
+    id: teamId,
+    alias: null,
+    organizationId: null,
+    models: [],
+    modelAliases: {},
+    members: [],
+    memberBudgetId: null,
+    budget: NO_BUDGET,
+    limits: NO_LIMITS,
+    tags: [],
+    blocked: false,
+  };
+}
+
+/** A team after a body: absent members stay, null clears. Its members are not in it. @throws Refusal */
+export function teamFrom(
+  fields: TeamFields,
+  before: Team,
+  directory: AccessDirectory,
+  { nowMs, by }: Author,
+): Team {
+  const { [MEMBER_BUDGET_ID]: toldBudget, ...metadata } = metadataFrom(fields, before.metadata);
+  const organizationId = changed(fields.organization_id, before.organizationId);
+  if (organizationId !== null && organizationId !== before.organizationId)
+    if (directory.organization(organizationId) === null)
+      throw invalid(`Organization not found for organization_id=${organizationId}`, 'organization_id');
+  const budget = budgetFrom(fields, before.budget, nowMs);
+  // The two as they are: one of them may have been set before.
+  if (budget.softBudget !== null && budget.maxBudget !== null && budget.softBudget >= budget.maxBudget)
+    throw invalid(
+      `soft_budget (${budget.softBudget}) must be strictly lower than max_budget (${budget.maxBudget})`,
+      'soft_budget',
+    );
+  return {
+    ...before,
+    alias: changed(fields.team_alias, before.alias),
+    organizationId,
+    models: changedTo(fields.models, before.models, []),
+    modelAliases: changedTo(fields.model_aliases, before.modelAliases, {}),
+    blocked: changedTo(fields.blocked, before.blocked, false),
+    memberBudgetId: memberBudget(toldBudget, before, directory),
+    budget,
+    limits: limitsFrom(fields, before.limits, metadata),
+    tags: tagsIn(metadata),
+    metadata,
+    kept: keptFrom(fields, before),
+    updatedMs: nowMs,
+    updatedBy: by,
+  };
+}
+
+/** Clients send metadata back as they read it, with the id of the budget among it. Leaving it out changes nothing. */
+function memberBudget(told: unknown, before: Team, directory: AccessDirectory): string | null {
+  if (told === undefined || told === null || told === before.memberBudgetId) return before.memberBudgetId;
+  if (typeof told === 'string' && directory.budget(told) !== null) return told;
+  throw invalid(`metadata.${MEMBER_BUDGET_ID} names no budget.`, 'metadata');
+}
+
+function keptFrom(fields: TeamFields, { kept }: Team): Team['kept'] {
+  const names = Object.keys(KEPT_FIELDS) as (keyof typeof KEPT_FIELDS)[];
+  const sent = names.filter((name) => fields[name] !== undefined);
+  if (sent.length === 0) return kept;
+  const rest = Object.entries(kept).filter(([name]) => !sent.some((one) => one === name));
+  const set = sent.flatMap((name) => (fields[name] === null ? [] : [[name, fields[name]] as const]));
+  return Object.fromEntries([...rest, ...set]);
+}
+
+/** Members of a body that state the shared budget of the team's members. */
+const SHARED = [
+  'team_member_budget',
+  'team_member_budget_duration',
+  'team_member_rpm_limit',
+  'team_member_tpm_limit',
+] as const;
+
+/** The shared budget of a team's members, after a body; null = the body says nothing of it. */
+export function memberBudgetFrom(
+  fields: TeamFields,
+  before: Budget | null,
+  newId: string,
+  { nowMs, by }: Author,
+): Budget | null {
+  if (SHARED.every((name) => fields[name] === undefined)) return null;
+  // Nothing is cleared where nothing was.
+  if (before === null && SHARED.every((name) => (fields[name] ?? null) === null)) return null;
+  const base: Budget = before ?? {
+    ...newObject({ by, nowMs }),
+    kind: 'budget',
+    id: newId,
+    budget: NO_BUDGET,
+    limits: NO_LIMITS,
+  };
+  const terms = {
+    ...(fields.team_member_budget === undefined ? {} : { max_budget: fields.team_member_budget }),
+    ...(fields.team_member_budget_duration === undefined
+      ? {}
+      : { budget_duration: fields.team_member_budget_duration }),
+  };
+  const limits = {
+    ...(fields.team_member_rpm_limit === undefined ? {} : { rpm_limit: fields.team_member_rpm_limit }),
+    ...(fields.team_member_tpm_limit === undefined ? {} : { tpm_limit: fields.team_member_tpm_limit }),
+  };
+  return {
+    ...base,
+    budget: budgetFrom(terms, base.budget, nowMs),
+    limits: limitsFrom(limits, base.limits, {}),
+    updatedMs: nowMs,
+    updatedBy: by,
+  };
+}

@@ -1,0 +1,89 @@
+// The routes of teams, customers, budgets, organizations and access groups.
+import {
+  accessGroupInfo,
+  accessGroupList,
+  deleteAccessGroup,
+  newAccessGroup,
+  updateAccessGroup,
+} from './access-groups.ts';
+import { budgetInfo, budgetList, budgetSettings, deleteBudget, newBudget, updateBudget } from './budgets.ts';
+import { changes, reads, type CallRow } from './call-row.ts';
+import {
+  blockCustomers,
+  customerInfo,
+  customerList,
+  deleteCustomers,
+  newCustomer,
+  unblockCustomers,
+  updateCustomer,
+} from './customers.ts';
+import {
+  deleteOrganizations,
+  newOrganization,
+  organizationInfo,
+  organizationList,
+  updateOrganization,
+} from './organizations.ts';
+import {
+  addTeamModels,
+  blockTeam,
+  deleteTeams,
+  newTeam,
+  removeTeamModels,
+  updateTeam,
+} from './teams-change.ts';
+import { addMembers, removeMember, updateMember } from './teams-members.ts';
+import { availableTeams, teamInfo, teamList, teamPage } from './teams-read.ts';
+
+/** Both names of the same thing. */
+const customerRoutes = (base: string): readonly CallRow[] => [
+  reads(`${base}/info`, customerInfo),
+  reads(`${base}/list`, customerList),
+  changes('customer_new', `${base}/new`, newCustomer),
+  changes('customer_update', `${base}/update`, updateCustomer),
+  changes('customer_delete', `${base}/delete`, deleteCustomers),
+  changes('customer_block', `${base}/block`, blockCustomers),
+  changes('customer_unblock', `${base}/unblock`, unblockCustomers),
+];
+
+/** One way in that other clients use. */
+const by = (method: CallRow['method'], row: CallRow): CallRow => ({ ...row, method });
+
+const updatesOrganization = changes('organization_update', '/organization/update', updateOrganization);
+const deletesOrganizations = changes('organization_delete', '/organization/delete', deleteOrganizations);
+
+export const TEAM_ROUTES: readonly CallRow[] = [
+  reads('/team/info', teamInfo),
+  reads('/team/list', teamList),
+  reads('/v2/team/list', teamPage),
+  reads('/team/available', availableTeams),
+  changes('team_new', '/team/new', newTeam),
+  changes('team_update', '/team/update', updateTeam),
+  changes('team_delete', '/team/delete', deleteTeams),
+  changes('team_block', '/team/block', blockTeam(true)),
+  changes('team_unblock', '/team/unblock', blockTeam(false)),
+  changes('team_member_add', '/team/member_add', addMembers),
+  changes('team_member_update', '/team/member_update', updateMember),
+  changes('team_member_delete', '/team/member_delete', removeMember),
+  changes('team_model_add', '/team/model/add', addTeamModels),
+  changes('team_model_delete', '/team/model/delete', removeTeamModels),
+  ...customerRoutes('/customer'),
+  ...customerRoutes('/end_user'),
+  changes('budget_new', '/budget/new', newBudget),
+  changes('budget_update', '/budget/update', updateBudget),
+  changes('budget_delete', '/budget/delete', deleteBudget),
+  reads('/budget/list', budgetList),
+  reads('/budget/settings', budgetSettings),
+  // A read that has a body.
+  { method: 'POST', path: '/budget/info', action: null, handle: budgetInfo },
+  changes('organization_new', '/organization/new', newOrganization),
+  reads('/organization/info', organizationInfo),
+  reads('/organization/list', organizationList),
+  by('PATCH', updatesOrganization),
+  by('DELETE', deletesOrganizations),
+  changes('access_group_new', '/access_group/new', newAccessGroup),
+  reads('/access_group/list', accessGroupList),
+  reads('/access_group/{group}/info', accessGroupInfo),
+  by('PUT', changes('access_group_update', '/access_group/{group}/update', updateAccessGroup)),
+  by('DELETE', changes('access_group_delete', '/access_group/{group}/delete', deleteAccessGroup)),
+];

@@ -1,0 +1,188 @@
+// Changing teams: `POST /team/new`, `/team/update`, `/team/delete`, `/team/block`, `/team/unblock`, `/team/model/add` and
+// `/team/model/delete`.
+import { randomUUID } from 'node:crypto';
+import { demand } from '../../access/may.ts';
+import type { AccessDirectory } from '../../access/objects/directory.ts';
+import type { Team } from '../../access/objects/objects.ts';
+import { readObject } from '../json-body.ts';
+import { id, readFields, texts, type Fields } from './fields.ts';
+import { invalid, notFound, Refusal } from './refusals.ts';
+import type { Row } from './rows.ts';
+import { audited, authorOf, directoryOf, put, remove, store, type Author, type Call } from './team-call.ts';
+import { emptyTeam, memberBudgetFrom, TEAM_FIELDS, teamFrom, type TeamFields } from './team-fields.ts';
+import { joined, type Joining } from './teams-join.ts';
+import { teamRows } from './teams-read.ts';
+
+/** `POST /team/new`. Who makes it by a key of a user is its first admin. */
+export async function newTeam(call: Call): Promise<Row> {
+  const fields = readFields(await readObject(call.x), TEAM_FIELDS);
+  const teamId = fields.team_id ?? randomUUID();
+  const budgetId = `team-budget-${randomUUID()}`;
+  const author = authorOf(call);
+  const team = await store(call, (directory) => {
+    const draft = teamFrom(fields, emptyTeam(teamId, author), directory, author);
+    call.concerns({ kind: 'team', id: teamId, before: null, after: draft });
+    demand(call.caller, directory, 'team.create', draft);
+    if (directory.team(teamId) !== null)
+      throw new Refusal(
+        'object_exists',
+        `Team id = ${teamId} already exists. Please use a different team id.`,
+        { param: 'team_id' },
+      );
+    const shared = memberBudgetFrom(fields, null, budgetId, author);
+    const { members, users } = joined(directory, draft, firstMembers(fields, call), author);
+    const made: Team = { ...draft, members, memberBudgetId: shared?.id ?? draft.memberBudgetId };
+    const changes = [put(made), ...users.map(put), ...(shared === null ? [] : [put(shared)])];
+    return { changes: audited(call, directory, changes), result: made };
+  });
+  return rowOf(call, team);
+}
+
+function firstMembers(fields: TeamFields, { caller }: Call): readonly Joining[] {
+  const creator = caller.role === 'key' ? caller.key.userId : null;
+  return [
+    ...(fields.members_with_roles ?? []).map((member, at) => ({
+      userId: member.user_id ?? null,
+      email: member.user_email ?? null,
+      role: member.role ?? 'user',
+      at: ['body', 'members_with_roles', at] as const,
+    })),
+    ...(fields.admins ?? []).map((userId) => ({ userId, role: 'admin' as const })),
+    ...(fields.members ?? []).map((userId) => ({ userId, role: 'user' as const })),
+    ...(creator === null ? [] : [{ userId: creator, role: 'admin' as const }]),
+  ].map((one) => ({ email: null, at: ['body', 'members'], ...one }));
+}
+
+/** `POST /team/update`: what is absent stays, null clears, `models: []` allows all. Members have calls of their own. */
+export async function updateTeam(call: Call): Promise<Row> {
+  const fields = readFields(await readObject(call.x), TEAM_FIELDS, ['team_id']);
+  const teamId = fields.team_id ?? '';
+  const budgetId = `team-budget-${randomUUID()}`;
+  const author = authorOf(call);
+  const team = await changedTeam(call, teamId, (before, directory) => {
+    const draft = teamFrom(fields, before, directory, author);
+    const current = draft.memberBudgetId === null ? null : directory.budget(draft.memberBudgetId);
+    const shared = memberBudgetFrom(fields, current, budgetId, author);
+    const after: Team = { ...draft, memberBudgetId: shared?.id ?? draft.memberBudgetId };
+    demand(call.caller, directory, 'team.update', { is: before, becomes: after });
+    // Its terms are no part of the team, but of what its members may spend.
+    if (shared !== null) demand(call.caller, directory, 'other.write', null);
+    return { after, more: shared === null ? [] : [put(shared)] };
+  });
+  return { team_id: teamId, data: await rowOf(call, team) };
+}
+
+/** `POST /team/block`, `/team/unblock`: of all its keys. */
+export const blockTeam =
+  (blocked: boolean) =>
+  async (call: Call): Promise<Row> => {
+    const { team_id: teamId } = readFields(await readObject(call.x), { team_id: id }, ['team_id']);
+    const team = await changedTeam(call, teamId ?? '', (before, directory) => {
+      const after = { ...before, blocked, ...touched(authorOf(call)) };
+      demand(call.caller, directory, 'team.update', { is: before, becomes: after });
+      return { after };
+    });
+    return rowOf(call, team);
+  };
+
+const MODELS_FIELDS = { team_id: id, models: texts };
+
+/** `POST /team/model/add`. A team that may call all stays so. */
+export async function addTeamModels(call: Call): Promise<Row> {
+  return changeModels(call, ({ models }, named) =>
+    models.length === 0 ? models : [...new Set([...models, ...named])],
+  );
+}
+
+/** `POST /team/model/delete`. An empty list would allow all, so the last one stays. */
+export async function removeTeamModels(call: Call): Promise<Row> {
+  return changeModels(call, ({ id: teamId, models }, named) => {
+    const left = models.filter((model) => !named.includes(model));
+    if (left.length > 0) return left;
+    const why =
+      models.length === 0
+        ? 'may call all models, so single ones cannot be taken away: state those it may call (POST /team/update with models)'
+        : 'would be left without models, which means all of them: block it (POST /team/block), or state others';
+    throw invalid(`The team ${teamId} ${why}.`, 'models');
+  });
+}
+
+async function changeModels(
+  call: Call,
+  change: (team: Team, named: readonly string[]) => readonly string[],
+): Promise<Row> {
+  const fields: Fields<typeof MODELS_FIELDS> = readFields(await readObject(call.x), MODELS_FIELDS, [
+    'team_id',
+    'models',
+  ]);
+  const team = await changedTeam(call, fields.team_id ?? '', (before, directory) => {
+    const after = { ...before, models: change(before, fields.models ?? []), ...touched(authorOf(call)) };
+    demand(call.caller, directory, 'team.update', { is: before, becomes: after });
+    return { after };
+  });
+  return rowOf(call, team);
+}
+
+/** `POST /team/delete`: the teams with their keys, all or none. Users stay. */
+export async function deleteTeams(call: Call): Promise<Row> {
+  const { team_ids: named } = readFields(await readObject(call.x), { team_ids: texts }, ['team_ids']);
+  const ids = [...new Set(named ?? [])];
+  if (ids.length === 0) throw invalid('team_ids is empty: name the teams to delete.', 'team_ids');
+  await store(call, (directory) => {
+    const teams = ids.map((teamId) => existing(call, directory, teamId, { raw: true }));
+    for (const team of teams) {
+      call.concerns({ kind: 'team', id: team.id, before: team, after: null });
+      demand(call.caller, directory, 'team.delete', team);
+    }
+    const keys = teams.flatMap((team) => directory.keysOfTeam(team.id));
+    return { changes: audited(call, directory, [...teams, ...keys].map(remove)), result: null };
+  });
+  return { deleted_teams: ids };
+}
+
+export const touched = ({ by, nowMs }: Author): Pick<Team, 'updatedMs' | 'updatedBy'> => ({
+  updatedMs: nowMs,
+  updatedBy: by,
+});
+
+/** @throws Refusal object_not_found */
+function existing(
+  call: Call,
+  directory: AccessDirectory,
+  teamId: string,
+  { raw = false }: { readonly raw?: boolean } = {},
+): Team {
+  const team = directory.team(teamId);
+  if (team !== null) return team;
+  call.concerns({ kind: 'team', id: teamId, before: null, after: null });
+  // Only those who may change all teams are told that there is none.
+  demand(call.caller, directory, 'team.delete', emptyTeam(teamId, { nowMs: 0, by: null }));
+  throw notFound(`Team not found, passed team_id=${teamId}`, { param: 'team_id', raw });
+}
+
+interface ChangedTeam {
+  readonly after: Team;
+  /** Other objects that go with it. */
+  readonly more?: readonly ReturnType<typeof put>[];
+}
+
+/** Stores one team that is there. */
+export function changedTeam(
+  call: Call,
+  teamId: string,
+  change: (before: Team, directory: AccessDirectory) => ChangedTeam,
+  options: { readonly raw?: boolean } = {},
+): Promise<Team> {
+  return store(call, (directory) => {
+    const before = existing(call, directory, teamId, options);
+    call.concerns({ kind: 'team', id: teamId, before, after: null });
+    const { after, more = [] } = change(before, directory);
+    return { changes: audited(call, directory, [put(after), ...more]), result: after };
+  });
+}
+
+/** The row of a team that was just stored. */
+export async function rowOf(call: Call, team: Team): Promise<Row> {
+  const [row] = await teamRows(call, [directoryOf(call).team(team.id) ?? team]);
+  return row ?? {};
+}

@@ -1,0 +1,93 @@
+// Who joins a team: known users by id or e-mail address, and users that are made on the way.
+import { randomUUID } from 'node:crypto';
+import type { AccessDirectory } from '../../access/objects/directory.ts';
+import { NO_BUDGET, NO_LIMITS, type Team, type TeamMember, type User } from '../../access/objects/objects.ts';
+import { Refusal, wrongFields } from './refusals.ts';
+import { newObject, type Author } from './team-call.ts';
+
+/** Somebody who is to be a member. */
+export interface Joining {
+  readonly userId: string | null;
+  readonly email: string | null;
+  readonly role: TeamMember['role'];
+  /** Where the body names them. */
+  readonly at: readonly (string | number)[];
+}
+
+interface Joined {
+  /** All members of the team after it. */
+  readonly members: readonly TeamMember[];
+  /** Those that came. */
+  readonly added: readonly TeamMember[];
+  /** Users that did not exist. */
+  readonly users: readonly User[];
+}
+
+/** A user that is known by an id, an e-mail address, or both. */
+export function newUser(id: string, email: string | null, author: Author): User {
+  return {
+    ...newObject(author),
+    kind: 'user',
+    id,
+    alias: null,
+    email,
+    role: 'internal_user',
+    models: [],
+    budgetId: null,
+    budget: NO_BUDGET,
+    limits: NO_LIMITS,
+  };
+}
+
+/**
+ * A team's members with others added to them; those who are in already, or named twice, are passed over.
+ * @throws Refusal where one is named by nothing, or by the address of somebody else
+ */
+export function joined(
+  directory: AccessDirectory,
+  team: Team,
+  joining: readonly Joining[],
+  author: Author,
+): Joined {
+  const users: User[] = [];
+  const added: TeamMember[] = [];
+  const isIn = (userId: string): boolean =>
+    [...team.members, ...added].some((member) => member.userId === userId);
+  for (const one of joining) {
+    const user = userOf(directory, one, users) ?? made(one, users, author);
+    if (!isIn(user.id))
+      added.push({ userId: user.id, role: one.role, budgetId: null, budget: NO_BUDGET, limits: NO_LIMITS });
+  }
+  return { members: [...team.members, ...added], added, users };
+}
+
+function made(one: Joining, users: User[], author: Author): User {
+  const user = newUser(one.userId ?? randomUUID(), one.email, author);
+  users.push(user);
+  return user;
+}
+
+const folded = (email: string): string => email.trim().toLowerCase();
+
+/** The user that a call names, among those that it makes too; null = there is none yet. */
+export function userOf(
+  directory: AccessDirectory,
+  { userId, email, at }: Omit<Joining, 'role'>,
+  also: readonly User[] = [],
+): User | null {
+  if (userId === null && email === null)
+    throw wrongFields([{ type: 'missing', loc: at, msg: 'Either user_id or user_email must be provided' }]);
+  const byEmail =
+    email === null
+      ? null
+      : (directory.userByEmail(email) ??
+        also.find((user) => user.email !== null && folded(user.email) === folded(email)) ??
+        null);
+  if (userId === null) return byEmail;
+  const byId = directory.user(userId) ?? also.find(({ id }) => id === userId) ?? null;
+  if (byId === null && byEmail !== null)
+    throw new Refusal('object_exists', `User with email ${email} already exists, and has another user_id.`, {
+      param: 'user_email',
+    });
+  return byId;
+}

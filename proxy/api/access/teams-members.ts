@@ -1,0 +1,234 @@
+// Members of teams: `POST /team/member_add`, `/team/member_update`, `/team/member_delete`.
+import { demand } from '../../access/may.ts';
+import type { AccessDirectory } from '../../access/objects/directory.ts';
+import { NO_BUDGET, NO_LIMITS, type Team, type TeamMember } from '../../access/objects/objects.ts';
+import { readObject } from '../json-body.ts';
+import { count, duration, id, money, oneOf, readFields, type Fields } from './fields.ts';
+import { notFound, Refusal, wrongFields } from './refusals.ts';
+import { userRow, type Row } from './rows.ts';
+import { memberId, spentUsd } from './spent.ts';
+import { authorOf, directoryOf, put, remove, rowContextOf, type Author, type Call } from './team-call.ts';
+import { members as membersReader, type MemberFields } from './team-fields.ts';
+import { changedTeam, rowOf, touched } from './teams-change.ts';
+import { joined, userOf, type Joining } from './teams-join.ts';
+import { membershipRow, sharedBudgetOf } from './teams-rows.ts';
+import { budgetFrom, limitsFrom } from './terms.ts';
+
+/** What one member may spend in the team, and how fast. */
+const TERM_FIELDS = {
+  max_budget_in_team: money,
+  budget_duration: duration,
+  rpm_limit: count,
+  tpm_limit: count,
+};
+const ADD_FIELDS = { team_id: id, member: membersReader, ...TERM_FIELDS };
+const UPDATE_FIELDS = {
+  team_id: id,
+  user_id: id,
+  user_email: id,
+  role: oneOf(['admin', 'user']),
+  ...TERM_FIELDS,
+};
+const DELETE_FIELDS = { team_id: id, user_id: id, user_email: id };
+/** Errors of these routes are `{"detail": {"error": ...}}`. */
+const RAW = { raw: true } as const;
+
+/** `POST /team/member_add`: one member or a list of them. Users that do not exist are made. */
+export async function addMembers(call: Call): Promise<Row> {
+  const fields = readFields(await readObject(call.x), ADD_FIELDS, ['team_id', 'member']);
+  const wanted = joiningOf(fields.member ?? []);
+  const author = authorOf(call);
+  let added: readonly TeamMember[] = [];
+  const team = await changedTeam(
+    call,
+    fields.team_id ?? '',
+    (before, directory) => {
+      demand(call.caller, directory, 'team.members', before);
+      const joining = joined(directory, before, wanted, author);
+      if (joining.added.length === 0) throw alreadyIn(wanted);
+      const newcomers = new Set(joining.added);
+      const members = joining.members.map((member) =>
+        newcomers.has(member) ? withTerms(member, before, fields, directory, author) : member,
+      );
+      added = members.slice(before.members.length);
+      return { after: { ...before, members, ...touched(author) }, more: joining.users.map(put) };
+    },
+    RAW,
+  );
+  return {
+    ...(await rowOf(call, team)),
+    updated_users: await usersRows(call, added),
+    updated_team_memberships: await membershipRows(call, team, added),
+  };
+}
+
+function joiningOf(fields: readonly MemberFields[]): readonly Joining[] {
+  if (fields.length === 0)
+    throw wrongFields([{ type: 'missing', loc: ['body', 'member'], msg: 'Field required' }]);
+  return fields.map(({ user_id, user_email, role }, at) => ({
+    userId: user_id ?? null,
+    email: user_email ?? null,
+    role: role ?? 'user',
+    at: fields.length === 1 ? ['body', 'member'] : ['body', 'member', at],
+  }));
+}
+
+/** Platforms look for "already in team" in the body, whatever stands around it. */
+function alreadyIn(wanted: readonly Joining[]): Refusal {
+  const named = wanted.map(
+    ({ userId, email }) => `user_id=${userId ?? 'None'}, user_email=${email ?? 'None'}`,
+  );
+  const [one = '', ...others] = named;
+  return new Refusal(
+    'object_exists',
+    others.length === 0
+      ? `User already in team. Member: ${one}`
+      : `All users are already in team. Members: ${named.join('; ')}`,
+    { param: 'user_id', type: 'team_member_already_in_team' },
+  );
+}
+
+/** `POST /team/member_update`. A member with the team's shared budget gets a budget of its own, made of that one. */
+export async function updateMember(call: Call): Promise<Row> {
+  const fields = readFields(await readObject(call.x), UPDATE_FIELDS, ['team_id']);
+  const author = authorOf(call);
+  let updated: TeamMember | null = null;
+  const team = await changedTeam(
+    call,
+    fields.team_id ?? '',
+    (before, directory) => {
+      demand(call.caller, directory, 'team.members', before);
+      const member = memberNamed(directory, before, fields);
+      if (member === null) throw new Refusal('invalid_object', "User id doesn't exist in team table", RAW);
+      const after = withTerms(
+        { ...member, role: fields.role ?? member.role },
+        before,
+        fields,
+        directory,
+        author,
+      );
+      updated = after;
+      const members = before.members.map((one) => (one === member ? after : one));
+      return { after: { ...before, members, ...touched(author) } };
+    },
+    RAW,
+  );
+  return updated === null ? {} : echoOf(call, team, updated);
+}
+
+function echoOf(call: Call, team: Team, member: TeamMember): Row {
+  const directory = directoryOf(call);
+  const shared = sharedBudgetOf(team, member, directory);
+  const { budget, limits } = shared ?? member;
+  return {
+    team_id: team.id,
+    user_id: member.userId,
+    user_email: directory.user(member.userId)?.email ?? null,
+    role: member.role,
+    max_budget_in_team: budget.maxBudget,
+    budget_duration: budget.budgetDuration,
+    tpm_limit: limits.tpm,
+    rpm_limit: limits.rpm,
+  };
+}
+
+/** `POST /team/member_delete`: the member, and its keys of this team. The user stays. */
+export async function removeMember(call: Call): Promise<Row> {
+  const fields = readFields(await readObject(call.x), DELETE_FIELDS, ['team_id']);
+  const author = authorOf(call);
+  const team = await changedTeam(
+    call,
+    fields.team_id ?? '',
+    (before, directory) => {
+      demand(call.caller, directory, 'team.members', before);
+      const member = memberNamed(directory, before, fields);
+      // LiteLLM: 400. Platforms take 404, and nothing else, for "gone already", so that they may ask twice.
+      if (member === null)
+        throw notFound(
+          `User not found in team. Team=${before.id}, user_id=${fields.user_id ?? 'None'}, user_email=${fields.user_email ?? 'None'}`,
+          RAW,
+        );
+      const members = before.members.filter((one) => one !== member);
+      const keys = directory.keysOfTeam(before.id).filter(({ userId }) => userId === member.userId);
+      return { after: { ...before, members, ...touched(author) }, more: keys.map(remove) };
+    },
+    RAW,
+  );
+  return rowOf(call, team);
+}
+
+function memberNamed(
+  directory: AccessDirectory,
+  team: Team,
+  { user_id, user_email }: Fields<typeof DELETE_FIELDS>,
+): TeamMember | null {
+  const named = { userId: user_id ?? null, email: user_email ?? null, at: ['body', 'user_id'] };
+  const byId = team.members.find(({ userId }) => userId === named.userId);
+  if (byId !== undefined) return byId; // a member without a user object, of the file
+  const user = userOf(directory, named);
+  return team.members.find(({ userId }) => userId === user?.id) ?? null;
+}
+
+/** A member with terms of its own; those of the shared budget are where it starts. */
+function withTerms(
+  member: TeamMember,
+  team: Team,
+  fields: Fields<typeof TERM_FIELDS>,
+  directory: AccessDirectory,
+  { nowMs }: Author,
+): TeamMember {
+  const names = Object.keys(TERM_FIELDS) as (keyof typeof TERM_FIELDS)[];
+  if (names.every((name) => fields[name] === undefined)) return member;
+  const shared = sharedBudgetOf(team, member, directory);
+  const isNew = shared === null && member.budget === NO_BUDGET && member.limits === NO_LIMITS;
+  // null for a new member is what "no cap" is anyway.
+  if (isNew && names.every((name) => (fields[name] ?? null) === null)) return member;
+  const { max_budget_in_team, budget_duration, rpm_limit, tpm_limit } = fields;
+  const base = shared ?? member;
+  return {
+    ...member,
+    budgetId: null,
+    budget: budgetFrom(
+      {
+        ...(max_budget_in_team === undefined ? {} : { max_budget: max_budget_in_team }),
+        ...(budget_duration === undefined ? {} : { budget_duration }),
+      },
+      base.budget,
+      nowMs,
+    ),
+    limits: limitsFrom(
+      {
+        ...(rpm_limit === undefined ? {} : { rpm_limit }),
+        ...(tpm_limit === undefined ? {} : { tpm_limit }),
+      },
+      base.limits,
+      {},
+    ),
+  };
+}
+
+async function usersRows(call: Call, members: readonly TeamMember[]): Promise<readonly Row[]> {
+  const directory = directoryOf(call);
+  const context = rowContextOf(call);
+  const users = members.flatMap(({ userId }) => directory.user(userId) ?? []);
+  const spent = await spentUsd(
+    call.x,
+    users.map((user) => ({ kind: 'user', id: user.id })),
+  );
+  return users.map((user, at) => {
+    const teams = directory.teamsOf(user.id).map((team) => team.id);
+    return userRow(user, spent[at] ?? 0, teams, context);
+  });
+}
+
+async function membershipRows(
+  call: Call,
+  team: Team,
+  members: readonly TeamMember[],
+): Promise<readonly Row[]> {
+  const spent = await spentUsd(
+    call.x,
+    members.map(({ userId }) => ({ kind: 'member', id: memberId(team.id, userId) })),
+  );
+  return members.map((member, at) => membershipRow(team, member, spent[at] ?? 0, rowContextOf(call)));
+}

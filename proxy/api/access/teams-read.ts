@@ -1,0 +1,153 @@
+// Reading teams: `GET /team/info`, `/team/list`, `/v2/team/list`, `/team/available`.
+import { demand, seesAll, visibleTeams, whyNot } from '../../access/may.ts';
+import type { Team, TeamMember, VirtualKey } from '../../access/objects/objects.ts';
+import { pageOf, parameter, wholeParameter } from './query.ts';
+import { invalid, notFound, wrongFields } from './refusals.ts';
+import { budgetRow, keyRowWithoutToken, type Row } from './rows.ts';
+import { memberId, spentUsd, type SpentScope } from './spent.ts';
+import { directoryOf, rowContextOf, type Call } from './team-call.ts';
+import { emptyTeam } from './team-fields.ts';
+import { membershipRow, teamRow } from './teams-rows.ts';
+
+const PAGE_SIZE = 10;
+const MOST_ON_A_PAGE = 100;
+
+/** `GET /team/info?team_id=`. A platform takes 404, and nothing else, for "create it". */
+export async function teamInfo(call: Call): Promise<Row> {
+  const id = call.query.get('team_id') ?? '';
+  if (id === '') throw wrongFields([{ type: 'missing', loc: ['query', 'team_id'], msg: 'Field required' }]);
+  const directory = directoryOf(call);
+  const team = directory.team(id);
+  // Whoever may not see all teams is not told which ones there are.
+  demand(call.caller, directory, 'team.read', team ?? emptyTeam(id, { nowMs: 0, by: null }));
+  if (team === null) throw notFound(`Team not found, passed team id: ${id}.`, { param: 'team_id' });
+  const [details] = await detailsOf(call, [team]);
+  const shared = team.memberBudgetId === null ? null : directory.budget(team.memberBudgetId);
+  return {
+    team_id: id,
+    team_info: {
+      ...details?.row,
+      team_member_budget_table: shared === null ? null : budgetRow(shared, rowContextOf(call)),
+    },
+    keys: details?.keys,
+    team_memberships: details?.memberships,
+  };
+}
+
+/** `GET /team/list`: all that the caller sees, by alias, each with its keys and memberships. */
+export async function teamList(call: Call): Promise<readonly Row[]> {
+  const details = await detailsOf(call, listed(call));
+  return details.map(({ row, keys, memberships }) => ({ ...row, team_memberships: memberships, keys }));
+}
+
+/** `GET /v2/team/list`: pages of rows. */
+export async function teamPage(call: Call): Promise<Row> {
+  const page = wholeParameter(call.query, 'page', 1, 1_000_000);
+  const size = wholeParameter(call.query, 'page_size', PAGE_SIZE, MOST_ON_A_PAGE);
+  const { shown, total, pages } = pageOf(listed(call), page, size);
+  return {
+    teams: await teamRows(call, shown),
+    total,
+    page,
+    page_size: size,
+    total_pages: pages,
+  };
+}
+
+/** `GET /team/available`: teams that users may join by themselves. There are none: an admin adds members. */
+export const availableTeams = (): readonly Row[] => [];
+
+/** Rows with what each team has spent. */
+export async function teamRows(call: Call, teams: readonly Team[]): Promise<readonly Row[]> {
+  const context = rowContextOf(call);
+  const spent = await spentUsd(call.x, teams.map(teamScope));
+  return teams.map((team, at) => teamRow(team, spent[at] ?? 0, context, directoryOf(call)));
+}
+
+const teamScope = ({ id }: Team): SpentScope => ({ kind: 'team', id });
+const keyScope = ({ id }: VirtualKey): SpentScope => ({ kind: 'key', id });
+const memberScope = (team: Team, { userId }: TeamMember): SpentScope => ({
+  kind: 'member',
+  id: memberId(team.id, userId),
+});
+
+interface Details {
+  readonly row: Row;
+  readonly keys: readonly Row[];
+  readonly memberships: readonly Row[];
+}
+
+/** With one look at the sums for all of them. */
+async function detailsOf(call: Call, teams: readonly Team[]): Promise<readonly Details[]> {
+  const context = rowContextOf(call);
+  const parts = teams.map((team) => ({ team, ...visibleIn(call, team) }));
+  const scopes = parts.flatMap(({ team, keys, members }) => [
+    teamScope(team),
+    ...keys.map(keyScope),
+    ...members.map((member) => memberScope(team, member)),
+  ]);
+  const spent = (await spentUsd(call.x, scopes)).values();
+  const next = (): number => spent.next().value ?? 0;
+  return parts.map(({ team, keys, members }) => ({
+    row: teamRow(team, next(), context, directoryOf(call)),
+    keys: keys.map((key) => keyRowWithoutToken(key, next(), context)),
+    memberships: members.map((member) => membershipRow(team, member, next(), context)),
+  }));
+}
+
+/** Keys that the caller may see, and what members may spend: all for an admin of the team, else one's own. */
+function visibleIn(
+  call: Call,
+  team: Team,
+): { readonly keys: readonly VirtualKey[]; readonly members: readonly TeamMember[] } {
+  const { caller } = call;
+  const directory = directoryOf(call);
+  const keys = directory.keysOfTeam(team.id);
+  if (seesAll(caller) || whyNot(caller, directory, 'team.members', team) === null)
+    return { keys, members: team.members };
+  const own = caller.role === 'key' ? caller.key.userId : null;
+  return {
+    keys: keys.filter((key) => whyNot(caller, directory, 'key.read', key) === null),
+    members: team.members.filter(({ userId }) => userId === own),
+  };
+}
+
+/** Teams that the caller sees and the query asks for, by alias. */
+function listed(call: Call): readonly Team[] {
+  const { query } = call;
+  const fits = (name: string, value: string | null): boolean => {
+    const asked = parameter(query, name);
+    return asked === null || asked === value;
+  };
+  const member = parameter(query, 'user_id');
+  const teams = [...visibleTeams(call.caller, directoryOf(call))].filter(
+    (team) =>
+      (member === null || team.members.some(({ userId }) => userId === member)) &&
+      fits('organization_id', team.organizationId) &&
+      fits('team_id', team.id) &&
+      fits('team_alias', team.alias),
+  );
+  return sorted(call, teams);
+}
+
+const byText = (a: string, b: string): number => Number(a > b) - Number(a < b);
+const byAlias = (a: Team, b: Team): number => byText(a.alias ?? '', b.alias ?? '') || byText(a.id, b.id);
+
+/** `sort_by` of the pages; others come by alias. */
+const ORDERS: Readonly<Record<string, (a: Team, b: Team) => number>> = {
+  team_alias: byAlias,
+  team_id: (a, b) => byText(a.id, b.id),
+  created_at: (a, b) => a.createdMs - b.createdMs || byText(a.id, b.id),
+};
+
+function sorted({ query }: Call, teams: readonly Team[]): readonly Team[] {
+  const by = query.get('sort_by') || 'team_alias';
+  const order = Object.hasOwn(ORDERS, by) ? ORDERS[by] : undefined;
+  if (order === undefined)
+    throw invalid(`Invalid sort_by '${by}'. Must be one of ${Object.keys(ORDERS).join(', ')}.`, 'sort_by');
+  const direction = query.get('sort_order') || 'asc';
+  if (direction !== 'asc' && direction !== 'desc')
+    throw invalid("Invalid sort_order. Must be 'asc' or 'desc'.", 'sort_order');
+  const inOrder = teams.toSorted(order);
+  return direction === 'asc' ? inOrder : inOrder.toReversed();
+}

@@ -1,0 +1,106 @@
+// Budgets, limits and metadata of an object, from what it had and what a body says of them.
+import { NO_BUDGET, NO_LIMITS, type BudgetTerms, type LimitTerms } from '../../access/objects/objects.ts';
+import type { BUDGET_FIELDS, Fields, LIMIT_FIELDS, METADATA_FIELDS } from './fields.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Absent = keep, null = clear. */
+export const changed = <T>(sent: T | null | undefined, before: T | null): T | null =>
+  sent === undefined ? before : sent;
+
+/** The same where nothing is written as an empty list, an empty object or false. */
+export const changedTo = <T>(sent: T | null | undefined, before: T, empty: T): T =>
+  sent === undefined ? before : (sent ?? empty);
+
+/** What an object may spend. @param before `NO_BUDGET` for a new one */
+export function budgetFrom(
+  fields: Fields<typeof BUDGET_FIELDS>,
+  before: BudgetTerms,
+  nowMs: number,
+): BudgetTerms {
+  const budgetDuration = changed(fields.budget_duration, before.budgetDuration);
+  // The same duration again does not begin another window.
+  const isSet = before.budgetSetMs > 0 && budgetDuration === before.budgetDuration;
+  return sharedIfEmpty({
+    ...before,
+    maxBudget: changed(fields.max_budget, before.maxBudget),
+    softBudget: changed(fields.soft_budget, before.softBudget),
+    budgetDuration,
+    budgetSetMs: isSet ? before.budgetSetMs : nowMs,
+    budgetLimits: changedTo(fields.budget_limits, before.budgetLimits, []),
+    modelMaxBudget: changedTo(fields.model_max_budget, before.modelMaxBudget, {}),
+  });
+}
+
+/** What was spent so far counts as `usd` from now on. */
+export function withSpend(terms: BudgetTerms, usd: number, nowMs: number): BudgetTerms {
+  return { ...terms, countFrom: { atMs: nowMs, usd } };
+}
+
+function sharedIfEmpty(terms: BudgetTerms): BudgetTerms {
+  const { maxBudget, softBudget, budgetDuration, budgetLimits, modelMaxBudget } = terms;
+  const isEmpty =
+    [maxBudget, softBudget, budgetDuration, terms.temporaryIncrease, terms.countFrom].every(
+      (one) => one === null,
+    ) &&
+    budgetLimits.length === 0 &&
+    Object.keys(modelMaxBudget).length === 0;
+  return isEmpty ? NO_BUDGET : terms;
+}
+
+/** How fast an object may call. @param metadata of the object, after the change: limits by model stand there */
+export function limitsFrom(
+  fields: Fields<typeof LIMIT_FIELDS>,
+  before: LimitTerms,
+  metadata: Json,
+): LimitTerms {
+  const terms: LimitTerms = {
+    rpm: changed(fields.rpm_limit, before.rpm),
+    tpm: changed(fields.tpm_limit, before.tpm),
+    maxParallel: changed(fields.max_parallel_requests, before.maxParallel),
+    modelRpm: countsIn(metadata['model_rpm_limit']),
+    modelTpm: countsIn(metadata['model_tpm_limit']),
+  };
+  const isEmpty =
+    [terms.rpm, terms.tpm, terms.maxParallel].every((one) => one === null) &&
+    [terms.modelRpm, terms.modelTpm].every((one) => Object.keys(one).length === 0);
+  return isEmpty ? NO_LIMITS : terms;
+}
+
+/** Members that LiteLLM keeps among the metadata, where clients read and write them as well. */
+const KEPT_IN_METADATA = ['tags', 'model_rpm_limit', 'model_tpm_limit'] as const;
+
+/** Metadata: a new object replaces the old one as a whole; the other members are set in it. */
+export function metadataFrom(fields: Fields<typeof METADATA_FIELDS>, before: Json): Json {
+  const base = changedTo(fields.metadata, before, {});
+  const set = KEPT_IN_METADATA.filter((name) => fields[name] !== undefined);
+  if (set.length === 0) return base;
+  const rest = Object.entries(base).filter(([name]) => !set.some((one) => one === name));
+  const added = set.flatMap((name) => (fields[name] === null ? [] : [[name, fields[name]] as const]));
+  return Object.fromEntries([...rest, ...added]);
+}
+
+/** The tags that calls of an object get. */
+export function tagsIn(metadata: Json): readonly string[] {
+  const { tags } = metadata;
+  return Array.isArray(tags)
+    ? tags.filter((one): one is string => typeof one === 'string' && one !== '')
+    : [];
+}
+
+function countsIn(value: unknown): Readonly<Record<string, number>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
+  const counts = Object.entries(value as Json).filter(
+    (entry): entry is [string, number] => Number.isSafeInteger(entry[1]) && Number(entry[1]) >= 0,
+  );
+  return Object.fromEntries(counts);
+}
+
+/** Members that are kept as they are and do nothing: what was sent replaces what was kept. */
+export function keptFrom(fields: Json, table: Json, before: Json): Json {
+  const sent = Object.keys(table).filter((name) => fields[name] !== undefined);
+  if (sent.length === 0) return before;
+  const rest = Object.entries(before).filter(([name]) => !sent.includes(name));
+  const set = sent.filter((name) => fields[name] !== null).map((name) => [name, fields[name]] as const);
+  return Object.fromEntries([...rest, ...set]);
+}

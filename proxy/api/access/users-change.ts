@@ -1,0 +1,88 @@
+// Changing users: `POST /user/update`, `/user/delete`.
+import { randomUUID } from 'node:crypto';
+import { demand, isAdmin } from '../../access/may.ts';
+import type { AccessDirectory } from '../../access/objects/directory.ts';
+import type { ObjectChange, Team, User } from '../../access/objects/objects.ts';
+import { readObject } from '../json-body.ts';
+import { readFields, texts, isSet } from './fields.ts';
+import { notFound, wrongFields, type Refusal } from './refusals.ts';
+import type { Row } from './rows.ts';
+import { authorOf, put, remove, store, type Author, type Call } from './team-call.ts';
+import { newUser } from './teams-join.ts';
+import { emailName, USER_FIELDS, userFrom, type UserFields } from './users-fields.ts';
+import { userRows } from './users-read.ts';
+
+/** `POST /user/update`, by id or e-mail address. An administrator's makes users that do not exist, as in LiteLLM. */
+export async function updateUser(call: Call): Promise<Row> {
+  const fields = readFields(await readObject(call.x), USER_FIELDS);
+  if (!isSet(fields.user_id) && !isSet(fields.user_email))
+    throw wrongFields([
+      { type: 'missing', loc: ['body', 'user_id'], msg: 'Either user_id or user_email must be provided' },
+    ]);
+  const user = await call.exclusive.run(emailName(fields), () =>
+    store(call, (directory) => {
+      const before = namedUser(fields, directory);
+      if (before === null && !isAdmin(call.caller))
+        throw unknownUser(fields.user_id ?? fields.user_email ?? '');
+      const author = authorOf(call);
+      const base = before ?? newUser(fields.user_id ?? randomUUID(), null, author);
+      const after = userFrom(fields, base, directory, author);
+      call.concerns({ kind: 'user', id: base.id, before, after });
+      if (before === null) demand(call.caller, directory, 'user.create', after);
+      else demand(call.caller, directory, 'user.update', { is: before, becomes: after });
+      return { changes: [put(after)], result: after };
+    }),
+  );
+  const [data] = await userRows(call, [user]);
+  return { user_id: user.id, data };
+}
+
+function namedUser({ user_id: id, user_email: email }: UserFields, directory: AccessDirectory): User | null {
+  if (isSet(id)) return directory.user(id);
+  return !isSet(email) ? null : directory.userByEmail(email);
+}
+
+const unknownUser = (id: string): Refusal =>
+  notFound(`User not found, passed user_id=${id}`, { param: 'user_id', raw: true });
+
+const DELETE_FIELDS = { user_ids: texts };
+
+/** `POST /user/delete`: the users, their keys and memberships; nothing at all when one of them is not there. */
+export async function deleteUsers(call: Call): Promise<number> {
+  const { user_ids: ids } = readFields(await readObject(call.x), DELETE_FIELDS, ['user_ids']);
+  const names = [...new Set(ids)];
+  await store(call, (directory) => {
+    const users = names.map((id) => {
+      const user = directory.user(id);
+      if (user === null) {
+        call.concerns({ kind: 'user', id, before: null, after: null });
+        if (!isAdmin(call.caller))
+          demand(call.caller, directory, 'user.delete', newUser(id, null, authorOf(call)));
+        throw unknownUser(id);
+      }
+      call.concerns({ kind: 'user', id, before: user, after: null });
+      demand(call.caller, directory, 'user.delete', user);
+      return user;
+    });
+    return { changes: removalOf(call, users, directory), result: null };
+  });
+  return names.length;
+}
+
+function removalOf(call: Call, users: readonly User[], directory: AccessDirectory): ObjectChange[] {
+  const gone = new Set(users.map(({ id }) => id));
+  const keys = users.flatMap(({ id }) => directory.keysOfUser(id));
+  for (const key of keys) call.concerns({ kind: 'key', id: key.id, before: key, after: null });
+  const teams = new Set(users.flatMap(({ id }) => directory.teamsOf(id)));
+  const left = [...teams].map((team) => {
+    const after = without(team, gone, authorOf(call));
+    call.concerns({ kind: 'team', id: team.id, before: team, after });
+    return after;
+  });
+  return [...users.map(remove), ...keys.map(remove), ...left.map(put)];
+}
+
+function without(team: Team, gone: ReadonlySet<string>, { nowMs, by }: Author): Team {
+  const members = team.members.filter(({ userId }) => !gone.has(userId));
+  return { ...team, members, updatedMs: nowMs, updatedBy: by };
+}

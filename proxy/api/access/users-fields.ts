@@ -1,0 +1,92 @@
+// The members of the bodies of calls about users, and what a user is after one of them.
+import type { AccessDirectory } from '../../access/objects/directory.ts';
+import type { User } from '../../access/objects/objects.ts';
+import {
+  anything,
+  BUDGET_FIELDS,
+  id,
+  LIMIT_FIELDS,
+  METADATA_FIELDS,
+  money,
+  oneOf,
+  texts,
+  type Fields,
+  isSet,
+} from './fields.ts';
+import { invalid, Refusal } from './refusals.ts';
+import type { Author } from './team-call.ts';
+import { budgetFrom, changed, changedTo, keptFrom, limitsFrom, metadataFrom, withSpend } from './terms.ts';
+
+/** Kept and returned; they do nothing here. */
+const KEPT_FIELDS = {
+  sso_user_id: anything,
+  allowed_cache_controls: anything,
+  guardrails: anything,
+  policies: anything,
+  prompts: anything,
+  object_permission: anything,
+} as const;
+
+export const USER_ROLES = [
+  'proxy_admin',
+  'proxy_admin_viewer',
+  'internal_user',
+  'internal_user_viewer',
+] as const;
+
+export const USER_FIELDS = {
+  ...BUDGET_FIELDS,
+  ...LIMIT_FIELDS,
+  ...METADATA_FIELDS,
+  ...KEPT_FIELDS,
+  user_id: id,
+  user_email: id,
+  user_alias: id,
+  user_role: oneOf(USER_ROLES),
+  models: texts,
+  budget_id: id,
+  spend: money,
+};
+export type UserFields = Fields<typeof USER_FIELDS>;
+
+/** What calls with the same address wait for each other by. */
+export const emailName = ({ user_email: email }: UserFields): string | null =>
+  !isSet(email) ? null : `email/${email.trim().toLowerCase()}`;
+
+/** A user after a body: absent members stay, null clears. @throws Refusal */
+export function userFrom(
+  fields: UserFields,
+  before: User,
+  directory: AccessDirectory,
+  { nowMs, by }: Author,
+): User {
+  const metadata = metadataFrom(fields, before.metadata);
+  const terms = budgetFrom(fields, before.budget, nowMs);
+  const user: User = {
+    ...before,
+    alias: changed(fields.user_alias, before.alias),
+    email: changed(fields.user_email, before.email),
+    role: changedTo(fields.user_role, before.role, 'internal_user'),
+    models: changedTo(fields.models, before.models, []),
+    budgetId: changed(fields.budget_id, before.budgetId),
+    budget: !isSet(fields.spend) ? terms : withSpend(terms, fields.spend, nowMs),
+    limits: limitsFrom(fields, before.limits, metadata),
+    metadata,
+    kept: keptFrom(fields, KEPT_FIELDS, before.kept),
+    updatedMs: nowMs,
+    updatedBy: by,
+  };
+  const { budgetId } = user;
+  if (budgetId !== null && budgetId !== before.budgetId && directory.budget(budgetId) === null)
+    throw invalid(`Budget not found for budget_id=${budgetId}`, 'budget_id');
+  refuseTakenEmail(user, before, directory);
+  return user;
+}
+
+/** Addresses are compared without case. */
+function refuseTakenEmail(user: User, before: User, directory: AccessDirectory): void {
+  if (user.email === null || user.email === before.email) return;
+  const holder = directory.userByEmail(user.email);
+  if (holder === null || holder.id === user.id) return;
+  throw new Refusal('object_taken', `User with email ${user.email} already exists`, { param: 'user_email' });
+}

@@ -1,0 +1,196 @@
+// `POST /user/new`: a user, a key for it unless `auto_create_key` is false, and its membership in teams; all of it or nothing.
+import { randomUUID } from 'node:crypto';
+import { demand } from '../../access/may.ts';
+import type { AccessDirectory } from '../../access/objects/directory.ts';
+import {
+  NO_BUDGET,
+  NO_LIMITS,
+  type AccessObject,
+  type Team,
+  type TeamMember,
+  type User,
+  type VirtualKey,
+} from '../../access/objects/objects.ts';
+import { readObject } from '../json-body.ts';
+import {
+  bool,
+  id,
+  money,
+  objectOf,
+  oneOf,
+  readFields,
+  text,
+  type Fields,
+  type Reader,
+  isSet,
+} from './fields.ts';
+import { emptyKey, KEY_FIELDS, keyFrom } from './keys-fields.ts';
+import { checkChosen, generatedRow, refuseTakenAlias } from './keys-generate.ts';
+import { digestOf, displayName, newKeyValue } from './keys-value.ts';
+import { invalid, Refusal } from './refusals.ts';
+import { userRow, type Row } from './rows.ts';
+import { authorOf, put, rowContextOf, store, type Author, type Call } from './team-call.ts';
+import { newUser } from './teams-join.ts';
+import { budgetFrom, withSpend } from './terms.ts';
+import { emailName, USER_FIELDS, userFrom, type UserFields } from './users-fields.ts';
+
+const TEAM_ENTRY = { team_id: id, max_budget_in_team: money, user_role: oneOf(['user', 'admin']) };
+
+/** Ids, or objects with what the user may spend in the team. */
+const teamEntries: Reader<readonly Fields<typeof TEAM_ENTRY>[]> = (value, at, mistakes) => {
+  if (!Array.isArray(value)) {
+    mistakes.types.push({ type: 'list_type', loc: at, msg: 'Input should be a valid list' });
+    return null;
+  }
+  return value.map((one: unknown, index) => {
+    const place = [...at, index];
+    if (typeof one === 'string') return { team_id: id(one, place, mistakes) };
+    return objectOf(TEAM_ENTRY)(one, place, mistakes) ?? {};
+  });
+};
+
+const NEW_FIELDS = {
+  ...KEY_FIELDS,
+  ...USER_FIELDS,
+  key: text,
+  teams: teamEntries,
+  auto_create_key: bool,
+  send_invite_email: bool,
+};
+type NewFields = Fields<typeof NEW_FIELDS>;
+
+interface Made {
+  readonly user: User;
+  readonly key: VirtualKey | null;
+  readonly teams: readonly string[];
+}
+
+export async function createUser(call: Call): Promise<Row> {
+  const body = await readObject(call.x);
+  const fields = readFields({ ...call.x.active.snapshot.keyGeneration.users, ...body }, NEW_FIELDS);
+  const value = fields.auto_create_key === false ? null : (fields.key ?? newKeyValue());
+  if (value !== null && isSet(fields.key)) checkChosen(call, value);
+  const made = await call.exclusive.run(emailName(fields), () =>
+    call.exclusive.run(!isSet(fields.key_alias) ? null : `alias/${fields.key_alias}`, () =>
+      store(call, (directory) => {
+        const result = madeOf(call, fields, value, directory);
+        const objects = [result.user, ...(result.key === null ? [] : [result.key]), ...result.joined];
+        for (const after of objects) {
+          const before = directory.get(after);
+          call.concerns({ kind: after.kind, id: after.id, before, after });
+        }
+        demand(call.caller, directory, 'user.create', result.user);
+        return { changes: objects.map(put), result };
+      }),
+    ),
+  );
+  return newUserRow(call, made, value, fields);
+}
+
+function madeOf(
+  call: Call,
+  fields: NewFields,
+  value: string | null,
+  directory: AccessDirectory,
+): Made & { readonly joined: readonly AccessObject[] } {
+  const author = authorOf(call);
+  const user = userOf(fields, directory, author);
+  const joined = [...teamsOf(fields, user, directory, author).values()];
+  const key = value === null ? null : keyOf(fields, user, value, directory, author);
+  return { user, key, teams: joined.map(({ id: teamId }) => teamId), joined };
+}
+
+function userOf(fields: UserFields, directory: AccessDirectory, author: Author): User {
+  const userId = fields.user_id ?? randomUUID();
+  const user = userFrom(fields, newUser(userId, null, author), directory, author);
+  if (directory.user(userId) !== null)
+    throw new Refusal('object_taken', `User with id ${userId} already exists`, { param: 'user_id' });
+  // Rows of an earlier user of this id are not its own.
+  const isChosen = isSet(fields.user_id);
+  return isChosen ? { ...user, budget: withSpend(user.budget, fields.spend ?? 0, author.nowMs) } : user;
+}
+
+/** The teams that the user joins, with it in them. */
+function teamsOf(
+  fields: NewFields,
+  user: User,
+  directory: AccessDirectory,
+  { nowMs, by }: Author,
+): ReadonlyMap<string, Team> {
+  const teams = new Map<string, Team>();
+  const entries = [...(fields.teams ?? []), ...(!isSet(fields.team_id) ? [] : [{ team_id: fields.team_id }])];
+  for (const entry of entries) {
+    const teamId = entry.team_id ?? '';
+    const team = directory.team(teamId);
+    if (team === null) throw invalid(`Team not found, passed team id: ${teamId}.`, 'teams');
+    if (teams.has(teamId) || team.members.some(({ userId }) => userId === user.id)) continue;
+    const members = [...team.members, memberOf(entry, user, nowMs)];
+    teams.set(teamId, { ...team, members, updatedMs: nowMs, updatedBy: by });
+  }
+  return teams;
+}
+
+function memberOf(
+  { max_budget_in_team: maxBudget, user_role: role }: Fields<typeof TEAM_ENTRY>,
+  user: User,
+  nowMs: number,
+): TeamMember {
+  return {
+    userId: user.id,
+    role: role ?? 'user',
+    budgetId: null,
+    budget: !isSet(maxBudget) ? NO_BUDGET : budgetFrom({ max_budget: maxBudget }, NO_BUDGET, nowMs),
+    limits: NO_LIMITS,
+  };
+}
+
+/** The user's budget and limits count for all its keys, so the key itself has none. */
+function keyOf(
+  fields: NewFields,
+  user: User,
+  value: string,
+  directory: AccessDirectory,
+  author: Author,
+): VirtualKey {
+  const {
+    key_alias,
+    duration,
+    models,
+    aliases,
+    team_id,
+    allowed_routes,
+    key_type,
+    metadata,
+    config,
+    permissions,
+  } = fields;
+  const own = Object.fromEntries(
+    Object.entries({
+      key_alias,
+      duration,
+      models,
+      aliases,
+      team_id,
+      allowed_routes,
+      key_type,
+      metadata,
+      config,
+      permissions,
+    }).filter(([, one]) => one !== undefined),
+  );
+  const empty = emptyKey(digestOf(value), displayName(value), author);
+  const key = keyFrom({ ...own, user_id: user.id }, empty, directory, author);
+  refuseTakenAlias(key, directory);
+  if (directory.keyOfCredential(key.id, 0) !== null)
+    throw new Refusal('object_exists', 'There is a key of this value already. Choose another one.', {
+      param: 'key',
+    });
+  return !isSet(fields.key) ? key : { ...key, budget: withSpend(key.budget, 0, author.nowMs) };
+}
+
+function newUserRow(call: Call, { user, key, teams }: Made, value: string | null, fields: NewFields): Row {
+  const row = userRow(user, fields.spend ?? 0, teams, rowContextOf(call));
+  if (key === null || value === null)
+    return { ...row, key: null, key_name: null, token: null, expires: null };
+  return { ...generatedRow(call, key, value, { duration: fields.duration ?? null }), ...row };
+}

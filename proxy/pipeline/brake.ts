@@ -1,0 +1,114 @@
+// The step of the runaway brake: a conversation whose agent goes in circles is noted, slowed down or stopped before
+// anything is paid for. Off unless configured.
+import type { BrakeSettings } from '../../config/brake-settings.ts';
+import type { BrakeVerdict } from '../access/brake/brake.ts';
+import { wordsOf, type Finding } from '../access/brake/rules.ts';
+import type { Range } from '../bodies/elements.ts';
+import { Fault } from '../errors/fault.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
+import type { Caller } from './authenticate.ts';
+import type { BrakedCall } from './braked-call.ts';
+import type { Exchange } from './exchange.ts';
+import type { Identity } from './identity.ts';
+import type { ParsedRequest } from './parse-request.ts';
+import { pause } from './until-client-leaves.ts';
+
+/** Told of what the brake says before the call goes on or is stopped. */
+interface Recorder {
+  note(more: { readonly braked: BrakedCall }): void;
+}
+
+/** @returns null where the brake is off. @throws Fault conversation_stopped, client_gone, shutting_down */
+export async function applyBrake(
+  x: Exchange,
+  caller: Caller,
+  request: ParsedRequest,
+  identity: Identity,
+  recorder: Recorder,
+): Promise<BrakedCall | null> {
+  const { snapshot, services } = x.active;
+  const settings = snapshot.brake;
+  const { protocol, counted } = request.endpoint;
+  if (settings === null || protocol.conversation === undefined || counted !== 'prompt and answer')
+    return null;
+  const { conversation: rules } = protocol;
+  const check = {
+    keyHash: caller.keyHash,
+    sessionId: identity.sessionSource === 'generated' ? null : identity.sessionId,
+    body: request.body.bytes,
+    messages: rangeOf(request, rules.member),
+    instructions: rules.instructions === null ? null : rangeOf(request, rules.instructions),
+    rules,
+    isContinued: request.previousResponse !== null,
+    atMs: x.startMs,
+  };
+  const verdict = services.brake.check(check, settings, x.active.isExemptTool);
+  const braked = brakedCall(x, verdict, settings);
+  recorder.note({ braked });
+  if (verdict.action === 'stop') throw stopFault(verdict, braked);
+  if (braked.waitedMs === 0) return braked;
+  const left = await pause(x.res, braked.waitedMs, 'its conversation was slowed down');
+  if (left !== null) throw left;
+  return braked;
+}
+
+function rangeOf({ members }: ParsedRequest, name: string): Range | null {
+  if (members.kind !== 'json') return null;
+  const found = members.peeked.members.find((one) => one.name === name);
+  return found === undefined ? null : { start: found.valueStart, end: found.valueEnd };
+}
+
+function brakedCall(x: Exchange, verdict: BrakeVerdict, settings: BrakeSettings): BrakedCall {
+  const { findings, action } = verdict;
+  const { brake } = x.active.services;
+  const shown = findings.filter(({ rule, count }) => count >= settings.rules[rule].header);
+  const value = [
+    ...shown.map(({ rule, count }) => `${rule}=${count}`),
+    ...(action === 'pass' ? [] : [action]),
+  ];
+  return {
+    notes: findings
+      .filter(({ rule, count, level }) => count >= settings.rules[rule].note || level === 'stop')
+      .map((finding) => noteOf(finding, settings)),
+    headers: value.length === 0 ? [] : [x.active.headerNames.brake, value.join('; ')],
+    waitedMs: action === 'slow' ? settings.slowMs : 0,
+    ended: (record) => {
+      if (action === 'stop') return;
+      brake.ended(
+        verdict,
+        { error: errorOf(record), pico: record.spendPico ?? 0, atMs: record.endMs },
+        settings,
+      );
+    },
+  };
+}
+
+function noteOf({ rule, count, level }: Finding, { enforces }: BrakeSettings): string {
+  const done = enforces ? ACTED[level] : WOULD[level];
+  return `brake: in this conversation ${wordsOf(rule, count)} (${rule}${done ?? ''})`;
+}
+
+type ByLevel = Readonly<Partial<Record<Finding['level'], string>>>;
+const ACTED: ByLevel = { slow: '; slowed down', stop: '; stopped' };
+const WOULD: ByLevel = { slow: '; would be slowed down', stop: '; would be stopped' };
+
+/** null = success; undefined: the end says nothing of the model or its gateway. */
+function errorOf({ status, endReason, errorCode, httpStatus }: SpendRecord): string | null | undefined {
+  if (status === 'success') return null;
+  if (endReason === 'client_gone' || endReason === 'stopped' || endReason === 'replayed') return undefined;
+  return errorCode ?? `http_${httpStatus ?? 0}`;
+}
+
+function stopFault({ conversation, findings }: BrakeVerdict, braked: BrakedCall): Fault {
+  const { stopped, id } = conversation;
+  if (stopped === null) throw new Error('a conversation that runs is not refused');
+  const { rule, count } = stopped;
+  const now = findings.find((one) => one.rule === rule);
+  const text =
+    `The runaway brake has stopped this conversation: ${wordsOf(rule, Math.max(count, now?.count ?? 0))} (rule ${rule}). ` +
+    'To go on, write a new message in the conversation, and say what the agent should do differently; ' +
+    `or ask the operator to resume it: POST /conversations/${encodeURIComponent(id)}/brake/resume.`;
+  const [name, value] = braked.headers;
+  const own = name === undefined || value === undefined ? [] : [[name, value] as const];
+  return new Fault('conversation_stopped', text, { headers: [...own, ['x-should-retry', 'false']] });
+}

@@ -1,0 +1,91 @@
+// The estimate of a prompt stays above what a real tokenizer counts, of whatever text; pictures do not count by their length.
+import { randomBytes, randomUUID } from 'node:crypto';
+import t from 'tap';
+import { IMAGE_TOKENS, promptTokensAtMost } from '../../../../proxy/access/budgets/prompt-tokens.ts';
+import { tokensIn } from '../../../../proxy/spend/estimate/count.ts';
+import { readFileSync } from 'node:fs';
+import { seededRandom } from '../../../support/seeded-random.ts';
+
+const here = (name: string): string => readFileSync(new URL(`../../../../${name}`, import.meta.url), 'utf8');
+const random = seededRandom(24);
+const often = (text: string): string => Array.from({ length: 40 }, () => text).join(' ');
+const letters = (count: number): string =>
+  Array.from({ length: count }, () => String.fromCodePoint(97 + Math.floor(random() * 26))).join('');
+
+const TEXTS: Readonly<Record<string, string>> = {
+  prose: here('README.md'),
+  code: here('proxy/pipeline/plan.ts'),
+  json: here('package.json'),
+  generated: here('config/gateway-validator.js').slice(0, 60_000),
+  chinese: often('春眠不觉晓，处处闻啼鸟。人工智能正在改变世界。'),
+  'rare characters': often('魑魅魍魉饕餮耄耋囹圄觊觎龌龊'),
+  japanese: often('吾輩は猫である。名前はまだ無い。カタカナもある。'),
+  korean: often('나는 오늘 학교에 갔다. 그리고 친구를 만났다.'),
+  russian: often('Все счастливые семьи похожи друг на друга.'),
+  arabic: often('في البداية كانت الكلمة والعلم نور'),
+  hindi: often('सभी मनुष्यों को गौरव और अधिकारों के मामले में'),
+  thai: often('มนุษย์ทั้งหลายเกิดมามีอิสระและเสมอภาคกัน'),
+  khmer: often('មនុស្សទាំងអស់កើតមកមានសេរីភាព'),
+  amharic: often('የሰው ልጅ ሁሉ ሲወለድ ነጻና በክብርና'),
+  burmese: often('လူတိုင်းသည် တူညီ လွတ်လပ်သော'),
+  tibetan: often('འགྲོ་བ་མིའི་རིགས་རྒྱུད'),
+  german: often('Donaudampfschifffahrtsgesellschaftskapitän und Überwachung'),
+  finnish: often('epäjärjestelmällistyttämättömyydellänsäkään'),
+  vietnamese: often('Tất cả mọi người sinh ra đều được tự do'),
+  greek: often('Όλοι οι άνθρωποι γεννιούνται ελεύθεροι'),
+  emoji: often('😀🎉👨‍👩‍👧‍👦🏳️‍🌈🧑🏽‍🚀🫠'),
+  base64: randomBytes(3_000)
+    .toString('base64')
+    .replaceAll(/(.{76})/g, '$1\n'),
+  hexadecimal: randomBytes(3_000)
+    .toString('hex')
+    .replaceAll(/(.{64})/g, '$1\n'),
+  numbers: Array.from({ length: 500 }, () => String(random() * 1e9)).join(','),
+  capitals: often('SELECT COUNT FROM TABLE WHERE XQZJ KWVB'),
+  ids: Array.from({ length: 100 }, () => randomUUID()).join('\n'),
+  'random letters': letters(3_000),
+  mathematics: often('∀ε>0 ∃δ>0: |x−a|<δ ⇒ |f(x)−f(a)|<ε ∑∏∫√∞≈≠≤≥'),
+  boxes: often('┌──┬──┐│  │└──┘ ▓▒░ ✓✗→←'),
+  blanks: often('a          \n\n\n\n\t\t\tb'),
+};
+
+for (const [name, text] of Object.entries(TEXTS)) {
+  t.test(`${name}: no fewer than the tokenizer counts, and not many times as many`, (t) => {
+    const [counted, estimated] = [tokensIn(text), promptTokensAtMost(Buffer.from(text))];
+    t.ok(estimated >= counted, `${estimated} for ${counted}`);
+    t.ok(estimated <= counted * 7, `${estimated} for ${counted}`);
+    const body = Buffer.from(JSON.stringify({ messages: [{ role: 'user', content: text }] }));
+    t.ok(promptTokensAtMost(body) >= counted, 'in the JSON of a request');
+    t.end();
+  });
+}
+
+t.test('a picture counts the same whatever its size, a file by its size', (t) => {
+  const data = (bytes: number): string => randomBytes(bytes).toString('base64');
+  const picture = (bytes: number): Buffer =>
+    Buffer.from(
+      JSON.stringify({
+        content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${data(bytes)}` } }],
+      }),
+    );
+  const [small, large] = [promptTokensAtMost(picture(30_000)), promptTokensAtMost(picture(3_000_000))];
+  t.equal(small, large);
+  t.ok(small >= IMAGE_TOKENS && small < IMAGE_TOKENS + 100, `${small}`);
+  const anthropic = {
+    type: 'image',
+    source: { type: 'base64', media_type: 'image/png', data: data(90_000) },
+  };
+  const two = promptTokensAtMost(Buffer.from(JSON.stringify({ content: [anthropic, anthropic] })));
+  t.ok(two >= 2 * IMAGE_TOKENS && two < 2 * IMAGE_TOKENS + 200, `${two}`);
+  const linked = { content: [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }] };
+  t.ok(promptTokensAtMost(Buffer.from(JSON.stringify(linked))) >= IMAGE_TOKENS);
+  const file = { type: 'file', file: { file_data: `data:application/pdf;base64,${data(300_000)}` } };
+  const pages = promptTokensAtMost(Buffer.from(JSON.stringify(file)));
+  t.ok(pages > 40_000 && pages < 60_000, `${pages}`);
+  t.end();
+});
+
+t.test('an empty body has no tokens', (t) => {
+  t.equal(promptTokensAtMost(Buffer.alloc(0)), 0);
+  t.end();
+});

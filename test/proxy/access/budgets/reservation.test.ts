@@ -1,0 +1,95 @@
+// What a call reserves is never less than what it can cost by the same prices.
+import t from 'tap';
+import {
+  mostCost,
+  outputWithin,
+  UNSTATED_OUTPUT,
+  type Candidate,
+  type RequestSize,
+} from '../../../../proxy/access/budgets/reservation.ts';
+import type { Prices } from '../../../../config/snapshot.ts';
+
+const rate = (base: bigint) => ({ base, flex: null, priority: base * 2n, above: [] });
+const pricesOf = (input: bigint, output: bigint, more: Prices['tokens'] = {}): Prices => ({
+  version: 'v',
+  tokens: { input: rate(input), output: rate(output), ...more },
+  units: {},
+});
+const candidate = (prices: Prices | null, maxOutput: number | null = null): Candidate => ({
+  model: 'm',
+  maxOutput,
+  prices: { deployment: prices, catalogue: null },
+});
+const size = (more: Partial<RequestSize> = {}): RequestSize => ({
+  body: Buffer.from('{"messages":[{"role":"user","content":"hello there"}]}'),
+  isForm: false,
+  pricedBy: 'tokens',
+  writes: true,
+  maxOutput: 100,
+  choices: 1,
+  units: {},
+  serviceTier: null,
+  ...more,
+});
+const FREE_INPUT = pricesOf(0n, 1_000_000n); // a pico-dollar per token of output
+
+t.test('output: what is asked for, what the model can, or a number of our own', (t) => {
+  const of = (request: Partial<RequestSize>, limit: number | null = null): bigint =>
+    mostCost(size(request), [candidate(FREE_INPUT, limit)]).pico;
+  t.equal(of({}), 100n);
+  t.equal(of({ choices: 3 }), 300n);
+  t.equal(of({ maxOutput: 1_000_000 }, 64_000), 64_000n);
+  t.equal(of({ maxOutput: null }, 64_000), 64_000n);
+  t.equal(of({ maxOutput: null }), BigInt(UNSTATED_OUTPUT));
+  t.equal(of({ writes: false }), 0n);
+  t.equal(of({ serviceTier: 'priority' }), 200n);
+  t.end();
+});
+
+t.test('the dearest of the deployments and of the kinds of tokens counts', (t) => {
+  const dear = pricesOf(0n, 5_000_000n);
+  t.equal(mostCost(size(), [candidate(FREE_INPUT), candidate(dear), candidate(null)]).pico, 500n);
+  const written = pricesOf(1_000_000n, 0n, { cacheWrite: rate(2_000_000n), cacheWrite1h: rate(9_000_000n) });
+  const plain = mostCost(size(), [candidate(pricesOf(1_000_000n, 0n))]).pico;
+  t.equal(mostCost(size(), [candidate(written)]).pico, plain * 2n, 'a cache that writes by itself');
+  const body = Buffer.from('{"messages":[{"role":"user","content":"hello there"}],"cache_control":1}');
+  const cached = mostCost(size({ body }), [candidate(written)]).pico;
+  t.equal(cached, mostCost(size({ body }), [candidate(pricesOf(1_000_000n, 0n))]).pico * 9n);
+  t.equal(mostCost(size(), [candidate(pricesOf(0n, 1n, { reasoning: rate(7_000_000n) }))]).pico, 700n);
+  t.end();
+});
+
+t.test('units: images, characters, sound', (t) => {
+  const by = (units: Prices['units']): Prices => ({ version: 'v', tokens: {}, units });
+  const pico = 1_000_000n;
+  t.equal(
+    mostCost(size({ pricedBy: 'images', writes: false, units: { images: 3 } }), [
+      candidate(by({ images: 40n * pico })),
+    ]).pico,
+    120n,
+  );
+  t.equal(
+    mostCost(size({ pricedBy: 'characters', writes: false, units: { characters: 50 } }), [
+      candidate(by({ characters: pico })),
+    ]).pico,
+    50n,
+  );
+  const sound = size({ isForm: true, writes: false, body: Buffer.alloc(20_000) });
+  t.equal(mostCost(sound, [candidate(by({ seconds: pico }))]).pico, 10n, 'ten seconds at 16 kbit/s');
+  t.equal(mostCost(size(), [candidate(by({ requests: 3n * pico }))]).pico, 3n);
+  t.end();
+});
+
+t.test('without a price nothing is reserved, and the reason is known', (t) => {
+  t.match(mostCost(size(), [candidate(null)]), { pico: 0n, reason: 'no price is known for model m' });
+  t.end();
+});
+
+t.test('the longest answer that fits', (t) => {
+  const cost = mostCost(size({ maxOutput: 1_000 }), [candidate(pricesOf(1_000_000n, 2_000_000n))]);
+  const left = cost.inputPico + 500n;
+  t.equal(outputWithin(cost, left, 1), 250);
+  t.equal(outputWithin(cost, left, 2), 125);
+  t.equal(outputWithin(cost, cost.inputPico, 1), null, 'not even the prompt');
+  t.end();
+});

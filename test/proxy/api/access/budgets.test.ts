@@ -1,0 +1,97 @@
+// Shared budgets: made, changed for all that share them, and not deleted from under them.
+import t from 'tap';
+import { list, manage, managed } from '../../../support/manage.ts';
+import { startRig } from '../../../support/rig.ts';
+
+t.test('a budget is made, read, listed, changed and deleted', async (t) => {
+  const rig = await startRig(t);
+  const made = await managed(rig, 'POST /budget/new', {
+    budget_id: 'gold',
+    max_budget: 10,
+    soft_budget: 8,
+    budget_duration: '1mo',
+    rpm_limit: 60,
+    model_max_budget: { demo: { budget_limit: 1, time_period: '1d' } },
+  });
+  t.match(made, {
+    budget_id: 'gold',
+    max_budget: 10,
+    soft_budget: 8,
+    budget_duration: '1mo',
+    budget_reset_at: /^\d{4}-\d\d-01T00:00:00/,
+    rpm_limit: 60,
+    tpm_limit: null,
+    max_parallel_requests: null,
+    model_max_budget: { demo: { budget_limit: 1, time_period: '1d' } },
+    created_by: null,
+  });
+  const unnamed = await managed(rig, 'POST /budget/new', { max_budget: 1 });
+  t.match(unnamed['budget_id'], /^[0-9a-f-]{36}$/);
+  t.match(await managed(rig, 'POST /budget/info', { budgets: ['nobody', 'gold'] }), [{ budget_id: 'gold' }]);
+  t.strictSame(
+    list(await managed(rig, 'GET /budget/list')).map((row) => row['budget_id']),
+    ['gold', unnamed['budget_id']].toSorted((a, b) => Number(b === 'gold') - Number(a === 'gold')),
+  );
+  t.match(
+    await managed(rig, 'POST /budget/update', { budget_id: 'gold', max_budget: 20, soft_budget: null }),
+    {
+      max_budget: 20,
+      soft_budget: null,
+      rpm_limit: 60,
+      budget_duration: '1mo',
+    },
+  );
+  t.match(await managed(rig, 'GET /budget/settings?budget_id=gold'), [
+    { field_name: 'max_budget', field_type: 'Float', field_value: 20 },
+  ]);
+  t.match(await managed(rig, 'POST /budget/delete', { id: 'gold' }), { budget_id: 'gold' });
+  t.match(await managed(rig, 'POST /budget/info', { budgets: ['gold'] }), []);
+});
+
+t.test('refusals have the shape of these routes', async (t) => {
+  const rig = await startRig(t);
+  await managed(rig, 'POST /budget/new', { budget_id: 'one', max_budget: 1 });
+  const again = await manage(rig, 'POST /budget/new', { budget_id: 'one', max_budget: 2 });
+  t.equal(again.status, 400);
+  t.strictSame(again.json, { detail: { error: "Budget with id 'one' already exists." } });
+  for (const [call, body] of [
+    ['POST /budget/update', { budget_id: 'nobody', max_budget: 1 }],
+    ['POST /budget/delete', { id: 'nobody' }],
+  ] as const)
+    t.match(await manage(rig, call, body), { status: 404, json: { detail: { error: /does not exist/ } } });
+  t.equal((await manage(rig, 'GET /budget/settings?budget_id=nobody')).status, 404);
+  t.equal((await manage(rig, 'POST /budget/info', { budgets: [] })).status, 400);
+  for (const body of [{}, { budgets: 'one' }, { budgets: [1] }])
+    t.equal((await manage(rig, 'POST /budget/info', body)).status, 422);
+  for (const max_budget of [-1, -1e-9])
+    t.match(await manage(rig, 'POST /budget/new', { max_budget }), {
+      status: 400,
+      text: /non-negative finite/,
+    });
+  t.equal((await manage(rig, 'POST /budget/new', { budget_duration: '2y' })).status, 400);
+  t.equal((await manage(rig, 'POST /budget/delete', {})).status, 422);
+});
+
+t.test('a budget that is in use stays; the refusal lists who uses it', async (t) => {
+  const rig = await startRig(t);
+  await managed(rig, 'POST /budget/new', { budget_id: 'used', max_budget: 1 });
+  await managed(rig, 'POST /customer/new', { user_id: 'cust', budget_id: 'used' });
+  await managed(rig, 'POST /team/new', { team_id: 'team', metadata: { team_member_budget_id: 'used' } });
+  await managed(rig, 'POST /organization/new', {
+    organization_alias: 'org',
+    organization_id: 'org',
+    budget_id: 'used',
+  });
+  const refused = await manage(rig, 'POST /budget/delete', { id: 'used' });
+  t.equal(refused.status, 400);
+  t.match(refused.text, /in use by customer cust, organization org, members of team team/);
+  for (let n = 0; n < 12; n += 1)
+    await managed(rig, 'POST /customer/new', { user_id: `c${n}`, budget_id: 'used' });
+  t.match((await manage(rig, 'POST /budget/delete', { id: 'used' })).text, / and 5 more; give them another/);
+  await managed(rig, 'POST /team/delete', { team_ids: ['team'] });
+  await managed(rig, 'DELETE /organization/delete', { organization_ids: ['org'] });
+  await managed(rig, 'POST /customer/delete', {
+    user_ids: ['cust', ...Array.from({ length: 12 }, (_, n) => `c${n}`)],
+  });
+  t.match(await managed(rig, 'POST /budget/delete', { id: 'used' }), { budget_id: 'used' });
+});

@@ -1,0 +1,102 @@
+// What the operator's settings make of new keys: defaults, upper bounds, who may make which.
+import t from 'tap';
+import { manage, managed, newKey } from '../../../support/manage.ts';
+import { defaultConfig, startRig, type Rig } from '../../../support/rig.ts';
+
+const rigWith = (
+  t: { teardown(act: () => unknown): unknown },
+  settings: string,
+  general = '',
+): Promise<Rig> =>
+  startRig(t, { config: (demo) => `${defaultConfig(demo, general)}\nlitellm_settings:\n${settings}` });
+
+t.test('defaults fill what a call leaves out or states as null', async (t) => {
+  const rig = await rigWith(
+    t,
+    '  default_key_generate_params: { max_budget: 1.5, models: [demo], metadata: { setup: x }, team_id: core, rpm_limit: 7 }',
+  );
+  t.match(await managed(rig, 'POST /key/generate', { max_budget: null, models: [] }), {
+    max_budget: 1.5,
+    models: ['demo'],
+    metadata: { setup: 'x' },
+    team_id: 'core',
+    rpm_limit: 7,
+  });
+  t.match(await managed(rig, 'POST /key/generate', { max_budget: 0, models: ['*'], team_id: 'other' }), {
+    max_budget: 0,
+    models: ['*'],
+    team_id: 'other',
+  });
+});
+
+t.test('upper bounds', async (t) => {
+  const rig = await rigWith(
+    t,
+    '  upperbound_key_generate_params: { max_budget: 100, duration: 30d, budget_duration: 1mo, tpm_limit: 10 }',
+  );
+  const row = await managed(rig, 'POST /key/generate', { max_budget: 100 });
+  t.match(row, { max_budget: 100, tpm_limit: 10, budget_duration: '1mo', duration: '30d' });
+  t.type(row['expires'], 'string', 'who states nothing gets the bound');
+  const over = await manage(rig, 'POST /key/generate', { max_budget: 100.01 });
+  t.equal(over.status, 400);
+  t.match(over.text, 'max_budget is over max limit set in config - user_value=100.01; max_value=100');
+  t.match((await manage(rig, 'POST /key/generate', { duration: '31d' })).text, 'duration is over max limit');
+  t.equal((await manage(rig, 'POST /key/generate', { duration: '4w' })).status, 200);
+  t.equal((await manage(rig, 'POST /key/generate', { tpm_limit: 11 })).status, 400);
+  const key = String(row['key']);
+  t.equal((await manage(rig, 'POST /key/update', { key, max_budget: 101 })).status, 400, 'nor later');
+  t.equal((await manage(rig, 'POST /key/update', { key, max_budget: null })).status, 400, 'nor without end');
+  t.equal((await manage(rig, 'POST /key/update', { key, key_alias: 'a' })).status, 200);
+});
+
+t.test('values of keys that callers choose can be switched off', async (t) => {
+  const rig = await startRig(t, { config: (demo) => defaultConfig(demo, '  disable_custom_api_keys: true') });
+  const own = await manage(rig, 'POST /key/generate', { key: 'sk-chosen-by-the-caller' });
+  t.equal(own.status, 403);
+  t.notMatch(own.text, 'chosen-by');
+  const key = await newKey(rig, {});
+  t.equal(
+    (await manage(rig, `POST /key/${key}/regenerate`, { new_key: 'sk-chosen-by-the-caller' })).status,
+    403,
+  );
+  t.equal((await manage(rig, 'POST /user/new', { key: 'sk-chosen-by-the-caller' })).status, 403);
+});
+
+t.test('rules for users: roles and members that a call must state', async (t) => {
+  const rig = await rigWith(
+    t,
+    `  key_generation_settings:
+    team_key_generation: { allowed_team_member_roles: [admin], required_params: [tags] }
+    personal_key_generation: { allowed_user_roles: [proxy_admin] }`,
+  );
+  await managed(rig, 'POST /team/new', {
+    team_id: 'core',
+    members_with_roles: [
+      { user_id: 'lead', role: 'admin' },
+      { user_id: 'dev', role: 'user' },
+    ],
+  });
+  const lead = await newKey(rig, { user_id: 'lead' });
+  const dev = await newKey(rig, { user_id: 'dev' });
+  const make = (key: string, body: object): ReturnType<typeof manage> =>
+    manage(rig, 'POST /key/generate', body, key);
+  t.match((await make(dev, {})).text, 'Personal key creation has been restricted by admin');
+  const asUser = await make(dev, { team_id: 'core', user_id: 'dev', tags: [] });
+  t.match(asUser.text, 'Team member role user not in allowed_team_member_roles');
+  t.match((await make(lead, { team_id: 'core', user_id: 'lead' })).text, 'Required param tags not in data');
+  t.equal((await make(lead, { team_id: 'core', user_id: 'lead', tags: ['x'] })).status, 200);
+  t.equal((await make(dev, { team_id: 'nowhere', user_id: 'dev' })).status, 400, 'a team that is not there');
+  await managed(rig, 'POST /key/generate', { team_id: 'nowhere' });
+});
+
+t.test('guaranteed limits of keys stay within what their team may', async (t) => {
+  const rig = await startRig(t);
+  await managed(rig, 'POST /team/new', { team_id: 'core', tpm_limit: 100, rpm_limit: 10 });
+  const body = { team_id: 'core', tpm_limit: 60, tpm_limit_type: 'guaranteed_throughput' };
+  const key = await newKey(rig, body);
+  const second = await manage(rig, 'POST /key/generate', body);
+  t.equal(second.status, 400);
+  t.match(second.text, 'Allocated TPM limit=60 + Key TPM limit=60 is greater than team TPM limit=100');
+  t.equal((await manage(rig, 'POST /key/update', { key, tpm_limit: 100 })).status, 200, 'itself not counted');
+  t.equal((await manage(rig, 'POST /key/update', { key, tpm_limit: 101 })).status, 400);
+});

@@ -1,0 +1,62 @@
+// Organizations own teams: they are deleted with them, all of it or nothing.
+import t from 'tap';
+import { list, manage, managed } from '../../../support/manage.ts';
+import { startRig } from '../../../support/rig.ts';
+
+t.test('made, read with its teams, changed, deleted with them', async (t) => {
+  const rig = await startRig(t);
+  const made = await managed(rig, 'POST /organization/new', {
+    organization_alias: 'Acme',
+    models: ['demo'],
+    max_budget: 100,
+    metadata: { plan: 'gold' },
+  });
+  const id = String(made['organization_id']);
+  t.match(made, {
+    organization_id: /^[0-9a-f-]{36}$/,
+    organization_alias: 'Acme',
+    models: ['demo'],
+    spend: 0,
+    metadata: { plan: 'gold' },
+    members: [],
+    teams: [],
+    litellm_budget_table: { max_budget: 100 },
+  });
+  await managed(rig, 'POST /team/new', { team_id: 'inside', organization_id: id });
+  await managed(rig, 'POST /team/new', { team_id: 'outside' });
+  t.match(await managed(rig, `GET /organization/info?organization_id=${id}`), {
+    teams: [{ team_id: 'inside' }],
+  });
+  t.match(await managed(rig, `GET /team/list?organization_id=${id}`), [{ team_id: 'inside' }]);
+  t.equal(list(await managed(rig, 'GET /organization/list')).length, 1);
+  t.match(
+    await managed(rig, 'PATCH /organization/update', { organization_id: id, max_budget: null, models: [] }),
+    { organization_alias: 'Acme', models: [], litellm_budget_table: null },
+  );
+  t.match(await manage(rig, 'DELETE /organization/delete', { organization_ids: [id, 'nobody'] }), {
+    status: 404,
+  });
+  t.equal((await manage(rig, 'GET /team/info?team_id=inside')).status, 200, 'nothing was deleted');
+  t.match(await managed(rig, 'DELETE /organization/delete', { organization_ids: [id] }), [
+    { organization_id: id, teams: [{ team_id: 'inside' }] },
+  ]);
+  t.equal((await manage(rig, 'GET /team/info?team_id=inside')).status, 404);
+  t.equal((await manage(rig, 'GET /team/info?team_id=outside')).status, 200);
+  t.equal((await manage(rig, `GET /organization/info?organization_id=${id}`)).status, 404);
+});
+
+t.test('refusals', async (t) => {
+  const rig = await startRig(t);
+  t.equal((await manage(rig, 'POST /organization/new', {})).status, 422);
+  await managed(rig, 'POST /organization/new', { organization_alias: 'a', organization_id: 'o' });
+  t.match(await manage(rig, 'POST /organization/new', { organization_alias: 'b', organization_id: 'o' }), {
+    status: 400,
+    text: /already exists/,
+  });
+  t.equal(
+    (await manage(rig, 'POST /organization/new', { organization_alias: 'c', budget_id: 'none' })).status,
+    400,
+  );
+  t.equal((await manage(rig, 'PATCH /organization/update', { organization_id: 'nobody' })).status, 404);
+  t.equal((await manage(rig, 'GET /organization/info')).status, 422);
+});
