@@ -29,6 +29,12 @@ t.test('keys are the same in all workers, and a call with them needs none of the
   const made = await send(proxy.url, 'POST', '/key/generate', { key_alias: 'of two workers' });
   t.equal(made.status, 200, made.text);
   const { key } = JSON.parse(made.text) as { key: string };
+  for (let n = 0; n < 8; n += 1)
+    t.equal(
+      (await send(proxy.url, 'GET', `/key/info?key=${key}`)).status,
+      200,
+      'administration knows it at once',
+    );
   await until(key, '200');
   for (const path of ['/key/block', '/key/unblock', '/key/delete']) {
     const body = path === '/key/delete' ? { keys: [key] } : { key };
