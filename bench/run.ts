@@ -13,6 +13,7 @@ import { Bench, type Scenario, type Wanted } from './harness/scenario.ts';
 import { markdown } from './harness/table.ts';
 import { agentCode, agentProse } from './scenarios/agent.ts';
 import { hostile } from './scenarios/hostile.ts';
+import { keys } from './scenarios/keys.ts';
 import { latency } from './scenarios/latency.ts';
 import { manyModels } from './scenarios/many-models.ts';
 import { platform } from './scenarios/platform.ts';
@@ -40,6 +41,7 @@ const SCENARIOS: readonly Scenario[] = [
   hostile,
   workers,
   traces,
+  keys,
   platform,
 ];
 

@@ -8,6 +8,47 @@ export interface InferenceKey {
   readonly name: string | null;
 }
 
+/** What may be spent and how fast; null = no limit. USD. */
+export interface FileTerms {
+  readonly maxBudget: number | null;
+  readonly softBudget: number | null;
+  readonly budgetDuration: string | null;
+  readonly rpm: number | null;
+  readonly tpm: number | null;
+  readonly maxParallel: number | null;
+  /** By model name. */
+  readonly modelRpm: Readonly<Record<string, number>>;
+  readonly modelTpm: Readonly<Record<string, number>>;
+  readonly tags: readonly string[];
+  readonly blocked: boolean;
+}
+
+/** A virtual key of the file. */
+export interface FileKey extends FileTerms {
+  /** Lower-case hex, of its value. */
+  readonly sha256: string;
+  /** '' = the file has its hash alone. */
+  readonly lastFour: string;
+  readonly alias: string;
+  readonly type: 'default' | 'llm_api' | 'management' | 'read_only';
+  readonly allowedRoutes: readonly string[];
+  readonly models: readonly string[];
+  /** Its own names for models. */
+  readonly aliases: Readonly<Record<string, string>>;
+  readonly teamId: string | null;
+  readonly userId: string | null;
+  /** null = never. */
+  readonly expiresMs: number | null;
+}
+
+export interface FileTeam extends FileTerms {
+  readonly id: string;
+  readonly alias: string | null;
+  readonly models: readonly string[];
+  readonly modelAliases: Readonly<Record<string, string>>;
+  readonly members: readonly { readonly userId: string; readonly role: 'admin' | 'user' }[];
+}
+
 /** An address, or all that share its first `bits`. */
 export interface AddressRange {
   readonly address: string;
@@ -18,6 +59,9 @@ export interface AddressRange {
 /** Who may call what. */
 export interface AccessSettings {
   readonly inferenceKeys: readonly InferenceKey[];
+  /** Virtual keys and teams that stand in the file. */
+  readonly keys: readonly FileKey[];
+  readonly teams: readonly FileTeam[];
   /** Rows name the master key instead of holding its SHA-256. */
   readonly hidesMasterKey: boolean;
   /** Whether `/metrics` asks for the master key; null = on the proxy's port, not on the admin port. */

@@ -47,6 +47,14 @@ export interface GatewayFile {
    */
   credential_list: Credential[];
   platform?: PlatformSection;
+  /**
+   * Virtual keys that stand in the file: read-only for the API. Keys that are made by `POST /key/generate` stand in the store. See docs/keys.md.
+   */
+  keys: FileKey[];
+  /**
+   * Teams that stand in the file: read-only for the API. See docs/keys.md.
+   */
+  teams: FileTeam[];
 }
 /**
  * A deployment: what clients ask for, and the upstream that serves it. Several deployments with one `model_name` are a model group and share its requests.
@@ -647,6 +655,10 @@ export interface GeneralSettings {
    * Spend rows name the master key `litellm_proxy_master_key` instead of its SHA-256.
    */
   disable_adding_master_key_hash_to_db: boolean;
+  /**
+   * A header of your own that carries the caller's key, before all others; `Bearer ` in front of the key may be left out. It never goes upstream.
+   */
+  litellm_key_header_name?: string;
   /**
    * Refuse LLM calls that state no end user: body `user` (or the header of `user_header_name`, or another place of docs/identity.md). They get 400.
    */
@@ -1703,4 +1715,179 @@ export interface SandboxLimits {
    * For `docker`: processes in the container; 1024 when left out.
    */
   processes?: number;
+}
+/**
+ * A virtual key. Its value stands in the environment or a Secret, never in the file.
+ */
+export interface FileKey {
+  /**
+   * What rows and listings call it.
+   */
+  key_alias: string;
+  /**
+   * Its value, as clients send it: a reference to an environment variable. Give this or `hash`.
+   */
+  key?: string;
+  /**
+   * SHA-256 of its value, lower-case hex, in place of `key`: `printf %s "$KEY" | sha256sum`.
+   */
+  hash?: string;
+  /**
+   * `llm_api` makes LLM calls only; `management` makes none; `read_only` reads keys, teams and users; `default` is not narrowed.
+   */
+  key_type: 'default' | 'llm_api' | 'management' | 'read_only';
+  /**
+   * Paths (`/chat/completions`, `/v1/chat/*`) or groups (`llm_api_routes`, `management_routes`, `info_routes`) that it opens. Empty: what its type opens.
+   */
+  allowed_routes: string[];
+  /**
+   * Names, patterns with `*`, or access groups that it may call. Empty: those of its team, else all.
+   */
+  models: string[];
+  /**
+   * Names of its own for models.
+   */
+  aliases: {
+    [k: string]: string;
+  };
+  /**
+   * Its team: of `teams`, or one that was made by the API.
+   */
+  team_id?: string;
+  /**
+   * Its user.
+   */
+  user_id?: string;
+  /**
+   * From this moment on it is refused: a date and time with its zone.
+   */
+  expires?: string;
+  /**
+   * What may be spent, USD. 0 lets nothing through that costs. Left out: no cap.
+   */
+  max_budget?: number;
+  /**
+   * An alert at this amount, USD, never a refusal.
+   */
+  soft_budget?: number;
+  /**
+   * When the budget begins anew: `30s`, `12h`, `7d` (Mondays), `30d` or `1mo` (the first of a month). Left out: never.
+   */
+  budget_duration?: string;
+  /**
+   * Calls a minute.
+   */
+  rpm_limit?: number;
+  /**
+   * Tokens a minute.
+   */
+  tpm_limit?: number;
+  /**
+   * Calls at once.
+   */
+  max_parallel_requests?: number;
+  /**
+   * Calls a minute by model.
+   */
+  model_rpm_limit: {
+    [k: string]: number;
+  };
+  /**
+   * Tokens a minute by model.
+   */
+  model_tpm_limit: {
+    [k: string]: number;
+  };
+  /**
+   * Tags of the rows of its calls, before those of the call.
+   */
+  tags: string[];
+  /**
+   * Refuses its calls.
+   */
+  blocked: boolean;
+}
+/**
+ * A team: what its keys share.
+ */
+export interface FileTeam {
+  /**
+   * What keys name.
+   */
+  team_id: string;
+  /**
+   * Its name for people.
+   */
+  team_alias?: string;
+  /**
+   * Names, patterns with `*`, or access groups that its keys may call. Empty: all.
+   */
+  models: string[];
+  /**
+   * Names of its own for models.
+   */
+  model_aliases: {
+    [k: string]: string;
+  };
+  /**
+   * Its members. An `admin` of a team manages its keys.
+   */
+  members: FileTeamMember[];
+  /**
+   * What may be spent, USD. 0 lets nothing through that costs. Left out: no cap.
+   */
+  max_budget?: number;
+  /**
+   * An alert at this amount, USD, never a refusal.
+   */
+  soft_budget?: number;
+  /**
+   * When the budget begins anew: `30s`, `12h`, `7d` (Mondays), `30d` or `1mo` (the first of a month). Left out: never.
+   */
+  budget_duration?: string;
+  /**
+   * Calls a minute.
+   */
+  rpm_limit?: number;
+  /**
+   * Tokens a minute.
+   */
+  tpm_limit?: number;
+  /**
+   * Calls at once.
+   */
+  max_parallel_requests?: number;
+  /**
+   * Calls a minute by model.
+   */
+  model_rpm_limit: {
+    [k: string]: number;
+  };
+  /**
+   * Tokens a minute by model.
+   */
+  model_tpm_limit: {
+    [k: string]: number;
+  };
+  /**
+   * Tags of the rows of its calls, before those of the call.
+   */
+  tags: string[];
+  /**
+   * Refuses its calls.
+   */
+  blocked: boolean;
+}
+/**
+ * One member.
+ */
+export interface FileTeamMember {
+  /**
+   * The user.
+   */
+  user_id: string;
+  /**
+   * What they may do in the team.
+   */
+  role: 'admin' | 'user';
 }

@@ -103,6 +103,8 @@ function soundParts(value: GatewayFile, diagnostics: Diagnostics): GatewayFile {
   return {
     model_list: Array.isArray(value.model_list) ? value.model_list : [],
     credential_list: Array.isArray(value.credential_list) ? value.credential_list : [],
+    keys: Array.isArray(value.keys) ? value.keys : [],
+    teams: Array.isArray(value.teams) ? value.teams : [],
     general_settings: sound('general_settings') ? value.general_settings : dflt.general_settings,
     litellm_settings: sound('litellm_settings') ? value.litellm_settings : dflt.litellm_settings,
     router_settings: sound('router_settings') ? value.router_settings : dflt.router_settings,

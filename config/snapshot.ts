@@ -234,6 +234,8 @@ export interface HeaderSettings {
   readonly allow: readonly string[];
   /** Lower-case names, or prefixes ending in `*`, that are never forwarded, in addition to the built-in ones. */
   readonly deny: readonly string[];
+  /** Lower-case name of the operator's own header for keys (`litellm_key_header_name`); absent = none. */
+  readonly keyHeader?: string;
 }
 
 interface Limits {

@@ -242,7 +242,7 @@ async function assemble(
   const { settings, clock, log, spend } = options;
   const vault = new Vault(settings.secretKey);
   await vault.check(store, clock.now());
-  const replicas = await Replicas.open({ store, dataDir: options.dataDir, clock, log });
+  const replicas = await Replicas.open({ store, dataDir: options.dataDir, worker: null, clock, log });
   const registry = new Registry(callers);
   await registry.load(store, vault);
   const sandboxes = new Sandboxes({

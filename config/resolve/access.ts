@@ -6,21 +6,28 @@ import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 import type { Secret } from '../secret.ts';
 import type { PlatformSettings } from '../snapshot.ts';
-import type { Path } from '../tree.ts';
+import type { Path, Tree } from '../tree.ts';
 import { keyAt } from './deployment.ts';
+import { fileKeysOf, fileTeamsOf } from './file-objects.ts';
 
 type General = GatewayFile['general_settings'];
 
 const KEYS = ['general_settings', 'inference_keys'];
 
 export function accessOf(
-  { general_settings: general, litellm_settings: litellm }: GatewayFile,
+  file: GatewayFile,
+  tree: Tree,
   masterKey: Secret | null,
   platform: PlatformSettings | null,
   diagnostics: Diagnostics,
 ): AccessSettings {
+  const { general_settings: general, litellm_settings: litellm } = file;
+  const inferenceKeys = inferenceKeysOf(general, masterKey, platform, diagnostics);
+  const sources = { file, tree, masterKey, inferenceKeys, diagnostics };
   return {
-    inferenceKeys: inferenceKeysOf(general, masterKey, platform, diagnostics),
+    inferenceKeys,
+    keys: fileKeysOf(sources),
+    teams: fileTeamsOf(sources),
     hidesMasterKey: general.disable_adding_master_key_hash_to_db,
     metricsNeedKey: litellm.require_auth_for_metrics_endpoint ?? null,
     allowedAddresses:

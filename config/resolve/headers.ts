@@ -84,6 +84,27 @@ function canPass(written: string, path: Path, dialect: Dialect, diagnostics: Dia
   return false;
 }
 
+/** The operator's own header for keys. One that says something else already cannot be it. */
+export function keyHeaderOf(
+  { litellm_key_header_name: written }: GatewayFile['general_settings'],
+  { headerPrefix }: Dialect,
+  diagnostics: Diagnostics,
+): { keyHeader?: string } {
+  if (written === undefined) return {};
+  const name = written.toLowerCase();
+  const reason = neverPassed(name, headerPrefix);
+  const isTaken = isRead(name, headerPrefix) || (reason !== null && reason !== 'a credential of the caller');
+  if (!isTaken) return { keyHeader: name };
+  const path = ['general_settings', 'litellm_key_header_name'];
+  diagnostics.error(path, 'has another meaning, so it cannot carry a key', 'name a header of your own');
+  return {};
+}
+
+const isRead = (name: string, headerPrefix: string): boolean =>
+  ['content-type', 'accept', 'user-agent', 'cookie'].includes(name) ||
+  (name.startsWith(headerPrefix) && name !== `${headerPrefix}api-key`) ||
+  name.endsWith('session-id');
+
 /** Reports header names in lists where they cannot have an effect. */
 export function checkHeaderLists(
   general: GatewayFile['general_settings'],

@@ -17,7 +17,7 @@ import { clockDefaults } from './clocks.ts';
 import { databaseOf, periodMs } from './database.ts';
 import { forwarding, warnUnmatched } from './forwarding.ts';
 import { exactGroups, wildcardGroups } from './groups.ts';
-import { checkHeaderLists, headersAt, joinHeaders } from './headers.ts';
+import { checkHeaderLists, headersAt, joinHeaders, keyHeaderOf } from './headers.ts';
 import { computedId } from './ids.ts';
 import { joined } from './joined.ts';
 import { otelOf } from './otel.ts';
@@ -64,7 +64,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     routing: routingOf(input.file, namesOf(input, groups, wildcards), input.diagnostics),
     overload: overloadOf(input.file, deployments),
     masterKey,
-    access: accessOf(input.file, masterKey, platform, input.diagnostics),
+    access: accessOf(input.file, input.tree, masterKey, platform, input.diagnostics),
     keyGeneration: keyGenerationOf(input.file),
     budgets: budgetsOf(input.file, deployments, input.diagnostics),
     admin: adminOf(general, input.diagnostics),
@@ -78,6 +78,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
       forwardPrefixes: general.forward_header_prefixes.map((prefix) => prefix.toLowerCase()),
       allow: general.allow_headers.map((name) => name.toLowerCase()),
       deny: general.deny_headers.map((name) => name.toLowerCase()),
+      ...keyHeaderOf(general, dialect, input.diagnostics),
     },
     forwards: forwarding(general, litellm),
     limits: {

@@ -29,7 +29,7 @@ export const platformFile = (dataDir: string): string => join(dataDir, 'platform
 
 /** @param file path of the database; its directory must exist */
 export function openPlatformFile(file: string): PlatformStore {
-  return openSqliteItems({ file, threadName: 'throughline-platform' });
+  return openSqliteItems({ file, sharing: 'own', threadName: 'throughline-platform' });
 }
 
 /** @param schema a plain name, as the configuration lets through */

@@ -11,6 +11,7 @@ import {
   type RuntimeModel,
 } from '../../config/load.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
+import { fileObjects } from '../access/objects/file-objects.ts';
 import { ActiveConfig, type Services } from './active-config.ts';
 import type { ReloadState, SharedConfig } from './cluster-peers.ts';
 
@@ -65,6 +66,7 @@ export class ConfigReloader {
     this.#source = loaded.source;
     this.#runtime = runtime;
     this.#active = new ActiveConfig(loaded.snapshot, services, this.#registry);
+    services.access.takeFile(fileObjects(loaded.snapshot.access));
     services.budgets.use(loaded.snapshot);
     this.#state = state ?? { result: 'applied', atMs: services.clock.now(), issues: [] };
     services.metrics.serving(loaded.snapshot.version);
@@ -198,6 +200,7 @@ export class ConfigReloader {
     const next = new ActiveConfig(snapshot, this.#services, this.#registry);
     const old = this.#active;
     this.#active = next;
+    this.#services.access.takeFile(fileObjects(snapshot.access));
     next.services.budgets.use(next.snapshot);
     this.#source = source;
     this.#runtime = runtime;

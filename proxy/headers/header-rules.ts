@@ -109,6 +109,7 @@ export class HeaderRules {
   readonly #deny: readonly (readonly [written: string, plainName: string])[];
   readonly #tagHeaders: ReadonlySet<string>;
   readonly #userHeader: string | null;
+  readonly #keyHeader: string | null;
   readonly #traced: boolean;
   readonly #steering: FindSteering;
   readonly #allowed: ReadonlySet<string>;
@@ -128,6 +129,7 @@ export class HeaderRules {
     this.#deny = settings.deny.map((written) => [written, dashed(written)]);
     this.#tagHeaders = new Set(tagHeaders.map((name) => name.toLowerCase()));
     this.#userHeader = userHeader;
+    this.#keyHeader = settings.keyHeader ?? null;
     this.#traced = traced;
     this.#steering = steeringOf(dialect);
     this.#allowed = new Set(settings.allow);
@@ -174,6 +176,8 @@ export class HeaderRules {
   #barredBy(name: string): string | null {
     if (name === 'content-type') return null; // no upstream could read the body without it
     const plainName = dashed(name);
+    if (this.#keyHeader !== null && plainName === dashed(this.#keyHeader))
+      return 'a credential of the caller';
     const never = neverPassed(name, this.#dialect.headerPrefix);
     if (never !== null) return never;
     if (plainName === this.#dialect.sessionHeader && name !== plainName)
@@ -196,9 +200,11 @@ export class HeaderRules {
   }
 
   #credentialRank(name: string): number {
-    if (name === `${this.#dialect.headerPrefix}api-key`) return 0;
+    if (name === this.#keyHeader) return 0;
+    const first = this.#keyHeader === null ? 0 : 1;
+    if (name === `${this.#dialect.headerPrefix}api-key`) return first;
     const at = KEY_HEADERS.indexOf(name);
-    return at < 0 ? -1 : at + 1;
+    return at < 0 ? -1 : at + first + 1;
   }
 
   #roleOf(name: string): HeaderRole {

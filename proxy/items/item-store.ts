@@ -51,20 +51,35 @@ export interface Part {
   readonly limit: number;
 }
 
-/** `put`: the item's `revision` must be the stored one (0 = not stored), else nothing at all is changed. */
+/**
+ * `put`: the item's `revision` must be the stored one (0 = not stored), else nothing at all is changed. `remove`: the same
+ * where a revision is stated; without one, an item that is not there is no conflict.
+ */
 export type Change<K extends string = string> =
-  { readonly put: Item<K> } | { readonly remove: { readonly kind: K; readonly id: string } };
+  | { readonly put: Item<K> }
+  | { readonly remove: { readonly kind: K; readonly id: string; readonly revision?: number } };
 
 /** What is left to know of an item that is no more. */
 export type Removed<K extends string = string> = Pick<Item<K>, 'kind' | 'id' | 'link' | 'body'>;
 
-/** Changes of items of shared kinds, by any process. */
+/** Changes of items of shared kinds, by any process: of each item what has become of it, in no order. */
 export interface News<K extends string = string> {
   /** Of the last change that is told; a later one may be among them already. */
   readonly number: number;
   readonly stored: readonly Item<K>[];
-  /** To be taken after `stored`. */
+  /** Are not there at this moment. */
   readonly removed: readonly Removed<K>[];
+  /** There is more to tell after `number`. */
+  readonly isPart: boolean;
+}
+
+/** Items of a kind as one text, in the order of their ids. */
+export interface Page {
+  /** A JSON array of `[id, createdMs, updatedMs, revision, body]`. */
+  readonly text: string;
+  readonly count: number;
+  /** The last id; '' = there are none. */
+  readonly last: string;
 }
 
 /** Every call may reject with `StoreUnavailable`. */
@@ -75,6 +90,8 @@ export interface ItemStore<K extends string = string> {
   count(filter: Filter<K>): Promise<number>;
   /** All items of a kind by id, a page at a time; `after` '' = from the first. */
   scan(kind: K, after: string, limit: number): Promise<readonly Item<K>[]>;
+  /** What of `scan` is needed to hold all items in memory, at half its cost. */
+  page(kind: K, after: string, limit: number): Promise<Page>;
   /** All changes or none; on the disk when it resolves. `conflict`: an item has changed since it was read. */
   apply(changes: readonly Change<K>[]): Promise<'applied' | 'conflict'>;
   /**
@@ -82,6 +99,11 @@ export interface ItemStore<K extends string = string> {
    * A store that only this process writes to answers null.
    */
   news(after: number | null): Promise<News<K> | null>;
+  /**
+   * Calls back soon after each change of a shared kind, by any process; who must know of every change asks for `news` once
+   * a second, too. False: it will not be called, so ask more often. Absent: this kind of store tells nobody.
+   */
+  listen?(act: () => void): Promise<boolean>;
   /** Idempotent; later calls reject. */
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 // Items in PostgreSQL, shared by servers: schema and statements, run on the spend store's connections. Every value is a
 // bound parameter; no caller's text becomes part of a statement.
+import { hash } from 'node:crypto';
 import type {
   ExtensionRow,
   ExtensionStatement,
@@ -8,7 +9,7 @@ import type {
 } from '../spend/store/extension-tables.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
 import { COLUMNS, itemOf, ORDERS, SHORT } from './item-row.ts';
-import type { Change, Filter, Item, ItemStore, News, Part } from './item-store.ts';
+import type { Change, Filter, Item, ItemStore, News, Page, Part } from './item-store.ts';
 
 /** Forward-only; each is given the quoted name of the schema and the prefix of the tables. A released step is never edited. */
 const STEPS: readonly ((schema: string, prefix: string) => string)[] = [
@@ -56,6 +57,11 @@ const STEPS: readonly ((schema: string, prefix: string) => string)[] = [
 /** A replica that was without the database for longer may go on knowing items that are no more. */
 const KEPT_DAYS = 30;
 
+/** At most so many items are told at once, and those that were changed together with the last. */
+const NEWS_LIMIT = 500;
+/** A page ends early when its bodies are longer. */
+const PAGE_BYTES = 8 * 1024 * 1024;
+
 /** Where the tables are, and who must hear of what. */
 interface PostgresItemsOptions<K> {
   /** A plain name, as the configuration lets through. */
@@ -74,6 +80,8 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
   readonly #schema: string;
   /** With its schema: `_items`, `_changes`, ... make it a table. */
   readonly #prefix: string;
+  /** Of NOTIFY; a name has 63 bytes at most, and the schema may have as many. */
+  readonly #channel: string;
   #migrated: Promise<void> | null = null;
   #closed = false;
 
@@ -82,6 +90,7 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
     this.#options = options;
     this.#schema = `"${options.schema}"`;
     this.#prefix = `${this.#schema}.${options.prefix}`;
+    this.#channel = `${options.prefix}_items_${hash('sha256', options.schema).slice(0, 16)}`;
   }
 
   async get(kind: K, ids: readonly string[]): Promise<readonly (Item<K> | null)[]> {
@@ -111,7 +120,7 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
   }
 
   async scan(kind: K, after: string, limit: number): Promise<readonly Item<K>[]> {
-    const text = `SELECT ${COLUMNS} FROM ${this.#prefix}_items WHERE kind = $1 AND id > $2 ORDER BY id LIMIT $3`;
+    const text = `SELECT ${COLUMNS} FROM ${this.#nextById} ORDER BY id`;
     return (await this.#rows(text, [kind, after, limit])).map(itemOf<K>);
   }
 
@@ -119,28 +128,52 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
     const [only] = changes;
     if (changes.length === 1 && only !== undefined)
       return (await this.#transact([this.#statementOf(only, true)])) === null ? 'conflict' : 'applied';
-    const number = { text: `UPDATE ${this.#prefix}_changes SET number = number + 1`, values: [] };
+    const isTold = changes.some((change) => this.#isShared(change));
+    const number = { text: this.#nextNumber(isTold), values: [] };
     const statements = changes.map((change) => this.#statementOf(change, false));
     return (await this.#transact([number, ...statements])) === null ? 'conflict' : 'applied';
+  }
+
+  async page(kind: K, after: string, limit: number): Promise<Page> {
+    const [row] = await this.#rows(
+      `SELECT count(*) AS count, coalesce(max(id), '') AS last, '[' || coalesce(string_agg('[' || to_json(id) || ','
+         || created_ms || ',' || updated_ms || ',' || revision || ',' || body || ']', ','), '') || ']' AS text
+       FROM (SELECT id, created_ms, updated_ms, revision, body,
+           sum(octet_length(body)) OVER (ORDER BY id) - octet_length(body) AS bytes_before
+         FROM ${this.#nextById}) AS page
+       WHERE bytes_before < ${PAGE_BYTES}`,
+      [kind, after, limit],
+    );
+    return { text: String(row?.['text']), count: Number(row?.['count']), last: String(row?.['last']) };
   }
 
   async news(after: number | null): Promise<News<K>> {
     const p = this.#prefix;
     const rows = await this.#rows(
       `SELECT number, told.* FROM ${p}_changes LEFT JOIN (
-         SELECT false AS gone, ${COLUMNS} FROM ${p}_items WHERE change > $1 AND kind = ANY ($2)
-         UNION ALL
-         SELECT true, kind, id, '', 0, 0, NULL, link, NULL, body, NULL, 0
-           FROM ${p}_removed WHERE change > $1 AND kind = ANY ($2)
+         SELECT * FROM (
+           SELECT false AS gone, change, ${COLUMNS} FROM ${p}_items WHERE change > $1 AND kind = ANY ($2)
+           UNION ALL
+           SELECT true, change, kind, id, '', 0, 0, NULL, link, NULL, body, NULL, 0 FROM ${p}_removed AS removed
+             WHERE change > $1 AND kind = ANY ($2) AND NOT EXISTS (
+               SELECT FROM ${p}_items AS anew WHERE anew.kind = removed.kind AND anew.id = removed.id)
+         ) AS all_of_it ORDER BY change FETCH FIRST ${NEWS_LIMIT} ROWS WITH TIES
        ) AS told ON true`,
       [after ?? Number.MAX_SAFE_INTEGER, this.#options.sharedKinds],
     );
     const told = rows.filter((row) => row['id'] !== null);
+    const isPart = told.length >= NEWS_LIMIT;
     return {
-      number: Number(rows[0]?.['number']),
+      number: isPart ? Math.max(...told.map((row) => Number(row['change']))) : Number(rows[0]?.['number']),
       stored: told.filter((row) => row['gone'] === false).map(itemOf<K>),
       removed: told.filter((row) => row['gone'] === true).map(itemOf<K>),
+      isPart,
     };
+  }
+
+  async listen(act: () => void): Promise<boolean> {
+    await (this.#migrated ??= this.#migrate());
+    return this.#extensionTables.listen(this.#channel, act);
   }
 
   /** The connections are the spend store's. */
@@ -156,20 +189,24 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
   #statementOf(change: Change<K>, alone: boolean): ExtensionStatement {
     const table = `${this.#prefix}_items`;
     const counter = `${this.#prefix}_changes`;
-    const next = alone ? `next AS (UPDATE ${counter} SET number = number + 1 RETURNING number)` : '';
+    const next = alone ? `next AS (${this.#nextNumber(this.#isShared(change))})` : '';
     const numbers = alone ? 'next' : counter;
     if ('remove' in change) {
-      const { kind, id } = change.remove;
-      if (!this.#options.sharedKinds.includes(kind))
-        return { text: `DELETE FROM ${table} WHERE kind = $1 AND id = $2`, values: [kind, id] };
+      const { kind, id, revision } = change.remove;
+      const exactly = revision === undefined ? '' : ' AND revision = $3';
+      const where = `WHERE kind = $1 AND id = $2${exactly}`;
+      const values = revision === undefined ? [kind, id] : [kind, id, revision];
+      const changesOne = revision !== undefined;
+      if (!this.#isShared(change)) return { text: `DELETE FROM ${table} ${where}`, values, changesOne };
       const gone =
-        `gone AS (DELETE FROM ${table} USING ${numbers} WHERE kind = $1 AND id = $2 ` +
+        `gone AS (DELETE FROM ${table} USING ${numbers} ${where} ` +
         `RETURNING number, kind, id, link, body)`;
       return {
         text:
           `WITH ${[next, gone].filter(Boolean).join(', ')} ` +
           `INSERT INTO ${this.#prefix}_removed (change, kind, id, link, body) SELECT * FROM gone`,
-        values: [kind, id],
+        values,
+        changesOne,
       };
     }
     const { kind, id, userId, createdMs, updatedMs, title, link, parent, body, sealed, revision } =
@@ -185,6 +222,27 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
         `parent = $6, body = $7, sealed = $8, revision = $9, change = ${number} ` +
         `WHERE kind = $10 AND id = $11 AND revision = $12`;
     return { text, values: isNew ? cells : [...cells, revision], changesOne: true };
+  }
+
+  /**
+   * So many items ($3) of a kind ($1) behind an id ($2). Which kind is asked outside: without statistics (after a restore)
+   * the planner would expect few of it, and sort all of them for each page.
+   */
+  get #nextById(): string {
+    return (
+      `(SELECT * FROM (SELECT * FROM ${this.#prefix}_items WHERE (kind, id) > ($1, $2) ORDER BY kind, id LIMIT $3) ` +
+      `AS following WHERE kind = $1) AS items`
+    );
+  }
+
+  /** NOTIFY belongs to the transaction: it is sent when the change can be seen. */
+  #nextNumber(isTold: boolean): string {
+    const told = isTold ? `, pg_notify('${this.#channel}', '')` : '';
+    return `UPDATE ${this.#prefix}_changes SET number = number + 1 RETURNING number${told}`;
+  }
+
+  #isShared(change: Change<K>): boolean {
+    return this.#options.sharedKinds.includes('put' in change ? change.put.kind : change.remove.kind);
   }
 
   async #rows(text: string, values: readonly ExtensionValue[]): Promise<readonly ExtensionRow[]> {

@@ -1,5 +1,5 @@
-// The servers that share one store: which of them are alive, and what they have changed. With the embedded store there are
-// no others and nothing runs. An LLM call with a known key never waits for this.
+// The processes that share one store: which of them are alive, and what they have changed. With a file that this process
+// has for itself there are no others and nothing runs. An LLM call with a known key never waits for this.
 import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -9,12 +9,14 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../observability/logger.ts';
 import { allItems } from './all-items.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
-import type { Item, ItemStore, Removed } from './item-store.ts';
+import type { Item, ItemStore, News, Removed } from './item-store.ts';
 
 interface ReplicasOptions {
   readonly store: ItemStore;
-  /** Must exist and be this process's own. */
+  /** Must exist. */
   readonly dataDir: string;
+  /** Of a server with several processes: which of them this is, and how many there are; null = the only one. */
+  readonly worker: { readonly number: number; readonly count: number } | null;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -31,7 +33,9 @@ interface Other {
 }
 
 /** How long a removed key goes on being taken by the others: one question of 0.3 ms each time. */
-const LOOK_MS = 1_000;
+const LOOK_MS = 250;
+/** The same where the database tells of changes: such a question finds out that the connection is lost. */
+const TOLD_LOOK_MS = 1_000;
 const HEARTBEAT_MS = 10_000;
 /** Three beats: one may be late, two are no accident. */
 const SILENT_MS = 30_000;
@@ -41,7 +45,11 @@ const SYNC_TIMEOUT_MS = 5_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 /** Clocks of two machines may differ by seconds. */
 const FRESH_MS = 60_000;
+/** What has been silent for so long does not come back; clocks that differ by hours are broken. */
+const FORGOTTEN_MS = 86_400_000;
 const FILE = 'replica-id';
+/** The kind of a server's own item: its user shares it as it does the kinds that it remembers. */
+export const HEARTBEAT = 'replica';
 
 export class Replicas {
   readonly #options: ReplicasOptions;
@@ -55,6 +63,8 @@ export class Replicas {
   #next: Promise<void> | null = null;
   #troubled = false;
   #timers: readonly NodeJS.Timeout[] = [];
+  /** Whether the store tells of changes by itself. */
+  #isTold = false;
 
   private constructor(options: ReplicasOptions, own: string, number: number | null) {
     this.#options = options;
@@ -64,11 +74,17 @@ export class Replicas {
 
   /** What is stored from now on will be told; what there is must be read after this. @throws StoreUnavailable */
   static async open(options: ReplicasOptions): Promise<Replicas> {
-    const first = await options.store.news(null);
-    if (first === null) return new Replicas(options, '', null);
-    const replicas = new Replicas(options, identityOf(options.dataDir), first.number);
-    for await (const item of allItems(options.store, 'replica')) replicas.#noteHeartbeat(item);
-    await replicas.#heartbeat();
+    const { store, dataDir, worker } = options;
+    let wake = (): void => undefined;
+    const isTold = await store.listen?.(() => wake());
+    const first = await store.news(null);
+    const isShared = store.listen !== undefined || (worker?.count ?? 1) > 1;
+    if (first === null || !isShared) return new Replicas(options, '', null);
+    const number = worker === null ? '' : `-${worker.number}`;
+    const replicas = new Replicas(options, `${identityOf(dataDir)}${number}`, first.number);
+    wake = () => replicas.#lookNow();
+    replicas.#isTold = isTold === true;
+    if (replicas.#hasHeartbeat) await replicas.#meetOthers();
     return replicas;
   }
 
@@ -83,21 +99,15 @@ export class Replicas {
   /** Begins to look and to be seen. */
   start(): void {
     if (this.alone) return;
-    const act = (what: () => Promise<void>) => () =>
-      void what().then(
-        () => this.#recover(),
-        (err: unknown) => this.#logFailure(err),
+    if (this.#hasHeartbeat && !this.#isTold)
+      this.#options.log.info(
+        `the database cannot tell of changes by other servers, as behind a connection pooler; it is asked every ${LOOK_MS} ms`,
       );
     this.#timers = [
-      setInterval(
-        act(() => this.sync()),
-        LOOK_MS,
-      ).unref(),
-      setInterval(
-        act(() => this.#heartbeat()),
-        HEARTBEAT_MS,
-      ).unref(),
+      setInterval(() => this.#lookNow(), this.#isTold ? TOLD_LOOK_MS : LOOK_MS).unref(),
+      ...(this.#hasHeartbeat ? [setInterval(() => this.#act(this.#heartbeat()), HEARTBEAT_MS).unref()] : []),
     ];
+    this.#lookNow(); // others may have made changes since this was opened
   }
 
   /** Settles when what anybody had stored before this call is known here. @throws StoreUnavailable */
@@ -131,8 +141,9 @@ export class Replicas {
     return this.#options.clock.mono() - seenMs < SILENT_MS;
   }
 
-  /** Servers that are there, this one included. */
+  /** Processes that share the store and are alive, this one included. */
   get count(): number {
+    if (!this.#hasHeartbeat) return this.#options.worker?.count ?? 1;
     return 1 + [...this.#others.keys()].filter((id) => this.isAlive(id)).length;
   }
 
@@ -144,12 +155,43 @@ export class Replicas {
   /** Tells the others that this server ends. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
+    this.#timers = [];
     if (this.alone) return;
     await this.#looking?.catch(() => undefined);
+    if (!this.#hasHeartbeat) return;
     const said = this.#options.store
-      .apply([{ remove: { kind: 'replica', id: this.own } }])
+      .apply([{ remove: { kind: HEARTBEAT, id: this.own } }])
       .catch((err: unknown) => this.#logFailure(err));
     await Promise.race([said, wait(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+  }
+
+  /** In a file, the processes of one server share it, and their supervisor knows them. */
+  get #hasHeartbeat(): boolean {
+    return !this.alone && this.#options.store.listen !== undefined;
+  }
+
+  #lookNow(): void {
+    // Not before `start` and not after `close`: nobody would be told.
+    if (this.#timers.length > 0) this.#act(this.sync());
+  }
+
+  #act(doing: Promise<void>): void {
+    void doing.then(
+      () => this.#recover(),
+      (err: unknown) => this.#logFailure(err),
+    );
+  }
+
+  async #meetOthers(): Promise<void> {
+    const { store, clock } = this.#options;
+    const gone: Item[] = [];
+    for await (const item of allItems(store, HEARTBEAT)) {
+      if (clock.now() - item.updatedMs < FORGOTTEN_MS) this.#noteHeartbeat(item);
+      else gone.push(item);
+    }
+    // Servers that were killed and came back under other names: containers without a disk of their own.
+    if (gone.length > 0) await store.apply(gone.map(({ kind, id }) => ({ remove: { kind, id } })));
+    await this.#heartbeat();
   }
 
   #again(): Promise<void> {
@@ -158,17 +200,24 @@ export class Replicas {
   }
 
   async #look(): Promise<void> {
-    const news = await this.#options.store.news(this.#number);
-    if (news === null) return;
-    for (const item of news.stored) {
-      if (item.kind === 'replica') this.#noteHeartbeat(item);
+    for (let isPart = true; isPart;) {
+      const news = await this.#options.store.news(this.#number);
+      if (news === null) return;
+      this.#tell(news);
+      this.#number = news.number;
+      isPart = news.isPart;
+    }
+  }
+
+  #tell({ stored, removed }: News): void {
+    for (const item of stored) {
+      if (item.kind === HEARTBEAT) this.#noteHeartbeat(item);
       else this.#followers.get(item.kind)?.stored(item);
     }
-    for (const gone of news.removed) {
-      if (gone.kind === 'replica') this.#others.delete(gone.id);
+    for (const gone of removed) {
+      if (gone.kind === HEARTBEAT) this.#others.delete(gone.id);
       else this.#followers.get(gone.kind)?.removed(gone);
     }
-    this.#number = news.number;
   }
 
   #noteHeartbeat({ id, body }: Item): void {
@@ -181,7 +230,7 @@ export class Replicas {
     const { store, clock } = this.#options;
     const nowMs = clock.now();
     const item: Item = {
-      kind: 'replica',
+      kind: HEARTBEAT,
       id: this.own,
       userId: '',
       createdMs: nowMs,
@@ -198,7 +247,7 @@ export class Replicas {
       return;
     }
     // A former life of this server left its row.
-    const [left = null] = await store.get('replica', [this.own]);
+    const [left = null] = await store.get(HEARTBEAT, [this.own]);
     this.#revision = left?.revision ?? 0;
   }
 
@@ -220,7 +269,7 @@ export class Replicas {
 /** Host names of the servers that use this store now. @throws StoreUnavailable */
 export async function runningOn(store: ItemStore, nowMs: number): Promise<readonly string[]> {
   const names: string[] = [];
-  for await (const { updatedMs, body } of allItems(store, 'replica')) {
+  for await (const { updatedMs, body } of allItems(store, HEARTBEAT)) {
     if (nowMs - updatedMs < FRESH_MS) names.push((JSON.parse(body) as { readonly name: string }).name);
   }
   return names;

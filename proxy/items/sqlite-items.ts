@@ -3,11 +3,10 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { COLUMNS, itemOf, ORDERS, SHORT } from './item-row.ts';
 import type { Implementation } from '../base/worker-rpc.ts';
-import type { ItemCalls } from './sqlite-store.ts';
-import type { Change, Filter, Item, Part } from './item-store.ts';
+import type { ItemCalls, Sharing } from './sqlite-store.ts';
+import type { Change, Filter, Item, News, Page, Part } from './item-store.ts';
 
-/** Forward-only: step N brings `PRAGMA user_version` from N to N+1. A released step is never edited. */
-const STEPS: readonly string[] = [
+const ITEMS: readonly string[] = [
   `CREATE TABLE items (
      kind TEXT NOT NULL, id TEXT NOT NULL, user_id TEXT NOT NULL, created_ms INTEGER NOT NULL,
      updated_ms INTEGER NOT NULL, title TEXT, link TEXT, parent TEXT, body TEXT NOT NULL, sealed BLOB,
@@ -48,26 +47,66 @@ const STEPS: readonly string[] = [
    END;`,
 ];
 
+/** The newest change of each item, by number. */
+const NEWS = `
+   CREATE TABLE news (
+     number INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, id TEXT NOT NULL, link TEXT, body TEXT,
+     at INTEGER NOT NULL DEFAULT (unixepoch()), UNIQUE (kind, id)
+   ) STRICT;
+   -- Not INSERT OR REPLACE: in a trigger it would do what the statement outside says, which is OR IGNORE.
+   CREATE TRIGGER news_of_new AFTER INSERT ON items BEGIN
+     DELETE FROM news WHERE kind = new.kind AND id = new.id;
+     INSERT INTO news (kind, id) VALUES (new.kind, new.id);
+   END;
+   CREATE TRIGGER news_of_changed AFTER UPDATE ON items BEGIN
+     DELETE FROM news WHERE kind = new.kind AND id = new.id;
+     INSERT INTO news (kind, id) VALUES (new.kind, new.id);
+   END;
+   -- Here the news say what is gone, because nothing else does.
+   CREATE TRIGGER news_of_removed AFTER DELETE ON items BEGIN
+     DELETE FROM news WHERE kind = old.kind AND id = old.id;
+     INSERT INTO news (kind, id, link, body) VALUES (old.kind, old.id, old.link, old.body);
+   END;`;
+
+/** Forward-only: step N brings `PRAGMA user_version` from N to N+1. A released step is never edited. */
+const STEPS: Readonly<Record<Sharing, readonly string[]>> = { own: ITEMS, shared: [...ITEMS, NEWS] };
+
+/** At most so many items are told at once. */
+const NEWS_LIMIT = 500;
+/** Every process that lives has heard of it by then: they ask several times a second. */
+const NEWS_KEPT_S = 86_400;
+/** A page ends early when it is longer. */
+const PAGE_CHARS = 8 * 1024 * 1024;
+
+/** Numbers are given in the order of time, so only what goes is read, and one more. */
+const FORGET_OLD_NEWS = `DELETE FROM news WHERE number < coalesce(
+  (SELECT number FROM news WHERE at >= unixepoch() - ${NEWS_KEPT_S} ORDER BY number LIMIT 1), 0)`;
+
 /** What more titles hold is found soon by walking through all of them in order; the look-up would cost more. */
 const FEW = 2_000;
 
 /** Items over one open database. */
 export class SqliteItems implements Implementation<ItemCalls> {
   readonly #db: DatabaseSync;
+  readonly #sharing: Sharing;
 
   /** Brings the database to the newest schema. @param name for messages. @throws Error when a newer version made it */
-  constructor(db: DatabaseSync, name: string) {
+  constructor(db: DatabaseSync, name: string, sharing: Sharing) {
     this.#db = db;
-    const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
-    if (version > STEPS.length) {
+    this.#sharing = sharing;
+    const steps = STEPS[sharing];
+    if (versionOf(db) === steps.length) return;
+    // Looked at again under the lock: another process may have done it meanwhile.
+    db.exec('BEGIN IMMEDIATE');
+    const version = versionOf(db);
+    if (version > steps.length) {
       throw new Error(
-        `${name} has schema ${version}, this version of Throughline knows ${STEPS.length} - ` +
+        `${name} has schema ${version}, this version of Throughline knows ${steps.length} - ` +
           `run the version that made it, or a newer one`,
       );
     }
-    for (let step = version; step < STEPS.length; step += 1) {
-      db.exec(`BEGIN IMMEDIATE; ${STEPS[step] ?? ''} PRAGMA user_version = ${step + 1}; COMMIT;`);
-    }
+    for (const step of steps.slice(version)) db.exec(step);
+    db.exec(`PRAGMA user_version = ${steps.length}; COMMIT;`);
   }
 
   get(kind: string, ids: readonly string[]): (Item | null)[] {
@@ -103,15 +142,56 @@ export class SqliteItems implements Implementation<ItemCalls> {
       .map(itemOf);
   }
 
-  /** Nobody else writes to the file. */
-  news(): null {
-    return null;
+  page(kind: string, after: string, limit: number): Page {
+    const statement = this.#db.prepare(
+      `SELECT id, json_quote(id) || ',' || created_ms || ',' || updated_ms || ',' || revision || ',' || body AS text
+       FROM items WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
+    );
+    const texts: string[] = [];
+    let [last, chars] = ['', 0];
+    for (const { id, text } of statement.iterate(kind, after, limit)) {
+      last = String(id);
+      texts.push(String(text));
+      chars += String(text).length;
+      if (chars > PAGE_CHARS) break;
+    }
+    return { text: texts.length === 0 ? '[]' : `[[${texts.join('],[')}]]`, count: texts.length, last };
+  }
+
+  news(after: number | null): News | null {
+    if (this.#sharing === 'own') return null;
+    if (after === null) {
+      const row = this.#db.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').get('news');
+      return { number: Number(row?.['seq'] ?? 0), stored: [], removed: [], isPart: false };
+    }
+    const columns = COLUMNS.replaceAll(/[a-z_]+/g, 'items.$&');
+    const rows = this.#db
+      .prepare(
+        `SELECT news.number AS told, news.kind AS news_kind, news.id AS news_id, news.link AS news_link,
+           news.body AS news_body, ${columns}
+         FROM news LEFT JOIN items ON items.kind = news.kind AND items.id = news.id
+         WHERE news.number > ? ORDER BY news.number LIMIT ${NEWS_LIMIT}`,
+      )
+      .all(after);
+    const isGone = (row: (typeof rows)[number]): boolean => row['id'] === null;
+    return {
+      number: Number(rows.at(-1)?.['told'] ?? after),
+      stored: rows.filter((row) => !isGone(row)).map(itemOf<string>),
+      removed: rows.filter(isGone).map((row) => ({
+        kind: String(row['news_kind']),
+        id: String(row['news_id']),
+        link: row['news_link'] as string | null,
+        body: String(row['news_body']),
+      })),
+      isPart: rows.length === NEWS_LIMIT,
+    };
   }
 
   apply(changes: readonly Change[]): 'applied' | 'conflict' {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       const whole = changes.every((change) => this.#change(change));
+      if (this.#sharing === 'shared') this.#db.exec(FORGET_OLD_NEWS);
       this.#db.exec(whole ? 'COMMIT' : 'ROLLBACK');
       return whole ? 'applied' : 'conflict';
     } catch (error) {
@@ -143,10 +223,13 @@ export class SqliteItems implements Implementation<ItemCalls> {
 
   #change(change: Change): boolean {
     if ('remove' in change) {
-      this.#db
-        .prepare('DELETE FROM items WHERE kind = ? AND id = ?')
-        .run(change.remove.kind, change.remove.id);
-      return true;
+      const { kind, id, revision } = change.remove;
+      if (revision === undefined) {
+        this.#db.prepare('DELETE FROM items WHERE kind = ? AND id = ?').run(kind, id);
+        return true;
+      }
+      const exactly = this.#db.prepare('DELETE FROM items WHERE kind = ? AND id = ? AND revision = ?');
+      return exactly.run(kind, id, revision).changes === 1;
     }
     const { put } = change;
     const cells = [put.userId, put.createdMs, put.updatedMs, put.title, put.link, put.parent, put.body];
@@ -164,6 +247,10 @@ export class SqliteItems implements Implementation<ItemCalls> {
     const known = put.revision === 0 ? [] : [put.revision];
     return statement.run(...cells, put.sealed, next, put.kind, put.id, ...known).changes === 1;
   }
+}
+
+function versionOf(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
 }
 
 /** Of what is linked there is little, of a user's there is much; the planner knows neither and reads all. */

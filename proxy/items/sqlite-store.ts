@@ -5,12 +5,16 @@ import { StoreUnavailable } from '../spend/store/store.ts';
 import type { ItemStore } from './item-store.ts';
 
 /** The calls that the worker answers; `close` belongs to the thread. */
-export type ItemCalls<K extends string = string> = Omit<ItemStore<K>, 'close'>;
+export type ItemCalls<K extends string = string> = Omit<ItemStore<K>, 'close' | 'listen'>;
+
+/** `own`: one process at a time has the file open. `shared`: several write, and each asks for the news of the others. */
+export type Sharing = 'own' | 'shared';
 
 /** What the worker is started with. */
 export interface SqliteItemsData {
   /** Path of the database; its directory must exist. */
   readonly file: string;
+  readonly sharing: Sharing;
 }
 
 interface SqliteItemsOptions extends SqliteItemsData {
@@ -18,16 +22,18 @@ interface SqliteItemsOptions extends SqliteItemsData {
   readonly threadName: string;
 }
 
-export function openSqliteItems<K extends string>({ file, threadName }: SqliteItemsOptions): ItemStore<K> {
+export function openSqliteItems<K extends string>(options: SqliteItemsOptions): ItemStore<K> {
+  const { file, sharing, threadName } = options;
   const rpc = new WorkerRpc<ItemCalls<K>>({
     file: workerFile('./sqlite-worker', import.meta.url),
     name: threadName,
-    data: (): SqliteItemsData => ({ file }),
+    data: (): SqliteItemsData => ({ file, sharing }),
     toError: ({ name, message }) => {
       if (name === 'WorkerClosed') return new StoreUnavailable('unavailable', 'the store is closed');
       const text = name === 'WorkerLost' ? `the store's thread was lost: ${message}` : message;
       return new StoreUnavailable('unavailable', text);
     },
   });
-  return rpc.calls;
+  const { get, search, count, scan, page, apply, news } = rpc.calls;
+  return { get, search, count, scan, page, apply, news, close: () => rpc.close() };
 }

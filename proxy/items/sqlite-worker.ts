@@ -8,24 +8,25 @@ import { serveCalls } from '../base/worker-rpc.ts';
 import { SqliteItems } from './sqlite-items.ts';
 import type { ItemCalls, SqliteItemsData } from './sqlite-store.ts';
 
-const BUSY_MS = 5_000; // a backup tool may hold the database for a moment
+const BUSY_MS = 5_000; // a backup tool may hold the database for a moment, as another process that writes
 
 class Database {
-  readonly #file: string;
+  readonly #data: SqliteItemsData;
   #db: DatabaseSync | null = null;
   #items: SqliteItems | null = null;
 
-  constructor(file: string) {
-    this.#file = file;
+  constructor(data: SqliteItemsData) {
+    this.#data = data;
   }
 
   open(): SqliteItems {
     if (this.#items !== null) return this.#items;
-    closeSync(openSync(this.#file, 'a', 0o600)); // SQLite would make it readable for all
-    this.#db ??= new DatabaseSync(this.#file, { timeout: BUSY_MS });
+    const { file, sharing } = this.#data;
+    closeSync(openSync(file, 'a', 0o600)); // SQLite would make it readable for all
+    this.#db ??= new DatabaseSync(file, { timeout: BUSY_MS });
     // FULL: a change that was answered is on the disk; some changes a second at most, so the sync costs nobody.
     this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;');
-    return (this.#items = new SqliteItems(this.#db, basename(this.#file)));
+    return (this.#items = new SqliteItems(this.#db, basename(file), sharing));
   }
 
   close(): void {
@@ -35,7 +36,7 @@ class Database {
   }
 }
 
-const database = new Database((workerData as SqliteItemsData).file);
+const database = new Database(workerData as SqliteItemsData);
 serveCalls<ItemCalls>({
   methods: () => database.open(),
   onError: (error) => {

@@ -12,11 +12,11 @@ import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
 import { openLedger, type Ledger } from '../spend/ledger.ts';
 import type { SpendEvent } from '../spend/event.ts';
 import { HealthChecks } from './health-checks.ts';
-import { StoredObjects } from '../access/objects/access-objects.ts';
-import { DurableObjects } from '../access/objects/durable-objects.ts';
+import type { StoredObjects } from '../access/objects/access-objects.ts';
 import { createServices } from '../active-config/services.ts';
 import { VERSION, type Services, type ActiveConfig } from '../active-config/active-config.ts';
 import type { Log } from '../observability/logger.ts';
+import { openAccess } from './open-access.ts';
 import { hostFor, isLoopback, urlOf, urlOrNull, type Address } from './addresses.ts';
 import { openSpanExport, type SpanExport } from '../observability/span-export.ts';
 import { Traces } from '../observability/traces.ts';
@@ -58,8 +58,6 @@ export type Applied = Extract<Loaded, { ok: true }>;
 const RECORDS_MS = 10_000;
 /** To export the last spans; a collector that is down must not delay a restart. */
 const SPANS_MS = 3_000;
-const NOT_LOADED =
-  'keys, teams and users cannot be loaded; until they can, keys that are not in the configuration get 503';
 const BREAKER_FIGURES: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
 
 /** A running proxy. */
@@ -224,18 +222,13 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       throw error;
     },
   );
-  const access = await StoredObjects.open(
-    new DurableObjects({
-      dataDir: options.dataDir,
-      shared: sharedTables(first.snapshot, ledger),
-      clock,
-      log,
-    }),
-    {
-      loadFailed: (err) => log.error({ err }, NOT_LOADED),
-      loaded: (objects) => log.info({ objects }, 'keys, teams and users are loaded'),
-    },
-  );
+  const access = await openAccess({
+    dataDir: options.dataDir,
+    database: sharedTables(first.snapshot, ledger),
+    worker: worker === undefined ? null : { number: worker.welcome.number, count: worker.welcome.count },
+    clock,
+    log,
+  });
   let server: ProxyServer | null = null;
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
   const services = createServices(

@@ -42,7 +42,6 @@ const PROTECTING: Readonly<Record<string, readonly (readonly [key: string, value
     ['service_account_settings', { enforced_params: ['user'] }],
     ['enforced_params', ['user']],
     ['completion_model', 'a'],
-    ['litellm_key_header_name', 'X-Key'],
     ['salt_key', 'sk-salt'],
     ['allowed_routes', ['/v1/models']],
     ['admin_only_routes', ['/v1/models']],

@@ -36,7 +36,8 @@ t.test('every route of the table, as a stranger, as an agent, as an admin', asyn
     const refused = async (key: string, status: number, code: string): Promise<void> => {
       const answer = await ask(rig.url, row, key);
       t.equal(answer.status, status, `${name} with ${key}`);
-      if (!isHead) t.equal(codeOf(answer), code, name);
+      // Calls of management have the dialect's own codes, which are the status.
+      if (!isHead) t.equal(codeOf(answer), row.access === 'management' ? String(status) : code, name);
     };
     const served = async (key: string): Promise<void> => {
       const answer = await ask(rig.url, row, key);

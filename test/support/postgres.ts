@@ -174,7 +174,8 @@ function processOwner(): { uid?: number; gid?: number; cwd: string } | null {
   return Number.isInteger(uid) && Number.isInteger(gid) ? { uid, gid, cwd: tmpdir() } : null;
 }
 
-function freePort(): Promise<number> {
+/** A port that nobody listens on at this moment. */
+export function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const { port } = server.address() as AddressInfo;

@@ -21,6 +21,13 @@ export interface AccessObjects {
    * @throws ObjectConflict, Fault store_unavailable
    */
   change(changes: readonly ObjectChange[]): Promise<void>;
+  /**
+   * Resolves when what any process had changed before this call is in the directory: administration asks one process after
+   * the other. Never rejects; a store that does not answer in time is not waited for.
+   */
+  sync(): Promise<void>;
+  /** The objects of the configuration file that serves from now on, in place of those of the one before. */
+  takeFile(objects: readonly AccessObject[]): void;
 }
 
 /** Is told what this and the other processes have stored and removed. */
@@ -35,20 +42,26 @@ export interface ObjectStore {
   load(listener: ObjectListener): AsyncIterable<readonly AccessObject[]>;
   /** All or none, on the disk when it resolves; puts store the revision after the one that they state. */
   apply(changes: readonly ObjectChange[]): Promise<'applied' | 'conflict'>;
+  /** Resolves when the listener has been told of all that was stored before. */
+  sync(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** What happens to the store that an operator should know of. */
 export interface StoreEvents {
-  /** Of an attempt to read the objects; there will be others. */
+  /** The objects could not be read; it is tried again every second. */
   loadFailed(error: unknown): void;
   loaded(count: number): void;
+  /** A stored object has no effect: the configuration file states one of that id. */
+  hidden(name: ObjectName): void;
 }
 
 const CHANGED = 'an object was changed since it was read';
 const RETRY_MS = 1_000;
 /** A start with a database that does not answer goes on without the objects after this time. */
 const START_MS = 5_000;
+/** Callers of administration wait five seconds for an answer. */
+const SYNC_MS = 2_000;
 
 /** The objects of a store. */
 export class StoredObjects implements AccessObjects {
@@ -63,11 +76,14 @@ export class StoredObjects implements AccessObjects {
     this.#events = events;
   }
 
-  /** Resolves when the objects are loaded, or when the store lets wait too long: it is then asked again and again. */
+  /** Resolves when the objects are loaded, or when the store cannot be read or lets wait too long: it is asked again then. */
   static async open(store: ObjectStore, events: StoreEvents = SILENT): Promise<StoredObjects> {
     const objects = new StoredObjects(store, events);
-    const loading = objects.#load();
-    await Promise.race([loading, pause(START_MS, objects.#ended.signal)]);
+    const first = Promise.withResolvers<void>();
+    void objects.#load(first.resolve);
+    const over = new AbortController();
+    await Promise.race([first.promise, pause(START_MS, over.signal)]);
+    over.abort();
     return objects;
   }
 
@@ -85,12 +101,7 @@ export class StoredObjects implements AccessObjects {
 
   async change(changes: readonly ObjectChange[]): Promise<void> {
     if (!this.#isLoaded) throw unavailable(null);
-    for (const change of changes) {
-      refuseFileObject(this.directory, change);
-      // A store removes whatever there is; who removes an object means the one that they read.
-      if ('remove' in change && this.directory.stored(change.remove)?.revision !== change.remove.revision)
-        throw new ObjectConflict(CHANGED);
-    }
+    for (const change of changes) refuseFileObject(this.directory, change);
     const result = await this.#store.apply(changes).catch((cause: unknown) => {
       throw unavailable(cause);
     });
@@ -101,17 +112,29 @@ export class StoredObjects implements AccessObjects {
     }
   }
 
+  async sync(): Promise<void> {
+    const over = new AbortController();
+    const told = this.#store.sync().catch(() => undefined);
+    await Promise.race([told, pause(SYNC_MS, over.signal)]);
+    over.abort();
+  }
+
+  takeFile(objects: readonly AccessObject[]): void {
+    for (const object of this.directory.takeFile(objects)) this.#events.hidden(object);
+  }
+
   async close(): Promise<void> {
     this.#ended.abort();
     await this.#store.close();
   }
 
-  async #load(): Promise<void> {
+  /** @param tried called after the first attempt */
+  async #load(tried: () => void): Promise<void> {
     const listener: ObjectListener = {
       stored: (object) => this.#stored(object),
       removed: (name) => this.directory.remove(name),
     };
-    while (!this.#ended.signal.aborted) {
+    for (let attempts = 1; !this.#ended.signal.aborted; attempts += 1) {
       try {
         let count = 0;
         for await (const part of this.#store.load(listener)) {
@@ -120,10 +143,12 @@ export class StoredObjects implements AccessObjects {
         }
         this.#isLoaded = true;
         this.#events.loaded(count);
+        tried();
         return;
       } catch (error) {
         if (this.#ended.signal.aborted) return;
-        this.#events.loadFailed(error);
+        if (attempts === 1) this.#events.loadFailed(error);
+        tried();
         await pause(RETRY_MS, this.#ended.signal);
       }
     }
@@ -133,6 +158,7 @@ export class StoredObjects implements AccessObjects {
   #stored(object: AccessObject): void {
     const known = this.directory.stored(object);
     if (known !== null && known.createdMs === object.createdMs && known.revision >= object.revision) return;
+    if (known === null && this.directory.get(object)?.origin === 'file') this.#events.hidden(object);
     this.directory.put(Object.freeze(object));
   }
 }
@@ -158,7 +184,11 @@ function unavailable(cause: unknown): Fault {
   );
 }
 
-const SILENT: StoreEvents = { loadFailed: () => undefined, loaded: () => undefined };
+const SILENT: StoreEvents = {
+  loadFailed: () => undefined,
+  loaded: () => undefined,
+  hidden: () => undefined,
+};
 
 /** Resolves after the time, or when the signal says so; keeps no process alive. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -193,6 +223,10 @@ class MemoryObjectStore implements ObjectStore {
       }
     }
     return 'applied';
+  }
+
+  async sync(): Promise<void> {
+    // nobody else changes anything
   }
 
   async close(): Promise<void> {

@@ -1,10 +1,8 @@
-// Objects of access as items of the store, and back. A body holds only what differs from an object that states nothing, so a
+// Objects of access as items of the store, and back. An item holds only what differs from an object that states nothing, so a
 // usual key is some 100 bytes; lists and ids that many objects share are one value in memory.
-import type { Item } from '../../items/item-store.ts';
+import type { SharedItem } from '../../items/shared-items.ts';
 import { blankKey, blankTeam, blankUser, EMPTY_LIST, EMPTY_RECORD } from './blank.ts';
 import { NO_BUDGET, NO_LIMITS, type AccessObject, type ObjectKind, type VirtualKey } from './objects.ts';
-
-export type ObjectItem = Item<ObjectKind>;
 
 const COMMON = { revision: 0, createdMs: 0, updatedMs: 0, metadata: EMPTY_RECORD, kept: EMPTY_RECORD };
 const TERMS = { alias: null, budgetId: null, budget: NO_BUDGET, limits: NO_LIMITS };
@@ -24,25 +22,13 @@ const BLANK: { readonly [K in ObjectKind]: Extract<AccessObject, { readonly kind
 /** Columns of an item, and what only memory says. */
 const OUTSIDE: ReadonlySet<string> = new Set(['kind', 'id', 'origin', 'revision', 'createdMs', 'updatedMs']);
 
-export function itemOf(object: AccessObject): ObjectItem {
+export function itemOf(object: AccessObject): SharedItem<ObjectKind> & { readonly value: object } {
   const { kind, id, revision, createdMs, updatedMs } = object;
   const blank: object = BLANK[kind];
   const stated = Object.entries(object).filter(
     ([name, value]) => !OUTSIDE.has(name) && !isSame(value, Reflect.get(blank, name)),
   );
-  return {
-    kind,
-    id,
-    userId: '',
-    createdMs,
-    updatedMs,
-    title: 'alias' in object ? object.alias : null,
-    link: kind === 'key' ? object.teamId : null,
-    parent: kind === 'key' ? object.userId : null,
-    body: JSON.stringify(Object.fromEntries(stated)),
-    sealed: null,
-    revision,
-  };
+  return { kind, id, createdMs, updatedMs, value: Object.fromEntries(stated), revision };
 }
 
 const isSame = (value: unknown, blank: unknown): boolean =>
@@ -92,10 +78,10 @@ const MOST_SHARED = 200_000;
 export class ObjectReader {
   readonly #shared = new Map<string, unknown>();
 
-  /** @throws when a body is not what `itemOf` writes: another program has written to the store */
-  read({ kind, id, revision, createdMs, updatedMs, body }: ObjectItem): AccessObject {
-    if (!Object.hasOwn(BLANK, kind)) throw new Error(`there are no objects of the kind ${String(kind)}`);
-    const stated = JSON.parse(body) as Record<string, unknown>;
+  /** @throws when there is no such kind */
+  read({ kind, id, revision, createdMs, updatedMs, value }: SharedItem<ObjectKind>): AccessObject {
+    if (!Object.hasOwn(BLANK, kind)) throw new Error(`there are no objects of the kind ${kind}`);
+    const stated = value as Record<string, unknown>;
     for (const name in stated) stated[name] = this.#sharedValue(name, stated[name]);
     const outside = { id, revision, createdMs, updatedMs, origin: 'store' } as const;
     if (kind === 'key') return Object.freeze(keyWith(stated as Partial<VirtualKey>, outside));
@@ -105,13 +91,12 @@ export class ObjectReader {
   }
 
   #sharedValue(name: string, value: unknown): unknown {
-    const isShared = SHARED.has(name);
-    if (!isShared || value === null) return value;
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    if (!SHARED.has(name) || value === null) return value;
+    const text = typeof value === 'string' ? `=${value}` : JSON.stringify(value);
     const known = this.#shared.get(text);
-    if (known !== undefined && typeof known === typeof value) return known;
+    if (known !== undefined) return known;
     if (this.#shared.size === MOST_SHARED) this.#shared.clear();
-    this.#shared.set(text, value);
+    this.#shared.set(text, Object.freeze(value));
     return value;
   }
 }

@@ -1,5 +1,5 @@
-// Tables that another part of the program keeps in the same PostgreSQL database, over the connections that are there
-// anyway, because each process holds two at most. Says nothing about what is in them.
+// Tables that another part of the program keeps in the same PostgreSQL database, over one connection for all of them:
+// neither shipping nor a report holds up who asks whether a key is still good. Says nothing about what is in them.
 
 /** What a statement is given; a list of texts is one value. */
 export type ExtensionValue = string | number | Uint8Array | null | readonly string[];
@@ -21,7 +21,7 @@ export interface ExtensionSchema {
   readonly steps: readonly string[];
 }
 
-/** Every call may reject with `StoreUnavailable`. */
+/** Every call may reject with `StoreUnavailable`; the next one connects anew. */
 export interface ExtensionTables {
   /** Takes the steps that are missing, one process at a time however many start at once. */
   migrateExtension(schema: ExtensionSchema): Promise<void>;
@@ -30,4 +30,11 @@ export interface ExtensionTables {
    * @returns the rows of each; null = one of them did not change its one row, so nothing was changed
    */
   transact(statements: readonly ExtensionStatement[]): Promise<readonly (readonly ExtensionRow[])[] | null>;
+  /**
+   * Calls back at each NOTIFY on the channel for as long as the connection lasts, and again after a call has made another
+   * one; what was sent between the two is not told. One listener per channel.
+   * @param channel a plain name
+   * @returns false when none will arrive: a pooler stands before the server, or the server knows no LISTEN
+   */
+  listen(channel: string, act: () => void): Promise<boolean>;
 }

@@ -63,7 +63,7 @@ async function open(
     clock,
     log,
     checkTimeoutMs,
-    replicas: await Replicas.open({ store, dataDir, clock, log }),
+    replicas: await Replicas.open({ store, dataDir, worker: null, clock, log }),
     apiUrl: () => null,
     lastCallMs: () => time.lastCall,
     hasCalledSince: () => Promise.resolve(false),

@@ -1,4 +1,4 @@
-// PostgreSQL as a backend: a database that several proxies may share, each over two connections of one thread.
+// PostgreSQL as a backend: a database that several proxies may share, each over three connections of one thread.
 import type { DatabaseSettings } from '../../../../config/snapshot.ts';
 import { workerFile, WorkerRpc } from '../../../base/worker-rpc.ts';
 import type { SpendEvent } from '../../event.ts';
@@ -14,6 +14,16 @@ export interface PostgresWorkerData {
   readonly saltKey: string | null;
 }
 
+/** `ExtensionTables` as the thread answers them: a listener stays on this side. */
+export type ExtensionCalls = Omit<ExtensionTables, 'listen'> & {
+  listenTo(channel: string): Promise<boolean>;
+};
+
+/** The thread's event at each NOTIFY. */
+export interface Notified {
+  readonly notified: string;
+}
+
 export function postgresBackend(database: DatabaseSettings): StoreBackend {
   return {
     openStore: ({ journal, saltKey, onEvent }) => {
@@ -22,15 +32,27 @@ export function postgresBackend(database: DatabaseSettings): StoreBackend {
         journal,
         saltKey: saltKey?.reveal() ?? null,
       });
-      const rpc = new WorkerRpc<StoreCalls & ExtensionTables, SpendEvent>({
+      const listeners = new Map<string, () => void>();
+      const rpc = new WorkerRpc<StoreCalls & ExtensionCalls, SpendEvent | Notified>({
         file: workerFile('./worker', import.meta.url),
         name: 'throughline-store',
         data,
         limits: THREAD_LIMITS,
         toError: storeError,
-        onEvent,
+        onEvent: (event) => {
+          if ('notified' in event) listeners.get(event.notified)?.();
+          else onEvent(event);
+        },
+        onLost: () => {
+          for (const channel of listeners.keys()) void rpc.calls.listenTo(channel).catch(() => undefined);
+        },
       });
-      return { store: rpc.calls, extensionTables: rpc.calls };
+      const { migrateExtension, transact, listenTo } = rpc.calls;
+      const listen = (channel: string, act: () => void): Promise<boolean> => {
+        listeners.set(channel, act);
+        return listenTo(channel);
+      };
+      return { store: rpc.calls, extensionTables: { migrateExtension, transact, listen } };
     },
     openReader: async () => {
       const [{ SqlReader }, { PostgresRead }] = await Promise.all([

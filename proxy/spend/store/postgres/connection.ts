@@ -108,7 +108,7 @@ const FIXES: Readonly<Record<string, string>> = {
   '28000': 'check user, password and sslmode in database_url, and pg_hba.conf of the server',
   '3D000': 'create the database, or name another one in database_url',
   '42501': 'grant the user CREATE on the database, or create the schema and make the user its owner',
-  '53300': 'raise max_connections of the server; each process needs two',
+  '53300': 'raise max_connections of the server; each process needs three',
   '53100': 'free space on the disk of the server',
 };
 

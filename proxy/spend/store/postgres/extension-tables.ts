@@ -1,37 +1,78 @@
-// Tables of others in PostgreSQL, over a connection of whoever opens this: the store's writing one while the proxy runs,
-// one of its own for a command that works on the data of a stopped server.
+// Tables of others in PostgreSQL, over one connection, and what other sessions NOTIFY about them.
 import type { Client } from 'pg';
 import type { DatabaseSettings } from '../../../../config/snapshot.ts';
-import type { ExtensionRow, ExtensionStatement, ExtensionTables } from '../extension-tables.ts';
+import type {
+  ExtensionRow,
+  ExtensionSchema,
+  ExtensionStatement,
+  ExtensionTables,
+} from '../extension-tables.ts';
 import { PgConnection } from './connection.ts';
 import { migrateChain } from './migrations.ts';
-import { databaseData } from './settings.ts';
+import { databaseData, type DatabaseData } from './settings.ts';
 
 const STATEMENT_MS = 60_000;
 
-/** Over a connection that is there. @param use runs a task when those before it have ended */
-export function extensionTablesOver(
-  schema: string,
-  use: <R>(task: (client: Client) => Promise<R>) => Promise<R>,
-): ExtensionTables {
-  return {
-    migrateExtension: ({ versionTable, steps }) =>
-      use((client) => migrateChain(client, schema, { versionTable, steps })),
-    transact: (statements) => use((client) => transact(client, statements)),
-  };
+/** Connects with the first call. */
+export class ExtensionConnection implements ExtensionTables {
+  readonly #schema: string;
+  readonly #connection: PgConnection<Client>;
+  readonly #listeners = new Map<string, () => void>();
+
+  constructor(database: DatabaseData) {
+    this.#schema = database.schema;
+    this.#connection = new PgConnection({
+      database,
+      timeoutMs: STATEMENT_MS,
+      prepare: async (client) => {
+        client.on('notification', ({ channel }) => this.#listeners.get(channel)?.());
+        await this.#listenOn(client, [...this.#listeners.keys()]);
+        return client;
+      },
+    });
+  }
+
+  migrateExtension({ versionTable, steps }: ExtensionSchema): Promise<void> {
+    return this.#connection.use((client) => migrateChain(client, this.#schema, { versionTable, steps }));
+  }
+
+  transact(statements: readonly ExtensionStatement[]): ReturnType<ExtensionTables['transact']> {
+    return this.#connection.use((client) => transact(client, statements));
+  }
+
+  listen(channel: string, act: () => void): Promise<boolean> {
+    this.#listeners.set(channel, act);
+    return this.#connection.use((client) => this.#listenOn(client, [channel]));
+  }
+
+  /** Ends the connection under whatever runs on it. */
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  /**
+   * A pooler gives out process numbers of its own, and may take LISTEN for one session and what follows for another:
+   * https://www.pgbouncer.org/features.html
+   */
+  async #listenOn(client: Client, channels: readonly string[]): Promise<boolean> {
+    if (channels.length === 0) return false;
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    if (rows[0]?.pid !== Reflect.get(client, 'processID')) return false; // not in the driver's types
+    try {
+      for (const channel of channels) await client.query(`LISTEN "${channel}"`);
+      return true;
+    } catch (error) {
+      if ((error as { readonly code?: string }).code === undefined) throw error; // not the server's answer
+      return false;
+    }
+  }
 }
 
-/** Over one connection of their own, made with the first call. */
+/** For a command that works on the data of a stopped server. */
 export function openExtensionTables(
   database: DatabaseSettings,
 ): ExtensionTables & { close(): Promise<void> } {
-  const connection = new PgConnection<Client>({
-    database: databaseData(database),
-    timeoutMs: STATEMENT_MS,
-    prepare: (client) => Promise.resolve(client),
-  });
-  const extensionTables = extensionTablesOver(database.schema, (task) => connection.use(task));
-  return { ...extensionTables, close: () => connection.close() };
+  return new ExtensionConnection(databaseData(database));
 }
 
 /** A thrown error gives the connection up, and with it the transaction. */

@@ -1,10 +1,11 @@
-// The store in PostgreSQL over two connections at most: one ships, removes and serves the tables of others, one answers
-// queries. Runs in the worker only.
+// The store in PostgreSQL over three connections at most: one ships and removes, one answers queries, one serves the
+// tables of others. Runs in the worker only.
 import type { Client } from 'pg';
 import { Secret } from '../../../../config/secret.ts';
+import { postEvent } from '../../../base/worker-rpc.ts';
 import type { ExtensionSchema, ExtensionStatement, ExtensionTables } from '../extension-tables.ts';
 import { ModelSeal } from '../model-seal.ts';
-import { extensionTablesOver } from './extension-tables.ts';
+import { ExtensionConnection } from './extension-tables.ts';
 import { PgConnection } from './connection.ts';
 import { migrate, quoted } from './migrations.ts';
 import { PostgresShip } from './ship.ts';
@@ -44,7 +45,7 @@ import type {
 } from '../store.ts';
 import type { StoreCalls } from '../backend.ts';
 import { ThreadHeap } from '../thread-heap.ts';
-import type { PostgresWorkerData } from './backend.ts';
+import type { ExtensionCalls, Notified, PostgresWorkerData } from './backend.ts';
 
 const WRITE_MS = 60_000;
 const READ_MS = 30_000;
@@ -57,12 +58,12 @@ interface Writing {
   readonly ship: PostgresShip;
 }
 
-export class PostgresStore implements StoreCalls, ExtensionTables {
+export class PostgresStore implements StoreCalls, ExtensionCalls {
   readonly #schema: string;
   readonly #saltKey: Secret | null;
   readonly #dialect: SqlDialect;
   readonly #writing: PgConnection<Writing>;
-  readonly #extensionTables: ExtensionTables;
+  readonly #extensionTables: ExtensionConnection;
   readonly #reading: PgConnection<Client>;
   readonly #heap = new ThreadHeap();
   #seal: ModelSeal | null = null;
@@ -81,10 +82,7 @@ export class PostgresStore implements StoreCalls, ExtensionTables {
         return { client, ship: await PostgresShip.begin(client, schema, journal) };
       },
     });
-    // Shipping goes in small pieces; a report on the other connection may take half a minute.
-    this.#extensionTables = extensionTablesOver(schema, (task) =>
-      this.#writing.use(({ client }) => task(client)),
-    );
+    this.#extensionTables = new ExtensionConnection(database);
     this.#reading = new PgConnection({
       database,
       timeoutMs: READ_MS,
@@ -205,8 +203,12 @@ export class PostgresStore implements StoreCalls, ExtensionTables {
     return this.#extensionTables.transact(statements);
   }
 
+  listenTo(channel: string): Promise<boolean> {
+    return this.#extensionTables.listen(channel, () => postEvent({ notified: channel } satisfies Notified));
+  }
+
   async close(): Promise<void> {
-    await Promise.all([this.#writing.close(), this.#reading.close()]);
+    await Promise.all([this.#writing.close(), this.#reading.close(), this.#extensionTables.close()]);
   }
 
   // Salt and sample stand in one row, so that of two replicas that begin at once one proof wins as a whole.

@@ -2,9 +2,8 @@
 import { workerData } from 'node:worker_threads';
 import { serveCalls } from '../../../base/worker-rpc.ts';
 import type { StoreCalls } from '../backend.ts';
-import type { ExtensionTables } from '../extension-tables.ts';
-import type { PostgresWorkerData } from './backend.ts';
+import type { ExtensionCalls, PostgresWorkerData } from './backend.ts';
 import { PostgresStore } from './store.ts';
 
 const store = new PostgresStore(workerData as PostgresWorkerData);
-serveCalls<StoreCalls & ExtensionTables>({ methods: () => store, onClose: () => store.close() });
+serveCalls<StoreCalls & ExtensionCalls>({ methods: () => store, onClose: () => store.close() });

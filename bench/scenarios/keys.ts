@@ -1,0 +1,109 @@
+// 100,000 virtual keys: what they add to the start and to memory, and what a call with one of them costs more than one with
+// the master key.
+import { hash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { StoredObjects } from '../../proxy/access/objects/access-objects.ts';
+import { blankKey, blankTeam } from '../../proxy/access/objects/blank.ts';
+import { DurableObjects } from '../../proxy/access/objects/durable-objects.ts';
+import type { ObjectChange } from '../../proxy/access/objects/objects.ts';
+import { systemClock } from '../../proxy/base/clock.ts';
+import { openLog } from '../../proxy/observability/logger.ts';
+import { requestOf, smallBody } from '../harness/bodies.ts';
+import { fixed, measureCpu } from '../harness/measure.ts';
+import { MODEL, OURS, throughline, type Peer, type Running } from '../harness/peers.ts';
+import { residentMb } from '../harness/processes.ts';
+import type { Scenario } from '../harness/scenario.ts';
+
+const PART = 1_000;
+const KEY = 'sk-bench-virtual-key';
+
+/** As a platform makes them: a user each, a team for a hundred, a name, a list of models for every third. */
+async function store(dataDir: string, count: number): Promise<void> {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const { log } = openLog('silent');
+  const objects = await StoredObjects.open(
+    new DurableObjects({ dataDir, database: null, worker: null, clock: systemClock, log }),
+  );
+  const team = (n: number): string => `team-${Math.floor(n / 100)}`;
+  for (let at = 0; at < count; at += PART) {
+    const changes: ObjectChange[] = [];
+    for (let n = at; n < Math.min(at + PART, count); n += 1) {
+      const value = n === 0 ? KEY : `sk-bench-${n}`;
+      if (n % 100 === 0) changes.push({ put: blankTeam(team(n), 1) });
+      changes.push({
+        put: {
+          ...blankKey(hash('sha256', value, 'hex'), value.slice(-4), 1_770_000_000_000 + n),
+          alias: `Key of user-${n}, org ${n % 100}`,
+          userId: `user-${n}`,
+          teamId: team(n),
+          models: n % 3 === 0 ? [MODEL, 'another'] : [],
+        },
+      });
+    }
+    await objects.change(changes);
+  }
+  await objects.close();
+}
+
+/** All send the same two headers, so that only the key differs. */
+function withKeys(name: string, count: number, key: string, readyMs: number[]): Peer {
+  const peer = throughline(`${OURS}, ${name}`);
+  return {
+    ...peer,
+    start: async (place): Promise<Running> => {
+      await store(join(place.folder, 'data'), count);
+      const startedAt = performance.now();
+      const running = await peer.start(place);
+      readyMs.push(performance.now() - startedAt);
+      return { ...running, headers: `x-litellm-api-key: ${key}\r\n` };
+    },
+  };
+}
+
+export const keys: Scenario = {
+  name: 'keys',
+  about: '100,000 virtual keys: start, memory, and the small call against one with the master key',
+  run: async (bench) => {
+    const upstreamPort = await bench.upstream('json');
+    const many = bench.wanted.quick ? 10_000 : 100_000;
+    const peers: Running[] = [];
+    const readyMs: number[] = [];
+    for (const peer of [
+      withKeys('master key, no virtual keys', 0, 'sk-bench', readyMs),
+      withKeys(`master key, ${many} virtual keys`, many, 'sk-bench', readyMs),
+      withKeys('virtual key, 1', 1, KEY, readyMs),
+      withKeys(`virtual key, ${many}`, many, KEY, readyMs),
+    ]) {
+      peers.push(await bench.startOne(peer, upstreamPort, 1, peer.name.replaceAll(/\W+/g, '-')));
+    }
+    const body = smallBody();
+    const requests = bench.count(20_000, 3_000);
+    const measured = await measureCpu(bench, {
+      peers,
+      upstreamPort: null,
+      unitsPerRequest: 1,
+      warmUpRequests: bench.count(60_000, 3_000),
+      load: (peer) => ({
+        connections: 32,
+        requests,
+        request: requestOf(body, peer),
+        expected: { status: 200, events: null, stamped: false },
+      }),
+    });
+    return [
+      {
+        title: `Virtual keys: small JSON call, 32 connections, ${requests} requests, best of ${bench.wanted.rounds}`,
+        columns: ['', 'CPU us per request', 'p50 ms', 'ready ms', 'RSS MB'],
+        rows: measured.map(({ name, cpuUs, p50Ms }, i) => [
+          name,
+          fixed(cpuUs, 1),
+          fixed(p50Ms, 2),
+          fixed(readyMs[i] ?? NaN, 0),
+          fixed(residentMb(peers[i]?.program.pid ?? 0), 0),
+        ]),
+        notes: ['Each third key has a list of models; the one that calls has one, too.'],
+      },
+    ];
+  },
+};

@@ -1,0 +1,123 @@
+// Virtual keys and the store that holds them: restarts, several servers on one database, and a database that is away, at the
+// start and later.
+import { hash } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import t from 'tap';
+import { blankKey, blankTeam } from '../../proxy/access/objects/blank.ts';
+import type { AccessObjects } from '../../proxy/access/objects/access-objects.ts';
+import { ownPostgres } from '../support/postgres.ts';
+import { chat, defaultConfig, send, startRig, type Rig } from '../support/rig.ts';
+
+const as = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
+const sha = (key: string): string => hash('sha256', key, 'hex');
+const accessOf = (rig: Rig): AccessObjects => rig.gateway.reloader.active.services.access;
+const statusOf = async (rig: Rig, key: string): Promise<number> =>
+  (await send(rig.url, 'GET', '/v1/models', undefined, as(key))).status;
+
+/** Asks until it is so; the test's own time limit ends it. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await wait(20);
+}
+
+async function remove(rig: Rig, key: string): Promise<void> {
+  const found = accessOf(rig).directory.key(sha(key));
+  if (found === null) throw new Error('there is no such key');
+  await accessOf(rig).change([{ remove: { kind: 'key', id: found.id, revision: found.revision } }]);
+}
+
+t.test('keys are there after a restart, as they were', async (t) => {
+  const first = await startRig(t);
+  const key = {
+    ...blankKey(sha('sk-kept-key'), '-key', 5),
+    alias: 'a, b',
+    models: ['demo'],
+    teamId: 'acme',
+    metadata: { nested: { list: [1, null, 'ü'] } },
+    budget: { ...blankKey('', '', 0).budget, maxBudget: 0.1 },
+  };
+  await accessOf(first).change([{ put: key }, { put: blankTeam('acme', 5) }]);
+  const before = accessOf(first).directory.key(key.id);
+  await first.stop();
+  const second = await startRig(t, { folder: first.folder, config: () => defaultConfig(first.demo) });
+  t.same(accessOf(second).directory.key(key.id), before);
+  t.same(before, { ...key, revision: 1 });
+  t.equal(await statusOf(second, 'sk-kept-key'), 200);
+  await t.rejects(accessOf(second).change([{ put: key }]), { name: 'ObjectConflict' });
+  await second.stop();
+});
+
+t.test('a database that is away at the start: unknown keys are not known yet, the others call', async (t) => {
+  const rig = await startRig(t, {
+    env: { CI_KEY: 'sk-ci-key' },
+    config: (demo) =>
+      defaultConfig(
+        demo,
+        `  database_url: postgresql://name:word@127.0.0.1:1/access
+  inference_keys: [sk-agent]
+keys: [{ key_alias: ci, key: os.environ/CI_KEY }]
+`,
+      ),
+  });
+  for (const answer of [
+    await chat(rig, 'demo', {}, as('sk-who-knows')),
+    await send(rig.url, 'GET', '/v1/models', undefined, as('sk-who-knows')),
+  ]) {
+    t.equal(answer.status, 503);
+    t.equal(answer.headers['retry-after'], '1');
+    t.match(answer.text, /store_unavailable/);
+  }
+  t.equal(await statusOf(rig, 'no-virtual-key'), 401);
+  for (const key of ['sk-test-master-key', 'sk-agent', 'sk-ci-key'])
+    t.equal((await chat(rig, 'demo', {}, as(key))).status, 200, key);
+  await t.rejects(accessOf(rig).change([{ put: blankKey(sha('sk-new'), '-new', 1) }]), {
+    code: 'store_unavailable',
+  });
+});
+
+t.test('servers on one database hear of each other; without it they go on with what they know', async (t) => {
+  const server = await ownPostgres(t);
+  if (server === null) {
+    t.comment('no PostgreSQL is installed');
+    return;
+  }
+  const env = { DATABASE_URL: server.url() };
+  const one = await startRig(t, { env });
+  const two = await startRig(t, { env, config: () => defaultConfig(one.demo) });
+  await accessOf(one).change([
+    { put: blankKey(sha('sk-shared'), 'ared', 1) },
+    { put: blankKey(sha('sk-stays'), 'tays', 1) },
+  ]);
+  t.equal(await statusOf(one, 'sk-shared'), 200, 'at once where it was made');
+  await until(async () => (await statusOf(two, 'sk-shared')) === 200);
+  await remove(one, 'sk-shared');
+  t.equal(await statusOf(one, 'sk-shared'), 401);
+  await until(async () => (await statusOf(two, 'sk-shared')) === 401);
+  const stale = accessOf(two).directory.key(sha('sk-stays'));
+  if (stale === null) throw new Error('the key is not there');
+  await accessOf(one).change([{ put: { ...stale, blocked: true } }]);
+  await t.rejects(accessOf(two).change([{ put: stale }]), { name: 'ObjectConflict' });
+  await until(async () => (await statusOf(two, 'sk-stays')) === 401);
+  const blocked = accessOf(two).directory.key(sha('sk-stays'));
+  await accessOf(two).change([{ put: { ...stale, ...blocked, blocked: false } }]);
+
+  await until(async () => (await statusOf(one, 'sk-stays')) === 200);
+  await server.stop();
+  for (const rig of [one, two]) {
+    t.equal((await chat(rig, 'demo', {}, as('sk-stays'))).status, 200, 'a call needs no database');
+    t.equal(await statusOf(rig, 'sk-unknown'), 401, 'and neither does a refusal');
+    await t.rejects(accessOf(rig).change([{ put: blankKey(sha('sk-late'), 'late', 1) }]), {
+      code: 'store_unavailable',
+    });
+    t.equal(await statusOf(rig, 'sk-late'), 401, 'what was refused is not there');
+  }
+  await server.start();
+  const again = async (): Promise<boolean> =>
+    accessOf(one)
+      .change([{ put: blankKey(sha('sk-after'), 'fter', 1) }])
+      .then(
+        () => true,
+        () => accessOf(one).directory.key(sha('sk-after')) !== null,
+      );
+  await until(again);
+  await until(async () => (await statusOf(two, 'sk-after')) === 200);
+});
