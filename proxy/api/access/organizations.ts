@@ -19,6 +19,7 @@ import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
 import { budgetMembers, budgetTable, limitMembers, originMembers, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import {
+  audited,
   authorOf,
   directoryOf,
   newObject,
@@ -115,9 +116,8 @@ export async function deleteOrganizations(call: Call): Promise<readonly Row[]> {
       ({ organizationId, teamId }) =>
         (organizationId !== null && ids.includes(organizationId)) || teams.some((team) => team.id === teamId),
     );
-    for (const one of [...organizations, ...teams])
-      call.concerns({ kind: one.kind, id: one.id, before: one, after: null });
-    return { changes: [...organizations, ...teams, ...keys].map(remove), result: null };
+    const changes = [...organizations, ...teams, ...keys].map(remove);
+    return { changes: audited(call, directory, changes), result: null };
   });
   return before;
 }

@@ -1,5 +1,6 @@
 // One call of the management API about teams, customers, budgets, organizations and access groups: its caller, its body, the
 // objects as they are, and how a change is stored.
+import { setTimeout as wait } from 'node:timers/promises';
 import { ObjectConflict, type AccessObjects } from '../../access/objects/access-objects.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { AccessObject, ObjectChange } from '../../access/objects/objects.ts';
@@ -70,6 +71,20 @@ export const remove = ({ kind, id, revision }: AccessObject): ObjectChange => ({
   remove: { kind, id, revision },
 });
 
+/** Tells the audit of everything that a change stores and removes. @return the changes */
+export function audited(
+  call: Call,
+  directory: AccessDirectory,
+  changes: readonly ObjectChange[],
+): readonly ObjectChange[] {
+  for (const change of changes) {
+    const { kind, id } = 'put' in change ? change.put : change.remove;
+    const after = 'put' in change ? change.put : null;
+    call.concerns({ kind, id, before: directory.get({ kind, id }), after });
+  }
+  return changes;
+}
+
 /** What a change stores, and what becomes of it. */
 interface Prepared<T> {
   readonly changes: readonly ObjectChange[];
@@ -77,7 +92,10 @@ interface Prepared<T> {
 }
 
 /** Others may be as fast for this many times in a row: so many calls may change one team at the same moment. */
-const MOST_ATTEMPTS = 40;
+const MOST_ATTEMPTS = 100;
+/** What another server has changed is known here within a second. */
+const NEWS_WITHIN_MS = 3_000;
+const LOOK_EVERY_MS = 5;
 
 /**
  * Stores what `prepare` makes of the objects as they are; all of it or nothing. It is asked again when one of them was changed
@@ -94,13 +112,24 @@ export async function store<T>(call: Call, prepare: (directory: AccessDirectory)
       return result;
     } catch (error) {
       if (!(error instanceof ObjectConflict)) throw error;
-      if (attempt === MOST_ATTEMPTS)
+      if (attempt === MOST_ATTEMPTS || !(await hasNews(access.directory, changes)))
         throw new Refusal(
           'object_conflict',
           'The object was changed by others at the same time; send it again.',
         );
     }
   }
+}
+
+/** Whether the directory hears of what somebody else has stored: before that, another attempt would meet the same conflict. */
+async function hasNews(directory: AccessDirectory, changes: readonly ObjectChange[]): Promise<boolean> {
+  const named = changes.map((change) => ('put' in change ? change.put : change.remove));
+  const isNew = (): boolean => named.some((one) => (directory.stored(one)?.revision ?? 0) !== one.revision);
+  for (let waitedMs = 0; waitedMs < NEWS_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
+    if (isNew()) return true;
+    await wait(LOOK_EVERY_MS);
+  }
+  return false;
 }
 
 /** What rows are made with. */

@@ -297,6 +297,12 @@ t.test('deleting teams: all or none, with their keys', async (t) => {
   t.equal((await manage(rig, 'POST /team/delete', { team_ids: [] })).status, 400);
   t.equal((await manage(rig, 'POST /team/delete', {})).status, 422);
   t.match(lines(rig, 'team_delete')[0], { outcome: 'refused', error: 'object_not_found' });
+  const removed = lines(rig, 'team_delete').filter((line) => line['outcome'] === 'applied');
+  t.strictSame(
+    removed.map((line) => line['object']).toSorted(),
+    ['key', 'key', 'key', 'team', 'team'],
+    'each object that went',
+  );
 });
 
 t.test('parallel changes of one team are all in it', async (t) => {
