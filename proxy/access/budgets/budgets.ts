@@ -69,7 +69,7 @@ export class Budgets {
     const { timeZone, resetMinute } = policy.budgets;
     if (timeZone !== this.#calendar.timeZone || resetMinute !== this.#calendar.resetMinute) {
       this.#calendar = { timeZone, resetMinute };
-      for (const tracked of [...this.#byCounter.values()]) this.#forget(tracked);
+      for (const tracked of this.#byCounter.values()) this.#forget(tracked);
     }
     this.#policy = policy;
     this.#sources = new CapSources(this.#options.directory, policy.budgets);
@@ -222,7 +222,7 @@ export class Budgets {
     readonly state: CounterState;
   }> {
     const nowMs = this.#options.clock.now();
-    for (const { cap } of [...this.#byCounter.values()]) {
+    for (const { cap } of this.#byCounter.values()) {
       const window = capWindow(cap, nowMs, this.#calendar);
       const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
       if (state !== null) yield { cap, window, state };
@@ -241,8 +241,8 @@ export class Budgets {
 
   /** What windows have spent by records that are settled before `captured`. @throws StoreUnavailable */
   async sums(asked: readonly Unsummed[], captured: () => void = () => undefined): Promise<readonly bigint[]> {
-    const { queries, sumsOf } = queriesFor(asked, this.#options.directory);
-    return sumsOf(await this.#options.ledger.spentBefore(queries, captured), this.#meant);
+    const plan = queriesFor(asked, this.#options.directory);
+    return plan.sumsOf(await this.#options.ledger.spentBefore(plan.queries, captured), this.#meant);
   }
 
   async #seedAll(
@@ -328,7 +328,7 @@ export class Budgets {
 
   #prune(nowMs: number): void {
     if (this.#byCounter.size < MOST_TRACKED) return;
-    for (const tracked of [...this.#byCounter.values()])
+    for (const tracked of this.#byCounter.values())
       if (nowMs - tracked.usedMs > IDLE_MS) this.#forget(tracked);
   }
 
