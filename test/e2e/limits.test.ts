@@ -86,7 +86,7 @@ t.test('without limits there are no such headers, and those of the upstream go t
   const rig = await start(t, [keyOf('sk-free', {}), keyOf('sk-some', { limits: limits({ rpm: 9 }) })]);
   const { headers } = await chat(rig, 'demo', {}, as('sk-free'));
   const others = Object.keys(headers).filter(
-    (name) => /ratelimit/.test(name) && !/remaining-requests$/.test(name),
+    (name) => /ratelimit/.test(name) && !name.endsWith('remaining-requests'),
   );
   t.same(others, []);
   const limited = await chat(rig, 'demo', {}, as('sk-some'));

@@ -93,6 +93,7 @@ function clientFor(settings: ValkeySettings): ReturnType<typeof createClient> {
     database: settings.database,
     disableOfflineQueue: true,
     commandsQueueMaxLength: MOST_UNANSWERED,
+    commandOptions: { timeout: 0 }, // ours is on the answer; the library's costs an AbortSignal a command
     RESP: 2, // so that Redis 6 and all its relatives can be used
     maintNotifications: 'disabled',
     name: 'throughline',
