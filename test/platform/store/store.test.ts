@@ -15,6 +15,7 @@ import { runCli } from '../../support/cli.ts';
 import { anyPostgres, settingsOf } from '../../support/postgres.ts';
 import { defaultConfig, startRig } from '../../support/rig.ts';
 import { SECRET_KEY, startPlatform } from '../fixture/rig.ts';
+import { tempDir } from '../../proxy/spend/store/fixture/temp-dir.ts';
 
 const item = (id: string, more: Partial<Item> = {}): Item => ({
   kind: 'conversation',
@@ -34,7 +35,7 @@ const item = (id: string, more: Partial<Item> = {}): Item => ({
 /** Opens a store on a place of its own; further calls with its place open the same data. */
 type Open = (t: Test, place?: string) => { readonly store: PlatformStore; readonly place: string };
 
-const onSqlite: Open = (t, place = join(t.testdir(), 'platform.db')) => {
+const onSqlite: Open = (t, place = join(tempDir(t), 'platform.db')) => {
   const store = openSqlitePlatform(place);
   t.teardown(() => store.close());
   return { store, place };
@@ -250,7 +251,7 @@ t.test('PostgreSQL', async (t) => {
 });
 
 t.test('a database of the first version is brought to the newest with all it holds', async (t) => {
-  const file = join(t.testdir(), 'platform.db');
+  const file = join(tempDir(t), 'platform.db');
   const db = new DatabaseSync(file);
   db.exec(`CREATE TABLE items (
      kind TEXT NOT NULL, id TEXT NOT NULL, user_id TEXT NOT NULL, created_ms INTEGER NOT NULL,
@@ -277,7 +278,7 @@ t.test('a database of the first version is brought to the newest with all it hol
 });
 
 t.test('a database that is none is said so, and mended without a restart', async (t) => {
-  const file = join(t.testdir(), 'platform.db');
+  const file = join(tempDir(t), 'platform.db');
   writeFileSync(file, 'this is no database, it is a text of some length');
   const store = openSqlitePlatform(file);
   t.teardown(() => store.close());
@@ -299,7 +300,7 @@ t.test('what is sealed opens at its own place under its own key only', async (t)
   t.throws(() => vault.open({ kind: 'sandbox', id: 'b', sealed }), /damaged/);
   t.throws(() => new Vault(key()).open({ kind: 'sandbox', id: 'a', sealed }), /damaged/);
   t.equal(vault.seal('sandbox', 'a', {}), null);
-  const store = openSqlitePlatform(join(t.testdir(), 'platform.db'));
+  const store = openSqlitePlatform(join(tempDir(t), 'platform.db'));
   t.teardown(() => store.close());
   await vault.check(store, 0);
   await vault.check(store, 0);
@@ -307,7 +308,7 @@ t.test('what is sealed opens at its own place under its own key only', async (t)
 });
 
 t.test('the key is exchanged by the command, and only the new one opens the data after it', async (t) => {
-  const folder = t.testdir();
+  const folder = tempDir(t);
   const first = await startPlatform(t, { folder });
   await first.api('POST', '/api/settings', { llm_api_key: 'sk-a' });
   await first.api('POST', '/api/v1/app-conversations', {});
