@@ -9,12 +9,7 @@ import { openSqliteItems } from '../../../proxy/items/sqlite-store.ts';
 import type { Item, ItemStore } from '../../../proxy/items/item-store.ts';
 import { openExtensionTables } from '../../../proxy/spend/store/postgres/extension-tables.ts';
 import { anyPostgres, settingsOf } from '../../support/postgres.ts';
-<<<<<<< HEAD:test/proxy/items/item-store.test.ts
-=======
-import { defaultConfig, startRig } from '../../support/rig.ts';
-import { SECRET_KEY, startPlatform } from '../fixture/rig.ts';
-import { tempDir } from '../../proxy/spend/store/fixture/temp-dir.ts';
->>>>>>> p/suite:test/platform/store/store.test.ts
+import { tempDir } from '../spend/store/fixture/temp-dir.ts';
 
 const item = (id: string, more: Partial<Item> = {}): Item => ({
   kind: 'conversation',
@@ -34,23 +29,15 @@ const item = (id: string, more: Partial<Item> = {}): Item => ({
 /** Opens a store on a place of its own; further calls with its place open the same data. */
 type Open = (t: Test, place?: string) => { readonly store: ItemStore; readonly place: string };
 
-<<<<<<< HEAD:test/proxy/items/item-store.test.ts
 const inFile =
   (sharing: 'own' | 'shared'): Open =>
-  (t, place = join(t.testdir(), 'items.db')) => {
+  (t, place = join(tempDir(t), 'items.db')) => {
     const store = openSqliteItems({ file: place, sharing, threadName: 'items' });
     t.teardown(() => store.close());
     return { store, place };
   };
 
 const onSqlite = inFile('own');
-=======
-const onSqlite: Open = (t, place = join(tempDir(t), 'platform.db')) => {
-  const store = openSqlitePlatform(place);
-  t.teardown(() => store.close());
-  return { store, place };
-};
->>>>>>> p/suite:test/platform/store/store.test.ts
 
 const onPostgres =
   (url: () => string): Open =>
@@ -313,54 +300,3 @@ t.test('a database that is none is said so, and mended without a restart', async
   await store.close();
   await t.rejects(store.count({ kind: 'conversation' }), /closed/);
 });
-<<<<<<< HEAD:test/proxy/items/item-store.test.ts
-=======
-
-t.test('what is sealed opens at its own place under its own key only', async (t) => {
-  const key = () => new Secret(randomBytes(32).toString('base64'));
-  const vault = new Vault(key());
-  const sealed = vault.seal('sandbox', 'a', { key: 'secret' });
-  t.same(vault.open({ kind: 'sandbox', id: 'a', sealed }), { key: 'secret' });
-  t.throws(() => vault.open({ kind: 'sandbox', id: 'b', sealed }), /damaged/);
-  t.throws(() => new Vault(key()).open({ kind: 'sandbox', id: 'a', sealed }), /damaged/);
-  t.equal(vault.seal('sandbox', 'a', {}), null);
-  const store = openSqlitePlatform(join(tempDir(t), 'platform.db'));
-  t.teardown(() => store.close());
-  await vault.check(store, 0);
-  await vault.check(store, 0);
-  await t.rejects(new Vault(key()).check(store, 0), WrongSecretKey);
-});
-
-t.test('the key is exchanged by the command, and only the new one opens the data after it', async (t) => {
-  const folder = tempDir(t);
-  const first = await startPlatform(t, { folder });
-  await first.api('POST', '/api/settings', { llm_api_key: 'sk-a' });
-  await first.api('POST', '/api/v1/app-conversations', {});
-  const next = randomBytes(32).toString('base64');
-  const config = ['--config', first.configPath, '--data-dir', join(folder, 'data')];
-  const rotate = (more: Record<string, string>) =>
-    runCli(t, ['rotate-platform-key', ...config], { env: more });
-  t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: next }), {
-    code: 1,
-    err: /in use by another Throughline process/,
-  });
-  await first.stop();
-  t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: 'short' }), { code: 2, err: /openssl rand -base64 32/ });
-  t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: next }), {
-    code: 0,
-    out: /^4 items are sealed under the new key/,
-  });
-  t.match(await rotate({ PLATFORM_SECRET_KEY_NEW: next }), {
-    code: 1,
-    err: /not the key .* nothing was changed/,
-  });
-  const old = startRig(t, {
-    folder,
-    config: (demo) => defaultConfig(demo, `platform: { session_api_key: a, secret_key: "${SECRET_KEY}" }`),
-  });
-  await t.rejects(old, /platform\.secret_key is not the key under which the platform data is sealed/);
-  const second = await startPlatform(t, { folder, secretKey: next });
-  t.match((await second.api('GET', '/api/settings')).json, { llm_api_key_set: true });
-  t.equal((await second.api('GET', '/api/v1/app-conversations/count')).json, 1);
-});
->>>>>>> p/suite:test/platform/store/store.test.ts
