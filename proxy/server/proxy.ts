@@ -17,7 +17,10 @@ import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import type { ValkeyCounters } from '../access/valkey/valkey-counters.ts';
 import { createServices } from '../active-config/services.ts';
 import { VERSION, type Services } from '../active-config/active-config.ts';
+import { addCounterMetrics } from '../observability/counter-metrics.ts';
 import type { Log } from '../observability/logger.ts';
+import { addPlatformMetrics } from '../observability/platform-metrics.ts';
+import { addTraceMetrics } from '../observability/trace-metrics.ts';
 import { openAccess } from './open-access.ts';
 import { hostFor, isLoopback, urlOf, urlOrNull, type Address } from './addresses.ts';
 import { openSpanExport, type SpanExport } from '../observability/span-export.ts';
@@ -257,9 +260,9 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     () => server?.inFlight ?? 0,
   );
   const { metrics } = services;
-  if (platform !== null) metrics.platform(() => platform.figures);
-  if (valkey !== null) metrics.counters(() => valkey.state);
-  if (spans !== null) metrics.spans(() => spans.figures);
+  if (platform !== null) metrics.add(addPlatformMetrics, () => platform.figures);
+  if (valkey !== null) metrics.add(addCounterMetrics, () => valkey.state);
+  if (spans !== null) metrics.add(addTraceMetrics, () => spans.figures);
   try {
     const served = worker?.welcome.served ?? null;
     const wanted = wantedAddresses(first.snapshot, { host, port: options.port }, worker?.welcome ?? null);

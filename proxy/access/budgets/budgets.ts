@@ -92,14 +92,14 @@ export class Budgets {
     return caps ?? NONE;
   }
 
-  /** Whether there may be caps for a call at one of its deployments; cheap where there are none. */
-  mayCap(call: ScopedRecord): boolean {
-    return this.#sources?.hasDestinationRules === true || this.capsFor(call).length > 0;
+  /** Whether what a call claims depends on the deployment that it goes to. */
+  get dependsOnDestination(): boolean {
+    return this.#sources?.hasDestinationRules === true;
   }
 
   /** Whether the budgets of a call's destination alone have room for it, as far as is known. */
   hasRoom(call: ScopedRecord, startMs: number, pico: bigint): boolean {
-    if (this.#sources?.hasDestinationRules !== true) return true;
+    if (!this.dependsOnDestination) return true;
     const caps = this.capsFor(call).filter(isOfDestination);
     return this.claimsOf(caps, startMs).every((claim) => {
       const state = this.#options.counters.read(claim);

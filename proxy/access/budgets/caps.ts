@@ -32,7 +32,7 @@ const PICO_DIGITS = 12;
 const STRICT: ReadonlySet<ScopeKind> = new Set(['key', 'user', 'organization', 'member']);
 
 /** Pico-dollars of USD, exactly as the number is written; null: no cap at all (infinite). */
-export function picoOfUsd(usd: number): bigint | null {
+function picoOfUsd(usd: number): bigint | null {
   return usd === Infinity ? null : (scaledDecimal(String(Math.max(0, usd)), PICO_DIGITS) ?? 0n);
 }
 

@@ -259,7 +259,7 @@ t.test('PostgreSQL', async (t) => {
       });
       const tell = [heard, again];
       t.equal(await listening.listen(() => tell.shift()?.resolve()), true);
-        await writer.put('a', {});
+      await writer.put('a', {});
       const alive = setInterval(() => undefined, 60_000);
       await heard.promise;
       const ended = `SELECT pg_terminate_backend(pg_backend_pid())`;
