@@ -88,13 +88,14 @@ export function readResponseHead(
 
 const LIMITS = 'x-ratelimit-';
 
-/** Where the proxy tells of limits of its own, those of the upstream go on under another name. Both lists are flat. */
-export function renameLimits(list: string[], own: readonly string[]): void {
-  if (!own.some((name, i) => i % 2 === 0 && name.startsWith(LIMITS))) return;
-  for (let i = 0; i < list.length; i += 2) {
-    const name = list[i] ?? '';
-    if (name.startsWith(LIMITS)) list[i] = RENAMED + name;
-  }
+/** Adds the proxy's own headers, all flat. Where it tells of limits of its own, the upstream's go on under another name. */
+export function addOwn(list: string[], own: readonly string[], extra: readonly string[]): void {
+  if (own.some((name, i) => i % 2 === 0 && name.startsWith(LIMITS)))
+    for (let i = 0; i < list.length; i += 2) {
+      const name = list[i] ?? '';
+      if (name.startsWith(LIMITS)) list[i] = RENAMED + name;
+    }
+  list.push(...own, ...extra);
 }
 
 /** How LiteLLM hands on headers of what it has called. */

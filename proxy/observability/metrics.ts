@@ -186,17 +186,13 @@ export class Metrics {
     }).set({ version, node: process.versions.node }, 1);
   }
 
-  /** Figures of what may be switched off, read at every scrape; without the platform and tracing there are no such metrics. */
+  /** Figures of what may be switched off, read at every scrape; without it there are no such metrics. */
   platform(read: () => PlatformFigures): void {
     addPlatformMetrics(this.#registry, read);
   }
-
-  /** Figures of the counters that servers share; without those there are no such metrics. */
   counters(read: Parameters<typeof addCounterMetrics>[1]): void {
     addCounterMetrics(this.#registry, read);
   }
-
-  /** Figures of the span export, read at every scrape; without tracing there are no such metrics. */
   spans(read: () => TraceFigures): void {
     addTraceMetrics(this.#registry, read);
   }

@@ -13,7 +13,7 @@
 //
 // `ended` resolves when the last byte is at hand but has not left: the caller settles the spend record, then calls `finish`.
 // It rejects with a Fault while nothing has been sent (the caller can try another upstream), and for a bug at any time.
-import { renameLimits } from '../headers/response-headers.ts';
+import { addOwn } from '../headers/response-headers.ts';
 import { Buffer } from 'node:buffer';
 import type { ResponseWatcher } from '../downstream/downstream-response.ts';
 import { Fault, toFault } from '../errors/fault.ts';
@@ -309,9 +309,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const { status, statusText } = response;
     const isFlowing = is === 'flowing';
     const list = response.clientHeaders(isFlowing);
-    const own = this.#headWriter.ownHeaders(status, response.upstreamMs(isFlowing));
-    renameLimits(list, own);
-    list.push(...own, ...extra);
+    addOwn(list, this.#headWriter.ownHeaders(status, response.upstreamMs(isFlowing)), extra);
     this.#sink.writeHead(status, list, statusText);
   }
 
