@@ -1,5 +1,6 @@
 // Types of the resolved configuration. A Snapshot is frozen: it is replaced, never edited. Everything that can be
 // computed from the configuration is computed at load, so that a request only reads.
+import type { ValkeySettings } from './valkey-settings.ts';
 import type { BrakeSettings } from './brake-settings.ts';
 import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { BudgetSettings } from './budget-settings.ts';
@@ -287,22 +288,6 @@ export interface DatabaseSettings {
   readonly keyFile: string | null;
   readonly connectTimeoutMs: number;
   /** `postgresql://host:port/database`: for messages, without user and password. */
-  readonly shown: string;
-}
-
-/** The Valkey or Redis in which several servers count together. */
-export interface ValkeySettings {
-  readonly host: string;
-  readonly port: number;
-  readonly tls: boolean;
-  readonly username: string | null;
-  readonly password: Secret | null;
-  readonly database: number;
-  /** Keeps several installations apart that share one server. */
-  readonly namespace: string;
-  /** While it is away: refuse calls that have limits, or budgets; else count alone with a share of each. */
-  readonly failClosed: { readonly limits: boolean; readonly budgets: boolean };
-  /** `redis://host:port/0`: for messages, without user and password. */
   readonly shown: string;
 }
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import { Secret } from '../../config/secret.ts';
-import type { ValkeySettings } from '../../config/snapshot.ts';
+import type { ValkeySettings } from '../../config/valkey-settings.ts';
 import { RUN, RUN_MARK } from './process-cleanup.ts';
 
 interface Teardown {

@@ -2,7 +2,7 @@
 // queued while it is down and nothing is ever sent again by the library: a script might then run twice, or much later than
 // its caller waits. Whoever uses a connection that has ended opens another one.
 import { createClient } from '@redis/client';
-import type { ValkeySettings } from '../../../config/snapshot.ts';
+import type { ValkeySettings } from '../../../config/valkey-settings.ts';
 import type { Script } from './scripts.ts';
 
 /** No server that answers needs longer. */

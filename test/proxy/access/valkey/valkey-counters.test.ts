@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { ValkeySettings } from '../../../../config/snapshot.ts';
+import type { ValkeySettings } from '../../../../config/valkey-settings.ts';
 import { BudgetBook } from '../../../../proxy/access/budgets/budget-book.ts';
 import {
   CountersUnavailable,
