@@ -10,9 +10,15 @@ const HIDDEN =
 /** Resolves when all are loaded, or when it is known that the store does not answer now. */
 export function openAccess(options: ConstructorParameters<typeof DurableObjects>[0]): Promise<StoredObjects> {
   const { log } = options;
+  let hasFailed = false;
   return StoredObjects.open(new DurableObjects(options), {
-    loadFailed: (err) => log.error({ err }, NOT_LOADED),
-    loaded: (objects) => log.info({ objects }, 'keys, teams and users are loaded'),
+    loadFailed: (err) => {
+      hasFailed = true;
+      log.error({ err }, NOT_LOADED);
+    },
+    loaded: (objects) => {
+      if (objects > 0 || hasFailed) log.info({ objects }, 'keys, teams and users are loaded');
+    },
     hidden: ({ kind, id }) => log.warn({ kind, id }, HIDDEN),
   });
 }

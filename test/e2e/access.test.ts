@@ -70,9 +70,8 @@ t.test('what is open, and what agents reach, are lists that nothing joins unseen
   for (const { path, access, port } of tableOf(rig, 'all')) {
     if (OPEN.includes(path)) t.match({ access, port }, { access: 'open', port: 'both' }, path);
     else if (path === '/metrics') t.match({ access, port }, { access: 'metrics', port: 'admin' });
-    else if (LISTING.test(path)) t.match({ access, port }, { access: 'listing', port: 'both' }, path);
     else if (LISTING.test(path) || path === OWN_BRAKE)
-      t.match({ access, port }, { access: 'inference', port: 'both' }, path);
+      t.match({ access, port }, { access: 'listing', port: 'both' }, path);
     else if (LLM.test(path) || BY_ID.test(path))
       t.match({ access, port }, { access: 'inference', port: 'main' }, path);
     else if (MANAGEMENT.test(path)) t.match({ access, port }, { access: 'management', port: 'admin' }, path);
