@@ -293,7 +293,7 @@ export const FAULTS = {
   counters_unavailable: proxy(
     503,
     'The call has limits or a budget, the counters that servers share do not answer, and the configuration says to refuse then.',
-    'Try again; see the log of the proxy. Without fail_closed_rate_limit_enforcement and fail_closed_budget_enforcement each server allows its share.',
+    'Try again; see the log of the proxy. Without the fail_closed_* settings of general_settings each server allows its share.',
   ),
   store_unavailable: proxy(
     503,

@@ -36,6 +36,10 @@ function valueFor(path: string, value: unknown): unknown {
       return { inference_keys: [{ key: 'a', ...(inner as object) }] };
     if (key === 'budgets' && path !== 'budgets')
       return { budgets: [{ scope: 'proxy', ...(inner as object) }] };
+    if (key === 'keys' && path !== 'keys') return { keys: [{ key_alias: 'a', ...(inner as object) }] };
+    if (key === 'members' && path !== 'teams.members')
+      return { members: [{ user_id: 'a', ...(inner as object) }] };
+    if (key === 'teams' && path !== 'teams') return { teams: [{ team_id: 'a', ...(inner as object) }] };
     if (key === 'sandbox_specs' && path !== 'platform.sandbox_specs')
       return { sandbox_specs: [{ id: 'a', ...(inner as object) }] };
     if (key === 'platform')

@@ -39,7 +39,7 @@ export const displayName = (value: string): string => `sk-...${value.slice(-4)}`
 /** A key that a caller chose. @throws Refusal; its text has nothing of the value */
 export function checkChosenValue(value: string): void {
   if (!value.startsWith('sk-'))
-    throw invalid("Invalid key format. LiteLLM Virtual Key must start with 'sk-'.", 'key');
+    throw invalid("Invalid key format. A virtual key must start with 'sk-'.", 'key');
   if (value.length < FEWEST_CHARS || value.length > MOST_CHARS)
     throw invalid(`Invalid key format. A key must have ${FEWEST_CHARS} to ${MOST_CHARS} characters.`, 'key');
   if (!/^[\x21-\x7e]+$/.test(value))
