@@ -17,6 +17,8 @@ export interface BudgetEvent {
   readonly resetMs: number | null;
   /** Epoch milliseconds. */
   readonly atMs: number;
+  /** The mark was reached before this process started; it may have been told then. */
+  readonly isFound?: true;
 }
 
 /** A conversation has reached the `alert` or `stop` level of a rule of the runaway brake. Never holds text of the call. */
@@ -35,7 +37,17 @@ export interface BrakeEvent {
   readonly text: string;
 }
 
-export type AccessEvent = BudgetEvent | BrakeEvent;
+/** A key is about to expire; once for each time that it is to. */
+export interface KeyExpiringEvent {
+  readonly kind: 'key_expiring';
+  /** Epoch milliseconds. */
+  readonly atMs: number;
+  /** SHA-256 hex. */
+  readonly keyHash: string;
+  readonly expiresMs: number;
+}
+
+export type AccessEvent = BudgetEvent | BrakeEvent | KeyExpiringEvent;
 
 export interface AccessEvents {
   /** Never throws, never waits. */

@@ -11,9 +11,13 @@ const TEXTS = {
 export function loggedEvents(log: Log): AccessEvents {
   return {
     emit: (event) => {
+      if ('isFound' in event) return; // logged when it happened
       if (event.kind === 'brake') {
         const { kind, text, ...more } = event;
         log.warn({ event: kind, ...more }, text);
+      } else if (event.kind === 'key_expiring') {
+        const expires = new Date(event.expiresMs).toISOString();
+        log.warn({ event: event.kind, key: event.keyHash, expires }, 'a key is about to expire');
       } else log.warn(budgetLine(event), TEXTS[event.kind]);
     },
   };

@@ -25,6 +25,7 @@ import { Traces } from '../observability/traces.ts';
 import { readProxySettings } from '../upstream/http-proxies.ts';
 import { ProxyServer, type Drain } from './server.ts';
 import { Pools } from '../upstream/pools.ts';
+import { openAlerts, type OpenedAlerts } from './open-alerts.ts';
 import { openCounters } from './open-counters.ts';
 import { withStoredModels } from './stored-models.ts';
 import { troubled } from './troubled-deployments.ts';
@@ -86,6 +87,7 @@ export class RunningProxy {
   readonly #checks: HealthChecks;
   readonly #platform: Platform | null;
   readonly #access: StoredObjects;
+  readonly #alerts: OpenedAlerts;
   /** null: no counters are shared with other servers. */
   readonly #valkey: ValkeyCounters | null;
   readonly #spans: SpanExport | null;
@@ -106,6 +108,7 @@ export class RunningProxy {
     checks: HealthChecks;
     platform: Platform | null;
     access: StoredObjects;
+    alerts: OpenedAlerts;
     valkey: ValkeyCounters | null;
     spans: SpanExport | null;
     log: Log;
@@ -123,6 +126,7 @@ export class RunningProxy {
     this.#checks = parts.checks;
     this.#platform = parts.platform;
     this.#access = parts.access;
+    this.#alerts = parts.alerts;
     this.#valkey = parts.valkey;
     this.#spans = parts.spans;
     this.#otel = parts.reloader.active.snapshot.otel;
@@ -194,6 +198,7 @@ export class RunningProxy {
     await this.#server.drain(drain);
     await this.reloader.active.services.estimator.close();
     await this.#platform?.close();
+    await this.#alerts.close();
     await this.#access.close();
     await this.#valkey?.close();
     await Promise.all([this.#ledger.close(RECORDS_MS), this.#spans?.close(SPANS_MS)]);
@@ -251,7 +256,17 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { counters, valkey } = await openCounters(first.snapshot, { ledger, clock, log, worker });
   let server: ProxyServer | null = null;
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
-  const services = createServices(
+  const alerts = await openAlerts({
+    dataDir: options.dataDir,
+    worker: worker?.welcome ?? null,
+    settings: () => (reloader?.active.snapshot ?? first.snapshot).alerts,
+    directory: access.directory,
+    pools,
+    clock,
+    log,
+    count: (kind, outcome) => services.metrics.alerts.count(kind, outcome),
+  });
+  const services: Services = createServices(
     {
       ...parts,
       ledger,
@@ -262,12 +277,14 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       spans,
       access,
       counters,
+      accessEvents: alerts.alerts,
       callers: platform?.callers ?? null,
       mount: platform,
     },
     () => server?.inFlight ?? 0,
   );
   const { metrics } = services;
+  metrics.alerts.watch(() => alerts.alerts.waiting);
   if (platform !== null) metrics.platform(() => platform.figures);
   if (valkey !== null) metrics.counters(() => valkey.state);
   if (spans !== null) metrics.spans(() => spans.figures);
@@ -321,16 +338,19 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       checks,
       platform,
       access,
+      alerts,
       valkey,
       spans,
       log,
     });
+    alerts.watch();
     checks.follow();
     platform?.serve(proxy.url, proxy.platformUrl ?? proxy.url);
     watcher?.follow(loaded.snapshot.files);
     return proxy;
   } catch (error) {
     server?.close();
+    await alerts.close();
     await platform?.close();
     await access.close();
     await valkey?.close();
