@@ -9,21 +9,24 @@ import { Outbox } from '../access/alerts/outbox.ts';
 import { Told } from '../access/alerts/told.ts';
 import { loggedEvents } from '../access/logged-events.ts';
 import type { AccessDirectory } from '../access/objects/directory.ts';
+import type { WorkerRole } from '../active-config/cluster-peers.ts';
 import type { Clock } from '../base/clock.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Log } from '../observability/logger.ts';
 import { post } from '../upstream/get.ts';
 import type { Pools } from '../upstream/pools.ts';
 
-interface AlertParts {
+interface Process {
   readonly dataDir: string;
-  /** null: a single process. */
-  readonly worker: { readonly number: number; readonly count: number } | null;
+  readonly worker?: Pick<WorkerRole, 'welcome'> | undefined;
+  readonly log: Log;
+}
+
+interface AlertParts {
   readonly settings: () => AlertSettings;
   readonly directory: AccessDirectory;
   readonly pools: Pools;
   readonly clock: Clock;
-  readonly log: Log;
   readonly count: (kind: string, outcome: string) => void;
 }
 
@@ -39,13 +42,16 @@ const MOST_BYTES = 65_536;
 const LOOK_MS = 3_600_000;
 
 /** @throws CannotStart when the data directory cannot be written */
-export async function openAlerts(parts: AlertParts): Promise<OpenedAlerts> {
-  const { dataDir, worker, pools, directory, clock, log, count, settings } = parts;
+export async function openAlerts(
+  { dataDir, worker, log }: Process,
+  { pools, directory, clock, count, settings }: AlertParts,
+): Promise<OpenedAlerts> {
+  const { number, count: workers } = worker?.welcome ?? { number: 1, count: 1 };
   const dir = join(dataDir, 'alerts');
   const unwritable = (error: Error): never => {
     throw new CannotStart(`alerts cannot be kept in ${dir}: ${error.message}`);
   };
-  const outbox = await Outbox.open(dir, worker ?? { number: 1, count: 1 }).catch(unwritable);
+  const outbox = await Outbox.open(dir, { number, count: workers }).catch(unwritable);
   const told = await Told.open(join(dir, 'told')).catch(unwritable);
   const alerts = new Alerts({
     outbox,
@@ -66,7 +72,7 @@ export async function openAlerts(parts: AlertParts): Promise<OpenedAlerts> {
   return {
     alerts,
     watch: () => {
-      if (worker !== null && worker.number !== 1) return; // one worker is enough
+      if (number !== 1) return; // one worker is enough
       look();
       timer = setInterval(look, LOOK_MS).unref();
     },

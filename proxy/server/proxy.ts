@@ -256,14 +256,11 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { counters, valkey } = await openCounters(first.snapshot, { ledger, clock, log, worker });
   let server: ProxyServer | null = null;
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
-  const alerts = await openAlerts({
-    dataDir: options.dataDir,
-    worker: worker?.welcome ?? null,
+  const alerts = await openAlerts(options, {
     settings: () => (reloader?.active.snapshot ?? first.snapshot).alerts,
     directory: access.directory,
     pools,
     clock,
-    log,
     count: (kind, outcome) => services.metrics.alerts.count(kind, outcome),
   });
   const services: Services = createServices(

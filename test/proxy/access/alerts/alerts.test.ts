@@ -180,7 +180,7 @@ t.test(
 t.test('what a receiver will never take is given up at once, what is too old later', async (t) => {
   const dir = folder(t);
   const hook = await receiver(t);
-  hook.answers(400, 200);
+  hook.answers(400);
   const clock = new ManualClock(NOW);
   const started = await start(dir, [channel('a', hook.url)], { clock });
   started.alerts.emit(usedUp('never'));
