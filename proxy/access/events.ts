@@ -2,7 +2,7 @@
 // values; whoever notices it knows no channel.
 import type { Scope } from './budgets/scopes.ts';
 
-/** A budget has come to one of its marks; once per window. */
+/** A budget has come to one of its marks; once per window and process, and again after a restart. */
 export interface BudgetEvent {
   /** `soft_budget`: an alert, calls go on. `budget_used_up`: calls are refused from here on. */
   readonly kind: 'soft_budget' | 'budget_used_up';
@@ -17,8 +17,6 @@ export interface BudgetEvent {
   readonly resetMs: number | null;
   /** Epoch milliseconds. */
   readonly atMs: number;
-  /** The mark was reached before this process started; it may have been told then. */
-  readonly isFound?: true;
 }
 
 /** A conversation has reached the `alert` or `stop` level of a rule of the runaway brake. Never holds text of the call. */

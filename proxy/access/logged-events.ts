@@ -11,7 +11,6 @@ const TEXTS = {
 export function loggedEvents(log: Log): AccessEvents {
   return {
     emit: (event) => {
-      if ('isFound' in event) return; // logged when it happened
       if (event.kind === 'brake') {
         const { kind, text, ...more } = event;
         log.warn({ event: kind, ...more }, text);

@@ -130,6 +130,7 @@ t.test('docs/operating.md explains every metric, and none that is not there', (t
   const source = new Set(
     [
       'metrics',
+      'alert-metrics',
       'brake-metrics',
       'connection-metrics',
       'ledger-metrics',
@@ -161,6 +162,8 @@ t.test('every end of a request is in the table of ends', (t) => {
 });
 
 const SPEND = ['report', 'export', 'verify', 'reconcile', 'reprice'].map((name) => `spend ${name}`);
+const KEYS = ['create', 'list', 'info', 'revoke'].map((name) => `keys ${name}`);
+const TEAMS = ['create', 'list', 'delete'].map((name) => `teams ${name}`);
 const COMMANDS = [
   'serve',
   'start',
@@ -168,6 +171,10 @@ const COMMANDS = [
   'explain',
   ...SPEND,
   'spend',
+  ...KEYS,
+  'keys',
+  ...TEAMS,
+  'teams',
   'demo-gateway',
   'rotate-platform-key',
   'sandbox-check',

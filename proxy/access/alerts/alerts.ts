@@ -1,6 +1,6 @@
 // Alerts: takes events of access, and sees to it that each is told once, is on the disk before it is sent, and reaches each of
 // the configured receivers. `emit` only puts an event into a list: no call waits for a disk or a receiver.
-import type { AlertChannel, AlertSettings } from '../../../config/alert-settings.ts';
+import type { AlertSettings } from '../../../config/alert-settings.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../observability/logger.ts';
 import type { AccessEvent, AccessEvents } from '../events.ts';
@@ -90,43 +90,49 @@ export class Alerts implements AccessEvents {
       await this.#take(event);
   }
 
+  /** On the disk first, then claimed: a crash between the two tells it twice, with one id, rather than never. */
   async #take(event: AccessEvent): Promise<void> {
-    const { directory, told, logged, count, log, settings, outbox } = this.#options;
+    const { directory, told, logged, count, settings } = this.#options;
     const alert = alertOf(event, directory);
-    const isNew = await told.claim(alert.id).catch((err: unknown) => {
+    const isOnce = event.kind !== 'brake'; // only the brake of this process has seen it
+    if (isOnce && (await told.has(alert.id))) return;
+    const to = settings().channels.filter(({ kinds }) => kinds.has(alert.kind));
+    const names = await this.#keep(
+      alert,
+      to.map(({ name }) => name),
+    );
+    if (isOnce && !(await this.#claim(alert.id))) {
+      for (const name of names) this.#taken({ alert, to: name }); // another worker sends it
+      return;
+    }
+    logged.emit(event);
+    count(alert.kind, 'raised');
+    if (!this.#isClosed) for (const name of names) this.#deliveryTo(name).add(alert);
+  }
+
+  #claim(id: string): Promise<boolean> {
+    const { told, log } = this.#options;
+    return told.claim(id).catch((err: unknown) => {
       log.error({ err }, 'the data directory cannot be written; an alert may come twice');
       return true;
     });
-    if (!isNew) return;
-    if ('isFound' in event) {
-      const { isFound: _, ...found } = event;
-      logged.emit(found);
-    } else logged.emit(event);
-    count(alert.kind, 'raised');
-    const to = settings().channels.filter(({ kinds }) => kinds.has(alert.kind));
-    if (to.length === 0) return;
-    await this.#send(alert, to, outbox);
   }
 
-  async #send(alert: Alert, to: readonly AlertChannel[], outbox: Outbox): Promise<void> {
-    const { log, count } = this.#options;
-    const names = to.map(({ name }) => name);
-    const isKept = await outbox.put(alert, names).catch((err: unknown) => {
+  /** @returns the channels that it is to be sent to */
+  async #keep(alert: Alert, names: readonly string[]): Promise<readonly string[]> {
+    if (names.length === 0) return names;
+    const { outbox, log, count } = this.#options;
+    const kept = await outbox.put(alert, names).catch((err: unknown) => {
       log.error(
         { err },
         'an alert cannot be written to the data directory; it is sent, but not again after a crash',
       );
-      return true;
+      return names;
     });
-    if (!isKept) {
-      log.error(
-        { id: alert.id, kind: alert.kind },
-        'too many alerts wait for their receivers; one is dropped',
-      );
-      count(alert.kind, 'dropped');
-      return;
-    }
-    if (!this.#isClosed) for (const name of names) this.#deliveryTo(name).add(alert);
+    if (kept !== null) return kept;
+    log.error({ id: alert.id, kind: alert.kind }, 'too many alerts wait for their receivers; one is dropped');
+    count(alert.kind, 'dropped');
+    return [];
   }
 
   #deliveryTo(name: string): Delivery {

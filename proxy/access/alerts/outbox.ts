@@ -62,12 +62,17 @@ export class Outbox {
     return this.#waiting.size;
   }
 
-  /** Keeps an alert for these channels. @returns false: too many wait @throws NodeJS.ErrnoException */
-  async put(alert: Alert, to: readonly string[]): Promise<boolean> {
-    if (this.#waiting.size + to.length > MOST_WAITING) return false;
-    await this.#append({ alert, to }, true);
-    for (const name of to) this.#waiting.set(keyOf(alert.id, name), { alert, to: name });
-    return true;
+  /**
+   * Keeps an alert for these channels. @returns those for which it did not wait already; null: too many wait
+   * @throws NodeJS.ErrnoException
+   */
+  async put(alert: Alert, to: readonly string[]): Promise<readonly string[] | null> {
+    const added = to.filter((name) => !this.#waiting.has(keyOf(alert.id, name)));
+    if (added.length === 0) return added;
+    if (this.#waiting.size + added.length > MOST_WAITING) return null;
+    await this.#append({ alert, to: added }, true);
+    for (const name of added) this.#waiting.set(keyOf(alert.id, name), { alert, to: name });
+    return added;
   }
 
   /** It need not be waited for any more. Not synced: at worst it is sent twice. @throws NodeJS.ErrnoException */

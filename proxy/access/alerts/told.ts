@@ -21,6 +21,11 @@ export class Told {
     return new Told(dir);
   }
 
+  /** Whether somebody has. */
+  async has(id: string): Promise<boolean> {
+    return (await stat(join(this.#dir, id)).catch(() => null)) !== null;
+  }
+
   /**
    * Whether nobody has told this event before; from now on somebody has.
    * @throws NodeJS.ErrnoException
@@ -35,11 +40,6 @@ export class Told {
     }
   }
 
-  /** Takes a claim back: the event could not be kept. */
-  async release(id: string): Promise<void> {
-    await unlink(join(this.#dir, id)).catch(() => undefined);
-  }
-
   /** Forgets what is old. @throws NodeJS.ErrnoException */
   async sweep(nowMs: number, most: number = MOST): Promise<void> {
     const found: { readonly name: string; readonly madeMs: number }[] = [];
@@ -49,6 +49,7 @@ export class Told {
     }
     found.sort((a, b) => b.madeMs - a.madeMs);
     for (const [index, { name, madeMs }] of found.entries())
-      if (index >= most || nowMs - madeMs > KEPT_MS) await this.release(name);
+      if (index >= most || nowMs - madeMs > KEPT_MS)
+        await unlink(join(this.#dir, name)).catch(() => undefined);
   }
 }

@@ -196,9 +196,7 @@ export class Budgets {
         if (tracked.openedMs !== windowStartMs) counters.push({ budget: cap.counter, windowStartMs });
       }
     if (counters.length > 0) await this.seed(counters);
-    // What was told before the start is known by its id to whoever delivers it.
-    const emit = (event: BudgetEvent): void => this.#emit({ ...event, isFound: true });
-    for (const tracked of this.#byCounter.values()) this.#mark(tracked, emit);
+    for (const tracked of this.#byCounter.values()) this.#mark(tracked, this.#emit); // `alerts/told.ts` knows what was told
   }
 
   /** Counts a record, in the same turn in which it goes to the ledger. */

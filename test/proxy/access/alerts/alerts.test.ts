@@ -238,14 +238,35 @@ t.test(
     t.equal(hook.seen.length, 1);
     t.equal(one.logged.length + two.logged.length, 1);
     const after = await start(dir, channels);
-    after.alerts.emit(usedUp('core', { isFound: true }));
-    after.alerts.emit(usedUp('core', { windowStartMs: NOW + 1, isFound: true }));
+    after.alerts.emit(usedUp('core'));
+    after.alerts.emit(usedUp('core', { windowStartMs: NOW + 1 }));
     await after.counted('delivered');
     await after.alerts.close();
     t.equal(hook.seen.length, 2);
     t.match(after.logged, [{ kind: 'budget_used_up', windowStartMs: NOW + 1 }]);
   },
 );
+
+t.test('a crash between the file and the mark of an event sends it, and queues it once', async (t) => {
+  const dir = folder(t);
+  const hook = await receiver(t);
+  hook.answersAlways(503);
+  const before = await start(dir, [channel('a', hook.url)]);
+  before.alerts.emit(usedUp('core'));
+  await before.counted('failed');
+  await before.alerts.close();
+  rmSync(join(dir, 'told'), { recursive: true });
+  const after = await start(dir, [channel('a', hook.url)]);
+  after.alerts.emit(usedUp('core')); // the budget finds its mark again at the start
+  await after.counted('raised');
+  t.equal(after.alerts.waiting, 1);
+  hook.answersAlways(200);
+  const seen = hook.seen.length;
+  await after.counted('delivered');
+  await after.alerts.close();
+  t.ok(hook.seen.length > seen);
+  t.equal(after.outcomes.filter((one) => one.endsWith(' delivered')).length, 1);
+});
 
 t.test('the first worker sends what workers that are no more have left', async (t) => {
   const dir = folder(t);
