@@ -1,7 +1,7 @@
 // Types of the resolved configuration that say what may be spent: caps by scope, and how all budgets are enforced.
 
 /** What a rule of the configuration may be about; keys, teams, users and their like state their budgets themselves. */
-export const RULE_SCOPES = [
+const RULE_SCOPES = [
   'team',
   'user',
   'end_user',

@@ -44,7 +44,11 @@ export function withReferences(
       if (isInert(schemaBelow)) continue;
       if (isLeftOut(member.tree, schemaBelow, names)) {
         const name = String((member.tree as ScalarTree).value).slice(ENV_MARKER.length);
-        diagnostics.warn([...path, key], `${ENV_MARKER}${name} is not set, so this counts as left out`, `set the environment variable ${name}, or remove the key`);
+        diagnostics.warn(
+          [...path, key],
+          `${ENV_MARKER}${name} is not set, so this counts as left out`,
+          `set the environment variable ${name}, or remove the key`,
+        );
         changed ??= new Map(tree.members);
         changed.delete(key);
         continue;

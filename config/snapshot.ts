@@ -1,6 +1,7 @@
 // Types of the resolved configuration. A Snapshot is frozen: it is replaced, never edited. Everything that can be
 // computed from the configuration is computed at load, so that a request only reads.
 import type { AlertSettings } from './alert-settings.ts';
+import type { ValkeySettings } from './valkey-settings.ts';
 import type { BrakeSettings } from './brake-settings.ts';
 import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { BudgetSettings } from './budget-settings.ts';
@@ -8,6 +9,7 @@ import type { Dialect } from './dialect.ts';
 import type { Issue } from './issue.ts';
 import type { KeyGenerationSettings } from './key-generation-settings.ts';
 import type { Gateway } from './resolve/gateways/gateway.ts';
+import type { OtelSettings } from './otel-settings.ts';
 import type { PlatformSettings } from './platform-settings.ts';
 import type { DisabledModel } from './runtime-models.ts';
 import type { SteeringTable } from './resolve/gateways/parameters.ts';
@@ -290,48 +292,11 @@ export interface DatabaseSettings {
   readonly shown: string;
 }
 
-/** The Valkey or Redis in which several servers count together. */
-export interface ValkeySettings {
-  readonly host: string;
-  readonly port: number;
-  readonly tls: boolean;
-  readonly username: string | null;
-  readonly password: Secret | null;
-  readonly database: number;
-  /** Keeps several installations apart that share one server. */
-  readonly namespace: string;
-  /** While it is away: refuse calls that have limits, or budgets; else count alone with a share of each. */
-  readonly failClosed: { readonly limits: boolean; readonly budgets: boolean };
-  /** `redis://host:port/0`: for messages, without user and password. */
-  readonly shown: string;
-}
-
 /** How long, and for how many calls, an `Idempotency-Key` is remembered. */
 export interface IdempotencySettings {
   readonly windowMs: number;
   readonly maxEntries: number;
   readonly maxBytes: number;
-}
-
-/** Which spans are exported, and where to. */
-export interface OtelSettings {
-  /** URL that spans are posted to, with the path; without credentials. */
-  readonly endpoint: string;
-  /** Lower-case name -> value. */
-  readonly headers: readonly (readonly [name: string, value: Secret])[];
-  /** Timeout of one export, including its retries. */
-  readonly timeoutMs: number;
-  readonly compression: 'none' | 'gzip';
-  /** Resource attributes, including `service.name`. */
-  readonly resource: readonly (readonly [name: string, value: string])[];
-  /** `ratio`: share of traces to sample; `followsCaller`: the caller's sampling decision wins. */
-  readonly sampler: { readonly ratio: number; readonly followsCaller: boolean };
-  /** Whether `traceparent` is sent upstream. */
-  readonly propagates: boolean;
-  /** Longest time to wait for a batch to fill. */
-  readonly delayMs: number;
-  /** Most spans in the queue; further ones are dropped. */
-  readonly queueSpans: number;
 }
 
 interface CorsSettings {

@@ -139,7 +139,7 @@ function checkRules(placed: readonly PlacedRule[], file: GatewayFile, diagnostic
         'remove one of the two',
         'key',
       );
-    const isOfRows = scope === 'deployment' || scope === 'profile' || scope === 'conversation';
+    const isOfRows = scope === 'deployment' || scope === 'profile'; // conversations are shorter than any retention
     if (
       isOfRows &&
       budgetDuration === null &&

@@ -7,7 +7,7 @@ import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 import type { Environment } from '../references.ts';
 import { Secret } from '../secret.ts';
-import type { OtelSettings } from '../snapshot.ts';
+import type { OtelSettings } from '../otel-settings.ts';
 import type { Path } from '../tree.ts';
 import { isSetByProxy } from '../header-names.ts';
 import { FIELD_NAME, FIELD_VALUE } from './headers.ts';

@@ -4,7 +4,7 @@ import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 import type { Environment } from '../references.ts';
 import { Secret } from '../secret.ts';
-import type { ValkeySettings } from '../snapshot.ts';
+import type { ValkeySettings } from '../valkey-settings.ts';
 import type { Path } from '../tree.ts';
 
 type Text = string | number | boolean | undefined;

@@ -110,13 +110,15 @@ export class ModelAccess {
   }
 
   #resolve(models: readonly string[]): NameList {
-    const entries = models
-      .filter((entry) => entry !== NOTHING)
-      .flatMap((entry) => [
-        entry,
-        ...(this.#groups.get(entry) ?? NO_NAMES),
-        ...(this.#directory.accessGroup(entry)?.models ?? NO_NAMES),
-      ]);
+    const entries = models.flatMap((entry) =>
+      entry === NOTHING
+        ? NO_NAMES
+        : [
+            entry,
+            ...(this.#groups.get(entry) ?? NO_NAMES),
+            ...(this.#directory.accessGroup(entry)?.models ?? NO_NAMES),
+          ],
+    );
     if (entries.some((entry) => EVERYTHING.has(entry))) return { allows: () => true, stated: NO_NAMES };
     const names = new Set(entries.filter((entry) => !entry.includes('*')));
     const patterns = entries.filter((entry) => entry.includes('*'));

@@ -12,6 +12,7 @@ import { CallIds } from '../base/ids.ts';
 import { Estimator } from '../spend/estimate/estimator.ts';
 import { IdempotencyCache } from './idempotency-cache.ts';
 import { VERSION, type Services } from './active-config.ts';
+import { addBudgetMetrics } from '../observability/budget-metrics.ts';
 import { LoopLag } from '../observability/loop-lag.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { Admission } from '../routing/admission.ts';
@@ -37,7 +38,7 @@ export function createServices(given: RequiredServices, inFlight: () => number =
   const budgets = new Budgets({ ledger, counters, directory, clock, events: accessEvents });
   const brake = new Brake((rule, level) => metrics.brake.count(rule, level), accessEvents);
   metrics.brake.watch(() => brake.figures);
-  metrics.budgets(() => ({ refusals: budgets.refusals, budgets: () => figuresOf(budgets) }));
+  metrics.add(addBudgetMetrics, () => ({ refusals: budgets.refusals, budgets: () => figuresOf(budgets) }));
   return {
     clock,
     ids: new CallIds(),

@@ -266,7 +266,7 @@ export const FAULTS = {
     'The runaway brake knows no such conversation of this key.',
     'Check the id: it is the `session_id` of the spend rows, or `first-message:...` of `GET /conversations/braked`.',
   ),
-  brake_off: client(404, 'The runaway brake is off.', 'Add the section `brake` to the configuration.'),
+  brake_off: client(400, 'The runaway brake is off.', 'Add the section `brake` to the configuration.'),
   client_gone: client(
     499,
     'The client left before the response was complete.',

@@ -88,13 +88,18 @@ export function readResponseHead(
 
 const LIMITS = 'x-ratelimit-';
 
-/** Where the proxy tells of limits of its own, those of the upstream go on under another name. Both lists are flat. */
-export function renameLimits(list: string[], own: readonly string[]): void {
-  if (!own.some((name, i) => i % 2 === 0 && name.startsWith(LIMITS))) return;
-  for (let i = 0; i < list.length; i += 2) {
-    const name = list[i] ?? '';
-    if (name.startsWith(LIMITS)) list[i] = RENAMED + name;
-  }
+/**
+ * The headers of an upstream, then our own. Where we tell of limits, those of the upstream go on under another name. All
+ * lists are flat.
+ */
+export function withOwnHeaders(upstreams: string[], own: readonly string[]): string[] {
+  if (own.some((name, i) => i % 2 === 0 && name.startsWith(LIMITS)))
+    for (let i = 0; i < upstreams.length; i += 2) {
+      const name = upstreams[i] ?? '';
+      if (name.startsWith(LIMITS)) upstreams[i] = RENAMED + name;
+    }
+  upstreams.push(...own);
+  return upstreams;
 }
 
 /** How LiteLLM hands on headers of what it has called. */

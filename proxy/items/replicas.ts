@@ -107,6 +107,7 @@ export class Replicas {
       setInterval(() => this.#lookNow(), this.#isTold ? TOLD_LOOK_MS : LOOK_MS).unref(),
       ...(this.#hasHeartbeat ? [setInterval(() => this.#act(this.#heartbeat()), HEARTBEAT_MS).unref()] : []),
     ];
+    this.#lookNow(); // others may have made changes since this was opened
   }
 
   /** Settles when what anybody had stored before this call is known here. @throws StoreUnavailable */

@@ -3,7 +3,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { COLUMNS, itemOf, ORDERS, SHORT } from './item-row.ts';
 import type { Implementation } from '../base/worker-rpc.ts';
-import type { ItemCalls } from './sqlite-store.ts';
+import type { ItemCalls, Sharing } from './sqlite-store.ts';
 import type { Change, Filter, Item, News, Page, Part } from './item-store.ts';
 
 const ITEMS: readonly string[] = [
@@ -69,10 +69,7 @@ const NEWS = `
    END;`;
 
 /** Forward-only: step N brings `PRAGMA user_version` from N to N+1. A released step is never edited. */
-const STEPS = { own: ITEMS, shared: [...ITEMS, NEWS] } as const;
-
-/** `own`: one process at a time has the file open. `shared`: several write, and each asks for the news of the others. */
-export type Sharing = keyof typeof STEPS;
+const STEPS: Readonly<Record<Sharing, readonly string[]>> = { own: ITEMS, shared: [...ITEMS, NEWS] };
 
 /** At most so many items are told at once. */
 const NEWS_LIMIT = 500;

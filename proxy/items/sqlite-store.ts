@@ -3,10 +3,12 @@
 import { workerFile, WorkerRpc } from '../base/worker-rpc.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
 import type { ItemStore } from './item-store.ts';
-import type { Sharing } from './sqlite-items.ts';
 
 /** The calls that the worker answers; `close` belongs to the thread. */
 export type ItemCalls<K extends string = string> = Omit<ItemStore<K>, 'close' | 'listen'>;
+
+/** `own`: one process at a time has the file open. `shared`: several write, and each asks for the news of the others. */
+export type Sharing = 'own' | 'shared';
 
 /** What the worker is started with. */
 export interface SqliteItemsData {

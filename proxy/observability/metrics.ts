@@ -4,14 +4,10 @@ import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../spend/record/record.ts';
 import { addAlertMetrics } from './alert-metrics.ts';
 import { addBrakeMetrics } from './brake-metrics.ts';
-import { addBudgetMetrics, type BudgetFigures } from './budget-metrics.ts';
 import { countDroppedParameters, countRefusedConnections } from './connection-metrics.ts';
 import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deployment-metrics.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
-import { addCounterMetrics } from './counter-metrics.ts';
-import { addPlatformMetrics, type PlatformFigures } from './platform-metrics.ts';
 import { ModelHistogram, Tally } from './tally.ts';
-import { addTraceMetrics, type TraceFigures } from './trace-metrics.ts';
 import type { Figures } from './worker-figures.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
@@ -188,22 +184,9 @@ export class Metrics {
     }).set({ version, node: process.versions.node }, 1);
   }
 
-  /** Figures of what may be switched off, read at every scrape; without the platform and tracing there are no such metrics. */
-  platform(read: () => PlatformFigures): void {
-    addPlatformMetrics(this.#registry, read);
-  }
-
-  /** Figures of the counters that servers share; without those there are no such metrics. */
-  counters(read: Parameters<typeof addCounterMetrics>[1]): void {
-    addCounterMetrics(this.#registry, read);
-  }
-
-  /** Figures of the span export, read at every scrape; without tracing there are no such metrics. */
-  spans(read: () => TraceFigures): void {
-    addTraceMetrics(this.#registry, read);
-  }
-  budgets(read: () => BudgetFigures): void {
-    addBudgetMetrics(this.#registry, read);
+  /** Metrics of a part that a proxy may be without. @param read its figures, at every scrape */
+  add<T>(metricsOf: (registry: Registry, read: T) => void, read: T): void {
+    metricsOf(this.#registry, read);
   }
 
   /** @param aggregator how the gauges of several workers become one */

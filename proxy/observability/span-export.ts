@@ -1,7 +1,7 @@
 // Exports spans from the main thread's side: records of sampled calls go to a worker thread in batches, and it reports how
 // many spans were exported or lost. The queue is bounded; what does not fit, or does not arrive, is dropped and counted.
 // A request never waits here and never fails here.
-import type { OtelSettings } from '../../config/snapshot.ts';
+import type { OtelSettings } from '../../config/otel-settings.ts';
 import { workerFile, WorkerRpc } from '../base/worker-rpc.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import type { Log } from './logger.ts';

@@ -1,6 +1,6 @@
 // Gives each call its trace context: the caller's trace, or a new one. This is all that tracing adds to a request's own
 // path. Never fails a request and sends nothing: spans are made from the finished record.
-import type { OtelSettings } from '../../config/snapshot.ts';
+import type { OtelSettings } from '../../config/otel-settings.ts';
 import { RandomHex } from '../base/random-hex.ts';
 import { readTraceparent, type TraceContext } from '../headers/trace-context.ts';
 

@@ -58,29 +58,38 @@ export async function claimCall(
   const scoped = recorder.scoped(first);
   const limits = limitsOfCall(x, request, scoped);
   const asks = { x, limits, queue: new LimitQueue(x, limits) };
-  if (!budgets.mayCap(scoped)) {
+  const own = budgets.capsFor(scoped);
+  if (own.length === 0 && !budgets.dependsOnDestination) {
     const claimed = limits.length === 0 ? NOTHING_CLAIMED : await claim(asks, [], 0n);
     return claimedCall(asks, plan, claimed.remaining);
   }
   const reachable = reachableOf(x, request, models, plan);
   const reserved = x.active.snapshot.budgets.reservation === 'off' ? null : costOf(x, request, reachable);
   const pico = reserved?.pico ?? 0n;
+  const full = new Set<string>(); // counters of destinations that refused
+  const isFull = (one: SelectedDeployment): boolean => {
+    const scoped = recorder.scoped(one);
+    if (!budgets.hasRoom(scoped, x.startMs, pico)) return true;
+    return full.size > 0 && budgets.capsFor(scoped).some(({ counter }) => full.has(counter));
+  };
   for (;;) {
-    const without = reachable.filter((one) => !budgets.hasRoom(recorder.scoped(one), x.startMs, pico));
+    const without = reachable.filter(isFull);
     const isAll = without.length === reachable.length;
     const excluded = new Set(isAll ? [] : without.map(({ deployment }) => deployment));
     const left = reachable.filter(({ deployment }) => !excluded.has(deployment));
     const caps = new Map<string, Cap>();
     for (const one of left)
-      for (const cap of budgets.capsFor(recorder.scoped(one))) caps.set(cap.counter, cap);
+      for (const cap of one === reachable[0] ? own : budgets.capsFor(recorder.scoped(one)))
+        caps.set(cap.counter, cap);
     const asksNothing = caps.size === 0 && limits.length === 0;
     const claimed = asksNothing ? NOTHING_CLAIMED : await claim(asks, [...caps.values()], pico);
     if (claimed.refusal !== null) {
       const cap = caps.get(claimed.refusal.claim.budget);
       if (cap === undefined) throw new Error('a budget refused that the call did not claim');
-      // It is known now what that deployment has spent: the call may go to another one.
-      if (!isAll && left.length > 1 && isOfDestination(cap)) continue;
-      throw refused(x, request, cap, claimed.refusal, reserved);
+      if (isAll || left.length === 1 || !isOfDestination(cap))
+        throw refused(x, request, cap, claimed.refusal, reserved);
+      full.add(cap.counter); // the call may go to another one
+      continue;
     }
     if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
     const usable = excluded.size === 0 ? plan : planCall(x.active, request.model, identity, models, excluded);

@@ -13,10 +13,10 @@
 //
 // `ended` resolves when the last byte is at hand but has not left: the caller settles the spend record, then calls `finish`.
 // It rejects with a Fault while nothing has been sent (the caller can try another upstream), and for a bug at any time.
-import { renameLimits } from '../headers/response-headers.ts';
 import { Buffer } from 'node:buffer';
 import type { ResponseWatcher } from '../downstream/downstream-response.ts';
 import { Fault, toFault } from '../errors/fault.ts';
+import { withOwnHeaders } from '../headers/response-headers.ts';
 import { holdsToken } from '../protocols/first-token.ts';
 import type { UpstreamExchange, ResponseReader } from '../upstream/exchange.ts';
 import { failureOf } from '../upstream/failures.ts';
@@ -308,11 +308,8 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   #writeHead({ is, response }: Receiving, extra: readonly string[]): void {
     const { status, statusText } = response;
     const isFlowing = is === 'flowing';
-    const list = response.clientHeaders(isFlowing);
-    const own = this.#headWriter.ownHeaders(status, response.upstreamMs(isFlowing));
-    renameLimits(list, own);
-    list.push(...own, ...extra);
-    this.#sink.writeHead(status, list, statusText);
+    const own = this.#headWriter.ownHeaders(status, response.upstreamMs(isFlowing)).concat(extra);
+    this.#sink.writeHead(status, withOwnHeaders(response.clientHeaders(isFlowing), own), statusText);
   }
 
   #write(flowing: Flowing, piece: Buffer): void {

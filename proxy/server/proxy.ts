@@ -12,13 +12,16 @@ import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
 import { openLedger, type Ledger } from '../spend/ledger.ts';
 import type { SpendEvent } from '../spend/event.ts';
 import { HealthChecks } from './health-checks.ts';
-import { StoredObjects } from '../access/objects/access-objects.ts';
-import { DurableObjects } from '../access/objects/durable-objects.ts';
+import type { StoredObjects } from '../access/objects/access-objects.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import type { ValkeyCounters } from '../access/valkey/valkey-counters.ts';
 import { createServices } from '../active-config/services.ts';
 import { VERSION, type Services } from '../active-config/active-config.ts';
+import { addCounterMetrics } from '../observability/counter-metrics.ts';
 import type { Log } from '../observability/logger.ts';
+import { addPlatformMetrics } from '../observability/platform-metrics.ts';
+import { addTraceMetrics } from '../observability/trace-metrics.ts';
+import { openAccess } from './open-access.ts';
 import { hostFor, isLoopback, urlOf, urlOrNull, type Address } from './addresses.ts';
 import { openSpanExport, type SpanExport } from '../observability/span-export.ts';
 import { Traces } from '../observability/traces.ts';
@@ -63,10 +66,6 @@ export type Applied = Extract<Loaded, { ok: true }>;
 const RECORDS_MS = 10_000;
 /** To export the last spans; a collector that is down must not delay a restart. */
 const SPANS_MS = 3_000;
-const NOT_LOADED =
-  'keys, teams and users cannot be loaded; until they can, keys that are not in the configuration get 503';
-const HIDDEN =
-  'the configuration file states an object that is also stored; the file wins - remove it from one of the two';
 
 /** A running proxy. */
 export class RunningProxy {
@@ -239,20 +238,13 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       throw error;
     },
   );
-  const access = await StoredObjects.open(
-    new DurableObjects({
-      dataDir: options.dataDir,
-      database: sharedTables(first.snapshot, ledger),
-      worker: worker === undefined ? null : { number: worker.welcome.number, count: worker.welcome.count },
-      clock,
-      log,
-    }),
-    {
-      loadFailed: (err) => log.error({ err }, NOT_LOADED),
-      loaded: (objects) => log.info({ objects }, 'keys, teams and users are loaded'),
-      hidden: ({ kind, id }) => log.warn({ kind, id }, HIDDEN),
-    },
-  );
+  const access = await openAccess({
+    dataDir: options.dataDir,
+    database: sharedTables(first.snapshot, ledger),
+    worker: worker === undefined ? null : { number: worker.welcome.number, count: worker.welcome.count },
+    clock,
+    log,
+  });
   const { counters, valkey } = await openCounters(first.snapshot, { ledger, clock, log, worker });
   let server: ProxyServer | null = null;
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
@@ -282,9 +274,9 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   );
   const { metrics } = services;
   metrics.alerts.watch(() => alerts.alerts.waiting);
-  if (platform !== null) metrics.platform(() => platform.figures);
-  if (valkey !== null) metrics.counters(() => valkey.state);
-  if (spans !== null) metrics.spans(() => spans.figures);
+  if (platform !== null) metrics.add(addPlatformMetrics, () => platform.figures);
+  if (valkey !== null) metrics.add(addCounterMetrics, () => valkey.state);
+  if (spans !== null) metrics.add(addTraceMetrics, () => spans.figures);
   try {
     const served = worker?.welcome.served ?? null;
     const wanted = wantedAddresses(first.snapshot, { host, port: options.port }, worker?.welcome ?? null);

@@ -55,6 +55,7 @@ const entry = (more: readonly string[] = [], rest: readonly string[] = []): stri
 const SAMPLE_VALUES: Readonly<Record<string, string>> = {
   GATEWAY_URL: 'https://gateway.example.com',
   AGENTS_KEY: 'sk-agents',
+  CI_KEY: 'sk-ci',
   SESSION_API_KEY: 'sk-session',
   MAIN_BASE: 'https://main.example.com/v1',
   BACKUP_BASE: 'https://backup.example.com/v1',

@@ -429,7 +429,7 @@ t.test('levels', async (t) => {
     const rig = await startRig(t);
     const agent = new Agent(rig, 'off');
     t.same(await agent.repeats(12, LOOK), times(12, 200));
-    t.match(await brakeOf(rig, 'off'), { status: 404, error: { code: 'brake_off' } });
+    t.match(await brakeOf(rig, 'off'), { status: 400, error: { code: 'brake_off' } });
   });
   await t.test('a reload switches it on and off', async (t) => {
     const rig = await startRig(t);
@@ -444,7 +444,8 @@ t.test('levels', async (t) => {
 });
 
 t.test('exempt tools', async (t) => {
-  const rules = 'rules: { repeated_step: { slow: false, stop: 3 }, repeated_prompt: { slow: false, stop: 3 } }';
+  const rules =
+    'rules: { repeated_step: { slow: false, stop: 3 }, repeated_prompt: { slow: false, stop: 3 } }';
   const rig = await start(t, `{ mode: enforce, exempt_tools: [wait, "browser_*"], ${rules} }`);
   const agent = new Agent(rig, 'x');
   t.same(await agent.repeats(6, tool('wait', {}, 'still running')), times(6, 200));

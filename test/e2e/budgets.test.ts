@@ -281,7 +281,7 @@ t.test('a budget begins anew with its window, and a call counts for the window i
   await put(rig, keyOf('sk-daily', { budget: capped({ maxBudget: 0.0001, budgetDuration: '1d' }) }));
   const headers = as('sk-daily');
   const call = (): Promise<Answer> => chat(rig, 'demo', { max_tokens: 10 }, headers);
-  const before = openCall(
+  openCall(
     rig.url,
     '/v1/chat/completions',
     { model: 'demo-hold', stream: true, max_tokens: 10, messages: [{ role: 'user', content: 'x' }] },
@@ -365,6 +365,34 @@ t.test('the status of refusals is the configuration to say, and reservations may
     /^Budget has been exceeded! Current cost: [\d.]+, Max budget: 0\.00001\. Nothing is left\.$/,
   );
 });
+
+t.test(
+  'while the store does not answer, calls with a budget that is not known wait for it, others go on',
+  async (t) => {
+    const rig = await start(t, {
+      config: config('', '  database_url: "postgres://user:secret@127.0.0.1:1/db"\n'),
+    });
+    await rig.reconfigure(
+      config(
+        'litellm_settings: { tag_budget_config: { capped: { max_budget: 1 } } }',
+        '  database_url: "postgres://user:secret@127.0.0.1:1/db"\n',
+      )(rig.demo),
+    );
+    t.equal((await chat(rig, 'demo', { max_tokens: 5 })).status, 200, 'no budget');
+    const refused = await chat(rig, 'demo', { max_tokens: 5, metadata: { tags: ['capped'] } });
+    t.equal(refused.status, 503);
+    t.equal(refused.headers['retry-after'], '5');
+    t.match(errorOf(refused), { code: 'budget_unverified', message: /^Budget enforcement unavailable: / });
+    await rig.reconfigure(
+      config(
+        'litellm_settings: { tag_budget_config: { capped: { max_budget: 1 } } }',
+        '  database_url: "postgres://user:secret@127.0.0.1:1/db"\n  allow_requests_on_db_unavailable: true\n',
+      )(rig.demo),
+    );
+    t.equal((await chat(rig, 'demo', { max_tokens: 5, metadata: { tags: ['capped'] } })).status, 200);
+    await rig.logged(({ msg }) => String(msg).includes('allow_requests_on_db_unavailable'));
+  },
+);
 
 t.test('members of a team are told apart', (t) => {
   t.not(memberId('a', 'b/c'), memberId('a/b', 'c'));

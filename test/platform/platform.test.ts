@@ -7,6 +7,7 @@ import t, { type Test } from 'tap';
 import { folder, ROOT, serveCli } from '../support/cli.ts';
 import { send } from '../support/rig.ts';
 import { SECRET_KEY, SESSION_KEY, startPlatform } from './fixture/rig.ts';
+import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 
 /** Files of `platform/` that a server has loaded by its end, as V8 tells. */
 async function loadedBy(t: Test, section: string): Promise<readonly string[]> {
@@ -36,7 +37,7 @@ t.test('where it is off, none of its code is loaded', async (t) => {
 });
 
 t.test('with another secret_key the server does not start, and says what to do', async (t) => {
-  const data = t.testdir();
+  const data = tempDir(t);
   const first = await startPlatform(t, { folder: data });
   await first.api('POST', '/api/settings', { llm_api_key: 'sk-a' });
   await first.stop();

@@ -3,12 +3,12 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import { Secret } from '../../config/secret.ts';
-import type { ValkeySettings } from '../../config/snapshot.ts';
+import type { ValkeySettings } from '../../config/valkey-settings.ts';
+import { freePort } from './free-port.ts';
 import { RUN, RUN_MARK } from './process-cleanup.ts';
 
 interface Teardown {
@@ -105,13 +105,4 @@ export async function ownValkey(t: Teardown, flags: readonly string[] = []): Pro
       }
     },
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -128,7 +128,11 @@ export class Outbox {
     }
     await rename(next, path);
     const dir = await open(this.#dir, 'r');
-    await dir.sync().finally(() => dir.close());
+    try {
+      await dir.sync();
+    } finally {
+      await dir.close();
+    }
     this.#file = await open(path, 'a', 0o600);
     this.#bytes = Buffer.byteLength(text);
   }

@@ -5,7 +5,7 @@ import type { BrakeRule } from '../../../config/brake-settings.ts';
 import type { Step, Turn, TurnsFromEnd } from './turns.ts';
 
 /** Calls of tools, and requests, that are looked back on. */
-export const WINDOW = 20;
+const WINDOW = 20;
 const COMPACTION_WINDOW_MS = 15 * 60_000;
 const REPEAT_WINDOW_MS = 10 * 60_000;
 /** Less is no context yet. */

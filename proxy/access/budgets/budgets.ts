@@ -10,8 +10,10 @@ import type { BudgetWindow, Calendar } from '../durations.ts';
 import type { AccessEvents, BudgetEvent } from '../events.ts';
 import type { BudgetClaim } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
-import { basePico, capAt, capName, capWindow, coversModel, type Cap } from './caps.ts';
-import { scopesOf, type Scope, type ScopedRecord, type ScopeKind } from './scopes.ts';
+import { basePico, capAt, capName, coversModel, type Cap } from './caps.ts';
+import { scopesOf, type ScopedRecord, type ScopeKind } from './scopes.ts';
+import { untouched, type CounterReading, type Tracked } from './tracked.ts';
+import { CapWindows } from './windows.ts';
 import { queriesFor, type SumDirectory, type Unsummed } from './spent-queries.ts';
 
 /** What the configuration says. */
@@ -29,20 +31,6 @@ export interface BudgetsOptions {
   readonly events: AccessEvents;
 }
 
-/** A cap that a call or a person has asked for: from then on every record of its scope is counted. */
-interface Tracked {
-  cap: Cap;
-  /** Epoch milliseconds from which on all records are counted; Infinity = its counter was never seeded. */
-  sinceMs: number;
-  /** The newest window that was asked for. */
-  window: BudgetWindow;
-  /** Start of the newest window that has a counter; -1 = none. */
-  openedMs: number;
-  usedMs: number;
-  /** The window whose marks were told, and which. */
-  told: { readonly windowStartMs: number; soft: boolean; usedUp: boolean };
-}
-
 interface Seeding {
   readonly done: Promise<void>;
   /** null = not at that moment yet. */
@@ -54,19 +42,21 @@ interface Seeding {
 /** Caps of rules for each one (`*`) may be many: what nobody has used for an hour is forgotten, and seeded again when it is. */
 const MOST_TRACKED = 100_000;
 const IDLE_MS = 3_600_000;
-const NOT_TOLD = { windowStartMs: -1, soft: false, usedUp: false };
-const NO_WINDOW: BudgetWindow = { startMs: 0, endMs: 0 };
+const PRUNE_EVERY_MS = 60_000;
 
 export class Budgets {
   readonly #options: BudgetsOptions;
-  readonly #byScope = new Map<string, Tracked[]>();
+  /** By kind and id: names that are put together are hashed anew each time. */
+  readonly #byScope = new Map<ScopeKind, Map<string, readonly Tracked[]>>();
   readonly #byCounter = new Map<string, Tracked>();
   /** Windows whose sums are being read, and what records have added since the moment they are read at. */
   readonly #seeding = new Map<string, Seeding>();
   readonly #refusals = new Map<ScopeKind, number>();
+  #prunedMs = 0;
   #sources: CapSources | null = null;
   #policy: BudgetPolicy | null = null;
   #calendar: Calendar = { timeZone: 'UTC', resetMinute: 0 };
+  #windows = new CapWindows(this.#calendar);
 
   constructor(options: BudgetsOptions) {
     this.#options = options;
@@ -77,7 +67,8 @@ export class Budgets {
     const { timeZone, resetMinute } = policy.budgets;
     if (timeZone !== this.#calendar.timeZone || resetMinute !== this.#calendar.resetMinute) {
       this.#calendar = { timeZone, resetMinute };
-      for (const tracked of [...this.#byCounter.values()]) this.#forget(tracked);
+      this.#windows = new CapWindows(this.#calendar);
+      for (const tracked of this.#byCounter.values()) this.#forget(tracked);
     }
     this.#policy = policy;
     this.#sources = new CapSources(this.#options.directory, policy.budgets);
@@ -101,14 +92,14 @@ export class Budgets {
     return caps ?? NONE;
   }
 
-  /** Whether there may be caps for a call at one of its deployments; cheap where there are none. */
-  mayCap(call: ScopedRecord): boolean {
-    return this.#sources?.hasDestinationRules === true || this.capsFor(call).length > 0;
+  /** Whether what a call claims depends on the deployment that it goes to. */
+  get dependsOnDestination(): boolean {
+    return this.#sources?.hasDestinationRules === true;
   }
 
   /** Whether the budgets of a call's destination alone have room for it, as far as is known. */
   hasRoom(call: ScopedRecord, startMs: number, pico: bigint): boolean {
-    if (this.#sources?.hasDestinationRules !== true) return true;
+    if (!this.dependsOnDestination) return true;
     const caps = this.capsFor(call).filter(isOfDestination);
     return this.claimsOf(caps, startMs).every((claim) => {
       const state = this.#options.counters.read(claim);
@@ -135,7 +126,7 @@ export class Budgets {
     const nowMs = clock.now();
     const capPico = cap === undefined || cap.model !== null ? null : capAt(cap, nowMs);
     if (cap === undefined || capPico === null) return null;
-    const { startMs } = capWindow(cap, nowMs, this.#calendar);
+    const { startMs } = this.#windows.at(cap, nowMs);
     const state = counters.read({ budget: cap.counter, windowStartMs: startMs });
     return state === null || state instanceof Promise ? null : { spentPico: state.spentPico, capPico };
   }
@@ -147,7 +138,7 @@ export class Budgets {
 
   /** When a cap begins anew, epoch milliseconds; null = never. */
   resetOf(cap: Cap): number | null {
-    return endOf(capWindow(cap, this.#options.clock.now(), this.#calendar));
+    return endOf(this.#windows.at(cap, this.#options.clock.now()));
   }
 
   /** What a call claims of its caps; soft budgets claim nothing, but are counted from now on. */
@@ -209,10 +200,10 @@ export class Budgets {
     if (this.#byCounter.size > 0) {
       const meant = this.#meant(record.modelGroup);
       for (const scope of scopesOf(record, this.#options.directory)) {
-        for (const tracked of this.#byScope.get(scopeName(scope)) ?? []) {
+        for (const tracked of this.#byScope.get(scope.kind)?.get(scope.id) ?? NO_TRACKED) {
           if (!coversModel(tracked.cap, record.modelGroup, meant)) continue;
           const counter = { budget: tracked.cap.counter, windowStartMs: this.#open(tracked, record.startMs) };
-          const seeding = this.#seeding.get(nameOf(counter));
+          const seeding = this.#seeding.size === 0 ? undefined : this.#seeding.get(nameOf(counter));
           if (seeding?.pico === null) seeding.counted.push(requestId);
           // Shared counters keep by themselves what comes before its sum.
           if (seeding !== undefined && seeding.pico !== null && counters.isShared !== true)
@@ -227,14 +218,10 @@ export class Budgets {
   }
 
   /** What a counter says now; null = nobody has asked for it yet. For metrics and verification. */
-  async *states(): AsyncGenerator<{
-    readonly cap: Cap;
-    readonly window: BudgetWindow;
-    readonly state: CounterState;
-  }> {
+  async *states(): AsyncGenerator<CounterReading> {
     const nowMs = this.#options.clock.now();
-    for (const { cap } of [...this.#byCounter.values()]) {
-      const window = capWindow(cap, nowMs, this.#calendar);
+    for (const { cap } of this.#byCounter.values()) {
+      const window = this.#windows.at(cap, nowMs);
       const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
       if (state !== null) yield { cap, window, state };
     }
@@ -252,8 +239,8 @@ export class Budgets {
 
   /** What windows have spent by records that are settled before `captured`. @throws StoreUnavailable */
   async sums(asked: readonly Unsummed[], captured: () => void = () => undefined): Promise<readonly bigint[]> {
-    const { queries, sumsOf } = queriesFor(asked, this.#options.directory);
-    return sumsOf(await this.#options.ledger.spentBefore(queries, captured), this.#meant);
+    const plan = queriesFor(asked, this.#options.directory);
+    return plan.sumsOf(await this.#options.ledger.spentBefore(plan.queries, captured), this.#meant);
   }
 
   async #seedAll(
@@ -308,24 +295,18 @@ export class Budgets {
       this.#forget(before);
     }
     this.#prune(nowMs);
-    const tracked = {
-      cap,
-      sinceMs: Infinity,
-      window: NO_WINDOW,
-      openedMs: -1,
-      usedMs: nowMs,
-      told: NOT_TOLD,
-    };
+    const tracked = untouched(cap, nowMs);
     this.#byCounter.set(cap.counter, tracked);
-    const name = scopeName(cap.scope);
-    this.#byScope.set(name, [...(this.#byScope.get(name) ?? []), tracked]);
+    const { kind, id } = cap.scope;
+    const ids = this.#byScope.get(kind) ?? new Map<string, readonly Tracked[]>();
+    this.#byScope.set(kind, ids.set(id, [...(ids.get(id) ?? []), tracked]));
     return tracked;
   }
 
   /** The start of a cap's window at a time. One that began while all records were counted begins with nothing. */
   #open(tracked: Tracked, atMs: number): number {
     if (atMs < tracked.window.startMs || atMs >= tracked.window.endMs) {
-      const window = capWindow(tracked.cap, atMs, this.#calendar);
+      const window = this.#windows.at(tracked.cap, atMs);
       if (window.startMs < tracked.window.startMs) return window.startMs; // of an older call
       tracked.window = window;
     }
@@ -342,18 +323,19 @@ export class Budgets {
   }
 
   #prune(nowMs: number): void {
-    if (this.#byCounter.size < MOST_TRACKED) return;
-    for (const tracked of [...this.#byCounter.values()])
+    if (this.#byCounter.size < MOST_TRACKED || nowMs - this.#prunedMs < PRUNE_EVERY_MS) return;
+    this.#prunedMs = nowMs;
+    for (const tracked of this.#byCounter.values())
       if (nowMs - tracked.usedMs > IDLE_MS) this.#forget(tracked);
   }
 
   #forget(tracked: Tracked): void {
     const { counter, scope } = tracked.cap;
     this.#byCounter.delete(counter);
-    const name = scopeName(scope);
-    const others = (this.#byScope.get(name) ?? []).filter((one) => one !== tracked);
-    if (others.length === 0) this.#byScope.delete(name);
-    else this.#byScope.set(name, others);
+    const ids = this.#byScope.get(scope.kind);
+    const others = (ids?.get(scope.id) ?? []).filter((one) => one !== tracked);
+    if (others.length === 0) ids?.delete(scope.id);
+    else ids?.set(scope.id, others);
     this.#options.counters.forget?.({ budget: counter, windowStartMs: tracked.window.startMs });
   }
 
@@ -406,8 +388,8 @@ const DESTINATIONS: ReadonlySet<ScopeKind> = new Set(['deployment', 'provider', 
 export const isOfDestination = ({ scope }: Cap): boolean => DESTINATIONS.has(scope.kind);
 
 const NONE: readonly Cap[] = Object.freeze([]);
+const NO_TRACKED: readonly Tracked[] = Object.freeze([]);
 
 const nameOf = ({ budget, windowStartMs }: CounterName): string => `${windowStartMs} ${budget}`;
-const scopeName = ({ kind, id }: Scope): string => `${kind}:${id}`;
 /** When a window ends; null = never. */
 export const endOf = ({ endMs }: BudgetWindow): number | null => (endMs === Infinity ? null : endMs);

@@ -32,7 +32,7 @@ const PICO_DIGITS = 12;
 const STRICT: ReadonlySet<ScopeKind> = new Set(['key', 'user', 'organization', 'member']);
 
 /** Pico-dollars of USD, exactly as the number is written; null: no cap at all (infinite). */
-export function picoOfUsd(usd: number): bigint | null {
+function picoOfUsd(usd: number): bigint | null {
   return usd === Infinity ? null : (scaledDecimal(String(Math.max(0, usd)), PICO_DIGITS) ?? 0n);
 }
 
@@ -89,21 +89,23 @@ function capOf(
   };
 }
 
-/** Windows of the calendar are the same whenever a budget was set; others are not. */
 function counterName(
   { kind, id }: Scope,
   duration: Duration | null,
   anchorMs: number,
   model: string | null,
 ): string {
-  const isCalendar =
-    duration === null || (duration.count === 1 && duration.unit !== 's') || isWeekOrMonth(duration);
-  const window =
-    duration === null ? 'ever' : `${duration.count}${duration.unit}${isCalendar ? '' : `@${anchorMs}`}`;
+  const anchor = duration === null || isOfCalendar(duration) ? '' : `@${anchorMs}`;
+  const window = duration === null ? 'ever' : `${duration.count}${duration.unit}${anchor}`;
   return `${kind}:${id} ${window}${model === null ? '' : ` ${model}`}`;
 }
 
-const isWeekOrMonth = ({ count, unit }: Duration): boolean => unit === 'd' && (count === 7 || count === 30);
+/** Windows of the calendar are the same whenever a budget was set; others are counted from then. */
+export function isOfCalendar({ count, unit }: Duration): boolean {
+  if (unit === 'h' && count % 24 === 0) return isOfCalendar({ count: count / 24, unit: 'd' });
+  if (unit === 'd') return count === 1 || count === 7 || count === 30;
+  return count === 1 && unit !== 's';
+}
 
 const EVER: BudgetWindow = Object.freeze({ startMs: 0, endMs: Infinity });
 

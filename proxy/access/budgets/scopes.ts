@@ -4,7 +4,7 @@ import type { Team, VirtualKey } from '../objects/objects.ts';
 import type { SpendBegin } from '../../spend/record/record.ts';
 
 /** In the order in which a call is refused: the first of its budgets without room is named. */
-export const SCOPE_KINDS = [
+const SCOPE_KINDS = [
   'member',
   'key',
   'team',
@@ -65,7 +65,7 @@ export function memberOf(id: string): { readonly teamId: string; readonly userId
 }
 
 /** The present id of a key: rows from before it was regenerated hold a former one. */
-export const presentKey = (apiKeyHash: string, directory: ScopeDirectory): string =>
+const presentKey = (apiKeyHash: string, directory: ScopeDirectory): string =>
   directory.keyOfCredential(apiKeyHash, 0)?.id ?? apiKeyHash;
 
 /** The organization that pays: the team's, else the key's; null = none. */
@@ -105,7 +105,7 @@ const conversationOf = ({ sessionId, sessionSource }: ScopedRecord): string | nu
   sessionSource === 'generated' ? null : sessionKey(sessionId);
 
 /** UUIDs with and without dashes, in any case, are one conversation, as in the store. */
-export function sessionKey(sessionId: string): string {
+function sessionKey(sessionId: string): string {
   const bare = sessionId.replaceAll('-', '').toLowerCase();
   return /^[0-9a-f]{32}$/.test(bare) ? bare : sessionId;
 }

@@ -1,14 +1,7 @@
 // What to ask the store for what windows of caps have spent, and which of its sums belong to which. Pure.
 import type { SpentColumn, SpentQuery, SpentSum } from '../../spend/store/store.ts';
 import { coversModel, type Cap } from './caps.ts';
-import {
-  memberId,
-  memberOf,
-  organizationOf,
-  sessionKey,
-  type ScopeDirectory,
-  type ScopeKind,
-} from './scopes.ts';
+import { memberId, memberOf, organizationOf, type ScopeDirectory, type ScopeKind } from './scopes.ts';
 
 /** A window of a cap that is to be summed. */
 export interface Unsummed {
@@ -123,6 +116,3 @@ function totalsOf(
     return pico;
   };
 }
-
-/** The id of a conversation as its budget has it. */
-export const conversationId = sessionKey;

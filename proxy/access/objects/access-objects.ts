@@ -21,6 +21,11 @@ export interface AccessObjects {
    * @throws ObjectConflict, Fault store_unavailable
    */
   change(changes: readonly ObjectChange[]): Promise<void>;
+  /**
+   * Resolves when what any process had changed before this call is in the directory: administration asks one process after
+   * the other. Never rejects; a store that does not answer in time is not waited for.
+   */
+  sync(): Promise<void>;
   /** The objects of the configuration file that serves from now on, in place of those of the one before. */
   takeFile(objects: readonly AccessObject[]): void;
 }
@@ -37,6 +42,8 @@ export interface ObjectStore {
   load(listener: ObjectListener): AsyncIterable<readonly AccessObject[]>;
   /** All or none, on the disk when it resolves; puts store the revision after the one that they state. */
   apply(changes: readonly ObjectChange[]): Promise<'applied' | 'conflict'>;
+  /** Resolves when the listener has been told of all that was stored before. */
+  sync(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -53,6 +60,8 @@ const CHANGED = 'an object was changed since it was read';
 const RETRY_MS = 1_000;
 /** A start with a database that does not answer goes on without the objects after this time. */
 const START_MS = 5_000;
+/** Callers of administration wait five seconds for an answer. */
+const SYNC_MS = 2_000;
 
 /** The objects of a store. */
 export class StoredObjects implements AccessObjects {
@@ -101,6 +110,13 @@ export class StoredObjects implements AccessObjects {
       if ('remove' in change) this.directory.remove(change.remove);
       else this.#stored({ ...change.put, origin: 'store', revision: change.put.revision + 1 });
     }
+  }
+
+  async sync(): Promise<void> {
+    const over = new AbortController();
+    const told = this.#store.sync().catch(() => undefined);
+    await Promise.race([told, pause(SYNC_MS, over.signal)]);
+    over.abort();
   }
 
   takeFile(objects: readonly AccessObject[]): void {
@@ -207,6 +223,10 @@ class MemoryObjectStore implements ObjectStore {
       }
     }
     return 'applied';
+  }
+
+  async sync(): Promise<void> {
+    // nobody else changes anything
   }
 
   async close(): Promise<void> {

@@ -41,6 +41,10 @@ export class DurableObjects implements ObjectStore {
     );
   }
 
+  sync(): Promise<void> {
+    return this.#items.sync();
+  }
+
   close(): Promise<void> {
     return this.#items.close();
   }

@@ -80,7 +80,7 @@ export class ObjectReader {
 
   /** @throws when there is no such kind */
   read({ kind, id, revision, createdMs, updatedMs, value }: SharedItem<ObjectKind>): AccessObject {
-    if (!Object.hasOwn(BLANK, kind)) throw new Error(`there are no objects of the kind ${String(kind)}`);
+    if (!Object.hasOwn(BLANK, kind)) throw new Error(`there are no objects of the kind ${kind}`);
     const stated = value as Record<string, unknown>;
     for (const name in stated) stated[name] = this.#sharedValue(name, stated[name]);
     const outside = { id, revision, createdMs, updatedMs, origin: 'store' } as const;

@@ -2,7 +2,7 @@
 // queued while it is down and nothing is ever sent again by the library: a script might then run twice, or much later than
 // its caller waits. Whoever uses a connection that has ended opens another one.
 import { createClient } from '@redis/client';
-import type { ValkeySettings } from '../../../config/snapshot.ts';
+import type { ValkeySettings } from '../../../config/valkey-settings.ts';
 import type { Script } from './scripts.ts';
 
 /** No server that answers needs longer. */
@@ -93,6 +93,7 @@ function clientFor(settings: ValkeySettings): ReturnType<typeof createClient> {
     database: settings.database,
     disableOfflineQueue: true,
     commandsQueueMaxLength: MOST_UNANSWERED,
+    commandOptions: { timeout: 0 }, // ours is on the answer; the library's costs an AbortSignal a command
     RESP: 2, // so that Redis 6 and all its relatives can be used
     maintNotifications: 'disabled',
     name: 'throughline',

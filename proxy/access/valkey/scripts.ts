@@ -28,7 +28,7 @@ export function script(source: string): Script {
 /** Part of each key: another number is another way to keep the state, which other versions cannot read. */
 export const LAYOUT = 1;
 /** A place of a parallel limit is free after so long without a sign of life from the server that holds it. */
-export const LEASE_MS = 30_000;
+const LEASE_MS = 30_000;
 /** Servers that hold claims have so long to say so, before a new generation lets calls in without them. */
 const GATHER_MS = 5_000;
 /** Unused for so long, a counter is forgotten and asked for again. No call runs for longer. */

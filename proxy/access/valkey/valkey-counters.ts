@@ -2,7 +2,7 @@
 // is told in batches, again and again until it is acknowledged. While the counters are away the server counts alone with its
 // share, or refuses, as configured.
 import type { Log } from '../../observability/logger.ts';
-import type { ValkeySettings } from '../../../config/snapshot.ts';
+import type { ValkeySettings } from '../../../config/valkey-settings.ts';
 import {
   CountersUnavailable,
   type Claimed,

@@ -1,6 +1,6 @@
 // Keeps a server in touch with the shared counters: connects again, joins the generation in force, says what this server
 // holds, and gives a sign of life each second. Knows whether calls may be counted there at the moment.
-import type { ValkeySettings } from '../../../config/snapshot.ts';
+import type { ValkeySettings } from '../../../config/valkey-settings.ts';
 import type { Log } from '../../observability/logger.ts';
 import { TooLate, ValkeyConnection } from './connection.ts';
 import { BEAT, JOIN, LAYOUT } from './scripts.ts';

@@ -57,15 +57,10 @@ type View = Readonly<Record<string, unknown>>;
 
 function viewOf(object: AccessObject): View {
   const members = Object.entries(object).flatMap(([name, value]: [string, unknown]) => {
-    if (NAMES_SHOWN.has(name))
-      return [
-        [
-          name,
-          Object.keys(value as object)
-            .slice(0, MOST_ITEMS)
-            .map(masked),
-        ],
-      ];
+    if (NAMES_SHOWN.has(name)) {
+      const names = Object.keys(value as object);
+      return names.length === 0 ? [] : [[name, names.slice(0, MOST_ITEMS).map(masked)]];
+    }
     if (!SHOWN.has(name) || isEmpty(value)) return [];
     return [
       [name === 'expiresMs' ? 'expires' : name, name === 'expiresMs' ? isoOf(Number(value)) : shown(value)],

@@ -44,6 +44,7 @@ export async function runCall(
   const concerns = (object: ConcernedObject): void => attempt?.concernsObject(object);
   const query = new URLSearchParams(x.query);
   let answer: unknown;
+  await x.active.services.access.sync(); // the call before this one may have gone to another process
   try {
     answer = await handle({ x, caller, param, query, concerns, exclusive });
   } catch (thrown) {

@@ -10,7 +10,7 @@ import { invalid, notFound, Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { audited, authorOf, directoryOf, put, remove, store, type Author, type Call } from './team-call.ts';
 import { emptyTeam, memberBudgetFrom, TEAM_FIELDS, teamFrom, type TeamFields } from './team-fields.ts';
-import { joined, type Joining } from './teams-join.ts';
+import { exclusively, joined, type Joining } from './teams-join.ts';
 import { teamRows } from './teams-read.ts';
 
 /** `POST /team/new`. Who makes it by a key of a user is its first admin. */
@@ -19,23 +19,25 @@ export async function newTeam(call: Call): Promise<Row> {
   const teamId = fields.team_id ?? randomUUID();
   const budgetId = `team-budget-${randomUUID()}`;
   const author = authorOf(call);
-  const team = await store(call, (directory) => {
-    const draft = teamFrom(fields, emptyTeam(teamId, author), directory, author);
-    call.concerns({ kind: 'team', id: teamId, before: null, after: draft });
-    demand(call.caller, directory, 'team.create', draft);
-    if (directory.team(teamId) !== null)
-      throw new Refusal(
-        'object_exists',
-        `Team id = ${teamId} already exists. Please use a different team id.`,
-        { param: 'team_id' },
-      );
-    const shared = memberBudgetFrom(fields, null, budgetId, author);
-    const { members, users } = joined(directory, draft, firstMembers(fields, call), author);
-    const made: Team = { ...draft, members, memberBudgetId: shared?.id ?? draft.memberBudgetId };
-    const changes = [put(made), ...users.map(put), ...(shared === null ? [] : [put(shared)])];
-    return { changes: audited(call, directory, changes), result: made };
-  });
-  return rowOf(call, team);
+  const first = firstMembers(fields, call);
+  const make = (): Promise<Team> =>
+    store(call, (directory) => {
+      const draft = teamFrom(fields, emptyTeam(teamId, author), directory, author);
+      call.concerns({ kind: 'team', id: teamId, before: null, after: draft });
+      demand(call.caller, directory, 'team.create', draft);
+      if (directory.team(teamId) !== null)
+        throw new Refusal(
+          'object_exists',
+          `Team id = ${teamId} already exists. Please use a different team id.`,
+          { param: 'team_id' },
+        );
+      const shared = memberBudgetFrom(fields, null, budgetId, author);
+      const { members, users } = joined(directory, draft, first, author);
+      const made: Team = { ...draft, members, memberBudgetId: shared?.id ?? draft.memberBudgetId };
+      const changes = [put(made), ...users.map(put), ...(shared === null ? [] : [put(shared)])];
+      return { changes: audited(call, directory, changes), result: made };
+    });
+  return rowOf(call, await exclusively(call, first, make));
 }
 
 function firstMembers(fields: TeamFields, { caller }: Call): readonly Joining[] {
@@ -173,12 +175,15 @@ export function changedTeam(
   change: (before: Team, directory: AccessDirectory) => ChangedTeam,
   options: { readonly raw?: boolean } = {},
 ): Promise<Team> {
-  return store(call, (directory) => {
-    const before = existing(call, directory, teamId, options);
-    call.concerns({ kind: 'team', id: teamId, before, after: null });
-    const { after, more = [] } = change(before, directory);
-    return { changes: audited(call, directory, [put(after), ...more]), result: after };
-  });
+  const stored = (): Promise<Team> =>
+    store(call, (directory) => {
+      const before = existing(call, directory, teamId, options);
+      call.concerns({ kind: 'team', id: teamId, before, after: null });
+      const { after, more = [] } = change(before, directory);
+      return { changes: audited(call, directory, [put(after), ...more]), result: after };
+    });
+  // One after the other: of 100 members that join at once, each would meet the conflicts of all others.
+  return call.exclusive.run(`team/${teamId}`, stored);
 }
 
 /** The row of a team that was just stored. */

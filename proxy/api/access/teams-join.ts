@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type Team, type TeamMember, type User } from '../../access/objects/objects.ts';
 import { Refusal, wrongFields } from './refusals.ts';
-import { newObject, type Author } from './team-call.ts';
+import { newObject, type Author, type Call } from './team-call.ts';
 
 /** Somebody who is to be a member. */
 export interface Joining {
@@ -90,4 +90,17 @@ export function userOf(
       param: 'user_email',
     });
   return byId;
+}
+
+/** Runs what adds members while no other call makes a user with one of their addresses: each of them would find it free. */
+export function exclusively<T>(
+  { exclusive }: Call,
+  joining: readonly Joining[],
+  act: () => Promise<T>,
+): Promise<T> {
+  const emails = joining.flatMap(({ email }) => (email === null ? [] : [`email/${folded(email)}`]));
+  // In one order, so that no two calls wait for each other.
+  return [...new Set(emails)]
+    .toSorted()
+    .reduceRight<() => Promise<T>>((inner, name) => () => exclusive.run(name, inner), act)();
 }

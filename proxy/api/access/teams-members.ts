@@ -10,7 +10,7 @@ import { memberId, spentUsd } from './spent.ts';
 import { authorOf, directoryOf, put, remove, rowContextOf, type Author, type Call } from './team-call.ts';
 import { members as membersReader, type MemberFields } from './team-fields.ts';
 import { changedTeam, rowOf, touched } from './teams-change.ts';
-import { joined, userOf, type Joining } from './teams-join.ts';
+import { exclusively, joined, userOf, type Joining } from './teams-join.ts';
 import { membershipRow, sharedBudgetOf } from './teams-rows.ts';
 import { budgetFrom, limitsFrom } from './terms.ts';
 
@@ -39,22 +39,24 @@ export async function addMembers(call: Call): Promise<Row> {
   const wanted = joiningOf(fields.member ?? []);
   const author = authorOf(call);
   let added: readonly TeamMember[] = [];
-  const team = await changedTeam(
-    call,
-    fields.team_id ?? '',
-    (before, directory) => {
-      demand(call.caller, directory, 'team.members', before);
-      const joining = joined(directory, before, wanted, author);
-      if (joining.added.length === 0) throw alreadyIn(wanted);
-      const newcomers = new Set(joining.added);
-      const members = joining.members.map((member) =>
-        newcomers.has(member) ? withTerms(member, before, fields, directory, author) : member,
-      );
-      added = members.slice(before.members.length);
-      return { after: { ...before, members, ...touched(author) }, more: joining.users.map(put) };
-    },
-    RAW,
-  );
+  const change = (): Promise<Team> =>
+    changedTeam(
+      call,
+      fields.team_id ?? '',
+      (before, directory) => {
+        demand(call.caller, directory, 'team.members', before);
+        const joining = joined(directory, before, wanted, author);
+        if (joining.added.length === 0) throw alreadyIn(wanted);
+        const newcomers = new Set(joining.added);
+        const members = joining.members.map((member) =>
+          newcomers.has(member) ? withTerms(member, before, fields, directory, author) : member,
+        );
+        added = members.slice(before.members.length);
+        return { after: { ...before, members, ...touched(author) }, more: joining.users.map(put) };
+      },
+      RAW,
+    );
+  const team = await exclusively(call, wanted, change);
   return {
     ...(await rowOf(call, team)),
     updated_users: await usersRows(call, added),

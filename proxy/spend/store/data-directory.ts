@@ -25,7 +25,7 @@ const VIRTUAL: ReadonlyMap<number, string> = new Map([
 
 /** What the proxy keeps in a data directory, and what file systems put into each. */
 const OWN =
-  /^((lock|throughline|platform)\.db.*|journal|replica-id|sandboxes|quickstart\.yaml|port-\d+|lost\+found)$/;
+  /^((lock|throughline|platform|access)\.db.*|journal|replica-id|sandboxes|quickstart\.yaml|port-\d+|lost\+found)$/;
 /** There since the first start with it. */
 const MARKS = ['lock.db', 'journal'];
 

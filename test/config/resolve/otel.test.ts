@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { isSameOtel } from '../../../config/resolve/otel.ts';
-import type { OtelSettings } from '../../../config/snapshot.ts';
+import type { OtelSettings } from '../../../config/otel-settings.ts';
 import { snapshotOf } from '../../support/services.ts';
 
 type Env = Readonly<Record<string, string>>;

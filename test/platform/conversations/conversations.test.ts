@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { headerOf, KEY, lastSeen, rowOf, send, startRig, type Answer } from '../../support/rig.ts';
 import { at, SECRET_KEY, startPlatform, type PlatformRig } from '../fixture/rig.ts';
+import { tempDir } from '../../proxy/spend/store/fixture/temp-dir.ts';
 
 const PATH = '/api/v1/app-conversations';
 
@@ -270,7 +271,7 @@ t.test('its key makes LLM calls and nothing else, its base URL takes its key and
 });
 
 t.test('it survives a restart: key, tags and headers', async (t) => {
-  const folder = t.testdir();
+  const folder = tempDir(t);
   const first = await startPlatform(t, { folder });
   await first.api('POST', '/api/v1/settings/profiles/a', {
     llm: { model: 'demo', extra_headers: { 'X-A': 'b' } },

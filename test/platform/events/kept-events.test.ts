@@ -10,6 +10,7 @@ import { rotate, Vault } from '../../../platform/store/vault.ts';
 import { openLog } from '../../../proxy/observability/logger.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { openPlatformFile, type PlatformStore } from '../../../platform/store/store.ts';
+import { tempDir } from '../../proxy/spend/store/fixture/temp-dir.ts';
 
 const SILENT_LOG = openLog('silent').log;
 const DAY_MS = 86_400_000;
@@ -36,7 +37,7 @@ interface Kept {
 const secret = (fill: number): Vault => new Vault(new Secret(Buffer.alloc(32, fill).toString('base64')));
 
 function open(t: Test, settings: EventSettings): Kept {
-  const store = openPlatformFile(join(t.testdir(), 'platform.db'));
+  const store = openPlatformFile(join(tempDir(t), 'platform.db'));
   t.teardown(() => store.close());
   const clock = new ManualClock();
   const vault = secret(1);

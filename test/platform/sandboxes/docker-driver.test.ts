@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { at, ended, startPlatform, until, type PlatformRig } from '../fixture/rig.ts';
 import { startEngine, type Engine } from '../fixture/engine.ts';
+import { tempDir } from '../../proxy/spend/store/fixture/temp-dir.ts';
 
 const PATH = '/api/v1/sandboxes';
 
@@ -122,7 +123,7 @@ t.test('an image that was not pulled is said so, and nothing is left', async (t)
 t.test(
   'a restart takes over what runs, tells what ended or is lost, and removes its own strays only',
   async (t) => {
-    const folder = t.testdir();
+    const folder = tempDir(t);
     const { rig: first, engine } = await start(t, folder);
     const ids: string[] = [];
     for (let n = 0; n < 3; n += 1) {

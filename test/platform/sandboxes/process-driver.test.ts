@@ -20,6 +20,7 @@ import {
   type PlatformRig,
 } from '../fixture/rig.ts';
 import { beforeNextLook } from '../../support/patience.ts';
+import { tempDir } from '../../proxy/spend/store/fixture/temp-dir.ts';
 
 const PATH = '/api/v1/sandboxes';
 const NO_BUBBLEWRAP =
@@ -192,7 +193,7 @@ t.test(
 );
 
 t.test('one that was given up as ended or lost, and lives, is RUNNING again', async (t) => {
-  const folder = t.testdir();
+  const folder = tempDir(t);
   const first = await startWith(t, '', 'none', folder);
   const [one, two] = [await running(first), await running(first)];
   await first.stop();
@@ -214,7 +215,7 @@ t.test('one that was given up as ended or lost, and lives, is RUNNING again', as
 });
 
 t.test('after a restart running ones are taken over, lost ones are told, strays are ended', async (t) => {
-  const folder = t.testdir();
+  const folder = tempDir(t);
   const first = await startWith(t, '', 'none', folder);
   const kept = await running(first);
   const lost = await running(first);

@@ -15,6 +15,7 @@ import { RUN, RUN_MARK } from '../../support/process-cleanup.ts';
 import { RUNTIME, SECRET_KEY } from '../fixture/rig.ts';
 import { openPlatformFile } from '../../../platform/store/store.ts';
 import { beforeNextLook } from '../../support/patience.ts';
+import { tempDir } from '../../proxy/spend/store/fixture/temp-dir.ts';
 
 const IDLE_MS = 60_000;
 
@@ -41,7 +42,7 @@ async function open(
   t: Test,
   { startTimeoutMs = 600_000, checkTimeoutMs = 5_000, args = [] }: OpenOptions = {},
 ) {
-  const dataDir = t.testdir();
+  const dataDir = tempDir(t);
   const time = { now: Date.now(), lastCall: 0 };
   const store = openPlatformFile(join(dataDir, 'platform.db'));
   const clock = { now: () => time.now, mono: () => performance.now() };

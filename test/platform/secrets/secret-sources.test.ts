@@ -13,6 +13,7 @@ import { startRuntime, type RuntimeRig } from '../fixture/agent-server.ts';
 import { at, ended, SECRET_KEY } from '../fixture/rig.ts';
 import { send } from '../../support/rig.ts';
 import { openPlatformFile } from '../../../platform/store/store.ts';
+import { tempDir } from '../../proxy/spend/store/fixture/temp-dir.ts';
 
 const VALUE = 'ghp_value-of-alice';
 const USERS = '[{ key: session-key-of-the-tests, user_id: alice }, { key: key-of-bob, user_id: bob }]';
@@ -80,7 +81,7 @@ t.test('a conversation is told where to look them up; those of its request win a
 });
 
 t.test('where sandboxes reach no address of this interface, the values go along', async (t) => {
-  const folder = t.testdir();
+  const folder = tempDir(t);
   const store = openPlatformFile(join(folder, 'platform.db'));
   t.teardown(() => store.close());
   const vault = new Vault(new Secret(SECRET_KEY));

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import t from 'tap';
+import { tempDir } from '../../proxy/spend/store/fixture/temp-dir.ts';
 import { Secret } from '../../../config/secret.ts';
 import { openPlatformFile } from '../../../platform/store/store.ts';
 import { Vault, WrongSecretKey } from '../../../platform/store/vault.ts';
@@ -17,7 +18,7 @@ t.test('what is sealed opens at its own place under its own key only', async (t)
   t.throws(() => vault.open({ kind: 'sandbox', id: 'b', sealed }), /damaged/);
   t.throws(() => new Vault(key()).open({ kind: 'sandbox', id: 'a', sealed }), /damaged/);
   t.equal(vault.seal('sandbox', 'a', {}), null);
-  const store = openPlatformFile(join(t.testdir(), 'platform.db'));
+  const store = openPlatformFile(join(tempDir(t), 'platform.db'));
   t.teardown(() => store.close());
   await vault.check(store, 0);
   await vault.check(store, 0);
@@ -25,7 +26,7 @@ t.test('what is sealed opens at its own place under its own key only', async (t)
 });
 
 t.test('the key is exchanged by the command, and only the new one opens the data after it', async (t) => {
-  const folder = t.testdir();
+  const folder = tempDir(t);
   const first = await startPlatform(t, { folder });
   await first.api('POST', '/api/settings', { llm_api_key: 'sk-a' });
   await first.api('POST', '/api/v1/app-conversations', {});

@@ -9,6 +9,7 @@ import { openSqliteItems } from '../../../proxy/items/sqlite-store.ts';
 import type { Item, ItemStore } from '../../../proxy/items/item-store.ts';
 import { openExtensionTables } from '../../../proxy/spend/store/postgres/extension-tables.ts';
 import { anyPostgres, settingsOf } from '../../support/postgres.ts';
+import { tempDir } from '../spend/store/fixture/temp-dir.ts';
 
 const item = (id: string, more: Partial<Item> = {}): Item => ({
   kind: 'conversation',
@@ -28,11 +29,15 @@ const item = (id: string, more: Partial<Item> = {}): Item => ({
 /** Opens a store on a place of its own; further calls with its place open the same data. */
 type Open = (t: Test, place?: string) => { readonly store: ItemStore; readonly place: string };
 
-const onSqlite: Open = (t, place = join(t.testdir(), 'platform.db')) => {
-  const store = openSqliteItems({ file: place, sharing: 'own', threadName: 'items' });
-  t.teardown(() => store.close());
-  return { store, place };
-};
+const inFile =
+  (sharing: 'own' | 'shared'): Open =>
+  (t, place = join(tempDir(t), 'items.db')) => {
+    const store = openSqliteItems({ file: place, sharing, threadName: 'items' });
+    t.teardown(() => store.close());
+    return { store, place };
+  };
+
+const onSqlite = inFile('own');
 
 const onPostgres =
   (url: () => string): Open =>
@@ -168,6 +173,10 @@ function behaves(t: Test, open: Open): void {
 
 t.test('SQLite', (t) => {
   behaves(t, onSqlite);
+  t.test('shared by several processes', (t) => {
+    behaves(t, inFile('shared'));
+    t.end();
+  });
   t.test('nobody else reads the file, and nobody else writes to it', async (t) => {
     const { store, place } = onSqlite(t);
     t.equal(await store.news(null), null);
@@ -251,7 +260,7 @@ t.test('PostgreSQL', async (t) => {
 });
 
 t.test('a database of the first version is brought to the newest with all it holds', async (t) => {
-  const file = join(t.testdir(), 'platform.db');
+  const file = join(tempDir(t), 'platform.db');
   const db = new DatabaseSync(file);
   db.exec(`CREATE TABLE items (
      kind TEXT NOT NULL, id TEXT NOT NULL, user_id TEXT NOT NULL, created_ms INTEGER NOT NULL,
@@ -278,7 +287,7 @@ t.test('a database of the first version is brought to the newest with all it hol
 });
 
 t.test('a database that is none is said so, and mended without a restart', async (t) => {
-  const file = join(t.testdir(), 'platform.db');
+  const file = join(tempDir(t), 'platform.db');
   writeFileSync(file, 'this is no database, it is a text of some length');
   const store = openSqliteItems({ file, sharing: 'own', threadName: 'items' });
   t.teardown(() => store.close());

@@ -4,15 +4,19 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import t from 'tap';
 import type { Test } from 'tap';
 import { openExtensionTables } from '../../../proxy/spend/store/postgres/extension-tables.ts';
+import { PostgresItems } from '../../../proxy/items/postgres-items.ts';
+import { openLog } from '../../../proxy/observability/logger.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { anyPostgres, ownPostgres, settingsOf } from '../../support/postgres.ts';
+import { noPgBouncer, pgBouncerTo } from '../../support/pgbouncer.ts';
 import { RUN, RUN_MARK } from '../../support/process-cleanup.ts';
 import { noSmallDisk, smallDisk } from '../../support/small-disk.ts';
 import { tempDir } from '../spend/store/fixture/temp-dir.ts';
-import { Held } from './fixture/held.ts';
+import { Held, type Kind } from './fixture/held.ts';
 
 const WRITER = join(import.meta.dirname, 'fixture/writer.ts');
 
@@ -209,7 +213,70 @@ t.test('PostgreSQL', async (t) => {
     return (more) => inDatabase(t, url, more);
   });
 
+  t.test(
+    'behind a pooler the database is asked, and the log says so once',
+    { skip: skip || noPgBouncer() },
+    async (t) => {
+      const url = server.url();
+      const pooled = await pgBouncerTo(t, url);
+      const lines: string[] = [];
+      const { log } = openLog('info', { write: (line) => void lines.push(line) });
+      const one = await inDatabase(t, pooled, { log }).load();
+      const two = await inDatabase(t, url).load();
+      for (const id of ['a', 'b', 'c']) {
+        await two.put(id, {});
+        await one.until(() => one.known.has(`key/${id}`));
+        await one.apply([{ remove: { kind: 'key', id, revision: 1 } }]);
+        await two.until(() => !two.known.has(`key/${id}`));
+      }
+      t.same(
+        lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg),
+        [
+          'the database cannot tell of changes by other servers, as behind a connection pooler; it is asked every 250 ms',
+        ],
+      );
+      const settings = settingsOf(pooled);
+      const extensionTables = openExtensionTables(settings);
+      t.teardown(() => extensionTables.close());
+      t.equal(await extensionTables.listen('any', () => undefined), false);
+    },
+  );
+
+  t.test(
+    'the database tells of a change before it is asked, also over another connection',
+    { skip },
+    async (t) => {
+      const url = server.url();
+      const settings = settingsOf(url);
+      const writer = await inDatabase(t, url).load();
+      const heard = Promise.withResolvers<void>();
+      const again = Promise.withResolvers<void>();
+      const extensionTables = openExtensionTables(settings);
+      t.teardown(() => extensionTables.close());
+      const listening = new PostgresItems<Kind>(extensionTables, {
+        schema: settings.schema,
+        prefix: 'access',
+        sharedKinds: ['key'],
+      });
+      const tell = [heard, again];
+      t.equal(await listening.listen(() => tell.shift()?.resolve()), true);
+      await writer.put('a', {});
+      const alive = setInterval(() => undefined, 60_000);
+      await heard.promise;
+      const ended = `SELECT pg_terminate_backend(pg_backend_pid())`;
+      await t.rejects(extensionTables.transact([{ text: ended, values: [] }]), { name: 'StoreUnavailable' });
+      await listening.count({ kind: 'key' });
+      await writer.put('b', {});
+      await again.promise;
+      clearInterval(alive);
+      t.pass('both times');
+    },
+  );
+
   t.test('how many processes are alive is known from their heartbeats', { skip }, async (t) => {
+    // None beats or asks by itself meanwhile: on a busy machine that would be while the clock is far ahead.
+    mock.timers.enable({ apis: ['setInterval'] });
+    t.teardown(() => mock.timers.reset());
     const url = server.url();
     const clock = new ManualClock();
     const dataDir = tempDir(t);
@@ -217,11 +284,10 @@ t.test('PostgreSQL', async (t) => {
     t.equal(one.items.processes, 1);
     const two = await inDatabase(t, url, { clock, dataDir, worker: { number: 2, count: 2 } }).load();
     const elsewhere = await inDatabase(t, url, { clock }).load();
-    await one.items.sync();
+    for (const { items } of [one, two]) await items.sync();
     t.same(
       [one, two, elsewhere].map(({ items }) => items.processes),
-      [3, 2, 3],
-      'the second has not asked since',
+      [3, 3, 3],
     );
     await elsewhere.items.close();
     await one.items.sync();
@@ -254,7 +320,9 @@ t.test('PostgreSQL', async (t) => {
     t.match(late.value('a'), { text: 'before' });
     t.equal(await late.put('a', { text: 'after' }), 'applied');
     await Promise.all(
-      [one, two].map((held) => held.until(() => (held.value('a') as { text?: string }).text === 'after')),
+      [one, two].map((held) =>
+        held.until(() => (held.value('a') as { text?: string } | undefined)?.text === 'after'),
+      ),
     );
     t.pass('those that were there before hear of it');
   });

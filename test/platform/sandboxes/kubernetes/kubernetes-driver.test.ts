@@ -8,6 +8,7 @@ import { startCluster, type Reply, type TestCluster } from '../../../support/kub
 import { startKubelet, type Kubelet } from '../../fixture/kubelet.ts';
 import { at, startPlatform, until, type PlatformRig } from '../../fixture/rig.ts';
 import { beforeNextLook } from '../../../support/patience.ts';
+import { tempDir } from '../../../proxy/spend/store/fixture/temp-dir.ts';
 
 const PATH = '/api/v1/sandboxes';
 const NAMESPACE = 'agents';
@@ -335,7 +336,7 @@ t.test('what the API server refuses is said in words, and nothing is left', asyn
 
 t.test('a restart takes over its own and removes its strays; what others own stays', async (t) => {
   const { cluster, kubelet, rig: open, names } = await stand(t);
-  const folder = t.testdir();
+  const folder = tempDir(t);
   const first = await open({ folder });
   const all = [await running(first), await running(first), await running(first), await running(first)];
   const [, ended, evicted, deleted] = all.map(({ id }) => `throughline-sandbox-${id.toLowerCase()}`);

@@ -188,3 +188,21 @@ t.test('what was spent can be set back, not up', async (t) => {
   t.match((await reset(0)).json, { key_hash: digest(key), spend: 0, previous_spend: 0, max_budget: 5 });
   t.equal((await manage(rig, 'POST /key/sk-nowhere-000000/reset_spend', { reset_to: 0 })).status, 404);
 });
+
+t.test('the audit says what was changed, and only that', async (t) => {
+  const rig = await startRig(t);
+  const key = await newKey(rig, { key_alias: 'a', max_budget: 5, models: ['demo'] });
+  await managed(rig, 'POST /key/update', { key, models: ['demo', 'compat'], metadata: { secret: 'value' } });
+  const line = rig.log.find(({ action }) => action === 'key_update');
+  t.match(line, {
+    outcome: 'applied',
+    object: 'key',
+    object_id: digest(key).slice(0, 12),
+    key: /^[0-9a-f]{12}$/,
+  });
+  t.same(line?.['before'], { models: ['demo'] });
+  t.same(line?.['after'], { models: ['demo', 'compat'], metadata: ['secret'] });
+  await managed(rig, 'POST /key/delete', { keys: [key] });
+  const gone = rig.log.find(({ action }) => action === 'key_delete');
+  t.match(gone, { before: { alias: 'a', budget: { maxBudget: 5 } }, after: null });
+});

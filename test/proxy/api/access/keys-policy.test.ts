@@ -100,3 +100,24 @@ t.test('guaranteed limits of keys stay within what their team may', async (t) =>
   t.equal((await manage(rig, 'POST /key/update', { key, tpm_limit: 100 })).status, 200, 'itself not counted');
   t.equal((await manage(rig, 'POST /key/update', { key, tpm_limit: 101 })).status, 400);
 });
+
+t.test('users make keys for themselves, never wider than the key that makes them', async (t) => {
+  const rig = await startRig(t);
+  const { key: own } = await managed(rig, 'POST /user/new', { user_id: 'u1', models: ['demo'] });
+  const make = (body: object): ReturnType<typeof manage> =>
+    manage(rig, 'POST /key/generate', body, String(own));
+  const made = await make({ models: ['demo'] });
+  t.equal(made.status, 200, made.text);
+  t.match(made.json, { user_id: 'u1', created_by: 'u1' }, 'theirs without being asked');
+  t.equal((await make({ models: [] })).status, 403, 'an empty list is all models');
+  t.equal((await make({ models: ['demo', 'compat'] })).status, 403);
+  t.equal((await make({ models: ['demo'], user_id: 'u2' })).status, 403);
+  t.equal((await make({ models: ['demo'], organization_id: 'o' })).status, 400);
+  const capped = await make({ models: ['demo'], max_budget: 1 });
+  const key = String(capped.json['key']);
+  t.equal((await manage(rig, 'POST /key/generate', { models: ['demo'] }, key)).status, 403);
+  t.equal((await manage(rig, 'POST /key/update', { key, max_budget: null }, key)).status, 403);
+  const llm = await managed(rig, 'POST /key/generate', { key_type: 'llm_api', user_id: 'u1' });
+  t.match(llm, { allowed_routes: ['llm_api_routes'], key_type: 'llm_api' });
+  t.equal((await manage(rig, 'POST /key/generate', {}, String(llm['key']))).status, 403);
+});

@@ -97,6 +97,27 @@ t.test(
   },
 );
 
+t.test('one new address in several teams at the same moment is one user', async (t) => {
+  const rig = await startRig(t);
+  const teams = Array.from({ length: 6 }, (_, n) => `team ${n}`);
+  for (const team_id of teams.slice(0, 5)) await managed(rig, 'POST /team/new', { team_id });
+  const member = { user_email: 'Same@example.com', role: 'user' };
+  await Promise.all(
+    teams.map((team_id, n) =>
+      n < 5
+        ? managed(rig, 'POST /team/member_add', {
+            team_id,
+            member: { ...member, user_email: n % 2 ? 'same@EXAMPLE.com' : 'Same@example.com' },
+          })
+        : managed(rig, 'POST /team/new', { team_id, members_with_roles: [member] }),
+    ),
+  );
+  const ids = await Promise.all(
+    teams.map(async (id) => (await membersOf(rig, encodeURIComponent(id)))[0]?.['user_id']),
+  );
+  t.equal(new Set(ids).size, 1);
+});
+
 t.test('ten unknown users join a team with one admin: twelve with the one who made it', async (t) => {
   const rig = await startRig(t);
   await managed(rig, 'POST /user/new', { user_id: 'boss', user_role: 'proxy_admin', auto_create_key: false });

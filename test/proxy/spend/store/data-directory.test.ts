@@ -29,7 +29,14 @@ t.test('a new one, with the folders above it, is private', (t) => {
 
 t.test('one that was there is closed to others, with its files, and that is told', (t) => {
   const dir = join(folder(t), 'data');
-  const files = ['throughline.db', 'throughline.db-wal', 'lock.db', 'journal/000001.log', 'journal/w1/id'];
+  const files = [
+    'throughline.db',
+    'throughline.db-wal',
+    'access.db',
+    'lock.db',
+    'journal/000001.log',
+    'journal/w1/id',
+  ];
   const outside = join(folder(t), 'outside');
   writeFileSync(outside, '');
   chmodSync(outside, 0o644);
@@ -42,7 +49,7 @@ t.test('one that was there is closed to others, with its files, and that is told
   for (const path of [dir, join(dir, 'journal'), join(dir, 'journal/w1')]) chmodSync(path, 0o777);
   symlinkSync(outside, join(dir, 'platform.db'));
   t.match(openDirectory(dir), [
-    { level: 'warn', name: 'data_directory_tightened', message: /had mode 0777, and 7 files were open/ },
+    { level: 'warn', name: 'data_directory_tightened', message: /had mode 0777, and 8 files were open/ },
   ]);
   for (const path of [dir, join(dir, 'journal'), join(dir, 'journal/w1')]) t.equal(modeOf(path), '700', path);
   for (const file of files) t.equal(modeOf(join(dir, file)), '600', file);

@@ -95,7 +95,7 @@ t.test('a schema of a newer version is left alone', async (t) => {
   const [schema] = new URL(url).searchParams.getAll('schema');
   await asked(url, `UPDATE "${schema}".schema_version SET version = 99`);
   await t.rejects(postgresBench(t, url).open().listModels(), {
-    message: /version 99, this version of Throughline knows 5 - run the version that made it/,
+    message: /version 99, this version of Throughline knows \d+ - run the version that made it/,
   });
 });
 

@@ -93,7 +93,7 @@ t.test('a database of a newer version is left alone', async (t) => {
   db.exec('PRAGMA user_version = 99');
   db.close();
   await t.rejects(bench.open().query({}, NEWEST), {
-    message: /schema 99, this version of Throughline knows 6/,
+    message: /schema 99, this version of Throughline knows \d+/,
   });
 });
 

@@ -1,0 +1,30 @@
+// What is known of a cap while it is counted.
+import type { CounterState } from '../counters.ts';
+import type { BudgetWindow } from '../durations.ts';
+import type { Cap } from './caps.ts';
+
+/** A cap that a call or a person has asked for: from then on every record of its scope is counted. */
+export interface Tracked {
+  cap: Cap;
+  /** Epoch milliseconds from which on all records are counted; Infinity = its counter was never seeded. */
+  sinceMs: number;
+  /** The newest window that was asked for. */
+  window: BudgetWindow;
+  /** Start of the newest window that has a counter; -1 = none. */
+  openedMs: number;
+  usedMs: number;
+  /** The window whose marks were told, and which. */
+  told: { readonly windowStartMs: number; soft: boolean; usedUp: boolean };
+}
+
+export function untouched(cap: Cap, nowMs: number): Tracked {
+  const told = { windowStartMs: -1, soft: false, usedUp: false };
+  return { cap, sinceMs: Infinity, window: { startMs: 0, endMs: 0 }, openedMs: -1, usedMs: nowMs, told };
+}
+
+/** What the counter of a cap's present window says. */
+export interface CounterReading {
+  readonly cap: Cap;
+  readonly window: BudgetWindow;
+  readonly state: CounterState;
+}

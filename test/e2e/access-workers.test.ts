@@ -1,0 +1,44 @@
+// Two workers on one data directory: a key that one of them makes or removes is so in the other.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import t from 'tap';
+import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
+import { folder, serveCli } from '../support/cli.ts';
+import { defaultConfig, send } from '../support/rig.ts';
+
+t.test('keys are the same in all workers, and a call with them needs none of the others', async (t) => {
+  const demo = await startDemoGateway();
+  t.teardown(() => demo.close());
+  const dir = folder(t);
+  const config = join(dir, 'gateway.yaml');
+  writeFileSync(config, defaultConfig(demo));
+  const proxy = await serveCli(t, config, join(dir, 'data'), ['--workers', '2']);
+  /** Statuses on eight connections in turn: with two workers, both have been asked. */
+  const everywhere = async (key: string): Promise<string> => {
+    const statuses = new Set<number>();
+    for (let n = 0; n < 8; n += 1)
+      statuses.add(
+        (await send(proxy.url, 'GET', '/v1/models', undefined, { authorization: `Bearer ${key}` })).status,
+      );
+    return [...statuses].join();
+  };
+  const until = async (key: string, status: string): Promise<void> => {
+    while ((await everywhere(key)) !== status) await wait(50);
+  };
+  const made = await send(proxy.url, 'POST', '/key/generate', { key_alias: 'of two workers' });
+  t.equal(made.status, 200, made.text);
+  const { key } = JSON.parse(made.text) as { key: string };
+  for (let n = 0; n < 8; n += 1)
+    t.equal(
+      (await send(proxy.url, 'GET', `/key/info?key=${key}`)).status,
+      200,
+      'administration knows it at once',
+    );
+  await until(key, '200');
+  for (const path of ['/key/block', '/key/unblock', '/key/delete']) {
+    const body = path === '/key/delete' ? { keys: [key] } : { key };
+    t.equal((await send(proxy.url, 'POST', path, body)).status, 200, path);
+    await until(key, path === '/key/unblock' ? '200' : '401');
+  }
+});

@@ -1,0 +1,221 @@
+// Budgets over a real ledger: whatever happens in whatever order, counters are what the rows add up to, also of counters that
+// begin while records are settled, after windows have rolled over and after a start.
+import { setImmediate } from 'node:timers/promises';
+import t from 'tap';
+import type { Test } from 'tap';
+import { Budgets } from '../../../../proxy/access/budgets/budgets.ts';
+import { LocalCounters } from '../../../../proxy/access/local-counters.ts';
+import { blankKey, blankTeam } from '../../../../proxy/access/objects/blank.ts';
+import { AccessDirectory } from '../../../../proxy/access/objects/directory.ts';
+import { NO_BUDGET, type BudgetTerms } from '../../../../proxy/access/objects/objects.ts';
+import type { BudgetRule } from '../../../../config/budget-settings.ts';
+import { openLedger, type Ledger } from '../../../../proxy/spend/ledger.ts';
+import type { SpendRecord } from '../../../../proxy/spend/record/record.ts';
+import { beginOf, settleOf } from '../../spend/record/fixture/records.ts';
+import { tempDir } from '../../spend/store/fixture/temp-dir.ts';
+import { ManualClock } from '../../../support/clock.ts';
+import { seededRandom } from '../../../support/seeded-random.ts';
+
+const START_MS = Date.parse('2026-03-29T20:00:00Z'); // the night in which clocks in Berlin were put forward is behind
+const capped = (more: Partial<BudgetTerms>): BudgetTerms => ({ ...NO_BUDGET, ...more });
+const rule = (scope: BudgetRule['scope'], id: string, budgetDuration: string | null): BudgetRule => ({
+  scope,
+  id,
+  maxBudget: 1_000,
+  softBudget: null,
+  budgetDuration,
+});
+
+const RULES = [
+  rule('proxy', '', '1h'),
+  rule('tag', '*', '1d'),
+  rule('model', 'smart', null),
+  rule('deployment', 'd1', '6h'),
+  rule('conversation', '*', null),
+  rule('end_user', '*', '30m'),
+];
+
+interface Bench {
+  readonly budgets: Budgets;
+  readonly counters: LocalCounters;
+  readonly ledger: Ledger;
+  readonly directory: AccessDirectory;
+}
+
+async function open(t: Test, dataDir: string, clock: ManualClock): Promise<Bench> {
+  const settings = { fsyncIntervalMs: 50, segmentBytes: 1 << 20, whenUnwritable: 'block' } as const;
+  const ledger = await openLedger({ dataDir, settings, saltKey: null, clock });
+  t.teardown(() => ledger.close(10_000));
+  const directory = new AccessDirectory();
+  directory.put({
+    ...blankKey('k1', 'aaaa', 1),
+    former: [{ id: 'k0', untilMs: 1 }],
+    organizationId: 'org',
+    budget: capped({
+      maxBudget: 1_000,
+      budgetDuration: '1d',
+      budgetLimits: [{ maxBudget: 900, budgetDuration: '90m' }],
+      modelMaxBudget: { 'sm*': { maxBudget: 500, budgetDuration: '1mo' } },
+    }),
+  });
+  directory.put({ ...blankTeam('red', 1), organizationId: 'org', budget: capped({ maxBudget: 1_000 }) });
+  const counters = new LocalCounters(clock.mono);
+  const budgets = new Budgets({ ledger, counters, directory, clock, events: { emit: () => undefined } });
+  budgets.use({
+    budgets: {
+      rules: RULES,
+      timeZone: 'Europe/Berlin',
+      resetMinute: 90,
+      exceededStatus: 422,
+      reservation: 'strict',
+      allowUnverified: false,
+      userBudgetsOnTeamKeys: true,
+    },
+    routing: { aliases: new Map([['clever', 'smart']]) },
+  });
+  return { budgets, counters, ledger, directory };
+}
+
+/** All counters against the rows, summed as a fresh process would. */
+async function agree(t: Test, { budgets }: Bench, because: string): Promise<number> {
+  let count = 0;
+  for await (const { cap, window, state } of budgets.states()) {
+    const [sum] = await budgets.sums([{ cap, windowStartMs: window.startMs }]);
+    t.equal(state.spentPico, sum, `${because}: ${cap.counter}`);
+    count += 1;
+  }
+  return count;
+}
+
+t.test('a long random run', async (t) => {
+  const clock = new ManualClock(START_MS);
+  const dataDir = tempDir(t);
+  const random = seededRandom(41);
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+  const rows: SpendRecord[] = [];
+  let bench = await open(t, dataDir, clock);
+  const running: { readonly id: string; readonly record: SpendRecord; readonly reserved: bigint }[] = [];
+  const settle = (): void => {
+    const [one] = running.splice(Math.floor(random() * running.length), 1);
+    if (one === undefined) return;
+    rows.push(one.record);
+    void bench.ledger.settle(one.record);
+    bench.budgets.settle(one.record);
+    if (random() < 0.1) bench.budgets.settle(one.record); // a repeated one changes nothing
+  };
+  for (let i = 0; i < 1_500; i += 1) {
+    const begin = beginOf(`r${i}`, {
+      startMs: clock.now(),
+      apiKeyHash: pick(['k0', 'k1', 'k2']),
+      teamId: pick(['red', 'blue', null]),
+      userId: pick(['ann', null]),
+      endUser: pick(['e1', 'e2', null]),
+      tags: pick([[], ['x'], ['x', 'y']]),
+      modelGroup: pick(['smart', 'clever', 'small']),
+      modelId: pick(['d1', 'd2']),
+      sessionId: pick(['s1', 's2']),
+    });
+    const caps = bench.budgets.capsFor(begin);
+    const reserved = BigInt(Math.floor(random() * 1e9));
+    for (;;) {
+      const budgets = bench.budgets.claimsOf(caps, begin.startMs);
+      const claimed = bench.counters.claim({
+        requestId: begin.requestId,
+        budgets,
+        pico: reserved,
+        limits: [],
+      });
+      if (claimed.kind !== 'unseeded') break;
+      const seeding = bench.budgets.seed(claimed.counters);
+      while (random() < 0.6) settle(); // while the sums are read
+      await setImmediate();
+      settle();
+      await seeding;
+    }
+    running.push({
+      id: begin.requestId,
+      record: settleOf(begin, { spendPico: pick([null, 0, 1, 12_345, 9_999_999_999]) }),
+      reserved,
+    });
+    if (random() < 0.5) settle();
+    if (random() < 0.05) clock.advance(Math.floor(random() * 3_600_000));
+    if (i % 500 === 499) {
+      while (running.length > 0) settle();
+      t.ok((await agree(t, bench, `after ${i + 1}`)) > 10);
+      t.equal(bench.counters.open, 0, 'nothing is held');
+      await bench.ledger.close(10_000);
+      bench = await open(t, dataDir, clock);
+      await bench.budgets.warm();
+      t.ok((await agree(t, bench, `after start ${i + 1}`)) > 4);
+    }
+  }
+  const all = rows.reduce((sum, { spendPico }) => sum + BigInt(spendPico ?? 0), 0n);
+  const [ever] = await bench.budgets.sums([
+    { cap: { scope: { kind: 'proxy', id: '' }, model: null }, windowStartMs: 0 },
+  ]);
+  t.equal(ever, all, 'every row is in the store once');
+});
+
+t.test('a call that had no end counts for what it had reserved, in its row and in the budget', async (t) => {
+  const clock = new ManualClock(START_MS);
+  const dataDir = tempDir(t);
+  const first = await open(t, dataDir, clock);
+  const begin = beginOf('lost', { startMs: clock.now(), apiKeyHash: 'k1', reservedPico: 777 });
+  await first.ledger.begin(begin);
+  await first.ledger.close(10_000); // without a settle, as after kill -9
+  const second = await open(t, dataDir, clock);
+  await second.budgets.warm();
+  const found = await second.ledger.reader.query(
+    { requestId: 'lost' },
+    { page: 1, pageSize: 1, order: 'newest' },
+  );
+  t.match(found.rows, [{ endReason: 'interrupted', spendPico: 777, costReason: /^an estimate: / }]);
+  let seen = 0n;
+  for await (const { cap, state } of second.budgets.states())
+    if (cap.counter.startsWith('key:k1 1d')) seen = state.spentPico;
+  t.equal(seen, 777n);
+  await agree(t, second, 'after the start');
+});
+
+t.test('a store that does not answer leaves a counter unknown, and it is asked again', async (t) => {
+  const clock = new ManualClock(START_MS);
+  const bench = await open(t, tempDir(t), clock);
+  const { budgets, counters } = bench;
+  let isDown = true;
+  const shaky = new Budgets({
+    ledger: {
+      spentBefore: (queries, captured) =>
+        isDown ? Promise.reject(new Error('down')) : bench.ledger.spentBefore(queries, captured),
+    },
+    counters,
+    directory: bench.directory,
+    clock,
+    events: { emit: () => undefined },
+  });
+  shaky.use({
+    budgets: { ...budgetsOff, rules: [rule('proxy', '', '1d')] },
+    routing: { aliases: new Map() },
+  });
+  const begin = beginOf('a', { startMs: clock.now() });
+  const claims = shaky.claimsOf(shaky.capsFor(begin), clock.now());
+  const call = { requestId: 'a', budgets: claims, pico: 1n, limits: [] };
+  const unknown = counters.claim(call);
+  t.equal(unknown.kind, 'unseeded');
+  if (unknown.kind !== 'unseeded') return;
+  await t.rejects(shaky.seed(unknown.counters), /down/);
+  t.equal(counters.claim(call).kind, 'unseeded');
+  isDown = false;
+  await shaky.seed(unknown.counters);
+  t.equal(counters.claim(call).kind, 'admitted');
+  t.ok(budgets);
+});
+
+const budgetsOff = {
+  rules: [],
+  timeZone: 'UTC',
+  resetMinute: 0,
+  exceededStatus: 422,
+  reservation: 'strict',
+  allowUnverified: false,
+  userBudgetsOnTeamKeys: false,
+} as const;
