@@ -10,26 +10,26 @@ import { systemClock } from '../base/clock.ts';
 import { ConfigReloader } from '../active-config/config-reloader.ts';
 import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
 import { openLedger, type Ledger } from '../spend/ledger.ts';
-import type { SpendEvent } from '../spend/event.ts';
 import { HealthChecks } from './health-checks.ts';
 import type { StoredObjects } from '../access/objects/access-objects.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import type { ValkeyCounters } from '../access/valkey/valkey-counters.ts';
 import { createServices } from '../active-config/services.ts';
-import { VERSION, type Services } from '../active-config/active-config.ts';
+import type { Services } from '../active-config/active-config.ts';
 import { addCounterMetrics } from '../observability/counter-metrics.ts';
 import type { Log } from '../observability/logger.ts';
 import { addPlatformMetrics } from '../observability/platform-metrics.ts';
 import { addTraceMetrics } from '../observability/trace-metrics.ts';
 import { openAccess } from './open-access.ts';
 import { hostFor, isLoopback, urlOf, urlOrNull, type Address } from './addresses.ts';
-import { openSpanExport, type SpanExport } from '../observability/span-export.ts';
+import type { SpanExport } from '../observability/span-export.ts';
 import { Traces } from '../observability/traces.ts';
 import { readProxySettings } from '../upstream/http-proxies.ts';
 import { ProxyServer, type Drain } from './server.ts';
 import { Pools } from '../upstream/pools.ts';
 import { openAlerts, type OpenedAlerts } from './open-alerts.ts';
 import { openCounters } from './open-counters.ts';
+import { openSpans } from './open-spans.ts';
 import { withStoredModels } from './stored-models.ts';
 import { troubled } from './troubled-deployments.ts';
 import { recordsOf } from './recorded-calls.ts';
@@ -222,7 +222,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     retentionMs: first.snapshot.retentionMs,
     saltKey: saltKey === undefined || saltKey === '' ? first.snapshot.masterKey : new Secret(saltKey),
     clock,
-    onEvent: (event) => logEvent(log, event),
+    onEvent: ({ level, name, message }) => log[level]({ event: name }, message),
     onInterrupted: spans === null ? undefined : (record) => spans.ended(record, null),
     worker: worker?.welcome,
     flushOthers: worker && (() => worker.flushOthers()),
@@ -357,14 +357,6 @@ export function readConfig(path: string, env: Environment): Applied {
   return loaded;
 }
 
-/** The span exporter, if tracing is configured; the SDK is loaded only then. */
-async function openSpans({ otel }: Snapshot, log: Log): Promise<SpanExport | null> {
-  if (otel === null) return null;
-  return openSpanExport(otel, log, VERSION).catch((error: Error) => {
-    throw new CannotStart(error.message);
-  });
-}
-
 /** The platform, if it is configured; its code is loaded only then. */
 async function openPlatformMount(
   snapshot: Snapshot,
@@ -404,8 +396,4 @@ async function openPlatformMount(
 
 function sharedTables({ database }: Snapshot, { extensionTables }: Ledger): PlatformOptions['shared'] {
   return extensionTables === null || database === null ? null : { extensionTables, schema: database.schema };
-}
-
-function logEvent(log: Log, event: SpendEvent): void {
-  log[event.level]({ event: event.name }, event.message);
 }
