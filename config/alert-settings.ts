@@ -5,8 +5,7 @@ export const ALERT_KINDS = ['soft_budget', 'budget_used_up', 'brake', 'key_expir
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
 /** `json`: the dialect's webhook event. `slack`: the text, as incoming webhooks of Slack and Mattermost take it. */
-export const ALERT_FORMATS = ['json', 'slack'] as const;
-type AlertFormat = (typeof ALERT_FORMATS)[number];
+type AlertFormat = 'json' | 'slack';
 
 /** One receiver of alerts. */
 export interface AlertChannel {

@@ -112,3 +112,20 @@ t.test('an alert outlives kill -9 of the proxy and a receiver that was down', as
   t.match(await second.ended, { code: 0 });
   t.equal(away.seen.length, before + 1);
 });
+
+t.test('several workers tell an event once', async (t) => {
+  const demo = await startDemoGateway({});
+  t.teardown(() => demo.close());
+  const dir = folder(t);
+  const hook = await receiver(t);
+  const file = join(dir, 'gateway.yaml');
+  writeFileSync(file, config(demo, `${SOFT}alerts: { webhooks: [{ name: a, url: "${hook.url}" }] }\n`));
+  const proxy = await serveCli(t, file, join(dir, 'data'), ['--workers', '2']);
+  // Each on a connection of its own: both workers get some.
+  const calls = Array.from({ length: 24 }, async () => (await chat(proxy, 'demo')).status);
+  t.same([...new Set(await Promise.all(calls))], [200]);
+  await hook.got(() => true);
+  proxy.kill('SIGTERM');
+  t.match(await proxy.ended, { code: 0 });
+  t.equal(hook.seen.length, 1);
+});

@@ -133,6 +133,7 @@ t.test('docs/operating.md explains every metric, and none that is not there', (t
       'alert-metrics',
       'brake-metrics',
       'connection-metrics',
+      'counter-metrics',
       'ledger-metrics',
       'platform-metrics',
       'trace-metrics',
