@@ -32,7 +32,7 @@ interface AlertParts {
 
 export interface OpenedAlerts {
   readonly alerts: Alerts;
-  /** Begins to look for what nobody reports: call it when keys are loaded. */
+  /** Sends what was left, and begins to look for what nobody reports. Call it when keys are loaded. */
   watch(): void;
   close(): Promise<void>;
 }
@@ -72,6 +72,7 @@ export async function openAlerts(
   return {
     alerts,
     watch: () => {
+      alerts.start();
       if (number !== 1) return; // one worker is enough
       look();
       timer = setInterval(look, LOOK_MS).unref();

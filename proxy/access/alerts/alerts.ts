@@ -24,6 +24,8 @@ interface AlertsOptions {
   readonly times?: RetryTimes;
 }
 
+/** A receiver that is slow must not delay a restart. */
+const CLOSE_MS = 2_000;
 /** Events that wait for the disk; more are logged and counted, but not sent. */
 const MOST_EVENTS = 10_000;
 const TIMES: RetryTimes = { firstMs: 1_000, mostMs: 300_000, giveUpMs: 86_400_000 };
@@ -31,6 +33,8 @@ const TIMES: RetryTimes = { firstMs: 1_000, mostMs: 300_000, giveUpMs: 86_400_00
 export class Alerts implements AccessEvents {
   readonly #options: AlertsOptions;
   readonly #events: AccessEvent[] = [];
+  /** What the last process has left; older than whatever comes. */
+  readonly #left: Parcel[];
   readonly #deliveries = new Map<string, Delivery>();
   /** Work on the outbox, one after the other. */
   #work: Promise<void> = Promise.resolve();
@@ -39,7 +43,12 @@ export class Alerts implements AccessEvents {
 
   constructor(options: AlertsOptions) {
     this.#options = options;
-    for (const { alert, to } of options.outbox.waiting) this.#deliveryTo(to).add(alert);
+    this.#left = options.outbox.waiting;
+  }
+
+  /** Sends what the last process has left. */
+  start(): void {
+    for (const { alert, to } of this.#left.splice(0)) this.#deliveryTo(to).add(alert);
   }
 
   /** Alerts that a receiver has not taken yet. */
@@ -73,7 +82,12 @@ export class Alerts implements AccessEvents {
   /** Writes what has come; what is not delivered waits for the next start. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const delivery of this.#deliveries.values()) delivery.close();
+    await this.#work;
+    const underWay = [...this.#deliveries.values()].map((delivery) => delivery.close());
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, CLOSE_MS);
+    await Promise.race([Promise.all(underWay), late]); // what ends later is sent again at the next start
+    clearTimeout(timer);
     await this.#work;
     await this.#options.outbox.close();
   }
@@ -107,7 +121,9 @@ export class Alerts implements AccessEvents {
     }
     logged.emit(event);
     count(alert.kind, 'raised');
-    if (!this.#isClosed) for (const name of names) this.#deliveryTo(name).add(alert);
+    if (this.#isClosed) return;
+    this.start();
+    for (const name of names) this.#deliveryTo(name).add(alert);
   }
 
   #claim(id: string): Promise<boolean> {

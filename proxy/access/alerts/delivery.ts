@@ -37,6 +37,7 @@ export class Delivery {
   readonly #options: DeliveryOptions;
   readonly #queue: Alert[] = [];
   #isRunning = false;
+  #running: Promise<void> = Promise.resolve();
   #isClosed = false;
   #attempt = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -47,21 +48,22 @@ export class Delivery {
 
   add(alert: Alert): void {
     this.#queue.push(alert);
-    if (this.#timer === null) void this.#run();
+    if (this.#timer === null && !this.#isRunning) this.#running = this.#run();
   }
 
-  /** Sends nothing more; what is under way may end. */
-  close(): void {
+  /** Sends nothing more; resolves when what is under way has ended. */
+  close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
+    return this.#running;
   }
 
   async #run(): Promise<void> {
-    if (this.#isRunning) return;
     this.#isRunning = true;
     for (let alert = this.#queue[0]; alert !== undefined && !this.#isClosed; alert = this.#queue[0]) {
       const waitMs = await this.#try(alert);
       if (waitMs !== null) {
+        if (this.#isClosed) break;
         this.#timer = setTimeout(() => this.#again(), waitMs).unref();
         break;
       }
@@ -73,7 +75,7 @@ export class Delivery {
 
   #again(): void {
     this.#timer = null;
-    void this.#run();
+    this.#running = this.#run();
   }
 
   /** @returns after how long to try again; null = it has ended */

@@ -28,6 +28,7 @@ export class Outbox {
   readonly #waiting = new Map<string, Parcel>();
   #file: FileHandle | null = null;
   #bytes = 0;
+  #isClosed = false;
 
   private constructor(dir: string, name: string) {
     this.#dir = dir;
@@ -54,7 +55,7 @@ export class Outbox {
   }
 
   /** What waits, the oldest first. */
-  get waiting(): readonly Parcel[] {
+  get waiting(): Parcel[] {
     return [...this.#waiting.values()];
   }
 
@@ -77,12 +78,14 @@ export class Outbox {
 
   /** It need not be waited for any more. Not synced: at worst it is sent twice. @throws NodeJS.ErrnoException */
   async taken({ alert: { id }, to }: Parcel): Promise<void> {
-    if (!this.#waiting.delete(keyOf(id, to))) return;
+    if (this.#isClosed || !this.#waiting.delete(keyOf(id, to))) return;
     await this.#append({ taken: id, by: to }, false);
     if (this.#bytes > LARGE_BYTES || this.#waiting.size === 0) await this.#rewrite();
   }
 
+  /** What is taken from now on is sent again by the next process. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#file?.close();
     this.#file = null;
   }

@@ -84,6 +84,7 @@ async function start(
     },
     times: { firstMs: 1, mostMs: 4, giveUpMs },
   });
+  alerts.start();
   return {
     alerts,
     outcomes,
