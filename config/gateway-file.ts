@@ -379,6 +379,7 @@ export interface GatewayFile {
    * Teams that stand in the file: read-only for the API. See docs/keys.md.
    */
   teams: FileTeam[];
+  alerts: AlertsSection;
   brake?: BrakeSection;
 }
 /**
@@ -1038,6 +1039,165 @@ export interface GeneralSettings {
    * Load shedding: new calls get 503 while the event loop of the process lags by more than this for about half a second, milliseconds; 0 = never.
    */
   max_event_loop_lag_ms: number | string;
+  /**
+   * Where alerts go: `slack` to the URL in the environment variable SLACK_WEBHOOK_URL, `webhook` to that in WEBHOOK_URL. More receivers, and signatures: `alerts`. See docs/alerts.md.
+   *
+   * @maxItems 20
+   */
+  alerting?:
+    | []
+    | [string]
+    | [string, string]
+    | [string, string, string]
+    | [string, string, string, string]
+    | [string, string, string, string, string]
+    | [string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string, string, string, string]
+    | [string, string, string, string, string, string, string, string, string, string, string, string, string]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+      ]
+    | [
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+      ];
+  /**
+   * Which alerts `alerting` sends: `budget_alerts` (`soft_budget` and `budget_used_up`), `brake`, `key_expiring`. Left out: all. Other words of LiteLLM have no effect.
+   *
+   * @maxItems 100
+   */
+  alert_types?: string[];
   /**
    * Keys are made here alone: a call that states its own `key` gets 403.
    */
@@ -2290,6 +2450,262 @@ export interface FileTeamMember {
    * What they may do in the team.
    */
   role: 'admin' | 'user';
+}
+/**
+ * Who is told that a budget is nearly or wholly used up, that the brake has found something, that a key is about to expire. See docs/alerts.md.
+ */
+export interface AlertsSection {
+  /**
+   * Receivers, beside those of `general_settings.alerting`. Each gets its alerts in order, and again until it answers 2xx, for a day.
+   *
+   * @maxItems 20
+   */
+  webhooks:
+    | []
+    | [AlertWebhook]
+    | [AlertWebhook, AlertWebhook]
+    | [AlertWebhook, AlertWebhook, AlertWebhook]
+    | [AlertWebhook, AlertWebhook, AlertWebhook, AlertWebhook]
+    | [AlertWebhook, AlertWebhook, AlertWebhook, AlertWebhook, AlertWebhook]
+    | [AlertWebhook, AlertWebhook, AlertWebhook, AlertWebhook, AlertWebhook, AlertWebhook]
+    | [AlertWebhook, AlertWebhook, AlertWebhook, AlertWebhook, AlertWebhook, AlertWebhook, AlertWebhook]
+    | [
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+      ]
+    | [
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+      ]
+    | [
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+      ]
+    | [
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+      ]
+    | [
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+      ]
+    | [
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+      ]
+    | [
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+      ]
+    | [
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+      ]
+    | [
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+      ]
+    | [
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+      ]
+    | [
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+      ]
+    | [
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+      ]
+    | [
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+        AlertWebhook,
+      ];
+  /**
+   * An alert so many days before a key expires, once. 0: none.
+   */
+  key_expiry_days: number | string;
+}
+/**
+ * One receiver.
+ */
+export interface AlertWebhook {
+  /**
+   * Names it in logs and metrics. What waits for a receiver is found again by it after a restart.
+   */
+  name: string;
+  /**
+   * Where alerts are posted to.
+   */
+  url: string;
+  /**
+   * Signs alerts: `x-throughline-signature` is `sha256=` and the hex HMAC-SHA256 of `x-throughline-timestamp`, a dot and the body.
+   */
+  secret?: string;
+  /**
+   * `json`: the members of LiteLLM's webhook event and more. `slack`: `{text}`, which Slack, Mattermost and others take.
+   */
+  format: 'json' | 'slack';
+  /**
+   * What it is told. Left out: everything.
+   */
+  kinds?: ('soft_budget' | 'budget_used_up' | 'brake' | 'key_expiring')[];
 }
 /**
  * The runaway brake: finds conversations in which an agent goes in circles, and notes, slows or stops them. Left out: off. See docs/brake.md.

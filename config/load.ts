@@ -109,6 +109,7 @@ function soundParts(value: GatewayFile, diagnostics: Diagnostics): GatewayFile {
     litellm_settings: sound('litellm_settings') ? value.litellm_settings : dflt.litellm_settings,
     router_settings: sound('router_settings') ? value.router_settings : dflt.router_settings,
     budgets: sound('budgets') ? value.budgets : dflt.budgets,
+    alerts: sound('alerts') ? value.alerts : dflt.alerts,
     ...(value.platform !== undefined && sound('platform') ? { platform: value.platform } : {}),
     ...(value.brake !== undefined && sound('brake') ? { brake: value.brake } : {}),
   };

@@ -1,5 +1,6 @@
 // Types of the resolved configuration. A Snapshot is frozen: it is replaced, never edited. Everything that can be
 // computed from the configuration is computed at load, so that a request only reads.
+import type { AlertSettings } from './alert-settings.ts';
 import type { ValkeySettings } from './valkey-settings.ts';
 import type { BrakeSettings } from './brake-settings.ts';
 import type { AccessSettings, AdminSettings } from './access-settings.ts';
@@ -365,6 +366,7 @@ export interface Snapshot {
   readonly platform: PlatformSettings | null;
   /** null: the runaway brake is off. */
   readonly brake: BrakeSettings | null;
+  readonly alerts: AlertSettings;
   /** Accepted but doubtful things; also keys of the dialect that have no effect here. */
   readonly warnings: readonly Issue[];
 }

@@ -200,7 +200,7 @@ function unknownKeyFix(key: string, schema: SchemaNode, path: Path): string {
   const section = sectionWith(key, path);
   if (section !== null) return `it belongs under ${section}`;
   const effective = Object.keys(known).filter((name) => !isInert(known[name]));
-  return effective.length <= 12
+  return effective.length <= 16
     ? `remove it; the keys here are ${effective.join(', ')}`
     : 'remove it; see docs/configuration.md';
 }

@@ -12,6 +12,7 @@ import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { accessOf, adminOf } from './access.ts';
 import { keyGenerationOf } from './key-generation.ts';
+import { alertsOf } from './alerts.ts';
 import { budgetsOf } from './budgets.ts';
 import { brakeOf } from './brake.ts';
 import { clockDefaults } from './clocks.ts';
@@ -109,6 +110,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     workers,
     platform,
     brake: brakeOf(input.file, input.diagnostics),
+    alerts: alertsOf(input.file, input.env, input.diagnostics),
   };
 }
 

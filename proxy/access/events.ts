@@ -2,7 +2,7 @@
 // values; whoever notices it knows no channel.
 import type { Scope } from './budgets/scopes.ts';
 
-/** A budget has come to one of its marks; once per window. */
+/** A budget has come to one of its marks; once per window and process, and again after a restart. */
 export interface BudgetEvent {
   /** `soft_budget`: an alert, calls go on. `budget_used_up`: calls are refused from here on. */
   readonly kind: 'soft_budget' | 'budget_used_up';
@@ -35,7 +35,17 @@ export interface BrakeEvent {
   readonly text: string;
 }
 
-export type AccessEvent = BudgetEvent | BrakeEvent;
+/** A key is about to expire; once for each time that it is to. */
+export interface KeyExpiringEvent {
+  readonly kind: 'key_expiring';
+  /** Epoch milliseconds. */
+  readonly atMs: number;
+  /** SHA-256 hex. */
+  readonly keyHash: string;
+  readonly expiresMs: number;
+}
+
+export type AccessEvent = BudgetEvent | BrakeEvent | KeyExpiringEvent;
 
 export interface AccessEvents {
   /** Never throws, never waits. */

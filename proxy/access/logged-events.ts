@@ -14,6 +14,9 @@ export function loggedEvents(log: Log): AccessEvents {
       if (event.kind === 'brake') {
         const { kind, text, ...more } = event;
         log.warn({ event: kind, ...more }, text);
+      } else if (event.kind === 'key_expiring') {
+        const expires = new Date(event.expiresMs).toISOString();
+        log.warn({ event: event.kind, key: event.keyHash, expires }, 'a key is about to expire');
       } else log.warn(budgetLine(event), TEXTS[event.kind]);
     },
   };

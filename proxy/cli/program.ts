@@ -39,6 +39,16 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./spend.ts')).spend,
   },
   {
+    name: 'keys',
+    summary: 'create, list, show and revoke keys of a running proxy',
+    load: async () => (await import('./keys.ts')).keys,
+  },
+  {
+    name: 'teams',
+    summary: 'create, list and delete teams of a running proxy',
+    load: async () => (await import('./teams.ts')).teams,
+  },
+  {
     name: 'sandbox-check',
     summary: 'start one sandbox, play a conversation, say what is wrong',
     load: async () => (await import('./sandbox-check.ts')).sandboxCheck,

@@ -2,6 +2,7 @@
 // cardinality is bounded; children are looked up once per model group and kept.
 import { Counter, Gauge, Registry, type Metric } from 'prom-client';
 import type { SpendRecord } from '../spend/record/record.ts';
+import { addAlertMetrics } from './alert-metrics.ts';
 import { addBrakeMetrics } from './brake-metrics.ts';
 import { countDroppedParameters, countRefusedConnections } from './connection-metrics.ts';
 import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deployment-metrics.ts';
@@ -44,6 +45,7 @@ export class Metrics {
   /** A connection was closed as it came. */
   readonly connectionRefused = countRefusedConnections(this.#registry);
   readonly brake = addBrakeMetrics(this.#registry);
+  readonly alerts = addAlertMetrics(this.#registry);
   /** A query parameter of a client did not go upstream. */
   readonly queryParameterDropped = countDroppedParameters(this.#registry);
   readonly #times = {

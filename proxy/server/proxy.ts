@@ -10,25 +10,26 @@ import { systemClock } from '../base/clock.ts';
 import { ConfigReloader } from '../active-config/config-reloader.ts';
 import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
 import { openLedger, type Ledger } from '../spend/ledger.ts';
-import type { SpendEvent } from '../spend/event.ts';
 import { HealthChecks } from './health-checks.ts';
 import type { StoredObjects } from '../access/objects/access-objects.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import type { ValkeyCounters } from '../access/valkey/valkey-counters.ts';
 import { createServices } from '../active-config/services.ts';
-import { VERSION, type Services } from '../active-config/active-config.ts';
+import type { Services } from '../active-config/active-config.ts';
 import { addCounterMetrics } from '../observability/counter-metrics.ts';
 import type { Log } from '../observability/logger.ts';
 import { addPlatformMetrics } from '../observability/platform-metrics.ts';
 import { addTraceMetrics } from '../observability/trace-metrics.ts';
 import { openAccess } from './open-access.ts';
 import { hostFor, isLoopback, urlOf, urlOrNull, type Address } from './addresses.ts';
-import { openSpanExport, type SpanExport } from '../observability/span-export.ts';
+import type { SpanExport } from '../observability/span-export.ts';
 import { Traces } from '../observability/traces.ts';
 import { readProxySettings } from '../upstream/http-proxies.ts';
 import { ProxyServer, type Drain } from './server.ts';
 import { Pools } from '../upstream/pools.ts';
+import { openAlerts, type OpenedAlerts } from './open-alerts.ts';
 import { openCounters } from './open-counters.ts';
+import { openSpans } from './open-spans.ts';
 import { withStoredModels } from './stored-models.ts';
 import { troubled } from './troubled-deployments.ts';
 import { recordsOf } from './recorded-calls.ts';
@@ -85,6 +86,7 @@ export class RunningProxy {
   readonly #checks: HealthChecks;
   readonly #platform: Platform | null;
   readonly #access: StoredObjects;
+  readonly #alerts: OpenedAlerts;
   /** null: no counters are shared with other servers. */
   readonly #valkey: ValkeyCounters | null;
   readonly #spans: SpanExport | null;
@@ -105,6 +107,7 @@ export class RunningProxy {
     checks: HealthChecks;
     platform: Platform | null;
     access: StoredObjects;
+    alerts: OpenedAlerts;
     valkey: ValkeyCounters | null;
     spans: SpanExport | null;
     log: Log;
@@ -122,6 +125,7 @@ export class RunningProxy {
     this.#checks = parts.checks;
     this.#platform = parts.platform;
     this.#access = parts.access;
+    this.#alerts = parts.alerts;
     this.#valkey = parts.valkey;
     this.#spans = parts.spans;
     this.#otel = parts.reloader.active.snapshot.otel;
@@ -193,6 +197,7 @@ export class RunningProxy {
     await this.#server.drain(drain);
     await this.reloader.active.services.estimator.close();
     await this.#platform?.close();
+    await this.#alerts.close();
     await this.#access.close();
     await this.#valkey?.close();
     await Promise.all([this.#ledger.close(RECORDS_MS), this.#spans?.close(SPANS_MS)]);
@@ -217,7 +222,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     retentionMs: first.snapshot.retentionMs,
     saltKey: saltKey === undefined || saltKey === '' ? first.snapshot.masterKey : new Secret(saltKey),
     clock,
-    onEvent: (event) => logEvent(log, event),
+    onEvent: ({ level, name, message }) => log[level]({ event: name }, message),
     onInterrupted: spans === null ? undefined : (record) => spans.ended(record, null),
     worker: worker?.welcome,
     flushOthers: worker && (() => worker.flushOthers()),
@@ -243,7 +248,14 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { counters, valkey } = await openCounters(first.snapshot, { ledger, clock, log, worker });
   let server: ProxyServer | null = null;
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
-  const services = createServices(
+  const alerts = await openAlerts(options, {
+    settings: () => (reloader?.active.snapshot ?? first.snapshot).alerts,
+    directory: access.directory,
+    pools,
+    clock,
+    count: (kind, outcome) => services.metrics.alerts.count(kind, outcome),
+  });
+  const services: Services = createServices(
     {
       ...parts,
       ledger,
@@ -254,12 +266,14 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       spans,
       access,
       counters,
+      accessEvents: alerts.alerts,
       callers: platform?.callers ?? null,
       mount: platform,
     },
     () => server?.inFlight ?? 0,
   );
   const { metrics } = services;
+  metrics.alerts.watch(() => alerts.alerts.waiting);
   if (platform !== null) metrics.add(addPlatformMetrics, () => platform.figures);
   if (valkey !== null) metrics.add(addCounterMetrics, () => valkey.state);
   if (spans !== null) metrics.add(addTraceMetrics, () => spans.figures);
@@ -313,16 +327,19 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       checks,
       platform,
       access,
+      alerts,
       valkey,
       spans,
       log,
     });
+    alerts.watch();
     checks.follow();
     platform?.serve(proxy.url, proxy.platformUrl ?? proxy.url);
     watcher?.follow(loaded.snapshot.files);
     return proxy;
   } catch (error) {
     server?.close();
+    await alerts.close();
     await platform?.close();
     await access.close();
     await valkey?.close();
@@ -338,14 +355,6 @@ export function readConfig(path: string, env: Environment): Applied {
   const loaded = loadConfig(path, env);
   if (!loaded.ok) throw new ConfigRefused(loaded.issues);
   return loaded;
-}
-
-/** The span exporter, if tracing is configured; the SDK is loaded only then. */
-async function openSpans({ otel }: Snapshot, log: Log): Promise<SpanExport | null> {
-  if (otel === null) return null;
-  return openSpanExport(otel, log, VERSION).catch((error: Error) => {
-    throw new CannotStart(error.message);
-  });
 }
 
 /** The platform, if it is configured; its code is loaded only then. */
@@ -387,8 +396,4 @@ async function openPlatformMount(
 
 function sharedTables({ database }: Snapshot, { extensionTables }: Ledger): PlatformOptions['shared'] {
   return extensionTables === null || database === null ? null : { extensionTables, schema: database.schema };
-}
-
-function logEvent(log: Log, event: SpendEvent): void {
-  log[event.level]({ event: event.name }, event.message);
 }

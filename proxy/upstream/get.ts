@@ -1,4 +1,4 @@
-// GET requests of the proxy's own to an upstream, for checks and facts: bounded in time and size.
+// Requests of the proxy's own, for checks, facts and alerts: bounded in time and size.
 import { Buffer } from 'node:buffer';
 import type { Pool } from './pool.ts';
 
@@ -16,11 +16,27 @@ export interface GetOptions {
   readonly maxBytes: number;
 }
 
+interface Complete {
+  readonly status: number;
+  readonly body: Buffer | null;
+}
+
 /** The complete response; `body` is null when it was larger than allowed. @throws GetTimeout, or as `Pool.send` reports */
-export function get(
+export function get(pool: Pool, options: GetOptions): Promise<Complete> {
+  return exchange(pool, 'GET', null, options);
+}
+
+/** The same with a body. */
+export function post(pool: Pool, body: Buffer, options: GetOptions): Promise<Complete> {
+  return exchange(pool, 'POST', body, options);
+}
+
+function exchange(
   pool: Pool,
+  method: 'GET' | 'POST',
+  body: Buffer | null,
   { path, headers, timeoutMs, maxBytes }: GetOptions,
-): Promise<{ readonly status: number; readonly body: Buffer | null }> {
+): Promise<Complete> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let [status, bytes] = [0, 0];
@@ -28,7 +44,7 @@ export function get(
       clearTimeout(timer);
       settle();
     };
-    const request = { method: 'GET', path, headers, body: null };
+    const request = { method, path, headers, body };
     const sending = pool.send(request, {
       onSent: () => undefined,
       onHead: (head) => (status = head.status),

@@ -60,6 +60,8 @@ const SAMPLE_VALUES: Readonly<Record<string, string>> = {
   MAIN_BASE: 'https://main.example.com/v1',
   BACKUP_BASE: 'https://backup.example.com/v1',
   DATABASE_URL: 'postgresql://name:sk-sample@db.example.com/throughline',
+  ON_CALL_WEBHOOK_URL: 'https://alerts.example.com/throughline',
+  ON_CALL_WEBHOOK_SECRET: 'sk-sample-of-sixteen',
   PLATFORM_SECRET_KEY: Buffer.alloc(32).toString('base64'),
   AGENT_SERVER: '/opt/agent-server/bin/agent-server',
   AGENT_SERVER_VENV: '/opt/agent-server',

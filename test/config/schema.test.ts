@@ -34,6 +34,8 @@ function valueFor(path: string, value: unknown): unknown {
       return { session_api_key: [{ key: 'a', user_id: 'a', ...(inner as object) }] };
     if (key === 'inference_keys' && path !== 'general_settings.inference_keys')
       return { inference_keys: [{ key: 'a', ...(inner as object) }] };
+    if (key === 'webhooks' && path !== 'alerts.webhooks')
+      return { webhooks: [{ name: 'a', url: 'http://a', ...(inner as object) }] };
     if (key === 'budgets' && path !== 'budgets')
       return { budgets: [{ scope: 'proxy', ...(inner as object) }] };
     if (key === 'keys' && path !== 'keys') return { keys: [{ key_alias: 'a', ...(inner as object) }] };
@@ -96,7 +98,8 @@ t.test('the keys of the dialect that matter to nobody here are known', async (t)
     isInert(SCHEMA.properties?.[section]?.properties?.[key]);
   for (const key of ['drop_params', 'modify_params', 'cache', 'success_callback'])
     t.ok(inertAt('litellm_settings', key), key);
-  for (const key of ['database_type', 'alerting', 'custom_sso']) t.ok(inertAt('general_settings', key), key);
+  for (const key of ['database_type', 'alerting_threshold', 'custom_sso'])
+    t.ok(inertAt('general_settings', key), key);
   for (const key of ['enable_pre_call_checks', 'max_retries', 'cache_responses'])
     t.ok(inertAt('router_settings', key), key);
   for (const key of ['mcp_servers', 'search_tools', 'files_settings'])

@@ -156,6 +156,8 @@ t.test('every end of a request is in the table of ends', (t) => {
 });
 
 const SPEND = ['report', 'export', 'verify', 'reconcile', 'reprice'].map((name) => `spend ${name}`);
+const KEYS = ['create', 'list', 'info', 'revoke'].map((name) => `keys ${name}`);
+const TEAMS = ['create', 'list', 'delete'].map((name) => `teams ${name}`);
 const COMMANDS = [
   'serve',
   'start',
@@ -163,6 +165,10 @@ const COMMANDS = [
   'explain',
   ...SPEND,
   'spend',
+  ...KEYS,
+  'keys',
+  ...TEAMS,
+  'teams',
   'demo-gateway',
   'rotate-platform-key',
   'sandbox-check',

@@ -199,7 +199,7 @@ export function send(
 
 /** A chat call. */
 export function chat(
-  rig: Rig,
+  rig: Pick<Rig, 'url'>,
   model: string,
   more: object = {},
   headers: Readonly<Record<string, string>> = {},

@@ -187,7 +187,7 @@ export class Budgets {
         if (tracked.openedMs !== windowStartMs) counters.push({ budget: cap.counter, windowStartMs });
       }
     if (counters.length > 0) await this.seed(counters);
-    for (const tracked of this.#byCounter.values()) this.#mark(tracked, () => undefined); // told before the start
+    for (const tracked of this.#byCounter.values()) this.#mark(tracked, this.#emit); // `alerts/told.ts` knows what was told
   }
 
   /** Counts a record, in the same turn in which it goes to the ledger. */

@@ -13,8 +13,9 @@ export function textTable(
   lines: readonly (readonly string[])[],
   right: readonly boolean[],
   hasSum = false,
+  widest = WIDEST,
 ): string {
-  const shown = lines.map((line) => line.map(plain));
+  const shown = lines.map((line) => line.map((cell) => plain(cell, widest)));
   const widths = right.map((_, i) => Math.max(...shown.map((line) => line[i]?.length ?? 0)));
   const texts = shown.map((line) =>
     line
@@ -29,9 +30,9 @@ export function textTable(
 }
 
 /** Control characters would move the cursor of whoever looks at a report. */
-function plain(cell: string): string {
+function plain(cell: string, widest: number): string {
   const text = cell.replaceAll(CONTROL, '\ufffd');
-  return text.length > WIDEST ? `${text.slice(0, WIDEST - 1)}…` : text;
+  return text.length > widest ? `${text.slice(0, widest - 1)}…` : text;
 }
 
 /** `1234567` as `1,234,567`. */

@@ -1,0 +1,149 @@
+// Calls of the command line to the admin API of a running proxy: where it is, with which key, and its refusals as one line.
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Secret } from '../../config/secret.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
+import { UsageError, type Terminal } from './terminal.ts';
+
+/** Shared flags, for `option(...)`. A key is never an argument: other users of a machine see the arguments of a process. */
+export const ADMIN_FLAGS = {
+  url: ['--url <url>', 'the running proxy, or its admin port', 'http://127.0.0.1:4000'],
+  keyFile: [
+    '--key-file <file>',
+    "file with its master key, or an administrator's (or THROUGHLINE_MASTER_KEY, PROXY_MASTER_KEY, LITELLM_MASTER_KEY)",
+  ],
+  json: ['--json', 'print JSON'],
+} as const;
+
+export interface AdminFlags {
+  readonly url: string;
+  readonly keyFile?: string | undefined;
+}
+
+/** A JSON object as the proxy sends it. */
+export type Answer = Readonly<Record<string, unknown>>;
+
+const KEY_VARIABLES = ['THROUGHLINE_MASTER_KEY', 'PROXY_MASTER_KEY', 'LITELLM_MASTER_KEY'];
+const ANSWER_MS = 60_000;
+const LONGEST_REFUSAL = 500;
+const CONTROL = /[\p{Cc}\p{Cf}\s]+/gu;
+
+const FIXES: Readonly<Record<number, string>> = {
+  401: ' - give its master key with --key-file',
+  403: ' - give the master key, or the key of an administrator, with --key-file',
+};
+
+/** The admin API of one proxy. */
+export class AdminCalls {
+  readonly #url: string;
+  readonly #key: Secret;
+
+  /** @throws UsageError without a URL or a key that can be read */
+  constructor({ url, keyFile }: AdminFlags, terminal: Terminal) {
+    if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+      throw new UsageError(`--url ${url} is no URL of a proxy - for example http://127.0.0.1:4000`);
+    const { username, password } = new URL(url);
+    if (username !== '' || password !== '')
+      throw new UsageError('--url names a user or a password - the key comes from --key-file');
+    this.#url = url.replace(/\/+$/, '');
+    this.#key = keyFile === undefined ? keyOfEnvironment(terminal) : keyOfFile(keyFile, terminal);
+  }
+
+  get(path: string, query: Readonly<Record<string, string>> = {}): Promise<unknown> {
+    const text = new URLSearchParams(query).toString();
+    return this.#send('GET', text === '' ? path : `${path}?${text}`, null);
+  }
+
+  post(path: string, body: Answer): Promise<unknown> {
+    return this.#send('POST', path, JSON.stringify(body));
+  }
+
+  async #send(method: string, path: string, body: string | null): Promise<unknown> {
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(`${this.#url}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${this.#key.reveal()}`,
+          ...(body === null ? {} : { 'content-type': 'application/json' }),
+        },
+        body,
+        redirect: 'error', // the key is for this proxy alone
+        signal: AbortSignal.timeout(ANSWER_MS),
+      });
+      text = await response.text();
+    } catch (error) {
+      const { cause, message } = error as Error;
+      const why = cause instanceof Error ? cause.message || cause.name : message;
+      throw new CannotStart(`the proxy at ${this.#url} does not answer (${why}) - see --url`);
+    }
+    const answer = parsed(text);
+    if (response.ok && answer !== undefined) return answer;
+    const why = whyOf(answer) ?? (text === '' ? 'nothing more' : text);
+    const shown = why.replaceAll(CONTROL, ' ').trim().slice(0, LONGEST_REFUSAL);
+    throw new CannotStart(
+      `the proxy at ${this.#url} answers ${response.status}: ${shown}${FIXES[response.status] ?? ''}`,
+    );
+  }
+}
+
+function keyOfEnvironment({ env }: Terminal): Secret {
+  const key = KEY_VARIABLES.map((name) => env[name] ?? '').find((value) => value !== '');
+  if (key !== undefined) return new Secret(key);
+  throw new UsageError(`there is no key for the proxy - give --key-file FILE or set ${KEY_VARIABLES[0]}`);
+}
+
+function keyOfFile(file: string, { cwd }: Terminal): Secret {
+  let text: string;
+  try {
+    text = readFileSync(resolve(cwd, file), 'utf8').trim();
+  } catch (error) {
+    throw new UsageError(`--key-file ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  // Anything else is no header value, and fetch would print it.
+  if (/^[\x21-\x7e]+$/.test(text)) return new Secret(text);
+  throw new UsageError(`--key-file ${file} holds no key - one line of printable characters without spaces`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a refusal says, in any of the dialect's shapes. */
+function whyOf(answer: unknown): string | null {
+  const { error, detail } = recordOf(answer);
+  const message = recordOf(error)['message'] ?? recordOf(detail)['error'] ?? detail ?? error;
+  if (typeof message === 'string') return message;
+  if (!Array.isArray(detail)) return null;
+  return recordsIn(detail)
+    .map(({ loc, msg }) => `${Array.isArray(loc) ? loc.join('.') : ''}: ${String(msg)}`)
+    .join('; ');
+}
+
+export const recordOf = (value: unknown): Answer =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Answer) : {};
+
+export const recordsIn = (value: unknown): readonly Answer[] =>
+  Array.isArray(value) ? value.map(recordOf) : [];
+
+/** A member as text; '' = absent or null. */
+export const textOf = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+
+/** A number from a flag. @throws UsageError when it is none */
+export function amountOf(flag: string): (text: string) => number {
+  return (text) => {
+    const amount = text.trim() === '' ? NaN : Number(text);
+    if (Number.isFinite(amount) && amount >= 0) return amount;
+    throw new UsageError(`${flag} ${text} is no number from 0 on`);
+  };
+}
+
+/** Without the members that nobody has stated: null would clear what a default sets. */
+export const stated = (members: Answer): Answer =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

@@ -1,0 +1,77 @@
+// `throughline keys create`: makes a key and prints its value, once.
+import {
+  AdminCalls,
+  ADMIN_FLAGS,
+  amountOf,
+  recordOf,
+  stated,
+  textOf,
+  type AdminFlags,
+} from './admin-call.ts';
+import { choice, type Define, type Terminal } from './terminal.ts';
+
+const TYPES = ['default', 'llm_api', 'management', 'read_only'] as const;
+
+interface Flags extends AdminFlags {
+  readonly alias?: string | undefined;
+  readonly team?: string | undefined;
+  readonly user?: string | undefined;
+  readonly model?: readonly string[] | undefined;
+  readonly duration?: string | undefined;
+  readonly type?: (typeof TYPES)[number] | undefined;
+  readonly maxBudget?: number | undefined;
+  readonly softBudget?: number | undefined;
+  readonly budgetDuration?: string | undefined;
+  readonly rpm?: number | undefined;
+  readonly tpm?: number | undefined;
+  readonly parallel?: number | undefined;
+  readonly json?: true | undefined;
+}
+
+export const keysCreate: Define = (command, terminal) => {
+  command
+    .summary('make a key and print it once')
+    .description('Makes a key. Its value alone is printed to stdout; nobody can read it again.')
+    .option('--alias <name>', 'a name to find it by, unique')
+    .option('--team <id>', 'the team that it belongs to')
+    .option('--user <id>', 'the user that it belongs to')
+    .option('--model <names...>', 'models, patterns or access groups it may call (default: all)')
+    .option('--duration <time>', 'how long it is valid, such as 90d (default: for ever)')
+    .addOption(choice('--type <type>', 'what it may call', TYPES))
+    .option('--max-budget <usd>', 'what it may spend', amountOf('--max-budget'))
+    .option('--soft-budget <usd>', 'alert at this amount', amountOf('--soft-budget'))
+    .option('--budget-duration <time>', 'after which the budget begins anew, such as 30d')
+    .option('--rpm <n>', 'requests per minute', amountOf('--rpm'))
+    .option('--tpm <n>', 'tokens per minute', amountOf('--tpm'))
+    .option('--parallel <n>', 'calls at the same time', amountOf('--parallel'))
+    .option(...ADMIN_FLAGS.url)
+    .option(...ADMIN_FLAGS.keyFile)
+    .option(ADMIN_FLAGS.json[0], 'print the whole answer, the key included, as JSON')
+    .action((flags) => create(flags, terminal));
+};
+
+async function create(flags: Flags, terminal: Terminal): Promise<void> {
+  const answer = await new AdminCalls(flags, terminal).post(
+    '/key/generate',
+    stated({
+      key_alias: flags.alias,
+      team_id: flags.team,
+      user_id: flags.user,
+      models: flags.model,
+      duration: flags.duration,
+      key_type: flags.type,
+      max_budget: flags.maxBudget,
+      soft_budget: flags.softBudget,
+      budget_duration: flags.budgetDuration,
+      rpm_limit: flags.rpm,
+      tpm_limit: flags.tpm,
+      max_parallel_requests: flags.parallel,
+    }),
+  );
+  const { key, token, expires } = recordOf(answer);
+  if (flags.json === true) return terminal.out(`${JSON.stringify(answer, null, 2)}\n`);
+  terminal.err(
+    `made key ${textOf(token)}, valid ${expires === null ? 'for ever' : `until ${textOf(expires)}`}\n`,
+  );
+  terminal.out(`${textOf(key)}\n`);
+}

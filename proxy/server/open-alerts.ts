@@ -1,0 +1,100 @@
+// Alerts of a running proxy: their files in the data directory, their requests through undici, and who looks for keys that
+// expire.
+import { join } from 'node:path';
+import type { AlertSettings } from '../../config/alert-settings.ts';
+import { Alerts } from '../access/alerts/alerts.ts';
+import type { Post } from '../access/alerts/delivery.ts';
+import { tellExpiringKeys } from '../access/alerts/expiring-keys.ts';
+import { Outbox } from '../access/alerts/outbox.ts';
+import { Told } from '../access/alerts/told.ts';
+import { loggedEvents } from '../access/logged-events.ts';
+import type { AccessDirectory } from '../access/objects/directory.ts';
+import type { WorkerRole } from '../active-config/cluster-peers.ts';
+import type { Clock } from '../base/clock.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
+import type { Log } from '../observability/logger.ts';
+import { post } from '../upstream/get.ts';
+import type { Pools } from '../upstream/pools.ts';
+
+interface Process {
+  readonly dataDir: string;
+  readonly worker?: Pick<WorkerRole, 'welcome'> | undefined;
+  readonly log: Log;
+}
+
+interface AlertParts {
+  readonly settings: () => AlertSettings;
+  readonly directory: AccessDirectory;
+  readonly pools: Pools;
+  readonly clock: Clock;
+  readonly count: (kind: string, outcome: string) => void;
+}
+
+export interface OpenedAlerts {
+  readonly alerts: Alerts;
+  /** Sends what was left, and begins to look for what nobody reports. Call it when keys are loaded. */
+  watch(): void;
+  close(): Promise<void>;
+}
+
+const ANSWER_MS = 15_000;
+const MOST_BYTES = 65_536;
+const LOOK_MS = 3_600_000;
+
+/** @throws CannotStart when the data directory cannot be written */
+export async function openAlerts(
+  { dataDir, worker, log }: Process,
+  { pools, directory, clock, count, settings }: AlertParts,
+): Promise<OpenedAlerts> {
+  const { number, count: workers } = worker?.welcome ?? { number: 1, count: 1 };
+  const dir = join(dataDir, 'alerts');
+  const unwritable = (error: Error): never => {
+    throw new CannotStart(`alerts cannot be kept in ${dir}: ${error.message}`);
+  };
+  const outbox = await Outbox.open(dir, { number, count: workers }).catch(unwritable);
+  const told = await Told.open(join(dir, 'told')).catch(unwritable);
+  const alerts = new Alerts({
+    outbox,
+    told,
+    settings,
+    directory,
+    post: poster(pools),
+    clock,
+    log,
+    logged: loggedEvents(log),
+    count,
+  });
+  let timer: NodeJS.Timeout | null = null;
+  const look = (): void => {
+    alerts.sweep();
+    tellExpiringKeys(directory, alerts, clock.now(), settings().keyExpiryMs);
+  };
+  return {
+    alerts,
+    watch: () => {
+      alerts.start();
+      if (number !== 1) return; // one worker is enough
+      look();
+      timer = setInterval(look, LOOK_MS).unref();
+    },
+    close: async () => {
+      if (timer !== null) clearInterval(timer);
+      await alerts.close();
+    },
+  };
+}
+
+/** Redirects are not followed: what is signed goes where the operator says. */
+const poster =
+  (pools: Pools): Post =>
+  async (url, headers, body) => {
+    const { origin, pathname, search } = new URL(url);
+    const key = { origin, allowH2: false, refuseLinkLocal: true };
+    const pool = pools.acquire(key);
+    try {
+      const options = { path: `${pathname}${search}`, headers, timeoutMs: ANSWER_MS, maxBytes: MOST_BYTES };
+      return (await post(pool, body, options)).status;
+    } finally {
+      pools.release(key);
+    }
+  };
