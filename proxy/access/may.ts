@@ -8,11 +8,12 @@
 // - team admin: keys of a user whom a team lists as `admin`. Changes that team, its members and its keys; does not raise what
 //   the team may spend or call.
 // - key without a user: sees itself and its team.
-// The type of a key narrows all of it: `llm_api` sees itself alone, `read_only` changes nothing. A key with a budget, limits, models or an
-// end of its own makes none that has less of them.
+// The type of a key narrows all of it: `llm_api` sees itself alone, `read_only` changes nothing. A key with a budget, limits, models, an
+// end, a team or an organization of its own makes none that has less of them. Whoever learns the value of a key can do what its
+// user can, so a key for somebody else makes LLM calls only.
 //
-// Actions: `<kind>.read`, `.create` (the wanted object), `.update` (as it is, as it becomes; block and unblock of keys and
-// teams, regenerate and reset of spend are updates), `.delete`; `team.members` for changes of its members alone; `other.read`
+// Actions: `<kind>.read`, `.create` (the wanted object; a new value of a key is one, too), `.update` (as it is, as it becomes;
+// block and unblock of keys and teams, regenerate and reset of spend are updates), `.delete`; `team.members` for changes of its members alone; `other.read`
 // and `other.write` for customers, budgets, organizations and access groups, which are an admin's.
 import { Fault } from '../errors/fault.ts';
 import type { AccessDirectory } from './objects/directory.ts';
@@ -152,7 +153,11 @@ class Holder {
   }
 
   memberOf(teamId: string): boolean {
-    return this.#directory.team(teamId)?.members.some(({ userId }) => this.is(userId)) ?? false;
+    return this.userId !== null && this.isMember(this.userId, teamId);
+  }
+
+  isMember(userId: string, teamId: string): boolean {
+    return this.#directory.team(teamId)?.members.some((member) => member.userId === userId) ?? false;
   }
 }
 
@@ -167,8 +172,11 @@ const RULES: Rules = {
     key.id === holder.key.id || holder.is(key.userId) || holder.adminOf(key.teamId)
       ? null
       : 'You are not allowed to access this key: it is neither yours nor of a team that you are an admin of.',
-  'key.create': mayMakeKey,
-  'key.update': (holder, { is, becomes }) => mayOwn(holder, is) ?? mayMakeKey(holder, becomes),
+  'key.create': (holder, key) => mayMakeKey(holder, key) ?? mayStandFor(holder, key),
+  'key.update': (holder, { is, becomes }) =>
+    mayOwn(holder, is) ??
+    mayMakeKey(holder, becomes) ??
+    (opensTheSame(is, becomes) ? null : mayStandFor(holder, becomes)),
   'key.delete': mayOwn,
   'team.read': (holder, team) =>
     team.id === holder.key.teamId || holder.memberOf(team.id)
@@ -209,12 +217,29 @@ function mayMakeKey(holder: Holder, wanted: VirtualKey): string | null {
   return wouldWiden(holder.key, wanted);
 }
 
+/** Whether a holder may know the value of such a key: with it, they are its user. */
+function mayStandFor(holder: Holder, { userId, teamId, type }: VirtualKey): string | null {
+  if (userId === null || holder.is(userId)) return null;
+  if (teamId === null || !holder.isMember(userId, teamId)) return `${userId} is not a member of the team.`;
+  return type === 'llm_api' ? null : 'A key for another user makes LLM calls only: state key_type llm_api.';
+}
+
+/** Whose key it is and what it opens, as before. */
+const opensTheSame = (is: VirtualKey, becomes: VirtualKey): boolean =>
+  is.userId === becomes.userId && is.type === becomes.type && is.teamId === becomes.teamId;
+
 /** A key that is limited makes none that is less so: whoever finds it would be free of its limits. */
 function wouldWiden(own: VirtualKey, wanted: VirtualKey): string | null {
   if (isCapped(own.budget) || own.budgetId !== null || isLimited(own.limits))
     return 'This key has a budget or limits of its own, so it makes and changes no keys.';
   if (!isWithin(wanted.models, own.models))
     return 'The key would allow more models than the one that makes it.';
+  if (!haveAliasesWithin(wanted, own))
+    return 'An alias of the key would stand for a model that the one that makes it does not allow.';
+  if (own.teamId !== null && wanted.teamId !== own.teamId)
+    return `The key that makes it is one of the team ${own.teamId}, so it makes no other keys.`;
+  if (own.organizationId !== null && wanted.organizationId !== own.organizationId)
+    return `The key that makes it is one of the organization ${own.organizationId}, so it makes no other keys.`;
   if (own.expiresMs !== null && (wanted.expiresMs === null || wanted.expiresMs > own.expiresMs))
     return 'The key would be valid for longer than the one that makes it.';
   if (own.allowedRoutes.length > 0 && !isWithin(wanted.allowedRoutes, own.allowedRoutes))
@@ -227,20 +252,25 @@ function wouldWiden(own: VirtualKey, wanted: VirtualKey): string | null {
 function mayUpdateTeam(holder: Holder, { is, becomes }: Update<Team>): string | null {
   if (!holder.changes || !holder.adminOf(is.id))
     return 'Only an admin of the team, or of the proxy, changes it.';
-  const same = (name: 'organizationId' | 'budget' | 'limits' | 'memberBudgetId' | 'blocked'): boolean =>
-    JSON.stringify(is[name]) === JSON.stringify(becomes[name]);
-  const widened = (['budget', 'limits', 'organizationId', 'memberBudgetId', 'blocked'] as const).find(
-    (name) => !same(name),
-  );
+  const widened = FIXED_OF_TEAMS.find((name) => !isSame(is[name], becomes[name]));
   if (widened !== undefined) return `Only an admin of the proxy changes the ${NAMES[widened]} of a team.`;
   return isWithin(becomes.models, is.models) ? null : 'Only an admin of the proxy gives a team more models.';
 }
 
+const FIXED_OF_TEAMS = [
+  'budget',
+  'limits',
+  'organizationId',
+  'memberBudgetId',
+  'modelAliases',
+  'blocked',
+] as const;
 const NAMES = {
   budget: 'budget',
   limits: 'limits',
   organizationId: 'organization',
   memberBudgetId: 'member budget',
+  modelAliases: 'model aliases',
   blocked: 'blocking',
 } as const;
 
@@ -248,10 +278,23 @@ function mayUpdateUser(holder: Holder, { is, becomes }: Update<User>): string | 
   if (!holder.is(is.id)) return 'You are not allowed to change this user: it is not you.';
   if (!holder.changes) return READ_ONLY;
   const fixed = ['role', 'budget', 'budgetId', 'limits', 'models'] as const;
-  const changed = fixed.find((name) => JSON.stringify(is[name]) !== JSON.stringify(becomes[name]));
+  const changed = fixed.find((name) => !isSame(is[name], becomes[name]));
   return changed === undefined
     ? null
     : `Nobody changes their own ${changed === 'budgetId' ? 'budget' : changed}.`;
+}
+
+/** When a budget was set is no term of it. */
+const isSame = (is: unknown, becomes: unknown): boolean => termsOf(is) === termsOf(becomes);
+const termsOf = (value: unknown): string =>
+  JSON.stringify(value, (name, one: unknown) => (name === 'budgetSetMs' ? 0 : one));
+
+/** A list allows what an alias of its key stands for, whatever that is. */
+function haveAliasesWithin({ aliases }: VirtualKey, own: VirtualKey): boolean {
+  if (own.models.length === 0) return true;
+  const isOwn = (alias: string, model: string): boolean =>
+    Object.hasOwn(own.aliases, alias) && own.aliases[alias] === model;
+  return Object.entries(aliases).every(([alias, model]) => isOwn(alias, model) || own.models.includes(model));
 }
 
 /** An empty list allows everything. */

@@ -32,8 +32,8 @@ export interface CallerModels {
   servedName(alias: string): string;
   /** Whether a list states this text itself: for access groups. */
   lists(entry: string): boolean;
-  /** @throws Fault key_model_access_denied, ... */
-  refuse(model: string): never;
+  /** @param names as for `allows`. @throws Fault key_model_access_denied, ... */
+  refuse(...names: readonly string[]): never;
 }
 
 /** The dialect's words. `all-team-models` is the team's list, which holds anyway. */
@@ -57,7 +57,7 @@ export const ALL_MODELS: CallerModels = {
   aliases: NO_NAMES,
   servedName: (alias) => alias,
   lists: () => true,
-  refuse: (model) => {
+  refuse: (model = '') => {
     throw new Fault('key_model_access_denied', `The model ${model.slice(0, 100)} is not allowed.`);
   },
 };
@@ -168,8 +168,9 @@ class ListedModels implements CallerModels {
     return this.#owned.flatMap(({ models }) => this.#listOf(models).stated);
   }
 
-  refuse(model: string): never {
-    const { owner, models } = this.#refuser([model]) ?? { owner: 'key' as const, models: NO_NAMES };
+  refuse(...names: readonly string[]): never {
+    const [model = ''] = names;
+    const { owner, models } = this.#refuser(names) ?? { owner: 'key' as const, models: NO_NAMES };
     const more = models.length > MOST_SHOWN ? ', ...' : '';
     const shown = `${models.slice(0, MOST_SHOWN).join(', ')}${more}`;
     const text =
@@ -179,11 +180,20 @@ class ListedModels implements CallerModels {
   }
 
   #refuser(names: readonly string[]): OwnedList | null {
-    const isAllowed = ({ models }: OwnedList): boolean => {
+    const isAllowed = ({ owner, models }: OwnedList): boolean => {
       const { allows } = this.#listOf(models);
-      return names.some(allows);
+      return names.some((name) => allows(name) && (owner === 'key' || !this.#isRenamed(name, names)));
     };
     return this.#owned.find((one) => !isAllowed(one)) ?? null;
+  }
+
+  /** Whoever makes a key chooses its aliases: they are no names in the lists of others. */
+  #isRenamed(name: string, names: readonly string[]): boolean {
+    if (this.#caller.role !== 'key') return false;
+    const { key, team } = this.#caller;
+    const ofTeam = own(team?.modelAliases ?? {}, name);
+    const served = own(key.aliases, ofTeam);
+    return served !== ofTeam && names.includes(served);
   }
 }
 

@@ -155,9 +155,6 @@ const CONTROL_MEMBERS: ReadonlySet<string> = new Set([
 export const isControlMember = (name: string, brand: string): boolean =>
   CONTROL_MEMBERS.has(name) || name.startsWith(`${brand}_`);
 
-/** Members that say how long an answer may be, in the APIs that are served. */
-export const OUTPUT_LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const;
-
 /** Members that every call is read for, beside those of the dialect. */
 const READ_MEMBERS: readonly string[] = [
   'model',
@@ -167,7 +164,7 @@ const READ_MEMBERS: readonly string[] = [
   'safety_identifier',
   'n',
   'best_of',
-  ...OUTPUT_LIMITS,
+  ...PROTOCOLS.flatMap(({ outputLimits = [] }) => outputLimits),
   'service_tier',
   'metadata',
   'tags',

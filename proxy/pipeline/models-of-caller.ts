@@ -26,7 +26,7 @@ export function checkModel(
 ): CallerModels {
   const models = active.modelAccess.of(caller);
   const target = active.snapshot.routing.aliases.get(served) ?? served;
-  if (!models.allows(requested, served, target)) models.refuse(requested);
+  if (!models.allows(requested, served, target)) models.refuse(requested, served, target);
   return models;
 }
 

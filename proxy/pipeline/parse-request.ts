@@ -19,7 +19,6 @@ import {
 } from '../bodies/steering.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
-import { OUTPUT_LIMITS } from '../active-config/active-config.ts';
 import { isObject, type IdentityMembers } from './identity.ts';
 import { billableUnitsOf, type BillableUnits } from './billable-units.ts';
 
@@ -103,7 +102,7 @@ export async function parseRequest(
     previousResponse: previousResponseOf(members.get('previous_response_id')),
     isSingle: (members.get('n') ?? 1) === 1,
     choices: choicesOf(members),
-    maxOutput: maxOutputOf(members),
+    maxOutput: maxOutputOf(endpoint, members),
     streamOptions: isObject(options) ? options : null,
     identityMembers: identityMembers(members, x.active.snapshot.dialect.brand),
     billable: billableUnitsOf(endpoint, members),
@@ -114,8 +113,8 @@ export async function parseRequest(
 }
 
 /** Of several, the largest: nobody knows which one an upstream reads. */
-function maxOutputOf(members: Members): number | null {
-  const stated = OUTPUT_LIMITS.flatMap((name) => countIn(members, name));
+function maxOutputOf({ protocol: { outputLimits = [] } }: Endpoint, members: Members): number | null {
+  const stated = outputLimits.flatMap((name) => countIn(members, name));
   return stated.length === 0 ? null : Math.max(...stated);
 }
 

@@ -16,6 +16,7 @@ const MESSAGES: Wanted = { names: new Set(['messages']), prefixes: [] };
 
 export const chat: Protocol = {
   name: 'chat',
+  outputLimits: ['max_tokens', 'max_completion_tokens'],
   endpoints: [textEndpoint('chat/completions', 'acompletion', { usageOnRequest: true })],
   stored: [],
   response: RESPONSE,

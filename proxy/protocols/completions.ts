@@ -7,6 +7,7 @@ import { readTokens } from './usage.ts';
 
 export const completions: Protocol = {
   name: 'completions',
+  outputLimits: ['max_tokens'],
   endpoints: [textEndpoint('completions', 'atext_completion', { usageOnRequest: true })],
   stored: [],
   response: RESPONSE,

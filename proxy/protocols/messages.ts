@@ -14,6 +14,7 @@ const OPENINGS: ReadonlySet<unknown> = new Set(['message_start', 'content_block_
 
 export const messages: Protocol = {
   name: 'messages',
+  outputLimits: ['max_tokens'],
   endpoints: [
     textEndpoint('messages', 'anthropic_messages', { query: MESSAGES }),
     endpoint('messages/count_tokens', 'acount_tokens', { query: MESSAGES }),

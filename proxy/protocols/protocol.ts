@@ -21,6 +21,8 @@ export interface Protocol {
   readonly text: TextRules;
   /** How a broken stream can be continued by another upstream; null: it cannot. */
   readonly continuation: Continuation | null;
+  /** Members that say how long an answer may be; absent: none does. Upstreams pass over those of other APIs. */
+  readonly outputLimits?: readonly string[];
   /** The messages of a request; absent: a request holds none. */
   readonly conversation?: ConversationRules;
   /** Counts of a usage object as the upstream sent it. */

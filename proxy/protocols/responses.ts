@@ -23,6 +23,7 @@ const about = (callType: string, query?: QueryTable): EndpointRow =>
 
 export const responses: Protocol = {
   name: 'responses',
+  outputLimits: ['max_output_tokens'],
   endpoints: [textEndpoint('responses', 'aresponses')],
   stored: [
     { method: 'GET', suffix: '', endpoint: about('aget_responses', RETRIEVE) },

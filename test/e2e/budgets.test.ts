@@ -129,6 +129,23 @@ t.test('of a hundred calls at once as many get in as there is room for, and no m
   t.equal(first.headers['retry-after'], undefined);
 });
 
+t.test('no length that a request states makes its reservation too small', async (t) => {
+  const rig = await start(t);
+  await put(rig, keyOf('sk-lengths', { budget: capped({ maxBudget: 0.001 }) }));
+  const post = async (path: string, body: object): Promise<number> =>
+    (await send(rig.url, 'POST', path, { model: 'demo', ...body }, as('sk-lengths'))).status;
+  const messages = [{ role: 'user', content: 'x' }];
+  for (const huge of [1e15, 1e18, 1e300]) {
+    t.equal(await post('/v1/chat/completions', { messages, max_tokens: huge }), 422, `max_tokens ${huge}`);
+    t.equal(await post('/v1/chat/completions', { messages, max_tokens: huge, n: huge }), 422, `n ${huge}`);
+    t.equal(await post('/v1/completions', { prompt: 'x', max_tokens: 1, best_of: huge }), 422);
+  }
+  t.equal(await post('/v1/chat/completions', { messages, max_output_tokens: 1 }), 422, 'not read there');
+  t.equal(await post('/v1/responses', { input: 'x', max_tokens: 1 }), 422, 'not read there');
+  t.equal(await post('/v1/messages', { messages, max_completion_tokens: 1 }), 422, 'not read there');
+  t.equal(await post('/v1/responses', { input: 'x', max_output_tokens: 1 }), 200);
+});
+
 t.test('a refusal says what is left, what the call may cost and which max_tokens fits', async (t) => {
   const rig = await start(t);
   await put(rig, keyOf('sk-helpful', { budget: capped({ maxBudget: 0.01, budgetDuration: '1d' }) }));

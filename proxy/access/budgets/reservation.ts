@@ -1,7 +1,7 @@
 // The most that a call may cost: what it reserves before it goes upstream. Pure. Every token of the prompt at the dearest price
 // that input may have, output up to what the request allows and the model can, other units as the request states them; at the
 // dearest of the deployments that may serve it.
-import { costOf, type PriceSources } from '../../spend/record/cost.ts';
+import { costOf, TOO_LARGE, type PriceSources } from '../../spend/record/cost.ts';
 import { NO_TOKENS, type Tokens, type Units } from '../../protocols/usage.ts';
 import { promptTokensAtMost } from './prompt-tokens.ts';
 
@@ -13,6 +13,9 @@ const IMAGE_OUTPUT_TOKENS = 6_240;
 const SOUND_BYTES_PER_MS = 2;
 /** Of one answer: what vendors allow by default. */
 const MOST_SEARCHES = 10;
+
+/** More than a row can say; no call costs as much. */
+const MOST_PICO = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** What is charged beside the tokens of the answer. */
 export type PricedBy = 'tokens' | 'images' | 'characters';
@@ -88,7 +91,7 @@ function outputOf(
   if (!writes) return 0;
   const limit = candidate.maxOutput ?? Infinity;
   const stated = maxOutput ?? (limit === Infinity ? UNSTATED_OUTPUT : limit);
-  return Math.min(stated, limit) * choices;
+  return Math.min(Math.min(stated, limit) * choices, Number.MAX_SAFE_INTEGER);
 }
 
 type Some = Partial<Tokens>;
@@ -135,6 +138,7 @@ function dearestOf(
         model,
       };
       const { spendPico, costReason } = costOf(charge, prices);
+      if (costReason === TOO_LARGE) return MOST_PICO;
       if (spendPico === null) reason = costReason;
       else if (most === null || BigInt(spendPico) > most) most = BigInt(spendPico);
     }

@@ -1,5 +1,6 @@
 // `POST /key/{key}/regenerate`, `/key/regenerate`: another value for the same key. Alias, settings and spend stay; the old value
 // is refused at once, or after `grace_period`.
+import { demand } from '../../access/may.ts';
 import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { duration, endOf, readFields, text, isSet } from './fields.ts';
@@ -37,6 +38,7 @@ export async function regenerateKey(call: Call): Promise<Row> {
       if (before === null) throw unknownKey();
       const changed = keyFrom(fields, before, directory, author);
       changedKey(call, before, changed, directory); // who may, and whether it can be
+      demand(call.caller, directory, 'key.create', changed); // and may know its value
       const after = withValue(changed, value, endOf(fields.grace_period ?? null, author.nowMs) ?? ENDED_MS);
       if (directory.keyOfCredential(after.id, 0) !== null)
         throw new Refusal('object_exists', 'There is a key of this value already. Choose another one.', {

@@ -118,6 +118,7 @@ async function changeModels(
     'models',
   ]);
   const team = await changedTeam(call, fields.team_id ?? '', (before, directory) => {
+    demand(call.caller, directory, 'team.update', { is: before, becomes: before });
     const after = { ...before, models: change(before, fields.models ?? []), ...touched(authorOf(call)) };
     demand(call.caller, directory, 'team.update', { is: before, becomes: after });
     return { after };

@@ -42,6 +42,8 @@ t.test('output: what is asked for, what the model can, or a number of our own', 
   t.equal(of({ maxOutput: null }, 64_000), 64_000n);
   t.equal(of({ maxOutput: null }), BigInt(UNSTATED_OUTPUT));
   t.equal(of({ writes: false }), 0n);
+  for (const huge of [{ maxOutput: 1e18 }, { choices: 1e18 }, { maxOutput: 1e308, choices: 1e308 }])
+    t.equal(of(huge), BigInt(Number.MAX_SAFE_INTEGER), 'never nothing');
   t.equal(of({ serviceTier: 'priority' }), 200n);
   t.end();
 });

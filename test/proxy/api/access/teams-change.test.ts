@@ -342,6 +342,8 @@ t.test('who may not, may not, and each attempt is in the audit', async (t) => {
   t.match(before, { max_budget: 5, models: ['demo'], blocked: false });
   t.equal((await manage(rig, 'POST /team/update', { team_id: 'r', team_alias: 'ours' }, lead)).status, 200);
   t.equal((await manage(rig, 'POST /team/update', { team_id: 'r', team_alias: 'mine' }, dev)).status, 403);
+  const take = { team_id: 'r', models: ['demo'] };
+  t.equal((await manage(rig, 'POST /team/model/delete', take, dev)).status, 403, 'not what the team has');
   for (const key of ['sk-unknown', ''])
     t.equal((await manage(rig, 'POST /team/new', { team_id: 'z' }, key)).status, 401);
   const denied = rig.log.filter((line) => line['event'] === 'admin_change' && line['outcome'] === 'refused');
