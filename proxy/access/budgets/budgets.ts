@@ -79,7 +79,7 @@ export class Budgets {
     const sources = this.#sources;
     if (sources === null) return NONE;
     let caps: Cap[] | null = null;
-    for (const scope of scopesOf(call, this.#options.directory)) {
+    for (const scope of scopesOf(call, this.#options.directory, sources.kindsFor(call))) {
       if (
         scope.kind === 'user' &&
         call.teamId !== null &&
@@ -87,7 +87,8 @@ export class Budgets {
       )
         continue; // as in the dialect: the team pays
       for (const cap of sources.of(scope))
-        if (coversModel(cap, call.modelGroup, this.#meant(call.modelGroup))) (caps ??= []).push(cap);
+        if (cap.model === null || coversModel(cap, call.modelGroup, this.#meant(call.modelGroup)))
+          (caps ??= []).push(cap);
     }
     return caps ?? NONE;
   }
@@ -199,7 +200,7 @@ export class Budgets {
     const touched: Tracked[] = [];
     if (this.#byCounter.size > 0) {
       const meant = this.#meant(record.modelGroup);
-      for (const scope of scopesOf(record, this.#options.directory)) {
+      for (const scope of scopesOf(record, this.#options.directory, this.#byScope)) {
         for (const tracked of this.#byScope.get(scope.kind)?.get(scope.id) ?? NO_TRACKED) {
           if (!coversModel(tracked.cap, record.modelGroup, meant)) continue;
           const counter = { budget: tracked.cap.counter, windowStartMs: this.#open(tracked, record.startMs) };
@@ -334,8 +335,10 @@ export class Budgets {
     this.#byCounter.delete(counter);
     const ids = this.#byScope.get(scope.kind);
     const others = (ids?.get(scope.id) ?? []).filter((one) => one !== tracked);
-    if (others.length === 0) ids?.delete(scope.id);
-    else ids?.set(scope.id, others);
+    if (others.length === 0) {
+      ids?.delete(scope.id);
+      if (ids?.size === 0) this.#byScope.delete(scope.kind);
+    } else ids?.set(scope.id, others);
     this.#options.counters.forget?.({ budget: counter, windowStartMs: tracked.window.startMs });
   }
 
@@ -362,22 +365,19 @@ export class Budgets {
     if (tracked.told.windowStartMs !== window.startMs)
       tracked.told = { windowStartMs: window.startMs, soft: false, usedUp: false };
     const { told } = tracked;
-    const event = {
-      scope: cap.scope,
-      budget: capName(cap),
-      spentPico,
-      windowStartMs: window.startMs,
-      resetMs: endOf(window),
-      atMs,
+    const say = (kind: 'soft_budget' | 'budget_used_up', limitPico: bigint): void => {
+      const { scope } = cap;
+      const [windowStartMs, resetMs] = [window.startMs, endOf(window)];
+      emit({ kind, scope, budget: capName(cap), spentPico, limitPico, windowStartMs, resetMs, atMs });
     };
     if (cap.softPico !== null && !told.soft && spentPico >= cap.softPico) {
       told.soft = true;
-      emit({ ...event, kind: 'soft_budget', limitPico: cap.softPico });
+      say('soft_budget', cap.softPico);
     }
     const capPico = capAt(cap, atMs);
     if (capPico !== null && !told.usedUp && spentPico >= capPico) {
       told.usedUp = true;
-      emit({ ...event, kind: 'budget_used_up', limitPico: capPico });
+      say('budget_used_up', capPico);
     }
   }
 }
