@@ -72,6 +72,10 @@ export class CapSources {
     return team !== null && team.members.length > 0 ? this.#withMembers : this.#withoutMembers;
   }
 
+  hasRulesFor(kind: ScopeKind): boolean {
+    return this.#rules.has(kind);
+  }
+
   /** Whether the configuration has a rule for this very scope. */
   names({ kind, id }: Scope): boolean {
     return this.#rules.get(kind)?.has(id) === true;
@@ -92,9 +96,17 @@ export class CapSources {
     return uncapped(scope, this.#ownerOf(scope)?.budget ?? NO_BUDGET);
   }
 
-  /** Every scope that has caps, but those that rules for each one (`*`) would give theirs. */
-  *all(): Generator<Scope> {
-    for (const { id } of this.#directory.all('key')) yield* this.#stated({ kind: 'key', id });
+  /** What keys that have budgets state, or share. Nothing is prepared: most are not used for long. */
+  *keyTerms(): Generator<{ readonly id: string; readonly terms: BudgetTerms }> {
+    for (const { id, budgetId, budget } of this.#directory.all('key')) {
+      const shared = budgetId === null ? null : this.#directory.budget(budgetId);
+      if (shared !== null) yield { id, terms: joined(budget, shared.budget) };
+      else if (budget !== NO_BUDGET) yield { id, terms: budget };
+    }
+  }
+
+  /** Every scope beside keys that has caps, but those that rules for each one (`*`) would give theirs. */
+  *others(): Generator<Scope> {
     for (const team of this.#directory.all('team')) {
       yield* this.#stated({ kind: 'team', id: team.id });
       for (const { userId } of team.members)

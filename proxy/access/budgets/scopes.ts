@@ -120,3 +120,9 @@ function sessionKey(sessionId: string): string {
   const bare = sessionId.replaceAll('-', '').toLowerCase();
   return /^[0-9a-f]{32}$/.test(bare) ? bare : sessionId;
 }
+
+/** Scopes that another deployment has not. */
+const DESTINATIONS: ReadonlySet<ScopeKind> = new Set(['deployment', 'provider', 'profile']);
+
+export const isOfDestination = ({ scope }: { readonly scope: Scope }): boolean =>
+  DESTINATIONS.has(scope.kind);
