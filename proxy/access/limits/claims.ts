@@ -1,7 +1,7 @@
 // Which limits a call has: those of its key, user, team, place in the team, end user and organization, and those that they
 // state for the model that it asks for. In the order in which they refuse. What an object leaves open its shared budget
 // states.
-import { NO_LIMITS, type LimitTerms, type ObjectOf, type Team, type TeamMember } from '../objects/objects.ts';
+import { NO_LIMITS, type LimitTerms, type ObjectOf, type TeamMember } from '../objects/objects.ts';
 import {
   memberId,
   organizationOf,
