@@ -1,12 +1,12 @@
-// 100,000 virtual keys: what they add to the start and to memory, and what a call with one of them costs more than one with
-// the master key.
+// 100,000 virtual keys, without and with budgets and limits: what they add to the start and to memory, and what a call with one
+// of them costs more than one with the master key.
 import { hash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoredObjects } from '../../proxy/access/objects/access-objects.ts';
 import { blankKey, blankTeam } from '../../proxy/access/objects/blank.ts';
 import { DurableObjects } from '../../proxy/access/objects/durable-objects.ts';
-import type { ObjectChange } from '../../proxy/access/objects/objects.ts';
+import { NO_BUDGET, NO_LIMITS, type ObjectChange } from '../../proxy/access/objects/objects.ts';
 import { systemClock } from '../../proxy/base/clock.ts';
 import { openLog } from '../../proxy/observability/logger.ts';
 import { requestOf, smallBody } from '../harness/bodies.ts';
@@ -18,8 +18,14 @@ import type { Scenario } from '../harness/scenario.ts';
 const PART = 1_000;
 const KEY = 'sk-bench-virtual-key';
 
+/** Each key, and each team of a hundred: a budget of a month, of calls and tokens a minute and at a time. None is reached. */
+const capped = (setMs: number) => ({
+  budget: { ...NO_BUDGET, maxBudget: 1_000_000, budgetDuration: '30d', budgetSetMs: setMs },
+  limits: { ...NO_LIMITS, rpm: 100_000_000, tpm: 100_000_000_000, maxParallel: 10_000 },
+});
+
 /** As a platform makes them: a user each, a team for a hundred, a name, a list of models for every third. */
-async function store(dataDir: string, count: number): Promise<void> {
+async function store(dataDir: string, count: number, isCapped: boolean): Promise<void> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const { log } = openLog('silent');
   const objects = await StoredObjects.open(
@@ -30,7 +36,8 @@ async function store(dataDir: string, count: number): Promise<void> {
     const changes: ObjectChange[] = [];
     for (let n = at; n < Math.min(at + PART, count); n += 1) {
       const value = n === 0 ? KEY : `sk-bench-${n}`;
-      if (n % 100 === 0) changes.push({ put: blankTeam(team(n), 1) });
+      const terms = isCapped ? capped(1_770_000_000_000 + n) : {};
+      if (n % 100 === 0) changes.push({ put: { ...blankTeam(team(n), 1), ...terms } });
       changes.push({
         put: {
           ...blankKey(hash('sha256', value, 'hex'), value.slice(-4), 1_770_000_000_000 + n),
@@ -38,6 +45,7 @@ async function store(dataDir: string, count: number): Promise<void> {
           userId: `user-${n}`,
           teamId: team(n),
           models: n % 3 === 0 ? [MODEL, 'another'] : [],
+          ...terms,
         },
       });
     }
@@ -47,12 +55,12 @@ async function store(dataDir: string, count: number): Promise<void> {
 }
 
 /** All send the same two headers, so that only the key differs. */
-function withKeys(name: string, count: number, key: string, readyMs: number[]): Peer {
+function withKeys(name: string, count: number, key: string, readyMs: number[], isCapped = false): Peer {
   const peer = throughline(`${OURS}, ${name}`);
   return {
     ...peer,
     start: async (place): Promise<Running> => {
-      await store(join(place.folder, 'data'), count);
+      await store(join(place.folder, 'data'), count, isCapped);
       const startedAt = performance.now();
       const running = await peer.start(place);
       readyMs.push(performance.now() - startedAt);
@@ -63,7 +71,8 @@ function withKeys(name: string, count: number, key: string, readyMs: number[]): 
 
 export const keys: Scenario = {
   name: 'keys',
-  about: '100,000 virtual keys: start, memory, and the small call against one with the master key',
+  about:
+    '100,000 virtual keys, with budgets and limits: start, memory, the small call against the master key',
   run: async (bench) => {
     const upstreamPort = await bench.upstream('json');
     const many = bench.wanted.quick ? 10_000 : 100_000;
@@ -74,6 +83,7 @@ export const keys: Scenario = {
       withKeys(`master key, ${many} virtual keys`, many, 'sk-bench', readyMs),
       withKeys('virtual key, 1', 1, KEY, readyMs),
       withKeys(`virtual key, ${many}`, many, KEY, readyMs),
+      withKeys(`virtual key, ${many} with budgets and limits`, many, KEY, readyMs, true),
     ]) {
       peers.push(await bench.startOne(peer, upstreamPort, 1, peer.name.replaceAll(/\W+/g, '-')));
     }
@@ -94,15 +104,19 @@ export const keys: Scenario = {
     return [
       {
         title: `Virtual keys: small JSON call, 32 connections, ${requests} requests, best of ${bench.wanted.rounds}`,
-        columns: ['', 'CPU us per request', 'p50 ms', 'ready ms', 'RSS MB'],
+        columns: ['', 'CPU us per request', 'x master key', 'p50 ms', 'ready ms', 'RSS MB'],
         rows: measured.map(({ name, cpuUs, p50Ms }, i) => [
           name,
           fixed(cpuUs, 1),
+          fixed(cpuUs / (measured[0]?.cpuUs ?? NaN), 3),
           fixed(p50Ms, 2),
           fixed(readyMs[i] ?? NaN, 0),
           fixed(residentMb(peers[i]?.program.pid ?? 0), 0),
         ]),
-        notes: ['Each third key has a list of models; the one that calls has one, too.'],
+        notes: [
+          'Each third key has a list of models; the one that calls has one, too.',
+          'Budgets and limits: a monthly budget, requests and tokens per minute and calls at a time, of each key and each team.',
+        ],
       },
     ];
   },

@@ -38,9 +38,12 @@ export class LocalCounters implements Counters {
   claim({ requestId, budgets, pico, limits }: ClaimingCall): Claimed {
     const before = this.#held.get(requestId);
     if (before !== undefined) return before.claimed;
-    const counters = budgets.filter(({ budget, windowStartMs }) => !this.#book.has(budget, windowStartMs));
-    if (counters.length > 0) return { kind: 'unseeded', counters };
-    const reserved = this.#book.reserve(budgets, pico);
+    const known = this.#book.countersOf(budgets);
+    if (known === null) {
+      const counters = budgets.filter(({ budget, windowStartMs }) => !this.#book.has(budget, windowStartMs));
+      return { kind: 'unseeded', counters };
+    }
+    const reserved = this.#book.reserve(budgets, pico, known);
     if (!reserved.ok) return { kind: 'over_budget', refusal: reserved.refusal };
     const nowMs = this.#mono();
     const limited = this.#rates.admit(limits, nowMs);
@@ -48,8 +51,7 @@ export class LocalCounters implements Counters {
       reserved.reservation.release();
       return { kind: 'over_limit', refusal: limited.refusal };
     }
-    const remaining = limits.map((limit) => this.#rates.remaining(limit, nowMs));
-    const claimed: Claimed = { kind: 'admitted', remaining };
+    const claimed: Claimed = { kind: 'admitted', remaining: limited.permit.remaining };
     this.#held.set(requestId, { claimed, reservation: reserved.reservation, permit: limited.permit });
     this.#prune(nowMs);
     return claimed;
@@ -75,8 +77,12 @@ export class LocalCounters implements Counters {
       if (tokens !== null) held.permit.settleTokens(tokens, this.#mono());
       held.permit.release();
     }
-    for (const { budget, windowStartMs, pico } of spent)
-      if (this.#book.has(budget, windowStartMs)) this.#book.spend(budget, windowStartMs, pico);
+    const counters = held?.reservation.counters ?? [];
+    for (const { budget, windowStartMs, pico } of spent) {
+      const counter = counters.find((one) => one.budget === budget);
+      if (counter?.windowStartMs === windowStartMs && !counter.isDropped) counter.spentPico += pico;
+      else if (this.#book.has(budget, windowStartMs)) this.#book.spend(budget, windowStartMs, pico);
+    }
   }
 
   forget({ budget }: Pick<CounterName, 'budget'>): void {
@@ -84,7 +90,7 @@ export class LocalCounters implements Counters {
   }
 
   read({ budget, windowStartMs }: CounterName): CounterState | null {
-    return this.#book.has(budget, windowStartMs) ? this.#book.read(budget, windowStartMs) : null;
+    return this.#book.known(budget, windowStartMs);
   }
 
   #remember(requestId: string): void {

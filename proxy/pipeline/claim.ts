@@ -1,7 +1,6 @@
 // Claims what a call needs of budgets and limits before it goes upstream: the most that it may cost, in every budget that its
 // record will count for, and a place in every limit, or nothing at all. What is held is given back when the record is settled.
 // A call without budgets and limits asks for nothing.
-import { isOfDestination } from '../access/budgets/budgets.ts';
 import type { Cap } from '../access/budgets/caps.ts';
 import {
   mostCost,
@@ -11,6 +10,7 @@ import {
   type ReservedCost,
 } from '../access/budgets/reservation.ts';
 import { refusalText } from '../access/budgets/refusal.ts';
+import { isOfDestination } from '../access/budgets/scopes.ts';
 import type { BudgetRefusal } from '../access/budgets/budget-book.ts';
 import { CountersUnavailable, type Claimed, type ClaimingCall } from '../access/counters.ts';
 import type { ScopedLimit } from '../access/limits/claims.ts';

@@ -29,6 +29,8 @@ export interface BudgetRefusal {
 /** What a call holds until its record is written. Ending it twice is a bug of the caller and changes nothing. */
 export interface Reservation {
   readonly pico: bigint;
+  /** Of its claims, in their order. */
+  readonly counters: readonly Counter[];
   /** Gives the room back. */
   release(): void;
 }
@@ -37,10 +39,14 @@ export type Reserved =
   | { readonly ok: true; readonly reservation: Reservation }
   | { readonly ok: false; readonly refusal: BudgetRefusal };
 
-interface Counter {
+/** Whoever holds one needs not look it up again, unless it is dropped. */
+export interface Counter {
+  readonly budget: string;
   readonly windowStartMs: number;
   spentPico: bigint;
   reservedPico: bigint;
+  /** Another one has its place. */
+  isDropped: boolean;
 }
 
 /** What a counter says. */
@@ -59,20 +65,35 @@ export class BudgetBook {
     return this.#counters.size;
   }
 
+  /** The counters of claims, in their order; null = not all are known. */
+  countersOf(claims: readonly BudgetClaim[]): readonly Counter[] | null {
+    const counters: Counter[] = [];
+    for (const { budget, windowStartMs } of claims) {
+      const counter = this.#counters.get(budget);
+      if (counter === undefined || counter.windowStartMs < windowStartMs) return null;
+      counters.push(counter);
+    }
+    return counters;
+  }
+
   /**
    * Reserves in all counters or in none. A budget whose cap is reached lets nothing in, not even what costs nothing, but
    * where the claim says so.
    * @param pico the most that the call may cost; 0n where no price is known
+   * @param counters `countersOf` the claims; default: those that are not known begin with nothing
    */
-  reserve(claims: readonly BudgetClaim[], pico: bigint): Reserved {
-    const counters: Counter[] = [];
-    for (const claim of claims) {
-      const counter = this.#counterOf(claim.budget, claim.windowStartMs);
+  reserve(
+    claims: readonly BudgetClaim[],
+    pico: bigint,
+    counters: readonly Counter[] = claims.map((one) => this.#counterOf(one.budget, one.windowStartMs)),
+  ): Reserved {
+    for (const [i, claim] of claims.entries()) {
+      const counter = counters[i];
+      if (counter === undefined) throw new Error('a claim without its counter');
       const usedPico = counter.spentPico + counter.reservedPico;
       const isUsedUp = claim.letsFreeIn === true ? usedPico > claim.capPico : usedPico >= claim.capPico;
       if (isUsedUp || usedPico + pico > claim.capPico)
         return { ok: false, refusal: refusalOf(claim, counter) };
-      counters.push(counter);
     }
     for (const counter of counters) counter.reservedPico += pico;
     let isHeld = true;
@@ -80,7 +101,7 @@ export class BudgetBook {
       if (isHeld) for (const counter of counters) counter.reservedPico -= pico;
       isHeld = false;
     };
-    return { ok: true, reservation: { pico, release } };
+    return { ok: true, reservation: { pico, counters, release } };
   }
 
   /**
@@ -99,20 +120,29 @@ export class BudgetBook {
 
   /** What a window of a budget has spent and reserved. */
   read(budget: string, windowStartMs: number): CounterState {
+    return this.known(budget, windowStartMs) ?? NOTHING;
+  }
+
+  /** The same; null = it has no counter (see `has`). */
+  known(budget: string, windowStartMs: number): CounterState | null {
     const counter = this.#counters.get(budget);
-    if (counter?.windowStartMs !== windowStartMs) return NOTHING;
+    if (counter === undefined || counter.windowStartMs < windowStartMs) return null;
+    if (counter.windowStartMs > windowStartMs) return NOTHING;
     return { spentPico: counter.spentPico, reservedPico: counter.reservedPico };
   }
 
   /** Forgets a budget: it was removed, or its window is over. */
   forget(budget: string): void {
+    const counter = this.#counters.get(budget);
+    if (counter !== undefined) counter.isDropped = true;
     this.#counters.delete(budget);
   }
 
   #counterOf(budget: string, windowStartMs: number): Counter {
     const found = this.#counters.get(budget);
     if (found !== undefined && found.windowStartMs >= windowStartMs) return found;
-    const counter = { windowStartMs, spentPico: 0n, reservedPico: 0n };
+    if (found !== undefined) found.isDropped = true;
+    const counter = { budget, windowStartMs, spentPico: 0n, reservedPico: 0n, isDropped: false };
     this.#counters.set(budget, counter);
     return counter;
   }

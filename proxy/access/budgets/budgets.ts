@@ -6,15 +6,17 @@ import type { Clock } from '../../base/clock.ts';
 import type { Ledger } from '../../spend/ledger.ts';
 import type { SpendRecord } from '../../spend/record/record.ts';
 import type { CounterName, CounterState, Counters } from '../counters.ts';
-import type { BudgetWindow, Calendar } from '../durations.ts';
+import type { Calendar } from '../durations.ts';
 import type { AccessEvents, BudgetEvent } from '../events.ts';
 import type { BudgetClaim } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
-import { basePico, capAt, capName, coversModel, type Cap } from './caps.ts';
-import { scopesOf, type ScopedRecord, type ScopeKind } from './scopes.ts';
+import { basePico, capAt, coversModel, type Cap } from './caps.ts';
+import { tellMarks } from './marks.ts';
+import { isOfDestination, scopesOf, type Scope, type ScopedRecord, type ScopeKind } from './scopes.ts';
+import { StartSums } from './start-sums.ts';
 import { untouched, type CounterReading, type Tracked } from './tracked.ts';
-import { CapWindows } from './windows.ts';
-import { queriesFor, type SumDirectory, type Unsummed } from './spent-queries.ts';
+import { CapWindows, endOf } from './windows.ts';
+import { queriesFor, storedIds, type SumDirectory, type Unsummed } from './spent-queries.ts';
 
 /** What the configuration says. */
 export interface BudgetPolicy {
@@ -53,6 +55,8 @@ export class Budgets {
   readonly #seeding = new Map<string, Seeding>();
   readonly #refusals = new Map<ScopeKind, number>();
   #prunedMs = 0;
+  /** null: every budget has a counter. */
+  #startSums: StartSums | null = null;
   #sources: CapSources | null = null;
   #policy: BudgetPolicy | null = null;
   #calendar: Calendar = { timeZone: 'UTC', resetMinute: 0 };
@@ -69,6 +73,7 @@ export class Budgets {
       this.#calendar = { timeZone, resetMinute };
       this.#windows = new CapWindows(this.#calendar);
       for (const tracked of this.#byCounter.values()) this.#forget(tracked);
+      this.#startSums = null;
     }
     this.#policy = policy;
     this.#sources = new CapSources(this.#options.directory, policy.budgets);
@@ -79,7 +84,7 @@ export class Budgets {
     const sources = this.#sources;
     if (sources === null) return NONE;
     let caps: Cap[] | null = null;
-    for (const scope of scopesOf(call, this.#options.directory)) {
+    for (const scope of scopesOf(call, this.#options.directory, sources.kindsFor(call))) {
       if (
         scope.kind === 'user' &&
         call.teamId !== null &&
@@ -87,7 +92,8 @@ export class Budgets {
       )
         continue; // as in the dialect: the team pays
       for (const cap of sources.of(scope))
-        if (coversModel(cap, call.modelGroup, this.#meant(call.modelGroup))) (caps ??= []).push(cap);
+        if (cap.model === null || coversModel(cap, call.modelGroup, this.#meant(call.modelGroup)))
+          (caps ??= []).push(cap);
     }
     return caps ?? NONE;
   }
@@ -179,8 +185,14 @@ export class Budgets {
     const sources = this.#sources;
     if (sources === null || this.#options.counters.isShared === true) return; // most are known there
     const nowMs = this.#options.clock.now();
+    const sums = new StartSums((cap, atMs) => this.#windows.at(cap, atMs));
+    const scopes: Scope[] = [...sources.others()];
+    const hasRules = sources.hasRulesFor('key');
+    for (const { id, terms } of sources.keyTerms())
+      if (hasRules || !sums.wants(id, terms, nowMs)) scopes.push({ kind: 'key', id });
+    if (sums.startsMs.length > 0) await this.#sumKeys(sums);
     const counters: CounterName[] = [];
-    for (const scope of sources.all())
+    for (const scope of scopes)
       for (const cap of sources.of(scope)) {
         const tracked = this.#track(cap, nowMs);
         const windowStartMs = this.#open(tracked, nowMs);
@@ -190,6 +202,13 @@ export class Budgets {
     for (const tracked of this.#byCounter.values()) this.#mark(tracked, this.#emit); // `alerts/told.ts` knows what was told
   }
 
+  async #sumKeys(sums: StartSums): Promise<void> {
+    this.#startSums = sums;
+    const queries = sums.startsMs.map((sinceMs) => ({ by: ['apiKeyHash'] as const, ids: null, sinceMs }));
+    const { ledger, clock } = this.#options;
+    sums.add(await ledger.spentBefore(queries, () => sums.captured(clock.now())));
+  }
+
   /** Counts a record, in the same turn in which it goes to the ledger. */
   settle(record: SpendRecord): void {
     const { counters } = this.#options;
@@ -197,10 +216,13 @@ export class Budgets {
     const pico = BigInt(record.spendPico ?? 0);
     const spent: (CounterName & { readonly pico: bigint })[] = [];
     const touched: Tracked[] = [];
-    if (this.#byCounter.size > 0) {
+    if (this.#byCounter.size > 0 || this.#startSums !== null) {
       const meant = this.#meant(record.modelGroup);
-      for (const scope of scopesOf(record, this.#options.directory)) {
-        for (const tracked of this.#byScope.get(scope.kind)?.get(scope.id) ?? NO_TRACKED) {
+      for (const scope of scopesOf(record, this.#options.directory, this.#settled)) {
+        const counted = this.#byScope.get(scope.kind)?.get(scope.id) ?? NO_TRACKED;
+        if (counted.length === 0 && scope.kind === 'key')
+          this.#startSums?.settle(scope.id, record.startMs, pico);
+        for (const tracked of counted) {
           if (!coversModel(tracked.cap, record.modelGroup, meant)) continue;
           const counter = { budget: tracked.cap.counter, windowStartMs: this.#open(tracked, record.startMs) };
           const seeding = this.#seeding.size === 0 ? undefined : this.#seeding.get(nameOf(counter));
@@ -233,8 +255,13 @@ export class Budgets {
     return { sources: this.#sources, calendar: this.#calendar };
   }
 
-  readonly #emit = (event: BudgetEvent): void => this.#options.events.emit(event);
+  /** Scopes that records count for. */
+  readonly #settled = {
+    has: (kind: ScopeKind): boolean =>
+      this.#byScope.has(kind) || (kind === 'key' && this.#startSums !== null),
+  };
 
+  readonly #emit = (event: BudgetEvent): void => this.#options.events.emit(event);
   readonly #meant = (model: string): string => this.#policy?.routing.aliases.get(model) ?? model;
 
   /** What windows have spent by records that are settled before `captured`. @throws StoreUnavailable */
@@ -300,7 +327,20 @@ export class Budgets {
     const { kind, id } = cap.scope;
     const ids = this.#byScope.get(kind) ?? new Map<string, readonly Tracked[]>();
     this.#byScope.set(kind, ids.set(id, [...(ids.get(id) ?? []), tracked]));
+    if (kind === 'key' && this.#startSums !== null) this.#takeSum(this.#startSums, tracked, nowMs);
     return tracked;
+  }
+
+  /** The first call of a key since the start begins its counter with what it had spent. */
+  #takeSum(sums: StartSums, tracked: Tracked, nowMs: number): void {
+    const { cap } = tracked;
+    const sum = sums.take(storedIds('key', cap.scope.id, this.#options.directory), cap, nowMs);
+    if (sum === null) return;
+    const { startMs } = (tracked.window = sum.window);
+    void this.#options.counters.seed({ budget: cap.counter, windowStartMs: startMs }, sum.pico);
+    tracked.sinceMs = sums.countedFromMs;
+    tracked.openedMs = startMs;
+    this.#mark(tracked, () => undefined); // told before the start
   }
 
   /** The start of a cap's window at a time. One that began while all records were counted begins with nothing. */
@@ -334,8 +374,10 @@ export class Budgets {
     this.#byCounter.delete(counter);
     const ids = this.#byScope.get(scope.kind);
     const others = (ids?.get(scope.id) ?? []).filter((one) => one !== tracked);
-    if (others.length === 0) ids?.delete(scope.id);
-    else ids?.set(scope.id, others);
+    if (others.length === 0) {
+      ids?.delete(scope.id);
+      if (ids?.size === 0) this.#byScope.delete(scope.kind);
+    } else ids?.set(scope.id, others);
     this.#options.counters.forget?.({ budget: counter, windowStartMs: tracked.window.startMs });
   }
 
@@ -343,53 +385,16 @@ export class Budgets {
   #mark(tracked: Tracked, emit: (event: BudgetEvent) => void): void {
     const { cap, window } = tracked;
     const read = this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
-    const told = (state: CounterState | null): void => this.#markOf(tracked, window, state, emit);
+    const told = (state: CounterState | null): void => {
+      if (state !== null) tellMarks(tracked, window, state, this.#options.clock.now(), emit);
+    };
     if (read instanceof Promise)
       read.then(told).catch(() => undefined); // told with the next record
     else told(read);
   }
-
-  #markOf(
-    tracked: Tracked,
-    window: BudgetWindow,
-    state: CounterState | null,
-    emit: (event: BudgetEvent) => void,
-  ): void {
-    if (state === null) return;
-    const { cap } = tracked;
-    const { spentPico } = state;
-    const atMs = this.#options.clock.now();
-    if (tracked.told.windowStartMs !== window.startMs)
-      tracked.told = { windowStartMs: window.startMs, soft: false, usedUp: false };
-    const { told } = tracked;
-    const event = {
-      scope: cap.scope,
-      budget: capName(cap),
-      spentPico,
-      windowStartMs: window.startMs,
-      resetMs: endOf(window),
-      atMs,
-    };
-    if (cap.softPico !== null && !told.soft && spentPico >= cap.softPico) {
-      told.soft = true;
-      emit({ ...event, kind: 'soft_budget', limitPico: cap.softPico });
-    }
-    const capPico = capAt(cap, atMs);
-    if (capPico !== null && !told.usedUp && spentPico >= capPico) {
-      told.usedUp = true;
-      emit({ ...event, kind: 'budget_used_up', limitPico: capPico });
-    }
-  }
 }
-
-/** Scopes that another deployment has not. */
-const DESTINATIONS: ReadonlySet<ScopeKind> = new Set(['deployment', 'provider', 'profile']);
-
-export const isOfDestination = ({ scope }: Cap): boolean => DESTINATIONS.has(scope.kind);
 
 const NONE: readonly Cap[] = Object.freeze([]);
 const NO_TRACKED: readonly Tracked[] = Object.freeze([]);
 
 const nameOf = ({ budget, windowStartMs }: CounterName): string => `${windowStartMs} ${budget}`;
-/** When a window ends; null = never. */
-export const endOf = ({ endMs }: BudgetWindow): number | null => (endMs === Infinity ? null : endMs);

@@ -4,7 +4,14 @@ import type { BudgetRule, BudgetSettings } from '../../../config/budget-settings
 import { NO_BUDGET, type Budget, type BudgetTerms, type TeamMember } from '../objects/objects.ts';
 import type { ObjectKind, ObjectOf, Team } from '../objects/objects.ts';
 import { capsOf, uncapped, type Cap } from './caps.ts';
-import { memberOf, type Scope, type ScopeDirectory, type ScopeKind } from './scopes.ts';
+import {
+  memberOf,
+  type Scope,
+  type ScopeDirectory,
+  type ScopeKind,
+  type ScopedRecord,
+  type WantedKinds,
+} from './scopes.ts';
 
 /** Of `AccessDirectory`. */
 export interface CapDirectory extends ScopeDirectory {
@@ -20,10 +27,15 @@ export interface CapDirectory extends ScopeDirectory {
 const NO_CAPS: readonly Cap[] = Object.freeze([]);
 /** Caps of rules for each one (`*`) that are kept; the others are made again. */
 const MOST_KEPT = 10_000;
+const MOST_PREPARED = 200_000;
+
+/** Kinds of scopes whose objects state budgets, beside members of teams. */
+const OBJECT_KINDS = ['key', 'team', 'organization', 'user', 'end_user'] as const;
 
 type Owner = ObjectOf<'key' | 'team' | 'user' | 'customer' | 'organization'> | TeamMember;
 
 interface Prepared {
+  readonly owner: Owner;
   readonly shared: Budget | null;
   readonly caps: readonly Cap[];
 }
@@ -33,8 +45,11 @@ export class CapSources {
   readonly #directory: CapDirectory;
   readonly #rules = new Map<ScopeKind, Map<string, readonly BudgetRule[]>>();
   readonly #ruleCaps = new Map<string, readonly Cap[]>();
-  readonly #prepared = new WeakMap<Owner, Prepared>();
+  /** Of the objects that calls have asked for, by kind and id. A `WeakMap` of as many costs the garbage collector more. */
+  readonly #prepared = new Map<ScopeKind, Map<string, Prepared>>();
   readonly #members = new WeakMap<Team, ReadonlyMap<string, TeamMember>>();
+  readonly #withMembers: WantedKinds;
+  readonly #withoutMembers: WantedKinds;
 
   constructor(directory: CapDirectory, { rules }: BudgetSettings) {
     this.#directory = directory;
@@ -42,11 +57,23 @@ export class CapSources {
       const ids = this.#rules.get(rule.scope) ?? new Map<string, readonly BudgetRule[]>();
       this.#rules.set(rule.scope, ids.set(rule.id, [...(ids.get(rule.id) ?? []), rule]));
     }
+    this.#withoutMembers = new Set<ScopeKind>([...OBJECT_KINDS, ...this.#rules.keys()]);
+    this.#withMembers = new Set<ScopeKind>(['member', ...OBJECT_KINDS, ...this.#rules.keys()]);
   }
 
   /** Whether budgets of deployments, providers or profiles are stated: what a call claims depends on where it may go. */
   get hasDestinationRules(): boolean {
     return this.#rules.has('deployment') || this.#rules.has('provider') || this.#rules.has('profile');
+  }
+
+  /** The kinds of scopes of a call that may have caps. */
+  kindsFor({ teamId }: Pick<ScopedRecord, 'teamId'>): WantedKinds {
+    const team = teamId === null ? null : this.#directory.team(teamId);
+    return team !== null && team.members.length > 0 ? this.#withMembers : this.#withoutMembers;
+  }
+
+  hasRulesFor(kind: ScopeKind): boolean {
+    return this.#rules.has(kind);
   }
 
   /** Whether the configuration has a rule for this very scope. */
@@ -57,7 +84,7 @@ export class CapSources {
   of(scope: Scope): readonly Cap[] {
     const own = this.#ofObject(scope);
     const ruled = this.#rules.size === 0 ? NO_CAPS : this.#ofRules(scope);
-    if (ruled.length === 0) return own;
+    if (ruled.length === 0) return own; // the same list each time
     if (own.length === 0) return ruled;
     return [...own, ...ruled];
   }
@@ -69,9 +96,17 @@ export class CapSources {
     return uncapped(scope, this.#ownerOf(scope)?.budget ?? NO_BUDGET);
   }
 
-  /** Every scope that has caps, but those that rules for each one (`*`) would give theirs. */
-  *all(): Generator<Scope> {
-    for (const { id } of this.#directory.all('key')) yield* this.#stated({ kind: 'key', id });
+  /** What keys that have budgets state, or share. Nothing is prepared: most are not used for long. */
+  *keyTerms(): Generator<{ readonly id: string; readonly terms: BudgetTerms }> {
+    for (const { id, budgetId, budget } of this.#directory.all('key')) {
+      const shared = budgetId === null ? null : this.#directory.budget(budgetId);
+      if (shared !== null) yield { id, terms: joined(budget, shared.budget) };
+      else if (budget !== NO_BUDGET) yield { id, terms: budget };
+    }
+  }
+
+  /** Every scope beside keys that has caps, but those that rules for each one (`*`) would give theirs. */
+  *others(): Generator<Scope> {
     for (const team of this.#directory.all('team')) {
       yield* this.#stated({ kind: 'team', id: team.id });
       for (const { userId } of team.members)
@@ -94,10 +129,13 @@ export class CapSources {
     const sharedId = ('budgetId' in owner ? owner.budgetId : null) ?? this.#defaultIdOf(scope);
     const shared = sharedId === null ? null : this.#directory.budget(sharedId);
     if (shared === null && owner.budget === NO_BUDGET) return NO_CAPS;
-    const before = this.#prepared.get(owner);
-    if (before !== undefined && before.shared === shared) return before.caps;
+    let prepared = this.#prepared.get(scope.kind);
+    if (prepared === undefined) this.#prepared.set(scope.kind, (prepared = new Map<string, Prepared>()));
+    const before = prepared.get(scope.id);
+    if (before !== undefined && before.owner === owner && before.shared === shared) return before.caps;
     const caps = capsOf(scope, shared === null ? owner.budget : joined(owner.budget, shared.budget));
-    this.#prepared.set(owner, { shared, caps });
+    if (prepared.size >= MOST_PREPARED) prepared.clear(); // some of them may be gone
+    prepared.set(scope.id, { owner, shared, caps });
     return caps;
   }
 

@@ -2,6 +2,8 @@
 // that input may have, output up to what the request allows and the model can, other units as the request states them; at the
 // dearest of the deployments that may serve it.
 import { costOf, TOO_LARGE, type PriceSources } from '../../spend/record/cost.ts';
+import type { TokenKind } from '../../../config/snapshot.ts';
+import { costOf, type PriceSources } from '../../spend/record/cost.ts';
 import { NO_TOKENS, type Tokens, type Units } from '../../protocols/usage.ts';
 import { promptTokensAtMost } from './prompt-tokens.ts';
 
@@ -77,8 +79,9 @@ function promptOf({ body, isForm, pricedBy }: RequestSize): number {
 
 function costAtMost(request: RequestSize, prompt: number, candidate: Candidate): ReservedCost {
   const output = outputOf(request, candidate);
-  const input = dearestOf(request, candidate, inputsOf(request, prompt), NO_OUTPUT);
-  const whole = dearestOf(request, candidate, inputsOf(request, prompt), outputsOf(request, output));
+  const inputs = inputsOf(request, prompt, candidate);
+  const input = dearestOf(request, candidate, inputs, NO_OUTPUT);
+  const whole = dearestOf(request, candidate, inputs, outputsOf(request, output, candidate));
   if (typeof whole === 'string') return { ...FREE, reason: whole };
   return { pico: whole, inputPico: typeof input === 'string' ? 0n : input, output, reason: '' };
 }
@@ -98,21 +101,33 @@ type Some = Partial<Tokens>;
 const NO_OUTPUT: readonly Some[] = [{ completion: 0 }];
 
 /** A prompt may be read from the cache, written to it for an hour, or hold sound: whichever costs most. */
-function inputsOf({ body, isForm }: RequestSize, prompt: number): readonly Some[] {
+function inputsOf({ body, isForm }: RequestSize, prompt: number, of: Candidate): readonly Some[] {
   const all: Some[] = [{ prompt }];
   if (isForm) return all;
-  if (body.includes('cache_control'))
-    all.push({ prompt, cacheWrite: prompt }, { prompt, cacheWrite: prompt, cacheWrite1h: prompt });
-  else all.push({ prompt, cacheWrite: prompt }); // some vendors cache by themselves
-  if (body.includes('input_audio')) all.push({ prompt, inputAudio: prompt });
+  if (hasPrice(of, 'cacheWrite')) all.push({ prompt, cacheWrite: prompt }); // some vendors cache by themselves
+  if (hasPrice(of, 'cacheWrite1h') && body.includes('cache_control'))
+    all.push({ prompt, cacheWrite: prompt, cacheWrite1h: prompt });
+  if (hasPrice(of, 'inputAudio') && body.includes('input_audio')) all.push({ prompt, inputAudio: prompt });
   return all;
 }
 
-function outputsOf({ pricedBy, body, isForm }: RequestSize, completion: number): readonly Some[] {
+/** A kind of tokens without a price of its own costs what others do, and is not counted apart. */
+const hasPrice = ({ prices: { deployment, catalogue } }: Candidate, kind: TokenKind): boolean =>
+  deployment?.tokens[kind] !== undefined || catalogue?.tokens[kind] !== undefined;
+
+function outputsOf(
+  { pricedBy, body, isForm }: RequestSize,
+  completion: number,
+  of: Candidate,
+): readonly Some[] {
   if (pricedBy === 'images') return [{ completion, outputImage: completion }];
-  const all: Some[] = [{ completion }, { completion, reasoning: completion }];
-  if (!isForm && body.includes('"audio"')) all.push({ completion, outputAudio: completion });
-  if (!isForm && body.includes('"image"')) all.push({ completion, outputImage: completion });
+  const all: Some[] = [{ completion }];
+  if (hasPrice(of, 'reasoning')) all.push({ completion, reasoning: completion });
+  if (isForm) return all;
+  if (hasPrice(of, 'outputAudio') && body.includes('"audio"'))
+    all.push({ completion, outputAudio: completion });
+  if (hasPrice(of, 'outputImage') && body.includes('"image"'))
+    all.push({ completion, outputImage: completion });
   return all;
 }
 
@@ -123,7 +138,7 @@ function dearestOf(
   inputs: readonly Some[],
   outputs: readonly Some[],
 ): bigint | string {
-  const units = unitsOf(request);
+  const units = unitsOf(request, prices);
   let most: bigint | null = null;
   let reason = '';
   for (const input of inputs)
@@ -145,8 +160,12 @@ function dearestOf(
   return most ?? reason;
 }
 
-function unitsOf({ units, body, isForm, pricedBy }: RequestSize): Units {
-  const searches = !isForm && body.includes('web_search') ? MOST_SEARCHES : 0;
+function unitsOf(
+  { units, body, isForm, pricedBy }: RequestSize,
+  { deployment, catalogue }: PriceSources,
+): Units {
+  const arePriced = deployment?.units.searches !== undefined || catalogue?.units.searches !== undefined;
+  const searches = arePriced && !isForm && body.includes('web_search') ? MOST_SEARCHES : 0;
   return {
     queries: 1,
     searches,

@@ -64,10 +64,6 @@ export function memberOf(id: string): { readonly teamId: string; readonly userId
   return { teamId: id.slice(at + 1, end), userId: id.slice(end + 1) };
 }
 
-/** The present id of a key: rows from before it was regenerated hold a former one. */
-const presentKey = (apiKeyHash: string, directory: ScopeDirectory): string =>
-  directory.keyOfCredential(apiKeyHash, 0)?.id ?? apiKeyHash;
-
 /** The organization that pays: the team's, else the key's; null = none. */
 export function organizationOf(
   { apiKeyHash, teamId }: Pick<ScopedRecord, 'apiKeyHash' | 'teamId'>,
@@ -77,28 +73,43 @@ export function organizationOf(
   return ofTeam ?? directory.keyOfCredential(apiKeyHash, 0)?.organizationId ?? null;
 }
 
-/** All scopes that a record counts for, in the order of `SCOPE_KINDS`. */
-export function scopesOf(record: ScopedRecord, directory: ScopeDirectory): readonly Scope[] {
+/** Says which kinds of scopes are of interest. */
+export interface WantedKinds {
+  has(kind: ScopeKind): boolean;
+}
+
+/**
+ * The scopes that a record counts for, in the order of `SCOPE_KINDS`.
+ * @param wanted others are left out: every scope costs each call an object
+ */
+export function scopesOf(
+  record: ScopedRecord,
+  directory: ScopeDirectory,
+  wanted: WantedKinds = ALL,
+): readonly Scope[] {
   const { apiKeyHash, teamId, userId, endUser, tags, modelGroup, modelId, provider, profile } = record;
   const scopes: Scope[] = [];
   const add = (kind: ScopeKind, id: string | null): void => {
-    if (id !== null && id !== '') scopes.push({ kind, id });
+    if (id !== null && id !== '' && wanted.has(kind)) scopes.push({ kind, id });
   };
-  if (teamId !== null && userId !== null) add('member', memberId(teamId, userId));
-  add('key', presentKey(apiKeyHash, directory));
+  if (teamId !== null && userId !== null && wanted.has('member')) add('member', memberId(teamId, userId));
+  // Rows from before a key was regenerated hold a former id.
+  if (wanted.has('key')) add('key', directory.keyOfCredential(apiKeyHash, 0)?.id ?? apiKeyHash);
   add('team', teamId);
-  add('organization', organizationOf(record, directory));
-  for (const tag of new Set(tags)) add('tag', tag);
+  if (wanted.has('organization')) add('organization', organizationOf(record, directory));
+  if (tags.length > 0 && wanted.has('tag')) for (const tag of new Set(tags)) add('tag', tag);
   add('user', userId);
   add('end_user', endUser);
   add('model', modelGroup);
   add('deployment', modelId);
   add('provider', provider);
   add('profile', profile);
-  add('conversation', conversationOf(record));
-  scopes.push(PROXY);
+  if (wanted.has('conversation')) add('conversation', conversationOf(record));
+  if (wanted.has('proxy')) scopes.push(PROXY);
   return scopes;
 }
+
+const ALL: WantedKinds = new Set(SCOPE_KINDS);
 
 /** The conversation of a record; null where the id was made for this one call. */
 const conversationOf = ({ sessionId, sessionSource }: ScopedRecord): string | null =>
@@ -109,3 +120,9 @@ function sessionKey(sessionId: string): string {
   const bare = sessionId.replaceAll('-', '').toLowerCase();
   return /^[0-9a-f]{32}$/.test(bare) ? bare : sessionId;
 }
+
+/** Scopes that another deployment has not. */
+const DESTINATIONS: ReadonlySet<ScopeKind> = new Set(['deployment', 'provider', 'profile']);
+
+export const isOfDestination = ({ scope }: { readonly scope: Scope }): boolean =>
+  DESTINATIONS.has(scope.kind);

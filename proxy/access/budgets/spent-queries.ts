@@ -74,7 +74,7 @@ export function queriesFor(
 }
 
 /** The first column's values that count for a scope. */
-function storedIds(kind: ScopeKind, id: string, directory: SumDirectory): readonly string[] {
+export function storedIds(kind: ScopeKind, id: string, directory: SumDirectory): readonly string[] {
   if (kind === 'member') return [memberOf(id).teamId];
   if (kind === 'key') return [id, ...(directory.key(id)?.former ?? []).map((former) => former.id)];
   return [id];

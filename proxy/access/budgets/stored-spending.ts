@@ -3,11 +3,12 @@
 import type { Clock } from '../../base/clock.ts';
 import type { CounterState, Counters } from '../counters.ts';
 import type { BudgetWindow } from '../durations.ts';
-import { endOf, type Budgets } from './budgets.ts';
+import type { Budgets } from './budgets.ts';
 import { basePico, capAt, capName, capWindow, type Cap } from './caps.ts';
 import { forecastOf, LOOK_BACK_MS } from './forecast.ts';
 import type { Scope } from './scopes.ts';
 import type { BudgetUse, Spending } from './spending.ts';
+import { endOf } from './windows.ts';
 
 interface SpendingOptions {
   readonly budgets: Budgets;

@@ -14,10 +14,10 @@ export class CapWindows {
   }
 
   at(cap: Cap, atMs: number): BudgetWindow {
-    const { duration } = cap;
+    const { duration, durationText } = cap;
     if (duration === null || cap.countFrom !== null || !isOfCalendar(duration))
       return capWindow(cap, atMs, this.#calendar);
-    const name = `${duration.count}${duration.unit}`;
+    const name = durationText ?? '';
     const known = this.#shared.get(name);
     if (known !== undefined && atMs >= known.startMs && atMs < known.endMs) return known;
     const window = capWindow(cap, atMs, this.#calendar);
@@ -25,3 +25,6 @@ export class CapWindows {
     return window;
   }
 }
+
+/** When a window ends; null = never. */
+export const endOf = ({ endMs }: BudgetWindow): number | null => (endMs === Infinity ? null : endMs);

@@ -1,8 +1,14 @@
 // Which limits a call has: those of its key, user, team, place in the team, end user and organization, and those that they
 // state for the model that it asks for. In the order in which they refuse. What an object leaves open its shared budget
 // states.
-import { NO_LIMITS, type LimitTerms, type ObjectOf, type Team } from '../objects/objects.ts';
-import { memberOf, scopesOf, type Scope, type ScopeDirectory, type ScopedRecord } from '../budgets/scopes.ts';
+import { NO_LIMITS, type LimitTerms, type ObjectOf, type TeamMember } from '../objects/objects.ts';
+import {
+  memberId,
+  organizationOf,
+  type ScopeDirectory,
+  type ScopedRecord,
+  type ScopeKind,
+} from '../budgets/scopes.ts';
 import type { LimitClaim } from './rate-book.ts';
 
 /** As refusals and headers of the dialect name it. */
@@ -34,14 +40,31 @@ export interface LimitDirectory extends ScopeDirectory {
   budget(id: string): ObjectOf<'budget'> | null;
 }
 
-interface Owner {
-  readonly scope: LimitScope;
-  readonly limits: LimitTerms;
-  /** Id of the shared budget, or null. */
-  readonly sharedId: string | null;
+type Owner = ObjectOf<'key' | 'user' | 'team' | 'customer' | 'organization'> | TeamMember;
+
+/** The limits of an object for calls of one model. */
+interface Prepared {
+  readonly shared: LimitTerms;
+  readonly model: string;
+  readonly limits: readonly ScopedLimit[];
 }
 
 const NONE: readonly ScopedLimit[] = Object.freeze([]);
+
+/** The kind of scope whose limits they are: counters of all servers are named by it. */
+const KINDS: Readonly<Record<LimitScope, ScopeKind>> = {
+  team_member: 'member',
+  api_key: 'key',
+  team: 'team',
+  organization: 'organization',
+  user: 'user',
+  end_user: 'end_user',
+  model_per_key: 'key',
+  model_per_team: 'team',
+};
+
+/** Made once per object: names are put together and hashed once, not by every call. */
+const prepared = new WeakMap<Owner, Prepared>();
 
 /**
  * The limits of a call. @param tokens what it will use by an estimate, asked only where a limit counts tokens: never more
@@ -53,89 +76,93 @@ export function limitsOf(
   tokens: (perMinute: number) => number,
 ): readonly ScopedLimit[] {
   let limits: ScopedLimit[] | null = null;
-  for (const scope of scopesOf(call, directory)) {
-    const owner = ownerOf(scope, directory);
-    if (owner === null) continue;
-    const shared =
-      owner.sharedId === null ? NO_LIMITS : (directory.budget(owner.sharedId)?.limits ?? NO_LIMITS);
-    if (owner.limits === NO_LIMITS && shared === NO_LIMITS) continue;
-    addLimits((limits ??= []), scope, owner, shared, call.modelGroup, tokens);
+  const add = (scope: LimitScope, owner: Owner | null, sharedId: string | null, id: string): void => {
+    if (owner === null || (owner.limits === NO_LIMITS && sharedId === null)) return;
+    const shared = sharedId === null ? NO_LIMITS : (directory.budget(sharedId)?.limits ?? NO_LIMITS);
+    if (owner.limits === NO_LIMITS && shared === NO_LIMITS) return;
+    for (const limit of limitsFor(scope, owner, shared, id, call.modelGroup))
+      (limits ??= []).push(withTokens(limit, tokens));
+  };
+  const { teamId, userId, endUser } = call;
+  const team = teamId === null ? null : directory.team(teamId);
+  if (team !== null && userId !== null && team.members.length > 0) {
+    const member = team.members.find((one) => one.userId === userId) ?? null;
+    add('team_member', member, member?.budgetId ?? team.memberBudgetId, memberId(team.id, userId));
   }
+  const key = directory.keyOfCredential(call.apiKeyHash, 0);
+  add('api_key', key, key?.budgetId ?? null, key?.id ?? '');
+  add('team', team, null, team?.id ?? '');
+  const organizationId = organizationOf(call, directory);
+  const organization = organizationId === null ? null : directory.organization(organizationId);
+  add('organization', organization, organization?.budgetId ?? null, organization?.id ?? '');
+  const user = userId === null ? null : directory.user(userId);
+  add('user', user, user?.budgetId ?? null, user?.id ?? '');
+  const customer = endUser === null ? null : directory.customer(endUser);
+  add('end_user', customer, customer?.budgetId ?? null, customer?.id ?? '');
   return limits ?? NONE;
 }
 
-function addLimits(
-  into: ScopedLimit[],
-  { kind, id }: Scope,
-  { scope, limits }: Owner,
+function limitsFor(
+  scope: LimitScope,
+  owner: Owner,
+  shared: LimitTerms,
+  id: string,
+  requested: string,
+): readonly ScopedLimit[] {
+  const model = hasModels(owner.limits) || hasModels(shared) ? requested : '';
+  const known = prepared.get(owner);
+  if (known !== undefined && known.shared === shared && known.model === model) return known.limits;
+  const limits = stated(scope, id, owner.limits, shared, model);
+  prepared.set(owner, { shared, model, limits });
+  return limits;
+}
+
+function hasModels({ modelRpm, modelTpm }: LimitTerms): boolean {
+  if (modelRpm === NO_LIMITS.modelRpm && modelTpm === NO_LIMITS.modelTpm) return false;
+  return Object.keys(modelRpm).length > 0 || Object.keys(modelTpm).length > 0;
+}
+
+/** `model`: '' where no limit is of one. */
+function stated(
+  scope: LimitScope,
+  id: string,
+  limits: LimitTerms,
   shared: LimitTerms,
   model: string,
-  tokens: (perMinute: number) => number,
-): void {
-  const name = `${kind}:${id}`;
-  const add = (claim: LimitClaim, of: LimitScope = scope, ofModel: string | null = null): void => {
-    into.push({ claim, scope: of, value: ofModel === null ? id : `${id}:${ofModel}`, model: ofModel });
-  };
+): readonly ScopedLimit[] {
+  const all: ScopedLimit[] = [];
+  const name = `${KINDS[scope]}:${id}`;
+  const add = (claim: LimitClaim): void => void all.push({ claim, scope, value: id, model: null });
   const most = limits.maxParallel ?? shared.maxParallel;
   const [rpm, tpm] = [limits.rpm ?? shared.rpm, limits.tpm ?? shared.tpm];
   if (most !== null) add({ kind: 'parallel', limit: `${name}:parallel`, most });
   if (rpm !== null) add({ kind: 'requests', limit: `${name}:rpm`, perMinute: rpm, amount: 1 });
-  if (tpm !== null)
-    add({ kind: 'tokens', limit: `${name}:tpm`, perMinute: tpm, amount: Math.min(tpm, tokens(tpm)) });
+  if (tpm !== null) add({ kind: 'tokens', limit: `${name}:tpm`, perMinute: tpm, amount: tpm });
   const of = scope === 'team' ? 'model_per_team' : 'model_per_key';
+  const addOfModel = (claim: LimitClaim): void =>
+    void all.push({ claim, scope: of, value: `${id}:${model}`, model });
   const modelRpm = ofModel(limits.modelRpm, model) ?? ofModel(shared.modelRpm, model);
   const modelTpm = ofModel(limits.modelTpm, model) ?? ofModel(shared.modelTpm, model);
   const modelName = `${name}:model:${model}`;
   if (modelRpm !== null)
-    add({ kind: 'requests', limit: `${modelName}:rpm`, perMinute: modelRpm, amount: 1 }, of, model);
+    addOfModel({ kind: 'requests', limit: `${modelName}:rpm`, perMinute: modelRpm, amount: 1 });
   if (modelTpm !== null)
-    add(
-      {
-        kind: 'tokens',
-        limit: `${modelName}:tpm`,
-        perMinute: modelTpm,
-        amount: Math.min(modelTpm, tokens(modelTpm)),
-      },
-      of,
-      model,
-    );
+    addOfModel({ kind: 'tokens', limit: `${modelName}:tpm`, perMinute: modelTpm, amount: modelTpm });
+  return all;
+}
+
+/** A limit of tokens, for the tokens of this call. */
+function withTokens(limit: ScopedLimit, tokens: (perMinute: number) => number): ScopedLimit {
+  const { claim } = limit;
+  if (claim.kind !== 'tokens') return limit;
+  const amount = Math.min(claim.perMinute, tokens(claim.perMinute));
+  return {
+    claim: { kind: 'tokens', limit: claim.limit, perMinute: claim.perMinute, amount },
+    scope: limit.scope,
+    value: limit.value,
+    model: limit.model,
+  };
 }
 
 const ofModel = (limits: Readonly<Record<string, number>>, model: string): number | null =>
   Object.hasOwn(limits, model) ? (limits[model] ?? null) : null;
-
-function ownerOf({ kind, id }: Scope, directory: LimitDirectory): Owner | null {
-  switch (kind) {
-    case 'key':
-      return owner('api_key', directory.key(id));
-    case 'user':
-      return owner('user', directory.user(id));
-    case 'team':
-      return owner('team', directory.team(id));
-    case 'end_user':
-      return owner('end_user', directory.customer(id));
-    case 'organization':
-      return owner('organization', directory.organization(id));
-    case 'member':
-      return ofMember(id, directory);
-    default:
-      return null;
-  }
-}
-
-function owner(
-  scope: LimitScope,
-  object: ObjectOf<'key' | 'user' | 'customer' | 'organization'> | Team | null,
-): Owner | null {
-  if (object === null) return null;
-  const sharedId = 'budgetId' in object ? object.budgetId : null;
-  return object.limits === NO_LIMITS && sharedId === null ? null : { scope, limits: object.limits, sharedId };
-}
-
-function ofMember(id: string, directory: LimitDirectory): Owner | null {
-  const { teamId, userId } = memberOf(id);
-  const team = directory.team(teamId);
-  const member = team?.members.find((one) => one.userId === userId);
-  if (team === null || member === undefined) return null;
-  return { scope: 'team_member', limits: member.limits, sharedId: member.budgetId ?? team.memberBudgetId };
-}

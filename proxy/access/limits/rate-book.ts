@@ -30,6 +30,8 @@ export interface LimitRefusal {
 
 /** What a call holds while it runs. */
 export interface LimitPermit {
+  /** What is left of each limit with this call, in their order. */
+  readonly remaining: readonly number[];
   /** Corrects the tokens to what the call has used; once. @param nowMs monotonic */
   settleTokens(usedTokens: number, nowMs: number): void;
   /** Gives the places of parallel limits back; further calls change nothing. */
@@ -42,85 +44,116 @@ export type Limited =
 
 const MINUTE_MS = 60_000;
 
+/** Of one limit. */
+interface Bucket {
+  /** When a rate's bucket will be empty, monotonic milliseconds. Past = it is empty. */
+  emptyAtMs: number;
+  /** Calls of a parallel limit. */
+  running: number;
+  /** Said nothing any more; another one may have its place. */
+  isDropped: boolean;
+}
+
 export class RateBook {
-  /** For each rate: when its bucket will be empty, monotonic milliseconds. Past = it is empty. */
-  readonly #emptyAtMs = new Map<string, number>();
-  readonly #running = new Map<string, number>();
+  readonly #buckets = new Map<string, Bucket>();
 
   get size(): number {
-    return this.#emptyAtMs.size + this.#running.size;
+    return this.#buckets.size;
   }
 
   /** @param nowMs monotonic */
   admit(claims: readonly LimitClaim[], nowMs: number): Limited {
-    for (const claim of claims) {
-      const refusal = this.#refusalOf(claim, nowMs);
+    const known = claims.map(({ limit }) => this.#buckets.get(limit));
+    for (const [i, claim] of claims.entries()) {
+      const refusal = refusalOf(claim, known[i], nowMs);
       if (refusal !== null) return { ok: false, refusal };
     }
-    for (const claim of claims) this.#take(claim, nowMs);
-    return { ok: true, permit: this.#permitOf(claims) };
+    const buckets = claims.map((claim, i) => {
+      const bucket = known[i] ?? this.#bucketOf(claim.limit);
+      if (claim.kind === 'parallel') bucket.running += 1;
+      else bucket.emptyAtMs = Math.max(nowMs, bucket.emptyAtMs) + costMs(claim);
+      return bucket;
+    });
+    const remaining = claims.map((claim, i) => remainingOf(claim, buckets[i], nowMs));
+    return { ok: true, permit: this.#permitOf(claims, buckets, remaining) };
   }
 
   /** What is left of a limit now. */
   remaining(claim: LimitClaim, nowMs: number): number {
-    if (claim.kind === 'parallel') return Math.max(0, claim.most - (this.#running.get(claim.limit) ?? 0));
-    const levelMs = Math.max(0, (this.#emptyAtMs.get(claim.limit) ?? 0) - nowMs);
-    return Math.max(0, Math.floor(claim.perMinute - (levelMs * claim.perMinute) / MINUTE_MS + 1e-6));
+    return remainingOf(claim, this.#buckets.get(claim.limit), nowMs);
   }
 
   /** Forgets buckets that are empty: they say nothing that a new one would not. */
   prune(nowMs: number): void {
-    for (const [limit, emptyAtMs] of this.#emptyAtMs) if (emptyAtMs <= nowMs) this.#emptyAtMs.delete(limit);
+    for (const [limit, bucket] of this.#buckets)
+      if (bucket.emptyAtMs <= nowMs && bucket.running === 0) this.#drop(limit, bucket);
   }
 
-  #refusalOf(claim: LimitClaim, nowMs: number): LimitRefusal | null {
-    const remaining = this.remaining(claim, nowMs);
-    if (claim.kind === 'parallel') return remaining > 0 ? null : { claim, waitMs: null, remaining };
-    if (claim.perMinute <= 0 || (claim.amount > claim.perMinute && claim.kind === 'tokens'))
-      return { claim, waitMs: null, remaining };
-    const emptyAtMs = Math.max(nowMs, this.#emptyAtMs.get(claim.limit) ?? nowMs) + costMs(claim);
-    const waitMs = emptyAtMs - nowMs - MINUTE_MS;
-    return waitMs > 1e-6 ? { claim, waitMs, remaining } : null;
-  }
-
-  #take(claim: LimitClaim, nowMs: number): void {
-    if (claim.kind === 'parallel') {
-      this.#running.set(claim.limit, (this.#running.get(claim.limit) ?? 0) + 1);
-      return;
-    }
-    const from = Math.max(nowMs, this.#emptyAtMs.get(claim.limit) ?? nowMs);
-    this.#emptyAtMs.set(claim.limit, from + costMs(claim));
-  }
-
-  #permitOf(claims: readonly LimitClaim[]): LimitPermit {
+  #permitOf(
+    claims: readonly LimitClaim[],
+    buckets: readonly Bucket[],
+    remaining: readonly number[],
+  ): LimitPermit {
     let isSettled = false;
     let isReleased = false;
     return {
+      remaining,
       settleTokens: (usedTokens, nowMs) => {
         if (isSettled) return;
         isSettled = true;
-        for (const claim of claims) if (claim.kind === 'tokens') this.#correct(claim, usedTokens, nowMs);
+        for (const [i, claim] of claims.entries())
+          if (claim.kind === 'tokens') this.#correct(claim, buckets[i], usedTokens, nowMs);
       },
       release: () => {
         if (isReleased) return;
         isReleased = true;
-        for (const { kind, limit } of claims) if (kind === 'parallel') this.#giveBack(limit);
+        for (const [i, { kind, limit }] of claims.entries())
+          if (kind === 'parallel') this.#giveBack(limit, buckets[i]);
       },
     };
   }
 
   /** A bucket that has run dry meanwhile gets nothing back: what it held is forgotten by now. */
-  #correct(claim: RateClaim, used: number, nowMs: number): void {
-    const emptyAtMs = Math.max(nowMs, this.#emptyAtMs.get(claim.limit) ?? nowMs);
-    const moreMs = costMs({ ...claim, amount: used - claim.amount });
-    this.#emptyAtMs.set(claim.limit, Math.max(nowMs, emptyAtMs + moreMs));
+  #correct(claim: RateClaim, held: Bucket | undefined, used: number, nowMs: number): void {
+    const bucket = held === undefined || held.isDropped ? this.#bucketOf(claim.limit) : held;
+    const moreMs = ((used - claim.amount) * MINUTE_MS) / claim.perMinute;
+    bucket.emptyAtMs = Math.max(nowMs, Math.max(nowMs, bucket.emptyAtMs) + moreMs);
   }
 
-  #giveBack(limit: string): void {
-    const running = (this.#running.get(limit) ?? 1) - 1;
-    if (running === 0) this.#running.delete(limit);
-    else this.#running.set(limit, running);
+  #giveBack(limit: string, bucket: Bucket | undefined): void {
+    if (bucket === undefined) return;
+    bucket.running -= 1;
+    if (bucket.running === 0) this.#drop(limit, bucket);
   }
+
+  #bucketOf(limit: string): Bucket {
+    const known = this.#buckets.get(limit);
+    if (known !== undefined) return known;
+    const bucket = { emptyAtMs: 0, running: 0, isDropped: false };
+    this.#buckets.set(limit, bucket);
+    return bucket;
+  }
+
+  #drop(limit: string, bucket: Bucket): void {
+    bucket.isDropped = true;
+    this.#buckets.delete(limit);
+  }
+}
+
+function remainingOf(claim: LimitClaim, bucket: Bucket | undefined, nowMs: number): number {
+  if (claim.kind === 'parallel') return Math.max(0, claim.most - (bucket?.running ?? 0));
+  const levelMs = Math.max(0, (bucket?.emptyAtMs ?? 0) - nowMs);
+  return Math.max(0, Math.floor(claim.perMinute - (levelMs * claim.perMinute) / MINUTE_MS + 1e-6));
+}
+
+function refusalOf(claim: LimitClaim, bucket: Bucket | undefined, nowMs: number): LimitRefusal | null {
+  const remaining = remainingOf(claim, bucket, nowMs);
+  if (claim.kind === 'parallel') return remaining > 0 ? null : { claim, waitMs: null, remaining };
+  if (claim.perMinute <= 0 || (claim.amount > claim.perMinute && claim.kind === 'tokens'))
+    return { claim, waitMs: null, remaining };
+  const emptyAtMs = Math.max(nowMs, bucket?.emptyAtMs ?? nowMs) + costMs(claim);
+  const waitMs = emptyAtMs - nowMs - MINUTE_MS;
+  return waitMs > 1e-6 ? { claim, waitMs, remaining } : null;
 }
 
 const costMs = ({ amount, perMinute }: RateClaim): number => (amount * MINUTE_MS) / perMinute;

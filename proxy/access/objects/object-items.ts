@@ -2,7 +2,14 @@
 // usual key is some 100 bytes; lists and ids that many objects share are one value in memory.
 import type { SharedItem } from '../../items/shared-items.ts';
 import { blankKey, blankTeam, blankUser, EMPTY_LIST, EMPTY_RECORD } from './blank.ts';
-import { NO_BUDGET, NO_LIMITS, type AccessObject, type ObjectKind, type VirtualKey } from './objects.ts';
+import {
+  NO_BUDGET,
+  NO_LIMITS,
+  type AccessObject,
+  type BudgetTerms,
+  type ObjectKind,
+  type VirtualKey,
+} from './objects.ts';
 
 const COMMON = { revision: 0, createdMs: 0, updatedMs: 0, metadata: EMPTY_RECORD, kept: EMPTY_RECORD };
 const TERMS = { alias: null, budgetId: null, budget: NO_BUDGET, limits: NO_LIMITS };
@@ -71,6 +78,22 @@ function keyWith(
   };
 }
 
+/** Member by member, for the same reason; what is empty is one value for all. */
+function budgetWith(stated: Partial<BudgetTerms>): BudgetTerms {
+  const { budgetLimits = [], modelMaxBudget = {} } = stated;
+  return Object.freeze({
+    maxBudget: stated.maxBudget ?? null,
+    softBudget: stated.softBudget ?? null,
+    budgetDuration: stated.budgetDuration ?? null,
+    budgetSetMs: stated.budgetSetMs ?? 0,
+    budgetLimits: budgetLimits.length === 0 ? NO_BUDGET.budgetLimits : Object.freeze(budgetLimits),
+    modelMaxBudget:
+      Object.keys(modelMaxBudget).length === 0 ? NO_BUDGET.modelMaxBudget : Object.freeze(modelMaxBudget),
+    temporaryIncrease: stated.temporaryIncrease ?? null,
+    countFrom: stated.countFrom ?? null,
+  });
+}
+
 /** Distinct values that are remembered; a process that sees more begins anew. */
 const MOST_SHARED = 200_000;
 
@@ -92,6 +115,8 @@ export class ObjectReader {
 
   #sharedValue(name: string, value: unknown): unknown {
     if (!SHARED.has(name) || value === null) return value;
+    // Each has the time that it was set, so hardly two are equal, and a text of each would be kept.
+    if (name === 'budget') return budgetWith(value as Partial<BudgetTerms>);
     const text = typeof value === 'string' ? `=${value}` : JSON.stringify(value);
     const known = this.#shared.get(text);
     if (known !== undefined) return known;

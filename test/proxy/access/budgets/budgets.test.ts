@@ -58,6 +58,7 @@ async function open(t: Test, dataDir: string, clock: ManualClock): Promise<Bench
       modelMaxBudget: { 'sm*': { maxBudget: 500, budgetDuration: '1mo' } },
     }),
   });
+  directory.put({ ...blankKey('k2', 'bbbb', 1), budget: capped({ maxBudget: 1_000, budgetDuration: '1d' }) });
   directory.put({ ...blankTeam('red', 1), organizationId: 'org', budget: capped({ maxBudget: 1_000 }) });
   const counters = new LocalCounters(clock.mono);
   const budgets = new Budgets({ ledger, counters, directory, clock, events: { emit: () => undefined } });
@@ -176,6 +177,52 @@ t.test('a call that had no end counts for what it had reserved, in its row and i
   t.equal(seen, 777n);
   await agree(t, second, 'after the start');
 });
+
+t.test(
+  'a key that nobody has used since the start begins with what its rows say, whenever they came',
+  async (t) => {
+    const clock = new ManualClock(START_MS);
+    const dataDir = tempDir(t);
+    const record = (id: string, key: string): SpendRecord =>
+      settleOf(beginOf(id, { startMs: clock.now(), apiKeyHash: key, teamId: null }), { spendPico: 5 });
+    const spend = (bench: Bench, id: string, key: string): void => {
+      void bench.ledger.settle(record(id, key));
+      bench.budgets.settle(record(id, key));
+    };
+    const claimed = (bench: Bench, key: string): bigint | null => {
+      const begin = beginOf('now', { startMs: clock.now(), apiKeyHash: key, teamId: null });
+      const caps = bench.budgets.capsFor(begin).filter(({ scope }) => scope.kind === 'key');
+      const [claim] = bench.budgets.claimsOf(caps, clock.now());
+      return claim === undefined ? null : (bench.counters.read(claim)?.spentPico ?? null);
+    };
+    const first = await open(t, dataDir, clock);
+    spend(first, 'before', 'k2');
+    await first.ledger.close(10_000);
+    const second = await open(t, dataDir, clock);
+    await second.budgets.warm();
+    spend(second, 'after', 'k2');
+    t.equal(claimed(second, 'k2'), 10n, 'a row before the start, one after it');
+    spend(second, 'counted', 'k2');
+    t.equal(claimed(second, 'k2'), 15n);
+    await agree(t, second, 'a used key');
+    const renewed = { ...blankKey('k3', 'cccc', 1), former: [{ id: 'k2', untilMs: Infinity }] };
+    second.directory.put({ ...renewed, budget: capped({ maxBudget: 1_000, budgetDuration: '1d' }) });
+    t.equal(claimed(second, 'k3'), null, 'of a key that is counted elsewhere the store is asked');
+    await second.ledger.close(10_000);
+    const third = await open(t, dataDir, clock);
+    await third.budgets.warm();
+    third.directory.put({ ...renewed, budget: capped({ maxBudget: 1_000, budgetDuration: '1d' }) });
+    spend(third, 'former', 'k2');
+    t.equal(claimed(third, 'k3'), 20n, 'rows of a former value count');
+    await third.ledger.close(10_000);
+    const fourth = await open(t, dataDir, clock);
+    await fourth.budgets.warm();
+    clock.advance(86_400_000);
+    spend(fourth, 'next day', 'k2');
+    t.equal(claimed(fourth, 'k2'), 5n, 'a window that began since');
+    await agree(t, fourth, 'the next day');
+  },
+);
 
 t.test('a store that does not answer leaves a counter unknown, and it is asked again', async (t) => {
   const clock = new ManualClock(START_MS);

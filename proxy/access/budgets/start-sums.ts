@@ -1,0 +1,113 @@
+// What keys had spent that nobody has used since the start: one sum each in place of a counter, which 100,000 keys would pay
+// for with memory and a slow start. A sum goes on counting until the first call of its key takes it into a counter.
+import type { SpentSum } from '../../spend/store/store.ts';
+import { parseDuration, type BudgetWindow } from '../durations.ts';
+import type { BudgetTerms } from '../objects/objects.ts';
+import { capsOf, isOfCalendar, type Cap } from './caps.ts';
+
+/** The sums of all keys in the present window of one duration. */
+interface Group {
+  readonly cap: Cap;
+  window: BudgetWindow;
+  readonly sums: Map<string, bigint>;
+}
+
+/** What a counter begins with. */
+interface TakenSum {
+  readonly pico: bigint;
+  readonly window: BudgetWindow;
+}
+
+/** Whether the budget of a key is one cap whose windows are the same for all keys. */
+function isSummed(terms: BudgetTerms): boolean {
+  const { maxBudget, softBudget, budgetDuration, budgetLimits, modelMaxBudget, countFrom } = terms;
+  if (maxBudget === null || softBudget !== null || countFrom !== null || budgetLimits.length > 0)
+    return false;
+  for (const _ in modelMaxBudget) return false;
+  const duration = budgetDuration === null ? null : parseDuration(budgetDuration);
+  return duration === null || isOfCalendar(duration);
+}
+
+export class StartSums {
+  /** By the duration as it was stated. */
+  readonly #groups = new Map<string | null, Group>();
+  /** Keys that have counters of their own, or had. */
+  readonly #taken = new Set<string>();
+  readonly #windowAt: (cap: Cap, atMs: number) => BudgetWindow;
+  #countedFromMs = Infinity;
+  #isReady = false;
+
+  constructor(windowAt: (cap: Cap, atMs: number) => BudgetWindow) {
+    this.#windowAt = windowAt;
+  }
+
+  /** Epoch milliseconds: records that are settled from then on are in the sums. */
+  get countedFromMs(): number {
+    return this.#countedFromMs;
+  }
+
+  /**
+   * Sums are wanted for keys with this budget.
+   * @returns false where a counter of the key's own must count: its budget is more than one cap, or of windows of its own
+   */
+  wants(id: string, terms: BudgetTerms, nowMs: number): boolean {
+    if (!isSummed(terms)) return false;
+    if (this.#groups.has(terms.budgetDuration)) return true;
+    const [cap] = capsOf({ kind: 'key', id }, terms);
+    if (cap !== undefined)
+      this.#groups.set(cap.durationText, { cap, window: this.#windowAt(cap, nowMs), sums: new Map() });
+    return true;
+  }
+
+  /** Starts of the windows whose sums are wanted. */
+  get startsMs(): readonly number[] {
+    return Array.from(this.#groups.values(), ({ window }) => window.startMs);
+  }
+
+  /** From this moment on records are counted. */
+  captured(nowMs: number): void {
+    this.#countedFromMs = nowMs;
+  }
+
+  /** @param results sums by key of `startsMs`, in their order, of all records before `captured` */
+  add(results: readonly (readonly SpentSum[])[]): void {
+    for (const [i, { sums }] of [...this.#groups.values()].entries())
+      for (const { values, pico } of results[i] ?? []) addTo(sums, values[0] ?? '', pico);
+    this.#isReady = true;
+  }
+
+  /** Counts a record of a key that has no counter. */
+  settle(id: string, startMs: number, pico: bigint): void {
+    if (this.#countedFromMs === Infinity || pico === 0n || this.#taken.has(id)) return;
+    for (const group of this.#groups.values()) {
+      if (this.#isCounted(group, startMs) && startMs >= group.window.startMs) addTo(group.sums, id, pico);
+    }
+  }
+
+  /**
+   * What a key has spent in the window of its cap; null = ask the store. Counted elsewhere from now on.
+   * @param ids the key's present and former ones
+   */
+  take(ids: readonly string[], cap: Cap, nowMs: number): TakenSum | null {
+    const isTaken = ids.some((id) => this.#taken.has(id));
+    for (const id of ids) this.#taken.add(id);
+    const group = this.#groups.get(cap.durationText);
+    if (isTaken || !this.#isReady || group === undefined) return null;
+    if (cap.model !== null || cap.countFrom !== null || !this.#isCounted(group, nowMs)) return null;
+    return { pico: ids.reduce((sum, id) => sum + (group.sums.get(id) ?? 0n), 0n), window: group.window };
+  }
+
+  /** A window that began while records were counted begins with nothing; of any other later one not all are counted. */
+  #isCounted(group: Group, atMs: number): boolean {
+    if (atMs < group.window.endMs) return true;
+    group.window = this.#windowAt(group.cap, atMs);
+    group.sums.clear();
+    if (group.window.startMs >= this.#countedFromMs) return true;
+    this.#groups.delete(group.cap.durationText);
+    return false;
+  }
+}
+
+function addTo(sums: Map<string, bigint>, id: string, pico: bigint): void {
+  sums.set(id, (sums.get(id) ?? 0n) + pico);
+}
