@@ -3,7 +3,6 @@
 // dearest of the deployments that may serve it.
 import { costOf, TOO_LARGE, type PriceSources } from '../../spend/record/cost.ts';
 import type { TokenKind } from '../../../config/snapshot.ts';
-import { costOf, type PriceSources } from '../../spend/record/cost.ts';
 import { NO_TOKENS, type Tokens, type Units } from '../../protocols/usage.ts';
 import { promptTokensAtMost } from './prompt-tokens.ts';
 
