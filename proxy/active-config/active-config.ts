@@ -13,6 +13,7 @@ import { AddressList } from '../access/client-address.ts';
 import type { Budgets } from '../access/budgets/budgets.ts';
 import type { Spending } from '../access/budgets/spending.ts';
 import type { Counters } from '../access/counters.ts';
+import type { CallLimits } from '../access/limits/claims.ts';
 import type { AccessObjects } from '../access/objects/access-objects.ts';
 import type { Mount } from '../base/mount.ts';
 import type { Clock } from '../base/clock.ts';
@@ -93,6 +94,8 @@ export interface Services {
   /** What calls claim of budgets and limits. */
   readonly counters: Counters;
   readonly budgets: Budgets;
+  /** The limits that calls have. */
+  readonly limits: CallLimits;
   /** What has been spent, for whoever shows it. */
   readonly spending: Spending;
   /** Keys, teams, users and what else access is decided by. */

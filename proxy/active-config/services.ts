@@ -6,6 +6,7 @@ import { figuresOf } from '../access/budgets/budget-figures.ts';
 import { Budgets } from '../access/budgets/budgets.ts';
 import { StoredSpending } from '../access/budgets/stored-spending.ts';
 import { loggedEvents } from '../access/logged-events.ts';
+import { CallLimits } from '../access/limits/claims.ts';
 import { LocalCounters } from '../access/local-counters.ts';
 import { systemClock } from '../base/clock.ts';
 import { CallIds } from '../base/ids.ts';
@@ -62,6 +63,7 @@ export function createServices(given: RequiredServices, inFlight: () => number =
     access,
     counters,
     budgets,
+    limits: new CallLimits(directory),
     spending: new StoredSpending({ budgets, counters, clock }),
     callers: null,
     mount: null,

@@ -1,6 +1,6 @@
 // The limits of a call: what it claims of them, what its client is told, and how long it waits for a place where waiting is
 // configured.
-import { limitsOf, type ScopedLimit } from '../access/limits/claims.ts';
+import type { ScopedLimit } from '../access/limits/claims.ts';
 import { limitHeaders } from '../access/limits/limit-headers.ts';
 import { limitAnswer } from '../access/limits/limit-refusal.ts';
 import type { LimitRefusal } from '../access/limits/rate-book.ts';
@@ -23,7 +23,7 @@ export function limitsOfCall(
   scoped: ScopedRecord,
 ): readonly ScopedLimit[] {
   let prompt: number | null = null;
-  return limitsOf(scoped, x.active.services.access.directory, (perMinute) => {
+  return x.active.services.limits.of(scoped, (perMinute) => {
     prompt ??= request.members.kind === 'form' ? 0 : promptTokensAtMost(request.body.bytes);
     if (request.endpoint.counted !== 'prompt and answer') return prompt;
     const output = request.maxOutput ?? Math.min(UNSTATED_OUTPUT, Math.ceil(perMinute / 10));

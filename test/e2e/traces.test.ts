@@ -285,7 +285,7 @@ t.test('each of two workers exports its own; their metrics are added up', async 
   const config = join(dir, 'gateway.yaml');
   writeFileSync(config, `${defaultConfig(demo)}  otel: { endpoint: "${collector.url}" }\n`);
   const proxy = await serveCli(t, config, join(dir, 'data'), ['--workers', '2'], { env: SOON });
-  for (let n = 0; n < 8; n += 1) await chat({ url: proxy.url } as Rig, 'demo');
+  for (let n = 0; n < 8; n += 1) await chat({ url: proxy.url }, 'demo');
   await collector.received(8);
   const isExported = async (): Promise<boolean> =>
     /^throughline_trace_spans_exported_total 8$/m.test((await send(proxy.url, 'GET', '/metrics')).text);

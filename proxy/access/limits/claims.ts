@@ -63,58 +63,62 @@ const KINDS: Readonly<Record<LimitScope, ScopeKind>> = {
   model_per_team: 'team',
 };
 
-/** Made once per object: names are put together and hashed once, not by every call. */
-const prepared = new WeakMap<Owner, Prepared>();
+export class CallLimits {
+  readonly #directory: LimitDirectory;
+  /** Made once per object: names are put together and hashed once, not by every call. */
+  readonly #prepared = new WeakMap<Owner, Prepared>();
 
-/**
- * The limits of a call. @param tokens what it will use by an estimate, asked only where a limit counts tokens: never more
- * than the limit, else a call that does not state its length would never be let in
- */
-export function limitsOf(
-  call: ScopedRecord,
-  directory: LimitDirectory,
-  tokens: (perMinute: number) => number,
-): readonly ScopedLimit[] {
-  let limits: ScopedLimit[] | null = null;
-  const add = (scope: LimitScope, owner: Owner | null, sharedId: string | null, id: string): void => {
-    if (owner === null || (owner.limits === NO_LIMITS && sharedId === null)) return;
-    const shared = sharedId === null ? NO_LIMITS : (directory.budget(sharedId)?.limits ?? NO_LIMITS);
-    if (owner.limits === NO_LIMITS && shared === NO_LIMITS) return;
-    for (const limit of limitsFor(scope, owner, shared, id, call.modelGroup))
-      (limits ??= []).push(withTokens(limit, tokens));
-  };
-  const { teamId, userId, endUser } = call;
-  const team = teamId === null ? null : directory.team(teamId);
-  if (team !== null && userId !== null && team.members.length > 0) {
-    const member = team.members.find((one) => one.userId === userId) ?? null;
-    add('team_member', member, member?.budgetId ?? team.memberBudgetId, memberId(team.id, userId));
+  constructor(directory: LimitDirectory) {
+    this.#directory = directory;
   }
-  const key = directory.keyOfCredential(call.apiKeyHash, 0);
-  add('api_key', key, key?.budgetId ?? null, key?.id ?? '');
-  add('team', team, null, team?.id ?? '');
-  const organizationId = organizationOf(call, directory);
-  const organization = organizationId === null ? null : directory.organization(organizationId);
-  add('organization', organization, organization?.budgetId ?? null, organization?.id ?? '');
-  const user = userId === null ? null : directory.user(userId);
-  add('user', user, user?.budgetId ?? null, user?.id ?? '');
-  const customer = endUser === null ? null : directory.customer(endUser);
-  add('end_user', customer, customer?.budgetId ?? null, customer?.id ?? '');
-  return limits ?? NONE;
-}
 
-function limitsFor(
-  scope: LimitScope,
-  owner: Owner,
-  shared: LimitTerms,
-  id: string,
-  requested: string,
-): readonly ScopedLimit[] {
-  const model = hasModels(owner.limits) || hasModels(shared) ? requested : '';
-  const known = prepared.get(owner);
-  if (known !== undefined && known.shared === shared && known.model === model) return known.limits;
-  const limits = stated(scope, id, owner.limits, shared, model);
-  prepared.set(owner, { shared, model, limits });
-  return limits;
+  /**
+   * The limits of a call. @param tokens what it will use by an estimate, asked only where a limit counts tokens: never more
+   * than the limit, else a call that does not state its length would never be let in
+   */
+  of(call: ScopedRecord, tokens: (perMinute: number) => number): readonly ScopedLimit[] {
+    const directory = this.#directory;
+    let limits: ScopedLimit[] | null = null;
+    const add = (scope: LimitScope, owner: Owner | null, sharedId: string | null, id: string): void => {
+      if (owner === null || (owner.limits === NO_LIMITS && sharedId === null)) return;
+      const shared = sharedId === null ? NO_LIMITS : (directory.budget(sharedId)?.limits ?? NO_LIMITS);
+      if (owner.limits === NO_LIMITS && shared === NO_LIMITS) return;
+      for (const limit of this.#limitsFor(scope, owner, shared, id, call.modelGroup))
+        (limits ??= []).push(withTokens(limit, tokens));
+    };
+    const { teamId, userId, endUser } = call;
+    const team = teamId === null ? null : directory.team(teamId);
+    if (team !== null && userId !== null && team.members.length > 0) {
+      const member = team.members.find((one) => one.userId === userId) ?? null;
+      add('team_member', member, member?.budgetId ?? team.memberBudgetId, memberId(team.id, userId));
+    }
+    const key = directory.keyOfCredential(call.apiKeyHash, 0);
+    add('api_key', key, key?.budgetId ?? null, key?.id ?? '');
+    add('team', team, null, team?.id ?? '');
+    const organizationId = organizationOf(call, directory);
+    const organization = organizationId === null ? null : directory.organization(organizationId);
+    add('organization', organization, organization?.budgetId ?? null, organization?.id ?? '');
+    const user = userId === null ? null : directory.user(userId);
+    add('user', user, user?.budgetId ?? null, user?.id ?? '');
+    const customer = endUser === null ? null : directory.customer(endUser);
+    add('end_user', customer, customer?.budgetId ?? null, customer?.id ?? '');
+    return limits ?? NONE;
+  }
+
+  #limitsFor(
+    scope: LimitScope,
+    owner: Owner,
+    shared: LimitTerms,
+    id: string,
+    requested: string,
+  ): readonly ScopedLimit[] {
+    const model = hasModels(owner.limits) || hasModels(shared) ? requested : '';
+    const known = this.#prepared.get(owner);
+    if (known !== undefined && known.shared === shared && known.model === model) return known.limits;
+    const limits = stated(scope, id, owner.limits, shared, model);
+    this.#prepared.set(owner, { shared, model, limits });
+    return limits;
+  }
 }
 
 function hasModels({ modelRpm, modelTpm }: LimitTerms): boolean {

@@ -8,9 +8,15 @@ import {
   type ObjectOf,
 } from '../../../../proxy/access/objects/objects.ts';
 import type { ScopedRecord } from '../../../../proxy/access/budgets/scopes.ts';
-import { limitsOf, type LimitDirectory } from '../../../../proxy/access/limits/claims.ts';
+import { CallLimits, type LimitDirectory, type ScopedLimit } from '../../../../proxy/access/limits/claims.ts';
 import { limitAnswer } from '../../../../proxy/access/limits/limit-refusal.ts';
 import { limitHeaders } from '../../../../proxy/access/limits/limit-headers.ts';
+
+const limitsOf = (
+  call: ScopedRecord,
+  of: LimitDirectory,
+  tokens: (perMinute: number) => number,
+): readonly ScopedLimit[] => new CallLimits(of).of(call, tokens);
 
 const limits = (terms: Partial<LimitTerms>): LimitTerms => ({ ...NO_LIMITS, ...terms });
 const COMMON = {
