@@ -16,15 +16,21 @@ const UNSTATED_OUTPUT = 4096;
 /** A call that waits for a place looks for one this often: it may be another server that has one free. */
 const PLACE_MS = 50;
 
-/** In the order in which they refuse. */
+/** Counts a prompt when it is first asked, and once: some 2 ns a byte, for limits and budgets. */
+export function promptTokensOf({ body }: ParsedRequest): () => number {
+  let tokens: number | null = null;
+  return () => (tokens ??= promptTokensAtMost(body.bytes));
+}
+
+/** In the order in which they refuse. @param promptTokens of a body that is no form */
 export function limitsOfCall(
   x: Exchange,
   request: ParsedRequest,
   scoped: ScopedRecord,
+  promptTokens: () => number,
 ): readonly ScopedLimit[] {
-  let prompt: number | null = null;
   return x.active.services.limits.of(scoped, (perMinute) => {
-    prompt ??= request.members.kind === 'form' ? 0 : promptTokensAtMost(request.body.bytes);
+    const prompt = request.members.kind === 'form' ? 0 : promptTokens();
     if (request.endpoint.counted !== 'prompt and answer') return prompt;
     const output = request.maxOutput ?? Math.min(UNSTATED_OUTPUT, Math.ceil(perMinute / 10));
     return prompt + output * request.choices;

@@ -19,7 +19,7 @@ import type { LiveDeployment } from '../active-config/active-config.ts';
 import { Fault } from '../errors/fault.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
 import { pricesFor } from './charge.ts';
-import { headersOfLimits, LimitQueue, limitsOfCall } from './claim-limits.ts';
+import { headersOfLimits, LimitQueue, limitsOfCall, promptTokensOf } from './claim-limits.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
@@ -56,7 +56,8 @@ export async function claimCall(
   const { budgets } = x.active.services;
   const first = selectedBy(plan);
   const scoped = recorder.scoped(first);
-  const limits = limitsOfCall(x, request, scoped);
+  const promptTokens = promptTokensOf(request);
+  const limits = limitsOfCall(x, request, scoped, promptTokens);
   const asks = { x, limits, queue: new LimitQueue(x, limits) };
   const own = budgets.capsFor(scoped);
   if (own.length === 0 && !budgets.dependsOnDestination) {
@@ -64,7 +65,10 @@ export async function claimCall(
     return claimedCall(asks, plan, claimed.remaining);
   }
   const reachable = reachableOf(x, request, models, plan);
-  const reserved = x.active.snapshot.budgets.reservation === 'off' ? null : costOf(x, request, reachable);
+  const reserved =
+    x.active.snapshot.budgets.reservation === 'off'
+      ? null
+      : costOf(x, { ...sizeOf(request), promptTokens }, reachable);
   const pico = reserved?.pico ?? 0n;
   const full = new Set<string>(); // counters of destinations that refused
   const isFull = (one: SelectedDeployment): boolean => {
@@ -122,9 +126,9 @@ function selectedIn(x: Exchange, deployment: LiveDeployment, model: string): Sel
   return { deployment, upstreamModel: deployment.config.upstreamModel, forwards: false };
 }
 
-function costOf(x: Exchange, request: ParsedRequest, reachable: readonly SelectedDeployment[]): ReservedCost {
+function costOf(x: Exchange, size: RequestSize, reachable: readonly SelectedDeployment[]): ReservedCost {
   const cost = mostCost(
-    sizeOf(request),
+    size,
     reachable.map((one) => candidateOf(x, one)),
   );
   // A hedged call may be answered by two.

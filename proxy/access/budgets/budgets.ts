@@ -282,10 +282,7 @@ export class Budgets {
     });
     let capturedMs = Infinity;
     try {
-      const asked = mine.map(({ counter, tracked }) => ({
-        cap: tracked.cap,
-        windowStartMs: counter.windowStartMs,
-      }));
+      const asked = mine.map(({ counter: { windowStartMs }, tracked: { cap } }) => ({ cap, windowStartMs }));
       const sums = await this.sums(asked, () => {
         capturedMs = this.#options.clock.now();
         for (const state of states) state.pico = 0n;
@@ -310,7 +307,9 @@ export class Budgets {
   }
 
   #track(cap: Cap, nowMs: number): Tracked {
-    const before = this.#byCounter.get(cap.counter);
+    // The settlement looks here as well; the table by counter is as large and seldom in a cache of the processor.
+    const known = this.#byScope.get(cap.scope.kind)?.get(cap.scope.id);
+    const before = known?.find((one) => one.cap === cap) ?? this.#byCounter.get(cap.counter);
     if (before !== undefined) {
       before.usedMs = nowMs;
       if (before.cap === cap) return before;

@@ -24,6 +24,8 @@ export type PricedBy = 'tokens' | 'images' | 'characters';
 /** What a request says of its own size. */
 export interface RequestSize {
   readonly body: Buffer;
+  /** Of a body that is no form, where it is counted elsewhere too. */
+  readonly promptTokens?: () => number;
   readonly isForm: boolean;
   readonly pricedBy: PricedBy;
   /** The endpoint answers with tokens that a model writes. */
@@ -71,8 +73,8 @@ export function mostCost(request: RequestSize, candidates: readonly Candidate[])
   return { ...FREE, reason: reason || 'no deployment is known' };
 }
 
-function promptOf({ body, isForm, pricedBy }: RequestSize): number {
-  if (!isForm) return promptTokensAtMost(body);
+function promptOf({ body, promptTokens, isForm, pricedBy }: RequestSize): number {
+  if (!isForm) return promptTokens?.() ?? promptTokensAtMost(body);
   return pricedBy === 'images' ? Math.ceil(body.length / 8) : 0;
 }
 

@@ -107,8 +107,7 @@ export class RateBook {
       release: () => {
         if (isReleased) return;
         isReleased = true;
-        for (const [i, { kind, limit }] of claims.entries())
-          if (kind === 'parallel') this.#giveBack(limit, buckets[i]);
+        for (const [i, { kind }] of claims.entries()) if (kind === 'parallel') this.#giveBack(buckets[i]);
       },
     };
   }
@@ -120,10 +119,9 @@ export class RateBook {
     bucket.emptyAtMs = Math.max(nowMs, Math.max(nowMs, bucket.emptyAtMs) + moreMs);
   }
 
-  #giveBack(limit: string, bucket: Bucket | undefined): void {
-    if (bucket === undefined) return;
-    bucket.running -= 1;
-    if (bucket.running === 0) this.#drop(limit, bucket);
+  /** It stays until the next prune: most callers come again. */
+  #giveBack(bucket: Bucket | undefined): void {
+    if (bucket !== undefined) bucket.running -= 1;
   }
 
   #bucketOf(limit: string): Bucket {
