@@ -292,6 +292,14 @@ t.test('whatever the end of a call is, it counts what its row says, once', async
   );
 });
 
+t.test('a cap that nobody can reach is none', async (t) => {
+  const rig = await start(t);
+  for (const maxBudget of [1e30, 1e300]) {
+    await put(rig, keyOf(`sk-${maxBudget}`, { budget: capped({ maxBudget }) }));
+    t.equal((await chat(rig, 'demo', { max_tokens: 5 }, as(`sk-${maxBudget}`))).status, 200, `${maxBudget}`);
+  }
+});
+
 t.test('a client that leaves before the answer has spent its prompt', async (t) => {
   const rig = await start(t);
   await put(rig, keyOf('sk-leaving', { budget: capped({ maxBudget: 0.001 }) }));
