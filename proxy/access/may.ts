@@ -277,7 +277,8 @@ const NAMES = {
 function mayUpdateUser(holder: Holder, { is, becomes }: Update<User>): string | null {
   if (!holder.is(is.id)) return 'You are not allowed to change this user: it is not you.';
   if (!holder.changes) return READ_ONLY;
-  const fixed = ['role', 'budget', 'budgetId', 'limits', 'models'] as const;
+  // Members of teams are named by their address, too: whoever states another's is let in as them.
+  const fixed = ['role', 'email', 'budget', 'budgetId', 'limits', 'models'] as const;
   const changed = fixed.find((name) => !isSame(is[name], becomes[name]));
   return changed === undefined
     ? null

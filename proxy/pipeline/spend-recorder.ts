@@ -69,6 +69,8 @@ const NOTHING_KNOWN: KnownFacts = {
   warning: null,
   braked: null,
 };
+const PROMPT_ONLY =
+  'an estimate: the client left before the upstream had answered, so the call counts for what its prompt had reserved of its budgets';
 /** What is observed of a call that no upstream answered. */
 const UNANSWERED = { overheadMs: null, responseModel: null } as const;
 
@@ -79,6 +81,8 @@ export class SpendRecorder {
   readonly #attempts: AttemptLog;
   #known: KnownFacts;
   #state: State = { kind: 'open' };
+  /** What the prompt may cost, of what the call holds of its budgets; null = it holds nothing. */
+  #promptPico: number | null = null;
 
   /** @param model what the path names; '' when it names none */
   constructor(x: Exchange, caller: Caller, endpoint: Endpoint, attempts: AttemptLog, model = '') {
@@ -101,7 +105,8 @@ export class SpendRecorder {
   }
 
   /** The call holds this much of its budgets: what it costs if the process dies before its end. */
-  reserved({ pico, reason }: Pick<ReservedCost, 'pico' | 'reason'>): void {
+  reserved({ pico, inputPico, reason }: Pick<ReservedCost, 'pico' | 'inputPico' | 'reason'>): void {
+    this.#promptPico = reason === '' ? Number(inputPico) : null;
     const warning = reason === '' ? null : `its budgets reserved nothing for it: ${reason}`;
     this.note({ reservedPico: Number(pico), warning });
   }
@@ -141,7 +146,7 @@ export class SpendRecorder {
     const counting = countMissingUsage(this.#x, endpoint, outcome, body);
     const estimate = counting === null ? null : await counting;
     const answered = { endpoint, selected, outcome, billable, estimate };
-    const last = settleOf(this.#x, this.#begun(), answered);
+    const last = this.#withPrompt(settleOf(this.#x, this.#begun(), answered));
     const others = this.#attempts.others();
     const record = others === null ? last : this.#withOthers(last, await others);
     const { fault, reading } = outcome;
@@ -162,7 +167,8 @@ export class SpendRecorder {
       this.#x.active.services.log.error({ call_id: this.#x.id, err: thrown }, 'failed after its end');
       return fault;
     }
-    const last = settleFault(this.#x, this.#begun(), fault, this.#attempts.answering !== null);
+    const reached = this.#attempts.answering !== null;
+    const last = this.#withPrompt(settleFault(this.#x, this.#begun(), fault, reached));
     const others = this.#attempts.others();
     const record = others === null ? last : this.#withOthers(last, await others);
     await this.#write(record, { ...UNANSWERED, selected: this.selected, fault });
@@ -192,6 +198,13 @@ export class SpendRecorder {
       others,
       start,
     );
+  }
+
+  /** An upstream may have read the prompt of a client that leaves: if that cost nothing, whoever leaves early has no budget. */
+  #withPrompt(record: SpendRecord): SpendRecord {
+    const spendPico = this.#promptPico;
+    if (spendPico === null || record.spendPico !== null || record.endReason !== 'client_gone') return record;
+    return { ...record, spendPico, costReason: PROMPT_ONLY };
   }
 
   #rememberResponse({ upstreamId, modelId, modelGroup, model, apiKeyHash }: SpendRecord): void {

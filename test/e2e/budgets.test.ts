@@ -292,6 +292,31 @@ t.test('whatever the end of a call is, it counts what its row says, once', async
   );
 });
 
+t.test('a cap that nobody can reach is none', async (t) => {
+  const rig = await start(t);
+  for (const maxBudget of [1e30, 1e300]) {
+    await put(rig, keyOf(`sk-${maxBudget}`, { budget: capped({ maxBudget }) }));
+    t.equal((await chat(rig, 'demo', { max_tokens: 5 }, as(`sk-${maxBudget}`))).status, 200, `${maxBudget}`);
+  }
+});
+
+t.test('a client that leaves before the answer has spent its prompt', async (t) => {
+  const rig = await start(t);
+  await put(rig, keyOf('sk-leaving', { budget: capped({ maxBudget: 0.001 }) }));
+  let before = 0n;
+  for (const [model, stream] of [['demo-hold', true] as const, ['demo-hold-x', false] as const]) {
+    const said = { model, stream, max_tokens: 5, messages: [{ role: 'user', content: 'x' }] };
+    const call = openCall(rig.url, '/v1/chat/completions', said, as('sk-leaving'));
+    await rig.demo.waitFor(stream ? 1 : 2);
+    call.leave();
+    await rig.logged((line) => line['model'] === model && line['end'] === 'client_gone');
+    const after = await agreed(t, rig, key('sk-leaving'), model);
+    t.ok(after > before, 'the prompt counts');
+    t.ok(after < before + 200_000_000n, 'and no more');
+    before = after;
+  }
+});
+
 t.test('a budget begins anew with its window, and a call counts for the window it began in', async (t) => {
   const clock = new ManualClock(Date.parse('2026-03-10T23:59:50Z'));
   const rig = await start(t, { clock });

@@ -114,4 +114,6 @@ t.test('users change their own name, and what says nothing of their budget', asy
   t.equal(await status(rig, 'POST /user/update', { user_id: 'bob', max_budget: null }, bob), 200);
   t.equal(await status(rig, 'POST /user/update', { user_id: 'bob', max_budget: 9 }, bob), 403);
   t.equal(await status(rig, 'POST /user/update', { user_id: 'bob', spend: 0 }, bob), 403);
+  const address = { user_id: 'bob', user_email: 'boss@example.com' };
+  t.equal(await status(rig, 'POST /user/update', address, bob), 403, 'teams take it for who they are');
 });

@@ -31,9 +31,12 @@ const PICO_DIGITS = 12;
 /** Scopes that the dialect refuses at `spend >= max_budget`; the others at `spend > max_budget`. */
 const STRICT: ReadonlySet<ScopeKind> = new Set(['key', 'user', 'organization', 'member']);
 
-/** Pico-dollars of USD, exactly as the number is written; null: no cap at all (infinite). */
+/** Above it no cap can be reached, and a decimal of it is longer than any amount that is read. */
+const MOST_USD = 1e40;
+
+/** Pico-dollars of USD, exactly as the number is written; null: no cap at all. */
 function picoOfUsd(usd: number): bigint | null {
-  return usd === Infinity ? null : (scaledDecimal(String(Math.max(0, usd)), PICO_DIGITS) ?? 0n);
+  return usd > MOST_USD ? null : (scaledDecimal(String(Math.max(0, usd)), PICO_DIGITS) ?? 0n);
 }
 
 /** The caps that terms state for a scope, the one of `max_budget` first. */
