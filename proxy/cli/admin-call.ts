@@ -20,6 +20,28 @@ export interface AdminFlags {
   readonly keyFile?: string | undefined;
 }
 
+/** Flags of what a key or a team may call, spend and send. */
+export interface TermFlags {
+  readonly model?: readonly string[] | undefined;
+  readonly maxBudget?: number | undefined;
+  readonly softBudget?: number | undefined;
+  readonly budgetDuration?: string | undefined;
+  readonly rpm?: number | undefined;
+  readonly tpm?: number | undefined;
+  readonly parallel?: number | undefined;
+}
+
+/** The same as members of a body. */
+export const termMembers = (flags: TermFlags): Record<string, unknown> => ({
+  models: flags.model,
+  max_budget: flags.maxBudget,
+  soft_budget: flags.softBudget,
+  budget_duration: flags.budgetDuration,
+  rpm_limit: flags.rpm,
+  tpm_limit: flags.tpm,
+  max_parallel_requests: flags.parallel,
+});
+
 /** A JSON object as the proxy sends it. */
 export type Answer = Readonly<Record<string, unknown>>;
 

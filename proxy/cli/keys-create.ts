@@ -5,26 +5,21 @@ import {
   amountOf,
   recordOf,
   stated,
+  termMembers,
   textOf,
   type AdminFlags,
+  type TermFlags,
 } from './admin-call.ts';
 import { choice, type Define, type Terminal } from './terminal.ts';
 
 const TYPES = ['default', 'llm_api', 'management', 'read_only'] as const;
 
-interface Flags extends AdminFlags {
+interface Flags extends AdminFlags, TermFlags {
   readonly alias?: string | undefined;
   readonly team?: string | undefined;
   readonly user?: string | undefined;
-  readonly model?: readonly string[] | undefined;
   readonly duration?: string | undefined;
   readonly type?: (typeof TYPES)[number] | undefined;
-  readonly maxBudget?: number | undefined;
-  readonly softBudget?: number | undefined;
-  readonly budgetDuration?: string | undefined;
-  readonly rpm?: number | undefined;
-  readonly tpm?: number | undefined;
-  readonly parallel?: number | undefined;
   readonly json?: true | undefined;
 }
 
@@ -57,15 +52,9 @@ async function create(flags: Flags, terminal: Terminal): Promise<void> {
       key_alias: flags.alias,
       team_id: flags.team,
       user_id: flags.user,
-      models: flags.model,
       duration: flags.duration,
       key_type: flags.type,
-      max_budget: flags.maxBudget,
-      soft_budget: flags.softBudget,
-      budget_duration: flags.budgetDuration,
-      rpm_limit: flags.rpm,
-      tpm_limit: flags.tpm,
-      max_parallel_requests: flags.parallel,
+      ...termMembers(flags),
     }),
   );
   const { key, token, expires } = recordOf(answer);

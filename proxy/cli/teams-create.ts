@@ -5,22 +5,17 @@ import {
   amountOf,
   recordOf,
   stated,
+  termMembers,
   textOf,
   type AdminFlags,
+  type TermFlags,
 } from './admin-call.ts';
 import type { Define, Terminal } from './terminal.ts';
 
-interface Flags extends AdminFlags {
+interface Flags extends AdminFlags, TermFlags {
   readonly id?: string | undefined;
   readonly alias?: string | undefined;
   readonly organization?: string | undefined;
-  readonly model?: readonly string[] | undefined;
-  readonly maxBudget?: number | undefined;
-  readonly softBudget?: number | undefined;
-  readonly budgetDuration?: string | undefined;
-  readonly rpm?: number | undefined;
-  readonly tpm?: number | undefined;
-  readonly parallel?: number | undefined;
   readonly json?: true | undefined;
 }
 
@@ -51,13 +46,7 @@ async function create(flags: Flags, terminal: Terminal): Promise<void> {
       team_id: flags.id,
       team_alias: flags.alias,
       organization_id: flags.organization,
-      models: flags.model,
-      max_budget: flags.maxBudget,
-      soft_budget: flags.softBudget,
-      budget_duration: flags.budgetDuration,
-      rpm_limit: flags.rpm,
-      tpm_limit: flags.tpm,
-      max_parallel_requests: flags.parallel,
+      ...termMembers(flags),
     }),
   );
   if (flags.json === true) terminal.out(`${JSON.stringify(answer, null, 2)}\n`);

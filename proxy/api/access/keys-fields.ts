@@ -1,6 +1,7 @@
 // The members of the bodies of calls about keys, and what a key is after one of them.
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import { NO_BUDGET, NO_LIMITS, type BudgetTerms, type VirtualKey } from '../../access/objects/objects.ts';
+import { blankKey } from '../../access/objects/blank.ts';
+import { type BudgetTerms, type VirtualKey } from '../../access/objects/objects.ts';
 import {
   anything,
   bool,
@@ -82,29 +83,11 @@ export const KEY_FIELDS = {
 export type KeyFields = Fields<typeof KEY_FIELDS>;
 
 /** A key that nobody has stored yet. @param keyId SHA-256 @param name as people see it */
-export function emptyKey(keyId: string, name: string, author: Author): VirtualKey {
-  return {
-    ...newObject(author),
-    kind: 'key',
-    id: keyId,
-    name,
-    alias: null,
-    type: 'default',
-    allowedRoutes: [],
-    models: [],
-    aliases: {},
-    teamId: null,
-    userId: null,
-    organizationId: null,
-    budgetId: null,
-    budget: NO_BUDGET,
-    limits: NO_LIMITS,
-    tags: [],
-    blocked: false,
-    expiresMs: null,
-    former: [],
-  };
-}
+export const emptyKey = (keyId: string, name: string, author: Author): VirtualKey => ({
+  ...blankKey(keyId, '', author.nowMs),
+  ...newObject(author),
+  name,
+});
 
 /** A key after a body: absent members stay, null clears. @throws Refusal */
 export function keyFrom(

@@ -1,5 +1,6 @@
 // The members of the bodies of calls about teams, and what a team is after one of them.
 import type { AccessDirectory } from '../../access/objects/directory.ts';
+import { blankTeam } from '../../access/objects/blank.ts';
 import { NO_BUDGET, NO_LIMITS, type Budget, type Team } from '../../access/objects/objects.ts';
 import {
   anything,
@@ -72,23 +73,10 @@ export const TEAM_FIELDS = {
 export type TeamFields = Fields<typeof TEAM_FIELDS>;
 
 /** A team that nobody has stored yet. */
-export function emptyTeam(teamId: string, author: Author): Team {
-  return {
-    ...newObject(author),
-    kind: 'team',
-    id: teamId,
-    alias: null,
-    organizationId: null,
-    models: [],
-    modelAliases: {},
-    members: [],
-    memberBudgetId: null,
-    budget: NO_BUDGET,
-    limits: NO_LIMITS,
-    tags: [],
-    blocked: false,
-  };
-}
+export const emptyTeam = (teamId: string, author: Author): Team => ({
+  ...blankTeam(teamId, author.nowMs),
+  ...newObject(author),
+});
 
 /** A team after a body: absent members stay, null clears. Its members are not in it. @throws Refusal */
 export function teamFrom(

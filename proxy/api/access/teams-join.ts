@@ -1,6 +1,7 @@
 // Who joins a team: known users by id or e-mail address, and users that are made on the way.
 import { randomUUID } from 'node:crypto';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
+import { blankUser } from '../../access/objects/blank.ts';
 import { NO_BUDGET, NO_LIMITS, type Team, type TeamMember, type User } from '../../access/objects/objects.ts';
 import { Refusal, wrongFields } from './refusals.ts';
 import { newObject, type Author, type Call } from './team-call.ts';
@@ -24,20 +25,11 @@ interface Joined {
 }
 
 /** A user that is known by an id, an e-mail address, or both. */
-export function newUser(id: string, email: string | null, author: Author): User {
-  return {
-    ...newObject(author),
-    kind: 'user',
-    id,
-    alias: null,
-    email,
-    role: 'internal_user',
-    models: [],
-    budgetId: null,
-    budget: NO_BUDGET,
-    limits: NO_LIMITS,
-  };
-}
+export const newUser = (id: string, email: string | null, author: Author): User => ({
+  ...blankUser(id, author.nowMs),
+  ...newObject(author),
+  email,
+});
 
 /**
  * A team's members with others added to them; those who are in already, or named twice, are passed over.

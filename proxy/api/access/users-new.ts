@@ -59,6 +59,20 @@ const NEW_FIELDS = {
 };
 type NewFields = Fields<typeof NEW_FIELDS>;
 
+/** Members of the body that the key has, too. */
+const OF_THE_KEY = [
+  'key_alias',
+  'duration',
+  'models',
+  'aliases',
+  'team_id',
+  'allowed_routes',
+  'key_type',
+  'metadata',
+  'config',
+  'permissions',
+] as const;
+
 interface Made {
   readonly user: User;
   readonly key: VirtualKey | null;
@@ -152,31 +166,8 @@ function keyOf(
   directory: AccessDirectory,
   author: Author,
 ): VirtualKey {
-  const {
-    key_alias,
-    duration,
-    models,
-    aliases,
-    team_id,
-    allowed_routes,
-    key_type,
-    metadata,
-    config,
-    permissions,
-  } = fields;
   const own = Object.fromEntries(
-    Object.entries({
-      key_alias,
-      duration,
-      models,
-      aliases,
-      team_id,
-      allowed_routes,
-      key_type,
-      metadata,
-      config,
-      permissions,
-    }).filter(([, one]) => one !== undefined),
+    OF_THE_KEY.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])),
   );
   const empty = emptyKey(digestOf(value), displayName(value), author);
   const key = keyFrom({ ...own, user_id: user.id }, empty, directory, author);
