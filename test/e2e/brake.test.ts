@@ -178,7 +178,7 @@ t.test('the same call with the same result: noted, told to the client, stopped a
       t.match({ type, code }, { type: 'runaway_conversation', code: 'conversation_stopped' });
       t.match(message, /same tool call gave the same result 6 times.*rule repeated_step/);
       t.match(message, /POST \/conversations\/s-1\/brake\/resume/);
-      t.notMatch(message, /429|rate.?limit|context|tool_use|tool_result|invalid_request_error/i);
+      t.notMatch(message, /\b429\b|rate.?limit|context|tool_use|tool_result|invalid_request_error/i);
       t.match(rows.at(-1), { spend: 0, status: 'failure' });
       const event = await rig.logged((line) => line['event'] === 'brake' && line['level'] === 'alert');
       t.match(event, { rule: 'repeated_step', count: 5, conversation: 's-1' });

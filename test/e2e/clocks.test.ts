@@ -61,7 +61,7 @@ async function timedOut(t: Test, answer: Answer, code: string): Promise<void> {
   t.match(JSON.parse(answer.text), {
     error: { code, type: 'timeout_error', message: rig.demo.url.slice(0, 16) },
   });
-  t.notMatch(answer.text.replaceAll(/127\.0\.0\.1:\d+/g, ''), /429|rate.?limit|sk-/i);
+  t.notMatch(answer.text.replaceAll(/127\.0\.0\.1:\d+/g, ''), /\b429\b|rate.?limit|sk-/i);
   t.match(await rowOf(rig, answer), {
     end_reason: 'timeout',
     status: 'failure',

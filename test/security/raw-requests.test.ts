@@ -68,7 +68,7 @@ function checkAnswer(t: Test, one: RawCase, got: Conversation): void {
   const { error } = JSON.parse(answer.body) as { error: Record<string, unknown> };
   t.equal(error['code'], one.code);
   t.match(error, { message: /^[A-Z`].*\.$/s, type: /^[a-z_]+$/ });
-  t.notMatch(answer.body, /429|rate.?limit|node:|\.ts:|at .*\(/i, 'no words that SDKs act on, no stack');
+  t.notMatch(answer.body, /\b429\b|rate.?limit|node:|\.ts:|at .*\(/i, 'no words that SDKs act on, no stack');
   t.notOk(answer.body.includes(CORPUS_KEY) || answer.body.includes('sk-upstream-secret'), 'no credential');
 }
 
