@@ -1263,7 +1263,7 @@ export interface Journal {
   when_unwritable: 'block' | 'serve';
 }
 /**
- * Calls with an `Idempotency-Key` are not paid twice: a repeated call waits for the running one, or gets its answer again. Left out: the header has no effect. Kept in the memory of each process.
+ * Calls with an `Idempotency-Key` are not paid twice: a repeated call waits for the running one, or gets its answer again, also on other workers and, with Valkey or Redis, on other servers. Left out: the header has no effect.
  */
 export interface Idempotency {
   /**
@@ -1278,6 +1278,10 @@ export interface Idempotency {
    * Memory for known calls and their answers, bytes. Answers up to 256 KiB that are not streamed are kept.
    */
   max_bytes: number | string;
+  /**
+   * While the Valkey or Redis that servers share does not answer, refuse calls with a key, with 503. Else each server knows its own calls alone.
+   */
+  fail_closed: boolean;
 }
 /**
  * Traces: a span for each call, sent to an OpenTelemetry collector by OTLP over HTTP. Left out: none. What stands in `OTEL_*` environment variables counts where this section is silent; an empty one is written `{}`. A change needs a restart.

@@ -297,6 +297,8 @@ export interface IdempotencySettings {
   readonly windowMs: number;
   readonly maxEntries: number;
   readonly maxBytes: number;
+  /** Refuse calls with a key while other servers cannot be asked; else each server knows its own. */
+  readonly failClosed: boolean;
 }
 
 interface CorsSettings {

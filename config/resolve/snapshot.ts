@@ -100,7 +100,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     database: databaseOf(general.database_url, input.env, input.diagnostics),
     valkey: valkeyOf(input.file, input.env, input.diagnostics),
     retentionMs: periodMs(general.maximum_spend_logs_retention_period),
-    idempotency: idempotencyOf(general, input.diagnostics),
+    idempotency: idempotencyOf(general),
     cors: general.cors === undefined ? null : { allowOrigins: general.cors.allow_origins },
     allowedHosts: general.allowed_hosts?.map((name) => name.toLowerCase()) ?? null,
     otel: otelOf(input.file, input.env, input.diagnostics),
@@ -114,19 +114,13 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
   };
 }
 
-function idempotencyOf(
-  { idempotency, workers }: GatewayFile['general_settings'],
-  diagnostics: Diagnostics,
-): IdempotencySettings | null {
+function idempotencyOf({ idempotency }: GatewayFile['general_settings']): IdempotencySettings | null {
   if (idempotency === undefined) return null;
-  if (String(workers).trim() !== '1') {
-    const message = 'is kept per worker, so a repeated call that reaches another worker is paid again';
-    diagnostics.warn(['general_settings', 'idempotency'], message, 'serve with one worker', 'key');
-  }
   return {
     windowMs: Math.round(Number(idempotency.window_seconds) * 1000),
     maxEntries: Number(idempotency.max_entries),
     maxBytes: Number(idempotency.max_bytes),
+    failClosed: idempotency.fail_closed,
   };
 }
 

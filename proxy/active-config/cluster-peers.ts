@@ -4,6 +4,7 @@ import type { Issue } from '../../config/issue.ts';
 import type { ConfigSource, RuntimeModel } from '../../config/load.ts';
 import type { Brake, BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import type { Counters, RecordedCall } from '../access/counters.ts';
+import type { SharedKeys } from '../access/shared-keys.ts';
 import type { Ledger, LedgerStatus } from '../spend/ledger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Figures } from '../observability/worker-figures.ts';
@@ -72,6 +73,8 @@ export interface WorkerRole extends ClusterPeers {
   answer(duties: WorkerDuties): void;
   /** Budgets and limits of all workers. */
   readonly counters: Counters;
+  /** Idempotency keys of all workers. */
+  readonly keys: SharedKeys;
   /** @throws Error when another worker cannot bring its rows into the store */
   flushOthers(): Promise<void>;
 }

@@ -1,5 +1,7 @@
 // Calls by their idempotency keys: running ones, which a repeated call may join, and for a while ended ones with their
-// responses. Bounded in time, number and bytes. Does no access control: callers put the key owner into the key.
+// responses. Bounded in time, number and bytes. Where several processes serve, a key that is not known here is asked for at
+// the others. Does no access control: callers put the key owner into the key.
+import type { KeyedCall, KeyedEnding, SharedKeys } from '../access/shared-keys.ts';
 import type { KeptResponse } from '../downstream/kept-response.ts';
 
 /** How a call ended. */
@@ -22,15 +24,13 @@ export interface IdempotencyLimits {
 }
 
 /** A call in the cache. */
-export interface KnownCall {
-  readonly id: string;
-  /** Digest of the request. */
-  readonly digest: string;
-  readonly stream: boolean;
+export interface KnownCall extends KeyedCall {
   /** null while it runs. */
   readonly ending: Ending | null;
-  /** Settles when it has ended; null when it was forgotten. */
+  /** Settles when it has ended; null when it was forgotten, or when the process that ran it knows more. */
   readonly over: Promise<Ending | null>;
+  /** Nobody waits for `over` any more. */
+  readonly abandon?: () => void;
 }
 
 interface CachedCall {
@@ -54,11 +54,13 @@ export class IdempotencyCache {
   /** In the order in which they ended, so the first expires first. */
   readonly #ended = new Map<string, CachedCall>();
   readonly #mono: () => number;
+  readonly #shared: SharedKeys | null;
   #bytes = 0;
 
-  /** @param mono monotonic milliseconds */
-  constructor(mono: () => number) {
+  /** @param mono monotonic milliseconds @param shared null: this process serves alone */
+  constructor(mono: () => number, shared: SharedKeys | null = null) {
     this.#mono = mono;
+    this.#shared = shared;
   }
 
   /** Calls in the cache. */
@@ -75,6 +77,33 @@ export class IdempotencyCache {
   find(key: string): KnownCall | null {
     this.#forgetOld();
     return this.#running.get(key) ?? this.#ended.get(key) ?? null;
+  }
+
+  /**
+   * Adds a call that `find` did not find, unless another process has its key. End it with `settle`.
+   * @returns null: the call is the first; else the call of the other process
+   * @throws CountersUnavailable
+   */
+  async take(key: string, call: KeyedCall, limits: IdempotencyLimits): Promise<KnownCall | 'full' | null> {
+    if (!this.begin(key, call, limits)) return 'full';
+    if (this.#shared === null) return null;
+    let isFirst = false;
+    try {
+      const claim = await this.#shared.claim(key, call);
+      isFirst = claim === null || claim.kind === 'first';
+      if (claim === null || claim.kind === 'first') return null;
+      if (claim.kind === 'ended') {
+        const ending = endingOf(claim.ending);
+        return { ...claim.call, ending, over: Promise.resolve(ending) };
+      }
+      // Nobody waits for a stream, or for the answer to another request.
+      const isJoined = claim.call.digest === call.digest && !claim.call.stream;
+      if (!isJoined) return { ...claim.call, ending: null, over: Promise.resolve(null) };
+      const { done, abandon } = this.#shared.wait(key);
+      return { ...claim.call, ending: null, over: done.then(() => null), abandon };
+    } finally {
+      if (!isFirst) this.#drop(key);
+    }
   }
 
   /** Adds a call that `find` did not find. End it with `settle`. @returns false: the cache is full */
@@ -98,12 +127,13 @@ export class IdempotencyCache {
   settle(key: string, ending: Ending | null, limits: IdempotencyLimits): void {
     const call = this.#running.get(key);
     if (call === undefined) return;
-    this.#running.delete(key);
-    call.end(ending);
     if (ending === null) {
-      this.#bytes -= call.bytes;
+      this.#drop(key);
+      this.#shared?.end(key, null, limits.windowMs);
       return;
     }
+    this.#running.delete(key);
+    call.end(ending);
     const answerBytes = ending.response === null ? 0 : sizeOf(ending.response);
     this.#evict(limits.maxEntries, limits.maxBytes - answerBytes);
     const fits = this.#bytes + answerBytes <= limits.maxBytes;
@@ -112,6 +142,16 @@ export class IdempotencyCache {
     if (fits) this.#bytes += answerBytes;
     call.until = this.#mono() + limits.windowMs;
     this.#ended.set(key, call);
+    this.#shared?.end(key, keyedEnding(call.ending), limits.windowMs);
+  }
+
+  /** A call that was begun is not the first one, or has left nothing. */
+  #drop(key: string): void {
+    const call = this.#running.get(key);
+    if (call === undefined) return;
+    this.#running.delete(key);
+    this.#bytes -= call.bytes;
+    call.end(null);
   }
 
   #forgetOld(): void {
@@ -134,7 +174,27 @@ export class IdempotencyCache {
   #forget(key: string): void {
     this.#bytes -= this.#ended.get(key)?.bytes ?? 0;
     this.#ended.delete(key);
+    this.#shared?.forget(key);
   }
+}
+
+/** As it is passed between processes. */
+type Head = Pick<Ending, 'reason' | 'httpStatus'> & Partial<Pick<KeptResponse, 'status' | 'headers'>>;
+
+function keyedEnding({ reason, httpStatus, response }: Ending): KeyedEnding {
+  const head: Head =
+    response === null
+      ? { reason, httpStatus }
+      : { reason, httpStatus, status: response.status, headers: response.headers };
+  return { head: JSON.stringify(head), body: response?.body ?? null };
+}
+
+/** Of a process of the same installation. */
+function endingOf({ head, body }: KeyedEnding): Ending {
+  const { reason, httpStatus, status, headers } = JSON.parse(head) as Head;
+  if (body === null || status === undefined || headers === undefined)
+    return { reason, httpStatus, response: null };
+  return { reason, httpStatus, response: { status, headers, body } };
 }
 
 function sizeOf({ headers, body }: KeptResponse): number {

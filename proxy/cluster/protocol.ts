@@ -3,6 +3,7 @@
 import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import type { Claimed, ClaimingCall, CounterName, CounterState, RecordedCall } from '../access/counters.ts';
 import type { Told } from '../access/host-counters.ts';
+import type { KeyClaim, KeyedCall, KeyedEnding } from '../access/shared-keys.ts';
 import type { LedgerStatus } from '../spend/ledger.ts';
 import type { Figures } from '../observability/worker-figures.ts';
 import type { SharedConfig, Welcome, WholeStatus } from '../active-config/cluster-peers.ts';
@@ -47,6 +48,17 @@ export type OfSupervisor = {
   };
   count: { readonly args: readonly Told[]; readonly value: null };
   spent: { readonly args: CounterName; readonly value: CounterState | null };
+  /** `SharedKeys` of all workers. */
+  keyClaim: { readonly args: { readonly key: string; readonly call: KeyedCall }; readonly value: KeyClaim };
+  keyOver: { readonly args: string; readonly value: null };
+  keyEnd: {
+    readonly args: {
+      readonly key: string;
+      readonly ending: KeyedEnding | null;
+      readonly windowMs: number;
+    };
+    readonly value: null;
+  };
 };
 
 /** What the supervisor calls in a worker. */

@@ -3,6 +3,7 @@
 import cluster from 'node:cluster';
 import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import { HostCounters } from '../access/host-counters.ts';
+import { HostKeys } from '../access/host-keys.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../observability/logger.ts';
 import { WorkerFigures, type Figures } from '../observability/worker-figures.ts';
@@ -56,6 +57,7 @@ export class Supervisor {
   readonly #figures: WorkerFigures;
   readonly #watcher: ConfigWatcher;
   readonly #counters: HostCounters;
+  readonly #keys: HostKeys;
   /** Calls that workers of a number claimed and did not settle before they ended. */
   readonly #unsettled = new Map<number, string[]>();
   readonly #over = Promise.withResolvers<number>();
@@ -69,6 +71,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#counters = new HostCounters(options.clock.mono);
+    this.#keys = new HostKeys(options.clock.mono);
     this.#figures = new WorkerFigures(() => ({ serving: this.#serving().length, lost: this.#lost }));
     this.#watcher = new ConfigWatcher(() => this.reload());
     cluster.setupPrimary({ serialization: 'advanced' }); // same program, same arguments; Maps and Buffers as they are
@@ -165,6 +168,15 @@ export class Supervisor {
         return null;
       },
       spent: (counter) => this.#counters.read(counter),
+      keyClaim: ({ key, call }) => this.#keys.claim(worker.id, key, call),
+      keyOver: async (key) => {
+        await this.#keys.over(key);
+        return null;
+      },
+      keyEnd: ({ key, ending, windowMs }) => {
+        this.#keys.end(worker.id, key, ending, windowMs);
+        return null;
+      },
       flush: async () => {
         const others = [...this.#processes.keys()].filter((number) => number !== worker.number);
         await Promise.all(others.map((number) => this.#flush(number)));
@@ -249,6 +261,7 @@ export class Supervisor {
     this.#processes.delete(number);
     this.#turns.end(worker);
     this.#figures.ended(worker.id);
+    this.#keys.ended(worker.id);
     this.#unsettled.set(number, [...(this.#unsettled.get(number) ?? []), ...this.#counters.ended(worker.id)]);
     if (this.#phase.is === 'stopping') {
       if (this.#processes.size === 0) this.#over.resolve(this.#phase.exitCode);

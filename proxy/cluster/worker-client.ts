@@ -10,9 +10,11 @@ import type {
   WorkerRole,
 } from '../active-config/cluster-peers.ts';
 import type { Counters } from '../access/counters.ts';
+import type { SharedKeys } from '../access/shared-keys.ts';
 import { Channel } from './channel.ts';
 import type { OfSupervisor, OfWorker, Serving } from './protocol.ts';
 import { SupervisedCounters } from './supervised-counters.ts';
+import { SupervisedKeys } from './supervised-keys.ts';
 
 type SupervisorSignal = 'stop' | 'interrupt' | 'reload';
 
@@ -25,6 +27,7 @@ export function isWorker(): boolean {
 export class WorkerClient implements WorkerRole {
   readonly welcome: Welcome;
   readonly counters: Counters;
+  readonly keys: SharedKeys;
   /** The supervisor is gone, and this worker stops by itself. */
   readonly orphaned: Promise<void>;
   readonly #channel: Channel<OfSupervisor, OfWorker>;
@@ -48,6 +51,7 @@ export class WorkerClient implements WorkerRole {
   private constructor(channel: Channel<OfSupervisor, OfWorker>, orphaned: Promise<void>, welcome: Welcome) {
     this.#channel = channel;
     this.counters = new SupervisedCounters(channel);
+    this.keys = new SupervisedKeys(channel);
     this.welcome = welcome;
     this.orphaned = this.#endAfter(orphaned);
   }

@@ -1,11 +1,14 @@
 // Metrics of the counters that servers share, read at every scrape. Does not import the counters, which pass their figures in.
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 
 interface SharedCounterFigures {
   /** null = they are shared. */
   readonly away: string | null;
   readonly servers: number;
   readonly pending: number;
+  readonly keysUntold: number;
+  readonly keysElsewhere: number;
+  readonly keysAlone: number;
 }
 
 export function addCounterMetrics(registry: Registry, read: () => SharedCounterFigures): void {
@@ -30,7 +33,32 @@ export function addCounterMetrics(registry: Registry, read: () => SharedCounterF
     help: 'Ends of calls that the shared counters have not acknowledged yet.',
     registers: [registry],
     collect() {
-      this.set(read().pending);
+      const { pending, keysUntold } = read();
+      this.set(pending + keysUntold);
+    },
+  });
+  counter(
+    registry,
+    'throughline_idempotency_elsewhere_total',
+    'Calls whose idempotency key a call of another server had.',
+    () => read().keysElsewhere,
+  );
+  counter(
+    registry,
+    'throughline_idempotency_alone_total',
+    'Calls whose idempotency key was taken without asking the other servers, because the shared store did not answer.',
+    () => read().keysAlone,
+  );
+}
+
+function counter(registry: Registry, name: string, help: string, read: () => number): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(read());
     },
   });
 }

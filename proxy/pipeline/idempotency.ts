@@ -3,8 +3,9 @@
 // it again makes a new attempt.
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { CountersUnavailable } from '../access/counters.ts';
 import { Fault } from '../errors/fault.ts';
-import type { Ending, KnownCall } from '../active-config/idempotency-cache.ts';
+import type { Ending, IdempotencyLimits, KnownCall } from '../active-config/idempotency-cache.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import type { Exchange } from './exchange.ts';
@@ -38,7 +39,8 @@ export interface RepeatedCall {
  * Looks the call's key up and claims it. Call it before the body is changed.
  * @returns null without a key or with idempotency off; else the claim of the first call, or the response to replay, which
  * is awaited while the first call runs
- * @throws Fault invalid_header, idempotency_mismatch, idempotency_conflict, overloaded, client_gone, shutting_down
+ * @throws Fault invalid_header, idempotency_mismatch, idempotency_conflict, overloaded, counters_unavailable, client_gone,
+ * shutting_down
  */
 export async function claimIdempotencyKey(
   x: Exchange,
@@ -52,9 +54,8 @@ export async function claimIdempotencyKey(
   const key = `${caller.keyHash} ${text}`;
   const digest = await digestOf(`${x.path}?${x.query}\n`, request.body.bytes);
   for (;;) {
-    const known = idempotency.find(key);
+    const known = idempotency.find(key) ?? (await taken(x, key, { digest, stream: request.stream }, limits));
     if (known === null) {
-      if (!idempotency.begin(key, { id: x.id, digest, stream: request.stream }, limits)) throw cacheFull(x);
       x.res.keeps = !request.stream;
       return { kind: 'first', settle: (record) => idempotency.settle(key, endingOf(record, x.res), limits) };
     }
@@ -66,6 +67,25 @@ export async function claimIdempotencyKey(
     if (ending.response !== null) return { kind: 'repeated', id: known.id, response: ending.response };
     const status = ending.httpStatus === null ? 'without a status' : `with status ${ending.httpStatus}`;
     throw conflict(x, known, `has ended (${ending.reason}, ${status}), and its answer was not kept`);
+  }
+}
+
+/** @returns null: the key is this call's; else the call of another process that has it */
+async function taken(
+  x: Exchange,
+  key: string,
+  call: Pick<KnownCall, 'digest' | 'stream'>,
+  limits: IdempotencyLimits,
+): Promise<KnownCall | null> {
+  try {
+    const known = await x.active.services.idempotency.take(key, { id: x.id, ...call }, limits);
+    if (known === 'full') throw cacheFull(x);
+    return known;
+  } catch (cause) {
+    if (!(cause instanceof CountersUnavailable)) throw cause;
+    const text =
+      'Whether this Idempotency-Key was used is not known, because the shared store does not answer.';
+    throw new Fault('counters_unavailable', text, { cause, headers: [['retry-after', '1']] });
   }
 }
 
@@ -113,7 +133,9 @@ function endingOf(record: SpendRecord | null, response: DownstreamResponse): End
 
 /** Waits for a running call to end. */
 async function waitForEnding(known: KnownCall, response: DownstreamResponse): Promise<Ending | null> {
-  const end = await untilClientLeaves(response, { done: known.over }, 'the same call ran');
+  const { over: done, abandon } = known;
+  const awaited = abandon === undefined ? { done } : { done, abandon };
+  const end = await untilClientLeaves(response, awaited, 'the same call ran');
   if (end.kind === 'left') throw end.why;
   return end.value;
 }

@@ -4,17 +4,28 @@ import { randomUUID } from 'node:crypto';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { Counters } from '../access/counters.ts';
 import { LocalCounters } from '../access/local-counters.ts';
+import type { SharedKeys } from '../access/shared-keys.ts';
 import type { ValkeyCounters } from '../access/valkey/valkey-counters.ts';
+import type { ValkeyKeys } from '../access/valkey/valkey-keys.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../observability/logger.ts';
 import type { Ledger } from '../spend/ledger.ts';
 import { recordsOf } from './recorded-calls.ts';
 
-interface OpenedCounters {
+/** What processes share. */
+export interface OpenedCounters {
   readonly counters: Counters;
-  /** Those of several servers; null = only processes of this host count together. */
-  readonly valkey: ValkeyCounters | null;
+  /** Idempotency keys; null: this process serves alone. */
+  readonly keys: SharedKeys | null;
+  /** What several servers share; null = only processes of this host do. */
+  readonly valkey: OpenedValkey | null;
+}
+
+interface OpenedValkey {
+  readonly counters: ValkeyCounters;
+  readonly keys: ValkeyKeys;
+  close(): Promise<void>;
 }
 
 interface CounterParts {
@@ -22,16 +33,20 @@ interface CounterParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly worker: WorkerRole | undefined;
+  /** Refuse calls with an idempotency key while Valkey is away. */
+  readonly keysFailClosed: () => boolean;
 }
 
 export async function openCounters(
   { valkey: settings }: Pick<Snapshot, 'valkey'>,
-  { ledger, clock, log, worker }: CounterParts,
+  { ledger, clock, log, worker, keysFailClosed }: CounterParts,
 ): Promise<OpenedCounters> {
   const local = (): Counters => new LocalCounters(clock.mono);
-  if (settings === null) return { counters: worker?.counters ?? local(), valkey: null };
+  if (settings === null)
+    return { counters: worker?.counters ?? local(), keys: worker?.keys ?? null, valkey: null };
   // The client library is loaded only here.
   const { ValkeyCounters } = await import('../access/valkey/valkey-counters.ts');
+  const { ValkeyKeys } = await import('../access/valkey/valkey-keys.ts');
   const counters = await ValkeyCounters.start({
     settings,
     log,
@@ -42,5 +57,11 @@ export async function openCounters(
     recordsOf: (requestIds) => recordsOf(ledger, requestIds),
     stored: () => ledger.flush(),
   });
-  return { counters, valkey: counters };
+  const { link, server, times } = counters;
+  const keys = new ValkeyKeys({ link, server, mono: clock.mono, ...times, failClosed: keysFailClosed });
+  const close = async (): Promise<void> => {
+    await keys.close();
+    await counters.close();
+  };
+  return { counters, keys, valkey: { counters, keys, close } };
 }

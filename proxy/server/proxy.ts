@@ -13,7 +13,7 @@ import { openLedger, type Ledger } from '../spend/ledger.ts';
 import { HealthChecks } from './health-checks.ts';
 import type { StoredObjects } from '../access/objects/access-objects.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
-import type { ValkeyCounters } from '../access/valkey/valkey-counters.ts';
+import { IdempotencyCache } from '../active-config/idempotency-cache.ts';
 import { createServices } from '../active-config/services.ts';
 import type { Services } from '../active-config/active-config.ts';
 import { addCounterMetrics } from '../observability/counter-metrics.ts';
@@ -28,7 +28,7 @@ import { readProxySettings } from '../upstream/http-proxies.ts';
 import { ProxyServer, type Drain } from './server.ts';
 import { Pools } from '../upstream/pools.ts';
 import { openAlerts, type OpenedAlerts } from './open-alerts.ts';
-import { openCounters } from './open-counters.ts';
+import { openCounters, type OpenedCounters } from './open-counters.ts';
 import { openSpans } from './open-spans.ts';
 import { withStoredModels } from './stored-models.ts';
 import { troubled } from './troubled-deployments.ts';
@@ -87,8 +87,8 @@ export class RunningProxy {
   readonly #platform: Platform | null;
   readonly #access: StoredObjects;
   readonly #alerts: OpenedAlerts;
-  /** null: no counters are shared with other servers. */
-  readonly #valkey: ValkeyCounters | null;
+  /** null: nothing is shared with other servers. */
+  readonly #valkey: OpenedCounters['valkey'];
   readonly #spans: SpanExport | null;
   readonly #log: Log;
   /** The settings at start. */
@@ -108,7 +108,7 @@ export class RunningProxy {
     platform: Platform | null;
     access: StoredObjects;
     alerts: OpenedAlerts;
-    valkey: ValkeyCounters | null;
+    valkey: OpenedCounters['valkey'];
     spans: SpanExport | null;
     log: Log;
   }) {
@@ -245,7 +245,13 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     clock,
     log,
   });
-  const { counters, valkey } = await openCounters(first.snapshot, { ledger, clock, log, worker });
+  const { counters, keys, valkey } = await openCounters(first.snapshot, {
+    ledger,
+    clock,
+    log,
+    worker,
+    keysFailClosed: () => (reloader?.active.snapshot ?? first.snapshot).idempotency?.failClosed === true,
+  });
   let server: ProxyServer | null = null;
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
   const alerts = await openAlerts(options, {
@@ -266,6 +272,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       spans,
       access,
       counters,
+      idempotency: new IdempotencyCache(clock.mono, keys),
       accessEvents: alerts.alerts,
       callers: platform?.callers ?? null,
       mount: platform,
@@ -275,7 +282,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { metrics } = services;
   metrics.alerts.watch(() => alerts.alerts.waiting);
   if (platform !== null) metrics.add(addPlatformMetrics, () => platform.figures);
-  if (valkey !== null) metrics.add(addCounterMetrics, () => valkey.state);
+  if (valkey !== null)
+    metrics.add(addCounterMetrics, () => ({ ...valkey.counters.state, ...valkey.keys.figures }));
   if (spans !== null) metrics.add(addTraceMetrics, () => spans.figures);
   try {
     const served = worker?.welcome.served ?? null;

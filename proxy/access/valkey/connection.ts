@@ -1,19 +1,15 @@
 // One connection to Valkey or Redis, for as long as it lasts: the only file that imports the client library. Nothing is
 // queued while it is down and nothing is ever sent again by the library: a script might then run twice, or much later than
 // its caller waits. Whoever uses a connection that has ended opens another one.
-import { createClient } from '@redis/client';
+import { createClient, RESP_TYPES } from '@redis/client';
 import type { ValkeySettings } from '../../../config/valkey-settings.ts';
+import { AnswerDeadlines } from './answer-deadlines.ts';
 import type { Script } from './scripts.ts';
 
 /** No server that answers needs longer. */
 const CONNECT_MS = 2000;
 /** More commands than this without an answer: the server is stuck. About 5 MB. */
 const MOST_UNANSWERED = 10_000;
-
-/** It did not answer in time. The script may have run, or may still run. */
-export class TooLate extends Error {
-  override readonly name = 'TooLate';
-}
 
 /** What the server says about itself. */
 export interface ServerFacts {
@@ -26,11 +22,14 @@ export interface ServerFacts {
 
 type Client = ReturnType<typeof clientFor>;
 
+const AS_BYTES = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
+
 export class ValkeyConnection {
   readonly facts: ServerFacts;
   /** Resolves when it is of no use any more. */
   readonly ended: Promise<Error>;
   readonly #client: Client;
+  readonly #deadlines = new AnswerDeadlines();
   readonly #end: (why: Error) => void;
 
   /** @throws Error when there is no server, or it does not let us in */
@@ -61,24 +60,59 @@ export class ValkeyConnection {
   }
 
   /** @throws TooLate, or what the server or the connection says */
-  async run(
+  run(
     script: Script,
     keys: readonly string[],
-    args: readonly string[],
+    args: readonly (string | Buffer)[],
     withinMs: number,
   ): Promise<unknown> {
-    const tail = [String(keys.length), ...keys, ...args];
+    return this.#run(script, [String(keys.length), ...keys, ...args], withinMs);
+  }
+
+  /** The same for an answer with bytes in it: all of its texts are Buffers. */
+  runForBytes(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | Buffer)[],
+    withinMs: number,
+  ): Promise<unknown> {
+    return this.#run(script, [String(keys.length), ...keys, ...args], withinMs, AS_BYTES);
+  }
+
+  async #run(
+    script: Script,
+    tail: readonly (string | Buffer)[],
+    withinMs: number,
+    options?: typeof AS_BYTES,
+  ): Promise<unknown> {
     try {
-      return await inTime(this.#client.sendCommand(['EVALSHA', script.sha1, ...tail]), withinMs);
+      return await this.#send(['EVALSHA', script.sha1, ...tail], withinMs, options);
     } catch (error) {
       // After SCRIPT FLUSH or a restart; nothing has run.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return await inTime(this.#client.sendCommand(['EVAL', script.source, ...tail]), withinMs);
+      return await this.#send(['EVAL', script.source, ...tail], withinMs, options);
     }
+  }
+
+  #send(args: (string | Buffer)[], withinMs: number, options?: typeof AS_BYTES): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const end = this.#deadlines.add(withinMs, reject);
+    this.#client.sendCommand<unknown>(args, options).then(
+      (value) => {
+        end();
+        resolve(value);
+      },
+      (error: unknown) => {
+        end();
+        reject(error as Error);
+      },
+    );
+    return promise;
   }
 
   close(): void {
     if (this.#client.isOpen) this.#client.destroy();
+    this.#deadlines.stop();
     this.#end(new Error('it was given up'));
   }
 }
@@ -107,13 +141,4 @@ function factsOf(info: string): ServerFacts {
   const isBounded = !['', '0'].includes(of('maxmemory'));
   const version = of('valkey_version') || of('redis_version');
   return { runId: of('run_id'), version, evicts: isBounded && policy !== 'noeviction' ? policy : null };
-}
-
-/** A timer says nothing about the server while this process was too busy to read: one more turn of the loop decides. */
-function inTime<T>(answer: Promise<T>, withinMs: number): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const late = (): void => reject(new TooLate(`no answer within ${withinMs} ms`));
-  const timer = setTimeout(() => setImmediate(() => setImmediate(late)), withinMs);
-  answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  return promise;
 }

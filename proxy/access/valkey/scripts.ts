@@ -6,6 +6,8 @@
 //   p:<limit>            sorted set of running calls, by the millisecond at which their lease ends
 //   q:<request>          what a call has claimed (MessagePack), or `s` settled, or `x` cancelled
 //   o:<server>           set of the requests that a server has claimed for
+//   i:<key>              hash of a call under an idempotency key: o server, i d s its id, digest, whether it is a stream;
+//                        once it has ended also h b, all but the body of its answer, and the body, both encrypted
 //   servers              sorted set of servers, by the millisecond of their last sign of life
 // and `<tag>:g`, a hash, names the generation. A generation ends when the data cannot be trusted any more: it is gone, or
 // the server that holds it was restarted or replaced and may have forgotten the last writes. A new one starts from the sums
@@ -27,12 +29,12 @@ export function script(source: string): Script {
 
 /** Part of each key: another number is another way to keep the state, which other versions cannot read. */
 export const LAYOUT = 1;
-/** A place of a parallel limit is free after so long without a sign of life from the server that holds it. */
-const LEASE_MS = 30_000;
+/** Places of parallel limits and idempotency keys are free after so long without a sign of life from their server. */
+export const LEASE_MS = 30_000;
 /** Servers that hold claims have so long to say so, before a new generation lets calls in without them. */
 const GATHER_MS = 5_000;
 /** Unused for so long, a counter is forgotten and asked for again. No call runs for longer. */
-const COUNTER_MS = 3 * 86_400_000;
+export const COUNTER_MS = 3 * 86_400_000;
 /** What is settled in a counter that nobody knows is kept so long, for whoever reads its sum. */
 const LATE_MS = 60_000;
 /** A settled call is remembered so long, in case it is settled again. */

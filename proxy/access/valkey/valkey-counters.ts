@@ -102,6 +102,20 @@ export class ValkeyCounters implements Counters {
     this.#keeping.unref();
   }
 
+  /** For what else is kept there. */
+  get link(): ValkeyLink {
+    return this.#link;
+  }
+
+  get times(): ValkeyTimes {
+    return this.#times;
+  }
+
+  /** This process, as the others know it. */
+  get server(): string {
+    return this.#server;
+  }
+
   get state(): SharedCountersState {
     const { state } = this.#link;
     const away = state.is === 'shared' ? null : state.why;

@@ -2,7 +2,8 @@
 // holds, and gives a sign of life each second. Knows whether calls may be counted there at the moment.
 import type { ValkeySettings } from '../../../config/valkey-settings.ts';
 import type { Log } from '../../observability/logger.ts';
-import { TooLate, ValkeyConnection } from './connection.ts';
+import { TooLate } from './answer-deadlines.ts';
+import { ValkeyConnection } from './connection.ts';
 import { BEAT, JOIN, LAYOUT } from './scripts.ts';
 
 /** How long things may take; tests choose others. */
@@ -28,8 +29,8 @@ export interface Generation {
   readonly prefix: string;
 }
 
-/** What the link asks of whoever counts. */
-interface LinkDuties {
+/** What the link asks of whoever keeps something there. */
+export interface LinkDuties {
   /** Tells what this server holds to a generation that it has not counted in before. */
   register(generation: Generation): Promise<void>;
   /** Tells what has happened while the counters were away. */
@@ -58,7 +59,7 @@ interface LinkOptions {
 
 export class ValkeyLink {
   readonly #options: LinkOptions;
-  readonly #duties: LinkDuties;
+  readonly #duties: Partial<LinkDuties>[];
   readonly #tag: string;
   readonly #stopped = new AbortController();
   #state: LinkState = { is: 'away', why: 'not connected yet' };
@@ -75,8 +76,13 @@ export class ValkeyLink {
 
   constructor(options: LinkOptions, duties: LinkDuties) {
     this.#options = options;
-    this.#duties = duties;
+    this.#duties = [duties];
     this.#tag = `{throughline:${options.settings.namespace}:${LAYOUT}}`;
+  }
+
+  /** From now on these are asked as well. */
+  follow(duties: Partial<LinkDuties>): void {
+    this.#duties.push(duties);
   }
 
   get state(): LinkState {
@@ -167,7 +173,8 @@ export class ValkeyLink {
       const joined = String(await connection.run(JOIN, [key], args, this.#options.times.stuckMs));
       this.#mustRenew = false;
       const generation = { connection, generation: joined, key, prefix: `${this.#tag}:${joined}:` };
-      if (this.#joined?.generation !== joined) await this.#duties.register(generation);
+      if (this.#joined?.generation !== joined)
+        await Promise.all(this.#duties.map((one) => one.register?.(generation)));
       this.#joined = generation;
       await this.#signOfLife(generation);
     } catch (error) {
@@ -186,12 +193,12 @@ export class ValkeyLink {
     if (reply[1] !== 1) this.#become({ is: 'away', why: 'the other servers have not come yet' });
     else if (isSlow) this.#become({ is: 'away', why: `it needs more than ${times.claimMs} ms to answer` });
     else {
-      if (this.#state.is !== 'shared') await this.#duties.catchUp(at);
+      if (this.#state.is !== 'shared') await Promise.all(this.#duties.map((one) => one.catchUp?.(at)));
       this.#become({ is: 'shared', ...at });
     }
     this.#seenServers = Number(reply[2]);
     const orphans = reply.slice(3).map(String);
-    if (orphans.length > 0) this.#duties.orphaned(orphans);
+    if (orphans.length > 0) for (const one of this.#duties) one.orphaned?.(orphans);
   }
 
   #lookAfter(): Promise<void> {
@@ -212,6 +219,6 @@ export class ValkeyLink {
 
   #become(state: LinkState): void {
     this.#state = state;
-    this.#duties.changed(state);
+    for (const one of this.#duties) one.changed?.(state);
   }
 }
