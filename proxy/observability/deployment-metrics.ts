@@ -10,6 +10,8 @@ export interface DeploymentMetrics {
   readonly denied: () => void;
   /** A deployment began to cool down. */
   readonly cooldownStarted: () => void;
+  /** Another server found that it fails. */
+  readonly cooldownLearned: () => void;
   /** A call waits in the admission queue. */
   readonly queued: () => void;
   /** A call was refused by admission control. */

@@ -116,6 +116,11 @@ export class Metrics {
     cooldowns: this.#tallied('throughline_cooldowns_total', 'How often a deployment began to cool down.', [
       'model',
     ]),
+    learnedCooldowns: this.#tallied(
+      'throughline_cooldowns_from_others_total',
+      'How often another server found that a deployment fails, so that it cools down here as well.',
+      ['model'],
+    ),
     hedges: this.#tallied(
       'throughline_hedges_total',
       'Second attempts beside a slow one (hedge_after), by which one won: won = the second, lost = the first.',
@@ -264,6 +269,7 @@ export class Metrics {
       retried: (failure) => this.#attempts.retries(model, failure).add(1),
       denied: () => this.#attempts.denied(model).add(1),
       cooldownStarted: () => this.#attempts.cooldowns(model).add(1),
+      cooldownLearned: () => this.#attempts.learnedCooldowns(model).add(1),
       queued: () => this.#requests.queued(model).add(1),
       refused: (why) => this.#requests.refused(model, why).add(1),
       hedged: (end) => this.#attempts.hedges(model, end).add(1),

@@ -10,6 +10,15 @@ export interface CooldownRules {
 
 export type BreakerState = 'closed' | 'open' | 'half_open';
 
+/** Other servers, where they share what they know of a deployment. Nothing here waits. */
+export interface BreakerPeers {
+  /** @param untilMs monotonic */
+  opened(untilMs: number): void;
+  closed(): void;
+  /** Whether the trial call is this server's to send; else asking makes it so a little later, unless another one has it. */
+  mayTry(): boolean;
+}
+
 const WINDOW_MS = 60_000;
 /** One upstream cannot take itself out for longer than this by a `Retry-After`. */
 const MAX_COOLDOWN_MS = 300_000;
@@ -23,6 +32,11 @@ export class Breaker {
   /** Counts openings: a call that began before the last one says nothing about the time after it. */
   #era = 0;
   #probing = false;
+  readonly #peers: BreakerPeers | null;
+
+  constructor(peers: BreakerPeers | null = null) {
+    this.#peers = peers;
+  }
 
   state(nowMs: number): BreakerState {
     if (this.#openUntilMs === 0) return 'closed';
@@ -32,7 +46,8 @@ export class Breaker {
   /** Whether a call may go here while another deployment could take it. */
   admits(nowMs: number): boolean {
     const state = this.state(nowMs);
-    return state === 'closed' || (state === 'half_open' && !this.#probing);
+    if (state !== 'half_open') return state === 'closed';
+    return !this.#probing && (this.#peers?.mayTry() ?? true);
   }
 
   /** When the cooldown ends, monotonic ms; 0 when closed. */
@@ -52,8 +67,18 @@ export class Breaker {
     this.#release(era);
     this.#count(nowMs);
     if (this.#openUntilMs === 0 || Math.abs(era) !== this.#era) return;
-    this.#openUntilMs = 0;
-    this.#windowAt = -Infinity;
+    this.#close();
+    this.#peers?.closed();
+  }
+
+  /** Another server found the upstream failing: calls that run already say nothing about the time from now on. */
+  openByPeer(untilMs: number): void {
+    this.#open(untilMs);
+  }
+
+  /** Another server found it well. */
+  closeByPeer(): void {
+    this.#close();
   }
 
   /** The call says nothing about the upstream: the client left. */
@@ -74,10 +99,20 @@ export class Breaker {
     const wasClosed = this.#openUntilMs === 0;
     const tooMany = this.#fails > rules.allowedFails && this.#fails * 2 >= this.#calls;
     if (!(era < 0 || cooldownMs !== null || (wasClosed && tooMany))) return false;
+    this.#open(nowMs + Math.min(Math.max(cooldownMs ?? 0, rules.cooldownMs), MAX_COOLDOWN_MS));
+    this.#peers?.opened(this.#openUntilMs);
+    return wasClosed;
+  }
+
+  #open(untilMs: number): void {
     this.#era += 1;
     this.#probing = false;
-    this.#openUntilMs = nowMs + Math.min(Math.max(cooldownMs ?? 0, rules.cooldownMs), MAX_COOLDOWN_MS);
-    return wasClosed;
+    this.#openUntilMs = untilMs;
+  }
+
+  #close(): void {
+    this.#openUntilMs = 0;
+    this.#windowAt = -Infinity;
   }
 
   #count(nowMs: number): void {

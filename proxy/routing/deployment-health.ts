@@ -1,6 +1,7 @@
-// What this process knows of each deployment, across configurations: calls in flight, latency, cooldown. Deployments are
+// What this process knows of each deployment, across configurations: calls in flight, latency, cooldown. Of a cooldown
+// other servers may know as well. Deployments are
 // known by their id, so a reload keeps the health of those that stay.
-import { Breaker, type CooldownRules } from './breaker.ts';
+import { Breaker, type BreakerPeers, type CooldownRules } from './breaker.ts';
 import { PeakEwma } from './peak-ewma.ts';
 
 export class DeploymentHealth {
@@ -9,9 +10,13 @@ export class DeploymentHealth {
   /** Slots that are reserved for calls about to start. */
   reserved = 0;
   readonly latency = new PeakEwma();
-  readonly breaker = new Breaker();
+  readonly breaker: Breaker;
   /** What the last background check found; null: healthy, or not checked. */
   healthError: string | null = null;
+
+  constructor(peers: BreakerPeers | null = null) {
+    this.breaker = new Breaker(peers);
+  }
 
   /** Whether calls go here while another deployment could take them. */
   isAvailable(nowMs: number): boolean {
@@ -63,10 +68,26 @@ interface Held {
 /** The health of every deployment that some configuration has, reference-counted. */
 export class HealthRegistry {
   readonly #held = new Map<string, Held>();
+  readonly #peersOf: (id: string) => BreakerPeers | null;
+
+  /** @param peersOf the other servers, for the breaker of a deployment; null: this process serves alone */
+  constructor(peersOf: (id: string) => BreakerPeers | null = () => null) {
+    this.#peersOf = peersOf;
+  }
+
+  /** null = no configuration has it. */
+  find(id: string): DeploymentHealth | null {
+    return this.#held.get(id)?.state ?? null;
+  }
+
+  /** Ids. */
+  get all(): readonly string[] {
+    return [...this.#held.keys()];
+  }
 
   /** Takes a reference to the health of a deployment. Pair with `release`. */
   acquire(id: string): DeploymentHealth {
-    const held = this.#held.get(id) ?? { state: new DeploymentHealth(), users: 0 };
+    const held = this.#held.get(id) ?? { state: new DeploymentHealth(this.#peersOf(id)), users: 0 };
     this.#held.set(id, held);
     held.users += 1;
     return held.state;

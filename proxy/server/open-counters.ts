@@ -6,6 +6,7 @@ import type { Counters } from '../access/counters.ts';
 import { LocalCounters } from '../access/local-counters.ts';
 import type { SharedKeys } from '../access/shared-keys.ts';
 import type { ValkeyCounters } from '../access/valkey/valkey-counters.ts';
+import type { ValkeyHealth } from '../access/valkey/valkey-health.ts';
 import type { ValkeyKeys } from '../access/valkey/valkey-keys.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
 import type { Clock } from '../base/clock.ts';
@@ -25,6 +26,8 @@ export interface OpenedCounters {
 interface OpenedValkey {
   readonly counters: ValkeyCounters;
   readonly keys: ValkeyKeys;
+  /** Which deployments cool down. */
+  readonly health: ValkeyHealth;
   close(): Promise<void>;
 }
 
@@ -35,11 +38,13 @@ interface CounterParts {
   readonly worker: WorkerRole | undefined;
   /** Refuse calls with an idempotency key while Valkey is away. */
   readonly keysFailClosed: () => boolean;
+  /** Another server has found that this deployment fails. */
+  readonly cooldownLearned: (id: string) => void;
 }
 
 export async function openCounters(
   { valkey: settings }: Pick<Snapshot, 'valkey'>,
-  { ledger, clock, log, worker, keysFailClosed }: CounterParts,
+  { ledger, clock, log, worker, keysFailClosed, cooldownLearned: learned }: CounterParts,
 ): Promise<OpenedCounters> {
   const local = (): Counters => new LocalCounters(clock.mono);
   if (settings === null)
@@ -47,6 +52,7 @@ export async function openCounters(
   // The client library is loaded only here.
   const { ValkeyCounters } = await import('../access/valkey/valkey-counters.ts');
   const { ValkeyKeys } = await import('../access/valkey/valkey-keys.ts');
+  const { ValkeyHealth } = await import('../access/valkey/valkey-health.ts');
   const counters = await ValkeyCounters.start({
     settings,
     log,
@@ -59,9 +65,10 @@ export async function openCounters(
   });
   const { link, server, times } = counters;
   const keys = new ValkeyKeys({ link, server, mono: clock.mono, ...times, failClosed: keysFailClosed });
+  const health = new ValkeyHealth({ link, server, mono: clock.mono, stuckMs: times.stuckMs, learned });
   const close = async (): Promise<void> => {
-    await keys.close();
+    await Promise.all([keys.close(), health.close()]);
     await counters.close();
   };
-  return { counters, keys, valkey: { counters, keys, close } };
+  return { counters, keys, valkey: { counters, keys, health, close } };
 }

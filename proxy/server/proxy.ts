@@ -14,6 +14,7 @@ import { HealthChecks } from './health-checks.ts';
 import type { StoredObjects } from '../access/objects/access-objects.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import { IdempotencyCache } from '../active-config/idempotency-cache.ts';
+import { HealthRegistry } from '../routing/deployment-health.ts';
 import { createServices } from '../active-config/services.ts';
 import type { Services } from '../active-config/active-config.ts';
 import { addCounterMetrics } from '../observability/counter-metrics.ts';
@@ -251,6 +252,14 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     log,
     worker,
     keysFailClosed: () => (reloader?.active.snapshot ?? first.snapshot).idempotency?.failClosed === true,
+    cooldownLearned: (id) => {
+      const deployment = reloader?.active.deployments.get(id);
+      if (deployment === undefined) return;
+      const { config, metrics } = deployment;
+      metrics.cooldownLearned();
+      const about = { model: config.group, model_id: id, upstream: config.apiBase };
+      log.warn(about, 'deployment cooling down, as another server has found');
+    },
   });
   let server: ProxyServer | null = null;
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
@@ -273,6 +282,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       access,
       counters,
       idempotency: new IdempotencyCache(clock.mono, keys),
+      ...(valkey === null ? {} : { health: new HealthRegistry((id) => valkey.health.peersOf(id)) }),
       accessEvents: alerts.alerts,
       callers: platform?.callers ?? null,
       mount: platform,
@@ -280,6 +290,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     () => server?.inFlight ?? 0,
   );
   const { metrics } = services;
+  valkey?.health.follow(services.health);
   metrics.alerts.watch(() => alerts.alerts.waiting);
   if (platform !== null) metrics.add(addPlatformMetrics, () => platform.figures);
   if (valkey !== null)

@@ -8,8 +8,9 @@
 //   o:<server>           set of the requests that a server has claimed for
 //   i:<key>              hash of a call under an idempotency key: o server, i d s its id, digest, whether it is a stream;
 //                        once it has ended also h b, all but the body of its answer, and the body, both encrypted
+//   b                    hash of deployments that cool down: <news>:<until>:<server>:<server that tries it>:<since>
 //   servers              sorted set of servers, by the millisecond of their last sign of life
-// and `<tag>:g`, a hash, names the generation. A generation ends when the data cannot be trusted any more: it is gone, or
+// and `<tag>:g`, a hash, names the generation; its `n` counts the news, so that a server asks for them only where there are any. A generation ends when the data cannot be trusted any more: it is gone, or
 // the server that holds it was restarted or replaced and may have forgotten the last writes. A new one starts from the sums
 // of the spend store and from what each server says that it holds.
 //
@@ -273,10 +274,11 @@ return ARGV[2]
 /**
  * A server's sign of life, after it has said what it holds. Opens a new generation when all servers have come, or after a
  * while without the others. KEYS: generation. ARGV: generation, prefix, server, servers that are known to live.
- * Answers whether calls are let in, how many servers count here, and requests whose server is gone.
+ * Answers whether calls are let in, how many servers count here, the number of the last news, and requests whose server is
+ * gone.
  */
 export const BEAT = script(`
-local g = redis.call('HMGET', KEYS[1], 'id', 'open', 'since')
+local g = redis.call('HMGET', KEYS[1], 'id', 'open', 'since', 'n')
 if g[1] ~= ARGV[1] then return {'generation'} end
 local P = ARGV[2]
 local t = redis.call('TIME')
@@ -291,7 +293,7 @@ if not open then
     open = '1'
   end
 end
-local reply = {'ok', open and 1 or 0, here}
+local reply = {'ok', open and 1 or 0, here, tonumber(g[4] or 0)}
 for _, gone in ipairs(redis.call('ZRANGEBYSCORE', P .. 'servers', '-inf', now - ${LEASE_MS}, 'LIMIT', 0, 4)) do
   local ids = redis.call('SRANDMEMBER', P .. 'o:' .. gone, 50)
   if #ids == 0 then redis.call('ZREM', P .. 'servers', gone) end

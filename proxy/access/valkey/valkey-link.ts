@@ -37,6 +37,8 @@ export interface LinkDuties {
   catchUp(generation: Generation): Promise<void>;
   /** Requests whose server is gone, some of them. */
   orphaned(requestIds: readonly string[]): void;
+  /** The number of the last news that there is. */
+  news(number: number): void;
   /** The counters can be used, or cannot any more. */
   changed(state: LinkState): void;
 }
@@ -74,7 +76,7 @@ export class ValkeyLink {
   /** A beat or a join is under way. */
   #busy: Promise<void> | null = null;
 
-  constructor(options: LinkOptions, duties: LinkDuties) {
+  constructor(options: LinkOptions, duties: Partial<LinkDuties>) {
     this.#options = options;
     this.#duties = [duties];
     this.#tag = `{throughline:${options.settings.namespace}:${LAYOUT}}`;
@@ -105,6 +107,11 @@ export class ValkeyLink {
     this.#stopped.abort();
     this.#connection?.close();
     if (this.#beat !== null) clearInterval(this.#beat);
+  }
+
+  /** A script said how far the news are. */
+  told(number: number): void {
+    for (const one of this.#duties) one.news?.(number);
   }
 
   /** What this server should have told was dropped: all is counted anew from the spend store. */
@@ -197,7 +204,8 @@ export class ValkeyLink {
       this.#become({ is: 'shared', ...at });
     }
     this.#seenServers = Number(reply[2]);
-    const orphans = reply.slice(3).map(String);
+    this.told(Number(reply[3]));
+    const orphans = reply.slice(4).map(String);
     if (orphans.length > 0) for (const one of this.#duties) one.orphaned?.(orphans);
   }
 
