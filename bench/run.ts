@@ -14,6 +14,7 @@ import { markdown } from './harness/table.ts';
 import { agentCode, agentProse } from './scenarios/agent.ts';
 import { hostile } from './scenarios/hostile.ts';
 import { keys } from './scenarios/keys.ts';
+import { keysShared } from './scenarios/keys-shared.ts';
 import { latency } from './scenarios/latency.ts';
 import { manyModels } from './scenarios/many-models.ts';
 import { platform } from './scenarios/platform.ts';
@@ -42,6 +43,7 @@ const SCENARIOS: readonly Scenario[] = [
   workers,
   traces,
   keys,
+  keysShared,
   platform,
 ];
 

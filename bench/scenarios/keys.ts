@@ -16,7 +16,7 @@ import { residentMb } from '../harness/processes.ts';
 import type { Scenario } from '../harness/scenario.ts';
 
 const PART = 1_000;
-const KEY = 'sk-bench-virtual-key';
+export const KEY = 'sk-bench-virtual-key';
 
 /** Each key, and each team of a hundred: a budget of a month, of calls and tokens a minute and at a time. None is reached. */
 const capped = (setMs: number) => ({
@@ -55,8 +55,16 @@ async function store(dataDir: string, count: number, isCapped: boolean): Promise
 }
 
 /** All send the same two headers, so that only the key differs. */
-function withKeys(name: string, count: number, key: string, readyMs: number[], isCapped = false): Peer {
-  const peer = throughline(`${OURS}, ${name}`);
+export function withKeys(
+  name: string,
+  count: number,
+  key: string,
+  readyMs: number[],
+  isCapped = false,
+  more = '',
+  main?: string,
+): Peer {
+  const peer = throughline(`${OURS}, ${name}`, main, [], [], () => more);
   return {
     ...peer,
     start: async (place): Promise<Running> => {
