@@ -1193,7 +1193,7 @@ export interface GeneralSettings {
         string,
       ];
   /**
-   * Which alerts `alerting` sends: `budget_alerts` (`soft_budget` and `budget_used_up`), `brake`, `key_expiring`. Left out: all. Other words of LiteLLM have no effect.
+   * Which alerts `alerting` sends: `budget_alerts` (`soft_budget` and `budget_used_up`), `brake`, `key_expiring`, `spend_anomaly`. Left out: all. Other words of LiteLLM have no effect.
    *
    * @maxItems 100
    */
@@ -2452,7 +2452,7 @@ export interface FileTeamMember {
   role: 'admin' | 'user';
 }
 /**
- * Who is told that a budget is nearly or wholly used up, that the brake has found something, that a key is about to expire. See docs/alerts.md.
+ * Who is told that a budget is nearly or wholly used up, that the brake has found something, that a key is about to expire, that somebody spends far more than usual. See docs/alerts.md.
  */
 export interface AlertsSection {
   /**
@@ -2681,6 +2681,7 @@ export interface AlertsSection {
    * An alert so many days before a key expires, once. 0: none.
    */
   key_expiry_days: number | string;
+  spend_anomaly?: SpendAnomaly;
 }
 /**
  * One receiver.
@@ -2705,7 +2706,24 @@ export interface AlertWebhook {
   /**
    * What it is told. Left out: everything.
    */
-  kinds?: ('soft_budget' | 'budget_used_up' | 'brake' | 'key_expiring')[];
+  kinds?: ('soft_budget' | 'budget_used_up' | 'brake' | 'key_expiring' | 'spend_anomaly')[];
+}
+/**
+ * An alert when a key, a team or the proxy spends far more than usual in an hour. Left out: nobody looks. The rule: docs/alerts.md#spend-anomalies.
+ */
+export interface SpendAnomaly {
+  /**
+   * An hour that cost less is never an anomaly, US dollars.
+   */
+  min_cost_per_hour: number | string;
+  /**
+   * How many times as much as usual an hour must cost.
+   */
+  factor: number | string;
+  /**
+   * Whose spend is looked at. Left out: all of them.
+   */
+  scopes?: ('key' | 'team' | 'proxy')[];
 }
 /**
  * The runaway brake: finds conversations in which an agent goes in circles, and notes, slows or stops them. Left out: off. See docs/brake.md.

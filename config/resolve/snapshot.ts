@@ -56,6 +56,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
   const deployments = deploymentsOf(input, dialect);
   const compressed = general.accept_compressed_requests;
   const [groups, wildcards] = [exactGroups(deployments), wildcardGroups(deployments)];
+  const retentionMs = periodMs(general.maximum_spend_logs_retention_period);
   const workers = String(general.workers).trim() === 'auto' ? 'auto' : Number(general.workers);
   const masterKey = masterKeyOf(input);
   const platform = platformOf(input.file.platform, workers, input.diagnostics);
@@ -99,7 +100,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     },
     database: databaseOf(general.database_url, input.env, input.diagnostics),
     valkey: valkeyOf(input.file, input.env, input.diagnostics),
-    retentionMs: periodMs(general.maximum_spend_logs_retention_period),
+    retentionMs,
     idempotency: idempotencyOf(general, input.diagnostics),
     cors: general.cors === undefined ? null : { allowOrigins: general.cors.allow_origins },
     allowedHosts: general.allowed_hosts?.map((name) => name.toLowerCase()) ?? null,
@@ -110,7 +111,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     workers,
     platform,
     brake: brakeOf(input.file, input.diagnostics),
-    alerts: alertsOf(input.file, input.env, input.diagnostics),
+    alerts: alertsOf(input.file, input.env, retentionMs, input.diagnostics),
   };
 }
 
