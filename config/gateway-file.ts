@@ -1215,6 +1215,10 @@ export interface GeneralSettings {
    */
   budget_reservation: 'strict' | 'off';
   /**
+   * How many budgets of keys, teams, users and other objects metrics show: those with a cap that are used up furthest. Those that the configuration names are shown in any case.
+   */
+  budget_metrics_limit: number;
+  /**
    * Budgets of users hold for calls with keys of teams, too; they are counted in any case.
    */
   apply_user_budget_to_team_keys: boolean;
