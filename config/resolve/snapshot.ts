@@ -12,6 +12,7 @@ import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { accessOf, adminOf } from './access.ts';
 import { keyGenerationOf } from './key-generation.ts';
+import { checkAccess } from './access-checks.ts';
 import { alertsOf } from './alerts.ts';
 import { budgetsOf } from './budgets.ts';
 import { brakeOf } from './brake.ts';
@@ -58,6 +59,10 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
   const [groups, wildcards] = [exactGroups(deployments), wildcardGroups(deployments)];
   const retentionMs = periodMs(general.maximum_spend_logs_retention_period);
   const workers = String(general.workers).trim() === 'auto' ? 'auto' : Number(general.workers);
+  const names = namesOf(input, groups, wildcards);
+  const routing = routingOf(input.file, names, input.diagnostics);
+  const { file, diagnostics } = input;
+  checkAccess({ file, deployments, names, aliases: routing.aliases, diagnostics });
   const masterKey = masterKeyOf(input);
   const platform = platformOf(input.file.platform, workers, input.diagnostics);
   return {
@@ -65,7 +70,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     deployments,
     groups,
     wildcards,
-    routing: routingOf(input.file, namesOf(input, groups, wildcards), input.diagnostics),
+    routing,
     overload: overloadOf(input.file, deployments),
     masterKey,
     keyGeneration: keyGenerationOf(input.file),
