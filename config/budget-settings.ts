@@ -39,6 +39,8 @@ export interface BudgetSettings {
   readonly reservation: 'strict' | 'off';
   /** Serve calls whose budgets cannot be read. */
   readonly allowUnverified: boolean;
+  /** How many budgets of keys, teams and other objects metrics show. */
+  readonly metricsLimit: number;
   /** Budgets of users hold for calls with keys of teams, too. */
   readonly userBudgetsOnTeamKeys: boolean;
 }

@@ -1193,7 +1193,7 @@ export interface GeneralSettings {
         string,
       ];
   /**
-   * Which alerts `alerting` sends: `budget_alerts` (`soft_budget` and `budget_used_up`), `brake`, `key_expiring`. Left out: all. Other words of LiteLLM have no effect.
+   * Which alerts `alerting` sends: `budget_alerts` (`soft_budget` and `budget_used_up`), `brake`, `key_expiring`, `spend_anomaly`. Left out: all. Other words of LiteLLM have no effect.
    *
    * @maxItems 100
    */
@@ -1214,6 +1214,10 @@ export interface GeneralSettings {
    * `strict`: a call reserves the most that it may cost before it goes upstream, so no budget is exceeded. `off`: a call is let in while anything is left, so budgets are exceeded by what is under way.
    */
   budget_reservation: 'strict' | 'off';
+  /**
+   * How many budgets of keys, teams, users and other objects metrics show: those with a cap that are used up furthest. Those that the configuration names are shown in any case.
+   */
+  budget_metrics_limit: number;
   /**
    * Budgets of users hold for calls with keys of teams, too; they are counted in any case.
    */
@@ -2456,7 +2460,7 @@ export interface FileTeamMember {
   role: 'admin' | 'user';
 }
 /**
- * Who is told that a budget is nearly or wholly used up, that the brake has found something, that a key is about to expire. See docs/alerts.md.
+ * Who is told that a budget is nearly or wholly used up, that the brake has found something, that a key is about to expire, that somebody spends far more than usual. See docs/alerts.md.
  */
 export interface AlertsSection {
   /**
@@ -2685,6 +2689,7 @@ export interface AlertsSection {
    * An alert so many days before a key expires, once. 0: none.
    */
   key_expiry_days: number | string;
+  spend_anomaly?: SpendAnomaly;
 }
 /**
  * One receiver.
@@ -2709,7 +2714,24 @@ export interface AlertWebhook {
   /**
    * What it is told. Left out: everything.
    */
-  kinds?: ('soft_budget' | 'budget_used_up' | 'brake' | 'key_expiring')[];
+  kinds?: ('soft_budget' | 'budget_used_up' | 'brake' | 'key_expiring' | 'spend_anomaly')[];
+}
+/**
+ * An alert when a key, a team or the proxy spends far more than usual in an hour. Left out: nobody looks. The rule: docs/alerts.md#spend-anomalies.
+ */
+export interface SpendAnomaly {
+  /**
+   * An hour that cost less is never an anomaly, US dollars.
+   */
+  min_cost_per_hour: number | string;
+  /**
+   * How many times as much as usual an hour must cost.
+   */
+  factor: number | string;
+  /**
+   * Whose spend is looked at. Left out: all of them.
+   */
+  scopes?: ('key' | 'team' | 'proxy')[];
 }
 /**
  * The runaway brake: finds conversations in which an agent goes in circles, and notes, slows or stops them. Left out: off. See docs/brake.md.

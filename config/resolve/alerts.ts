@@ -1,6 +1,14 @@
 // The `alerts` section, and the dialect's `general_settings.alerting` with its environment variables -> AlertSettings. Messages
 // never show a URL, because that of Slack is a key. Pure.
-import { ALERT_KINDS, type AlertChannel, type AlertKind, type AlertSettings } from '../alert-settings.ts';
+import {
+  ALERT_KINDS,
+  ANOMALY_SCOPES,
+  type AlertChannel,
+  type AlertKind,
+  type AlertSettings,
+  type SpendAnomalySettings,
+} from '../alert-settings.ts';
+import { scaledDecimal } from '../decimal.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 import type { Environment } from '../references.ts';
@@ -9,6 +17,9 @@ import { shownName } from '../shown.ts';
 import type { Path } from '../tree.ts';
 
 const DAY_MS = 86_400_000;
+const PICO_DIGITS = 12;
+/** Days that an hour is compared with, and without how many nothing is said. */
+const [MOST_DAYS, LEAST_DAYS] = [14, 3];
 
 /** The dialect's word for all that is about budgets. */
 const DIALECT_KINDS: Readonly<Record<string, readonly AlertKind[]>> = {
@@ -21,11 +32,40 @@ const DIALECT_CHANNELS = {
   webhook: { format: 'json', variable: 'WEBHOOK_URL' },
 } as const;
 
-export function alertsOf(file: GatewayFile, env: Environment, diagnostics: Diagnostics): AlertSettings {
+/** @param retentionMs how long rows are kept; null = for ever */
+export function alertsOf(
+  file: GatewayFile,
+  env: Environment,
+  retentionMs: number | null,
+  diagnostics: Diagnostics,
+): AlertSettings {
   const { alerts } = file;
   return {
     channels: [...stated(file, diagnostics), ...fromDialect(file, env, diagnostics)],
     keyExpiryMs: Math.round(Number(alerts.key_expiry_days) * DAY_MS),
+    spendAnomaly: anomalyOf(file, retentionMs, diagnostics),
+  };
+}
+
+function anomalyOf(
+  { alerts: { spend_anomaly: stated } }: GatewayFile,
+  retentionMs: number | null,
+  diagnostics: Diagnostics,
+): SpendAnomalySettings | null {
+  if (stated === undefined) return null;
+  const kept = retentionMs === null ? MOST_DAYS : Math.floor(retentionMs / DAY_MS);
+  if (kept < MOST_DAYS) {
+    const [message, fix] =
+      kept < LEAST_DAYS
+        ? [`finds nothing: rows are kept for ${kept} days`, 'keep rows for 3 days at least, better 14']
+        : [`compares with ${kept} days only: older rows are removed`, 'keep rows for 14 days'];
+    diagnostics.warn(['alerts', 'spend_anomaly'], message, fix, 'key');
+  }
+  return {
+    minPico: scaledDecimal(String(stated.min_cost_per_hour), PICO_DIGITS) ?? 0n,
+    factor: Number(stated.factor),
+    scopes: new Set(stated.scopes ?? ANOMALY_SCOPES),
+    days: Math.min(kept, MOST_DAYS),
   };
 }
 

@@ -62,6 +62,10 @@ function thresholdsOf(rule: BrakeRule, written: Written, diagnostics: Diagnostic
     return [level, value === false ? N : Number(value)];
   });
   const thresholds = Object.fromEntries(own) as BrakeThresholds;
+  if (BRAKE_LEVELS.every((level) => thresholds[level] === N)) {
+    const path = ['brake', 'rules', rule];
+    diagnostics.warn(path, 'leads to no level, so it is off', `write ${rule}: false, or a count`, 'key');
+  }
   for (const [milder, harder] of MILDER) {
     if (written[milder] === undefined || thresholds[milder] === N) continue;
     if (thresholds[milder] < thresholds[harder]) continue;

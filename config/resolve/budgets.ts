@@ -29,6 +29,7 @@ export function budgetsOf(
     resetMinute: hour * 60 + minute,
     exceededStatus: statusOf(litellm.budget_exceeded_status_code, diagnostics),
     reservation: general.budget_reservation,
+    metricsLimit: general.budget_metrics_limit,
     allowUnverified: general.allow_requests_on_db_unavailable,
     userBudgetsOnTeamKeys: general.apply_user_budget_to_team_keys,
   };

@@ -12,6 +12,7 @@ import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { accessOf, adminOf } from './access.ts';
 import { keyGenerationOf } from './key-generation.ts';
+import { checkAccess } from './access-checks.ts';
 import { alertsOf } from './alerts.ts';
 import { budgetsOf } from './budgets.ts';
 import { brakeOf } from './brake.ts';
@@ -56,7 +57,12 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
   const deployments = deploymentsOf(input, dialect);
   const compressed = general.accept_compressed_requests;
   const [groups, wildcards] = [exactGroups(deployments), wildcardGroups(deployments)];
+  const retentionMs = periodMs(general.maximum_spend_logs_retention_period);
   const workers = String(general.workers).trim() === 'auto' ? 'auto' : Number(general.workers);
+  const names = namesOf(input, groups, wildcards);
+  const routing = routingOf(input.file, names, input.diagnostics);
+  const { file, diagnostics } = input;
+  checkAccess({ file, deployments, names, aliases: routing.aliases, diagnostics });
   const masterKey = masterKeyOf(input);
   const platform = platformOf(input.file.platform, workers, input.diagnostics);
   return {
@@ -64,7 +70,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     deployments,
     groups,
     wildcards,
-    routing: routingOf(input.file, namesOf(input, groups, wildcards), input.diagnostics),
+    routing,
     overload: overloadOf(input.file, deployments),
     masterKey,
     keyGeneration: keyGenerationOf(input.file),
@@ -99,7 +105,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     },
     database: databaseOf(general.database_url, input.env, input.diagnostics),
     valkey: valkeyOf(input.file, input.env, input.diagnostics),
-    retentionMs: periodMs(general.maximum_spend_logs_retention_period),
+    retentionMs,
     idempotency: idempotencyOf(general),
     cors: general.cors === undefined ? null : { allowOrigins: general.cors.allow_origins },
     allowedHosts: general.allowed_hosts?.map((name) => name.toLowerCase()) ?? null,
@@ -110,7 +116,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     workers,
     platform,
     brake: brakeOf(input.file, input.diagnostics),
-    alerts: alertsOf(input.file, input.env, input.diagnostics),
+    alerts: alertsOf(input.file, input.env, retentionMs, input.diagnostics),
   };
 }
 

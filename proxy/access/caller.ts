@@ -22,7 +22,7 @@ interface PlainCaller extends Caller {
 }
 
 /** A virtual key, with its team and user as they were when the call came. */
-interface KeyCaller extends Caller {
+export interface KeyCaller extends Caller {
   readonly role: 'key';
   readonly key: VirtualKey;
   /** null: it has none, or one that does not exist. */
@@ -31,3 +31,21 @@ interface KeyCaller extends Caller {
 }
 
 export type AuthenticatedCaller = PlainCaller | KeyCaller;
+
+/** Whoever calls with a virtual key. @param team null: the key has none, or one that does not exist; likewise `user` */
+export function keyCaller(key: VirtualKey, team: Team | null, user: User | null): KeyCaller {
+  return {
+    role: 'key',
+    key,
+    team,
+    user,
+    keyHash: key.id,
+    ...(key.alias === null ? {} : { keyName: key.alias }),
+    ...(key.teamId === null ? {} : { teamId: key.teamId }),
+    ...(key.userId === null ? {} : { userId: key.userId }),
+    tags: tagsOf(key.tags, team?.tags ?? []),
+  };
+}
+
+const tagsOf = (own: readonly string[], team: readonly string[]): readonly string[] =>
+  team.length === 0 ? own : [...own, ...team];

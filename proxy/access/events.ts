@@ -45,7 +45,20 @@ export interface KeyExpiringEvent {
   readonly expiresMs: number;
 }
 
-export type AccessEvent = BudgetEvent | BrakeEvent | KeyExpiringEvent;
+/** Somebody has spent far more in an hour than usual; once for each scope and UTC day. */
+export interface SpendAnomalyEvent {
+  readonly kind: 'spend_anomaly';
+  /** Epoch milliseconds. */
+  readonly atMs: number;
+  readonly scope: Scope;
+  /** The hour, epoch milliseconds. */
+  readonly hourMs: number;
+  readonly spentPico: bigint;
+  /** What this hour costs on other days. */
+  readonly usualPico: bigint;
+}
+
+export type AccessEvent = BudgetEvent | BrakeEvent | KeyExpiringEvent | SpendAnomalyEvent;
 
 export interface AccessEvents {
   /** Never throws, never waits. */

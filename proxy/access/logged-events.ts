@@ -1,7 +1,7 @@
 // Events of access as lines of the log.
 import type { Log } from '../observability/logger.ts';
 import { dollarText } from '../spend/record/dollars.ts';
-import type { AccessEvents, BudgetEvent } from './events.ts';
+import type { AccessEvents, BudgetEvent, SpendAnomalyEvent } from './events.ts';
 
 const TEXTS = {
   soft_budget: 'a soft budget was reached',
@@ -17,6 +17,8 @@ export function loggedEvents(log: Log): AccessEvents {
       } else if (event.kind === 'key_expiring') {
         const expires = new Date(event.expiresMs).toISOString();
         log.warn({ event: event.kind, key: event.keyHash, expires }, 'a key is about to expire');
+      } else if (event.kind === 'spend_anomaly') {
+        log.warn(anomalyLine(event), 'somebody spends far more than usual');
       } else log.warn(budgetLine(event), TEXTS[event.kind]);
     },
   };
@@ -30,4 +32,13 @@ const budgetLine = ({ kind, scope, budget, spentPico, limitPico, resetMs }: Budg
   spent_usd: dollarText(spentPico),
   limit_usd: dollarText(limitPico),
   resets: resetMs === null ? null : new Date(resetMs).toISOString(),
+});
+
+const anomalyLine = ({ kind, scope, hourMs, spentPico, usualPico }: SpendAnomalyEvent): object => ({
+  event: kind,
+  scope: scope.kind,
+  id: scope.id,
+  hour: new Date(hourMs).toISOString(),
+  spent_usd: dollarText(spentPico),
+  usual_usd: dollarText(usualPico),
 });

@@ -2,7 +2,7 @@
 // new and empty.
 import { Catalogue } from '../../config/catalogue.ts';
 import { StoredObjects } from '../access/objects/access-objects.ts';
-import { figuresOf } from '../access/budgets/budget-figures.ts';
+import { BudgetFiguresReader } from '../access/budgets/budget-figures.ts';
 import { Budgets } from '../access/budgets/budgets.ts';
 import { StoredSpending } from '../access/budgets/stored-spending.ts';
 import { loggedEvents } from '../access/logged-events.ts';
@@ -39,7 +39,11 @@ export function createServices(given: RequiredServices, inFlight: () => number =
   const budgets = new Budgets({ ledger, counters, directory, clock, events: accessEvents });
   const brake = new Brake((rule, level) => metrics.brake.count(rule, level), accessEvents);
   metrics.brake.watch(() => brake.figures);
-  metrics.add(addBudgetMetrics, () => ({ refusals: budgets.refusals, budgets: () => figuresOf(budgets) }));
+  const figures = new BudgetFiguresReader(budgets, clock);
+  metrics.add(addBudgetMetrics, () => ({
+    refusals: budgets.refusals,
+    budgets: () => figures.read(budgets.metricsLimit),
+  }));
   return {
     clock,
     ids: new CallIds(),

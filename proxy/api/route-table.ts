@@ -23,6 +23,7 @@ import { listModels, modelInfo, oneModel } from './models.ts';
 import { modelGroupInfo } from './model-groups.ts';
 import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
+import { spendBudgets } from './spend-budgets.ts';
 import { spendCalculate } from './spend-calculate.ts';
 import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spend-sums.ts';
 import { brakedConversations, conversationBrake, resumeConversation, resumeDenied } from './access/brake.ts';
@@ -212,6 +213,7 @@ export class RouteTable implements Routes {
     this.#get('/spend/users', admin(spendUsers));
     this.#set('/spend/calculate', { POST: admin(spendCalculate) });
     this.#get('/spend/report', admin(ownReport));
+    this.#get('/spend/budgets', admin(spendBudgets));
     this.#get('/global/spend/report', admin(globalReport));
     this.#get('/user/daily/activity', spending(dailyActivity('user')));
     this.#get('/team/daily/activity', spending(dailyActivity('team')));

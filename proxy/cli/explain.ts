@@ -23,13 +23,21 @@ import type { QueryDecision } from '../pipeline/upstream-query.ts';
 import { buildUpstreamRequest, type BodyChange } from '../pipeline/build-upstream-request.ts';
 import { DownstreamRequest } from '../downstream/downstream-request.ts';
 import { DownstreamResponse } from '../downstream/downstream-response.ts';
+import { checkModel, underServedName } from '../pipeline/models-of-caller.ts';
+import type { KeyCaller } from '../access/caller.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
+import { ConfigPlaces } from './config-places.ts';
+import { callerAsked, callerText, type AskedCaller } from './explain-caller.ts';
 import { idleServices } from './idle-services.ts';
+import { accessFor } from './stored-access.ts';
 import { CONFIG_FLAG, configPathOf, UsageError, type Define, type Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Prints, without sending, the upstream request: method, URL, every query parameter and header with the rule that
-forwarded, set, replaced or dropped it, and the members of the body that change.`;
+forwarded, set, replaced or dropped it, and the members of the body that change. With --key or --team: what that caller may
+call, and its budgets and limits in the order in which they refuse.`;
 
-interface Flags {
+interface Flags extends AskedCaller {
+  readonly dataDir?: string | undefined;
   readonly config?: string | undefined;
   readonly model?: string | undefined;
   readonly header: readonly string[];
@@ -43,6 +51,9 @@ export const explain: Define = (command, terminal) => {
     .description(DESCRIPTION)
     .option(...CONFIG_FLAG)
     .option('--model <name>', 'the name a client asks for')
+    .option('--key <name>', 'say what a key may do, by its alias or SHA-256; --model adds the call')
+    .option('--team <id>', 'the same for any key of a team')
+    .option('--data-dir <dir>', 'know the keys and teams that were made by API, too')
     .option('--header <header>', "a header of the client, 'Name: value'; repeat for more", collected, [])
     .option('--body <file>', 'the JSON body of the client (default: one short message)')
     .option('--query <text>', 'the query of the client, e.g. api-version=2024-10-21', '')
@@ -53,7 +64,9 @@ export const explain: Define = (command, terminal) => {
 const collected = (text: string, before: readonly string[]): readonly string[] => [...before, text];
 
 async function printRequest(values: Flags, terminal: Terminal): Promise<number> {
-  if (values.model === undefined) throw new UsageError('no model is named - give --model NAME');
+  const isOfCaller = values.key !== undefined || values.team !== undefined;
+  if (values.model === undefined && !isOfCaller)
+    throw new UsageError('no model is named - give --model NAME');
   const path = values.endpoint.replace(/^\/?(v1\/)?/, '');
   const endpoint = ENDPOINTS.find((one) => one.path === path);
   if (endpoint === undefined) {
@@ -63,20 +76,55 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   }
   const loaded = loadConfig(resolve(terminal.cwd, configPathOf(values.config, terminal)), terminal.env);
   if (!loaded.ok) throw new ConfigRefused(loaded.issues);
-  const active = new ActiveConfig(loaded.snapshot, idleServices(loaded.snapshot), registryNames());
-  const x = exchangeOf(active, endpoint.path, values.query, values.header.flatMap(headerOf));
-  const body = bodyOf(values.body, values.model, endpoint.path, terminal);
+  const access = await accessFor(loaded.snapshot.access, values.dataDir, terminal);
+  const active = new ActiveConfig(loaded.snapshot, idleServices(loaded.snapshot, access), registryNames());
   try {
-    const request = await parseRequest(x, endpoint, new RequestBody(body), null);
-    const identity = identityOf(x, { keyHash: '' }, request.identityMembers);
-    if (request.model !== values.model)
-      terminal.out(`note: the body asks for ${request.model}; that is explained\n`);
+    active.services.budgets.use(loaded.snapshot);
+    const caller = callerAsked(active, values);
+    const of = { active, caller, places: new ConfigPlaces(loaded.source) };
+    if (values.model !== undefined) return await printCall(of, endpoint, values, values.model, terminal);
+    if (caller !== null) terminal.out(callerText({ ...of, caller, call: null, nowMs: Date.now() }));
+    return 0;
+  } finally {
+    active.retire();
+    active.services.pools.destroy();
+    await access.close();
+  }
+}
+
+interface Asked {
+  readonly active: ActiveConfig;
+  /** null: nobody in particular. */
+  readonly caller: KeyCaller | null;
+  readonly places: ConfigPlaces;
+}
+
+/** @returns the exit code */
+async function printCall(
+  { active, caller, places }: Asked,
+  endpoint: Endpoint,
+  values: Flags,
+  model: string,
+  terminal: Terminal,
+): Promise<number> {
+  const x = exchangeOf(active, endpoint.path, values.query, values.header.flatMap(headerOf));
+  const body = bodyOf(values.body, model, endpoint.path, terminal);
+  try {
+    const asked = await parseRequest(x, endpoint, new RequestBody(body), null);
+    const request = caller === null ? asked : underServedName(caller, asked);
+    const identity = identityOf(x, caller ?? { keyHash: '' }, request.identityMembers);
+    if (asked.model !== model) terminal.out(`note: the body asks for ${asked.model}; that is explained\n`);
     const query: QueryDecision[] = [];
     const headers: HeaderDecision[] = [];
     const changes: BodyChange[] = [];
     const plan = planCall(active, request.model, identity);
     refuseSteering(active, request);
     const selected = selectedBy(plan);
+    if (caller !== null) {
+      const call = { model: asked.model, selected };
+      terminal.out(`${callerText({ active, caller, places, call, nowMs: x.startMs })}\n`);
+      checkModel(x, caller, asked.model, request.model);
+    }
     const explainer = {
       query: (decision: QueryDecision) => query.push(decision),
       header: (decision: HeaderDecision) => headers.push(decision),
@@ -105,9 +153,6 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
     if (!(error instanceof Fault)) throw error;
     terminal.out(`refused: ${error.status} ${error.code}: ${error.message}\n`);
     return 1;
-  } finally {
-    active.retire();
-    active.services.pools.destroy();
   }
 }
 

@@ -12,8 +12,8 @@ const refuse = (): never => {
   throw new Error('this command records nothing');
 };
 
-/** Recording with them is a bug and throws. @param otel adds trace headers as configured; no span is exported */
-export function idleServices({ otel }: Pick<Snapshot, 'otel'>): Services {
+/** Recording with them is a bug and throws. @param otel adds trace headers as configured; no span is exported. @param access default: no objects */
+export function idleServices({ otel }: Pick<Snapshot, 'otel'>, access?: Services['access']): Services {
   const ledger: Ledger = {
     begin: refuse,
     settle: refuse,
@@ -34,5 +34,6 @@ export function idleServices({ otel }: Pick<Snapshot, 'otel'>): Services {
     pools: new Pools(systemClock.mono),
     traces: otel === null ? null : new Traces(otel),
     random: () => 0,
+    ...(access === undefined ? {} : { access }),
   });
 }

@@ -1,5 +1,6 @@
 // `throughline spend`: reports, rows, checks, comparisons and new prices of spend, read from a store or from a running
 // proxy. Each of its subcommands has a file of its own.
+import { spendBudgets } from './spend-budgets.ts';
 import { spendExport } from './spend-export.ts';
 import { spendReconcile } from './spend-reconcile.ts';
 import { spendReprice } from './spend-reprice.ts';
@@ -15,6 +16,7 @@ export const spend: Define = (command, terminal) => {
     );
   spendReport(command.command('report'), terminal);
   spendExport(command.command('export'), terminal);
+  spendBudgets(command.command('budgets'), terminal);
   spendVerify(command.command('verify'), terminal);
   spendReconcile(command.command('reconcile'), terminal);
   spendReprice(command.command('reprice'), terminal);

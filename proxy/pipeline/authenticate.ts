@@ -4,7 +4,7 @@
 import type { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { scopeOf, type KnownCaller } from '../access/callers.ts';
-import type { AuthenticatedCaller } from '../access/caller.ts';
+import { keyCaller, type AuthenticatedCaller } from '../access/caller.ts';
 import { checkKey } from '../access/key-checks.ts';
 import { keyOf } from '../access/permissions.ts';
 import { Fault } from '../errors/fault.ts';
@@ -54,21 +54,8 @@ function virtualKey({ active, startMs }: Exchange, digest: Buffer): Authenticate
   if (key === null) return null;
   const team = key.teamId === null ? null : directory.team(key.teamId);
   checkKey(key, team, startMs);
-  return {
-    role: 'key',
-    key,
-    team,
-    user: key.userId === null ? null : directory.user(key.userId),
-    keyHash: key.id,
-    ...(key.alias === null ? {} : { keyName: key.alias }),
-    ...(key.teamId === null ? {} : { teamId: key.teamId }),
-    ...(key.userId === null ? {} : { userId: key.userId }),
-    tags: tagsOf(key.tags, team?.tags ?? []),
-  };
+  return keyCaller(key, team, key.userId === null ? null : directory.user(key.userId));
 }
-
-const tagsOf = (own: readonly string[], team: readonly string[]): readonly string[] =>
-  team.length === 0 ? own : [...own, ...team];
 
 async function afterCatchUp(x: Exchange, scope: Scope, catchUp: Promise<void>): Promise<AuthenticatedCaller> {
   try {

@@ -1,11 +1,12 @@
 // Alerts of a running proxy: their files in the data directory, their requests through undici, and who looks for keys that
-// expire.
+// expire and for spend that is not usual.
 import { join } from 'node:path';
 import type { AlertSettings } from '../../config/alert-settings.ts';
 import { Alerts } from '../access/alerts/alerts.ts';
 import type { Post } from '../access/alerts/delivery.ts';
 import { tellExpiringKeys } from '../access/alerts/expiring-keys.ts';
 import { Outbox } from '../access/alerts/outbox.ts';
+import { SpendAnomalies, type SpentSums } from '../access/alerts/spend-anomaly.ts';
 import { Told } from '../access/alerts/told.ts';
 import { loggedEvents } from '../access/logged-events.ts';
 import type { AccessDirectory } from '../access/objects/directory.ts';
@@ -25,6 +26,7 @@ interface Process {
 interface AlertParts {
   readonly settings: () => AlertSettings;
   readonly directory: AccessDirectory;
+  readonly ledger: SpentSums;
   readonly pools: Pools;
   readonly clock: Clock;
   readonly count: (kind: string, outcome: string) => void;
@@ -40,11 +42,12 @@ export interface OpenedAlerts {
 const ANSWER_MS = 15_000;
 const MOST_BYTES = 65_536;
 const LOOK_MS = 3_600_000;
+const LOOK_AT_SPEND_MS = 300_000;
 
 /** @throws CannotStart when the data directory cannot be written */
 export async function openAlerts(
   { dataDir, worker, log }: Process,
-  { pools, directory, clock, count, settings }: AlertParts,
+  { pools, directory, ledger, clock, count, settings }: AlertParts,
 ): Promise<OpenedAlerts> {
   const { number, count: workers } = worker?.welcome ?? { number: 1, count: 1 };
   const dir = join(dataDir, 'alerts');
@@ -64,10 +67,20 @@ export async function openAlerts(
     logged: loggedEvents(log),
     count,
   });
-  let timer: NodeJS.Timeout | null = null;
+  const anomalies = new SpendAnomalies({ ledger, directory, events: alerts });
+  const timers: NodeJS.Timeout[] = [];
   const look = (): void => {
     alerts.sweep();
     tellExpiringKeys(directory, alerts, clock.now(), settings().keyExpiryMs);
+  };
+  let underWay: Promise<void> | null = null;
+  const lookAtSpend = (): void => {
+    const { spendAnomaly } = settings();
+    if (spendAnomaly === null || underWay !== null) return;
+    underWay = anomalies
+      .look(spendAnomaly, clock.now())
+      .catch((err: unknown) => log.warn({ err }, 'spend cannot be compared with what is usual'))
+      .finally(() => (underWay = null));
   };
   return {
     alerts,
@@ -75,10 +88,12 @@ export async function openAlerts(
       alerts.start();
       if (number !== 1) return; // one worker is enough
       look();
-      timer = setInterval(look, LOOK_MS).unref();
+      lookAtSpend();
+      timers.push(setInterval(look, LOOK_MS).unref(), setInterval(lookAtSpend, LOOK_AT_SPEND_MS).unref());
     },
     close: async () => {
-      if (timer !== null) clearInterval(timer);
+      for (const timer of timers) clearInterval(timer);
+      await underWay;
       await alerts.close();
     },
   };

@@ -266,6 +266,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const alerts = await openAlerts(options, {
     settings: () => (reloader?.active.snapshot ?? first.snapshot).alerts,
     directory: access.directory,
+    ledger,
     pools,
     clock,
     count: (kind, outcome) => services.metrics.alerts.count(kind, outcome),

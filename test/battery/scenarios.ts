@@ -1,5 +1,6 @@
 // The scenarios of the battery, in the order in which they run. A new scenario is one file and one line.
 import type { Scenario } from './harness/scenario-run.ts';
+import { budget } from './scenarios/budget.ts';
 import { failoverBench } from './scenarios/failover-bench.ts';
 import { isolation } from './scenarios/isolation.ts';
 import { kill9 } from './scenarios/kill.ts';
@@ -14,6 +15,7 @@ import { upstreamFaults } from './scenarios/upstream-faults.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   kill9,
+  budget,
   upstreamFaults,
   failoverBench,
   storeFaults,

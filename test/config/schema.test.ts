@@ -36,6 +36,7 @@ function valueFor(path: string, value: unknown): unknown {
       return { inference_keys: [{ key: 'a', ...(inner as object) }] };
     if (key === 'webhooks' && path !== 'alerts.webhooks')
       return { webhooks: [{ name: 'a', url: 'http://a', ...(inner as object) }] };
+    if (key === 'spend_anomaly') return { spend_anomaly: { min_cost_per_hour: 1, ...(inner as object) } };
     if (key === 'budgets' && path !== 'budgets')
       return { budgets: [{ scope: 'proxy', ...(inner as object) }] };
     if (key === 'keys' && path !== 'keys') return { keys: [{ key_alias: 'a', ...(inner as object) }] };

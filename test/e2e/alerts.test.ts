@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { startDemoGateway, type DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { receiver } from '../support/alert-receiver.ts';
+import { ManualClock } from '../support/clock.ts';
 import { folder, serveCli } from '../support/cli.ts';
 import { managed, newKey } from '../support/manage.ts';
 import { chat, KEY, send, startRig } from '../support/rig.ts';
@@ -84,6 +85,38 @@ t.test('a key that is about to expire is told once, also over a restart', async 
   const third = await startRig(t, options);
   await third.stop();
   t.match(hook.seen.map(told), [{ kind: 'key_expiring', key_alias: 'soon' }]);
+});
+
+t.test('an hour that costs far more than on other days is told of', async (t) => {
+  const hook = await receiver(t);
+  const clock = new ManualClock(Date.UTC(2026, 10, 17, 10, 30));
+  const rule = `{ min_cost_per_hour: 0.000001, factor: 4, scopes: [proxy] }`;
+  const options = {
+    folder: folder(t),
+    clock,
+    config: (demo: DemoGateway) =>
+      config(demo, `alerts: { spend_anomaly: ${rule}, webhooks: [{ name: a, url: "${hook.url}" }] }\n`),
+  };
+  const first = await startRig(t, options);
+  for (let day = 0; day < 3; day += 1) {
+    t.equal((await chat(first, 'demo')).status, 200);
+    clock.advance(86_400_000);
+  }
+  for (let n = 0; n < 5; n += 1) t.equal((await chat(first, 'demo')).status, 200);
+  await first.stop();
+  const second = await startRig(t, options); // looks at the start, then every five minutes
+  const { body } = await hook.got(() => true);
+  const { usual_usd, spent_usd } = JSON.parse(body) as Record<string, string>;
+  t.match(JSON.parse(body), {
+    kind: 'spend_anomaly',
+    event_group: 'proxy',
+    hour_start: '2026-11-20T10:00:00.000Z',
+  });
+  t.equal(Number(spent_usd), 5 * Number(usual_usd));
+  t.match(
+    (await send(second.url, 'GET', '/metrics')).text,
+    /alerts_total\{kind="spend_anomaly",outcome="raised"\} 1/,
+  );
 });
 
 t.test('an alert outlives kill -9 of the proxy and a receiver that was down', async (t) => {

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import type { AlertKind } from '../../../config/alert-settings.ts';
 import { dollarText } from '../../spend/record/dollars.ts';
 import { memberOf, type Scope, type ScopeKind } from '../budgets/scopes.ts';
-import type { AccessEvent, BrakeEvent, BudgetEvent, KeyExpiringEvent } from '../events.ts';
+import type { AccessEvent, BrakeEvent, BudgetEvent, KeyExpiringEvent, SpendAnomalyEvent } from '../events.ts';
 import type { AccessDirectory } from '../objects/directory.ts';
 
 export interface Alert {
@@ -35,6 +35,8 @@ export function alertOf(event: AccessEvent, directory: NameDirectory): Alert {
       return brakeAlert(event, directory);
     case 'key_expiring':
       return expiryAlert(event, directory);
+    case 'spend_anomaly':
+      return anomalyAlert(event, directory);
     default:
       return budgetAlert(event, directory);
   }
@@ -103,6 +105,30 @@ function expiryAlert({ kind, atMs, keyHash, expiresMs }: KeyExpiringEvent, direc
     atMs,
     text: `Key about to expire: ${nameOf(scope, directory)} expires at ${expires}.`,
     members: { event: 'key_expiring', event_group: 'key', spend: 0, ...whose(scope, directory), expires },
+  };
+}
+
+function anomalyAlert(event: SpendAnomalyEvent, directory: NameDirectory): Alert {
+  const { kind, atMs, scope, hourMs, spentPico, usualPico } = event;
+  const [spent, usual] = [dollarText(spentPico), dollarText(usualPico)];
+  const hour = isoOf(hourMs);
+  const known = usualPico === 0n ? 'nothing is usual' : `${usual} USD are usual`;
+  return {
+    id: idOf([kind, scope.kind, scope.id, hour.slice(0, 10)]),
+    kind,
+    atMs,
+    text: `Spend anomaly: ${nameOf(scope, directory)} has spent ${spent} USD in the hour from ${hour}; ${known} at this time of the day.`,
+    members: {
+      event: 'spend_anomaly',
+      event_group: scope.kind,
+      spend: Number(spent),
+      ...whose(scope, directory),
+      scope: scope.kind,
+      scope_id: scope.id,
+      spent_usd: spent,
+      usual_usd: usual,
+      hour_start: hour,
+    },
   };
 }
 

@@ -1,23 +1,104 @@
-// Figures of budgets for the metrics: those that the configuration names one by one, of whatever size the rest is.
+// Figures of budgets for the metrics: those that the configuration names one by one, and of the others with a cap those that
+// are used up furthest, a bounded number. With when they will be used up, by rates that are read from the store every few minutes.
+import type { Clock } from '../../base/clock.ts';
 import type { BudgetFigure } from '../../observability/budget-metrics.ts';
+import type { CounterReading } from './tracked.ts';
 import type { Budgets } from './budgets.ts';
-import { capName } from './caps.ts';
+import { isRule } from './cap-sources.ts';
+import { capAt, capName, type Cap } from './caps.ts';
+import { forecastOf, LOOK_BACK_MS, type RecentSpend } from './forecast.ts';
+import { endOf } from './windows.ts';
 
 const PICO_PER_USD = 1e12;
+/** The rate of a day changes little in this time. */
+const RATES_MS = 300_000;
+/** A scrape goes on without rates that the store does not give in this time. */
+const PATIENCE_MS = 1_000;
 
-export async function figuresOf(budgets: Budgets): Promise<readonly BudgetFigure[]> {
-  const figures: BudgetFigure[] = [];
-  for await (const { cap, state } of budgets.states()) {
-    if (!budgets.isNamed(cap)) continue;
-    const { capPico } = cap; // rules of the configuration know no increase
-    figures.push({
+export class BudgetFiguresReader {
+  readonly #budgets: Budgets;
+  readonly #clock: Clock;
+  /** What was spent of late, by counter. */
+  #recent: ReadonlyMap<string, readonly RecentSpend[]> = new Map();
+  #readMs = -Infinity;
+  #reading: Promise<void> | null = null;
+  #underWay: Promise<readonly BudgetFigure[]> | null = null;
+
+  constructor(budgets: Budgets, clock: Clock) {
+    this.#budgets = budgets;
+    this.#clock = clock;
+  }
+
+  /** @param limit how many beside those of the configuration */
+  read(limit: number): Promise<readonly BudgetFigure[]> {
+    // All metrics of a scrape share one.
+    this.#underWay ??= this.#read(limit).finally(() => (this.#underWay = null));
+    return this.#underWay;
+  }
+
+  async #read(limit: number): Promise<readonly BudgetFigure[]> {
+    const readings = await this.#chosen(limit);
+    await this.#refresh(readings);
+    const nowMs = this.#clock.now();
+    return readings.map((reading) => this.#figureOf(reading, nowMs));
+  }
+
+  async #chosen(limit: number): Promise<readonly CounterReading[]> {
+    const named: CounterReading[] = [];
+    const others: { readonly reading: CounterReading; readonly share: number }[] = [];
+    const nowMs = this.#clock.now();
+    const isNamed = (cap: Cap): boolean => isRule(cap) && this.#budgets.inService.sources.names(cap.scope);
+    const wanted = (cap: Cap): boolean =>
+      isNamed(cap) || (limit > 0 && !isRule(cap) && (cap.capPico ?? 0n) > 0n);
+    for await (const reading of this.#budgets.states(wanted)) {
+      const { cap, state } = reading;
+      if (isNamed(cap)) named.push(reading);
+      else others.push({ reading, share: Number(state.spentPico) / Number(capAt(cap, nowMs)) });
+    }
+    others.sort((a, b) => b.share - a.share);
+    return [...named, ...others.slice(0, limit).map(({ reading }) => reading)];
+  }
+
+  async #refresh(readings: readonly CounterReading[]): Promise<void> {
+    const capped = readings.filter(({ cap }) => cap.capPico !== null);
+    const isKnown = capped.every(({ cap }) => this.#recent.has(cap.counter));
+    if (isKnown && this.#clock.mono() - this.#readMs < RATES_MS) return;
+    this.#reading ??= this.#readRates(capped).finally(() => (this.#reading = null));
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, PATIENCE_MS);
+    await Promise.race([this.#reading.catch(() => undefined), late]); // the store is away: no forecast, or the last one
+    clearTimeout(timer);
+  }
+
+  async #readRates(capped: readonly CounterReading[]): Promise<void> {
+    const nowMs = this.#clock.now();
+    const asked = capped.flatMap(({ cap }) => LOOK_BACK_MS.map((ms) => ({ cap, windowStartMs: nowMs - ms })));
+    const sums = await this.#budgets.sums(asked);
+    const recentOf = (i: number): readonly RecentSpend[] =>
+      LOOK_BACK_MS.map((ms, k) => ({ ms, pico: sums[i * LOOK_BACK_MS.length + k] ?? 0n }));
+    this.#recent = new Map(capped.map(({ cap }, i) => [cap.counter, recentOf(i)]));
+    this.#readMs = this.#clock.mono();
+  }
+
+  #figureOf({ cap, window, state }: CounterReading, nowMs: number): BudgetFigure {
+    const capPico = capAt(cap, nowMs);
+    const resetMs = endOf(window);
+    const leftPico = capPico === null ? null : capPico - state.spentPico;
+    const recent = this.#recent.get(cap.counter);
+    const forecast = recent === undefined ? null : forecastOf({ nowMs, leftPico, resetMs, recent });
+    return {
       scope: cap.scope.kind,
       id: cap.scope.id,
       budget: capName(cap),
       spentUsd: Number(state.spentPico) / PICO_PER_USD,
       reservedUsd: Number(state.reservedPico) / PICO_PER_USD,
       maxUsd: capPico === null ? null : Number(capPico) / PICO_PER_USD,
-    });
+      resetMs,
+      usedUpMs: {
+        day: forecast?.usedUpMs ?? null,
+        fastest: forecast?.earliestMs ?? null,
+        slowest: forecast?.latestMs ?? null,
+      },
+    };
   }
-  return figures;
 }

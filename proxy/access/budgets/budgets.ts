@@ -115,11 +115,6 @@ export class Budgets {
     });
   }
 
-  /** Whether the configuration names the scope of a cap, not by `*`. */
-  isNamed({ scope }: Cap): boolean {
-    return this.#sources?.names(scope) === true;
-  }
-
   /** Counts a refusal. */
   refused({ scope }: Cap): void {
     this.#refusals.set(scope.kind, (this.#refusals.get(scope.kind) ?? 0) + 1);
@@ -135,6 +130,11 @@ export class Budgets {
     const { startMs } = this.#windows.at(cap, nowMs);
     const state = counters.read({ budget: cap.counter, windowStartMs: startMs });
     return state === null || state instanceof Promise ? null : { spentPico: state.spentPico, capPico };
+  }
+
+  /** How many budgets beside those of the configuration metrics show. */
+  get metricsLimit(): number {
+    return this.#policy?.budgets.metricsLimit ?? 0;
   }
 
   /** Refusals so far. */
@@ -240,9 +240,10 @@ export class Budgets {
   }
 
   /** What a counter says now; null = nobody has asked for it yet. For metrics and verification. */
-  async *states(): AsyncGenerator<CounterReading> {
+  async *states(wanted: (cap: Cap) => boolean = () => true): AsyncGenerator<CounterReading> {
     const nowMs = this.#options.clock.now();
     for (const { cap } of this.#byCounter.values()) {
+      if (!wanted(cap)) continue;
       const window = this.#windows.at(cap, nowMs);
       const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
       if (state !== null) yield { cap, window, state };

@@ -24,6 +24,12 @@ export interface CapDirectory extends ScopeDirectory {
   key(id: string): ObjectOf<'key'> | null;
 }
 
+/** Ends the names of counters of rules: those of objects may begin anew (`countFrom`). */
+const RULE_MARK = ' rule';
+
+/** Whether a rule of the configuration states a cap, not an object. */
+export const isRule = ({ counter }: Cap): boolean => counter.endsWith(RULE_MARK);
+
 const NO_CAPS: readonly Cap[] = Object.freeze([]);
 /** Caps of rules for each one (`*`) that are kept; the others are made again. */
 const MOST_KEPT = 10_000;
@@ -184,10 +190,9 @@ export class CapSources {
     const kept = this.#ruleCaps.get(name);
     if (kept !== undefined) return kept;
     const caps = (ids.get(scope.id) ?? ids.get('*') ?? []).flatMap((rule) =>
-      // Counters of their own: those of objects may begin anew (`countFrom`).
       capsOf(scope, { ...NO_BUDGET, ...termsOf(rule) }).map((cap) => ({
         ...cap,
-        counter: `${cap.counter} rule`,
+        counter: `${cap.counter}${RULE_MARK}`,
       })),
     );
     if (this.#ruleCaps.size >= MOST_KEPT) this.#ruleCaps.clear();

@@ -6,6 +6,8 @@ import type { Forecast } from './spending.ts';
 export const LOOK_BACK_MS = [6 * 3_600_000, 24 * 3_600_000, 7 * 24 * 3_600_000] as const;
 
 const DAY_MS = 86_400_000;
+/** Later is never: `max_budget: 1000000000` stands for no budget, and no date is as late. */
+const MOST_MS = 100 * 365 * DAY_MS;
 const PICO_PER_USD = 1e12;
 
 export interface RecentSpend {
@@ -32,7 +34,8 @@ export function forecastOf({ nowMs, leftPico, resetMs, recent }: ForecastInput):
   const usedUpAt = (perMs: number): number | null => {
     if (leftPico === null) return null;
     const atMs = Math.ceil(nowMs + Math.max(0, Number(leftPico)) / perMs);
-    return resetMs !== null && atMs >= resetMs ? null : atMs;
+    const isNever = atMs > nowMs + MOST_MS || (resetMs !== null && atMs >= resetMs);
+    return isNever ? null : atMs;
   };
   return {
     perDay: (rate * DAY_MS) / PICO_PER_USD,

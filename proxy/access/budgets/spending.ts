@@ -7,7 +7,7 @@ export type { Scope, ScopeKind } from './scopes.ts';
 export interface Forecast {
   /** USD a day. */
   readonly perDay: number;
-  /** null: not within its window. */
+  /** null: not within its window, or in more than a hundred years. */
   readonly usedUpMs: number | null;
   /** The band of it: at the fastest and the slowest rate of the last hours and days. */
   readonly earliestMs: number | null;
@@ -44,6 +44,10 @@ export interface Spending {
   spentBy(scopes: readonly Scope[]): Promise<readonly bigint[]>;
   /** All caps and soft budgets of a scope; empty = it has none. @throws StoreUnavailable */
   usesOf(scope: Scope): Promise<readonly BudgetUse[]>;
+  /** The same of several, some hundreds at most. @throws StoreUnavailable */
+  usesOfAll(scopes: readonly Scope[]): Promise<readonly BudgetUse[]>;
+  /** Every scope with a budget, but those of rules for each one (`*`). Needs no store. */
+  capped(): readonly Scope[];
   /** When the main budget of a scope resets, epoch milliseconds; null = never. Needs no store. */
   resetMs(scope: Scope): number | null;
 }

@@ -34,10 +34,26 @@ export class StoredSpending implements Spending {
     return sums.map((pico, i) => pico + basePico(mains[i] ?? this.#main(PROXY), starts[i] ?? 0));
   }
 
-  async usesOf(scope: Scope): Promise<readonly BudgetUse[]> {
+  usesOf(scope: Scope): Promise<readonly BudgetUse[]> {
+    return this.#usesOf(this.#options.budgets.inService.sources.of(scope));
+  }
+
+  usesOfAll(scopes: readonly Scope[]): Promise<readonly BudgetUse[]> {
+    const { sources } = this.#options.budgets.inService;
+    return this.#usesOf(scopes.flatMap((scope) => sources.of(scope)));
+  }
+
+  capped(): readonly Scope[] {
+    const { sources } = this.#options.budgets.inService;
+    const keys = Array.from(sources.keyTerms(), ({ id }): Scope => ({ kind: 'key', id }));
+    // A team that is an object and in the configuration comes twice.
+    const others = new Map(Array.from(sources.others(), (scope) => [`${scope.kind}:${scope.id}`, scope]));
+    return [...others.values(), ...keys];
+  }
+
+  async #usesOf(caps: readonly Cap[]): Promise<readonly BudgetUse[]> {
     const nowMs = this.#options.clock.now();
-    const { sources, calendar } = this.#options.budgets.inService;
-    const caps = sources.of(scope);
+    const { calendar } = this.#options.budgets.inService;
     const windows = caps.map((cap) => capWindow(cap, nowMs, calendar));
     const asked = caps.flatMap((cap, i) => [
       { cap, windowStartMs: windows[i]?.startMs ?? 0 },

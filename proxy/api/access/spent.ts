@@ -28,7 +28,8 @@ export async function usageMembers(x: Exchange, scope: SpentScope): Promise<Row>
   };
 }
 
-function usageOf(use: BudgetUse): Row {
+/** What a budget says of itself: how much is used, and when it will be used up. */
+export function usageOf(use: BudgetUse): Row {
   const { forecast } = use;
   return {
     current_spend: dollarsOf(use.spentPico),

@@ -136,6 +136,8 @@ export interface SpentQuery {
   readonly ids: readonly string[] | null;
   /** Epoch milliseconds; 0 = since ever. */
   readonly sinceMs: number;
+  /** Only rows that began before it: for short times, since rows are read. What retention removed is not in the sum. */
+  readonly untilMs?: number;
 }
 
 export interface SpentSum {

@@ -29,7 +29,7 @@ function load(t: Test, yaml: string, env: Readonly<Record<string, string>> = ENV
 
 t.test('nothing is sent anywhere until somebody asks for it', (t) => {
   const { alerts, issues } = load(t, '');
-  t.same(alerts, { channels: [], keyExpiryMs: 7 * 86_400_000 });
+  t.same(alerts, { channels: [], keyExpiryMs: 7 * 86_400_000, spendAnomaly: null });
   t.same(issues, []);
   t.end();
 });
@@ -108,5 +108,30 @@ t.test('receivers of our own have names, formats, kinds and secrets', (t) => {
     t.match(found, [message], webhooks);
     t.notMatch(found.join(), 'sk-hidden');
   }
+  t.end();
+});
+
+t.test('spend that is not usual is looked for where an amount is stated', (t) => {
+  const { alerts, issues } = load(t, 'alerts: { spend_anomaly: { min_cost_per_hour: "2.5" } }\n');
+  t.same(issues, []);
+  t.same(alerts?.spendAnomaly, {
+    minPico: 2_500_000_000_000n,
+    factor: 4,
+    scopes: new Set(['key', 'team', 'proxy']),
+    days: 14,
+  });
+  const kept = (days: number): string =>
+    `general_settings: { maximum_spend_logs_retention_period: ${days}d }\nalerts: { spend_anomaly: { min_cost_per_hour: 1, factor: 1.5, scopes: [team] } }\n`;
+  t.match(load(t, kept(5)).alerts?.spendAnomaly, { days: 5, factor: 1.5, scopes: new Set(['team']) });
+  t.match(load(t, kept(5)).issues, [/^warning alerts\.spend_anomaly.*compares with 5 days only/]);
+  t.match(load(t, kept(2)).issues, [/^warning alerts\.spend_anomaly.*finds nothing/]);
+  for (const [stated, message] of [
+    ['{}', /min_cost_per_hour/],
+    ['{ min_cost_per_hour: 0 }', /min_cost_per_hour/],
+    ['{ min_cost_per_hour: -1 }', /min_cost_per_hour/],
+    ['{ min_cost_per_hour: 1, factor: 0.5 }', /factor/],
+    ['{ min_cost_per_hour: 1, scopes: [user] }', /scopes/],
+  ] as const)
+    t.match(load(t, `alerts: { spend_anomaly: ${stated} }\n`).issues, [message], stated);
   t.end();
 });

@@ -31,6 +31,7 @@ t.test('without any, the defaults are those of the dialect', (t) => {
     exceededStatus: 422,
     reservation: 'strict',
     allowUnverified: false,
+    metricsLimit: 20,
     userBudgetsOnTeamKeys: false,
   });
   t.end();

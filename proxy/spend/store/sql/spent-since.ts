@@ -28,10 +28,11 @@ const COLUMNS: Readonly<
 };
 
 /** At most two statements, whose results `spentSumsOf` joins. */
-export function spentSqls({ by, ids, sinceMs }: SpentQuery, dialect: SqlDialect): readonly Sql[] {
+export function spentSqls({ by, ids, sinceMs, untilMs }: SpentQuery, dialect: SqlDialect): readonly Sql[] {
   const columns = by.map((column) => COLUMNS[column]);
   const names = columns.flatMap(({ daily }) => daily ?? []);
   const wanted = ids?.map((id) => storedId(by[0], id)) ?? null;
+  if (untilMs !== undefined) return [rowsSql(by, wanted, sinceMs, untilMs, dialect)];
   if (names.length < columns.length) return [rowsSql(by, wanted, sinceMs, null, dialect)];
   const midnightMs = Math.ceil(sinceMs / DAY_MS) * DAY_MS;
   const edge = sinceMs === midnightMs ? [] : [rowsSql(by, wanted, sinceMs, midnightMs, dialect)];

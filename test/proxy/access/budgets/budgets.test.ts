@@ -70,6 +70,7 @@ async function open(t: Test, dataDir: string, clock: ManualClock): Promise<Bench
       exceededStatus: 422,
       reservation: 'strict',
       allowUnverified: false,
+      metricsLimit: 20,
       userBudgetsOnTeamKeys: true,
     },
     routing: { aliases: new Map([['clever', 'smart']]) },
@@ -264,5 +265,6 @@ const budgetsOff = {
   exceededStatus: 422,
   reservation: 'strict',
   allowUnverified: false,
+  metricsLimit: 20,
   userBudgetsOnTeamKeys: false,
 } as const;

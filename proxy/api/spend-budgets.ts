@@ -1,0 +1,52 @@
+// `GET /spend/budgets`: every budget, in pages: what it has spent, and when it will be used up if calls go on as of late.
+import { memberOf, type Scope } from '../access/budgets/scopes.ts';
+import type { AccessDirectory } from '../access/objects/directory.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+import { sendJson } from '../pipeline/respond.ts';
+import { pageOf } from './access/query.ts';
+import { usageOf } from './access/spent.ts';
+import { read, whole } from './spend-query.ts';
+
+const PAGE_SIZE = 100;
+/** More ids would be summed without an index. */
+const MOST_ON_A_PAGE = 300;
+
+/** A page holds so many keys, teams, ..., each with all of its budgets. */
+export async function spendBudgets(x: Exchange): Promise<void> {
+  const query = new URLSearchParams(x.query);
+  const page = whole(query, 'page', 1, 1_000_000);
+  const size = whole(query, 'size', PAGE_SIZE, MOST_ON_A_PAGE);
+  const { spending, access } = x.active.services;
+  const { shown, total, pages } = pageOf(spending.capped(), page, size);
+  const uses = await read(spending.usesOfAll(shown));
+  sendJson(x, {
+    budgets: uses.map((use) => ({
+      scope: use.scope.kind,
+      scope_id: use.scope.id,
+      alias: aliasOf(use.scope, access.directory),
+      budget: use.name,
+      ...usageOf(use),
+    })),
+    total_count: total,
+    current_page: page,
+    total_pages: pages,
+  });
+}
+
+/** How people call it; null = by its id. */
+function aliasOf({ kind, id }: Scope, directory: AccessDirectory): string | null {
+  switch (kind) {
+    case 'key':
+      return directory.key(id)?.alias ?? null;
+    case 'team':
+      return directory.team(id)?.alias ?? null;
+    case 'user':
+      return directory.user(id)?.email ?? null;
+    case 'member': {
+      const { teamId, userId } = memberOf(id);
+      return `${userId} in ${directory.team(teamId)?.alias ?? teamId}`;
+    }
+    default:
+      return null;
+  }
+}
