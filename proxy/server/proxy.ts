@@ -270,7 +270,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       callers: platform?.callers ?? null,
       mount: platform,
     },
-    () => server?.inFlight ?? 0,
+    { inFlight: () => server?.inFlight ?? 0, dataDir: options.dataDir },
   );
   const { metrics } = services;
   metrics.alerts.watch(() => alerts.alerts.waiting);
