@@ -23,6 +23,8 @@ export const PREFIX = 'Throughline';
 const BY = 'namespace, job';
 const REQUESTS = 'throughline_requests_total';
 
+const GONE = `(up == 0 and on (${BY}, instance) last_over_time(throughline_build_info[1d]))`;
+
 const sumOf = (metric: string, window: string, by = BY): string =>
   `sum by (${by}) (increase(${metric}[${window}]))`;
 
@@ -152,7 +154,8 @@ const GATEWAYS: readonly Alert[] = [
     expr: `${sumOf('throughline_faults_total{reason=~"upstream_40[123]"}', '10m', `${BY}, gateway, reason`)} > 5`,
     for: '5m',
     summary: 'A gateway does not accept our key.',
-    description: '{{ $labels.gateway }} refused {{ $value | humanize }} calls within 10 minutes ({{ $labels.reason }}).',
+    description:
+      '{{ $labels.gateway }} refused {{ $value | humanize }} calls within 10 minutes ({{ $labels.reason }}).',
     board: 'chain',
   },
   {
@@ -161,7 +164,8 @@ const GATEWAYS: readonly Alert[] = [
     expr: `${sumOf('throughline_retries_denied_total', '10m', `${BY}, model`)} > 0`,
     for: '10m',
     summary: 'More calls fail than retries can make good.',
-    description: 'The retry budget of {{ $labels.model }} is used up: {{ $value | humanize }} attempts denied in 10 minutes.',
+    description:
+      'The retry budget of {{ $labels.model }} is used up: {{ $value | humanize }} attempts denied in 10 minutes.',
     board: 'reliability',
   },
   {
@@ -174,7 +178,8 @@ const GATEWAYS: readonly Alert[] = [
       `    or 0 * ${sumOf('throughline_fallbacks_total', '30m', `${BY}, model`)}) > 50) > 0.1`,
     for: '10m',
     summary: 'A model is served by its fallback.',
-    description: '{{ $value | humanizePercentage }} of the calls of {{ $labels.model }} went to another model.',
+    description:
+      '{{ $value | humanizePercentage }} of the calls of {{ $labels.model }} went to another model.',
     board: 'reliability',
   },
 ];
@@ -207,7 +212,8 @@ const MACHINE: readonly Alert[] = [
       'or increase(throughline_workers_lost_total[15m]) > 3',
     for: '1m',
     summary: 'Workers are missing, or end again and again.',
-    description: '{{ $labels.instance }} has fewer workers than configured, or lost several within 15 minutes.',
+    description:
+      '{{ $labels.instance }} has fewer workers than configured, or lost several within 15 minutes.',
     board: 'capacity',
   },
   {
@@ -222,9 +228,8 @@ const MACHINE: readonly Alert[] = [
   {
     name: 'ScrapeMissing',
     severity: 'critical',
-    expr:
-      'absent(throughline_build_info)\n' +
-      `or (up == 0 and on (${BY}, instance) last_over_time(throughline_build_info[1d]))`,
+    // Targets that answered within a day and do not now; or none at all.
+    expr: `${GONE}\nor (absent(throughline_build_info) unless on () ${GONE})`,
     for: '5m',
     summary: 'No metrics come from the proxy: all other alerts are blind.',
     description: 'Prometheus cannot scrape {{ with $labels.instance }}{{ . }}{{ else }}any proxy{{ end }}.',
@@ -257,7 +262,8 @@ const OPERATION: readonly Alert[] = [
     severity: 'critical',
     expr: `${sumOf('throughline_alerts_total{outcome=~"refused|expired|dropped"}', '1h', `${BY}, kind, outcome`)} > 0`,
     summary: 'Somebody was not told of an alert of the proxy.',
-    description: '{{ $value | humanize }} alerts of the kind {{ $labels.kind }} were given up ({{ $labels.outcome }}).',
+    description:
+      '{{ $value | humanize }} alerts of the kind {{ $labels.kind }} were given up ({{ $labels.outcome }}).',
     board: 'reliability',
   },
   {
@@ -296,7 +302,8 @@ const MONEY: readonly Alert[] = [
     severity: 'info',
     expr: share('throughline_usage_estimated_total', 0.05),
     summary: 'Tokens are estimated, not stated.',
-    description: 'The tokens of {{ $value | humanizePercentage }} of the calls of {{ $labels.model }} were counted here.',
+    description:
+      'The tokens of {{ $value | humanizePercentage }} of the calls of {{ $labels.model }} were counted here.',
     board: 'spend',
   },
 ];

@@ -4,16 +4,7 @@ import type { BoardName } from './alerts.ts';
 
 /** Units of Grafana that the boards use. */
 type Unit =
-  | 'short'
-  | 'reqps'
-  | 'percentunit'
-  | 's'
-  | 'ms'
-  | 'bytes'
-  | 'currencyUSD'
-  | 'bool_yes_no'
-  | 'ops'
-  | 'none';
+  'short' | 'reqps' | 'percentunit' | 's' | 'ms' | 'bytes' | 'currencyUSD' | 'bool_yes_no' | 'ops' | 'none';
 
 export interface Query {
   readonly expr: string;
@@ -89,7 +80,9 @@ function panelJson(panel: Panel): object {
       editorMode: 'code',
       expr,
       legendFormat: legend,
-      ...(kind === 'table' ? { format: 'table', instant: true, range: false } : { instant: false, range: true }),
+      ...(kind === 'table'
+        ? { format: 'table', instant: true, range: false }
+        : { instant: false, range: true }),
     })),
     fieldConfig: { defaults: fieldsOf(panel), overrides: [] },
     options: OPTIONS[kind],
@@ -197,7 +190,7 @@ function variableJson({ name, label, query, regex = '' }: QueryVariable): object
 }
 
 /** A new version of the configuration appears: the mark stays as long as one step of a rate. */
-export const ANNOTATION =
+const ANNOTATION =
   `count by (version) (throughline_config_info{${WHERE}})\n` +
   `unless count by (version) (throughline_config_info{${WHERE}} offset $__rate_interval)`;
 

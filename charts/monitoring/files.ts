@@ -79,7 +79,10 @@ export function generatedFiles(read: (path: string) => string): ReadonlyMap<stri
   return new Map([
     ...BOARDS.map(
       (board) =>
-        [`charts/throughline/dashboards/${board.name}.json`, JSON.stringify(boardJson(board), null, 2)] as const,
+        [
+          `charts/throughline/dashboards/${board.name}.json`,
+          JSON.stringify(boardJson(board), null, 2),
+        ] as const,
     ),
     ['charts/throughline/rules/throughline.yaml', rulesText()],
     ['docs/examples/alertmanager-inhibitions.yaml', inhibitionsText()],

@@ -15,7 +15,9 @@ export const CAPACITY: Board = {
       description: 'Instances that are scraped and answer.',
       kind: 'stat',
       unit: 'short',
-      queries: [{ expr: `count(count by (instance) (throughline_build_info{${WHERE}}))`, legend: 'instances' }],
+      queries: [
+        { expr: `count(count by (instance) (throughline_build_info{${WHERE}}))`, legend: 'instances' },
+      ],
     },
     {
       title: 'Configurations served',
@@ -65,7 +67,8 @@ export const CAPACITY: Board = {
     },
     {
       title: 'CPU cores in use',
-      description: 'User and system time of all threads and workers. One process uses one core and part of a second one.',
+      description:
+        'User and system time of all threads and workers. One process uses one core and part of a second one.',
       kind: 'timeseries',
       unit: 'short',
       queries: [{ expr: rateOf(CPU, 'instance'), legend: '{{instance}}' }],
@@ -81,7 +84,8 @@ export const CAPACITY: Board = {
     },
     {
       title: 'Event loop lag',
-      description: 'Longest delay of the event loop within 15 s, of the worst worker. The alert begins at 0.2 s.',
+      description:
+        'Longest delay of the event loop within 15 s, of the worst worker. The alert begins at 0.2 s.',
       kind: 'timeseries',
       unit: 's',
       thresholds: [0.2, 0.5],
@@ -95,7 +99,9 @@ export const CAPACITY: Board = {
       kind: 'timeseries',
       unit: 's',
       thresholds: [0.05, 0.25],
-      queries: [{ expr: quantile(0.99, 'throughline_overhead_seconds', OF_MODEL, 'model'), legend: '{{model}}' }],
+      queries: [
+        { expr: quantile(0.99, 'throughline_overhead_seconds', OF_MODEL, 'model'), legend: '{{model}}' },
+      ],
     },
     {
       title: 'Calls in flight and in the queue',
@@ -131,16 +137,24 @@ export const CAPACITY: Board = {
       kind: 'timeseries',
       unit: 'ops',
       queries: [
-        { expr: rateOf(`throughline_connections_refused_total{${WHERE}}`, 'instance'), legend: '{{instance}}' },
+        {
+          expr: rateOf(`throughline_connections_refused_total{${WHERE}}`, 'instance'),
+          legend: '{{instance}}',
+        },
       ],
     },
     {
       title: 'Workers',
-      description: 'Workers that serve, beside those that there should be, and those that ended unasked since the start.',
+      description:
+        'Workers that serve, beside those that there should be, and those that ended unasked since the start.',
       kind: 'timeseries',
       unit: 'short',
       queries: [
-        { expr: `sum by (instance) (throughline_workers{${WHERE}})`, legend: '{{instance}} serving', mayBeEmpty: 'one process' },
+        {
+          expr: `sum by (instance) (throughline_workers{${WHERE}})`,
+          legend: '{{instance}} serving',
+          mayBeEmpty: 'one process',
+        },
         {
           expr: `sum by (instance) (throughline_workers_configured{${WHERE}})`,
           legend: '{{instance}} configured',

@@ -8,7 +8,8 @@ const BAD = `throughline_faults_total{${OF_MODEL},side=~"proxy|upstream"}`;
 export const CHAIN: Board = {
   name: 'chain',
   title: 'Throughline / Chain',
-  description: 'Does every call get through, how fast, and where does it fail: at the caller, here, or at a gateway?',
+  description:
+    'Does every call get through, how fast, and where does it fail: at the caller, here, or at a gateway?',
   variables: ['model'],
   panels: [
     {
@@ -28,7 +29,8 @@ export const CHAIN: Board = {
     },
     {
       title: 'First byte, p95',
-      description: 'From the head of the request to the first byte of the response, for 95 of 100 calls. Buckets end at 5, 10 and 30 s.',
+      description:
+        'From the head of the request to the first byte of the response, for 95 of 100 calls. Buckets end at 5, 10 and 30 s.',
       kind: 'stat',
       unit: 's',
       thresholds: [5, 10],
@@ -72,7 +74,8 @@ export const CHAIN: Board = {
     },
     {
       title: 'Calls by end',
-      description: 'How calls ended; the table of ends is in the documentation. complete and replayed are the good ones.',
+      description:
+        'How calls ended; the table of ends is in the documentation. complete and replayed are the good ones.',
       kind: 'timeseries',
       unit: 'reqps',
       stacked: true,
@@ -80,12 +83,17 @@ export const CHAIN: Board = {
     },
     {
       title: 'Faults by side',
-      description: 'Failed calls by whose fault it was. client is for callers to mend, upstream for the gateway, proxy for us.',
+      description:
+        'Failed calls by whose fault it was. client is for callers to mend, upstream for the gateway, proxy for us.',
       kind: 'timeseries',
       unit: 'reqps',
       stacked: true,
       queries: [
-        { expr: rateOf(`throughline_faults_total{${OF_MODEL}}`, 'side'), legend: '{{side}}', mayBeEmpty: 'no fault' },
+        {
+          expr: rateOf(`throughline_faults_total{${OF_MODEL}}`, 'side'),
+          legend: '{{side}}',
+          mayBeEmpty: 'no fault',
+        },
       ],
     },
     {
@@ -94,7 +102,9 @@ export const CHAIN: Board = {
       kind: 'timeseries',
       unit: 'reqps',
       stacked: true,
-      queries: [{ expr: rateOf(BAD, 'gateway, reason'), legend: '{{gateway}} {{reason}}', mayBeEmpty: 'no fault' }],
+      queries: [
+        { expr: rateOf(BAD, 'gateway, reason'), legend: '{{gateway}} {{reason}}', mayBeEmpty: 'no fault' },
+      ],
     },
     {
       title: 'Calls by gateway',
@@ -127,7 +137,9 @@ export const CHAIN: Board = {
       kind: 'timeseries',
       unit: 's',
       thresholds: [10, 30],
-      queries: [{ expr: quantile(0.95, 'throughline_first_byte_seconds', OF_MODEL, 'model'), legend: '{{model}}' }],
+      queries: [
+        { expr: quantile(0.95, 'throughline_first_byte_seconds', OF_MODEL, 'model'), legend: '{{model}}' },
+      ],
     },
     {
       title: 'First byte by gateway, p50 and p95',
@@ -135,18 +147,31 @@ export const CHAIN: Board = {
       kind: 'timeseries',
       unit: 's',
       queries: [
-        { expr: quantile(0.5, 'throughline_gateway_first_byte_seconds', WHERE, 'gateway'), legend: '{{gateway}} p50' },
-        { expr: quantile(0.95, 'throughline_gateway_first_byte_seconds', WHERE, 'gateway'), legend: '{{gateway}} p95' },
+        {
+          expr: quantile(0.5, 'throughline_gateway_first_byte_seconds', WHERE, 'gateway'),
+          legend: '{{gateway}} p50',
+        },
+        {
+          expr: quantile(0.95, 'throughline_gateway_first_byte_seconds', WHERE, 'gateway'),
+          legend: '{{gateway}} p95',
+        },
       ],
     },
     {
       title: 'Time per output token by model, p50 and p95',
-      description: 'Of streams: time from first to last byte, by output token after the first. What people see as typing speed.',
+      description:
+        'Of streams: time from first to last byte, by output token after the first. What people see as typing speed.',
       kind: 'timeseries',
       unit: 's',
       queries: [
-        { expr: quantile(0.5, 'throughline_time_per_output_token_seconds', OF_MODEL, 'model'), legend: '{{model}} p50' },
-        { expr: quantile(0.95, 'throughline_time_per_output_token_seconds', OF_MODEL, 'model'), legend: '{{model}} p95' },
+        {
+          expr: quantile(0.5, 'throughline_time_per_output_token_seconds', OF_MODEL, 'model'),
+          legend: '{{model}} p50',
+        },
+        {
+          expr: quantile(0.95, 'throughline_time_per_output_token_seconds', OF_MODEL, 'model'),
+          legend: '{{model}} p95',
+        },
       ],
     },
     {
@@ -172,7 +197,8 @@ export const CHAIN: Board = {
     },
     {
       title: 'Refused without a record, by code',
-      description: 'Requests refused before or at authentication, or on paths that are none: wrong keys, scanners.',
+      description:
+        'Requests refused before or at authentication, or on paths that are none: wrong keys, scanners.',
       kind: 'timeseries',
       unit: 'reqps',
       stacked: true,

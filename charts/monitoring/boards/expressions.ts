@@ -12,8 +12,7 @@ export const quantile = (q: number, metric: string, where: string, by = ''): str
   `histogram_quantile(${q}, sum by (le${by === '' ? '' : `, ${by}`}) (rate(${metric}_bucket{${where}}[$__rate_interval])))`;
 
 /** The same for a share whose upper part may have no series yet. */
-export const shareOf = (part: string, whole: string): string =>
-  `(${part} or 0 * ${whole}) / (${whole} > 0)`;
+export const shareOf = (part: string, whole: string): string => `(${part} or 0 * ${whole}) / (${whole} > 0)`;
 
 /** Names of teams in place of their ids. */
 export const named = (byTeam: string, where: string): string =>

@@ -2,12 +2,14 @@
 import { OF_MODEL, WHERE, type Board } from '../board.ts';
 import { increaseOf, rateOf } from './expressions.ts';
 
-const byModel = (metric: string, label: string): string => rateOf(`${metric}{${OF_MODEL}}`, `model, ${label}`);
+const byModel = (metric: string, label: string): string =>
+  rateOf(`${metric}{${OF_MODEL}}`, `model, ${label}`);
 
 export const RELIABILITY: Board = {
   name: 'reliability',
   title: 'Throughline / Reliability',
-  description: 'Is the error budget safe, what do retries and fallbacks make good, and is every call recorded?',
+  description:
+    'Is the error budget safe, what do retries and fallbacks make good, and is every call recorded?',
   variables: ['model'],
   panels: [
     {
@@ -21,7 +23,8 @@ export const RELIABILITY: Board = {
     },
     {
       title: 'Store',
-      description: 'Whether the store accepts rows, of the worst instance. Away: calls go on, rows come later.',
+      description:
+        'Whether the store accepts rows, of the worst instance. Away: calls go on, rows come later.',
       kind: 'stat',
       unit: 'bool_yes_no',
       thresholds: [0.5, 1],
@@ -34,7 +37,9 @@ export const RELIABILITY: Board = {
       kind: 'stat',
       unit: 'short',
       thresholds: [1, 1],
-      queries: [{ expr: increaseOf(`throughline_spend_rows_lost_total{${WHERE}}`, '$__range'), legend: 'lost' }],
+      queries: [
+        { expr: increaseOf(`throughline_spend_rows_lost_total{${WHERE}}`, '$__range'), legend: 'lost' },
+      ],
     },
     {
       title: 'Rows at risk',
@@ -67,7 +72,8 @@ export const RELIABILITY: Board = {
     },
     {
       title: 'Burn rate over 1 h',
-      description: 'How many times too fast the error budget of 30 days burns: 1 = it lasts 30 days, 14.4 = two days. Needs the recording rules.',
+      description:
+        'How many times too fast the error budget of 30 days burns: 1 = it lasts 30 days, 14.4 = two days. Needs the recording rules.',
       kind: 'timeseries',
       unit: 'short',
       thresholds: [1, 14.4],
@@ -77,7 +83,8 @@ export const RELIABILITY: Board = {
     },
     {
       title: 'Burn rate over 3 days',
-      description: 'The same over three days: above 1 the objective will be missed. Needs the recording rules.',
+      description:
+        'The same over three days: above 1 the objective will be missed. Needs the recording rules.',
       kind: 'timeseries',
       unit: 'short',
       thresholds: [1, 6],
@@ -92,7 +99,11 @@ export const RELIABILITY: Board = {
       unit: 'ops',
       stacked: true,
       queries: [
-        { expr: byModel('throughline_retries_total', 'failure'), legend: '{{model}} {{failure}}', mayBeEmpty: 'no retry' },
+        {
+          expr: byModel('throughline_retries_total', 'failure'),
+          legend: '{{model}} {{failure}}',
+          mayBeEmpty: 'no retry',
+        },
       ],
     },
     {
@@ -102,7 +113,11 @@ export const RELIABILITY: Board = {
       unit: 'ops',
       stacked: true,
       queries: [
-        { expr: byModel('throughline_fallbacks_total', 'to'), legend: '{{model}} to {{to}}', mayBeEmpty: 'no fallback' },
+        {
+          expr: byModel('throughline_fallbacks_total', 'to'),
+          legend: '{{model}} to {{to}}',
+          mayBeEmpty: 'no fallback',
+        },
       ],
     },
     {
@@ -120,11 +135,16 @@ export const RELIABILITY: Board = {
     },
     {
       title: 'Hedged, continued and detached streams',
-      description: 'Second attempts beside slow ones, streams that another deployment went on with, responses read for their usage after their clients left.',
+      description:
+        'Second attempts beside slow ones, streams that another deployment went on with, responses read for their usage after their clients left.',
       kind: 'timeseries',
       unit: 'ops',
       queries: [
-        { expr: rateOf(`throughline_hedges_total{${OF_MODEL}}`, 'end'), legend: 'hedge {{end}}', mayBeEmpty: 'none' },
+        {
+          expr: rateOf(`throughline_hedges_total{${OF_MODEL}}`, 'end'),
+          legend: 'hedge {{end}}',
+          mayBeEmpty: 'none',
+        },
         {
           expr: rateOf(`throughline_continued_streams_total{${OF_MODEL}}`, 'end'),
           legend: 'continued {{end}}',
@@ -176,18 +196,23 @@ export const RELIABILITY: Board = {
     },
     {
       title: 'Records that are not settled',
-      description: 'open: calls under way. recovered: found interrupted at a start. damaged: journal lines that were set aside.',
+      description:
+        'open: calls under way. recovered: found interrupted at a start. damaged: journal lines that were set aside.',
       kind: 'timeseries',
       unit: 'short',
       queries: [
         { expr: `sum(throughline_spend_rows_open{${WHERE}})`, legend: 'open' },
-        { expr: `sum(throughline_spend_rows_recovered_total{${WHERE}})`, legend: 'recovered since the start' },
+        {
+          expr: `sum(throughline_spend_rows_recovered_total{${WHERE}})`,
+          legend: 'recovered since the start',
+        },
         { expr: `sum(throughline_journal_damaged_lines_total{${WHERE}})`, legend: 'damaged since the start' },
       ],
     },
     {
       title: 'Shared counters',
-      description: '1 = an instance counts budgets and limits alone, because Valkey or Redis does not answer.',
+      description:
+        '1 = an instance counts budgets and limits alone, because Valkey or Redis does not answer.',
       kind: 'timeseries',
       unit: 'short',
       max: 1,

@@ -11,12 +11,14 @@ const REQUESTS = `throughline_requests_total{${OF_MODEL}}`;
 export const SPEND_BOARD: Board = {
   name: 'spend',
   title: 'Throughline / Spend',
-  description: 'Where does the money go, and does the sum hold? Exact sums are in the ledger (throughline spend report).',
+  description:
+    'Where does the money go, and does the sum hold? Exact sums are in the ledger (throughline spend report).',
   variables: ['model', 'team'],
   panels: [
     {
       title: 'Spent in this range',
-      description: 'US dollars of calls with a known cost. Counters lose what a killed process did not tell; the ledger does not.',
+      description:
+        'US dollars of calls with a known cost. Counters lose what a killed process did not tell; the ledger does not.',
       kind: 'stat',
       unit: 'currencyUSD',
       queries: [{ expr: increaseOf(SPEND, '$__range'), legend: 'spent' }],
@@ -35,7 +37,10 @@ export const SPEND_BOARD: Board = {
       unit: 'short',
       thresholds: [1, 100],
       queries: [
-        { expr: `${increaseOf(`throughline_unpriced_total{${OF_MODEL}}`, '$__range')} or vector(0)`, legend: 'unpriced' },
+        {
+          expr: `${increaseOf(`throughline_unpriced_total{${OF_MODEL}}`, '$__range')} or vector(0)`,
+          legend: 'unpriced',
+        },
       ],
     },
     {
@@ -45,7 +50,10 @@ export const SPEND_BOARD: Board = {
       unit: 'short',
       thresholds: [1, 100],
       queries: [
-        { expr: `${increaseOf(`throughline_cost_differs_total{${OF_MODEL}}`, '$__range')} or vector(0)`, legend: 'differ' },
+        {
+          expr: `${increaseOf(`throughline_cost_differs_total{${OF_MODEL}}`, '$__range')} or vector(0)`,
+          legend: 'differ',
+        },
       ],
     },
     {
@@ -67,7 +75,10 @@ export const SPEND_BOARD: Board = {
       unit: 'short',
       thresholds: [1, 100],
       queries: [
-        { expr: `${increaseOf(`throughline_budget_refused_total{${WHERE}}`, '$__range')} or vector(0)`, legend: 'refused' },
+        {
+          expr: `${increaseOf(`throughline_budget_refused_total{${WHERE}}`, '$__range')} or vector(0)`,
+          legend: 'refused',
+        },
       ],
     },
     {
@@ -80,7 +91,8 @@ export const SPEND_BOARD: Board = {
     },
     {
       title: 'US dollars per hour by team',
-      description: 'The team of the key, else of the deployment. Teams beyond max_metric_label_values are counted as "other teams".',
+      description:
+        'The team of the key, else of the deployment. Teams beyond max_metric_label_values are counted as "other teams".',
       kind: 'timeseries',
       unit: 'currencyUSD',
       stacked: true,
@@ -88,7 +100,8 @@ export const SPEND_BOARD: Board = {
     },
     {
       title: 'Tokens by kind',
-      description: 'Tokens per second as upstreams counted them; estimates where they did not. prompt holds those read from caches.',
+      description:
+        'Tokens per second as upstreams counted them; estimates where they did not. prompt holds those read from caches.',
       kind: 'timeseries',
       unit: 'short',
       queries: [{ expr: rateOf(TOKENS, 'kind'), legend: '{{kind}}' }],
@@ -100,12 +113,16 @@ export const SPEND_BOARD: Board = {
       unit: 'short',
       stacked: true,
       queries: [
-        { expr: named(rateOf(`throughline_team_tokens_total{${OF_TEAM}}`, 'team'), WHERE), legend: '{{alias}}' },
+        {
+          expr: named(rateOf(`throughline_team_tokens_total{${OF_TEAM}}`, 'team'), WHERE),
+          legend: '{{alias}}',
+        },
       ],
     },
     {
       title: 'US dollars per million tokens by model',
-      description: 'Cost by prompt and completion tokens: a jump is another price, or another model behind the name.',
+      description:
+        'Cost by prompt and completion tokens: a jump is another price, or another model behind the name.',
       kind: 'timeseries',
       unit: 'currencyUSD',
       queries: [
@@ -117,13 +134,23 @@ export const SPEND_BOARD: Board = {
     },
     {
       title: 'Doubtful sums',
-      description: 'Share of calls without a price, with estimated tokens, and with costs that differ between sources.',
+      description:
+        'Share of calls without a price, with estimated tokens, and with costs that differ between sources.',
       kind: 'timeseries',
       unit: 'percentunit',
       queries: [
-        { expr: shareOf(rateOf(`throughline_unpriced_total{${OF_MODEL}}`), rateOf(REQUESTS)), legend: 'unpriced' },
-        { expr: shareOf(rateOf(`throughline_usage_estimated_total{${OF_MODEL}}`), rateOf(REQUESTS)), legend: 'estimated' },
-        { expr: shareOf(rateOf(`throughline_cost_differs_total{${OF_MODEL}}`), rateOf(REQUESTS)), legend: 'differs' },
+        {
+          expr: shareOf(rateOf(`throughline_unpriced_total{${OF_MODEL}}`), rateOf(REQUESTS)),
+          legend: 'unpriced',
+        },
+        {
+          expr: shareOf(rateOf(`throughline_usage_estimated_total{${OF_MODEL}}`), rateOf(REQUESTS)),
+          legend: 'estimated',
+        },
+        {
+          expr: shareOf(rateOf(`throughline_cost_differs_total{${OF_MODEL}}`), rateOf(REQUESTS)),
+          legend: 'differs',
+        },
       ],
     },
     {
@@ -154,7 +181,8 @@ export const SPEND_BOARD: Board = {
     },
     {
       title: 'Budgets of the configuration: used share',
-      description: 'Spent and reserved in the present window, by its cap. Budgets of virtual keys are in their API.',
+      description:
+        'Spent and reserved in the present window, by its cap. Budgets of virtual keys are in their API.',
       kind: 'timeseries',
       unit: 'percentunit',
       thresholds: [0.8, 1],
@@ -170,7 +198,8 @@ export const SPEND_BOARD: Board = {
     },
     {
       title: 'Runaway conversations',
-      description: 'Requests at which a rule of the runaway brake was reached, and conversations that it holds.',
+      description:
+        'Requests at which a rule of the runaway brake was reached, and conversations that it holds.',
       kind: 'timeseries',
       unit: 'short',
       queries: [
