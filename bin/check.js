@@ -10,6 +10,7 @@ const CHECKS = [
   ['generated configuration types and docs', 'node', ['config/generate.ts', '--check']],
   ['assembled string scan', 'node', ['bin/assemble.js', '--check']],
   ['generated chart schema', 'node', ['charts/generate.ts', '--check']],
+  ['generated dashboards and alert rules', 'node', ['charts/monitoring/generate.ts', '--check']],
 ];
 
 const failed = [];

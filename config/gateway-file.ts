@@ -953,6 +953,10 @@ export interface GeneralSettings {
    */
   max_disconnected_answers: number | string;
   /**
+   * Different values of the labels `team` and `gateway` in `/metrics`, each, per process. Teams and gateways beyond it are counted together as `other`.
+   */
+  max_metric_label_values: number | string;
+  /**
    * How long new connections are still served after SIGTERM, seconds: for load balancers that notice late. Readiness is 503 at once. SIGINT skips it. Counts into `drain_seconds`.
    */
   min_drain_seconds: number | string;

@@ -329,6 +329,8 @@ export interface Snapshot {
   readonly admin: AdminSettings | null;
   /** Serve without a key on addresses other than loopback. */
   readonly allowUnauthenticated: boolean;
+  /** Different values of a metric's label `team` or `gateway`; further ones are counted as `other`. */
+  readonly maxMetricLabelValues: number;
   readonly storeModelInDb: boolean;
   /** Estimate tokens when an upstream reports none (`general_settings.estimate_missing_usage`). */
   readonly estimateMissingUsage: boolean;

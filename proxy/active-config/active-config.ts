@@ -269,16 +269,18 @@ export class ActiveConfig {
     const heldBack = warnOnce(services, snapshot);
     const traced = services.traces !== null;
     this.rules = new HeaderRules(dialect, headers, tagHeaders, userHeader, traced, heldBack);
+    services.metrics.limitLabels(snapshot.maxMetricLabelValues);
     const metrics = new Map<string, DeploymentMetrics>();
-    const metricsOf = (model: string): DeploymentMetrics => {
-      const known = metrics.get(model) ?? services.metrics.forModel(model);
-      metrics.set(model, known);
+    const metricsOf = ({ group, apiBase }: Deployment): DeploymentMetrics => {
+      const key = `${apiBase} ${group}`;
+      const known = metrics.get(key) ?? services.metrics.forModel(group, apiBase);
+      metrics.set(key, known);
       return known;
     };
     this.deployments = new Map(
       snapshot.deployments.map((deployment) => [
         deployment.id,
-        this.#liveDeployment(deployment, metricsOf(deployment.group)),
+        this.#liveDeployment(deployment, metricsOf(deployment)),
       ]),
     );
     this.groups = new Map(

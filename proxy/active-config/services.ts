@@ -14,6 +14,7 @@ import { Estimator } from '../spend/estimate/estimator.ts';
 import { IdempotencyCache } from './idempotency-cache.ts';
 import { VERSION, type Services } from './active-config.ts';
 import { addBudgetMetrics } from '../observability/budget-metrics.ts';
+import { addDiskMetrics } from '../observability/disk-metrics.ts';
 import { LoopLag } from '../observability/loop-lag.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { Admission } from '../routing/admission.ts';
@@ -29,8 +30,19 @@ import { DetachedStreams } from '../relay/detached-streams.ts';
 /** What every caller passes in; the other services are optional. */
 type RequiredServices = Pick<Services, 'ledger' | 'log' | 'pools'> & Partial<Services>;
 
-/** All services. @param inFlight for metrics: requests in flight */
-export function createServices(given: RequiredServices, inFlight: () => number = () => 0): Services {
+/** What metrics show of the process. */
+interface Shown {
+  /** Requests being served. */
+  readonly inFlight: () => number;
+  /** Whose disk has room or not. */
+  readonly dataDir: string | null;
+}
+
+/** All services. */
+export function createServices(
+  given: RequiredServices,
+  { inFlight, dataDir }: Shown = { inFlight: () => 0, dataDir: null },
+): Services {
   const { ledger, clock = systemClock } = given;
   const metrics = new Metrics(() => ledger.status, inFlight, VERSION);
   const { access = StoredObjects.inMemory(), counters = new LocalCounters(clock.mono) } = given;
@@ -38,6 +50,8 @@ export function createServices(given: RequiredServices, inFlight: () => number =
   const { accessEvents = loggedEvents(given.log) } = given;
   const budgets = new Budgets({ ledger, counters, directory, clock, events: accessEvents });
   const brake = new Brake((rule, level) => metrics.brake.count(rule, level), accessEvents);
+  if (dataDir !== null) metrics.add(addDiskMetrics, dataDir);
+  metrics.teams.watch((id) => directory.team(id)?.alias ?? null);
   metrics.brake.watch(() => brake.figures);
   const figures = new BudgetFiguresReader(budgets, clock);
   metrics.add(addBudgetMetrics, () => ({

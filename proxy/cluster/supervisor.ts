@@ -72,7 +72,11 @@ export class Supervisor {
     this.#options = options;
     this.#counters = new HostCounters(options.clock.mono);
     this.#keys = new HostKeys(options.clock.mono);
-    this.#figures = new WorkerFigures(() => ({ serving: this.#serving().length, lost: this.#lost }));
+    this.#figures = new WorkerFigures(() => ({
+      configured: options.count,
+      serving: this.#serving().length,
+      lost: this.#lost,
+    }));
     this.#watcher = new ConfigWatcher(() => this.reload());
     cluster.setupPrimary({ serialization: 'advanced' }); // same program, same arguments; Maps and Buffers as they are
     cluster.schedulingPolicy = cluster.SCHED_RR;

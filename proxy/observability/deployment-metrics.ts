@@ -1,9 +1,10 @@
 // What the rest of the proxy gives to the metrics: the handles of one model group, and figures that a scrape reads.
+import type { Failure } from './failure.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 
 /** The handles that requests of one model group write to. */
 export interface DeploymentMetrics {
-  readonly observe: (record: SpendRecord, overheadMs: number) => void;
+  readonly observe: (record: SpendRecord, overheadMs: number, failure: Failure | null) => void;
   /** A failed attempt was retried within the group. */
   readonly retried: (failure: string) => void;
   /** The retry budget refused an attempt. */

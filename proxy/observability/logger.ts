@@ -3,11 +3,12 @@
 import { fstatSync } from 'node:fs';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { accessText, type AccessLine } from './access-log.ts';
+import type { LineLevel } from './failure.ts';
 import { LogOutput } from './log-output.ts';
 
-/** The log, and beside it the access log: silent where the level is above `info`. */
+/** The log, and beside it the access log, whose lines are written where the level allows theirs. */
 export type Log = Logger & {
-  readonly access: (line: AccessLine) => void;
+  readonly access: (line: AccessLine, level?: LineLevel) => void;
   /** Lines so far that could not be written and were too many to wait. */
   readonly droppedLines: () => number;
 };
@@ -60,12 +61,12 @@ function logInto(
 ): Log {
   const timestamp = isoTimes();
   const log = pino({ level, base: worker === 0 ? null : { worker }, timestamp }, destination);
-  const isWritten = log.isLevelEnabled('info');
+  const least = log.levelVal;
   const origin = originOf(worker);
   return Object.assign(log, {
     droppedLines,
-    access: (line: AccessLine): void => {
-      if (isWritten) destination.write(accessText(timestamp() + origin, line));
+    access: (line: AccessLine, lineLevel: LineLevel = 30): void => {
+      if (lineLevel >= least) destination.write(accessText(lineLevel, timestamp() + origin, line));
     },
   });
 }

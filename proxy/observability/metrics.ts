@@ -1,17 +1,24 @@
 // Prometheus metrics. Label values come from the configuration (model_name, never a name that a client made up), so
 // cardinality is bounded; children are looked up once per model group and kept.
-import { Counter, Gauge, Registry, type Metric } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import type { SpendRecord } from '../spend/record/record.ts';
 import { addAlertMetrics } from './alert-metrics.ts';
 import { addBrakeMetrics } from './brake-metrics.ts';
+import { addConfigMetrics, type ReloadResult } from './config-metrics.ts';
 import { countDroppedParameters, countRefusedConnections } from './connection-metrics.ts';
 import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deployment-metrics.ts';
+import { addGatewayMetrics } from './gateway-metrics.ts';
+import { LabelValues } from './label-values.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
-import { ModelHistogram, Tally } from './tally.ts';
+import { talliedCounter, type LabelledHistogram, type Tally } from './tally.ts';
+import { addTeamMetrics } from './team-metrics.ts';
+import { registeredHistogram, SECONDS } from './time-buckets.ts';
 import type { Figures } from './worker-figures.ts';
 
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const OVERHEAD_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25];
+const TOKEN_SECONDS = [
+  0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1, 2.5,
+];
 
 const COST_SOURCES = ['entry', 'upstream_header', 'catalogue'] as const;
 
@@ -64,7 +71,15 @@ export class Metrics {
       'Time spent in the proxy itself, without upstream and client.',
       OVERHEAD_SECONDS,
     ),
+    perToken: this.#histogram(
+      'throughline_time_per_output_token_seconds',
+      'Of streams that were complete: time from the first byte to the last one, by output token after the first.',
+      TOKEN_SECONDS,
+    ),
   };
+  readonly #labelValues = new LabelValues();
+  readonly #gateways = addGatewayMetrics(this.#registry);
+  readonly teams = addTeamMetrics(this.#registry, this.#labelValues);
   readonly #usage = {
     tokens: this.#tallied(
       'throughline_tokens_total',
@@ -142,30 +157,11 @@ export class Metrics {
       ['model', 'end'],
     ),
   };
-  readonly #config = {
-    reloads: new Counter({
-      name: 'throughline_config_reloads_total',
-      help: 'Attempts to change the configuration, by result (applied, unchanged, refused).',
-      labelNames: ['result'],
-      registers: [this.#registry],
-    }),
-    lastOk: new Gauge({
-      name: 'throughline_config_last_reload_successful',
-      help: '1 when the files on disk are served, 0 when the last change was refused.',
-      aggregator: 'min',
-      registers: [this.#registry],
-    }),
-    version: new Gauge({
-      name: 'throughline_config_info',
-      help: 'The version of the configuration that is served.',
-      aggregator: 'max',
-      labelNames: ['version'],
-      registers: [this.#registry],
-    }),
-  };
+  readonly #config = addConfigMetrics(this.#registry);
 
   /** @param figures read at every scrape. */
   constructor(figures: () => LedgerFigures, inFlight: () => number, version: string) {
+    this.#requests.rejected.inc({ code: 'invalid_api_key' }, 0); // a counter that appears with its first burst shows none
     this.#gauge('throughline_in_flight', 'Requests being served.', inFlight);
     for (const [kind, name, help, read] of LEDGER_METRICS) {
       if (kind === 'counter') this.#counter(name, help, () => read(figures()));
@@ -220,39 +216,23 @@ export class Metrics {
     });
   }
 
-  /** A counter that is added up in tallies; returns the tally for given label values. */
   #tallied(name: string, help: string, labelNames: readonly string[]): (...values: string[]) => Tally {
-    const tallies = new Map<string, { readonly labels: Record<string, string>; readonly tally: Tally }>();
-    new Counter({
-      name,
-      help,
-      labelNames,
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        for (const { labels, tally } of tallies.values()) if (tally.value > 0) this.inc(labels, tally.value);
-      },
-    });
-    return (...values) => {
-      const key = JSON.stringify(values);
-      const known = tallies.get(key);
-      if (known !== undefined) return known.tally;
-      const tally = new Tally();
-      const labels = Object.fromEntries(labelNames.map((label, i) => [label, values[i] ?? '']));
-      tallies.set(key, { labels, tally });
-      return tally;
-    };
+    return talliedCounter(this.#registry, name, help, labelNames);
   }
 
-  #histogram(name: string, help: string, bounds: readonly number[]): ModelHistogram {
-    const histogram = new ModelHistogram(name, help, bounds);
-    // The registry uses only `name` and `get`, but its type wants one of prom-client's own classes.
-    this.#registry.registerMetric(histogram as unknown as Metric);
-    return histogram;
+  #histogram(name: string, help: string, bounds: readonly number[]): LabelledHistogram {
+    return registeredHistogram(this.#registry, name, help, 'model', bounds);
   }
 
-  /** Handles for one `model_name`. */
-  forModel(model: string): DeploymentMetrics {
+  /** At most so many different values of the labels `team` and `gateway`; further ones are `other`. */
+  limitLabels(most: number): void {
+    this.#labelValues.limit(most);
+  }
+
+  /** Handles for one `model_name` at one gateway. @param apiBase '' = the call went nowhere */
+  forModel(model: string, apiBase = ''): DeploymentMetrics {
+    const gateway = this.#gateways.of(model, this.#labelValues.gateway(apiBase));
+    const perToken = this.#times.perToken.of(model);
     const duration = this.#times.duration.of(model);
     const firstByte = this.#times.firstByte.of(model);
     const overhead = this.#times.overhead.of(model);
@@ -278,7 +258,7 @@ export class Metrics {
         this.#attempts.detached(model, end).add(1);
         this.#attempts.readOn(model, end).add(1);
       },
-      observe: (record, overheadMs) => {
+      observe: (record, overheadMs, failure) => {
         const key = `${record.callType} ${record.endReason}`;
         let ended = requests.get(key);
         if (ended === undefined) {
@@ -289,6 +269,10 @@ export class Metrics {
         duration.observe((record.endMs - record.startMs) / 1000);
         if (record.firstByteMs !== null) firstByte.observe((record.firstByteMs - record.startMs) / 1000);
         if (overheadMs >= 0) overhead.observe(overheadMs / 1000);
+        const tokenMs = msPerToken(record);
+        if (tokenMs !== null) perToken.observe(tokenMs / 1000);
+        gateway.observe(record, failure);
+        this.teams.observe(record);
         if (record.tokens.prompt !== null) prompt.add(record.tokens.prompt);
         if (record.tokens.completion !== null) completion.add(record.tokens.completion);
         if (record.tokens.cacheRead !== null) cached.add(record.tokens.cacheRead);
@@ -368,13 +352,13 @@ export class Metrics {
   }
 
   /** The outcome of one attempt to change the configuration, made by this process. */
-  reloaded(result: 'applied' | 'unchanged' | 'refused'): void {
+  reloaded(result: ReloadResult): void {
     this.#config.reloads.inc({ result });
     this.lastReload(result);
   }
 
   /** The outcome of the last attempt, whoever made it. */
-  lastReload(result: 'applied' | 'unchanged' | 'refused'): void {
+  lastReload(result: ReloadResult): void {
     this.#config.lastOk.set(result === 'refused' ? 0 : 1);
   }
 
@@ -397,4 +381,11 @@ export class Metrics {
   figures(): Promise<Figures> {
     return this.#registry.getMetricsAsJSON();
   }
+}
+
+/** Milliseconds for each output token after the first one; null where the response was no whole stream of several. */
+function msPerToken({ stream, status, tokens, endMs, firstByteMs }: SpendRecord): number | null {
+  if (!stream || status !== 'success' || firstByteMs === null) return null;
+  if (tokens.completion === null || tokens.completion < 2) return null;
+  return (endMs - firstByteMs) / (tokens.completion - 1);
 }

@@ -37,18 +37,30 @@ export function readableLog(write: (text: string) => void, isColoured: boolean):
 /** Lines that come often, or that people wait for. */
 const TEXTS: Readonly<Record<string, (line: Line) => string>> = {
   request: (line) => {
-    const { status, model, upstream, ms, session, tokens, end, error } = line;
+    const { status, model, upstream, ms, session, tokens, end } = line;
     const upstreamName = upstream === null ? '' : ` -> ${shown(upstream)}`;
     const counted = tokens === null ? '' : `  ${shown(tokens)} tokens`;
     const ending = end === 'complete' ? '' : `  ${shown(end)}`;
-    const reason = error === null ? '' : `  ${shown(error)}`;
-    return `${shown(status ?? '-')}  ${shown(model)}${upstreamName}  ${shown(ms)} ms${counted}  session ${shown(session)}${ending}${reason}`;
+    return `${shown(status ?? '-')}  ${shown(model)}${upstreamName}  ${shown(ms)} ms${counted}  session ${shown(session)}${ending}${reasonOf(line)}`;
+  },
+  rejected: (line) => {
+    const { status, method, path } = line;
+    const request = path === undefined ? '' : `  ${shown(method)} ${shown(path)}`;
+    return `${shown(status ?? '-')}${request}  rejected${reasonOf(line)}`;
   },
   stopping: ({ in_flight: count }) =>
     count === undefined
       ? 'stopping'
       : `stopping: ${shown(count)} ${count === 1 ? 'request' : 'requests'} in flight`,
 };
+
+/** Who is at fault, the reason and its sentence. */
+function reasonOf({ fault, error, why }: Line): string {
+  if (typeof error !== 'string') return '';
+  const side = typeof fault === 'string' ? `${fault}: ` : '';
+  const sentence = typeof why === 'string' ? `: ${shown(why)}` : '';
+  return `  ${side}${shown(error)}${sentence}`;
+}
 
 function plainText(line: Line, styledKey: (key: string) => string): string {
   const pairs = Object.entries(line).filter(([key]) => !FRAME.has(key));

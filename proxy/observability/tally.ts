@@ -2,6 +2,8 @@
 // prom-client's own children look their labels up again at each observation: alone, seven of them took 0.7 us and 0.7 KB
 // for what takes 0.05 us and 0.1 KB here.
 
+import { Counter, type Registry } from 'prom-client';
+
 /** A sample as prom-client's registry takes it. */
 interface Sample {
   readonly labels: Readonly<Record<string, string | number>>;
@@ -51,32 +53,34 @@ export class Buckets {
   }
 }
 
-/** A histogram by `model`, with the few members that prom-client's registry uses. */
-export class ModelHistogram {
+/** A histogram by one label, with the few members that prom-client's registry uses. */
+export class LabelledHistogram {
   readonly name: string;
   readonly help: string;
   readonly type = 'histogram';
   readonly aggregator = 'sum';
+  readonly #label: string;
   readonly #bounds: readonly number[];
-  readonly #models = new Map<string, Buckets>();
+  readonly #children = new Map<string, Buckets>();
 
-  constructor(name: string, help: string, bounds: readonly number[]) {
+  constructor(name: string, help: string, label: string, bounds: readonly number[]) {
     this.name = name;
     this.help = help;
+    this.#label = label;
     this.#bounds = bounds;
   }
 
-  /** The child of a model; the caller keeps it. */
-  of(model: string): Buckets {
-    const known = this.#models.get(model) ?? new Buckets(this.#bounds);
-    this.#models.set(model, known);
+  /** The child of a value of the label; the caller keeps it. */
+  of(value: string): Buckets {
+    const known = this.#children.get(value) ?? new Buckets(this.#bounds);
+    this.#children.set(value, known);
     return known;
   }
 
   async get(): Promise<object> {
     // Of 10,000 models mostly a few are used; the others would be half a million lines of zeros.
-    const values = [...this.#models].flatMap(([model, buckets]) =>
-      buckets.isEmpty ? [] : buckets.samples(this.name, { model }),
+    const values = [...this.#children].flatMap(([value, buckets]) =>
+      buckets.isEmpty ? [] : buckets.samples(this.name, { [this.#label]: value }),
     );
     return { name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values };
   }
@@ -93,4 +97,33 @@ export class Tally {
   get value(): number {
     return this.#value;
   }
+}
+
+/** A counter that is added up in tallies; returns the tally for given label values. One that counted nothing is not shown. */
+export function talliedCounter(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly string[],
+): (...values: string[]) => Tally {
+  const tallies = new Map<string, { readonly labels: Record<string, string>; readonly tally: Tally }>();
+  new Counter({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { labels, tally } of tallies.values()) if (tally.value > 0) this.inc(labels, tally.value);
+    },
+  });
+  return (...values) => {
+    const key = JSON.stringify(values);
+    const known = tallies.get(key);
+    if (known !== undefined) return known.tally;
+    const tally = new Tally();
+    const labels = Object.fromEntries(labelNames.map((label, i) => [label, values[i] ?? '']));
+    tallies.set(key, { labels, tally });
+    return tally;
+  };
 }

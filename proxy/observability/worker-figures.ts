@@ -14,6 +14,8 @@ export type Figures = MetricObjectWithValues<MetricValue<string>>[];
 
 /** The supervisor's own figures; read at every scrape. */
 interface SupervisorFigures {
+  /** Workers that there should be. */
+  readonly configured: number;
   /** Workers that serve. */
   readonly serving: number;
   /** Workers that ended unexpectedly. */
@@ -35,6 +37,14 @@ export class WorkerFigures {
       registers,
       collect() {
         this.set(read().serving);
+      },
+    });
+    new Gauge({
+      name: 'throughline_workers_configured',
+      help: 'Workers that there should be.',
+      registers,
+      collect() {
+        this.set(read().configured);
       },
     });
     new Counter({

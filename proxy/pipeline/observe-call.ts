@@ -1,6 +1,8 @@
 // Reports the settled record of a call to metrics, traces and the access log. Runs once for each record, after the journal
 // has it.
 import type { Fault } from '../errors/fault.ts';
+import type { AccessLine } from '../observability/access-log.ts';
+import { failureOf, type Failure } from '../observability/failure.ts';
 import type { Exchange } from './exchange.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
@@ -19,25 +21,39 @@ export interface Observed {
 export function observeCall({ active }: Exchange, record: SpendRecord, observed: Observed): void {
   const { services } = active;
   const { selected, overheadMs, responseModel, fault } = observed;
-  (selected?.deployment.metrics ?? services.unrouted).observe(record, overheadMs ?? -1);
+  const failure = failureOf(record, selected?.deployment.config.group.includes('*') === true);
+  (selected?.deployment.metrics ?? services.unrouted).observe(record, overheadMs ?? -1, failure);
   services.spans?.ended(record, responseModel);
-  const line = {
-    ...(record.attempts > 1 ? { attempts: record.attempts } : {}),
-    ...(record.trace === undefined ? {} : { trace_id: record.trace.traceId }),
+  const line = lineOf(record, failure);
+  if (fault?.code === 'internal_error') services.log.error({ ...line, err: fault.cause }, 'request');
+  else services.log.access(line, failure?.level ?? 30);
+}
+
+/** The members stand here in the order of the log. */
+function lineOf(record: SpendRecord, failure: Failure | null): AccessLine {
+  return {
     call_id: record.requestId,
     call_type: record.callType,
     model: record.modelGroup,
+    model_id: record.modelId,
     upstream: record.apiBase,
     status: record.httpStatus,
     end: record.endReason,
     ms: record.endMs - record.startMs,
     first_byte_ms: record.firstByteMs === null ? null : record.firstByteMs - record.startMs,
     session: record.sessionId,
+    key: keyOf(record),
+    team: record.teamId,
     tokens: record.tokens.total,
-    error: record.errorCode,
+    attempts: record.attempts,
+    upstream_call_id: record.upstreamCallId,
+    fault: failure?.side ?? null,
+    error: failure?.reason ?? null,
+    why: failure?.why ?? null,
+    ...(record.trace === undefined ? {} : { trace_id: record.trace.traceId }),
   };
-  if (fault?.code === 'internal_error') services.log.error({ ...line, err: fault.cause }, 'request');
-  else if (fault !== null && fault.source !== 'client')
-    services.log.warn({ ...line, why: fault.message }, 'request');
-  else services.log.access(line);
+}
+
+function keyOf({ keyName, apiKeyHash }: SpendRecord): string | null {
+  return keyName ?? (apiKeyHash === '' ? null : apiKeyHash.slice(0, 12));
 }

@@ -288,7 +288,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       callers: platform?.callers ?? null,
       mount: platform,
     },
-    () => server?.inFlight ?? 0,
+    { inFlight: () => server?.inFlight ?? 0, dataDir: options.dataDir },
   );
   const { metrics } = services;
   valkey?.health.follow(services.health);

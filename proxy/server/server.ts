@@ -1,8 +1,9 @@
 // Routes requests to their handlers, and drains the server at shutdown. Knows nothing about models.
 import type { AddressInfo } from 'node:net';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
-import type { FaultCode } from '../errors/codes.ts';
+import { FAULTS, type FaultCode } from '../errors/codes.ts';
 import { Fault, toFault } from '../errors/fault.ts';
+import { levelOf } from '../observability/failure.ts';
 import { sendFault, corsHeaders, rawResponse } from '../pipeline/respond.ts';
 import { callerFor } from '../pipeline/caller-for.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
@@ -229,9 +230,11 @@ export class ProxyServer {
       denied?.(x, fault);
       const { log, metrics } = x.active.services;
       metrics.rejected(fault.code);
-      const line = { call_id: x.id, method: x.req.method, path: loggedPath(x.path), error: fault.code };
+      const { method } = x.req;
+      const request = { call_id: x.id, method, path: loggedPath(x.path), status: fault.status };
+      const line = { ...request, ...rejectionOf(fault) };
       if (fault.code === 'internal_error') log.error({ ...line, err: fault.cause }, 'rejected');
-      else log.info(line, 'rejected');
+      else log[levelOf(fault)](line, 'rejected');
       if (UNTRUSTED.has(fault.code)) x.res.closeAfter();
       sendFault(x, fault, errors);
     } finally {
@@ -245,9 +248,14 @@ export class ProxyServer {
   #errorResponse(fault: Fault): string {
     const { active } = this.#reloader;
     active.services.metrics.rejected(fault.code);
-    active.services.log.info({ error: fault.code, why: fault.message }, 'rejected');
+    active.services.log.info({ status: fault.status, ...rejectionOf(fault), why: fault.message }, 'rejected');
     return rawResponse(active.snapshot.dialect, fault);
   }
+}
+
+/** Why a request got a response without a record. The text of a client's mistake may quote what it sent, the table does not. */
+function rejectionOf({ code, source, message }: Fault): Readonly<Record<string, string>> {
+  return { fault: source, error: code, why: source === 'client' ? FAULTS[code].means : message };
 }
 
 /** What may be a query in another spelling is not logged: it may hold a key. So may a path, as `/key/{key}/regenerate` does. */

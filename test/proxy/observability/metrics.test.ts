@@ -22,6 +22,8 @@ const FIGURES: LedgerFigures = {
 
 const record = (more: Partial<SpendRecord>): SpendRecord => settleOf(beginOf('id'), more);
 
+const SLOW = { side: 'upstream', reason: 'first_byte_timeout', why: '', level: 40 } as const;
+
 /** `name{labels} value` lines, without the comments. */
 async function linesOf(metrics: Metrics): Promise<string[]> {
   return (await metrics.scrape()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -70,7 +72,7 @@ t.test(
       () => 0,
       '1',
     );
-    const route = metrics.forModel('smart');
+    const route = metrics.forModel('smart', 'https://user:pw@gateway.example:8443/v1?x=1');
     const tokens = { ...NO_TOKENS, prompt: 10, completion: 5, total: 15, cacheRead: 4 };
     const times = { startMs: 1_000, firstByteMs: 1_500, endMs: 3_000 };
     const priced = {
@@ -80,10 +82,10 @@ t.test(
       tokens,
       spendPico: 1_250_000_000,
     } as const;
-    route.observe(record(priced), 2);
-    route.observe(record({ ...priced, spendPico: null, usageSource: 'estimate' }), -1);
+    route.observe(record(priced), 2, null);
+    route.observe(record({ ...priced, spendPico: null, usageSource: 'estimate' }), -1, null);
     const nothing = { firstByteMs: null, tokens: NO_TOKENS, spendPico: null };
-    route.observe(record({ ...times, ...nothing, status: 'failure', endReason: 'timeout' }), -1);
+    route.observe(record({ ...times, ...nothing, status: 'failure', endReason: 'timeout' }), -1, SLOW);
     const lines = await linesOf(metrics);
     const has = (line: string): boolean => t.ok(lines.includes(line), line);
     has(
@@ -103,6 +105,12 @@ t.test(
     has('throughline_unpriced_total{model="smart"} 1');
     has('throughline_usage_estimated_total{model="smart"} 1');
     has('throughline_cost_differs_total{model="smart",source="catalogue"} 1');
+    has('throughline_gateway_requests_total{gateway="gateway.example:8443",status="success"} 2');
+    has('throughline_gateway_requests_total{gateway="gateway.example:8443",status="failure"} 1');
+    has('throughline_gateway_first_byte_seconds_count{gateway="gateway.example:8443"} 2');
+    has(
+      'throughline_faults_total{model="smart",gateway="gateway.example:8443",side="upstream",reason="first_byte_timeout"} 1',
+    );
     has('throughline_cost_difference_usd_total{model="smart",source="catalogue"} 0.00025');
   },
 );
@@ -113,7 +121,7 @@ t.test('the same model twice writes to the same lines; its name is escaped', asy
     () => 0,
     '1',
   );
-  for (let n = 0; n < 2; n++) metrics.forModel('a "b"\\\n').observe(record({}), -1);
+  for (let n = 0; n < 2; n++) metrics.forModel('a "b"\\\n').observe(record({}), -1, null);
   const found = (await linesOf(metrics)).filter((line) => line.startsWith('throughline_requests_total'));
   t.equal(found.length, 1);
   t.match(found[0], /^throughline_requests_total\{model="a \\"b\\"\\\\\\n",.*\} 2$/);
@@ -142,4 +150,72 @@ t.test('refusals and reloads are counted, and one version is the served one', as
     lines.filter((line) => line.startsWith('throughline_config_info')),
     ['throughline_config_info{version="bbb"} 1'],
   );
+});
+
+const fresh = (): Metrics =>
+  new Metrics(
+    () => FIGURES,
+    () => 0,
+    '1',
+  );
+const seriesOf = async (metrics: Metrics, name: string): Promise<string[]> =>
+  (await linesOf(metrics)).filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+
+t.test('the time per output token is that of whole streams of several tokens', async (t) => {
+  const metrics = fresh();
+  const { observe } = metrics.forModel('m');
+  const tokens = { ...NO_TOKENS, completion: 11 };
+  const stream = { stream: true, startMs: 0, firstByteMs: 1_000, endMs: 1_500, tokens };
+  const all = [
+    {},
+    { stream: false },
+    { status: 'failure' },
+    { firstByteMs: null },
+    { tokens: { ...NO_TOKENS, completion: 1 } },
+    { tokens: NO_TOKENS },
+  ] as const;
+  for (const one of all) observe(record({ ...stream, status: 'success', ...one }), -1, null);
+  const name = 'throughline_time_per_output_token_seconds';
+  t.same(await seriesOf(metrics, `${name}_count`), [`${name}_count{model="m"} 1`]);
+  t.same(
+    await seriesOf(metrics, `${name}_sum`),
+    [`${name}_sum{model="m"} 0.05`],
+    '500 ms for ten more tokens',
+  );
+});
+
+t.test('teams and gateways beyond the limit are counted as one', async (t) => {
+  const metrics = fresh();
+  metrics.limitLabels(2);
+  metrics.teams.watch((id) => (id === 'a' ? 'Team A' : null));
+  for (const [n, teamId] of ['a', 'b', 'c', 'd', null, 'a'].entries())
+    metrics.forModel('m', `http://gateway-${n}`).observe(record({ teamId }), -1, null);
+  t.same((await seriesOf(metrics, 'throughline_team_requests_total')).toSorted(), [
+    'throughline_team_requests_total{team="",status="success"} 1',
+    'throughline_team_requests_total{team="a",status="success"} 2',
+    'throughline_team_requests_total{team="b",status="success"} 1',
+    'throughline_team_requests_total{team="other",status="success"} 2',
+  ]);
+  t.same((await seriesOf(metrics, 'throughline_team_info')).toSorted(), [
+    'throughline_team_info{team="",alias="no team"} 1',
+    'throughline_team_info{team="a",alias="Team A"} 1',
+    'throughline_team_info{team="b",alias="b"} 1',
+    'throughline_team_info{team="other",alias="other teams"} 1',
+  ]);
+  t.same(
+    (await seriesOf(metrics, 'throughline_gateway_requests_total')).filter((line) =>
+      line.includes('success'),
+    ),
+    [
+      'throughline_gateway_requests_total{gateway="gateway-0",status="success"} 1',
+      'throughline_gateway_requests_total{gateway="gateway-1",status="success"} 1',
+      'throughline_gateway_requests_total{gateway="other",status="success"} 4',
+    ],
+  );
+  metrics.limitLabels(1);
+  metrics.forModel('m', 'http://gateway-0').observe(record({ teamId: 'b' }), -1, null);
+  t.match(await seriesOf(metrics, 'throughline_team_requests_total'), [
+    /./,
+    'throughline_team_requests_total{team="b",status="success"} 2',
+  ]);
 });

@@ -6,14 +6,21 @@ const REQUEST = {
   call_id: 'c-1',
   call_type: 'acompletion',
   model: 'demo',
+  model_id: 'm-1',
   upstream: 'http://up.example',
   status: 200,
   end: 'complete',
   ms: 12,
   first_byte_ms: 3,
   session: 'my-session',
+  key: null,
+  team: null,
   tokens: 38,
+  attempts: 1,
+  upstream_call_id: null,
+  fault: null,
   error: null,
+  why: null,
 };
 
 function linesOf(isColoured: boolean, act: (log: ReturnType<typeof openLog>['log']) => void): string {
@@ -52,13 +59,34 @@ t.test('a request is one line, and what is as usual is left out', async (t) => {
       status: null,
       end: 'client_closed',
       tokens: null,
-      error: 'why',
+      fault: 'client',
+      error: 'client_gone',
+      why: 'The client left.',
     });
+    log.warn(
+      {
+        ...REQUEST,
+        status: 401,
+        end: 'upstream_error',
+        fault: 'upstream',
+        error: 'upstream_401',
+        why: 'No.',
+      },
+      'request',
+    );
+    log.info(
+      { method: 'GET', path: '/x', status: 404, fault: 'client', error: 'route_not_found', why: 'None.' },
+      'rejected',
+    );
+    log.info({ status: 400, fault: 'client', error: 'malformed_request', why: 'Bytes.' }, 'rejected');
   });
   t.equal(
     text,
     'TIME info  200  demo -> http://up.example  12 ms  38 tokens  session my-session\n' +
-      'TIME info  -  demo  12 ms  session my-session  client_closed  why\n',
+      'TIME info  -  demo  12 ms  session my-session  client_closed  client: client_gone: The client left.\n' +
+      'TIME warn  401  demo -> http://up.example  12 ms  38 tokens  session my-session  upstream_error  upstream: upstream_401: No.\n' +
+      'TIME info  404  GET /x  rejected  client: route_not_found: None.\n' +
+      'TIME info  400  rejected  client: malformed_request: Bytes.\n',
   );
 });
 

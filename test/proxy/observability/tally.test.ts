@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Buckets, ModelHistogram } from '../../../proxy/observability/tally.ts';
+import { Buckets, LabelledHistogram } from '../../../proxy/observability/tally.ts';
 
 t.test('a value counts in the first bucket that is not below it, and in all above', async (t) => {
   const buckets = new Buckets([1, 2, 5]);
@@ -19,7 +19,7 @@ t.test('a value counts in the first bucket that is not below it, and in all abov
 });
 
 t.test('models that nobody asked for have no samples', async (t) => {
-  const histogram = new ModelHistogram('x', 'help', [1]);
+  const histogram = new LabelledHistogram('x', 'help', 'model', [1]);
   histogram.of('idle');
   histogram.of('asked').observe(0.5);
   const { values } = (await histogram.get()) as { values: { labels: { model: string } }[] };

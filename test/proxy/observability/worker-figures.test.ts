@@ -29,7 +29,7 @@ function worker(figures: LedgerFigures, requests: number): Metrics {
   metrics.serving('aaa');
   metrics.lastReload('applied');
   const model = metrics.forModel('m');
-  for (let n = 0; n < requests; n += 1) model.observe(settleOf(beginOf('r')), 1);
+  for (let n = 0; n < requests; n += 1) model.observe(settleOf(beginOf('r')), 1, null);
   return metrics;
 }
 
@@ -45,7 +45,7 @@ const REQUESTS =
 const COUNT = 'throughline_request_duration_seconds_count{model="m"}';
 
 t.test('counts and loads are sums, states are those of the worst', async (t) => {
-  const whole = new WorkerFigures(() => ({ serving: 2, lost: 7 }));
+  const whole = new WorkerFigures(() => ({ configured: 3, serving: 2, lost: 7 }));
   const stuck = worker({ ...FINE, writable: false }, 5);
   stuck.lastReload('refused');
   const one = await worker(FINE, 4).figures();
@@ -68,13 +68,14 @@ t.test('counts and loads are sums, states are those of the worst', async (t) => 
   t.equal(value('throughline_config_last_reload_successful'), 0);
   t.equal(value('throughline_config_info{version="aaa"}'), 1);
   t.equal(value('throughline_workers'), 2);
+  t.equal(value('throughline_workers_configured'), 3);
   t.equal(value('throughline_workers_lost_total'), 7);
   const memory = value('throughline_resident_memory_bytes');
   t.ok(memory > 2.5 * (process.memoryUsage.rss() / 1.5), `the supervisor's own is in it: ${memory}`);
 });
 
 t.test('no count goes back when a worker ends, is replaced, or does not answer', async (t) => {
-  const whole = new WorkerFigures(() => ({ serving: 2, lost: 0 }));
+  const whole = new WorkerFigures(() => ({ configured: 3, serving: 2, lost: 0 }));
   const first = await worker(FINE, 4).figures();
   const second = await worker(FINE, 5).figures();
   const seen: number[] = [];

@@ -38,14 +38,21 @@ t.test('a call that went well is one line of the access log', async (t) => {
     call_id: 'id',
     call_type: 'acompletion',
     model: 'smart',
+    model_id: 'deployment-1',
     upstream: 'https://gateway.example',
     status: 200,
     end: 'complete',
     ms: 1_500,
     first_byte_ms: 200,
     session: RECORD.sessionId,
+    key: 'aaaaaaaaaaaa',
+    team: 'blue',
     tokens: 120,
+    attempts: 1,
+    upstream_call_id: 'their-call',
+    fault: null,
     error: null,
+    why: null,
     msg: 'request',
   });
 });
@@ -63,21 +70,32 @@ t.test('attempts are told of when there was more than one, a trace when there is
   t.match(line, { attempts: 2, trace_id: 'a'.repeat(32), first_byte_ms: null });
 });
 
-t.test('a bug is an error with its cause, our own failure a warning with its reason', async (t) => {
+const failed = ({ code, source, message }: Fault): SpendRecord =>
+  settleOf(beginOf('id'), { status: 'failure', errorCode: code, errorSource: source, errorText: message });
+
+t.test('a bug is an error with its cause, an upstream’s failure a warning, our own an error', async (t) => {
   const { observe } = await watched(t);
-  t.match(observe(RECORD, { fault: toFault(new TypeError('a bug')) }), {
+  const bug = toFault(new TypeError('a bug'));
+  const line = observe(failed(bug), { fault: bug });
+  t.match(line, {
     level: 50,
+    fault: 'proxy',
+    error: 'internal_error',
     err: { type: 'TypeError', message: 'a bug' },
     msg: 'request',
   });
   const broken = new Fault('upstream_unreachable', 'The upstream cannot be reached.');
-  t.match(observe(RECORD, { fault: broken }), { level: 40, why: 'The upstream cannot be reached.' });
+  const why = 'The upstream cannot be reached.';
+  t.match(observe(failed(broken), { fault: broken }), { level: 40, fault: 'upstream', why });
+  const full = new Fault('journal_unwritable', 'The disk is full.');
+  t.match(observe(failed(full), { fault: full }), { level: 50, fault: 'proxy', why: 'The disk is full.' });
 });
 
 t.test('a mistake of the client is nobody’s warning, and its words are not in the log', async (t) => {
   const { observe } = await watched(t);
-  const line = observe(RECORD, { fault: new Fault('invalid_member', 'secret words of the client') });
-  t.equal(line['level'], 30);
+  const fault = new Fault('invalid_member', 'secret words of the client');
+  const line = observe(failed(fault), { fault });
+  t.match(line, { level: 30, fault: 'client', error: 'invalid_member', why: String });
   t.notMatch(JSON.stringify(line), /secret words/);
 });
 

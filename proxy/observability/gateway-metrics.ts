@@ -1,0 +1,68 @@
+// Metrics of the gateways behind the proxy, and of faults by side: what tells an outage of a gateway from one of ours.
+import { Counter, type Registry } from 'prom-client';
+import type { SpendRecord } from '../spend/record/record.ts';
+import type { Failure } from './failure.ts';
+import { talliedCounter, Tally } from './tally.ts';
+import { registeredHistogram, SECONDS } from './time-buckets.ts';
+
+interface GatewayMetrics {
+  /** Handles for a model at a gateway. */
+  of(model: string, gateway: string): GatewayHandles;
+}
+
+interface GatewayHandles {
+  readonly observe: (record: SpendRecord, failure: Failure | null) => void;
+}
+
+interface Ends {
+  readonly success: Tally;
+  readonly failure: Tally;
+}
+
+/** Adds the metrics to a registry. */
+export function addGatewayMetrics(registry: Registry): GatewayMetrics {
+  const faults = talliedCounter(
+    registry,
+    'throughline_faults_total',
+    'Calls that failed, by the side at fault (client, proxy, upstream) and the reason.',
+    ['model', 'gateway', 'side', 'reason'],
+  );
+  const firstByte = registeredHistogram(
+    registry,
+    'throughline_gateway_first_byte_seconds',
+    'From the head of the request to the first byte of the body of the response, by the gateway that gave it.',
+    'gateway',
+    SECONDS,
+  );
+  const gateways = new Map<string, Ends>();
+  const name = 'throughline_gateway_requests_total';
+  new Counter({
+    name,
+    help: 'Calls by the gateway to which they went last and by status; the gateway is empty for those that went nowhere.',
+    labelNames: ['gateway', 'status'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      // Both ends from the beginning: the first failure is an increase too.
+      for (const [gateway, { success, failure }] of gateways) {
+        this.inc({ gateway, status: 'success' }, success.value);
+        this.inc({ gateway, status: 'failure' }, failure.value);
+      }
+    },
+  });
+  return {
+    of: (model, gateway) => {
+      const ends = gateways.get(gateway) ?? { success: new Tally(), failure: new Tally() };
+      gateways.set(gateway, ends);
+      const times = firstByte.of(gateway);
+      return {
+        observe: (record, failure) => {
+          ends[record.status].add(1);
+          if (record.firstByteMs !== null && gateway !== '')
+            times.observe((record.firstByteMs - record.startMs) / 1000);
+          if (failure !== null) faults(model, gateway, failure.side, failure.reason).add(1);
+        },
+      };
+    },
+  };
+}
