@@ -55,7 +55,8 @@ export class DoctorRoutes {
     }
     const { clock } = this.#reloader.active.services;
     const { last } = state;
-    if (send === 'never' && last !== null && clock.mono() - last.at < FRESH_MS) return Promise.resolve(last.report);
+    if (send === 'never' && last !== null && clock.mono() - last.at < FRESH_MS)
+      return Promise.resolve(last.report);
     const report = this.#run(send).then(
       (done) => {
         this.#state = { is: 'idle', last: { report: done, at: clock.mono() } };
@@ -112,7 +113,14 @@ const PAUSE_MS = 200;
 export async function doctorStream(x: Exchange): Promise<void> {
   const { clock } = x.active.services;
   const startedAt = clock.mono();
-  const headers = ['content-type', 'text/event-stream', 'cache-control', 'no-cache', 'x-accel-buffering', 'no'];
+  const headers = [
+    'content-type',
+    'text/event-stream',
+    'cache-control',
+    'no-cache',
+    'x-accel-buffering',
+    'no',
+  ];
   x.res.writeHead(200, [...headers, ...callHeaders(x)]);
   for (let n = 1; n <= EVENTS && !x.res.destroyed; n += 1) {
     const event = JSON.stringify({ n, of: EVENTS, sent_ms: Math.round(clock.mono() - startedAt) });

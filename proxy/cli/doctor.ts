@@ -6,6 +6,7 @@ import { VERSION } from '../active-config/active-config.ts';
 import { systemClock } from '../base/clock.ts';
 import { askedOfProxy } from '../doctor/asked-of-proxy.ts';
 import { priceOf } from '../doctor/calls.ts';
+import { ANSWER_TOKENS } from '../doctor/trial-call.ts';
 import { CODES, type Code } from '../doctor/codes.ts';
 import { runDoctor, type DoctorOptions } from '../doctor/doctor.ts';
 import { entriesOf, inspect, type Inspected } from '../doctor/entries.ts';
@@ -62,7 +63,10 @@ export const doctor: Define = (command, terminal) => {
     .description(DESCRIPTION)
     .option(...CONFIG_FLAG)
     .option(...DATA_DIR_FLAG)
-    .option('--url <url>', 'the running proxy as clients reach it (default: port 4000 of this machine, if one answers there)')
+    .option(
+      '--url <url>',
+      'the running proxy as clients reach it (default: port 4000 of this machine, if one answers there)',
+    )
     .option(
       '--key-file <file>',
       'file with a key of the proxy (or THROUGHLINE_MASTER_KEY, PROXY_MASTER_KEY, LITELLM_MASTER_KEY, or that of the configuration)',
@@ -74,9 +78,16 @@ export const doctor: Define = (command, terminal) => {
     .option('--strict', 'exit code 1 for warnings, too')
     .option('--wait <time>', 'try again until no error is left, at most so long: 60s, 5m')
     .option('--timeout <seconds>', 'longest wait for each answer', amountOf('--timeout'), TIMEOUT_S)
-    .option('--grace <seconds>', 'time that the process has to end (terminationGracePeriodSeconds)', amountOf('--grace'))
+    .option(
+      '--grace <seconds>',
+      'time that the process has to end (terminationGracePeriodSeconds)',
+      amountOf('--grace'),
+    )
     .option('--verbose', 'show each check that passed')
-    .option('--bundle <file>', 'write the report and the resolved settings, without secrets, for a support case')
+    .option(
+      '--bundle <file>',
+      'write the report and the resolved settings, without secrets, for a support case',
+    )
     .option('--json', 'print JSON, and nothing else')
     .addHelpText('after', DETAILS)
     .action(async (flags) => terminal.exitWith(await examine(flags, terminal)));
@@ -88,7 +99,8 @@ async function examine(flags: Flags, terminal: Terminal): Promise<number> {
   const waitMs = flags.wait === undefined ? 0 : msOf('--wait', flags.wait);
   if (flags.timeout <= 0) throw new UsageError('--timeout must be above 0');
   const url = flags.url === undefined ? null : urlOf(flags.url);
-  const isConfigured = flags.config !== undefined || url === null || (terminal.env['CONFIG_FILE_PATH'] ?? '') !== '';
+  const isConfigured =
+    flags.config !== undefined || url === null || (terminal.env['CONFIG_FILE_PATH'] ?? '') !== '';
   const path = isConfigured ? resolve(terminal.cwd, configPathOf(flags.config, terminal)) : null;
   const stated = foundKey(flags.keyFile, terminal);
   const until = systemClock.mono() + waitMs;
@@ -102,7 +114,10 @@ async function examine(flags: Flags, terminal: Terminal): Promise<number> {
       continue;
     }
     if (flags.json === true) terminal.out(`${JSON.stringify(report, null, 2)}\n`);
-    else terminal.out(reportText(report, { colours: terminal.logStyle === 'coloured', verbose: flags.verbose === true }));
+    else
+      terminal.out(
+        reportText(report, { colours: terminal.logStyle === 'coloured', verbose: flags.verbose === true }),
+      );
     if (flags.bundle !== undefined) writeBundle(flags.bundle, report, inspected, terminal);
     return isBad ? 1 : 0;
   }
@@ -161,7 +176,9 @@ function areasOf({ only }: Flags): ReadonlySet<Area> {
 
 function mutedOf({ mute = [] }: Flags): ReadonlySet<Code> {
   const known = Object.keys(CODES) as Code[];
-  return new Set(mute.flatMap((text) => text.split(',')).map((word) => oneOf('--mute', word.toUpperCase() as Code, known)));
+  return new Set(
+    mute.flatMap((text) => text.split(',')).map((word) => oneOf('--mute', word.toUpperCase() as Code, known)),
+  );
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1_000, s: 1_000, m: 60_000, h: 3_600_000 };
@@ -183,10 +200,13 @@ function urlOf(text: string): URL {
 function priceText({ model = [] }: Flags, inspected: Inspected | null): string {
   if (inspected === null || inspected.snapshot === null) return '';
   const entries = entriesOf(inspected.snapshot, inspected.source);
-  const chosen = model.length === 0 ? entries : entries.filter(({ deployment }) => model.includes(deployment.group));
+  const chosen =
+    model.length === 0 ? entries : entries.filter(({ deployment }) => model.includes(deployment.group));
   const { calls, usd, unknown } = priceOf(chosen);
-  const more = unknown === 0 ? '' : `, and ${unknown} entries whose prices are not known`;
-  return `makes ${calls} ${calls === 1 ? 'call' : 'calls'} of at most 120 tokens, tagged doctor: at most $${usd.toFixed(6)}${more}; one that fails is made twice\n\n`;
+  const known = calls === unknown ? 'prices are not known' : `at most $${usd.toFixed(6)}`;
+  const more = unknown === 0 || calls === unknown ? '' : ` and ${unknown} calls whose price is not known`;
+  const count = `${calls} ${calls === 1 ? 'call' : 'calls'}`;
+  return `--send makes up to ${count} of ${ANSWER_TOKENS} tokens at most, tagged doctor: ${known}${more}; one that fails is made twice\n\n`;
 }
 
 interface Progress {
@@ -200,7 +220,8 @@ function progressOn({ logStyle, err }: Terminal, isQuiet: boolean): Progress {
   let done = 0;
   const ignore = (): void => undefined;
   if (isQuiet || logStyle === 'json') return { outcome: ignore, gateway: ignore, end: ignore };
-  if (logStyle === 'plain') return { outcome: ignore, gateway: (subject) => err(`asking ${subject}\n`), end: ignore };
+  if (logStyle === 'plain')
+    return { outcome: ignore, gateway: (subject) => err(`asking ${subject}\n`), end: ignore };
   const show = (what: string): void => err(`\r\u001b[K${done} checks; ${what.slice(0, 60)}`);
   return {
     outcome: ({ subject, check }) => {
@@ -245,6 +266,8 @@ function writeBundle(file: string, report: Report, inspected: Inspected | null, 
     writeFileSync(resolve(cwd, file), `${JSON.stringify(bundle, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new CannotStart(`--bundle ${file} cannot be written (${code === 'EEXIST' ? 'it is there already' : (code ?? '')})`);
+    throw new CannotStart(
+      `--bundle ${file} cannot be written (${code === 'EEXIST' ? 'it is there already' : (code ?? '')})`,
+    );
   }
 }

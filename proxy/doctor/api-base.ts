@@ -32,7 +32,10 @@ export async function findBase(
     return false;
   }
   const kind = KINDS.find(({ name }) => name === kindName);
-  const rule = kindName === 'proxy' ? 'litellm_proxy/ appends /v1 to api_base' : 'openai/ takes api_base as it is, with /v1';
+  const rule =
+    kindName === 'proxy'
+      ? 'litellm_proxy/ appends /v1 to api_base'
+      : 'openai/ takes api_base as it is, with /v1';
   const fits = kind?.pathPrefix(right).ok === true;
   const asProxy = right.endsWith('/v1') ? right.slice(0, -3) : null;
   const base = kindName === 'proxy' ? asProxy : fits ? right : null;

@@ -28,8 +28,7 @@ export interface Reply {
 }
 
 export type Asked =
-  | { readonly ok: true; readonly reply: Reply }
-  | { readonly ok: false; readonly error: Error };
+  { readonly ok: true; readonly reply: Reply } | { readonly ok: false; readonly error: Error };
 
 export interface AskLimits {
   readonly timeoutMs: number;
@@ -103,7 +102,9 @@ export const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
 
 /** A web page instead of an API. */
 export function isPage({ headers, text }: Pick<Reply, 'headers' | 'text'>): boolean {
-  return /\bhtml\b/i.test(headers.get('content-type') ?? '') || /^\s*<(?:!doctype|html|head|body)\b/i.test(text);
+  return (
+    /\bhtml\b/i.test(headers.get('content-type') ?? '') || /^\s*<(?:!doctype|html|head|body)\b/i.test(text)
+  );
 }
 
 const LONGEST_MESSAGE = 240;
@@ -124,5 +125,7 @@ export function shownReply(reply: Reply): string {
   const kind = (reply.headers.get('content-type') ?? 'no content-type').split(';', 1)[0] ?? '';
   const server = reply.headers.get('server');
   const by = server === undefined || message !== '' ? '' : `, server ${server.slice(0, 40)}`;
-  return message === '' ? `answered ${reply.status} (${kind}${by})` : `answered ${reply.status}: "${message}"`;
+  return message === ''
+    ? `answered ${reply.status} (${kind}${by})`
+    : `answered ${reply.status}: "${message}"`;
 }

@@ -12,7 +12,8 @@ const REPORT_BYTES = 8 * 1024 * 1024;
 export async function askedOfProxy(client: ProxyClient): Promise<readonly Outcome[] | string> {
   const asked = await client.get('/doctor', RUN_MS, REPORT_BYTES);
   if (!asked.ok) return `GET /doctor: ${asked.error.message || asked.error.name}`;
-  if (asked.reply.status !== 200) return `GET /doctor answered ${asked.reply.status}; it needs the master key, on the admin port where there is one`;
+  if (asked.reply.status !== 200)
+    return `GET /doctor answered ${asked.reply.status}; it needs the master key, on the admin port where there is one`;
   const report = objectOf(asked.reply.text);
   if (report['schema'] !== 'throughline-doctor/1') return 'GET /doctor has another version';
   return ['passed', 'skipped', 'findings'].flatMap((list) => outcomesIn(report[list], list));
@@ -49,4 +50,3 @@ function findingOf(one: Readonly<Record<string, unknown>>): Finding | null {
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-

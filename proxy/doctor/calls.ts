@@ -121,19 +121,29 @@ function wayOf(asked: Asked): Way {
   }
   const trial = readTrial(reply);
   if (trial.error !== null)
-    return { is: 'refused', code: namesProvider(trial.error) ? 'TL-1611' : 'TL-1601', seen: `an error within the stream: "${trial.error.slice(0, 240)}"`, isOurs };
+    return {
+      is: 'refused',
+      code: namesProvider(trial.error) ? 'TL-1611' : 'TL-1601',
+      seen: `an error within the stream: "${trial.error.slice(0, 240)}"`,
+      isOurs,
+    };
   if (reply.broken !== null && !trial.hasEnd)
-    return { is: 'failed', seen: `the stream broke off after ${trial.events} events (${reply.broken.message})` };
+    return {
+      is: 'failed',
+      seen: `the stream broke off after ${trial.events} events (${reply.broken.message})`,
+    };
   return { is: 'answered', trial, seen: `${trial.events} events, the first after ${trial.firstMs} ms` };
 }
 
 /** LiteLLM names the class and the provider: `litellm.AuthenticationError: OpenAIException - ...`. */
-const namesProvider = (message: string): boolean => /\b\w+Exception - |\bprovider\b|insufficient_quota/i.test(message);
+const namesProvider = (message: string): boolean =>
+  /\b\w+Exception - |\bprovider\b|insufficient_quota/i.test(message);
 
 function reportWay(way: Way, where: string, entry: Entry, report: Reporter): void {
   const { place, modelPlace, keyPlace } = entry;
   if (way.is === 'failed') return report.found('call', 'TL-1512', { place, seen: `${where}: ${way.seen}` });
-  if (way.is === 'no tools') return report.found('tool call', 'TL-1602', { place: modelPlace, seen: `${where}: ${way.seen}` });
+  if (way.is === 'no tools')
+    return report.found('tool call', 'TL-1602', { place: modelPlace, seen: `${where}: ${way.seen}` });
   if (way.is === 'refused') {
     const at = way.code === 'TL-1506' ? modelPlace : way.code === 'TL-1504' ? keyPlace : place;
     return report.found('call', way.code, { place: at, seen: `${where}: ${way.seen}` });
@@ -142,22 +152,32 @@ function reportWay(way: Way, where: string, entry: Entry, report: Reporter): voi
   report.passed('call', `${where}: ${way.seen}`);
   if (trial.hasUsage) report.passed('usage', 'the stream states its usage');
   else report.found('usage', 'TL-1604', { place, seen: `${where}: ${trial.events} events, none with usage` });
-  if (!trial.hasEnd) report.found('stream', 'TL-1606', { place, seen: `${where}: no [DONE] after ${trial.events} events` });
+  if (!trial.hasEnd)
+    report.found('stream', 'TL-1606', { place, seen: `${where}: no [DONE] after ${trial.events} events` });
   else if (isCollected(trial))
     report.found('stream', 'TL-1605', {
       place,
       seen: `${where}: ${trial.events} events within ${trial.spreadMs} ms, after ${trial.firstMs} ms of silence`,
     });
   else report.passed('stream', `${trial.events} events over ${trial.spreadMs} ms`);
-  if (!mayCall(entry.deployment)) report.skipped('tool call', 'the entry states supports_function_calling: false');
+  if (!mayCall(entry.deployment))
+    report.skipped('tool call', 'the entry states supports_function_calling: false');
   else if (trial.toolCalls > 0) report.passed('tool call', `${where}: arrives`);
-  else report.found('tool call', 'TL-1610', { place: modelPlace, seen: `${where}: ${trial.textChars} characters of text, no tool call` });
+  else
+    report.found('tool call', 'TL-1610', {
+      place: modelPlace,
+      seen: `${where}: ${trial.textChars} characters of text, no tool call`,
+    });
 }
 
 const ATTO_PER_USD = 10n ** 18n;
 
 /** What a run costs at most, said before it begins. */
-export function priceOf(entries: readonly Entry[]): { readonly calls: number; readonly usd: number; readonly unknown: number } {
+export function priceOf(entries: readonly Entry[]): {
+  readonly calls: number;
+  readonly usd: number;
+  readonly unknown: number;
+} {
   let atto = 0n;
   let [calls, unknown] = [0, 0];
   for (const { deployment } of entries) {

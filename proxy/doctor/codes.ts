@@ -2,7 +2,15 @@
 // same table, held by a test. A code keeps its meaning for good; a number that is no longer used is not used again.
 
 /** Where a fault lies, in the order in which a call passes them. */
-export const HOPS = ['client', 'machine', 'configuration', 'proxy', 'network', 'gateway', 'provider'] as const;
+export const HOPS = [
+  'client',
+  'machine',
+  'configuration',
+  'proxy',
+  'network',
+  'gateway',
+  'provider',
+] as const;
 export type Hop = (typeof HOPS)[number];
 
 export type Level = 'error' | 'warning' | 'info';

@@ -2,7 +2,7 @@
 // that the process has to end.
 import { ENV_MARKER } from '../../config/dialect.ts';
 import type { Issue } from '../../config/issue.ts';
-import { memberOf, type Path, type Tree } from '../../config/tree.ts';
+import { memberOf, nodeAt, pathText, type Path, type Tree } from '../../config/tree.ts';
 import type { Code } from './codes.ts';
 import { placeAt, placeOfIssue, type Inspected } from './entries.ts';
 import type { Reporter } from './finding.ts';
@@ -12,7 +12,11 @@ const RECORDS_S = 10;
 /** Placeholders of gateways without keys: `none`, `dummy`, `EMPTY`. */
 const SHORTEST_KEY = 8;
 
-export function checkConfiguration(inspected: Inspected, graceSeconds: number | null, report: Reporter): void {
+export function checkConfiguration(
+  inspected: Inspected,
+  graceSeconds: number | null,
+  report: Reporter,
+): void {
   const { issues, snapshot, source, isServed } = inspected;
   for (const issue of issues) {
     const code = codeOf(issue);
@@ -27,7 +31,8 @@ export function checkConfiguration(inspected: Inspected, graceSeconds: number | 
   if (source !== null) checkPasted(source.tree, issues, report);
   if (snapshot === null) return;
   const drainS = Math.ceil(snapshot.drainMs / 1000);
-  if (graceSeconds === null) report.skipped('drain', 'the time that the process has to end is not known: see --grace');
+  if (graceSeconds === null)
+    report.skipped('drain', 'the time that the process has to end is not known: see --grace');
   else if (drainS + RECORDS_S > graceSeconds)
     report.found('drain', 'TL-1107', {
       seen: `general_settings.drain_seconds is ${drainS}, the process is given ${graceSeconds} s, of which rows need ${RECORDS_S}`,
@@ -62,7 +67,7 @@ function checkPasted(tree: Tree, issues: readonly Issue[], report: Reporter): vo
     const name = path.at(-1) === 'master_key' ? 'MASTER_KEY' : 'GATEWAY_KEY';
     report.found('keys', 'TL-1103', {
       place,
-      seen: `${path.join('.')} is text, not a reference`,
+      seen: `${pathText(path)} is text, not a reference`,
       fix: `write os.environ/${name} there, set the variable, then exchange the key: it has been in a file`,
     });
   }
@@ -70,9 +75,7 @@ function checkPasted(tree: Tree, issues: readonly Issue[], report: Reporter): vo
 }
 
 function isPasted(tree: Tree, path: Path): boolean {
-  let node: Tree | undefined = tree;
-  for (const step of path) node = node?.kind === 'list' ? node.items[Number(step)] : memberOf(node, String(step));
+  const node = nodeAt(tree, path);
   if (node?.kind !== 'scalar' || typeof node.value !== 'string') return false;
   return node.value.length >= SHORTEST_KEY && !node.value.startsWith(ENV_MARKER);
 }
-

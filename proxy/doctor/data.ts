@@ -23,7 +23,10 @@ export interface DataQuestion {
   readonly timeoutMs: number;
 }
 
-export async function checkData({ dataDir, database, timeoutMs }: DataQuestion, report: Reporter): Promise<void> {
+export async function checkData(
+  { dataDir, database, timeoutMs }: DataQuestion,
+  report: Reporter,
+): Promise<void> {
   const isThere = checkDirectory(dataDir, report);
   if (isThere) {
     checkDisk(dataDir, report);
@@ -80,7 +83,7 @@ function checkLock(dir: string, report: Reporter): void {
 function checkDamaged(dir: string, report: Reporter): void {
   const journals = journalsIn(dir);
   const damaged = journals.filter((journal) => existsSync(join(journal, 'damaged.log')));
-  if (damaged.length === 0) return report.passed('journal', `${journals.length} journals, no damaged line`);
+  if (damaged.length === 0) return report.passed('journal', 'no damaged line');
   for (const journal of damaged)
     report.found('journal', 'TL-1204', { seen: `${join(journal, 'damaged.log')} holds damaged lines` });
 }
@@ -125,6 +128,9 @@ async function checkStore(
   } catch (error) {
     report.found('store', 'TL-1206', { seen: (error as Error).message });
   } finally {
-    void opening.then(() => reader?.close(), () => undefined);
+    void opening.then(
+      () => reader?.close(),
+      () => undefined,
+    );
   }
 }

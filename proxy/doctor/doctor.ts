@@ -12,7 +12,7 @@ import { checkEcho } from './echo.ts';
 import { entriesOf, type Entry, type Inspected } from './entries.ts';
 import { Reporter, type Area, type Outcome } from './finding.ts';
 import { checkGateway, type GatewayFound } from './gateway.ts';
-import { GatewayClient, groupsOf, type GatewayGroup } from './gateway-group.ts';
+import { GatewayClient, groupsOf, namesOf, type GatewayGroup } from './gateway-group.ts';
 import { checkMachine, type MachineFacts } from './machine.ts';
 import { checkNetwork } from './network.ts';
 import { Redactor } from './redact.ts';
@@ -80,12 +80,16 @@ class Run {
   readonly #redactor: Redactor;
   readonly #pools: Pools;
   readonly #skews: number[] = [];
+  #perOrigin: ReadonlyMap<string, readonly Entry[]> = new Map();
   readonly #networks = new Map<string, Promise<boolean>>();
 
   constructor(options: DoctorOptions) {
     this.#options = options;
     const key = 'url' in options.proxy ? options.proxy.key : null;
-    this.#redactor = new Redactor([...secretsOf(options.inspected?.snapshot ?? null), ...(key === null ? [] : [key])]);
+    this.#redactor = new Redactor([
+      ...secretsOf(options.inspected?.snapshot ?? null),
+      ...(key === null ? [] : [key]),
+    ]);
     this.#pools = options.pools;
   }
 
@@ -159,12 +163,18 @@ class Run {
       return;
     }
     if (inspected === null || inspected.snapshot === null) {
-      const why = inspected === null ? 'no configuration is named' : 'the configuration cannot be read far enough';
+      const why =
+        inspected === null ? 'no configuration is named' : 'the configuration cannot be read far enough';
       return this.#reporter('gateway', 'gateways').skipped('gateways', why);
     }
     if (inspected.leftOut > 0)
-      this.#reporter('gateway', 'gateways').skipped('entries', `${inspected.leftOut} entries of the configuration are broken`);
-    const groups = groupsOf(this.#chosen(entriesOf(inspected.snapshot, inspected.source)));
+      this.#reporter('gateway', 'gateways').skipped(
+        'entries',
+        `${inspected.leftOut} entries of the configuration are broken`,
+      );
+    const entries = this.#chosen(entriesOf(inspected.snapshot, inspected.source));
+    const groups = groupsOf(entries);
+    this.#perOrigin = Map.groupBy(entries, ({ deployment }) => deployment.origin);
     const waiting = [...groups];
     const work = async (): Promise<void> => {
       for (let group = waiting.shift(); group !== undefined; group = waiting.shift())
@@ -176,7 +186,9 @@ class Run {
 
   #chosen(entries: readonly Entry[]): readonly Entry[] {
     const { models } = this.#options;
-    return models.length === 0 ? entries : entries.filter(({ deployment }) => models.includes(deployment.group));
+    return models.length === 0
+      ? entries
+      : entries.filter(({ deployment }) => models.includes(deployment.group));
   }
 
   async #gateway(group: GatewayGroup, proxy: ProxyClient | null): Promise<void> {
@@ -192,7 +204,10 @@ class Run {
       const calls = this.#reporter('call', group.subject);
       if (send === 'never') return calls.skipped('call', 'calls cost money: --send makes one for each entry');
       if (send === 'through' && proxy === null)
-        return calls.skipped('call', 'they go through the proxy, so that each gets its spend row, and it cannot be called');
+        return calls.skipped(
+          'call',
+          'they go through the proxy, so that each gets its spend row, and it cannot be called',
+        );
       if (!found.isUsable) return calls.skipped('call', 'the gateway is not reached, or refuses');
       await this.#calls(client, proxy, calls);
     } catch (error) {
@@ -229,6 +244,7 @@ class Run {
 
   /** Once for each origin, whatever keys there are. */
   #network({ deployment, entries }: GatewayGroup): Promise<boolean> {
+    const subject = `${deployment.origin}, ${namesOf(this.#perOrigin.get(deployment.origin) ?? entries)}`;
     const { origin, refuseLinkLocal } = deployment;
     const { timeoutMs, clock } = this.#options;
     const name = `${refuseLinkLocal} ${origin}`;
@@ -240,7 +256,7 @@ class Run {
       timeoutMs,
       now: clock.now,
     };
-    const running = this.#networks.get(name) ?? checkNetwork(question, this.#reporter('gateway', origin));
+    const running = this.#networks.get(name) ?? checkNetwork(question, this.#reporter('gateway', subject));
     this.#networks.set(name, running);
     return running;
   }
@@ -249,7 +265,13 @@ class Run {
     const { callTimeoutMs } = this.#options;
     // One after the other: a gateway must not take the doctor for a burst of load.
     for (const entry of client.group.entries)
-      await checkCalls(entry, client, proxy, { timeoutMs: callTimeoutMs }, report.about(`entry ${entry.deployment.group}`));
+      await checkCalls(
+        entry,
+        client,
+        proxy,
+        { timeoutMs: callTimeoutMs },
+        report.about(`entry ${entry.deployment.group}`),
+      );
   }
 
   /** Several gateways cannot all be wrong by the same. */

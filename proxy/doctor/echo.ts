@@ -38,7 +38,8 @@ export async function checkEcho(
 function echoedHeaders(text: string): ReadonlyMap<string, string> | null {
   const { choices } = objectOf(text);
   const message = recordOf(recordOf(Array.isArray(choices) ? choices[0] : null)['message']);
-  const { headers } = objectOf(String(message['content'] ?? ''));
+  const content = message['content'];
+  const { headers } = objectOf(typeof content === 'string' ? content : '');
   if (!Array.isArray(headers)) return null;
   const named = new Map<string, string>();
   for (let i = 0; i + 1 < headers.length; i += 2)

@@ -84,7 +84,8 @@ function withRightBase(entry: Tree, root: Tree): Tree | null {
   const params = memberOf(entry, 'litellm_params');
   const base = memberOf(params, 'api_base');
   const model = textAt(params, 'model');
-  if (entry.kind !== 'map' || params?.kind !== 'map' || base?.kind !== 'scalar' || model === null) return null;
+  if (entry.kind !== 'map' || params?.kind !== 'map' || base?.kind !== 'scalar' || model === null)
+    return null;
   const words = memberOf(memberOf(root, 'general_settings'), 'dialect');
   const dialect = dialectOf({
     ...DEFAULT_WORDS,

@@ -8,7 +8,7 @@ import { ask, type Asked, type Question } from './ask.ts';
 import type { Entry } from './entries.ts';
 
 export interface GatewayGroup {
-  /** The address, and which key where one address has several. */
+  /** The address with its entries, and which key where one address has several. */
   readonly subject: string;
   readonly entries: readonly Entry[];
   /** Of the first entry; address, key and headers are those of all. */
@@ -36,8 +36,25 @@ export function groupsOf(entries: readonly Entry[]): readonly GatewayGroup[] {
     const isOneOfSeveral = (perBase.get(deployment.apiBase)?.length ?? 0) > 1;
     const key = isOneOfSeveral ? ` (key of ${first.keyPlace ?? deployment.group})` : '';
     const { fixed } = deploymentHeaders(deployment, AGENT);
-    return [{ subject: `${deployment.apiBase}${key}`, entries: members, deployment, headers: fixed }];
+    return [
+      {
+        subject: `${deployment.apiBase}${key}, ${namesOf(members)}`,
+        entries: members,
+        deployment,
+        headers: fixed,
+      },
+    ];
   });
+}
+
+const NAMES_SHOWN = 3;
+
+/** `entry gpt-4o`, `entries a, b, c and 7 more`. */
+export function namesOf(entries: readonly Entry[]): string {
+  const names = [...new Set(entries.map(({ deployment }) => deployment.group))];
+  const shown = names.slice(0, NAMES_SHOWN).join(', ');
+  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
+  return `${names.length === 1 ? 'entry' : 'entries'} ${shown}${more}`;
 }
 
 function identityOf({ origin, pathPrefix, apiKey, staticHeaders, refuseLinkLocal }: Deployment): string {

@@ -39,7 +39,11 @@ export async function checkGateway(
   const basePlace = first?.basePlace ?? null;
   const what = `GET ${origin}${path}`;
   if (!asked.ok) {
-    reportFailure(asked.error, { what, place: basePlace, timeoutMs: limits.timeoutMs, apiBase: deployment.apiBase }, report);
+    reportFailure(
+      asked.error,
+      { what, place: basePlace, timeoutMs: limits.timeoutMs, apiBase: deployment.apiBase },
+      report,
+    );
     return UNUSABLE;
   }
   const { reply } = asked;
@@ -68,7 +72,9 @@ export async function checkGateway(
 }
 
 function hasAuthorization({ group }: GatewayClient): boolean {
-  return group.headers.some((name, i) => i % 2 === 0 && /^(?:authorization|x-api-key|api-key|x-portkey-api-key|x-bf-vk)$/i.test(name));
+  return group.headers.some(
+    (name, i) => i % 2 === 0 && /^(?:authorization|x-api-key|api-key|x-portkey-api-key|x-bf-vk)$/i.test(name),
+  );
 }
 
 /** The code for a response that is no success; `path`: this path does not exist. null = it is one. */
@@ -92,7 +98,11 @@ const saysKey = (reply: Reply): boolean => /api[ _-]?key|authenticat|unauthorize
 function fixOf(code: Code, reply: Reply, { group }: GatewayClient): { readonly fix?: string } {
   if (code === 'TL-1511') {
     const location = URL.parse(reply.headers.get('location') ?? '', group.deployment.origin);
-    return location === null ? {} : { fix: `see whether ${location.origin}${location.pathname} is the API, then put its base into api_base` };
+    return location === null
+      ? {}
+      : {
+          fix: `see whether ${location.origin}${location.pathname} is the API, then put its base into api_base`,
+        };
   }
   if (code !== 'TL-1504') return {};
   const [first] = group.entries;
@@ -111,7 +121,11 @@ interface FailurePlace {
 }
 
 /** A request that ended without a response. */
-function reportFailure(error: Error, { what, place, timeoutMs, apiBase }: FailurePlace, report: Reporter): void {
+function reportFailure(
+  error: Error,
+  { what, place, timeoutMs, apiBase }: FailurePlace,
+  report: Reporter,
+): void {
   if (error instanceof GetTimeout) {
     const seen = `${what}: connected, but no answer within ${timeoutMs} ms`;
     return report.found('answer', 'TL-1501', { place, seen });
@@ -135,4 +149,3 @@ function checkClock(skewMs: number | null, report: Reporter): void {
   if (Math.abs(skewMs) > SKEW_MS) report.found('clock', 'TL-1510', { seen });
   else report.passed('clock', seconds < 2 ? 'its clock agrees' : seen);
 }
-

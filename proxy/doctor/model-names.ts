@@ -71,7 +71,12 @@ async function isServed(name: string, client: GatewayClient, timeoutMs: number):
   return asked.ok && asked.reply.status === 200 && objectOf(asked.reply.text)['id'] === name;
 }
 
-function reportUnknown(name: string, entries: readonly Entry[], { ids }: ListedModels, report: Reporter): void {
+function reportUnknown(
+  name: string,
+  entries: readonly Entry[],
+  { ids }: ListedModels,
+  report: Reporter,
+): void {
   const near = nearestListed(name, ids);
   for (const { deployment, modelPlace } of entries) {
     const prefix = deployment.model.slice(0, Math.max(0, deployment.model.length - name.length));

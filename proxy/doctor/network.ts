@@ -149,7 +149,13 @@ async function checkTls(target: Target, question: NetworkQuestion, report: Repor
   try {
     const opened = Promise.withResolvers<void>();
     const servername = isIP(host) === 0 ? host : '';
-    const tls = connectTls({ host, port, servername, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
+    const tls = connectTls({
+      host,
+      port,
+      servername,
+      rejectUnauthorized: false,
+      ALPNProtocols: ['http/1.1'],
+    });
     socket = tls;
     tls.once('secureConnect', () => opened.resolve());
     tls.once('error', (error) => opened.reject(error));
@@ -195,26 +201,34 @@ function judge(
       place,
       seen: seen[code] ?? text,
       ...(code === 'TL-1405'
-        ? { fix: `set NODE_EXTRA_CA_CERTS to a PEM file with the authority "${issuer}", then restart the proxy` }
+        ? {
+            fix: `set NODE_EXTRA_CA_CERTS to a PEM file with the authority "${issuer}", then restart the proxy`,
+          }
         : {}),
-      ...(code === 'TL-1407' && first !== '' ? { fix: `write https://${first} in api_base, or have ${host} added to the certificate` } : {}),
+      ...(code === 'TL-1407' && first !== ''
+        ? { fix: `write https://${first} in api_base, or have ${host} added to the certificate` }
+        : {}),
     });
     return false;
   }
   const days = Math.floor((validTo - nowMs) / DAY_MS);
   if (days < SOON_DAYS)
-    report.found('TLS', 'TL-1409', { place, seen: `valid until ${day}: ${days} days left (from "${issuer}")` });
+    report.found('TLS', 'TL-1409', {
+      place,
+      seen: `valid until ${day}: ${days} days left (from "${issuer}")`,
+    });
   else report.passed('TLS', `${socket.getProtocol() ?? 'TLS'}, from "${issuer}", ${days} days left`);
   return true;
 }
 
 function nameOf(names: PeerCertificate['issuer'] | undefined): string {
-  const parts: Readonly<Record<string, unknown>> = { ...names };
-  const name = parts['CN'] ?? parts['O'] ?? 'an unnamed authority';
-  return (Array.isArray(name) ? name.join(', ') : String(name)).slice(0, 80);
+  const name = names?.CN ?? names?.O ?? 'an unnamed authority';
+  return (Array.isArray(name) ? name.join(', ') : name).slice(0, 80);
 }
 
 function namesOf({ subjectaltname, subject }: PeerCertificate): string {
-  const names = [...(subjectaltname ?? '').matchAll(/(?:DNS|IP Address):([^,\s]+)/g)].map(([, name = '']) => name);
+  const names = [...(subjectaltname ?? '').matchAll(/(?:DNS|IP Address):([^,\s]+)/g)].map(
+    ([, name = '']) => name,
+  );
   return (names.length > 0 ? names.slice(0, 4) : [nameOf(subject)]).join(', ');
 }

@@ -22,7 +22,9 @@ export class Redactor {
     const texts = secrets.map((secret) => secret.reveal());
     const bare = texts.flatMap((text) => [text, text.trim(), text.replace(/^(?:bearer|basic)\s+/i, '')]);
     const all = bare.flatMap((text) => [text, encodeURIComponent(text)]);
-    this.#known = [...new Set(all)].filter((text) => text.length >= SHORTEST).sort((a, b) => b.length - a.length);
+    this.#known = [...new Set(all)]
+      .filter((text) => text.length >= SHORTEST)
+      .sort((a, b) => b.length - a.length);
   }
 
   text(text: string): string {
@@ -41,7 +43,8 @@ export class Redactor {
     const { check } = outcome;
     const subject = this.text(outcome.subject);
     if (outcome.status === 'passed') return { ...outcome, check, subject, seen: this.#short(outcome.seen) };
-    if (outcome.status === 'skipped') return { ...outcome, check, subject, because: this.#short(outcome.because) };
+    if (outcome.status === 'skipped')
+      return { ...outcome, check, subject, because: this.#short(outcome.because) };
     const { finding } = outcome;
     return {
       ...outcome,

@@ -13,8 +13,18 @@ export interface Report {
   readonly summary: string;
   readonly counts: Readonly<Record<'passed' | 'skipped' | 'muted' | Level, number>>;
   readonly findings: readonly (Finding & { readonly area: Area; readonly check: string })[];
-  readonly skipped: readonly { readonly area: Area; readonly check: string; readonly subject: string; readonly because: string }[];
-  readonly passed: readonly { readonly area: Area; readonly check: string; readonly subject: string; readonly seen: string }[];
+  readonly skipped: readonly {
+    readonly area: Area;
+    readonly check: string;
+    readonly subject: string;
+    readonly because: string;
+  }[];
+  readonly passed: readonly {
+    readonly area: Area;
+    readonly check: string;
+    readonly subject: string;
+    readonly seen: string;
+  }[];
 }
 
 const LEVELS: readonly Level[] = ['error', 'warning', 'info'];
@@ -68,7 +78,9 @@ function verdictOf(errors: number, warnings: number): Report['verdict'] {
 
 function summaryOf(errors: number, warnings: number, causes: readonly Finding[]): string {
   if (errors === 0 && warnings === 0) return 'no fault was found';
-  const counted = [plural(errors, 'error'), plural(warnings, 'warning')].filter((text) => text !== '').join(', ');
+  const counted = [plural(errors, 'error'), plural(warnings, 'warning')]
+    .filter((text) => text !== '')
+    .join(', ');
   if (errors === 0) return `${counted}; nothing keeps calls from being served`;
   const perHop = Map.groupBy(causes, ({ hop }) => hop);
   const hops = HOPS.filter((hop) => perHop.has(hop)).map((hop) => {

@@ -79,7 +79,11 @@ interface ProxyQuestion {
 }
 
 /** @returns whether calls can be made through it */
-export async function checkProxy(client: ProxyClient, question: ProxyQuestion, report: Reporter): Promise<boolean> {
+export async function checkProxy(
+  client: ProxyClient,
+  question: ProxyQuestion,
+  report: Reporter,
+): Promise<boolean> {
   const { timeoutMs, isNamed } = question;
   const alive = await client.getOpen('/health/liveness', timeoutMs);
   if (!alive.ok) {
@@ -116,18 +120,29 @@ function checkReadiness(reply: Reply, { snapshot }: ProxyQuestion, report: Repor
   const body = objectOf(reply.text);
   const isReady = reply.status === 200;
   if (isReady) report.passed('ready', 'takes calls');
-  else report.found('ready', 'TL-1302', { seen: typeof body['reason'] === 'string' ? body['reason'] : shownReply(reply) });
+  else
+    report.found('ready', 'TL-1302', {
+      seen: typeof body['reason'] === 'string' ? body['reason'] : shownReply(reply),
+    });
   const { configured, serving } = recordOf(body['workers']);
   if (typeof configured === 'number' && typeof serving === 'number') {
-    if (serving < configured) report.found('workers', 'TL-1304', { seen: `${serving} of ${configured} workers serve` });
+    if (serving < configured)
+      report.found('workers', 'TL-1304', { seen: `${serving} of ${configured} workers serve` });
     else report.passed('workers', `${serving} of ${configured} serve`);
   }
-  if (body['db'] === 'Not connected') report.found('store', 'TL-1206', { seen: 'readiness says db: Not connected' });
+  if (body['db'] === 'Not connected')
+    report.found('store', 'TL-1206', { seen: 'readiness says db: Not connected' });
   const config = recordOf(body['config']);
   const [first] = Array.isArray(config['issues']) ? (config['issues'] as unknown[]) : [];
   if (config['last_reload'] === 'refused')
-    report.found('reload', 'TL-1306', { seen: `last_reload: refused; ${typeof first === 'string' ? first : ''}` });
-  else if (snapshot !== null && typeof config['version'] === 'string' && config['version'] !== snapshot.version)
+    report.found('reload', 'TL-1306', {
+      seen: `last_reload: refused; ${typeof first === 'string' ? first : ''}`,
+    });
+  else if (
+    snapshot !== null &&
+    typeof config['version'] === 'string' &&
+    config['version'] !== snapshot.version
+  )
     report.found('reload', 'TL-1308', {
       seen: `it serves version ${config['version']}, this file is version ${snapshot.version} (models of /model/new count, too)`,
       level: 'info',
@@ -139,10 +154,12 @@ function checkReadiness(reply: Reply, { snapshot }: ProxyQuestion, report: Repor
 async function checkKey(client: ProxyClient, timeoutMs: number, report: Reporter): Promise<boolean> {
   const asked = await client.get('/v1/models', timeoutMs, METRICS_BYTES);
   if (!asked.ok) report.found('key', 'TL-1301', { seen: whyOf(asked.error, timeoutMs) });
-  else if (isPage(asked.reply)) report.found('key', 'TL-1307', { seen: `GET /v1/models ${shownReply(asked.reply)}` });
+  else if (isPage(asked.reply))
+    report.found('key', 'TL-1307', { seen: `GET /v1/models ${shownReply(asked.reply)}` });
   else if (client.key === null && asked.reply.status === 401)
     report.skipped('key, buffering, metrics', 'there is no key for the proxy: give one with --key-file');
-  else if (asked.reply.status !== 200) report.found('key', 'TL-1303', { seen: `GET /v1/models ${shownReply(asked.reply)}` });
+  else if (asked.reply.status !== 200)
+    report.found('key', 'TL-1303', { seen: `GET /v1/models ${shownReply(asked.reply)}` });
   else {
     report.passed('key', 'opens the proxy');
     return true;
@@ -158,7 +175,10 @@ async function checkBuffering(client: ProxyClient, timeoutMs: number, report: Re
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const asked = await client.get('/doctor/stream', timeoutMs + 5_000);
     if (!asked.ok || asked.reply.status !== 200)
-      return report.skipped('buffering', `GET /doctor/stream ${asked.ok ? shownReply(asked.reply) : whyOf(asked.error, timeoutMs)}`);
+      return report.skipped(
+        'buffering',
+        `GET /doctor/stream ${asked.ok ? shownReply(asked.reply) : whyOf(asked.error, timeoutMs)}`,
+      );
     const sent = [...asked.reply.text.matchAll(/"sent_ms":(\d+)/g)].map(([, ms]) => Number(ms));
     const sentMs = (sent.at(-1) ?? 0) - (sent[0] ?? 0);
     const { pieceMs } = asked.reply;
@@ -173,7 +193,8 @@ async function checkMetrics(client: ProxyClient, timeoutMs: number, report: Repo
   const asked = await client.get('/metrics', timeoutMs, METRICS_BYTES);
   if (!asked.ok) return report.skipped('metrics', whyOf(asked.error, timeoutMs));
   const { status, text } = asked.reply;
-  if (status !== 200) return report.skipped('metrics', `GET /metrics answered ${status}; they may have a port of their own`);
+  if (status !== 200)
+    return report.skipped('metrics', `GET /metrics answered ${status}; they may have a port of their own`);
   const isText = /^# HELP throughline_/m.test(text);
   if (isText) report.passed('metrics', `${text.split('\n# HELP ').length} metrics`);
   else report.found('metrics', 'TL-1307', { seen: `GET /metrics ${shownReply(asked.reply)}` });

@@ -47,7 +47,10 @@ function passes(area: Area, report: Report, verbose: boolean, paint: Paint): str
   if (own.length === 0) return '';
   if (verbose)
     return own
-      .map(({ check, subject, seen }) => `  ${paint('ok'.padEnd(WIDTH), 'green')}${subject}: ${check}: ${seen}\n`)
+      .map(
+        ({ check, subject, seen }) =>
+          `  ${paint('ok'.padEnd(WIDTH), 'green')}${subject}: ${check}: ${seen}\n`,
+      )
       .join('');
   return [...Map.groupBy(own, ({ subject }) => subject)]
     .map(([subject, checks]) => {
@@ -64,8 +67,14 @@ function found(area: Area, report: Report, paint: Paint): string {
     .filter((one) => one.area === area)
     .map(({ level, code, subject, place, seen, meaning, fix }) => {
       const head = [code, place, subject].filter((text) => text !== null).join('  ');
-      const rows = [['seen', seen], ['means', meaning], ['fix', fix]] as const;
-      const body = rows.map(([label, text]) => `${indent}${paint(label.padEnd(LABEL), 'grey')}${text}\n`).join('');
+      const rows = [
+        ['seen', seen],
+        ['means', meaning],
+        ['fix', fix],
+      ] as const;
+      const body = rows
+        .map(([label, text]) => `${indent}${paint(label.padEnd(LABEL), 'grey')}${text}\n`)
+        .join('');
       return `  ${paint(level.padEnd(WIDTH), LEVEL_COLOURS[level])}${paint(head, 'bold')}\n${body}`;
     })
     .join('');

@@ -1,5 +1,5 @@
 // The one call that costs something: a short streamed chat that offers a tool; and what is read of its response.
-import { objectOf, recordOf, type Reply } from './ask.ts';
+import { messageOf, objectOf, recordOf, type Reply } from './ask.ts';
 
 /** Most tokens of the answer; enough for a tool call of models that write some text before. */
 export const ANSWER_TOKENS = 120;
@@ -64,13 +64,15 @@ export function readTrial(reply: Reply): Trial {
     events += 1;
     const event = objectOf(data);
     if (event['error'] !== undefined && event['error'] !== null)
-      error = String(recordOf(event['error'])['message'] ?? 'an error event');
+      error = messageOf({ text: data }) || 'an error event';
     if (Object.keys(recordOf(event['usage'])).length > 0) hasUsage = true;
     const choices = Array.isArray(event['choices']) ? event['choices'].map(recordOf) : [];
     for (const choice of choices) {
       const delta = recordOf(choice['delta']);
       if (Array.isArray(delta['tool_calls']))
-        toolCalls += delta['tool_calls'].filter((one) => typeof recordOf(recordOf(one)['function'])['name'] === 'string').length;
+        toolCalls += delta['tool_calls'].filter(
+          (one) => typeof recordOf(recordOf(one)['function'])['name'] === 'string',
+        ).length;
       if (typeof delta['content'] === 'string') textChars += delta['content'].length;
     }
   }
@@ -102,7 +104,9 @@ export function isCollected({ events, firstMs, spreadMs }: Trial): boolean {
 
 /** A refusal that is about tools, not about the chain. */
 export function refusesTools(status: number, message: string): boolean {
-  return [400, 404, 422, 500, 501].includes(status) && /\btools?\b|tool_choice|function[ _-]?call/i.test(message);
+  return (
+    [400, 404, 422, 500, 501].includes(status) && /\btools?\b|tool_choice|function[ _-]?call/i.test(message)
+  );
 }
 
 /** A refusal of the member that limits the answer. */
