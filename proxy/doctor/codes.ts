@@ -161,7 +161,7 @@ export const CODES = {
     'error',
     'network',
     'Something in front of the proxy collects the events of a stream and passes them on in one piece.',
-    'Switch buffering off there; nginx: proxy_buffering off, and do not ignore X-Accel-Buffering.',
+    'Switch buffering off there; nginx: proxy_http_version 1.1 and proxy_buffering off.',
   ),
   'TL-1306': rule(
     'warning',
@@ -347,7 +347,7 @@ export const CODES = {
     'warning',
     'gateway',
     'The stream arrives in one piece at its end: somebody behind the proxy collects it.',
-    'Switch response buffering off at the gateway or in front of it (nginx: proxy_buffering off).',
+    'Switch buffering off at the gateway or in front of it; nginx: proxy_http_version 1.1 and proxy_buffering off.',
   ),
   'TL-1606': rule(
     'warning',

@@ -5,6 +5,7 @@ import t from 'tap';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import { startUpstream, type ReceivedCall } from '../../support/call.ts';
 import { freePort } from '../../support/free-port.ts';
+import { noNginx, startNginx } from './fixture/nginx.ts';
 import { codesOf, diagnose, entry, errorOf, PATIENT } from './fixture/diagnose.ts';
 
 const LIST = JSON.stringify({ object: 'list', data: [{ id: 'model-a', object: 'model', owned_by: 'x' }] });
@@ -247,6 +248,15 @@ t.test('usage is missing', async (t) => {
   t.same(codesOf(report), ['TL-1604 gateway.yaml:2']);
   const cut = await diagnose(t, entry('a', 'litellm_proxy/demo-tools-no-done', demo.url), SEND);
   t.same(codesOf(cut.report), ['TL-1606 gateway.yaml:2']);
+});
+
+t.test('a stream that somebody behind the proxy collects', { skip: noNginx }, async (t) => {
+  const demo = await startDemoGateway({ eventIntervalMs: 300 });
+  t.teardown(() => demo.close());
+  const between = await startNginx(t, demo.url, '');
+  const { report } = await diagnose(t, entry('a', 'litellm_proxy/demo-tools-interval', between), SEND);
+  t.same(codesOf(report), ['TL-1605 gateway.yaml:2']);
+  t.match(report.findings[0]?.seen, /events within \d+ ms, after \d+ ms of silence/);
 });
 
 t.test('a model without tools is no fault of the chain', async (t) => {

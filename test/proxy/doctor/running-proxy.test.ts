@@ -1,17 +1,15 @@
 // The doctor and a running proxy: what clients reach, through what stands in front of it, and the same calls with and
 // without the proxy.
-import { execFileSync, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import type { Report } from '../../../proxy/doctor/report.ts';
 import { startUpstream } from '../../support/call.ts';
 import { folder, runWithin } from '../../support/cli.ts';
 import { freePort } from '../../support/free-port.ts';
 import { defaultConfig, KEY, startRig, type Rig } from '../../support/rig.ts';
 import { codesOf, errorOf } from './fixture/diagnose.ts';
+import { noNginx, startNginx } from './fixture/nginx.ts';
 
 async function doctorOf(
   rig: Pick<Rig, 'configPath' | 'folder'>,
@@ -30,46 +28,6 @@ async function doctorOf(
   ];
   const { code, out } = await runWithin([...command, '--json', '--timeout', '60', ...args], { env });
   return { code, report: JSON.parse(out) as Report, out };
-}
-
-const hasNginx = ((): boolean => {
-  try {
-    execFileSync('nginx', ['-v'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
-/** nginx in front of a server. @param more directives of its location */
-async function startNginx(t: Test, upstream: string, more: string): Promise<string> {
-  const dir = folder(t);
-  const port = await freePort();
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${dir}/${name};`,
-  );
-  writeFileSync(
-    join(dir, 'nginx.conf'),
-    `daemon off; pid ${dir}/pid; error_log ${dir}/error.log; worker_processes 1; events {}
-http { access_log off; ${paths.join(' ')}
-  server { listen 127.0.0.1:${port};
-    location / { proxy_pass ${upstream}; proxy_http_version 1.1; proxy_set_header Host $host; ${more} } } }`,
-  );
-  const nginx = spawn('nginx', ['-c', join(dir, 'nginx.conf'), '-p', dir], { stdio: 'ignore' });
-  t.teardown(async () => {
-    const ended = once(nginx, 'close');
-    nginx.kill('SIGQUIT');
-    await ended;
-  });
-  for (;;) {
-    const isOpen = await new Promise<boolean>((settle) => {
-      const socket = connect(port, '127.0.0.1', () => settle(true)).on('error', () => settle(false));
-      socket.on('connect', () => socket.destroy());
-    });
-    if (isOpen) return `http://127.0.0.1:${port}`;
-    if (nginx.exitCode !== null) throw new Error('nginx ended');
-    await new Promise((again) => setTimeout(again, 20));
-  }
 }
 
 t.test('a proxy in order, called once for each entry, with tagged rows', async (t) => {
@@ -113,19 +71,15 @@ t.test('without a key for the proxy, with a wrong one, and where no proxy is', a
   });
 });
 
-t.test(
-  'what collects the events of a stream in front of the proxy',
-  { skip: hasNginx ? false : 'nginx is not here' },
-  async (t) => {
-    const rig = await startRig(t);
-    const good = await startNginx(t, rig.url, '');
-    const fine = await doctorOf(rig, good, ['--only', 'proxy']);
-    t.same(codesOf(fine.report), [], 'nginx as it is installed minds x-accel-buffering');
-    const bad = await startNginx(t, rig.url, 'proxy_ignore_headers X-Accel-Buffering; proxy_buffering on;');
-    const { report } = await doctorOf(rig, bad, ['--only', 'proxy']);
-    t.match(errorOf(report), { code: 'TL-1305', hop: 'network', seen: /5 events were sent over/ });
-  },
-);
+t.test('what collects the events of a stream in front of the proxy', { skip: noNginx }, async (t) => {
+  const rig = await startRig(t);
+  const good = await startNginx(t, rig.url, 'proxy_http_version 1.1;');
+  const fine = await doctorOf(rig, good, ['--only', 'proxy']);
+  t.same(codesOf(fine.report), [], 'nginx as it is installed minds x-accel-buffering');
+  const bad = await startNginx(t, rig.url, 'proxy_ignore_headers X-Accel-Buffering;');
+  const { report } = await doctorOf(rig, bad, ['--only', 'proxy']);
+  t.match(errorOf(report), { code: 'TL-1305', hop: 'network', seen: /5 events were sent over/ });
+});
 
 t.test('a call that works at the gateway, and not through what stands in front of the proxy', async (t) => {
   const rig = await startRig(t, {
