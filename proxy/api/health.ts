@@ -11,6 +11,8 @@ import { probe } from '../upstream/probe.ts';
 /** The server's own state. */
 export interface ServerState {
   readonly draining: boolean;
+  /** Where its own port can be reached from this machine; null = it does not listen yet. */
+  readonly ownUrl: string | null;
 }
 
 /** `GET /health/liveness`, `/health/liveliness`. */

@@ -18,6 +18,7 @@ import { KEY_ROUTES } from './access/routes.ts';
 import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, readiness, robots, type ServerState } from './health.ts';
 import { AdminAttempt, type AdminAction } from './audit.ts';
+import { DoctorRoutes, doctorStream } from './doctor.ts';
 import { deleteModel, newModel, updateModel } from './model-admin.ts';
 import { listModels, modelInfo, oneModel } from './models.ts';
 import { modelGroupInfo } from './model-groups.ts';
@@ -199,6 +200,9 @@ export class RouteTable implements Routes {
       open((x) => readiness(x, reloader, state)),
     );
     this.#get('/metrics', metricsRoute);
+    const doctor = new DoctorRoutes(reloader, state);
+    this.#set('/doctor', { GET: admin((x) => doctor.show(x)), POST: admin((x) => doctor.run(x)) });
+    this.#set('/doctor/stream', { GET: listing(doctorStream) });
     this.#get('/robots.txt', open(robots));
     this.#get('/conversations/braked', admin(brakedConversations));
     this.#pattern('/conversations/', '/brake', readable(listing(conversationBrake)));

@@ -110,10 +110,17 @@ export class AdminCalls {
   }
 }
 
-function keyOfEnvironment({ env }: Terminal): Secret {
-  const key = KEY_VARIABLES.map((name) => env[name] ?? '').find((value) => value !== '');
-  if (key !== undefined) return new Secret(key);
+function keyOfEnvironment(terminal: Terminal): Secret {
+  const key = foundKey(undefined, terminal);
+  if (key !== null) return key;
   throw new UsageError(`there is no key for the proxy - give --key-file FILE or set ${KEY_VARIABLES[0]}`);
+}
+
+/** The key of the file, else of the environment; null = there is none. @throws UsageError for a file without one */
+export function foundKey(keyFile: string | undefined, terminal: Terminal): Secret | null {
+  if (keyFile !== undefined) return keyOfFile(keyFile, terminal);
+  const key = KEY_VARIABLES.map((name) => terminal.env[name] ?? '').find((value) => value !== '');
+  return key === undefined ? null : new Secret(key);
 }
 
 function keyOfFile(file: string, { cwd }: Terminal): Secret {

@@ -34,6 +34,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./explain.ts')).explain,
   },
   {
+    name: 'doctor',
+    summary: 'walk the chain to every gateway, say which hop is at fault',
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
+  {
     name: 'spend',
     summary: 'report, export, verify, reconcile and reprice spend',
     load: async () => (await import('./spend.ts')).spend,

@@ -243,6 +243,11 @@ export const FAULTS = {
     'Send the request again after `retry-after`; have the limit raised; general_settings.limit_queue_seconds lets calls wait instead.',
     'rate_limit_error',
   ),
+  doctor_running: client(
+    409,
+    'A run of the doctor that makes calls is under way; there is one at a time.',
+    'Wait for it, then read GET /doctor.',
+  ),
   idempotency_mismatch: client(
     422,
     'The Idempotency-Key was used for another request.',

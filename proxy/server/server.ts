@@ -8,6 +8,7 @@ import { sendFault, corsHeaders, rawResponse } from '../pipeline/respond.ts';
 import { callerFor } from '../pipeline/caller-for.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
 import { RouteTable, MountRoutes, type FoundRoute, type Routes } from '../api/route-table.ts';
+import { urlOf } from './addresses.ts';
 import { boundTo, type BoundAddress } from './allowed-hosts.ts';
 import { checkRequest } from './check-request.ts';
 import type { DownstreamRequest } from '../downstream/downstream-request.ts';
@@ -45,7 +46,7 @@ export class ProxyServer {
   readonly #mountHttp: HttpServer | null;
   /** The separate port of metrics and administration; null = they share the port. */
   readonly #adminHttp: HttpServer | null;
-  readonly #state = { draining: false };
+  readonly #state: { draining: boolean; ownUrl: string | null } = { draining: false, ownUrl: null };
   #bound: BoundAddress = boundTo('');
   #mountBound: BoundAddress = boundTo('');
   #adminBound: BoundAddress = boundTo('');
@@ -90,9 +91,11 @@ export class ProxyServer {
   }
 
   /** Binds. @returns the address in use. @throws the system's error (EADDRINUSE, EACCES). */
-  listen(host: string, port: number): Promise<AddressInfo> {
+  async listen(host: string, port: number): Promise<AddressInfo> {
     this.#bound = boundTo(host);
-    return this.#http.listen({ host, port });
+    const address = await this.#http.listen({ host, port });
+    this.#state.ownUrl = urlOf({ host, port: address.port });
+    return address;
   }
 
   /** The same for the mounted API's own port; null when it has none. */

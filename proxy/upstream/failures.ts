@@ -28,7 +28,7 @@ const REFUSED_BY_UNDICI: ReadonlySet<string> = new Set([
   'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
 ]);
 
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const { code } = error as NodeJS.ErrnoException;
   if (typeof code === 'string' && code !== '') return code;

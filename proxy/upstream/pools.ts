@@ -47,6 +47,11 @@ export class Pools {
     return this.#pools.size;
   }
 
+  /** Which upstreams are reached through an HTTP proxy. */
+  get proxies(): ProxySettings {
+    return this.#proxies;
+  }
+
   /** Adds a user to a pool. Pair with `release`. @throws TypeError for a proxy variable that is no URL */
   acquire(key: PoolKey): Pool {
     const name = nameOf(key);

@@ -14,7 +14,7 @@ const start = (t: Test, settings: string, more = ''): Promise<Rig> =>
   startRig(t, { config: (demo) => defaultConfig(demo, `${settings}${more}`), env: { CI_KEY: CI } });
 
 const tableOf = (rig: Rig, role: PortRole): readonly RouteRow[] =>
-  new RouteTable(rig.gateway.reloader, { draining: false }, null, role).rows;
+  new RouteTable(rig.gateway.reloader, { draining: false, ownUrl: null }, null, role).rows;
 
 /** Calls about keys, users and teams state the status in `code`, as LiteLLM does, and ours in `reason`. */
 const codeOf = ({ text }: Answer): unknown => {

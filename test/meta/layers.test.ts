@@ -19,6 +19,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['proxy/items'],
   ['proxy/access'],
   ['proxy/downstream', 'proxy/upstream'],
+  ['proxy/doctor'],
   ['proxy/relay'],
   ['proxy/active-config'],
   ['proxy/pipeline'],

@@ -1,6 +1,6 @@
 // One writer per data directory. The lock is a transaction held open on `lock.db`, so the operating system releases it
 // at whatever end of the process (kill -9 included) and no stale file can keep a restart out.
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -67,5 +67,22 @@ function holderOf(db: DatabaseSync): string {
     return String(db.prepare('SELECT name FROM holder').get()?.['name'] ?? 'unknown');
   } catch {
     return 'unknown'; // its first commit is under way
+  }
+}
+
+/** Who holds the lock of a data directory; null = nobody. Changes nothing, and never keeps a process from starting. */
+export function lockHolder(dir: string): string | null {
+  const file = join(dir, 'lock.db');
+  if (!existsSync(file)) return null;
+  const db = new DatabaseSync(file, { timeout: 0 });
+  try {
+    db.exec('BEGIN IMMEDIATE');
+    db.exec('ROLLBACK');
+    return null;
+  } catch (error) {
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return holderOf(db);
+    throw error;
+  } finally {
+    db.close();
   }
 }

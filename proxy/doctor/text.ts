@@ -1,0 +1,98 @@
+// A run as text: passes folded into a count, a block for each finding, the verdict last. Pure.
+import type { Level } from './codes.ts';
+import { AREAS, type Area } from './finding.ts';
+import type { Report } from './report.ts';
+
+export interface TextStyle {
+  readonly colours: boolean;
+  /** Each pass on a line of its own. */
+  readonly verbose: boolean;
+}
+
+type Paint = (text: string, colour: keyof typeof COLOURS) => string;
+
+const COLOURS = { green: 32, yellow: 33, red: 31, grey: 90, bold: 1, cyan: 36 } as const;
+const LEVEL_COLOURS: Readonly<Record<Level, keyof typeof COLOURS>> = {
+  error: 'red',
+  warning: 'yellow',
+  info: 'cyan',
+};
+const WIDTH = 9;
+const LABEL = 8;
+const HEADS: Readonly<Record<Area, string>> = {
+  machine: 'machine',
+  configuration: 'configuration',
+  data: 'data',
+  proxy: 'running proxy',
+  gateway: 'gateways',
+  call: 'calls',
+};
+
+export function reportText(report: Report, { colours, verbose }: TextStyle): string {
+  const paint: Paint = (text, colour) => (colours ? `\u001b[${COLOURS[colour]}m${text}\u001b[0m` : text);
+  const blocks = AREAS.map((area) => areaText(area, report, verbose, paint)).filter((text) => text !== '');
+  return `${blocks.join('\n')}\n${verdictText(report, paint)}\n`;
+}
+
+function areaText(area: Area, report: Report, verbose: boolean, paint: Paint): string {
+  const [passed, skipped, findings] = [report.passed, report.skipped, report.findings].map((list) =>
+    (list as readonly { readonly area: Area }[]).some((one) => one.area === area),
+  );
+  if (passed !== true && skipped !== true && findings !== true) return '';
+  return `${paint(HEADS[area], 'bold')}\n${passes(area, report, verbose, paint)}${found(area, report, paint)}${skips(area, report, paint)}`;
+}
+
+function passes(area: Area, report: Report, verbose: boolean, paint: Paint): string {
+  const own = report.passed.filter((one) => one.area === area);
+  if (own.length === 0) return '';
+  if (verbose)
+    return own
+      .map(
+        ({ check, subject, seen }) =>
+          `  ${paint('ok'.padEnd(WIDTH), 'green')}${subject}: ${check}: ${seen}\n`,
+      )
+      .join('');
+  return [...Map.groupBy(own, ({ subject }) => subject)]
+    .map(([subject, checks]) => {
+      const names = [...new Set(checks.map(({ check }) => check))].join(', ');
+      const count = `${checks.length} ${checks.length === 1 ? 'check' : 'checks'}`;
+      return `  ${paint('ok'.padEnd(WIDTH), 'green')}${subject}: ${count} ${paint(`(${names})`, 'grey')}\n`;
+    })
+    .join('');
+}
+
+function found(area: Area, report: Report, paint: Paint): string {
+  const indent = ' '.repeat(2 + WIDTH);
+  return report.findings
+    .filter((one) => one.area === area)
+    .map(({ level, code, subject, place, seen, meaning, fix }) => {
+      const head = [code, place, subject].filter((text) => text !== null).join('  ');
+      const rows = [
+        ['seen', seen],
+        ['means', meaning],
+        ['fix', fix],
+      ] as const;
+      const body = rows
+        .map(([label, text]) => `${indent}${paint(label.padEnd(LABEL), 'grey')}${text}\n`)
+        .join('');
+      return `  ${paint(level.padEnd(WIDTH), LEVEL_COLOURS[level])}${paint(head, 'bold')}\n${body}`;
+    })
+    .join('');
+}
+
+/** Those with the same reason are one line. */
+function skips(area: Area, report: Report, paint: Paint): string {
+  const own = report.skipped.filter((one) => one.area === area);
+  return [...Map.groupBy(own, ({ check, because }) => `${check}: skipped, because ${because}`)]
+    .map(([text, all]) => {
+      const whose = all.length > 1 ? `${all.length} times` : (all[0]?.subject ?? '');
+      return `  ${paint(`${'-'.padEnd(WIDTH)}${whose}: ${text}`, 'grey')}\n`;
+    })
+    .join('');
+}
+
+function verdictText({ summary, verdict, counts }: Report, paint: Paint): string {
+  const colour = { ok: 'green', warnings: 'yellow', errors: 'red' } as const;
+  const muted = counts.muted === 0 ? '' : `, ${counts.muted} muted`;
+  return `${paint('verdict', 'bold')}  ${paint(summary, colour[verdict])} (${counts.passed} passed, ${counts.skipped} skipped${muted})`;
+}

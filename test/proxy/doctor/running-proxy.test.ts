@@ -1,0 +1,126 @@
+// The doctor and a running proxy: what clients reach, through what stands in front of it, and the same calls with and
+// without the proxy.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Report } from '../../../proxy/doctor/report.ts';
+import { startUpstream } from '../../support/call.ts';
+import { folder, runWithin } from '../../support/cli.ts';
+import { freePort } from '../../support/free-port.ts';
+import { defaultConfig, KEY, startRig, type Rig } from '../../support/rig.ts';
+import { codesOf, errorOf } from './fixture/diagnose.ts';
+import { noNginx, startNginx } from './fixture/nginx.ts';
+
+async function doctorOf(
+  rig: Pick<Rig, 'configPath' | 'folder'>,
+  url: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ readonly code: number; readonly report: Report; readonly out: string }> {
+  const command = [
+    'doctor',
+    '--config',
+    rig.configPath,
+    '--data-dir',
+    join(rig.folder, 'data'),
+    '--url',
+    url,
+  ];
+  const { code, out } = await runWithin([...command, '--json', '--timeout', '60', ...args], { env });
+  return { code, report: JSON.parse(out) as Report, out };
+}
+
+t.test('a proxy in order, called once for each entry, with tagged rows', async (t) => {
+  const config = (demo: { readonly url: string }): string => `
+model_list:
+  - model_name: tools
+    litellm_params: { model: litellm_proxy/demo-tools, api_base: "${demo.url}", api_key: os.environ/GW_KEY }
+general_settings:
+  master_key: os.environ/MK
+`;
+  const env = { GW_KEY: 'sk-upstream-secret', MK: KEY };
+  const rig = await startRig(t, { config, env });
+  const { code, report } = await doctorOf(rig, rig.url, ['--send'], env);
+  t.same(codesOf(report), []);
+  t.equal(code, 0);
+  const proxy = report.passed.filter(({ area }) => area === 'proxy').map(({ check }) => check);
+  t.same(proxy, ['answer', 'ready', 'workers', 'reload', 'key', 'buffering', 'metrics']);
+  t.match(report.passed.find(({ check }) => check === 'tool call')?.seen, /^through the proxy/);
+  t.match(report.passed.find(({ check }) => check === 'lock')?.seen, /^in use by pid/);
+  const rows = await rig.rows();
+  t.equal(rows.length, 1);
+  t.match(JSON.stringify(rows[0]?.['request_tags']), /doctor/);
+});
+
+t.test('without a key for the proxy, with a wrong one, and where no proxy is', async (t) => {
+  const rig = await startRig(t, { config: (demo) => defaultConfig(demo) });
+  const keyFile = join(rig.folder, 'key');
+  writeFileSync(keyFile, 'sk-somebody-elses-key\n');
+  const wrong = await doctorOf(rig, rig.url, ['--key-file', keyFile, '--only', 'proxy']);
+  t.match(errorOf(wrong.report), { code: 'TL-1303', hop: 'client' });
+  t.notMatch(wrong.out, /somebody-elses/);
+  const port = await freePort();
+  const nobody = await doctorOf(rig, `http://127.0.0.1:${port}`, ['--only', 'proxy']);
+  t.match(errorOf(nobody.report), { code: 'TL-1301', seen: /connection refused/ });
+  const page = await startUpstream(t, ({ res }) => {
+    res.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome</html>');
+  });
+  t.match(errorOf((await doctorOf(rig, page, ['--only', 'proxy'])).report), {
+    code: 'TL-1307',
+    hop: 'network',
+  });
+});
+
+t.test('what collects the events of a stream in front of the proxy', { skip: noNginx }, async (t) => {
+  const rig = await startRig(t);
+  const good = await startNginx(t, rig.url, 'proxy_http_version 1.1;');
+  const fine = await doctorOf(rig, good, ['--only', 'proxy']);
+  t.same(codesOf(fine.report), [], 'nginx as it is installed minds x-accel-buffering');
+  const bad = await startNginx(t, rig.url, 'proxy_ignore_headers X-Accel-Buffering;');
+  const { report } = await doctorOf(rig, bad, ['--only', 'proxy']);
+  t.match(errorOf(report), { code: 'TL-1305', hop: 'network', seen: /5 events were sent over/ });
+});
+
+t.test('a call that works at the gateway, and not through what stands in front of the proxy', async (t) => {
+  const rig = await startRig(t, {
+    config: (demo) => `
+model_list:
+  - model_name: tools
+    litellm_params: { model: litellm_proxy/demo-tools, api_base: "${demo.url}", api_key: sk-upstream-secret }
+general_settings:
+  master_key: ${KEY}
+`,
+  });
+  const ingress = await startUpstream(t, ({ req, res }) => {
+    if (req.method === 'POST')
+      return void res.writeHead(413, { 'content-type': 'text/html' }).end('<html>413</html>');
+    void fetch(`${rig.url}${req.url}`, { headers: { authorization: req.headers.authorization ?? '' } }).then(
+      async (answer) => {
+        res.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+        const reader = answer.body?.getReader();
+        for (let next = await reader?.read(); next?.done === false; next = await reader?.read())
+          res.write(next.value);
+        res.end();
+      },
+    );
+  });
+  const { report } = await doctorOf(rig, ingress, ['--send', '--only', 'gateway,call']);
+  t.match(errorOf(report), { code: 'TL-1609', hop: 'network', seen: /through the proxy: answered 413/ });
+});
+
+t.test('by the URL alone, the proxy is asked what it sees', async (t) => {
+  const rig = await startRig(t, {
+    config: (demo) => `
+model_list:
+  - model_name: a
+    litellm_params: { model: openai/demo-model, api_base: "${demo.url}/v1/v1", api_key: sk-upstream-secret }
+general_settings:
+  master_key: ${KEY}
+`,
+  });
+  const { code, out } = await runWithin(['doctor', '--url', rig.url, '--json', '--timeout', '60'], {
+    env: { THROUGHLINE_MASTER_KEY: KEY },
+  });
+  t.equal(code, 1);
+  t.match(errorOf(JSON.parse(out) as Report), { code: 'TL-1502', place: 'gateway.yaml:4' });
+});
