@@ -27,7 +27,7 @@ interface Shown {
 function show(...args: readonly string[]): Shown {
   const objects = rendered(...args);
   const get = (kind: string): unknown => [...objects].find(([name]) => name.startsWith(`${kind}/`))?.[1];
-  const pod = at(get('Deployment'), 'spec', 'template', 'spec');
+  const pod = at(get('Deployment') ?? get('StatefulSet'), 'spec', 'template', 'spec');
   const container = at(pod, 'containers', 0);
   const env = new Map(list(at(container, 'env')).map((one) => [at(one, 'name'), one]));
   return { objects, get, pod, container, env };

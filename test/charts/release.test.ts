@@ -98,7 +98,7 @@ t.test(
     };
     const secret = '/api/v1/namespaces/oh/secrets/openhands-litellm-masterkey';
 
-    const notes = await run('install', 'openhands', CHART, '--set', 'db.useExisting=true');
+    const notes = await run('install', 'openhands', CHART, '--set', 'db.deployStandalone=true');
     const first = at(kept.get(secret), 'data', 'masterkey');
     t.match(Buffer.from(String(first), 'base64').toString(), /^sk-[A-Za-z0-9]{32}$/);
     t.match(notes, 'http://openhands-litellm.oh.svc.cluster.local:4000/v1');
@@ -107,13 +107,19 @@ t.test(
       `get secret openhands-litellm-masterkey -o go-template='{{ index .data "masterkey" | base64decode }}'`,
     );
     t.match(notes, /on an emptyDir: they survive a restart of the container, not the deletion/);
-    t.match(notes, 'Accepted, without effect here: db.');
+    t.match(notes, 'helm -n oh test openhands --logs');
+    t.match(notes, 'WARNING: there are no models yet');
+    t.match(notes, /Accepted, without effect here: db\.deployStandalone\. This chart brings no PostgreSQL/);
 
     const model = 'proxy_config.model_list[0]';
     const sets = [
       `${model}.model_name=a`,
       `${model}.litellm_params.model=openai/a`,
       `${model}.litellm_params.api_key=sk-1`,
+      `${model}.litellm_params.api_base=https://gateway.example.com/v1`,
+      `${model}.litellm_params.extra_headers.X-Api-Token=abc`,
+      `${model}.litellm_params.extra_headers.X-Tenant=prod`,
+      'envVars.SOME_API_KEY=abc',
     ];
     const manifest = await run(
       'upgrade',
@@ -123,6 +129,10 @@ t.test(
       ...sets.flatMap((one) => ['--set', one]),
     );
     t.match(manifest, `masterkey: ${String(first)}\n`, 'the key of the cluster, not another random one');
-    t.match(manifest, 'WARNING: the api_key of a stands as plain text in a ConfigMap');
+    t.match(manifest, 'WARNING: these secrets stand as plain text in the ConfigMap openhands-litellm-config');
+    t.match(manifest, '\n  model_list[0].litellm_params.api_key\n');
+    t.match(manifest, '\n  model_list[0].litellm_params.extra_headers.X-Api-Token\n');
+    t.notMatch(manifest, 'extra_headers.X-Tenant', 'most headers are no secrets');
+    t.match(manifest, 'WARNING: envVars SOME_API_KEY looks like a secret');
   },
 );
