@@ -158,7 +158,7 @@ serviceMonitor.enabled and podMonitor.enabled would have each pod scraped twice 
 {{- end -}}
 {{- range $name, $_ := .Values.prometheusRule.alerts -}}
 {{- if not (has $name $known) }}
-prometheusRule.alerts changes {{ $name }}, which the chart does not have - {{ if $known }}its alerts are {{ join ", " $known }}{{ else }}it has no alerts{{ end }}; state alerts of your own in prometheusRule.extraGroups.
+prometheusRule.alerts changes {{ $name }}, which the chart does not have - {{ if $known }}write one of {{ join ", " $known }}, or {{ end }}state alerts of your own in prometheusRule.extraGroups.
 {{- end }}
 {{- end -}}
 {{- end -}}
