@@ -20,14 +20,20 @@ app.kubernetes.io/name: {{ include "throughline.name" . | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
-{{- define "throughline.labels" -}}
+{{- define "throughline.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{ include "throughline.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- end -}}
+
+{{/* Ours, then those of one object, then those of all: (list . LABELS). */}}
+{{- define "throughline.labelsWith" -}}
+{{- $root := first . -}}
+{{- toYaml (merge (include "throughline.ownLabels" $root | fromYaml) (default dict (last .)) $root.Values.commonLabels) -}}
+{{- end -}}
+{{- define "throughline.labels" -}}
+{{- include "throughline.labelsWith" (list . dict) -}}
 {{- end -}}
 
 {{- define "throughline.serviceAccountName" -}}
