@@ -28,7 +28,9 @@ for (const [name, args] of [
   t.test(`golden: ${name}`, { skip: NO_HELM }, (t) => {
     const run = helm('template', 'openhands', CHART, '-n', 'oh', '--kube-version', '1.31.0', ...args);
     t.ok(run.ok, run.err);
-    const text = withoutMonitoring(run.out).replace(/^( {2}masterkey: ).*$/m, '$1RANDOM');
+    // Helm 4 puts an empty line before each `---`.
+    const even = withoutMonitoring(run.out).replace(/\n+(?=---\n|$)/g, '\n');
+    const text = even.replace(/^( {2}masterkey: ).*$/m, '$1RANDOM');
     const path = join(import.meta.dirname, 'golden', `${name}.yaml`);
     if (process.env['UPDATE_GOLDEN'] !== undefined) writeFileSync(path, text);
     t.equal(text, readFileSync(path, 'utf8'));

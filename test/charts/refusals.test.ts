@@ -16,10 +16,9 @@ function template(folder: string, values: Values, chart = CHART): Refused {
   const path = join(folder, 'values.yaml');
   writeFileSync(path, JSON.stringify(values));
   const { ok, err } = helm('template', chart, '--kube-version', '1.31.0', '-f', path);
-  const [, told = ''] = err.split('error calling fail:');
   return {
     ok,
-    said: told
+    said: err
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => / - (set|lower|leave|choose|remove|state|write|put|move|install)\b/.test(line)),
