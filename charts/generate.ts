@@ -1,12 +1,14 @@
 // Writes what follows from the configuration schema and from the comments of the chart's values: the schema that Helm
-// checks values with, and the table in the chart's README. With --check it writes nothing and fails when a file is
-// stale. Runs in development only; nothing imports it.
-import { readFileSync, writeFileSync } from 'node:fs';
+// checks values with, the table in the chart's README, and what templates must know of the configuration. With --check it
+// writes nothing and fails when a file is stale. Runs in development only; nothing imports it.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import { isMap, isScalar, parseDocument, type YAMLMap } from 'yaml';
-import { ENV_MARKER } from '../config/dialect.ts';
+import { DEFAULT_WORDS, dialectOf, ENV_MARKER } from '../config/dialect.ts';
+import { kindRules } from '../config/resolve/kinds/table.ts';
 import { isInert, SCHEMA, typesOf, type SchemaNode } from '../config/schema.ts';
 
 /** The part of draft-07 that the chart's own schema uses, and one word of our own. */
@@ -14,8 +16,8 @@ interface ValueSchema {
   readonly $ref?: string;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** No entry in values.yaml: `none` = accepted for the other chart's sake, `refused`, `parent` = set by a parent chart. */
-  readonly 'x-effect'?: 'none' | 'refused' | 'parent' | 'alias';
+  /** No entry in values.yaml: `none` = accepted for the other chart's sake, `parent` = set by a parent chart. */
+  readonly 'x-effect'?: 'none' | 'parent' | 'alias';
 }
 
 interface ChartSchema extends ValueSchema {
@@ -66,6 +68,49 @@ function typed(schema: SchemaNode): Record<string, unknown> {
     : { type: all };
 }
 
+/** The entries of the map `models`: as in model_list, but their name may be left to the key. A later file removes one by null. */
+function modelsMap(): Record<string, unknown> {
+  const entry = SCHEMA.properties?.['model_list']?.items;
+  if (entry === undefined) throw new Error('schemas/gateway.json has no model_list');
+  const required = entry.required?.filter((key) => key !== 'model_name') ?? [];
+  const entries = { ...draft07({ ...entry, required }), type: ['object', 'null'] };
+  return { type: 'object', additionalProperties: entries };
+}
+
+/** Whether text below is a secret by the name that it has: headers and variables, of which most are none. */
+type SecretPath = readonly [path: string, isByName: boolean];
+
+/** Where secrets stand in a configuration; `*` is any item or key. */
+function secretPaths(schema: SchemaNode, path: readonly string[] = []): SecretPath[] {
+  const at = (...steps: readonly string[]): string => [...path, ...steps].join('.');
+  if (schema['x-secret'] === true) {
+    const types = typesOf(schema);
+    if (types.includes('object')) return [[at('*'), true]];
+    const own: SecretPath[] = types.includes('string') ? [[at(), false]] : [];
+    return types.includes('array') ? [...own, [at('*'), false], [at('*', 'key'), false]] : own;
+  }
+  const { properties = {}, items, additionalProperties: others } = schema;
+  return [
+    ...Object.entries(properties).flatMap(([key, inner]) => secretPaths(inner, [...path, key])),
+    ...(items === undefined ? [] : secretPaths(items, [...path, '*'])),
+    ...(typeof others === 'object' ? secretPaths(others, [...path, '*']) : []),
+  ];
+}
+
+/** What templates must know of the configuration. */
+function facts(): Record<string, unknown> {
+  const paths = secretPaths(SCHEMA);
+  const { proxyPrefix, compatPrefix } = dialectOf(DEFAULT_WORDS);
+  return {
+    reference: ENV_MARKER,
+    dialect: DEFAULT_WORDS,
+    rules: kindRules(dialectOf(DEFAULT_WORDS)),
+    prefixes: { proxy: proxyPrefix, compat: compatPrefix },
+    secrets: paths.filter(([, byName]) => !byName).map(([path]) => path),
+    secretsByName: paths.filter(([, byName]) => byName).map(([path]) => path),
+  };
+}
+
 /** First paragraph of a comment, on one line: what follows an empty comment line is an example. */
 function described(comment: string | null | undefined): string {
   const [first = ''] = (comment ?? '').split(/\n[ \t]*\n/);
@@ -106,7 +151,7 @@ function withComments(schema: ValueSchema, map: YAMLMap, path: string, rows: Row
       throw new Error(`values.base.schema.json has ${path}${name}, values.yaml has not`);
     const said =
       effect === 'none' ? `Accepted, no effect. ${inner.description ?? ''}` : (inner.description ?? '');
-    if (effect !== 'parent') rows.push({ path: name, description: said, value: '' });
+    if (effect !== 'parent') rows.push({ path: `${path}${name}`, description: said, value: '' });
     properties[name] = { ...inner, description: said };
   }
   return { ...schema, properties };
@@ -127,7 +172,11 @@ const pathOf = (name: string): string => fileURLToPath(new URL(`throughline/${na
 const read = (name: string): string => readFileSync(pathOf(name), 'utf8');
 
 const base = JSON.parse(read('values.base.schema.json')) as ChartSchema;
-const definitions: Readonly<Record<string, unknown>> = { ...base.definitions, gateway: draft07(SCHEMA) };
+const definitions: Readonly<Record<string, unknown>> = {
+  ...base.definitions,
+  gateway: draft07(SCHEMA),
+  models: modelsMap(),
+};
 const document = parseDocument(read('values.yaml'));
 if (!isMap(document.contents)) throw new Error('values.yaml is no mapping');
 const rows: Row[] = [];
@@ -146,13 +195,16 @@ const MARK = '<!-- generated: node charts/generate.ts -->';
 const [head, , tail] = read('README.md').split(MARK);
 const outputs: readonly (readonly [name: string, text: string])[] = [
   ['values.schema.json', JSON.stringify(schema)],
+  ['files/configuration.json', JSON.stringify(facts())],
   ['README.md', `${head ?? ''}${MARK}\n\n${table(rows)}\n\n${MARK}${tail ?? ''}`],
 ];
 for (const [name, text] of outputs) {
   const path = pathOf(name);
   const fresh = await format(text, { ...(await resolveConfig(path)), filepath: path });
-  if (!values.check) writeFileSync(path, fresh);
-  else if (read(name) !== fresh) {
+  if (!values.check) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, fresh);
+  } else if (read(name) !== fresh) {
     process.stderr.write(`charts/throughline/${name} is stale - run: node charts/generate.ts\n`);
     process.exitCode = 1;
   }

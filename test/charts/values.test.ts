@@ -52,11 +52,13 @@ t.test('values that cannot work are refused before anything is installed', { ski
       ['proxy_config.general_settings.max_json_depth=0'],
       /max_json_depth: Must be greater than or equal to 1/,
     ],
-    [['persistence.enabled=true', 'replicaCount=2'], /needs replicaCount 1 .* set replicaCount: 1/],
-    [['persistence.enabled=true', 'autoscaling.enabled=true'], /no autoscaling/],
-    [['persistence.enabled=true', 'strategy.type=RollingUpdate'], /needs the strategy Recreate/],
-    [['proxyConfigMap.create=false'], /no ConfigMap is named - set proxyConfigMap\.name/],
-    [['keda.enabled=true'], /keda\.enabled is true, .* extraResources/],
+    [['image.digest=sha256:abc'], /image\.digest: Does not match pattern/],
+    [['pdb.minAvailable=most'], /pdb\.minAvailable: Does not match pattern/],
+    [
+      ['models.a.litellm_params.api_bas=b', 'models.a.litellm_params.model=openai/a'],
+      /api_bas is not allowed/,
+    ],
+    [['prometheusRule.alerts.A.fro=5m'], /fro/],
   ];
   for (const [sets, says] of cases) {
     const { ok, err } = helm(

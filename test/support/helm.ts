@@ -46,10 +46,23 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
 
 /** The chart rendered as release `openhands` in namespace `oh`, one object per `Kind/name`. */
 export function rendered(...args: readonly string[]): ReadonlyMap<string, unknown> {
-  const run = helm('template', 'openhands', CHART, '-n', 'oh', '--kube-version', '1.31.0', ...args);
+  const run = helm(
+    'template',
+    'openhands',
+    CHART,
+    '-n',
+    'oh',
+    ...(args.includes('--kube-version') ? [] : ['--kube-version', '1.31.0']),
+    ...args,
+  );
   if (!run.ok) throw new Error(run.err);
+  return objectsOf(run.out);
+}
+
+/** The objects of a rendered text, one per `Kind/name`. */
+export function objectsOf(text: string): ReadonlyMap<string, unknown> {
   const objects = new Map<string, unknown>();
-  for (const document of parseAllDocuments(run.out)) {
+  for (const document of parseAllDocuments(text)) {
     if ('errors' in document && document.errors.length > 0) throw new Error(String(document.errors[0]));
     const object: unknown = document.toJS();
     if (object === null) continue;

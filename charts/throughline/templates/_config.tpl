@@ -1,8 +1,28 @@
-{{/* The configuration file: proxy_config, the admin port, the keys of inferenceKeys by reference, and how long running requests may go on after a stop signal, so that they end
-before the pod is killed. A killed pod cuts its streams without a word and loses the records of an emptyDir. */}}
+{{/* The entries of model_list: those of proxy_config, then those of the map `models` by name. */}}
+{{- define "throughline.models" -}}
+{{- $list := default list (default dict .Values.proxy_config).model_list -}}
+{{- range $name, $entry := .Values.models -}}
+{{- if $entry -}}
+{{- $list = append $list (merge (dict) $entry (dict "model_name" $name)) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $list -}}
+{{- end -}}
+
+{{/* The configuration file: proxy_config, the models by name, the admin port, Valkey and the keys of inferenceKeys by reference,
+and how long running requests may go on after a stop signal, so that they end before the pod is killed. A killed pod cuts its
+streams without a word and loses the records of an emptyDir. */}}
 {{- define "throughline.config" -}}
 {{- $config := deepCopy (default dict .Values.proxy_config) -}}
 {{- $general := default dict $config.general_settings -}}
+{{- if .Values.models -}}
+{{- $_ := set $config "model_list" (include "throughline.models" . | fromYamlArray) -}}
+{{- end -}}
+{{- $router := default dict $config.router_settings -}}
+{{- $cache := (default dict $config.litellm_settings).cache_params -}}
+{{- if and .Values.valkeySecretName (not (or $router.redis_url $router.redis_host $cache)) -}}
+{{- $_ := set $config "router_settings" (set $router "redis_url" "os.environ/REDIS_URL") -}}
+{{- end -}}
 {{- $left := sub (int .Values.terminationGracePeriodSeconds) (int .Values.preStopSleepSeconds) -}}
 {{- if kindIs "invalid" $general.drain_seconds -}}
 {{- $_ := set $general "drain_seconds" (max (sub $left 30) (div $left 2)) -}}
@@ -24,4 +44,18 @@ before the pod is killed. A killed pod cuts its streams without a word and loses
 {{- end -}}
 {{- $_ := set $config "general_settings" $general -}}
 {{- toYaml $config -}}
+{{- end -}}
+
+{{/* The settings that a running process cannot change, as docs/configuration.md says. Their checksum is an annotation of the pods. */}}
+{{- define "throughline.restartSettings" -}}
+{{- $config := include "throughline.config" . | fromYaml -}}
+{{- $platform := default dict $config.platform -}}
+{{- dict
+  "general" (pick (default dict $config.general_settings) "admin_port" "admin_host" "workers" "database_url")
+  "router" (pick (default dict $config.router_settings) "redis_host" "redis_port" "redis_password" "redis_url" "redis_db")
+  "cache" (default dict (default dict $config.litellm_settings).cache_params)
+  "platform" (pick $platform "port" "host")
+  "driver" (toString (default dict $platform.sandbox).driver)
+  "hasPlatform" (hasKey $config "platform")
+  | toJson -}}
 {{- end -}}

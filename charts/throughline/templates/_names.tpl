@@ -16,15 +16,24 @@ another one would make an upgrade in place impossible. */}}
 {{- end -}}
 
 {{- define "throughline.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "throughline.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "throughline.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
-{{- define "throughline.labels" -}}
+{{- define "throughline.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{ include "throughline.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end -}}
+
+{{/* Ours, then those of one object, then those of all: (list . LABELS). */}}
+{{- define "throughline.labelsWith" -}}
+{{- $root := first . -}}
+{{- toYaml (merge (include "throughline.ownLabels" $root | fromYaml) (default dict (last .)) $root.Values.commonLabels) -}}
+{{- end -}}
+{{- define "throughline.labels" -}}
+{{- include "throughline.labelsWith" (list . dict) -}}
 {{- end -}}
 
 {{- define "throughline.serviceAccountName" -}}
@@ -47,9 +56,62 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- default (printf "%s-data" (include "throughline.fullname" .)) .Values.persistence.existingClaim -}}
 {{- end -}}
 
-{{/* debug, info, warn, error, silent; the other chart's WARNING and CRITICAL are understood. */}}
+{{/* What runs the pods. */}}
+{{- define "throughline.kind" -}}
+{{- if ne .Values.kind "auto" -}}
+{{- .Values.kind -}}
+{{- else if and .Values.persistence.enabled (not .Values.persistence.existingClaim) -}}
+StatefulSet
+{{- else -}}
+Deployment
+{{- end -}}
+{{- end -}}
+
+{{/* REGISTRY/NAME:TAG@DIGEST. global.imageRegistry replaces the registry of the repository: the part before the first slash, where
+it looks like a host. */}}
+{{- define "throughline.image" -}}
+{{- $repository := .Values.image.repository -}}
+{{- with (default dict .Values.global).imageRegistry -}}
+{{- $parts := splitList "/" $repository -}}
+{{- $head := first $parts -}}
+{{- $isHost := and (gt (len $parts) 1) (or (contains "." $head) (contains ":" $head) (eq $head "localhost")) -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .) (ternary (join "/" (rest $parts)) $repository $isHost) -}}
+{{- end -}}
+{{- printf "%s:%s" $repository (default .Chart.AppVersion .Values.image.tag) -}}
+{{- with .Values.image.digest }}@{{ . }}{{ end -}}
+{{- end -}}
+
+{{/* Fewest and most pods. */}}
+{{- define "throughline.leastPods" -}}
+{{- if .Values.autoscaling.enabled -}}{{ .Values.autoscaling.minReplicas }}
+{{- else if .Values.keda.enabled -}}{{ .Values.keda.minReplicas }}
+{{- else -}}{{ .Values.replicaCount }}
+{{- end -}}
+{{- end -}}
+{{- define "throughline.mostPods" -}}
+{{- if .Values.autoscaling.enabled -}}{{ .Values.autoscaling.maxReplicas }}
+{{- else if .Values.keda.enabled -}}{{ .Values.keda.maxReplicas }}
+{{- else -}}{{ .Values.replicaCount }}
+{{- end -}}
+{{- end -}}
+
+{{/* Where the values name a database; nothing where none is named, or an unseen Secret names one. */}}
+{{- define "throughline.database" -}}
+{{- if .Values.databaseSecretName -}}databaseSecretName
+{{- else if .Values.db.useExisting -}}db.useExisting
+{{- else if hasKey .Values.envVars "DATABASE_URL" -}}envVars
+{{- else if and .Values.proxyConfigMap.create (default dict (default dict .Values.proxy_config).general_settings).database_url -}}proxy_config.general_settings.database_url
+{{- else if and .Values.proxyConfigMap.create (hasKey (default dict (default dict .Values.proxy_config).environment_variables) "DATABASE_URL") -}}proxy_config.environment_variables
+{{- else -}}
+{{- range .Values.extraEnvVars -}}
+{{- if eq (toString .name) "DATABASE_URL" -}}extraEnvVars{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* debug, info, warn, error, silent; the other chart's WARNING and CRITICAL are understood, and its LITELLM_LOG. */}}
 {{- define "throughline.logLevel" -}}
-{{- $level := lower .Values.logLevel -}}
+{{- $level := lower (toString (default .Values.logLevel .Values.envVars.LITELLM_LOG)) -}}
 {{- get (dict "warning" "warn" "critical" "error") $level | default $level -}}
 {{- end -}}
 {{/* The container's port of the platform interface, when it has one of its own. */}}
@@ -99,4 +161,8 @@ true
 {{- else -}}
 {{- .Release.Namespace -}}
 {{- end -}}
+{{- end -}}
+{{- define "throughline.testLabels" -}}
+app.kubernetes.io/name: {{ include "throughline.name" . }}-test
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
