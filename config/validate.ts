@@ -5,6 +5,7 @@ import type { Diagnostics } from './diagnostics.ts';
 import type { GatewayFile } from './gateway-file.ts';
 import { validate } from './gateway-validator.js';
 import { nearest } from './nearest.ts';
+import { FILE_MARKER } from './secret-files.ts';
 import { below, isInert, isSecretAt, SCHEMA, typesOf } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
 import { shownName, shownText } from './shown.ts';
@@ -148,6 +149,7 @@ function gotText(tree: Tree | undefined, path: Path, schema: SchemaNode): string
   if (tree === undefined) return 'nothing';
   if (tree.kind === 'list') return 'a list';
   if (tree.kind === 'map') return 'a mapping';
+  if (tree.reference?.startsWith(FILE_MARKER) === true) return `the content of the ${tree.reference}`;
   if (tree.reference !== null) return `the value of the environment variable ${tree.reference}`;
   if (tree.value === null) return 'nothing';
   const type = typeof tree.value;
