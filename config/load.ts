@@ -9,6 +9,7 @@ import type { Dialect } from './dialect.ts';
 import { byPlace, Diagnostics, RUNTIME_FILE } from './diagnostics.ts';
 import type { GatewayFile } from './gateway-file.ts';
 import type { Issue } from './issue.ts';
+import { checkHints } from './hints.ts';
 import { environmentOf, withReferences } from './references.ts';
 import type { Environment } from './references.ts';
 import { deepFreeze } from './resolve/freeze.ts';
@@ -61,7 +62,8 @@ export function overlay(source: ConfigSource, env: Environment, runtime: readonl
   const skipped = skippedEntries(value, diagnostics);
   const kept = (path: Path): boolean => !(path[0] === 'model_list' && skipped.has(Number(path[1])));
   checkUnread(tree, diagnostics, kept);
-  if (value.model_list.length === 0)
+  checkHints(written, diagnostics, kept);
+  if (value.model_list.length === 0 && diagnostics.isSound([]))
     diagnostics.warn(
       ['model_list'],
       'no model is configured',

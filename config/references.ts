@@ -101,6 +101,11 @@ function resolved(
     diagnostics.error(path, `${ENV_MARKER} names no variable`, `write ${ENV_MARKER}NAME`);
     return tree;
   }
+  if (!/^\w+$/.test(name)) {
+    const message = `${ENV_MARKER} is followed by something that is no name of a variable`;
+    diagnostics.error(path, message, `write ${ENV_MARKER}NAME: letters, digits and _ only`);
+    return tree;
+  }
   const file = files.ofVariable(name, env);
   const text = file?.ok === true ? file.text : env[name];
   if (text !== undefined && text !== '') {

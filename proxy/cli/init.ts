@@ -1,0 +1,2 @@
+import type { Define } from './terminal.ts';
+export const init: Define = () => undefined;
