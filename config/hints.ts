@@ -29,7 +29,8 @@ const OTHER_CASE = /^os\.environ\/(\w+)$/i;
 const VENDOR_KEY =
   /^(?:sk-(?:ant-|proj-|or-|svcacct-|lf-)?|pk-lf-|gsk_|xai-|hf_|AIza|AKIA|ghp_|github_pat_|glpat-|xox[abp]-|r8_|nvapi-|pplx-|csk-|fw_|tgp_)[\w-]{20,}$/;
 const RANDOM = /^[A-Za-z0-9+/_=-]{32,}$/;
-const PLACEHOLDER = /example|dummy|sample|placeholder|change|replace|your|test|demo|secret|xxxx|0{6}|^(?:sk-)?1234/i;
+const PLACEHOLDER =
+  /example|dummy|sample|placeholder|change|replace|your|test|demo|secret|xxxx|0{6}|^(?:sk-)?1234/i;
 /** Random text of 20 characters has about 17 different ones; words and patterns have fewer. */
 const FEWEST_DIFFERENT = 13;
 

@@ -5,8 +5,7 @@ import { isMap, isScalar, isSeq } from 'yaml';
 import type { Document, Node } from 'yaml';
 import { ENV_MARKER } from '../dialect.ts';
 import type { Issue } from '../issue.ts';
-import { overlay } from '../load.ts';
-import { parse } from '../parse.ts';
+import { checkText } from '../check-text.ts';
 import { below, isSecretAt, SCHEMA, typesOf } from '../schema.ts';
 import type { SchemaNode } from '../schema.ts';
 import type { Path } from '../tree.ts';
@@ -48,16 +47,12 @@ export function checkLoads(
 }
 
 function errorsOf(document: Document, file: string): readonly Issue[] {
-  const parsed = parse(file, document.toString({ lineWidth: 0 }));
-  if (!parsed.ok) return parsed.issues;
   const unset = new Map<string, string>();
   const uncertain = new Set<string>();
   collect(document.contents, SCHEMA, [], unset, uncertain);
-  const loadedFrom = { files: [file], tree: parsed.tree, digest: '', secrets: new Map() };
-  const loaded = overlay(loadedFrom, Object.fromEntries(unset), []);
-  if (loaded.ok) return [];
+  const errors = checkText(file, document.toString({ lineWidth: 0 }), Object.fromEntries(unset));
   // What a made-up value is wrong for, the right one may be right for.
-  return loaded.issues.filter(({ severity, path }) => severity === 'error' && !uncertain.has(path));
+  return errors.filter(({ path }) => !uncertain.has(path));
 }
 
 /** A value for each variable, by the schema of its place. */
