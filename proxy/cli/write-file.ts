@@ -40,7 +40,15 @@ export function writeNew(file: string, text: string, force: boolean, { cwd }: Te
     if (code === 'EEXIST') throw exists(file);
     throw new CannotStart(`${file} cannot be written (${code ?? message}) - nothing was written`);
   } finally {
-    rmSync(partial, { force: true });
+    remove(partial);
+  }
+}
+
+function remove(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // there is no folder that could hold it
   }
 }
 
