@@ -418,6 +418,10 @@ export interface EntryParams {
    */
   api_key?: string;
   /**
+   * A file that holds `api_key`, instead of the value itself: a Kubernetes secret, a file of Vault agent. A relative path starts at the folder of this file. The file is read again when it changes.
+   */
+  api_key_file?: string;
+  /**
    * Takes `api_key`, `api_base` and `extra_headers` from `credential_list` where this deployment does not state them.
    */
   litellm_credential_name?: string;
@@ -851,6 +855,10 @@ export interface GeneralSettings {
    */
   master_key?: string;
   /**
+   * A file that holds `master_key`. A relative path starts at the folder of this file. The file is read again when it changes.
+   */
+  master_key_file?: string;
+  /**
    * Keys for agents: they make LLM calls and read the model listings, and nothing else. Each is a key, or `{key, name}` with a name that spend rows show. The master key is for admins. A change takes effect with the next request.
    */
   inference_keys: InferenceKeyEntry[];
@@ -981,6 +989,10 @@ export interface GeneralSettings {
    * PostgreSQL database for spend records, stored models and the data of `platform:`, shared by all replicas; tables go into a schema of their own, `throughline`, unless `schema=` names another. Honoured are `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `schema`, `host`, `connect_timeout` (seconds) and `options`. Else the environment variable DATABASE_URL; neither: an SQLite file in the data directory. A change needs a restart.
    */
   database_url?: string;
+  /**
+   * A file that holds `database_url`. Read at the start: another database needs a restart.
+   */
+  database_url_file?: string;
   /**
    * How long spend rows are kept: a number and `d`, `w`, `mo` (31 days), `h`, `m` or `s`. Whole UTC months are removed when the last day of the month is older; daily sums are kept. Left out: for ever.
    */
@@ -1497,9 +1509,17 @@ export interface CacheParams {
    */
   password?: string;
   /**
+   * A file that holds `password`. Read at the start.
+   */
+  password_file?: string;
+  /**
    * Instead of the others. Left out: REDIS_URL.
    */
   url?: string;
+  /**
+   * A file that holds `url`. Read at the start.
+   */
+  url_file?: string;
   /**
    * Connect with TLS. Left out: REDIS_SSL.
    */
@@ -1803,9 +1823,17 @@ export interface RouterSettings {
    */
   redis_password?: string;
   /**
+   * A file that holds `redis_password`. Read at the start.
+   */
+  redis_password_file?: string;
+  /**
    * Instead of host, port and password: `redis://name:password@host:6379/0`, with TLS `rediss://`.
    */
   redis_url?: string;
+  /**
+   * A file that holds `redis_url`. Read at the start.
+   */
+  redis_url_file?: string;
   /**
    * Number of its database.
    */
@@ -2016,6 +2044,10 @@ export interface CredentialValues {
    * Goes upstream as `Authorization: Bearer`. Left out: no such header is sent.
    */
   api_key?: string;
+  /**
+   * A file that holds `api_key`. A relative path starts at the folder of this file. The file is read again when it changes.
+   */
+  api_key_file?: string;
   /**
    * Where the upstream is. Proxy-type: without `/v1`. Compat-type: with `/v1`. No query, no credentials.
    */
@@ -2300,6 +2332,10 @@ export interface FileKey {
    * Its value, as clients send it: a reference to an environment variable. Give this or `hash`.
    */
   key?: string;
+  /**
+   * A file that holds `key`. A relative path starts at the folder of this file. The file is read again when it changes.
+   */
+  key_file?: string;
   /**
    * SHA-256 of its value, lower-case hex, in place of `key`: `printf %s "$KEY" | sha256sum`.
    */

@@ -1,6 +1,7 @@
 // The entry point of this folder: takes a path, returns a frozen Snapshot or every issue at once. Synchronous, so that
 // two reloads never interleave. It keeps no state, starts no timers and prints nothing.
 import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
 import { Catalogue } from './catalogue.ts';
 import { withCredentials } from './credentials.ts';
 import { dialectOf } from './dialect.ts';
@@ -8,6 +9,7 @@ import type { Dialect } from './dialect.ts';
 import { byPlace, Diagnostics, RUNTIME_FILE } from './diagnostics.ts';
 import type { GatewayFile } from './gateway-file.ts';
 import type { Issue } from './issue.ts';
+import { checkHints } from './hints.ts';
 import { environmentOf, withReferences } from './references.ts';
 import type { Environment } from './references.ts';
 import { deepFreeze } from './resolve/freeze.ts';
@@ -17,6 +19,8 @@ import { disabledWarnings, screened } from './runtime-models.ts';
 import type { RuntimeModel } from './runtime-models.ts';
 import { shownName } from './shown.ts';
 import type { Snapshot } from './snapshot.ts';
+import { SecretFiles, withFileVariables, withSecretFiles } from './secret-files.ts';
+import type { SecretText } from './secret-files.ts';
 import { readSource } from './source.ts';
 import type { ConfigSource } from './source.ts';
 import { memberOf, treeOf, withMember } from './tree.ts';
@@ -45,17 +49,21 @@ export function loadConfig(path: string, env: Environment, runtime: readonly Run
  * and their path starts at the entry: `litellm_params.api_base`. An addition that may not be served is in `disabled`.
  */
 export function overlay(source: ConfigSource, env: Environment, runtime: readonly RuntimeModel[]): Loaded {
-  const own = environmentOf(source.tree, env);
-  const { admitted, disabled } = screened(source.tree, env, own, runtime);
+  const files = new SecretFiles(dirname(source.files[0] ?? ''), source.secrets);
+  const stated = environmentOf(source.tree, env, files);
+  const { admitted, disabled } = screened(source.tree, env, stated, files, runtime);
   const written = withRuntime(source.tree, admitted);
   const diagnostics = new Diagnostics(written);
-  const tree = withCredentials(withReferences(written, env, own, diagnostics), diagnostics);
+  const own = withFileVariables(stated, files, diagnostics);
+  const resolvedTree = withReferences(written, env, own, files, diagnostics);
+  const tree = withCredentials(withSecretFiles(resolvedTree, files, diagnostics), diagnostics);
   diagnostics.setTree(tree);
   const value = soundParts(validated(tree, diagnostics), diagnostics);
   const skipped = skippedEntries(value, diagnostics);
   const kept = (path: Path): boolean => !(path[0] === 'model_list' && skipped.has(Number(path[1])));
   checkUnread(tree, diagnostics, kept);
-  if (value.model_list.length === 0)
+  checkHints(written, diagnostics, kept);
+  if (value.model_list.length === 0 && diagnostics.isSound([]))
     diagnostics.warn(
       ['model_list'],
       'no model is configured',
@@ -76,14 +84,15 @@ export function overlay(source: ConfigSource, env: Environment, runtime: readonl
   // Entries that are skipped report no errors, only the warning that they are skipped.
   const issues = diagnostics.issues((path, severity) => severity === 'warning' || kept(path));
   if (issues.some((issue) => issue.severity === 'error')) return { ok: false, issues };
+  const watched = [...new Set([...source.files, ...files.used.keys()])];
   const snapshot = deepFreeze({
-    version: versionOf(source, runtime),
-    files: source.files,
+    version: versionOf(source, runtime, files.used),
+    files: watched,
     ...parts,
     disabled,
     warnings: [...issues, ...disabledWarnings(disabled)],
   });
-  return { ok: true, snapshot, source };
+  return { ok: true, snapshot, source: { ...source, files: watched, secrets: files.used } };
 }
 
 function withRuntime(tree: Tree, runtime: readonly RuntimeModel[]): Tree {
@@ -149,8 +158,13 @@ function member(value: unknown, key: string): unknown {
 }
 
 /** The first 12 hex digits: enough to tell versions apart in a log. */
-function versionOf(source: ConfigSource, runtime: readonly RuntimeModel[]): string {
+function versionOf(
+  source: ConfigSource,
+  runtime: readonly RuntimeModel[],
+  secrets: ReadonlyMap<string, SecretText>,
+): string {
   const hash = createHash('sha256').update(source.digest);
   for (const model of runtime) hash.update(JSON.stringify([model.id, model.entry]));
+  for (const [path, secret] of secrets) hash.update(JSON.stringify([path, secret.ok ? secret.text : '']));
   return hash.digest('hex').slice(0, 12);
 }

@@ -1,6 +1,6 @@
 // YAML text -> Tree, with the `yaml` package. Translates its errors into sentences that say how to fix them. The
 // parser's own messages quote the file and could print a key, so they are never shown.
-import { isAlias, isMap, isScalar, isSeq, parseAllDocuments } from 'yaml';
+import { CST, isAlias, isMap, isScalar, isSeq, parseAllDocuments, Parser } from 'yaml';
 import type { ErrorCode, Node, YAMLError, YAMLMap } from 'yaml';
 import type { Issue } from './issue.ts';
 import { placeIn, textFile } from './tree.ts';
@@ -35,7 +35,12 @@ export function parse(name: string, text: string): Parsed {
         'a second document begins here',
         'remove the --- line; a file holds one document',
       );
-    for (const error of first?.errors ?? []) say(error.pos[0], ...sentence(error));
+    const open = (first?.errors.length ?? 0) > 0 ? unclosed(text) : null;
+    if (open !== null) {
+      say(open.offset, open.message, open.fix);
+      return { ok: false, issues }; // what follows is read as part of it, and its errors mislead
+    }
+    for (const error of first?.errors ?? []) say(error.pos[0], ...sentence(error, text));
     if (issues.length > 0) return { ok: false, issues };
     if (first === undefined || first.contents === null || isEmpty(first.contents)) {
       say(0, 'the file is empty', 'begin with model_list:');
@@ -195,7 +200,10 @@ const SENTENCES: Readonly<Partial<Record<ErrorCode, Sentence>>> = Object.freeze(
 });
 
 /** What is wrong and how to fix it, by the parser's code. */
-function sentence(error: YAMLError): Sentence {
+function sentence(error: YAMLError, text: string): Sentence {
+  const line = lineAt(text, error.pos[0]);
+  if (/^\s*(?:- )?[\w-]+\s*$/.test(line) && error.code !== 'TAB_AS_INDENT' && error.code !== 'DUPLICATE_KEY')
+    return ['this line has no colon', `write ${line.trim()}:`];
   if (error.code === 'MISSING_CHAR') return missing(error.message);
   const known = SENTENCES[error.code];
   if (known !== undefined) return known;
@@ -218,4 +226,53 @@ function missing(text: string): Sentence {
     'a closing or separating character is missing',
     'close brackets; put a space after each colon and dash',
   ];
+}
+
+function lineAt(text: string, offset: number): string {
+  const start = text.lastIndexOf('\n', offset - 1) + 1;
+  const end = text.indexOf('\n', start);
+  return text.slice(start, end === -1 ? text.length : end);
+}
+
+interface Unclosed {
+  readonly offset: number;
+  readonly message: string;
+  readonly fix: string;
+}
+
+/** The bracket or quote that is never closed, where the text has one. */
+function unclosed(text: string): Unclosed | null {
+  let found: Unclosed | null = null;
+  for (const document of new Parser().parse(text)) {
+    if (document.type !== 'document') continue;
+    CST.visit(document, ({ value }) => {
+      const one = value === undefined ? null : unclosedToken(value);
+      // The innermost one that is open: what stands around it is open because of it.
+      if (one !== null) found = one;
+    });
+    if (found !== null) return found;
+  }
+  return found;
+}
+
+function unclosedToken(token: CST.Token): Unclosed | null {
+  if (token.type === 'flow-collection') {
+    const isMapping = token.start.type === 'flow-map-start';
+    const ends = isMapping ? 'flow-map-end' : 'flow-seq-end';
+    if (token.end.some(({ type }) => type === ends)) return null;
+    const [open, close] = isMapping ? ['{', '}'] : ['[', ']'];
+    return {
+      offset: token.offset,
+      message: `the ${open} that is opened here is never closed`,
+      fix: `write ${close} after its last item`,
+    };
+  }
+  if (token.type !== 'double-quoted-scalar' && token.type !== 'single-quoted-scalar') return null;
+  const quote = token.type === 'double-quoted-scalar' ? '"' : "'";
+  if (token.source.length > 1 && token.source.endsWith(quote)) return null;
+  return {
+    offset: token.offset,
+    message: `the quote ${quote} that is opened here is never closed`,
+    fix: 'close it on the same line',
+  };
 }

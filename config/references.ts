@@ -2,6 +2,7 @@
 // as they are, so that a file written for another proxy does not need that proxy's variables.
 import { ENV_MARKER } from './dialect.ts';
 import type { Diagnostics } from './diagnostics.ts';
+import type { SecretFiles } from './secret-files.ts';
 import { below, isInert, SCHEMA, typesOf } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
 import { memberOf } from './tree.ts';
@@ -11,7 +12,7 @@ import type { MapTree, Member, Path, ScalarTree, Tree } from './tree.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The process environment, overridden by the file's `environment_variables`. */
-export function environmentOf(root: Tree, env: Environment): Environment {
+export function environmentOf(root: Tree, env: Environment, files: SecretFiles): Environment {
   const own = memberOf(root, 'environment_variables');
   if (own?.kind !== 'map') return env;
   const over: Record<string, string | undefined> = { ...env };
@@ -19,20 +20,34 @@ export function environmentOf(root: Tree, env: Environment): Environment {
     if (tree.kind !== 'scalar' || tree.value === null) continue;
     const text = String(tree.value);
     // A variable may refer to the process environment, never to another one of the file: their order must not matter.
-    over[name] = text.startsWith(ENV_MARKER) ? env[text.slice(ENV_MARKER.length)] : text;
+    over[name] = text.startsWith(ENV_MARKER) ? valueOf(text.slice(ENV_MARKER.length), env, files) : text;
   }
   return over;
 }
 
-/** The tree with every reference replaced. A variable that is not set is an error at its place. */
+function valueOf(name: string, env: Environment, files: SecretFiles): string | undefined {
+  const file = files.ofVariable(name, env);
+  return file?.ok === true ? file.text : env[name];
+}
+
+/** Variables that are not set or broken, with all places that want them. */
+type Missing = Map<string, { readonly message: string; readonly fix: string; readonly paths: Path[] }>;
+
+/**
+ * The tree with every reference replaced. A variable that is not set is one error, at its first place.
+ * @param files where `NAME_FILE` leads
+ */
 export function withReferences(
   root: Tree,
   env: Environment,
   own: Environment,
+  files: SecretFiles,
   diagnostics: Diagnostics,
 ): Tree {
+  const missing: Missing = new Map();
   const visit = (tree: Tree, schema: SchemaNode | undefined, path: Path, names: Environment): Tree => {
-    if (tree.kind === 'scalar') return resolved(tree, schema, path, names, diagnostics);
+    if (tree.kind === 'scalar')
+      return resolved(tree, schema, path, { env: names, files, missing, diagnostics });
     if (tree.kind === 'list') {
       const items = tree.items.map((item, index) => visit(item, schema?.items, [...path, index], names));
       return items.every((item, index) => item === tree.items[index]) ? tree : { ...tree, items };
@@ -42,7 +57,7 @@ export function withReferences(
       if (member.tree.kind === 'scalar' && !refers(member.tree)) continue; // most values; no path is built for them
       const schemaBelow = below(schema, key);
       if (isInert(schemaBelow)) continue;
-      if (isLeftOut(member.tree, schemaBelow, names)) {
+      if (isLeftOut(member.tree, schemaBelow, names, files)) {
         const name = String((member.tree as ScalarTree).value).slice(ENV_MARKER.length);
         diagnostics.warn(
           [...path, key],
@@ -62,15 +77,23 @@ export function withReferences(
     const result: MapTree = changed === null ? tree : { ...tree, members: changed };
     return result;
   };
-  return visit(root, SCHEMA, [], own);
+  const result = visit(root, SCHEMA, [], own);
+  for (const { message, fix, paths } of missing.values()) diagnostics.errorAt(paths, message, fix);
+  return result;
+}
+
+interface Sources {
+  readonly env: Environment;
+  readonly files: SecretFiles;
+  readonly missing: Missing;
+  readonly diagnostics: Diagnostics;
 }
 
 function resolved(
   tree: ScalarTree,
   schema: SchemaNode | undefined,
   path: Path,
-  env: Environment,
-  diagnostics: Diagnostics,
+  { env, files, missing, diagnostics }: Sources,
 ): ScalarTree {
   if (!refers(tree)) return tree;
   const name = String(tree.value).slice(ENV_MARKER.length);
@@ -78,23 +101,55 @@ function resolved(
     diagnostics.error(path, `${ENV_MARKER} names no variable`, `write ${ENV_MARKER}NAME`);
     return tree;
   }
-  const text = env[name];
-  if (text === undefined || text === '') {
-    const state = text === undefined ? 'is not set' : 'is set but empty';
-    diagnostics.error(
-      path,
-      `${ENV_MARKER}${name} ${state}`,
-      `set the environment variable ${name}, or add it to environment_variables`,
-    );
+  if (!/^\w+$/.test(name)) {
+    const message = `${ENV_MARKER} is followed by something that is no name of a variable`;
+    diagnostics.error(path, message, `write ${ENV_MARKER}NAME: letters, digits and _ only`);
     return tree;
   }
-  return { ...tree, value: converted(text, typesOf(schema)), reference: name };
+  const file = files.ofVariable(name, env);
+  const text = file?.ok === true ? file.text : env[name];
+  if (text !== undefined && text !== '') {
+    if (file?.ok === true && file.warning !== null)
+      diagnostics.warn(
+        path,
+        `${ENV_MARKER}${name} comes from '${file.path}', which ${file.warning}`,
+        'chmod 600 it',
+      );
+    return { ...tree, value: converted(text, typesOf(schema)), reference: name };
+  }
+  const before = missing.get(name);
+  if (before === undefined) missing.set(name, { ...whyMissing(name, text, file), paths: [path] });
+  else before.paths.push(path);
+  diagnostics.markBroken(path);
+  return tree;
 }
 
-function isLeftOut(tree: Tree, schema: SchemaNode | undefined, env: Environment): boolean {
+function whyMissing(
+  name: string,
+  text: string | undefined,
+  file: ReturnType<SecretFiles['ofVariable']>,
+): { readonly message: string; readonly fix: string } {
+  if (file?.ok === false)
+    return {
+      message: `${ENV_MARKER}${name}: ${name}_FILE names '${file.path}', which ${file.message}`,
+      fix: file.fix,
+    };
+  const state = text === undefined ? 'is not set' : 'is set but empty';
+  return {
+    message: `${ENV_MARKER}${name} ${state}`,
+    fix: `set the environment variable ${name}, or add it to environment_variables`,
+  };
+}
+
+function isLeftOut(
+  tree: Tree,
+  schema: SchemaNode | undefined,
+  env: Environment,
+  files: SecretFiles,
+): boolean {
   if (schema?.['x-optional'] !== true || tree.kind !== 'scalar' || !refers(tree)) return false;
   const name = String(tree.value).slice(ENV_MARKER.length);
-  return name !== '' && (env[name] ?? '') === '';
+  return name !== '' && (env[name] ?? '') === '' && files.ofVariable(name, env) === null;
 }
 
 function refers(tree: ScalarTree): boolean {

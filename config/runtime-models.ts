@@ -7,6 +7,7 @@ import type { Issue } from './issue.ts';
 import { isLinkLocalHost } from './link-local.ts';
 import { withReferences } from './references.ts';
 import type { Environment } from './references.ts';
+import type { SecretFiles } from './secret-files.ts';
 import { publicOf } from './resolve/public.ts';
 import { memberOf, nodeAt, pathText, treeOf } from './tree.ts';
 import type { Path, Tree } from './tree.ts';
@@ -65,10 +66,11 @@ export function screened(
   file: Tree,
   env: Environment,
   own: Environment,
+  files: SecretFiles,
   runtime: readonly RuntimeModel[],
 ): { readonly admitted: readonly RuntimeModel[]; readonly disabled: readonly DisabledModel[] } {
   if (runtime.length === 0) return { admitted: runtime, disabled: [] };
-  const facts = factsOf(withReferences(file, env, own, new Diagnostics(file)));
+  const facts = factsOf(withReferences(file, env, own, files, new Diagnostics(file)));
   const admitted: RuntimeModel[] = [];
   const disabled: DisabledModel[] = [];
   for (const model of runtime) {
@@ -110,6 +112,7 @@ export function disabledWarnings(disabled: readonly DisabledModel[]): Issue[] {
 function* problemsOf(tree: Tree, facts: FileFacts): Generator<Problem> {
   if (!facts.allowReferences) {
     yield* referenceProblems(tree, []);
+    yield* fileProblems(tree);
     yield* credentialProblems(tree, facts);
   }
   if (!facts.allowJoin) yield* joinProblems(tree, facts);
@@ -132,8 +135,19 @@ function* referenceProblems(tree: Tree, path: Path): Generator<Problem> {
   for (const [key, below] of inner) yield* referenceProblems(below, [...path, key]);
 }
 
-function* membersOf(tree: Tree): Generator<readonly [string, Tree]> {
-  if (tree.kind === 'map') for (const [key, { tree: below }] of tree.members) yield [key, below];
+/** The path of a file of this machine must not come from a caller: its content would go wherever the model leads. */
+function* fileProblems(tree: Tree): Generator<Problem> {
+  for (const [key] of membersOf(memberOf(tree, 'litellm_params')))
+    if (/_file$/i.test(key))
+      yield problem(
+        ['litellm_params', key],
+        'names a file of the proxy, which models of /model/new must not',
+        instead('write the value itself', 'allow_references'),
+      );
+}
+
+function* membersOf(tree: Tree | undefined): Generator<readonly [string, Tree]> {
+  if (tree?.kind === 'map') for (const [key, { tree: below }] of tree.members) yield [key, below];
 }
 
 /** A key of the operator goes where the operator sends it, and with nothing that could steer the gateway there. */

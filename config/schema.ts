@@ -29,6 +29,8 @@ export interface SchemaNode {
   readonly 'x-optional'?: boolean;
   /** The value, or anything below it, is a secret: no message shows it. */
   readonly 'x-secret'?: boolean;
+  /** The value is the path of a file that holds the value of this key of the same mapping. */
+  readonly 'x-file-of'?: string;
   /** How messages call the expected value, e.g. `a number of seconds`. */
   readonly 'x-says'?: string;
 }

@@ -6,16 +6,19 @@ import { Diagnostics } from './diagnostics.ts';
 import type { Issue } from './issue.ts';
 import { parse } from './parse.ts';
 import { readText } from './read.ts';
+import type { SecretText } from './secret-files.ts';
 import { memberOf } from './tree.ts';
 import type { MapTree, Member, Tree } from './tree.ts';
 
 /** The text that was read, parsed and merged; kept with the snapshot made from it. */
 export interface ConfigSource {
-  /** Absolute paths, the main file first. */
+  /** Absolute paths, the main file first; files of secrets come last. */
   readonly files: readonly string[];
   readonly tree: Tree;
   /** Lower-case hex SHA-256 over the texts in reading order. */
   readonly digest: string;
+  /** What the files of secrets held when the text was loaded, by path. */
+  readonly secrets: ReadonlyMap<string, SecretText>;
 }
 
 type ReadSource =
@@ -70,7 +73,10 @@ export function readSource(path: string): ReadSource {
     joined = joined === null ? tree : merged(joined, tree);
   }
   if (issues.length > 0 || joined === null) return { ok: false, issues };
-  return { ok: true, source: Object.freeze({ files, tree: joined, digest: hash.digest('hex') }) };
+  return {
+    ok: true,
+    source: Object.freeze({ files, tree: joined, digest: hash.digest('hex'), secrets: new Map() }),
+  };
 }
 
 /** The tree without its `include`, and the files to read next. */

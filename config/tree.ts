@@ -12,7 +12,7 @@ export interface TextFile {
 export interface ScalarTree {
   readonly kind: 'scalar';
   readonly value: string | number | boolean | null;
-  /** Name of the environment variable the value was read from, else null. */
+  /** Name of the environment variable the value was read from, or `file PATH`; else null. */
   readonly reference: string | null;
   readonly file: TextFile;
   readonly offset: number;

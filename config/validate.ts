@@ -5,6 +5,7 @@ import type { Diagnostics } from './diagnostics.ts';
 import type { GatewayFile } from './gateway-file.ts';
 import { validate } from './gateway-validator.js';
 import { nearest } from './nearest.ts';
+import { FILE_MARKER } from './secret-files.ts';
 import { below, isInert, isSecretAt, SCHEMA, typesOf } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
 import { shownName, shownText } from './shown.ts';
@@ -148,6 +149,7 @@ function gotText(tree: Tree | undefined, path: Path, schema: SchemaNode): string
   if (tree === undefined) return 'nothing';
   if (tree.kind === 'list') return 'a list';
   if (tree.kind === 'map') return 'a mapping';
+  if (tree.reference?.startsWith(FILE_MARKER) === true) return `the content of the ${tree.reference}`;
   if (tree.reference !== null) return `the value of the environment variable ${tree.reference}`;
   if (tree.value === null) return 'nothing';
   const type = typeof tree.value;
@@ -161,6 +163,9 @@ function gotText(tree: Tree | undefined, path: Path, schema: SchemaNode): string
 function typeFix(key: string, schema: SchemaNode, tree: Tree | undefined): string {
   const types = typesOf(schema);
   const text = tree?.kind === 'scalar' && typeof tree.value === 'string' ? tree.value.trim() : null;
+  const glued = /^([\w-]+):\S/.exec(text ?? '')?.[1];
+  if (types.includes('object') && glued !== undefined && Object.hasOwn(schema.properties ?? {}, glued))
+    return `put a space after the colon of ${glued}:`;
   const variable = tree?.kind === 'scalar' ? tree.reference : null;
   if (variable !== null) return `set ${variable} to ${wanted(schema)}`;
   if (types.includes('boolean') && !types.includes('string') && text !== null) {
@@ -182,6 +187,12 @@ function typeFix(key: string, schema: SchemaNode, tree: Tree | undefined): strin
 }
 
 function exampleFix(key: string, schema: SchemaNode | undefined): string {
+  const inner = Object.keys((schema?.items ?? schema)?.properties ?? {});
+  const required = (schema?.items ?? schema)?.required?.[0] ?? inner[0];
+  if (required !== undefined)
+    return schema?.items === undefined
+      ? `write its keys below it, each on a line of its own that begins with spaces: ${required}: ...`
+      : `write each entry below it, on lines of its own that begin with a dash: - ${required}: ...`;
   const example = schema?.examples?.[0];
   if (example === undefined) return 'see docs/configuration.md';
   const name = /^\d+$/.test(key) ? '-' : `${key}:`; // an item of a list has a position, no key
@@ -197,6 +208,8 @@ function unknownKeyFix(key: string, schema: SchemaNode, path: Path): string {
       Object.keys(known).filter((name) => !isInert(known[name])),
     ) ?? nearest(key, Object.keys(known));
   if (near !== null) return `did you mean ${near}?`;
+  if (path.length === 1 && CHARTS.includes(key))
+    return 'this looks like the values of a Helm chart: `throughline import litellm` reads them';
   const section = sectionWith(key, path);
   if (section !== null) return `it belongs under ${section}`;
   const effective = Object.keys(known).filter((name) => !isInert(known[name]));
@@ -205,12 +218,20 @@ function unknownKeyFix(key: string, schema: SchemaNode, path: Path): string {
     : 'remove it; see docs/configuration.md';
 }
 
+/** Top-level keys of the chart that starts LiteLLM, and of the platform's chart around it. */
+const CHARTS = ['litellm-helm', 'proxy_config', 'masterkeySecretName', 'environmentSecrets'];
+
 function sectionWith(key: string, path: Path): string | null {
   const sections = Object.entries(SCHEMA.properties ?? {});
+  if (path[0] === 'model_list' && path.length > 1) return partWith(key);
   if (Object.hasOwn(SCHEMA.properties ?? {}, key) && path.length > 1)
     return 'no section: move it to the top level';
   for (const [name, section] of sections)
     if (section.properties !== undefined && Object.hasOwn(section.properties, key)) return name;
+  return partWith(key);
+}
+
+function partWith(key: string): string | null {
   const entry = SCHEMA.properties?.['model_list']?.items?.properties ?? {};
   for (const [name, part] of Object.entries(entry))
     if (part.properties !== undefined && Object.hasOwn(part.properties, key))

@@ -21,6 +21,7 @@ const OTHER_WORDS = new Set([
   'x-secret',
   'x-optional',
   'x-says',
+  'x-file-of',
 ]);
 
 /** Its only `require`, which an ES module has not. */

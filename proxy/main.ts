@@ -14,9 +14,22 @@ const terminal = {
   err: (text: string) => void process.stderr.write(text),
   onSignal: (kind: keyof typeof SIGNALS, act: () => void) => void process.on(SIGNALS[kind], act),
   logStyle: logStyle(),
+  ask: process.stdin.isTTY && process.stdout.isTTY ? ask : null,
   cwd: process.cwd(),
   home: join(import.meta.dirname, ...(import.meta.filename.endsWith('.ts') ? ['..'] : ['..', '..'])),
 };
+
+/** One line from the terminal; its end, or Ctrl-D, is an empty answer. */
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises');
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  const closed = new Promise<string>((settle) => lines.once('close', () => settle('')));
+  try {
+    return await Promise.race([lines.question(question), closed]);
+  } finally {
+    lines.close();
+  }
+}
 
 /** `hasColors` honours NO_COLOR (https://no-color.org) and TERM. */
 function logStyle(): LogStyle {

@@ -2,6 +2,7 @@
 // time, across all workers; a change that fails leaves everything as it was.
 import { randomUUID } from 'node:crypto';
 import { registryNames } from '../../config/catalogue.ts';
+import { changesBetween, type Change } from '../../config/diff.ts';
 import { formatIssue, type Issue } from '../../config/issue.ts';
 import {
   loadConfig,
@@ -31,6 +32,13 @@ export type ModelChange = ModelStates &
     | { readonly ok: false; readonly reason: 'unknown' | 'in_config' }
   );
 
+/** What a reload would do. */
+export interface DryRun {
+  readonly result: 'would_apply' | 'unchanged' | 'refused';
+  readonly issues: readonly Issue[];
+  readonly changes: readonly Change[];
+}
+
 type Entry = Readonly<Record<string, unknown>>;
 
 export class ConfigReloader {
@@ -45,6 +53,7 @@ export class ConfigReloader {
   #active: ActiveConfig;
   #state: ReloadState;
   #queue: Promise<unknown> = Promise.resolve();
+  #onApplied: () => void = () => undefined;
 
   /**
    * `exposed`: other machines can reach the server, so a change must not leave it without a key.
@@ -115,12 +124,29 @@ export class ConfigReloader {
           { version: loaded.snapshot.version, models: loaded.snapshot.deployments.length },
           'configuration applied',
         );
+        this.#onApplied();
       }
       metrics.reloaded(result);
       this.#state = { result, atMs: clock.now(), issues: [] };
       await this.#services.peers.spread(this.shared);
       return this.#state;
     });
+  }
+
+  /** Calls back after each reload that was applied here. */
+  whenApplied(act: () => void): void {
+    this.#onApplied = act;
+  }
+
+  /** What a reload would do now; nothing is changed. */
+  dryRun(): DryRun {
+    const loaded = loadConfig(this.#path, this.#env, this.#runtime);
+    if (!loaded.ok) return { result: 'refused', issues: causesFirst(loaded.issues), changes: [] };
+    const { snapshot } = loaded;
+    if (this.#opensToAll(snapshot)) return { result: 'refused', issues: [noKey(this.#path)], changes: [] };
+    const isSame = snapshot.version === this.#active.snapshot.version;
+    const changes = changesBetween(this.#active.snapshot, snapshot);
+    return { result: isSame ? 'unchanged' : 'would_apply', issues: snapshot.warnings, changes };
   }
 
   /** Takes over what another worker has changed. @throws Error when it cannot be served here */

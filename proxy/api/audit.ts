@@ -13,7 +13,7 @@ import type { ConcernedObject } from './access/team-call.ts';
 type ModelAction = 'model_new' | 'model_update' | 'model_delete';
 /** What is done to an object: `key_generate`, `team_member_add`, ... */
 export type ObjectAction = `${ObjectKind}_${string}`;
-export type AdminAction = ModelAction | ObjectAction | 'brake_resume';
+export type AdminAction = ModelAction | ObjectAction | 'brake_resume' | 'config_reload';
 
 /** A `model_list` entry before and after a change; null = there is none. */
 export interface ChangedModel {

@@ -20,6 +20,7 @@ import { health, liveness, metrics, readiness, robots, type ServerState } from '
 import { AdminAttempt, type AdminAction } from './audit.ts';
 import { DoctorRoutes, doctorStream } from './doctor.ts';
 import { deleteModel, newModel, updateModel } from './model-admin.ts';
+import { reloadConfig } from './reload.ts';
 import { listModels, modelInfo, oneModel } from './models.ts';
 import { modelGroupInfo } from './model-groups.ts';
 import { dailyActivity } from './daily-activity.ts';
@@ -192,6 +193,9 @@ export class RouteTable implements Routes {
     });
     this.#set('/model/delete', {
       POST: audited('model_delete', (x, attempt) => deleteModel(x, reloader, attempt)),
+    });
+    this.#set('/config/reload', {
+      POST: audited('config_reload', (x, attempt) => reloadConfig(x, reloader, attempt)),
     });
     this.#get('/health', admin(health));
     for (const path of ['/health/liveness', '/health/liveliness']) this.#get(path, open(liveness));

@@ -4,27 +4,50 @@ import { formatIssue } from '../../config/issue.ts';
 import { loadConfig } from '../../config/load.ts';
 import { CONFIG_FLAG, configPathOf, type Define, type Terminal } from './terminal.ts';
 
-const DESCRIPTION =
-  'Prints every issue as file:line:column. Exit code 0 when the configuration can be served (warnings allowed), 1 when not.';
+const DESCRIPTION = `Prints every issue as file:line:column. Exit code 0 when the configuration can be served (warnings allowed, unless
+--strict is given), 1 when not.`;
+
+/** Of the JSON: raised when a member changes its meaning. */
+const JSON_VERSION = 1;
+
+interface Flags {
+  readonly config?: string | undefined;
+  readonly json?: boolean | undefined;
+  readonly strict?: boolean | undefined;
+}
 
 export const check: Define = (command, terminal) => {
   command
     .description(DESCRIPTION)
     .option(...CONFIG_FLAG)
-    .action(({ config }) => terminal.exitWith(printIssues(config, terminal)));
+    .option('--json', 'print one JSON object instead')
+    .option('--strict', 'exit with 1 for warnings as well')
+    .action((flags) => terminal.exitWith(printIssues(flags, terminal)));
 };
 
-function printIssues(config: string | undefined, terminal: Terminal): number {
+function printIssues({ config, json, strict }: Flags, terminal: Terminal): number {
   const path = resolve(terminal.cwd, configPathOf(config, terminal));
   const loaded = loadConfig(path, terminal.env);
   const issues = loaded.ok ? loaded.snapshot.warnings : loaded.issues;
-  for (const issue of issues) terminal.out(`${issue.severity}: ${formatIssue(issue)}\n`);
   const errors = issues.filter((issue) => issue.severity === 'error').length;
+  const warnings = issues.length - errors;
+  const isStrict = strict === true && warnings > 0;
+  const code = loaded.ok && !isStrict ? 0 : 1;
+  if (json === true) {
+    const served = loaded.ok
+      ? { config_version: loaded.snapshot.version, models: loaded.snapshot.deployments.length }
+      : { config_version: null, models: null };
+    const object = { version: JSON_VERSION, ok: code === 0, errors, warnings, ...served, issues };
+    terminal.out(`${JSON.stringify(object, null, 2)}\n`);
+    return code;
+  }
+  for (const issue of issues) terminal.out(`${issue.severity}: ${formatIssue(issue)}\n`);
   if (!loaded.ok) {
     terminal.err(`${errors} ${errors === 1 ? 'issue' : 'issues'}; this configuration cannot be served\n`);
-    return 1;
+    return code;
   }
   const { deployments, version } = loaded.snapshot;
   terminal.out(`ok: ${deployments.length} model entries, version ${version}, ${issues.length} warnings\n`);
-  return 0;
+  if (isStrict) terminal.err('--strict: a warning counts as an error\n');
+  return code;
 }

@@ -39,6 +39,26 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./doctor.ts')).doctor,
   },
   {
+    name: 'diff',
+    summary: 'show what changes for callers between two configurations',
+    load: async () => (await import('./diff.ts')).diff,
+  },
+  {
+    name: 'import',
+    summary: 'make a configuration from one of LiteLLM',
+    load: async () => (await import('./import.ts')).importFrom,
+  },
+  {
+    name: 'init',
+    summary: 'write a first configuration',
+    load: async () => (await import('./init.ts')).init,
+  },
+  {
+    name: 'reload',
+    summary: 'have a running proxy read its configuration again',
+    load: async () => (await import('./reload.ts')).reload,
+  },
+  {
     name: 'spend',
     summary: 'report, export, verify, reconcile and reprice spend',
     load: async () => (await import('./spend.ts')).spend,

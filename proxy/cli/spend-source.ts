@@ -2,7 +2,7 @@
 import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Diagnostics } from '../../config/diagnostics.ts';
-import { loadConfig } from '../../config/load.ts';
+import { loadDatabase } from '../../config/load-database.ts';
 import { databaseOf } from '../../config/resolve/database.ts';
 import type { DatabaseSettings } from '../../config/snapshot.ts';
 import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
@@ -70,9 +70,9 @@ function databaseFor(flags: StoreFlags, terminal: Terminal): DatabaseSettings | 
   if (url !== undefined && config !== undefined)
     throw new UsageError('--config and --database-url both name a database - give one of them');
   if (config !== undefined) {
-    const loaded = loadConfig(resolve(terminal.cwd, config), terminal.env);
+    const loaded = loadDatabase(resolve(terminal.cwd, config), terminal.env);
     if (!loaded.ok) throw new ConfigRefused(loaded.issues);
-    return loaded.snapshot.database;
+    return loaded.database;
   }
   if (url !== undefined && dataDir !== undefined) return parsedUrl(url, terminal); // verify reads the journal in the one and rows in the other
   return url === undefined && dataDir !== undefined ? null : parsedUrl(url, terminal);

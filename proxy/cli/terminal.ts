@@ -17,6 +17,8 @@ export interface Terminal {
   readonly exitWith: (code: number) => void;
   /** Calls back at each SIGTERM (`stop`), SIGINT (`interrupt`) and SIGHUP (`reload`). */
   readonly onSignal: (kind: 'stop' | 'interrupt' | 'reload', act: () => void) => void;
+  /** Asks the person at the terminal; null = there is no terminal. */
+  readonly ask: ((question: string) => Promise<string>) | null;
   /** Where paths on the command line are relative to. */
   readonly cwd: string;
   /** The package's own folder: samples are below it. */

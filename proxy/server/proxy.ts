@@ -123,6 +123,7 @@ export class RunningProxy {
     this.#ledger = parts.ledger;
     this.#pools = parts.pools;
     this.#watcher = parts.watcher;
+    parts.reloader.whenApplied(() => this.#followFiles());
     this.#checks = parts.checks;
     this.#platform = parts.platform;
     this.#access = parts.access;
@@ -152,8 +153,7 @@ export class RunningProxy {
   /** Reads the configuration again. */
   async reload(): Promise<void> {
     try {
-      const { result } = await this.reloader.reload();
-      if (result === 'applied') this.#followFiles();
+      await this.reloader.reload();
     } catch (err) {
       this.#log.error({ err }, 'reload failed; the old configuration serves on'); // a bug of ours must not end the process
     }

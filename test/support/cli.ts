@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runProgram } from '../../proxy/cli/program.ts';
+import type { Terminal } from '../../proxy/cli/terminal.ts';
 import { PATIENCE_MS } from './patience.ts';
 import { RUN, RUN_MARK } from './process-cleanup.ts';
 
@@ -114,7 +115,11 @@ export function runCli(t: Teardown, args: readonly string[], options: CliOptions
  */
 export async function runWithin(
   args: readonly string[],
-  { cwd = tmpdir(), env = {} }: Pick<CliOptions, 'cwd' | 'env'> = {},
+  {
+    cwd = tmpdir(),
+    env = {},
+    ask = null,
+  }: Pick<CliOptions, 'cwd' | 'env'> & Partial<Pick<Terminal, 'ask'>> = {},
 ): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
   let [out, err] = ['', ''];
   const code = await runProgram(args, '1.2.3', {
@@ -123,6 +128,7 @@ export async function runWithin(
     err: (text) => void (err += text),
     logStyle: 'json',
     onSignal: () => undefined,
+    ask,
     cwd,
     home: ROOT,
   });

@@ -52,6 +52,7 @@ t.test('a signal that comes with the line that says it serves is not lost', asyn
       },
       logStyle: 'json',
       onSignal: (kind, act) => void acts.set(kind, act),
+      ask: null,
       cwd: dir,
       home: ROOT,
     },

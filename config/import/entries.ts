@@ -1,0 +1,167 @@
+// The entries of `model_list`: what LiteLLM takes for granted (the provider's address, the variable of its key) is written
+// out, and what only LiteLLM can reach is taken out, with a comment in its place.
+import { isMap, isScalar, isSeq, Pair, Scalar } from 'yaml';
+import type { Document, YAMLMap } from 'yaml';
+import { DEFAULT_WORDS, dialectOf, ENV_MARKER } from '../dialect.ts';
+import { baseOf } from '../resolve/api-base.ts';
+import { KINDS } from '../resolve/kinds/table.ts';
+import type { Path } from '../tree.ts';
+import type { Findings } from './findings.ts';
+import { nameOf, type Origins } from './origins.ts';
+import { COMPATIBLE, isOpenAiName, OPENAI } from './providers.ts';
+import { commentOn } from './remove.ts';
+
+const DIALECT = dialectOf(DEFAULT_WORDS);
+const CHAIN = 'keep it in LiteLLM and chain to it: model: litellm_proxy/NAME, api_base: its address';
+
+/** Entries that nothing here can call, each with the comment that takes its place. */
+export type LeftOut = ReadonlyMap<unknown, string>;
+
+export function convertEntries(document: Document, origins: Origins, findings: Findings): LeftOut {
+  const list = document.get('model_list', true);
+  const leftOut = new Map<unknown, string>();
+  if (!isSeq(list)) return leftOut;
+  list.items.forEach((item, index) => {
+    findings.startsAs(item, index);
+    const params = isMap(item) ? item.get('litellm_params', true) : null;
+    if (!isMap(item) || !isMap(params)) return;
+    const why = converted(params, ['model_list', index, 'litellm_params'], findings);
+    if (why === null) return;
+    const [name, model] = [textAt(item, 'model_name'), textAt(params, 'model')];
+    findings.add(item, ['model_list', index], 'unsupported', `${model}: ${why} - ${CHAIN}`);
+    origins.lose(item);
+    leftOut.set(item, ` not imported: ${name} (${model})`);
+  });
+  return leftOut;
+}
+
+/** Takes the entries out of the list. */
+export function dropEntries(document: Document, leftOut: LeftOut): void {
+  const list = document.get('model_list', true);
+  if (!isSeq(list) || leftOut.size === 0) return;
+  list.items = list.items.filter((item) => !leftOut.has(item));
+  const root = document.contents;
+  const key = isMap(root) ? root.items.find((pair) => nameOf(pair) === 'model_list')?.key : null;
+  for (const line of leftOut.values()) commentOn(key, line);
+}
+
+/** @returns why nothing here can call it; null = it is converted */
+function converted(params: YAMLMap, at: Path, findings: Findings): string | null {
+  const model = textAt(params, 'model');
+  const stated = textAt(params, 'custom_llm_provider');
+  if (model === '' || model.startsWith(ENV_MARKER)) return null; // the loader says what is wrong with it
+  const slash = model.indexOf('/');
+  const before = slash === -1 ? '' : model.slice(0, slash);
+  const provider = stated === '' ? before : stated;
+  const modelNode = params.items.find((pair) => nameOf(pair) === 'model');
+  if (provider === 'openai' || provider === 'litellm_proxy') {
+    completeBase(params, at, provider, findings);
+    return null;
+  }
+  if (provider === '' && isOpenAiName(model)) {
+    set(params, 'model', `openai/${model}`);
+    findings.add(
+      modelNode,
+      [...at, 'model'],
+      'exact',
+      `LiteLLM takes ${model} for a model of OpenAI: openai/${model}`,
+    );
+    completeBase(params, at, 'openai', findings);
+    return null;
+  }
+  const api = Object.hasOwn(COMPATIBLE, provider) ? COMPATIBLE[provider] : undefined;
+  if (api === undefined)
+    return provider === ''
+      ? 'it has no provider in front'
+      : `${provider} is no OpenAI-compatible API, and this proxy translates none`;
+  const upstream = before === provider ? model.slice(slash + 1) : model;
+  set(params, 'model', `openai/${upstream}`);
+  if (stated !== '') set(params, 'custom_llm_provider', 'openai');
+  const message = `openai/${upstream}: requests go to ${provider}'s OpenAI-compatible API as they are, where LiteLLM translates`;
+  findings.add(modelNode, [...at, 'model'], 'approximate', message);
+  if (baseKey(params) === null) {
+    if (api.base === null) return 'it states no api_base';
+    add(params, at, 'api_base', api.base, `the address that LiteLLM uses for ${provider}`, findings);
+  } else mendBase(params, at, 'openai', findings);
+  if (api.key !== null && !hasKey(params))
+    add(
+      params,
+      at,
+      'api_key',
+      `${ENV_MARKER}${api.key}`,
+      `the variable that LiteLLM reads for ${provider}`,
+      findings,
+    );
+  return null;
+}
+
+function completeBase(
+  params: YAMLMap,
+  at: Path,
+  provider: 'openai' | 'litellm_proxy',
+  findings: Findings,
+): void {
+  const isProxy = provider === 'litellm_proxy';
+  const hasCredential = textAt(params, 'litellm_credential_name') !== '';
+  const statesBase = baseKey(params) !== null;
+  if (baseKey(params) !== null) mendBase(params, at, provider, findings);
+  else if (!hasCredential) {
+    const base = isProxy ? `${ENV_MARKER}LITELLM_PROXY_API_BASE` : (OPENAI.base ?? '');
+    const why = isProxy
+      ? 'the variable that LiteLLM reads'
+      : 'the address that LiteLLM uses unless OPENAI_BASE_URL or OPENAI_API_BASE says another one';
+    add(params, at, 'api_base', base, why, findings);
+  }
+  if (hasKey(params) || hasCredential) return;
+  if (statesBase && !isProxy) {
+    const model = params.items.find((pair) => nameOf(pair) === 'model');
+    const message = 'no key is sent there; LiteLLM would send OPENAI_API_KEY if that is set';
+    findings.add(model, [...at, 'api_key'], 'approximate', message);
+    return;
+  }
+  const key = isProxy ? 'LITELLM_PROXY_API_KEY' : OPENAI.key;
+  add(params, at, 'api_key', `${ENV_MARKER}${key ?? ''}`, 'the variable that LiteLLM reads', findings);
+}
+
+/** With or without /v1, as the kind wants it. */
+function mendBase(params: YAMLMap, at: Path, provider: 'openai' | 'litellm_proxy', findings: Findings): void {
+  const key = baseKey(params);
+  const kind = KINDS.find((one) => one.prefix(DIALECT) === provider);
+  if (key === null || kind === undefined) return;
+  const text = textAt(params, key);
+  if (text.startsWith(ENV_MARKER)) return;
+  const check = baseOf(text, kind);
+  if (check.ok || check.instead === null) return;
+  const pair = params.items.find((one) => nameOf(one) === key);
+  set(params, key, check.instead);
+  const isSame = provider === 'litellm_proxy' || /completions|embeddings|responses/.test(text);
+  const message = isSame
+    ? `${check.instead}: the proxy adds the rest`
+    : `${check.instead}: LiteLLM calls it without /v1; see that the gateway answers there`;
+  findings.add(pair, [...at, key], isSame ? 'exact' : 'approximate', message);
+}
+
+function add(params: YAMLMap, at: Path, key: string, value: string, why: string, findings: Findings): void {
+  const model = params.items.find((pair) => nameOf(pair) === 'model');
+  const old = params.items.findIndex((pair) => nameOf(pair) === key);
+  if (old !== -1) params.items.splice(old, 1);
+  params.items.push(new Pair(new Scalar(key), new Scalar(value)));
+  findings.add(model, [...at, key], 'exact', `${value}: ${why}; written out`);
+}
+
+function set(params: YAMLMap, key: string, value: string): void {
+  const pair = params.items.find((one) => nameOf(one) === key);
+  if (pair === undefined) return;
+  if (isScalar(pair.value)) pair.value.value = value;
+  else pair.value = new Scalar(value);
+}
+
+const baseKey = (params: YAMLMap): string | null =>
+  ['api_base', 'base_url'].find((key) => textAt(params, key) !== '') ?? null;
+const hasKey = (params: YAMLMap): boolean =>
+  params.items.some((pair: Pair) => nameOf(pair) === 'api_key' && textAt(params, 'api_key') !== '');
+
+function textAt(map: YAMLMap, key: string): string {
+  const value = map.get(key, true);
+  return isScalar(value) && value.value !== null && value.value !== undefined ? String(value.value) : '';
+}

@@ -1,0 +1,143 @@
+// One finding per field, by the schema: what is read here stays, what is not is taken out. A field that would protect
+// something and that nothing here enforces leaves a comment in its place.
+import { isMap, isScalar, isSeq } from 'yaml';
+import type { Document, Pair, YAMLMap } from 'yaml';
+import { nearest } from '../nearest.ts';
+import { below, isInert, SCHEMA } from '../schema.ts';
+import type { SchemaNode } from '../schema.ts';
+import type { Path } from '../tree.ts';
+import type { LeftOut } from './entries.ts';
+import type { Level } from './finding.ts';
+import type { Findings } from './findings.ts';
+import { noteOn } from './notes.ts';
+import { nameOf, type Origins } from './origins.ts';
+import { commentOn } from './remove.ts';
+
+export function importFields(
+  document: Document,
+  leftOut: LeftOut,
+  origins: Origins,
+  findings: Findings,
+): void {
+  if (isMap(document.contents)) new Fields(leftOut, origins, findings).map(document.contents, SCHEMA, []);
+}
+
+class Fields {
+  readonly #leftOut: LeftOut;
+  readonly #origins: Origins;
+  readonly #findings: Findings;
+
+  constructor(leftOut: LeftOut, origins: Origins, findings: Findings) {
+    this.#leftOut = leftOut;
+    this.#origins = origins;
+    this.#findings = findings;
+  }
+
+  map(map: YAMLMap, schema: SchemaNode, path: Path): void {
+    const comments: string[] = [];
+    const kept: Pair[] = [];
+    for (const pair of map.items) {
+      const key = nameOf(pair);
+      const at = [...path, key];
+      const [level, message] = this.#verdict(pair, schema, at);
+      if (level === null) {
+        kept.push(pair);
+        continue;
+      }
+      this.#findings.add(pair, at, level, message);
+      this.#origins.lose(pair);
+      if (level === 'unsupported') comments.push(` not imported: ${key}`);
+    }
+    const wasEmpty = map.items.length === 0;
+    map.items = kept;
+    const [first] = kept;
+    for (const line of comments) {
+      if (first !== undefined && isScalar(first.key)) commentOn(first.key, line);
+      else map.comment = [map.comment, line].filter(Boolean).join('\n');
+    }
+    if (kept.length === 0 && !wasEmpty) map.flow = true;
+  }
+
+  /** null = the field stays, and its findings are reported. */
+  #verdict(pair: Pair, schema: SchemaNode, path: Path): [Level | null, string] {
+    const key = nameOf(pair);
+    const inner = below(schema, key);
+    if (inner === undefined) {
+      if (schema.additionalProperties === true || schema.properties === undefined) {
+        this.#tell(pair, path, 'exact', '');
+        return [null, ''];
+      }
+      const near = nearest(key, Object.keys(schema.properties));
+      const hint =
+        near === null ? 'nothing here has this name' : `nothing here has this name; is ${near} meant?`;
+      return ['unsupported', hint];
+    }
+    if (isInert(inner)) return this.#inert(pair, inner, path);
+    this.#value(pair, inner, path);
+    return [null, ''];
+  }
+
+  #inert(pair: Pair, schema: SchemaNode, path: Path): [Level | null, string] {
+    const { value } = pair;
+    if (schema['x-effect'] === 'always') {
+      if (isScalar(value) && value.value === true) {
+        this.#tell(pair, path, 'exact', 'always so here');
+        return [null, ''];
+      }
+      return ['approximate', 'left out: it is always on here'];
+    }
+    if (schema['x-effect'] === 'refused' && asksForProtection(value, schema['x-refuses']))
+      return [
+        'unsupported',
+        `it protected something, and nothing here enforces it: ${schema['x-fix'] ?? 'decide without it'}`,
+      ];
+    return ['no effect here', schema['x-effect'] === 'refused' ? 'it is off' : 'nothing here reads it'];
+  }
+
+  #value(pair: Pair, schema: SchemaNode, path: Path): void {
+    const { value } = pair;
+    if (
+      isMap(value) &&
+      value.items.length > 0 &&
+      (schema.properties ?? schema.additionalProperties) !== undefined
+    ) {
+      if (typeof schema.additionalProperties === 'object' && schema.properties === undefined)
+        for (const one of value.items) this.#tell(one, [...path, nameOf(one)], 'exact', '');
+      else this.map(value, schema, path);
+      return;
+    }
+    if (isSeq(value) && schema.items?.properties !== undefined) {
+      value.items.forEach((item, index) => {
+        const at = [...path, index];
+        if (this.#leftOut.has(item)) return;
+        if (isMap(item)) this.map(item, schema.items ?? {}, at);
+        else this.#tell(pair, at, 'exact', '');
+      });
+      return;
+    }
+    this.#tell(pair, path, 'exact', '');
+  }
+
+  #tell(pair: Pair, path: Path, level: Level, message: string): void {
+    if (this.#findings.has(path)) return;
+    const note = noteOn(
+      path
+        .map((step) => (typeof step === 'number' ? '[]' : `.${step}`))
+        .join('')
+        .replace(/^\./, ''),
+    );
+    if (note === null) this.#findings.add(pair, path, level, message);
+    else this.#findings.add(pair, path, 'approximate', note);
+  }
+}
+
+/** As the loader judges it: nothing, false, 0, an empty text, list or mapping ask for nothing. */
+function asksForProtection(value: unknown, only: readonly string[] | undefined): boolean {
+  if (isMap(value)) return value.items.length > 0;
+  if (isScalar(value)) return ![null, undefined, false, 0, ''].includes(value.value as never);
+  if (!isSeq(value)) return false;
+  if (only === undefined) return value.items.length > 0;
+  return value.items.some(
+    (item) => !isScalar(item) || typeof item.value !== 'string' || only.includes(item.value),
+  );
+}
