@@ -1,6 +1,6 @@
 // RPC to a worker thread: a typed client on this side, an object with methods on the other. Arguments and results are
 // structured clones. The thread starts with the first call; when it dies, pending calls reject and the next call starts
-// another one. Knows no method by name.
+// another one. A thread that was closed in order can serve another client, see `keepThreads`. Knows no method by name.
 import { getCompileCacheDir } from 'node:module';
 import { dirname, extname } from 'node:path';
 import { parentPort, Worker } from 'node:worker_threads';
@@ -48,9 +48,14 @@ interface WorkerOptions<Event> {
 
 interface Request {
   readonly id: number;
-  /** null: close. */
+  /** null: close; the one argument says whether the thread is kept for another client. */
   readonly method: string | null;
   readonly args: readonly unknown[];
+}
+
+/** The first message of a client to a thread that another one has closed. */
+interface Reopening {
+  readonly reopenWith: unknown;
 }
 
 type Message =
@@ -66,6 +71,23 @@ interface Pending {
 /** A worker beside the module at `importMetaUrl`: its name ends in `.ts` unbuilt and in `.js` built, as the module's. */
 export function workerFile(path: string, importMetaUrl: string): URL {
   return new URL(`${path}${extname(importMetaUrl)}`, importMetaUrl);
+}
+
+/** Closed threads, by what they were started as; null: none is kept. */
+let idleThreads: Map<string, Worker[]> | null = null;
+
+/**
+ * From now on a closed thread serves the next client of its kind in this process, where its file allows it. For a process
+ * that opens and closes many: a thread costs 60 ms of CPU to start, and its code runs cold.
+ */
+export function keepThreads(): void {
+  idleThreads ??= new Map();
+}
+
+/** Removes what a client listens to; more listeners are Node's own. */
+function forget(worker: Worker): void {
+  for (const event of ['message', 'messageerror', 'error', 'exit']) worker.removeAllListeners(event);
+  worker.unref();
 }
 
 /** One worker thread at a time, and the calls to it. */
@@ -114,11 +136,17 @@ export class WorkerRpc<M extends object, Event = never> {
   async close(): Promise<void> {
     if (this.#closed) return;
     const worker = this.#worker;
-    const closing = worker === null ? null : this.#post(null, [], []);
+    if (worker === null) {
+      this.#closed = true;
+      return;
+    }
+    const closing = this.#post(null, [idleThreads !== null], []);
     this.#closed = true;
-    await closing?.catch(() => undefined);
-    if (worker !== null) this.#drop(worker, 'it was closed');
-    await worker?.terminate();
+    const stays = await closing.catch(() => false);
+    const isIdle = this.#pending.size === 0; // a late answer would be taken for one to the next client
+    this.#drop(worker, 'it was closed');
+    if (stays === true && isIdle) this.#keep(worker);
+    else await worker.terminate();
   }
 
   /** Ends the thread as it is; what is pending rejects, and the next call starts another thread. */
@@ -146,18 +174,43 @@ export class WorkerRpc<M extends object, Event = never> {
     });
   }
 
+  #keep(worker: Worker): void {
+    forget(worker);
+    const idle = idleThreads?.get(this.#kind) ?? [];
+    idle.push(worker);
+    idleThreads?.set(this.#kind, idle);
+    worker.once('exit', () => idle.splice(idle.indexOf(worker), 1));
+  }
+
+  /** Threads of one kind may take each other's place. */
+  get #kind(): string {
+    const { file, name, env, limits } = this.#options;
+    return JSON.stringify([file.href, name, env, limits]);
+  }
+
   #start(): Worker {
-    const { file, name, data, env, limits, onLost } = this.#options;
+    const kept = idleThreads?.get(this.#kind)?.pop();
+    if (kept !== undefined) forget(kept);
+    kept?.postMessage({ reopenWith: this.#options.data?.() } satisfies Reopening);
+    return this.#listen(kept ?? this.#startAnew());
+  }
+
+  #startAnew(): Worker {
+    const { file, name, data, env, limits } = this.#options;
     // Neither the environment (secrets) nor a test runner's loaders are inherited, but the compile cache is: without it
     // each thread that strips types holds 15 MB for that.
     const cache = getCompileCacheDir();
-    const worker = new Worker(file, {
+    return new Worker(file, {
       name,
       workerData: data?.(),
       env: { ...env, ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) }) },
       execArgv: [],
       ...(limits === undefined ? {} : { resourceLimits: limits }),
     });
+  }
+
+  #listen(worker: Worker): Worker {
+    const { onLost } = this.#options;
     const lost = (cause: string): void => {
       const error = this.#drop(worker, cause);
       if (error !== null) onLost?.(error);
@@ -204,14 +257,17 @@ interface ServeOptions<M> {
   /** Translates an error for the caller; default: the error itself. */
   readonly onError?: (error: Error) => Error;
   readonly onClose?: () => void | Promise<void>;
+  /** Called after `onClose`, before the calls of another client. Absent: the thread serves one client only. */
+  readonly onReopen?: (data: unknown) => void;
 }
 
 /** Serves calls on this worker's port until the client closes it. */
 export function serveCalls<M extends object>(options: ServeOptions<M>): void {
   const port = parentPort;
   if (port === null) throw new Error('calls are served by a worker thread only');
-  port.on('message', (request: Request) => {
-    void respond(request, options, port);
+  port.on('message', (message: Request | Reopening) => {
+    if ('reopenWith' in message) options.onReopen?.(message.reopenWith);
+    else void respond(message, options, port);
   });
 }
 
@@ -232,15 +288,23 @@ async function respond<M extends object>(
     const { id } = request; // a value that cannot be cloned
     port.postMessage({ id, error: dataOf(error as Error) } satisfies Message);
   }
-  if (request.method === null) port.close();
+  if (request.method === null && !isKept(request, options)) port.close();
 }
 
+const isKept = <M extends object>({ args }: Request, { onReopen }: ServeOptions<M>): boolean =>
+  args[0] === true && onReopen !== undefined;
+
 async function resultOf<M extends object>(
-  { id, method, args }: Request,
-  { methods, onError = (error) => error, onClose }: ServeOptions<M>,
+  request: Request,
+  options: ServeOptions<M>,
 ): Promise<Message> {
+  const { id, method, args } = request;
+  const { methods, onError = (error: Error) => error, onClose } = options;
   try {
-    if (method === null) return { id, value: await onClose?.() };
+    if (method === null) {
+      await onClose?.();
+      return { id, value: isKept(request, options) };
+    }
     const implementation: Implementation<M> = methods();
     const named: unknown = Reflect.get(implementation, method);
     if (typeof named !== 'function') throw new TypeError(`the worker has no method ${method}`);

@@ -36,7 +36,7 @@ class Database {
   }
 }
 
-const database = new Database(workerData as SqliteItemsData);
+let database = new Database(workerData as SqliteItemsData);
 serveCalls<ItemCalls>({
   methods: () => database.open(),
   onError: (error) => {
@@ -44,4 +44,5 @@ serveCalls<ItemCalls>({
     return error;
   },
   onClose: () => database.close(),
+  onReopen: (data) => (database = new Database(data as SqliteItemsData)),
 });

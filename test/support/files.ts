@@ -1,30 +1,29 @@
-// Which files of tests share a process: a process of its own costs a file 0.5 to 1.5 s of CPU, for its start and for
-// code that runs cold, and that is more than most files take for their tests.
-import { readFileSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+// In which order files of tests are played, and which need a process of their own.
+import { resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 
-/** What runs in one process. */
-export interface Batch {
-  /** For people: a file, or a folder with the names of its files in it. */
-  readonly name: string;
-  readonly files: readonly string[];
-}
-
-/** Folders whose files may share a process, and how many do: long files are spread over the cores. */
-const SHARED: readonly (readonly [folder: RegExp, most: number])[] = [
-  [/^test\/(?:config|proxy)\b/, 24],
-  [/^test\/(?:e2e|security)$/, 5],
-  [/^test\/platform(?:$|\/(?!sandboxes|store))/, 5],
+/** What takes longest, by the durations of a run of all; the rest as it comes. */
+const FIRST = [
+  'test/crash/workers',
+  'test/crash/shared-budget',
+  'test/e2e/workers',
+  'test/proxy/spend/store/store',
+  'test/crash/',
+  'test/proxy/cli/',
+  'test/proxy/spend/store',
+  'test/platform/',
+  'test/e2e/traces',
+  'test/charts/',
+  'test/proxy/bodies',
+  'test/e2e/',
+  'test/security/',
+  'test/proxy/pipeline',
+  'test/config',
+  'test/proxy/spend/',
 ];
 
-/** Folders of theirs with a few quick files share a process, too. */
-const TOGETHER = ['test/config', 'test/platform', 'test/proxy'];
-const LARGE =
-  /^test\/proxy\/(?:bodies|cli|demo-gateway|observability|pipeline|relay|server|spend|upstream)\b/;
-
-/** These measure their process or its children, or take long for themselves. */
+/** These measure their process or its children. */
 const ALONE = new Set(
   [
     'e2e/admin-port',
@@ -41,31 +40,13 @@ const ALONE = new Set(
   ].map((name) => `test/${name}.test.ts`),
 );
 
-/** A file that sets something else up than a rig outside its tests, and so waits or tears down. */
-const SET_UP = /^(?:(?:const|let) .*= await (?!startRig\()|await|t\.(?:teardown|before|after))\b/m;
-const isAlone = (file: string): boolean =>
-  ALONE.has(file) || SET_UP.test(readFileSync(join(ROOT, file), 'utf8'));
+export const isAlone = (file: string): boolean => ALONE.has(file);
 
-const mostIn = (folder: string): number => SHARED.find(([pattern]) => pattern.test(folder))?.[1] ?? 1;
-
-/** All files, each in one batch. */
-export function batchesOf(files: readonly string[]): Batch[] {
-  const folders = Map.groupBy(files, (file) => {
-    const folder = dirname(file);
-    if (mostIn(folder) === 1 || isAlone(file)) return file;
-    return TOGETHER.find((one) => folder.startsWith(`${one}/`) && !LARGE.test(folder)) ?? folder;
-  });
-  return [...folders].flatMap(([folder, own]) => {
-    const sorted = own.toSorted();
-    const count = Math.ceil(sorted.length / mostIn(folder));
-    // Each takes every n-th, so that neighbours, which are alike, do not all stand in one.
-    const parts = Array.from({ length: count }, (_, n) => sorted.filter((_, i) => i % count === n));
-    return parts.map((part) => ({ name: nameOf(folder, part, count), files: part }));
-  });
+function rankOf(file: string): number {
+  const rank = FIRST.findIndex((start) => file.startsWith(start));
+  return rank < 0 ? FIRST.length : rank;
 }
 
-function nameOf(folder: string, files: readonly string[], count: number): string {
-  const [first = folder] = files;
-  if (files.length === 1) return first;
-  return count === 1 ? folder : `${folder}/{${files.map((file) => basename(file, '.test.ts')).join()}}`;
-}
+/** Those that take long come first, so that no core waits at the end. */
+export const inOrder = (files: readonly string[]): string[] =>
+  files.toSorted((a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b, 'en'));

@@ -3,6 +3,7 @@
 import { relative } from 'node:path';
 import type { Parser } from 'tap-parser';
 import { stringify } from 'yaml';
+import { BETWEEN, type Used } from './group-tap.ts';
 
 /** A line of TAP, as the parser tells of it. */
 interface Assertion {
@@ -28,15 +29,34 @@ interface Counts {
   skipped: number;
 }
 
-/** A file of tests, or a folder of them in one process, on its way through. */
-interface Followed {
-  /** Its process has ended. @param fault what was wrong with the end itself; null: nothing */
+/** A process that plays files one after another. */
+export interface Followed {
+  /** It will play this file next; settles when that is over, and never where the process ends before. */
+  begin(file: string): Promise<void>;
+  /** The process has ended. @param fault what was wrong with the end itself; null: nothing */
   ended(fault: string | null): void;
 }
+
+/** The file that a process plays. */
+interface Playing {
+  readonly file: string;
+  readonly counts: Counts;
+  readonly startedAt: number;
+  readonly over: () => void;
+}
+
+interface UsedByFile extends Used {
+  readonly file: string;
+  readonly seconds: string;
+}
+
+/** How many files `--used` names. */
+const MOST_NAMED = 40;
 
 export class Report {
   readonly #total: Counts = { passed: 0, failed: 0, skipped: 0 };
   readonly #failed: string[] = [];
+  readonly #used: UsedByFile[] = [];
   readonly #startedAt = performance.now();
   #ended = 0;
 
@@ -45,31 +65,71 @@ export class Report {
     return this.#failed.length === 0 && this.#ended > 0;
   }
 
-  /** Follows a file from its start to its end. */
-  follow(file: string, parser: Parser): Followed {
-    const startedAt = performance.now();
-    const own: Counts = { passed: 0, failed: 0, skipped: 0 };
-    this.#listen(parser, file, [], own);
+  /** Follows a process from its start to its end. */
+  follow(parser: Parser): Followed {
+    let playing: Playing | null = null;
+    let hasFailed = false;
+    let hasEnded = false;
+    const end = (fault: string | null, used: Used | null): void => {
+      if (playing === null) return;
+      const { over, counts } = playing;
+      this.#fileEnded(playing, fault, used);
+      hasFailed ||= counts.failed > 0 || fault !== null;
+      playing = null;
+      over();
+    };
+    const nowhere: Playing = {
+      file: 'between files',
+      counts: { passed: 0, failed: 0, skipped: 0 },
+      startedAt: performance.now(),
+      over: () => undefined,
+    };
+    this.#listen(parser, [], () => playing ?? nowhere);
+    parser.on('child', (child: Parser) => {
+      if (child.name !== BETWEEN) return;
+      child.on('comment', (comment: string) => {
+        if (comment.startsWith('# {')) end(null, JSON.parse(comment.slice(2)) as Used);
+      });
+    });
     return {
+      begin: (file) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const counts = { passed: 0, failed: 0, skipped: 0 };
+        playing = { file, counts, startedAt: performance.now(), over: resolve };
+        return promise;
+      },
       ended: (fault) => {
-        this.#ended += 1;
-        const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+        if (hasEnded) return;
+        hasEnded = true;
         const said = fault ?? (parser.results?.ok === true ? null : 'its TAP output is not whole');
-        const isEmpty = own.passed + own.skipped === 0;
-        const isWhole = own.failed === 0 && said === null && !isEmpty;
-        if (!isWhole) this.#failed.push(file);
-        if (!isWhole && own.failed === 0) this.#total.failed += 1;
-        const why = isWhole || own.failed > 0 ? '' : `: ${said ?? 'it has no tests'}`;
-        const word = isWhole ? paint(GREEN, 'ok    ') : paint(RED, 'FAILED');
-        this.#say(`${word} ${file}${why} ${paint(DIM, `${own.passed} passed, ${seconds} s`)}`);
+        if (playing !== null) end(said ?? 'it ended before its tests', null);
+        else if (said !== null && !hasFailed) {
+          this.#total.failed += 1;
+          this.#failed.push('a process of several files');
+          this.#say(`${paint(RED, 'FAILED')} a process of several files: ${said}`);
+        }
       },
     };
   }
 
-  /** Prints the end of the run. @param files how many there were in all */
-  end(files: number): void {
+  #fileEnded({ file, counts, startedAt }: Playing, fault: string | null, used: Used | null): void {
+    this.#ended += 1;
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    const isEmpty = counts.passed + counts.skipped === 0;
+    const isWhole = counts.failed === 0 && fault === null && !isEmpty;
+    if (!isWhole) this.#failed.push(file);
+    if (!isWhole && counts.failed === 0) this.#total.failed += 1;
+    const why = isWhole || counts.failed > 0 ? '' : `: ${fault ?? 'it has no tests'}`;
+    const word = isWhole ? paint(GREEN, 'ok    ') : paint(RED, 'FAILED');
+    this.#say(`${word} ${file}${why} ${paint(DIM, `${counts.passed} passed, ${seconds} s`)}`);
+    if (used !== null) this.#used.push({ ...used, file, seconds });
+  }
+
+  /** Prints the end of the run. @param files how many there were in all @param withUsed names what used most CPU */
+  end(files: number, withUsed: boolean): void {
     const seconds = Math.round((performance.now() - this.#startedAt) / 1000);
     this.#say('');
+    if (withUsed) this.#sayUsed();
     if (this.#failed.length > 0)
       this.#say(`failed files:\n${this.#failed.map((name) => `  ${name}`).join('\n')}`);
     this.#say(`${files} files in ${seconds} s`);
@@ -77,27 +137,38 @@ export class Report {
     out.write(`${sums(this.#total)}\n`);
   }
 
-  /** @param own what this file has counted */
-  #listen(parser: Parser, file: string, titles: readonly string[], own: Counts): void {
-    let failedBefore = own.failed;
+  #sayUsed(): void {
+    const inSeconds = (ms: number): string => (ms / 1000).toFixed(1).padStart(6);
+    const line = ({ own, children, seconds, file }: UsedByFile): string =>
+      `${inSeconds(own)} s own CPU ${inSeconds(children)} s of children, took ${seconds.padStart(6)} s: ${file}`;
+    const sorted = this.#used.toSorted((a, b) => b.own + b.children - a.own - a.children);
+    this.#say(sorted.slice(0, MOST_NAMED).map(line).join('\n'));
+    const sum = (of: (used: Used) => number): string => inSeconds(this.#used.reduce((all, one) => all + of(one), 0));
+    this.#say(`${sum(({ own }) => own)} s own CPU ${sum(({ children }) => children)} s of children in all\n`);
+  }
+
+  /** @param playing the file that this line is about */
+  #listen(parser: Parser, titles: readonly string[], playing: () => Playing): void {
+    let failedBefore = playing().counts.failed;
     parser.on('child', (child: Parser) => {
-      failedBefore = own.failed;
-      this.#listen(child, file, [...titles, child.name], own);
+      failedBefore = playing().counts.failed;
+      this.#listen(child, [...titles, child.name], playing);
     });
     parser.on('assert', (assertion: Assertion) => {
+      const { file, counts } = playing();
       const isSum = Boolean(assertion.closingTestPoint);
       if (assertion.ok || assertion.todo) {
-        if (assertion.skip) own.skipped += 1;
+        if (assertion.skip) counts.skipped += 1;
         else if (!isSum) {
           this.#total.passed += 1;
-          own.passed += 1;
+          counts.passed += 1;
         }
         return;
       }
       // A test fails because an assertion in it did, which was told, or for a reason of its own.
-      if (isSum && own.failed > failedBefore) return;
+      if (isSum && counts.failed > failedBefore) return;
       this.#total.failed += 1;
-      own.failed += 1;
+      counts.failed += 1;
       this.#say(failureText(file, titles, assertion));
     });
   }

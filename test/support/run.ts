@@ -1,46 +1,36 @@
-// `npm test`: plays test files, two at a time for each core; those that take long begin first, so that no core
-// waits at the end. Files that are named run in a process each; in a run of all, small ones of a folder share one. tap's
-// own runner would do, but sorts by name and preloads five modules, which makes the start of a file half as long again.
+// `npm test`: plays test files, a few processes at a time, each of which plays one file after another; those that take
+// long begin first, so that no core waits at the end. tap's own runner would do, but starts a process for each file and
+// preloads five modules.
 //
 //   npm test                               all files
 //   npm test -- test/e2e test/bin/*.ts     folders and files
 //   npm test -- --jobs 1 test/e2e          one at a time
-import { spawn } from 'node:child_process';
+//   npm test -- --used                     and what used most CPU
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative, resolve } from 'node:path';
+import type { Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
 import { Parser } from 'tap-parser';
-import { batchesOf, ROOT, type Batch } from './files.ts';
-import { Report } from './report.ts';
+import { inOrder, isAlone, ROOT } from './files.ts';
+import { TIMEOUT_S } from './group-tap.ts';
+import { Report, type Followed } from './report.ts';
 
-/** A hang ends after this long; a busy machine alone must never bring it about. */
-const TIMEOUT_S = 600;
-
-/** What takes longest, by the durations of a run of all; the rest as it comes. */
-const FIRST = [
-  'test/crash/workers',
-  'test/proxy/spend/store',
-  'test/proxy/cli',
-  'test/proxy/bodies',
-  'test/crash/',
-  'test/e2e/workers',
-  'test/platform/',
-  'test/e2e/traces',
-  'test/proxy/pipeline',
-  'test/e2e/',
-  'test/security/',
-  'test/config',
-  'test/proxy/spend/',
-];
-const GROUP = join(import.meta.dirname, 'group.ts');
+const GROUP = join(import.meta.dirname, 'play-files.ts');
 
 /** Files wait for disks, timers and other processes half of their time. */
 const JOBS_PER_CORE = 2;
 
+/** What a process holds grows with each file: it makes place for a new one after so many. */
+const FILES_PER_PROCESS = 60;
+
 const { values, positionals } = parseArgs({
-  options: { jobs: { type: 'string', default: String(JOBS_PER_CORE * availableParallelism()) } },
+  options: {
+    jobs: { type: 'string', default: String(JOBS_PER_CORE * availableParallelism()) },
+    used: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 });
 
@@ -53,11 +43,6 @@ function filesOf(paths: readonly string[]): string[] {
   );
 }
 
-function rankOf(file: string): number {
-  const rank = FIRST.findIndex((start) => file.startsWith(start));
-  return rank < 0 ? FIRST.length : rank;
-}
-
 const environment = {
   NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'throughline-tests'),
   ...process.env,
@@ -65,32 +50,76 @@ const environment = {
   TAP_TIMEOUT: String(TIMEOUT_S),
 };
 
-async function play({ name, files }: Batch, report: Report): Promise<void> {
-  const parser = new Parser({ name });
-  const followed = report.follow(name, parser);
-  const entry = files.length === 1 ? files : [GROUP, ...files];
-  const child = spawn(process.execPath, ['--no-warnings', ...entry], {
-    cwd: ROOT,
-    env: environment,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const stuck = setTimeout(() => child.kill('SIGKILL'), (TIMEOUT_S + 30) * 1000);
-  child.stdout.pipe(parser);
-  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
-  clearTimeout(stuck);
-  followed.ended(code === 0 ? null : `it ended with ${signal ?? `code ${code}`}`);
+/** A process that plays files. */
+class Group {
+  readonly #child: ChildProcess;
+  readonly #orders: Writable;
+  readonly #followed: Followed;
+  readonly #closed: Promise<unknown>;
+  #played = 0;
+
+  constructor(report: Report) {
+    const parser = new Parser({ name: 'group' });
+    this.#followed = report.follow(parser);
+    this.#child = spawn(process.execPath, ['--no-warnings', GROUP], {
+      cwd: ROOT,
+      env: environment,
+      stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+    });
+    this.#closed = once(this.#child, 'close');
+    this.#orders = this.#child.stdio[3] as Writable;
+    this.#orders.on('error', () => undefined); // the process is gone, which `close` tells
+    this.#child.stdout?.pipe(parser);
+  }
+
+  /** @returns whether the process can play another file */
+  async play(file: string): Promise<boolean> {
+    const stuck = setTimeout(() => this.#child.kill('SIGKILL'), (TIMEOUT_S + 30) * 1000);
+    const played = this.#followed.begin(file);
+    this.#orders.write(`${file}\n`);
+    const ended = this.#closed.then(() => this.#end());
+    const isReady = await Promise.race([played.then(() => true), ended.then(() => false)]);
+    clearTimeout(stuck);
+    this.#played += 1;
+    return isReady && this.#played < FILES_PER_PROCESS;
+  }
+
+  /** Ends the process. */
+  async close(): Promise<void> {
+    const stuck = setTimeout(() => this.#child.kill('SIGKILL'), TIMEOUT_S * 1000);
+    this.#orders.end();
+    await this.#closed;
+    clearTimeout(stuck);
+    this.#end();
+  }
+
+  #end(): void {
+    const { exitCode, signalCode } = this.#child;
+    this.#followed.ended(exitCode === 0 ? null : `it ended with ${signalCode ?? `code ${String(exitCode)}`}`);
+  }
 }
 
-const files = filesOf(positionals);
-const isAll = positionals.length === 0;
-const batches = (isAll ? batchesOf(files) : files.map((file) => ({ name: file, files: [file] }))).toSorted(
-  (a, b) => rankOf(a.name) - rankOf(b.name) || a.name.localeCompare(b.name, 'en'),
-);
+async function playAll(waiting: Iterator<string>, report: Report): Promise<void> {
+  let group: Group | null = null;
+  for (let next = waiting.next(); next.done !== true; next = waiting.next()) {
+    const file = next.value;
+    if (isAlone(file)) {
+      const own = new Group(report);
+      await own.play(file);
+      await own.close();
+      continue;
+    }
+    group ??= new Group(report);
+    if (await group.play(file)) continue;
+    await group.close();
+    group = null;
+  }
+  await group?.close();
+}
+
+const files = inOrder(filesOf(positionals));
 const report = new Report();
-const waiting = batches.values();
-const jobs = Array.from({ length: Number(values.jobs) }, async () => {
-  for (const batch of waiting) await play(batch, report);
-});
-await Promise.all(jobs);
-report.end(files.length);
+const waiting = files.values();
+await Promise.all(Array.from({ length: Number(values.jobs) }, () => playAll(waiting, report)));
+report.end(files.length, values.used);
 process.exitCode = report.isGood ? 0 : 1;

@@ -5,9 +5,10 @@ import type { StoreCalls } from '../backend.ts';
 import type { SqliteWorkerData } from './backend.ts';
 import { Database } from './database.ts';
 
-const database = new Database(workerData as SqliteWorkerData, postEvent);
+let database = new Database(workerData as SqliteWorkerData, postEvent);
 serveCalls<StoreCalls>({
   methods: () => database.open(),
   onError: (error) => database.failed(error),
   onClose: () => database.close(),
+  onReopen: (data) => (database = new Database(data as SqliteWorkerData, postEvent)),
 });
