@@ -5,6 +5,8 @@ import { garbageCollector } from '../../base/collect-garbage.ts';
 
 const COLLECT_AT_BYTES = 24 << 20; // 4 to 10 of them live
 const IDLE_MS = 5_000;
+/** Below it there is little to give back, and a full collection costs the machine code (see `cli/settle-heap.ts`). */
+const SHRINK_AT_BYTES = 20 << 20;
 
 export class ThreadHeap {
   readonly #collect = garbageCollector();
@@ -20,6 +22,6 @@ export class ThreadHeap {
 
   #shrink(): void {
     this.#idle = null;
-    this.#collect('shrink');
+    if (getHeapStatistics().total_heap_size > SHRINK_AT_BYTES) this.#collect('shrink');
   }
 }
