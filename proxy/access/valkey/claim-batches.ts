@@ -1,0 +1,63 @@
+// Claims of calls that came in the same turn of the event loop go to Valkey in one command: a command costs this process
+// some microseconds, however much it holds.
+import { CLAIM } from './scripts.ts';
+import type { Generation } from './valkey-link.ts';
+
+/** So many claims take the server about a millisecond, in which it answers nobody else. */
+const MOST = 16;
+
+interface Waiting {
+  readonly at: Generation;
+  readonly claim: string;
+  readonly resolve: (reply: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class ClaimBatches {
+  readonly #server: string;
+  readonly #withinMs: number;
+  readonly #told: (news: number) => void;
+  #waiting: Waiting[] = [];
+  readonly #send = (): void => this.#sendAll();
+
+  /** @param told gets the number of the last news with each answer */
+  constructor(server: string, withinMs: number, told: (news: number) => void) {
+    this.#server = server;
+    this.#withinMs = withinMs;
+    this.#told = told;
+  }
+
+  /** @returns what the script says of this claim, or of all of them. @throws TooLate, or what the connection says */
+  send(at: Generation, claim: string): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    if (this.#waiting.push({ at, claim, resolve, reject }) === 1) setImmediate(this.#send);
+    return promise;
+  }
+
+  #sendAll(): void {
+    const all = this.#waiting;
+    this.#waiting = [];
+    for (let from = 0; from < all.length;) {
+      const at = all[from]?.at;
+      let to = from + 1;
+      while (to < all.length && to - from < MOST && all[to]?.at === at) to += 1;
+      if (at !== undefined) this.#sendBatch(at, all.slice(from, to));
+      from = to;
+    }
+  }
+
+  #sendBatch({ connection, generation, key, prefix }: Generation, batch: readonly Waiting[]): void {
+    const args = [generation, prefix, this.#server];
+    for (const { claim } of batch) args.push(claim);
+    connection.run(CLAIM, [key], args, this.#withinMs).then(
+      (reply) => {
+        const [kind, news, ...replies] = Array.isArray(reply) ? reply : [];
+        for (const [i, { resolve }] of batch.entries()) resolve(kind === 'ok' ? replies[i] : kind);
+        if (kind === 'ok') this.#told(Number(news));
+      },
+      (error: unknown) => {
+        for (const { reject } of batch) reject(error as Error);
+      },
+    );
+  }
+}
