@@ -1497,6 +1497,30 @@ export interface CacheParams {
    */
   ssl?: boolean | string;
   /**
+   * File with the certificates of the authorities that its certificate may be of, PEM. Left out: REDIS_SSL_CA_CERTS, else those that Node knows.
+   */
+  ssl_ca_certs?: string;
+  /**
+   * File with a certificate of the proxy's own, for a server that asks for one, PEM. Left out: REDIS_SSL_CERTFILE.
+   */
+  ssl_certfile?: string;
+  /**
+   * File with the key of that certificate, PEM. Left out: REDIS_SSL_KEYFILE.
+   */
+  ssl_keyfile?: string;
+  /**
+   * Name under which Sentinels know the server. Left out: REDIS_SERVICE_NAME.
+   */
+  service_name?: string;
+  /**
+   * Name or address and port of each Sentinel; they say which server it is. Left out: REDIS_SENTINEL_NODES, JSON.
+   */
+  sentinel_nodes?: [string | number, string | number][];
+  /**
+   * Password of the Sentinels. Left out: REDIS_SENTINEL_PASSWORD.
+   */
+  sentinel_password?: string;
+  /**
    * Number of the database.
    */
   db?: number | string;
@@ -1802,6 +1826,14 @@ export interface RouterSettings {
    * Number of its database.
    */
   redis_db?: number | string;
+  /**
+   * Connect with TLS. Left out: REDIS_SSL.
+   */
+  redis_ssl?: boolean | string;
+  /**
+   * File with the certificates of the authorities that its certificate may be of, PEM. Left out: REDIS_SSL_CA_CERTS, else those that Node knows.
+   */
+  redis_ssl_ca_certs?: string;
   /**
    * Budgets of providers, by the prefix of `litellm_params.model` (`budgets` with `scope: provider`).
    */

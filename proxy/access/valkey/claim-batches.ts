@@ -1,5 +1,5 @@
-// Claims of calls that came in the same turn of the event loop go to Valkey in one command: a command costs this process
-// some microseconds, however much it holds.
+// Claims of calls that came in the same turn of the event loop go to Valkey in one command, because a command costs this
+// process some microseconds, however much it holds. A claim that finds no other one under way goes at once.
 import { CLAIM } from './scripts.ts';
 import type { Generation } from './valkey-link.ts';
 
@@ -18,6 +18,8 @@ export class ClaimBatches {
   readonly #withinMs: number;
   readonly #told: (news: number) => void;
   #waiting: Waiting[] = [];
+  /** Commands without an answer. */
+  #underWay = 0;
   readonly #send = (): void => this.#sendAll();
 
   /** @param told gets the number of the last news with each answer */
@@ -30,7 +32,9 @@ export class ClaimBatches {
   /** @returns what the script says of this claim, or of all of them. @throws TooLate, or what the connection says */
   send(at: Generation, claim: string): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    if (this.#waiting.push({ at, claim, resolve, reject }) === 1) setImmediate(this.#send);
+    const waiting = { at, claim, resolve, reject };
+    if (this.#underWay === 0) this.#sendBatch(at, [waiting]);
+    else if (this.#waiting.push(waiting) === 1) setImmediate(this.#send);
     return promise;
   }
 
@@ -47,15 +51,19 @@ export class ClaimBatches {
   }
 
   #sendBatch({ connection, generation, key, prefix }: Generation, batch: readonly Waiting[]): void {
+    this.#underWay += 1;
     const args = [generation, prefix, this.#server];
     for (const { claim } of batch) args.push(claim);
     connection.run(CLAIM, [key], args, this.#withinMs).then(
       (reply) => {
-        const [kind, news, ...replies] = Array.isArray(reply) ? reply : [];
-        for (const [i, { resolve }] of batch.entries()) resolve(kind === 'ok' ? replies[i] : kind);
+        this.#underWay -= 1;
+        const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
+        const [kind, news] = replies;
+        for (const [i, { resolve }] of batch.entries()) resolve(kind === 'ok' ? replies[i + 2] : kind);
         if (kind === 'ok') this.#told(Number(news));
       },
       (error: unknown) => {
+        this.#underWay -= 1;
         for (const { reject } of batch) reject(error as Error);
       },
     );
