@@ -1465,7 +1465,7 @@ export interface ModelGroupSettings {
   forward_client_headers_to_llm_api?: string[];
 }
 /**
- * The Valkey or Redis of the installation. Answers are not cached; what is named here is where several servers count budgets and limits together, unless `router_settings.redis_host` or `redis_url` names another one. Other members have no effect.
+ * The Valkey or Redis of the installation. Answers are not cached; what is named here is where several servers count budgets and limits together, and share idempotency keys and cooldowns, unless `router_settings.redis_host` or `redis_url` names another one. Other members have no effect.
  */
 export interface CacheParams {
   /**
@@ -1807,7 +1807,7 @@ export interface RouterSettings {
    */
   default_max_parallel_requests?: number | string;
   /**
-   * Valkey or Redis in which several servers count budgets and limits together: its name or address. Else `litellm_settings.cache_params` of type `redis`. Left out: each server counts for itself. A change needs a restart.
+   * Valkey or Redis in which several servers count budgets and limits together, and share idempotency keys and cooldowns: its name or address. Else `litellm_settings.cache_params` of type `redis`. Left out: each server counts for itself. A change needs a restart.
    */
   redis_host?: string;
   /**
