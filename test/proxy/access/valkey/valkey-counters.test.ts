@@ -488,3 +488,18 @@ withServer(
     t.same(await other.read(cap), { spentPico: USD, reservedPico: 3n * USD }, 'no record: it stays reserved');
   },
 );
+
+withServer('while it is away, all that nobody knows is asked for at once', async (t, server) => {
+  const one = await counters(t, server);
+  await server.kill();
+  await until(() => one.state.away !== null);
+  const caps = [budget('key:a', USD), budget('team:a', USD), budget('user:a', USD)];
+  const asked = call('1', { budgets: caps, pico: 1n });
+  const claimed = await one.claim(asked);
+  t.match(claimed, { kind: 'unseeded' });
+  t.same(
+    claimed.kind === 'unseeded' && claimed.counters.map((counter) => counter.budget),
+    caps.map((cap) => cap.budget),
+  );
+  t.match(await claim(one, asked), { kind: 'admitted' });
+});
