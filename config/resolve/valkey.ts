@@ -169,11 +169,12 @@ const isCluster = (cache: Cache, env: Environment): boolean =>
 
 /** The dialect passes these to a client that then believes any certificate; here certificates are checked in any case. */
 function warnUnchecked(cache: Cache, env: Environment, diagnostics: Diagnostics): void {
-  const reqs = String(cache['ssl_cert_reqs'] ?? env['REDIS_SSL_CERT_REQS'] ?? 'required').toLowerCase();
-  const names = String(
-    cache['ssl_check_hostname'] ?? env['REDIS_SSL_CHECK_HOSTNAME'] ?? 'true',
-  ).toLowerCase();
-  if (reqs === 'required' && names === 'true') return;
+  const asked = (name: string, variable: string, safe: string): boolean => {
+    const value = cache[name] ?? env[variable] ?? safe;
+    return JSON.stringify(value).replaceAll('"', '').toLowerCase() === safe;
+  };
+  const isChecked = asked('ssl_cert_reqs', 'REDIS_SSL_CERT_REQS', 'required');
+  if (isChecked && asked('ssl_check_hostname', 'REDIS_SSL_CHECK_HOSTNAME', 'true')) return;
   diagnostics.warn(
     ['litellm_settings', 'cache_params'],
     'asks to leave the certificate of the server unchecked, which has no effect',

@@ -54,18 +54,17 @@ export class ClaimBatches {
     this.#underWay += 1;
     const args = [generation, prefix, this.#server];
     for (const { claim } of batch) args.push(claim);
-    connection.run(CLAIM, [key], args, this.#withinMs).then(
-      (reply) => {
-        this.#underWay -= 1;
-        const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
-        const [kind, news] = replies;
-        for (const [i, { resolve }] of batch.entries()) resolve(kind === 'ok' ? replies[i + 2] : kind);
-        if (kind === 'ok') this.#told(Number(news));
-      },
-      (error: unknown) => {
-        this.#underWay -= 1;
-        for (const { reject } of batch) reject(error as Error);
-      },
-    );
+    const answered = (reply: unknown): void => {
+      this.#underWay -= 1;
+      const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
+      const [kind, news] = replies;
+      for (const [i, { resolve }] of batch.entries()) resolve(kind === 'ok' ? replies[i + 2] : kind);
+      if (kind === 'ok') this.#told(Number(news));
+    };
+    const failed = (error: Error): void => {
+      this.#underWay -= 1;
+      for (const { reject } of batch) reject(error);
+    };
+    connection.run(CLAIM, [key], args, this.#withinMs).then(answered, failed);
   }
 }

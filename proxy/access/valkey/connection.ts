@@ -105,16 +105,15 @@ export class ValkeyConnection {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const awaited = new AwaitedAnswer(withinMs, { resolve, reject });
     this.#deadlines.add(awaited);
-    this.#client.sendCommand<unknown>(args, options).then(
-      (value) => {
-        this.#deadlines.end(awaited);
-        resolve(value);
-      },
-      (error: unknown) => {
-        this.#deadlines.end(awaited);
-        reject(error as Error);
-      },
-    );
+    const answered = (value: unknown): void => {
+      this.#deadlines.end(awaited);
+      resolve(value);
+    };
+    const failed = (error: Error): void => {
+      this.#deadlines.end(awaited);
+      reject(error);
+    };
+    this.#client.sendCommand<unknown>(args, options).then(answered, failed);
     return promise;
   }
 
