@@ -1485,7 +1485,7 @@ export interface ModelGroupSettings {
   forward_client_headers_to_llm_api?: string[];
 }
 /**
- * The Valkey or Redis of the installation. Answers are not cached; what is named here is where several servers count budgets and limits together, unless `router_settings.redis_host` or `redis_url` names another one. Other members have no effect.
+ * The Valkey or Redis of the installation. Answers are not cached; what is named here is where several servers count budgets and limits together, and share idempotency keys and cooldowns, unless `router_settings.redis_host` or `redis_url` names another one. Other members have no effect.
  */
 export interface CacheParams {
   /**
@@ -1524,6 +1524,30 @@ export interface CacheParams {
    * Connect with TLS. Left out: REDIS_SSL.
    */
   ssl?: boolean | string;
+  /**
+   * File with the certificates of the authorities that its certificate may be of, PEM. Left out: REDIS_SSL_CA_CERTS, else those that Node knows.
+   */
+  ssl_ca_certs?: string;
+  /**
+   * File with a certificate of the proxy's own, for a server that asks for one, PEM. Left out: REDIS_SSL_CERTFILE.
+   */
+  ssl_certfile?: string;
+  /**
+   * File with the key of that certificate, PEM. Left out: REDIS_SSL_KEYFILE.
+   */
+  ssl_keyfile?: string;
+  /**
+   * Name under which Sentinels know the server. Left out: REDIS_SERVICE_NAME.
+   */
+  service_name?: string;
+  /**
+   * Name or address and port of each Sentinel; they say which server it is. Left out: REDIS_SENTINEL_NODES, JSON.
+   */
+  sentinel_nodes?: [string | number, string | number][];
+  /**
+   * Password of the Sentinels. Left out: REDIS_SENTINEL_PASSWORD.
+   */
+  sentinel_password?: string;
   /**
    * Number of the database.
    */
@@ -1811,7 +1835,7 @@ export interface RouterSettings {
    */
   default_max_parallel_requests?: number | string;
   /**
-   * Valkey or Redis in which several servers count budgets and limits together: its name or address. Else `litellm_settings.cache_params` of type `redis`. Left out: each server counts for itself. A change needs a restart.
+   * Valkey or Redis in which several servers count budgets and limits together, and share idempotency keys and cooldowns: its name or address. Else `litellm_settings.cache_params` of type `redis`. Left out: each server counts for itself. A change needs a restart.
    */
   redis_host?: string;
   /**
@@ -1838,6 +1862,14 @@ export interface RouterSettings {
    * Number of its database.
    */
   redis_db?: number | string;
+  /**
+   * Connect with TLS. Left out: REDIS_SSL.
+   */
+  redis_ssl?: boolean | string;
+  /**
+   * File with the certificates of the authorities that its certificate may be of, PEM. Left out: REDIS_SSL_CA_CERTS, else those that Node knows.
+   */
+  redis_ssl_ca_certs?: string;
   /**
    * Budgets of providers, by the prefix of `litellm_params.model` (`budgets` with `scope: provider`).
    */

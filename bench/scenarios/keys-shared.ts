@@ -5,7 +5,7 @@ import { requestOf, smallBody } from '../harness/bodies.ts';
 import { fixed, measureCpu } from '../harness/measure.ts';
 import { onPath, type Running } from '../harness/peers.ts';
 import { cpuSeconds, freePort, Program } from '../harness/processes.ts';
-import type { Scenario } from '../harness/scenario.ts';
+import type { Bench, Scenario, Table } from '../harness/scenario.ts';
 import { KEY, withKeys } from './keys.ts';
 
 export const keysShared: Scenario = {
@@ -19,55 +19,68 @@ export const keysShared: Scenario = {
     const port = await freePort();
     const valkey = new Program(server, ['--port', String(port), '--bind', '127.0.0.1', '--save', '']);
     await valkey.listens(port);
-    const shared = (database: number): string =>
-      `router_settings: { redis_host: 127.0.0.1, redis_port: ${port}, redis_db: ${database} }\n`;
-    const peers: Running[] = [];
-    const older = bench.wanted.revisions.map(({ name, folder }, i) => {
-      const main = join(folder, 'proxy/main.ts');
-      return withKeys(`counted in Valkey, at ${name}`, 100, KEY, [], true, shared(i + 1), main);
-    });
-    for (const peer of [
-      withKeys('counted in memory', 100, KEY, [], true),
-      ...older,
-      withKeys('counted in Valkey', 100, KEY, [], true, shared(0)),
-    ]) {
-      peers.push(await bench.startOne(peer, upstreamPort, 1, peer.name.replaceAll(/\W+/g, '-')));
+    try {
+      return await tables(bench, { upstreamPort, port, valkey });
+    } finally {
+      valkey.stop();
     }
-    const body = smallBody();
-    const requests = bench.count(20_000, 3_000);
-    const before = cpuSeconds(valkey.pid);
-    const measured = await measureCpu(bench, {
-      peers,
-      upstreamPort: null,
-      unitsPerRequest: 1,
-      warmUpRequests: bench.count(60_000, 3_000),
-      load: (peer) => ({
-        connections: 32,
-        requests,
-        request: requestOf(body, peer),
-        expected: { status: 200, events: null, stamped: false },
-      }),
-    });
-    const calls = bench.count(60_000, 3_000) + requests * bench.wanted.rounds;
-    const serverUs = ((cpuSeconds(valkey.pid) - before) * 1e6) / (calls * (peers.length - 1));
-    await valkey.stop();
-    const [inMemory] = measured;
-    return [
-      {
-        title: `Counters in Valkey: small JSON call, 32 connections, ${requests} requests, best of ${bench.wanted.rounds}`,
-        columns: ['', 'CPU us per request', 'more than in memory, us', 'x in memory', 'p50 ms'],
-        rows: measured.map(({ name, cpuUs, p50Ms }) => [
-          name,
-          fixed(cpuUs, 1),
-          fixed(cpuUs - (inMemory?.cpuUs ?? NaN), 1),
-          fixed(cpuUs / (inMemory?.cpuUs ?? NaN), 3),
-          fixed(p50Ms, 2),
-        ]),
-        notes: [
-          'Two budgets and six limits a call: of the key and of its team.',
-          `The server of the counters itself took ${fixed(serverUs, 0)} us a call.`,
-        ],
-      },
-    ];
   },
 };
+
+interface Servers {
+  readonly upstreamPort: number;
+  readonly port: number;
+  readonly valkey: Program;
+}
+
+async function tables(bench: Bench, { upstreamPort, port, valkey }: Servers): Promise<readonly Table[]> {
+  const shared = (database: number): string =>
+    `router_settings: { redis_host: 127.0.0.1, redis_port: ${port}, redis_db: ${database} }\n`;
+  const peers: Running[] = [];
+  const older = bench.wanted.revisions.map(({ name, folder }, i) => {
+    const main = join(folder, 'proxy/main.ts');
+    return withKeys(`counted in Valkey, at ${name}`, 100, KEY, [], true, shared(i + 1), main);
+  });
+  for (const peer of [
+    withKeys('counted in memory', 100, KEY, [], true),
+    ...older,
+    withKeys('counted in Valkey', 100, KEY, [], true, shared(0)),
+  ]) {
+    peers.push(await bench.startOne(peer, upstreamPort, 1, peer.name.replaceAll(/\W+/g, '-')));
+  }
+  const body = smallBody();
+  const requests = bench.count(20_000, 3_000);
+  const before = cpuSeconds(valkey.pid);
+  const measured = await measureCpu(bench, {
+    peers,
+    upstreamPort: null,
+    unitsPerRequest: 1,
+    warmUpRequests: bench.count(60_000, 3_000),
+    load: (peer) => ({
+      connections: 32,
+      requests,
+      request: requestOf(body, peer),
+      expected: { status: 200, events: null, stamped: false },
+    }),
+  });
+  const calls = bench.count(60_000, 3_000) + requests * bench.wanted.rounds;
+  const serverUs = ((cpuSeconds(valkey.pid) - before) * 1e6) / (calls * (peers.length - 1));
+  const [inMemory] = measured;
+  return [
+    {
+      title: `Counters in Valkey: small JSON call, 32 connections, ${requests} requests, best of ${bench.wanted.rounds}`,
+      columns: ['', 'CPU us per request', 'more than in memory, us', 'x in memory', 'p50 ms'],
+      rows: measured.map(({ name, cpuUs, p50Ms }) => [
+        name,
+        fixed(cpuUs, 1),
+        fixed(cpuUs - (inMemory?.cpuUs ?? NaN), 1),
+        fixed(cpuUs / (inMemory?.cpuUs ?? NaN), 3),
+        fixed(p50Ms, 2),
+      ]),
+      notes: [
+        'Two budgets and six limits a call: of the key and of its team.',
+        `The server of the counters itself took ${fixed(serverUs, 0)} us a call.`,
+      ],
+    },
+  ];
+}

@@ -99,8 +99,8 @@ export class IdempotencyCache {
       // Nobody waits for a stream, or for the answer to another request.
       const isJoined = claim.call.digest === call.digest && !claim.call.stream;
       if (!isJoined) return { ...claim.call, ending: null, over: Promise.resolve(null) };
-      const { done, abandon } = this.#shared.wait(key);
-      return { ...claim.call, ending: null, over: done.then(() => null), abandon };
+      const wait = this.#shared.wait(key);
+      return { ...claim.call, ending: null, over: wait.done.then(() => null), abandon: () => wait.abandon() };
     } finally {
       if (!isFirst) this.#drop(key);
     }

@@ -297,8 +297,8 @@ export const FAULTS = {
   ),
   counters_unavailable: proxy(
     503,
-    'The call has limits or a budget, the counters that servers share do not answer, and the configuration says to refuse then.',
-    'Try again; see the log of the proxy. Without the fail_closed_* settings of general_settings each server allows its share.',
+    'The call has limits, a budget or an Idempotency-Key, the counters that servers share do not answer, and the configuration says to refuse then.',
+    'Try again; see the log of the proxy. Without the fail_closed_* settings of general_settings each server allows its share; without idempotency.fail_closed it knows its own calls.',
   ),
   store_unavailable: proxy(
     503,

@@ -9,6 +9,7 @@ import type { ValkeyCounters } from '../access/valkey/valkey-counters.ts';
 import type { ValkeyHealth } from '../access/valkey/valkey-health.ts';
 import type { ValkeyKeys } from '../access/valkey/valkey-keys.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../observability/logger.ts';
 import type { Ledger } from '../spend/ledger.ts';
@@ -53,6 +54,14 @@ export async function openCounters(
   const { ValkeyCounters } = await import('../access/valkey/valkey-counters.ts');
   const { ValkeyKeys } = await import('../access/valkey/valkey-keys.ts');
   const { ValkeyHealth } = await import('../access/valkey/valkey-health.ts');
+  const { tlsFiles } = await import('../access/valkey/connection.ts');
+  try {
+    if (settings.tls !== null) tlsFiles(settings.tls);
+  } catch (error) {
+    throw new CannotStart(
+      `a file of the TLS settings of ${settings.shown} cannot be read: ${(error as Error).message}`,
+    );
+  }
   const counters = await ValkeyCounters.start({
     settings,
     log,

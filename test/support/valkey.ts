@@ -75,7 +75,8 @@ export async function ownValkey(t: Teardown, flags: readonly string[] = []): Pro
   const settings: ValkeySettings = {
     host: '127.0.0.1',
     port,
-    tls: false,
+    tls: null,
+    sentinels: null,
     username: null,
     password: password === undefined ? null : new Secret(password),
     database: 0,

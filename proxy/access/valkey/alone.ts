@@ -21,11 +21,14 @@ export class AloneCounters {
 
   async claim(call: ClaimingCall): Promise<Claimed> {
     const budgets: BudgetClaim[] = [];
+    const unseeded: BudgetClaim[] = [];
     for (const claim of call.budgets) {
       const state = await this.#counters.read(claim);
-      if (state === null) return { kind: 'unseeded', counters: [claim] };
-      budgets.push({ ...claim, capPico: this.#capOf(claim, state) });
+      if (state === null) unseeded.push(claim);
+      else budgets.push({ ...claim, capPico: this.#capOf(claim, state) });
     }
+    // All at once: whoever asks gives up after a few rounds.
+    if (unseeded.length > 0) return { kind: 'unseeded', counters: unseeded };
     const limits = call.limits.map((claim) => shareOf(claim, Number(this.#servers)));
     const claimed = await this.#counters.claim({ ...call, budgets, limits });
     if (claimed.kind === 'over_limit') {

@@ -7,28 +7,36 @@ export class TooLate extends Error {
 }
 
 /** An answer is found to be late at most this long after its time. */
-const LOOK_MS = 25;
+const LOOK_MS = 50;
 
-interface Awaited {
+/** A command whose answer has not come. */
+export class AwaitedAnswer {
   readonly untilMs: number;
   readonly withinMs: number;
-  /** null: it has come. */
-  late: ((error: TooLate) => void) | null;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+
+  constructor(withinMs: number, { resolve, reject }: Omit<PromiseWithResolvers<unknown>, 'promise'>) {
+    this.untilMs = performance.now() + withinMs;
+    this.withinMs = withinMs;
+    this.resolve = resolve;
+    this.reject = reject;
+  }
 }
 
 export class AnswerDeadlines {
-  /** By the time that they have, so each list is in the order of its deadlines. */
-  readonly #waiting = new Map<number, Awaited[]>();
+  /** What was answered is forgotten at once: what outlives a collection or two costs more than all the rest. */
+  readonly #waiting = new Set<AwaitedAnswer>();
   #timer: NodeJS.Timeout | null = null;
 
-  /** @param late called unless the result of this is called before */
-  add(withinMs: number, late: (error: TooLate) => void): () => void {
-    const awaited: Awaited = { untilMs: performance.now() + withinMs, withinMs, late };
-    const list = this.#waiting.get(withinMs);
-    if (list === undefined) this.#waiting.set(withinMs, [awaited]);
-    else list.push(awaited);
+  /** Rejects it when it is late, unless `end` comes before. */
+  add(awaited: AwaitedAnswer): void {
+    this.#waiting.add(awaited);
     this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref(); // the connection keeps the process alive
-    return () => (awaited.late = null);
+  }
+
+  end(awaited: AwaitedAnswer): void {
+    this.#waiting.delete(awaited);
   }
 
   stop(): void {
@@ -38,19 +46,16 @@ export class AnswerDeadlines {
 
   #look(): void {
     const now = performance.now();
-    let isAny = false;
-    for (const [withinMs, list] of this.#waiting) {
-      const due = list.findIndex(({ untilMs }) => untilMs > now);
-      const over = list.splice(0, due < 0 ? list.length : due).filter(({ late }) => late !== null);
-      isAny ||= list.length > 0;
-      if (list.length === 0) this.#waiting.delete(withinMs);
-      // A clock says nothing about the server while this process was too busy to read: one more turn of the loop decides.
-      if (over.length > 0) setImmediate(() => setImmediate(() => end(over)));
-    }
-    if (!isAny) this.stop();
+    const over = [...this.#waiting].filter(({ untilMs }) => untilMs <= now);
+    // A clock says nothing about the server while this process was too busy to read: one more turn of the loop decides.
+    if (over.length > 0) setImmediate(() => setImmediate(() => this.#reject(over)));
+    if (this.#waiting.size === 0) this.stop();
   }
-}
 
-function end(over: readonly Awaited[]): void {
-  for (const { late, withinMs } of over) late?.(new TooLate(`no answer within ${withinMs} ms`));
+  #reject(over: readonly AwaitedAnswer[]): void {
+    for (const awaited of over) {
+      if (!this.#waiting.delete(awaited)) continue;
+      awaited.reject(new TooLate(`no answer within ${awaited.withinMs} ms`));
+    }
+  }
 }

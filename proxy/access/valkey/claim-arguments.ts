@@ -9,20 +9,20 @@ const LETTERS: Readonly<Record<LimitClaim['kind'], string>> = { requests: 'r', t
 /** No cap of a budget is larger: 10^18 dollars. */
 const MOST_PICO = 10n ** 30n - 1n;
 
-/** `ARGV` of the claim script without the generation and the prefix. */
-export function claimArguments(server: string, call: ClaimingCall): string[] {
+/** A claim as the scripts take it, flat: many short texts in one JSON cost a command less than so many arguments. */
+export function claimArguments(server: string, call: ClaimingCall): (string | number)[] {
   const { requestId, budgets, limits } = call;
   const [hi, lo] = partsOf(call.pico);
-  const args = [server, requestId, String(hi), String(lo), String(budgets.length)];
+  const args: (string | number)[] = ['', '', server, requestId, hi, lo, budgets.length];
   for (const budget of budgets) {
     const [capHi, capLo] = partsOf(within(budget.capPico));
-    args.push(nameOf(budget), String(capHi), String(capLo), budget.letsFreeIn === true ? '1' : '');
+    args.push(nameOf(budget), capHi, capLo, budget.letsFreeIn === true ? '1' : '');
   }
-  args.push(String(limits.length));
+  args.push(limits.length);
   for (const limit of limits) {
     const isParallel = limit.kind === 'parallel';
     args.push(LETTERS[limit.kind], limit.limit);
-    args.push(String(isParallel ? limit.most : limit.perMinute), String(isParallel ? 1 : limit.amount));
+    args.push(isParallel ? limit.most : limit.perMinute, isParallel ? 1 : limit.amount);
   }
   return args;
 }

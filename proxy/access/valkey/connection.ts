@@ -2,8 +2,10 @@
 // queued while it is down and nothing is ever sent again by the library: a script might then run twice, or much later than
 // its caller waits. Whoever uses a connection that has ended opens another one.
 import { createClient, RESP_TYPES } from '@redis/client';
-import type { ValkeySettings } from '../../../config/valkey-settings.ts';
-import { AnswerDeadlines } from './answer-deadlines.ts';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import type { ValkeyNode, ValkeySettings, ValkeyTls } from '../../../config/valkey-settings.ts';
+import { AnswerDeadlines, AwaitedAnswer } from './answer-deadlines.ts';
 import type { Script } from './scripts.ts';
 
 /** No server that answers needs longer. */
@@ -16,6 +18,8 @@ export interface ServerFacts {
   /** Of the server process, another one after each restart; '' where it is not told. */
   readonly runId: string;
   readonly version: string;
+  /** It is no replica. */
+  readonly isWritable: boolean;
   /** It may throw counters away when its memory is full. */
   readonly evicts: string | null;
 }
@@ -34,13 +38,16 @@ export class ValkeyConnection {
 
   /** @throws Error when there is no server, or it does not let us in */
   static async open(settings: ValkeySettings): Promise<ValkeyConnection> {
-    const client = clientFor(settings);
+    const node = await nodeOf(settings);
+    const client = clientFor(node, settings);
     const { promise, resolve } = Promise.withResolvers<Error>();
     client.on('error', resolve); // the first one: with no reconnecting it is also the last
     client.on('end', () => resolve(new Error('the connection was closed')));
     try {
       await client.connect();
       const facts = factsOf(await client.sendCommand<string>(['INFO']));
+      if (settings.sentinels !== null && !facts.isWritable)
+        throw new Error('the Sentinels name a server that is a replica');
       return new ValkeyConnection(client, { promise, resolve }, facts);
     } catch (error) {
       if (client.isOpen) client.destroy();
@@ -96,17 +103,17 @@ export class ValkeyConnection {
 
   #send(args: (string | Buffer)[], withinMs: number, options?: typeof AS_BYTES): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const end = this.#deadlines.add(withinMs, reject);
-    this.#client.sendCommand<unknown>(args, options).then(
-      (value) => {
-        end();
-        resolve(value);
-      },
-      (error: unknown) => {
-        end();
-        reject(error as Error);
-      },
-    );
+    const awaited = new AwaitedAnswer(withinMs, { resolve, reject });
+    this.#deadlines.add(awaited);
+    const answered = (value: unknown): void => {
+      this.#deadlines.end(awaited);
+      resolve(value);
+    };
+    const failed = (error: Error): void => {
+      this.#deadlines.end(awaited);
+      reject(error);
+    };
+    this.#client.sendCommand<unknown>(args, options).then(answered, failed);
     return promise;
   }
 
@@ -117,14 +124,55 @@ export class ValkeyConnection {
   }
 }
 
-function clientFor(settings: ValkeySettings): ReturnType<typeof createClient> {
-  const { host, port, username, password } = settings;
+/** Where the server is: as configured, or as the first Sentinel says that answers. @throws Error when none does */
+async function nodeOf(settings: ValkeySettings): Promise<ValkeyNode> {
+  const { sentinels } = settings;
+  if (sentinels === null) return settings;
+  let why = 'no Sentinel is named';
+  for (const node of sentinels.nodes) {
+    const { password } = sentinels;
+    const client = clientFor(node, { tls: settings.tls, username: null, password, database: 0 });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      const asked = ['SENTINEL', 'get-master-addr-by-name', sentinels.service];
+      const [host, port] = (await client.sendCommand<string[] | null>(asked)) ?? [];
+      if (host !== undefined && port !== undefined) return { host, port: Number(port) };
+      why = `the Sentinel ${node.host}:${node.port} knows no ${sentinels.service}`;
+    } catch (error) {
+      why = `the Sentinel ${node.host}:${node.port}: ${(error as Error).message}`;
+    } finally {
+      if (client.isOpen) client.destroy();
+    }
+  }
+  throw new Error(why);
+}
+
+/** What TLS needs of the machine. @throws Error when a file cannot be read */
+export function tlsFiles({ caFile, certFile, keyFile }: ValkeyTls): {
+  ca?: Buffer;
+  cert?: Buffer;
+  key?: Buffer;
+} {
+  return {
+    ...(caFile === null ? {} : { ca: readFileSync(caFile) }),
+    ...(certFile === null ? {} : { cert: readFileSync(certFile) }),
+    ...(keyFile === null ? {} : { key: readFileSync(keyFile) }),
+  };
+}
+
+type Login = Pick<ValkeySettings, 'tls' | 'username' | 'password' | 'database'>;
+
+function clientFor({ host, port }: ValkeyNode, login: Login): ReturnType<typeof createClient> {
+  const { tls, username, password, database } = login;
   const socket = { host, port, connectTimeout: CONNECT_MS, reconnectStrategy: false as const };
+  // RFC 6066 section 3: no address is a server name.
+  const named = isIP(host) === 0 ? { servername: host } : {};
   return createClient({
-    socket: settings.tls ? { ...socket, tls: true, servername: host } : socket,
+    socket: tls === null ? socket : { ...socket, tls: true, ...named, ...tlsFiles(tls) },
     ...(username === null ? {} : { username }),
     ...(password === null ? {} : { password: password.reveal() }),
-    database: settings.database,
+    database,
     disableOfflineQueue: true,
     commandsQueueMaxLength: MOST_UNANSWERED,
     commandOptions: { timeout: 0 }, // ours is on the answer; the library's costs an AbortSignal a command
@@ -140,5 +188,11 @@ function factsOf(info: string): ServerFacts {
   const policy = of('maxmemory_policy');
   const isBounded = !['', '0'].includes(of('maxmemory'));
   const version = of('valkey_version') || of('redis_version');
-  return { runId: of('run_id'), version, evicts: isBounded && policy !== 'noeviction' ? policy : null };
+  const isWritable = of('role') !== 'slave';
+  return {
+    runId: of('run_id'),
+    version,
+    isWritable,
+    evicts: isBounded && policy !== 'noeviction' ? policy : null,
+  };
 }

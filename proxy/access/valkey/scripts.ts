@@ -80,82 +80,89 @@ end
 `;
 
 /**
- * KEYS: generation, claim. ARGV: generation, prefix, server, request, hi, lo, budgets, {name, hi, lo, 1 where
- * what is free is let in at the cap}..., limits, {kind, name, most, amount}...
+ * Claims of one or several calls, each by itself. KEYS: generation. ARGV: generation, prefix, server, {JSON of a claim}...:
+ * ['', '', server, request, hi, lo, budgets, {name, hi, lo, '1' where what is free is let in at the cap}..., limits,
+ * {kind, name, most, amount}...]. Answers the number of the last news, and of each claim what became of it.
  */
 export const CLAIM = script(`${AMOUNTS}${RESERVE}
-local g = redis.call('HMGET', KEYS[1], 'id', 'open')
+local g = redis.call('HMGET', KEYS[1], 'id', 'open', 'n')
 if g[1] ~= ARGV[1] then return {'generation'} end
 if not g[2] then return {'closed'} end
-local P, server, id = ARGV[2], ARGV[3], ARGV[4]
-local hi, lo, nb = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local P, server = ARGV[2], ARGV[3]
 local now = now_us()
-local held = redis.call('GET', KEYS[2])
-if held == 's' or held == 'x' then return {'ended'} end
-local unknown, refused = nil, nil
-local counters = {}
-local i = 8
-for b = 1, nb do
-  if not held then
-    local key = P .. 'c:' .. ARGV[i]
-    local v = redis.call('HMGET', key, 's', 'S', 'r', 'R')
-    if not v[1] then
-      unknown = unknown or {'unseeded'}
-      unknown[#unknown + 1] = b - 1
-      if redis.call('HSETNX', key, 'w', 1) == 1 then redis.call('PEXPIRE', key, ${COUNTER_MS}) end
-    else
-      local chi, clo = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
-      local rlo, rhi = tonumber(v[3] or 0), tonumber(v[4] or 0)
-      local ulo, uhi = plus(tonumber(v[1]), tonumber(v[2]), rlo, rhi)
-      local nlo, nhi = plus(ulo, uhi, lo, hi)
-      local up = uhi > chi or (uhi == chi and (ulo > clo or (ulo == clo and ARGV[i + 3] ~= '1')))
-      local over = up or nhi > chi or (nhi == chi and nlo > clo)
-      if over and not refused then refused = {'budget', b - 1, v[1], v[2], v[3] or '0', v[4] or '0'} end
-      rlo, rhi = plus(rlo, rhi, lo, hi)
-      counters[b] = {key, rlo, rhi}
-    end
-  end
-  i = i + 4
-end
-if unknown then return unknown end
-if refused then return refused end
-local nl = tonumber(ARGV[i])
-i = i + 1
-local reply, takes, places = {'admitted'}, {}, {}
-for l = 1, nl do
-  local kind, most, want = ARGV[i], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
-  local key = P .. kind .. ':' .. ARGV[i + 1]
-  if kind == 'p' then
-    redis.call('ZREMRANGEBYSCORE', key, '-inf', now / 1000)
-    local n = redis.call('ZCARD', key)
-    if not held and n >= most then return {'limit', l - 1, -1, 0} end
-    places[#places + 1] = key
-    if not held then n = n + 1 end
-    reply[l + 1] = math.max(0, most - n)
-  else
-    local empty = math.max(now, tonumber(redis.call('GET', key) or 0))
-    local left = math.max(0, math.floor(most - (empty - now) * most / 6e7 + most * 1e-8 + 1e-6))
+local function claim(A)
+  local id = A[4]
+  local hi, lo, nb = tonumber(A[5]), tonumber(A[6]), tonumber(A[7])
+  local held = redis.call('GET', P .. 'q:' .. id)
+  if held == 's' or held == 'x' then return {'ended'} end
+  local unknown, refused = nil, nil
+  local counters = {}
+  local i = 8
+  for b = 1, nb do
     if not held then
-      if most <= 0 or (kind == 't' and want > most) then return {'limit', l - 1, -1, left} end
-      empty = empty + want * 6e7 / most
-      local wait = empty - now - 6e7
-      if wait > 1 then return {'limit', l - 1, math.ceil(wait), left} end
-      takes[#takes + 1] = {key, empty}
-      left = math.max(0, math.floor(most - (empty - now) * most / 6e7 + most * 1e-8 + 1e-6))
+      local key = P .. 'c:' .. A[i]
+      local v = redis.call('HMGET', key, 's', 'S', 'r', 'R')
+      if not v[1] then
+        unknown = unknown or {'unseeded'}
+        unknown[#unknown + 1] = b - 1
+        if redis.call('HSETNX', key, 'w', 1) == 1 then redis.call('PEXPIRE', key, ${COUNTER_MS}) end
+      else
+        local chi, clo = tonumber(A[i + 1]), tonumber(A[i + 2])
+        local rlo, rhi = tonumber(v[3] or 0), tonumber(v[4] or 0)
+        local ulo, uhi = plus(tonumber(v[1]), tonumber(v[2]), rlo, rhi)
+        local nlo, nhi = plus(ulo, uhi, lo, hi)
+        local up = uhi > chi or (uhi == chi and (ulo > clo or (ulo == clo and A[i + 3] ~= '1')))
+        local over = up or nhi > chi or (nhi == chi and nlo > clo)
+        if over and not refused then refused = {'budget', b - 1, v[1], v[2], v[3] or '0', v[4] or '0'} end
+        rlo, rhi = plus(rlo, rhi, lo, hi)
+        counters[b] = {key, rlo, rhi}
+      end
     end
-    reply[l + 1] = left
+    i = i + 4
   end
-  i = i + 4
+  if unknown then return unknown end
+  if refused then return refused end
+  local nl = tonumber(A[i])
+  i = i + 1
+  local reply, takes, places = {'admitted'}, {}, {}
+  for l = 1, nl do
+    local kind, most, want = A[i], tonumber(A[i + 2]), tonumber(A[i + 3])
+    local key = P .. kind .. ':' .. A[i + 1]
+    if kind == 'p' then
+      redis.call('ZREMRANGEBYSCORE', key, '-inf', now / 1000)
+      local n = redis.call('ZCARD', key)
+      if not held and n >= most then return {'limit', l - 1, -1, 0} end
+      places[#places + 1] = key
+      if not held then n = n + 1 end
+      reply[l + 1] = math.max(0, most - n)
+    else
+      local empty = math.max(now, tonumber(redis.call('GET', key) or 0))
+      local left = math.max(0, math.floor(most - (empty - now) * most / 6e7 + most * 1e-8 + 1e-6))
+      if not held then
+        if most <= 0 or (kind == 't' and want > most) then return {'limit', l - 1, -1, left} end
+        empty = empty + want * 6e7 / most
+        local wait = empty - now - 6e7
+        if wait > 1 then return {'limit', l - 1, math.ceil(wait), left} end
+        takes[#takes + 1] = {key, empty}
+        left = math.max(0, math.floor(most - (empty - now) * most / 6e7 + most * 1e-8 + 1e-6))
+      end
+      reply[l + 1] = left
+    end
+    i = i + 4
+  end
+  if held then return reply end
+  for _, c in ipairs(counters) do
+    redis.call('HSET', c[1], 'r', c[2], 'R', c[3])
+    redis.call('PEXPIRE', c[1], ${COUNTER_MS})
+  end
+  for _, r in ipairs(takes) do redis.call('SET', r[1], r[2], 'PX', math.ceil((r[2] - now) / 1000) + 1000) end
+  for _, key in ipairs(places) do occupy(key, id, now) end
+  hold(P, id, server, A, nb > 0, now)
+  return reply
 end
-if held then return reply end
-for _, c in ipairs(counters) do
-  redis.call('HSET', c[1], 'r', c[2], 'R', c[3])
-  redis.call('PEXPIRE', c[1], ${COUNTER_MS})
-end
-for _, r in ipairs(takes) do redis.call('SET', r[1], r[2], 'PX', math.ceil((r[2] - now) / 1000) + 1000) end
-for _, key in ipairs(places) do occupy(key, id, now) end
-hold(P, id, server, ARGV, nb > 0, now)
-return reply
+local replies = {'ok', tonumber(g[3] or 0)}
+for c = 4, #ARGV do replies[c - 1] = claim(cjson.decode(ARGV[c])) end
+return replies
 `);
 
 /**

@@ -17,7 +17,8 @@ import { AloneCounters } from './alone.ts';
 import { partsOf, picoOf } from './amounts.ts';
 import { claimArguments, claimedOf, nameOf, placesOf } from './claim-arguments.ts';
 import { PendingOperations, type Operation } from './pending-operations.ts';
-import { CLAIM, READ, SEED } from './scripts.ts';
+import { ClaimBatches } from './claim-batches.ts';
+import { READ, SEED } from './scripts.ts';
 import {
   VALKEY_TIMES,
   ValkeyLink,
@@ -70,6 +71,7 @@ export class ValkeyCounters implements Counters {
   readonly #times: ValkeyTimes;
   readonly #server: string;
   readonly #link: ValkeyLink;
+  readonly #claims: ClaimBatches;
   readonly #pending: PendingOperations;
   readonly #held = new Map<string, Held>();
   readonly #keeping: NodeJS.Timeout;
@@ -97,6 +99,7 @@ export class ValkeyCounters implements Counters {
         changed: (state) => this.#changed(state),
       },
     );
+    this.#claims = new ClaimBatches(this.#server, this.#times.claimMs, (news) => this.#link.told(news));
     this.#pending = new PendingOperations(this.#link, this.#server, this.#times.stuckMs);
     this.#keeping = setInterval(() => this.#keepPlaces(), KEEP_EVERY_MS);
     this.#keeping.unref();
@@ -191,12 +194,9 @@ export class ValkeyCounters implements Counters {
     for (let attempt = 0; attempt < 2; attempt += 1) {
       const { state } = this.#link;
       if (state.is !== 'shared') return null;
-      const { connection, generation, key, prefix } = state;
-      const keys = [key, `${prefix}q:${call.requestId}`];
-      const args = [generation, prefix, ...claimArguments(this.#server, call)];
       try {
-        const reply = await connection.run(CLAIM, keys, args, this.#times.claimMs);
-        const claimed = claimedOf(call, Array.isArray(reply) ? reply : []);
+        const reply = await this.#claims.send(state, JSON.stringify(claimArguments(this.#server, call)));
+        const claimed = claimedOf(call, Array.isArray(reply) ? reply : [reply]);
         if (typeof claimed === 'object') {
           if (claimed.kind === 'admitted') this.#hold(call, 'shared');
           return claimed;
@@ -255,7 +255,7 @@ export class ValkeyCounters implements Counters {
 
   async #takeOver(generation: Generation, held: readonly Held[]): Promise<void> {
     const operations = held.map(({ call, isReleased }): Operation => {
-      return ['g', call.requestId, ['', '', ...claimArguments(this.#server, call)], isReleased];
+      return ['g', call.requestId, claimArguments(this.#server, call), isReleased];
     });
     await this.#pending.tell(generation, operations);
     for (const one of held) one.by = 'shared';

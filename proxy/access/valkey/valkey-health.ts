@@ -46,7 +46,7 @@ export class ValkeyHealth {
   #registry: HealthRegistry | null = null;
   #lastNews = 0;
   #telling: Promise<void> | null = null;
-  #reading: Promise<void> | null = null;
+  #isReading = false;
 
   constructor(options: ValkeyHealthOptions) {
     this.#options = options;
@@ -152,8 +152,9 @@ export class ValkeyHealth {
   }
 
   #read(number: number): void {
-    if (number === this.#lastNews) return;
-    this.#reading ??= this.#readAll().finally(() => (this.#reading = null));
+    if (number === this.#lastNews || this.#isReading) return;
+    this.#isReading = true;
+    void this.#readAll().finally(() => (this.#isReading = false));
   }
 
   async #readAll(): Promise<void> {

@@ -181,7 +181,7 @@ export class ValkeyLink {
       this.#mustRenew = false;
       const generation = { connection, generation: joined, key, prefix: `${this.#tag}:${joined}:` };
       if (this.#joined?.generation !== joined)
-        await Promise.all(this.#duties.map((one) => one.register?.(generation)));
+        await Promise.all(this.#duties.map(async (one) => await one.register?.(generation)));
       this.#joined = generation;
       await this.#signOfLife(generation);
     } catch (error) {
@@ -200,7 +200,8 @@ export class ValkeyLink {
     if (reply[1] !== 1) this.#become({ is: 'away', why: 'the other servers have not come yet' });
     else if (isSlow) this.#become({ is: 'away', why: `it needs more than ${times.claimMs} ms to answer` });
     else {
-      if (this.#state.is !== 'shared') await Promise.all(this.#duties.map((one) => one.catchUp?.(at)));
+      if (this.#state.is !== 'shared')
+        await Promise.all(this.#duties.map(async (one) => await one.catchUp?.(at)));
       this.#become({ is: 'shared', ...at });
     }
     this.#seenServers = Number(reply[2]);

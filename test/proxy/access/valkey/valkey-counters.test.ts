@@ -275,22 +275,10 @@ withServer('two versions of a script count in the same state', async (t, server)
   const [key = ''] = (await server.ask('KEYS', '*:g')) as string[];
   const generation = String(await server.ask('HGET', key, 'id'));
   const prefix = key.replace(/:g$/, `:${generation}:`);
-  const args = [
-    generation,
-    prefix,
-    'newer',
-    '2',
-    '0',
-    String(2n * USD),
-    '1',
-    'key:a@0',
-    '0',
-    String(3n * USD),
-    '',
-    '0',
-  ];
+  const asked = ['', '', 'newer', '2', 0, Number(2n * USD), 1, 'key:a@0', 0, Number(3n * USD), '', 0];
+  const args = [generation, prefix, 'newer', JSON.stringify(asked)];
   const newer = script(`-- of a newer version\n${CLAIM.source}`);
-  t.same(await other.run(newer, [key, `${prefix}q:2`], args, 30_000), ['admitted']);
+  t.same(await other.run(newer, [key], args, 30_000), ['ok', 0, ['admitted']]);
   t.match(await claim(one, call('3', { budgets: [cap], pico: 1n })), { kind: 'over_budget' });
 });
 
@@ -500,3 +488,18 @@ withServer(
     t.same(await other.read(cap), { spentPico: USD, reservedPico: 3n * USD }, 'no record: it stays reserved');
   },
 );
+
+withServer('while it is away, all that nobody knows is asked for at once', async (t, server) => {
+  const one = await counters(t, server);
+  await server.kill();
+  await until(() => one.state.away !== null);
+  const caps = [budget('key:a', USD), budget('team:a', USD), budget('user:a', USD)];
+  const asked = call('1', { budgets: caps, pico: 1n });
+  const claimed = await one.claim(asked);
+  t.match(claimed, { kind: 'unseeded' });
+  t.same(
+    claimed.kind === 'unseeded' && claimed.counters.map((counter) => counter.budget),
+    caps.map((cap) => cap.budget),
+  );
+  t.match(await claim(one, asked), { kind: 'admitted' });
+});
