@@ -24,7 +24,7 @@ export type SharedChange<K extends string> =
         readonly value: object;
       };
     }
-  | { readonly remove: { readonly kind: K; readonly id: string; readonly revision: number } };
+  | { readonly remove: { readonly kind: K; readonly id: string; readonly revision?: number } };
 
 /** Is told what any process has stored and removed, this one included, in the order of the store. */
 export interface SharedListener<K extends string> {
@@ -49,10 +49,10 @@ interface SharedItemsOptions<K extends string> {
 /** 1,000 keys are half a megabyte and parsed in 4 ms, so that calls that are under way hardly notice. */
 const PAGE = 1_000;
 
-/** Opens nothing before the first call. */
-export class SharedItems<K extends string> {
+/** Opens nothing before the first call. `U`: kinds that nobody holds in memory. */
+export class SharedItems<K extends string, U extends string = never> {
   readonly #options: SharedItemsOptions<K>;
-  readonly #store: ItemStore<K | typeof HEARTBEAT>;
+  readonly #store: ItemStore<K | U | typeof HEARTBEAT>;
   #replicas: Replicas | null = null;
 
   constructor(options: SharedItemsOptions<K>) {
@@ -91,8 +91,14 @@ export class SharedItems<K extends string> {
     replicas.start();
   }
 
+  /** Items as they are stored now, in the order of the ids; null for those that are not there. @throws StoreUnavailable */
+  async get(kind: K | U, ids: readonly string[]): Promise<readonly (SharedItem<K | U> | null)[]> {
+    const items = await this.#store.get(kind, ids);
+    return items.map((item) => (item === null ? null : withValue({ ...item, kind })));
+  }
+
   /** All or none; on the disk when it resolves. @throws StoreUnavailable */
-  apply(changes: readonly SharedChange<K>[]): Promise<'applied' | 'conflict'> {
+  apply(changes: readonly SharedChange<K | U>[]): Promise<'applied' | 'conflict'> {
     return this.#store.apply(
       changes.map((change) => ('put' in change ? { put: itemOf(change.put) } : change)),
     );

@@ -24,6 +24,7 @@ import {
   settleRepeated,
   withReplaced,
 } from './recording.ts';
+import { withHeldCost, withHeldCosts, type HeldCost } from './unknown-cost.ts';
 import { JournalUnwritable } from '../spend/journal/journal.ts';
 import type { SpendBegin, SpendRecord } from '../spend/record/record.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
@@ -69,8 +70,6 @@ const NOTHING_KNOWN: KnownFacts = {
   warning: null,
   braked: null,
 };
-const PROMPT_ONLY =
-  'an estimate: the client left before the upstream had answered, so the call counts for what its prompt had reserved of its budgets';
 /** What is observed of a call that no upstream answered. */
 const UNANSWERED = { overheadMs: null, responseModel: null } as const;
 
@@ -81,8 +80,8 @@ export class SpendRecorder {
   readonly #attempts: AttemptLog;
   #known: KnownFacts;
   #state: State = { kind: 'open' };
-  /** What the prompt may cost, of what the call holds of its budgets; null = it holds nothing. */
-  #promptPico: number | null = null;
+  /** null = it holds nothing of budgets. */
+  #held: HeldCost | null = null;
 
   /** @param model what the path names; '' when it names none */
   constructor(x: Exchange, caller: Caller, endpoint: Endpoint, attempts: AttemptLog, model = '') {
@@ -106,7 +105,7 @@ export class SpendRecorder {
 
   /** The call holds this much of its budgets: what it costs if the process dies before its end. */
   reserved({ pico, inputPico, reason }: Pick<ReservedCost, 'pico' | 'inputPico' | 'reason'>): void {
-    this.#promptPico = reason === '' ? Number(inputPico) : null;
+    this.#held = reason === '' ? { pico: Number(pico), promptPico: Number(inputPico) } : null;
     const warning = reason === '' ? null : `its budgets reserved nothing for it: ${reason}`;
     this.note({ reservedPico: Number(pico), warning });
   }
@@ -146,7 +145,7 @@ export class SpendRecorder {
     const counting = countMissingUsage(this.#x, endpoint, outcome, body);
     const estimate = counting === null ? null : await counting;
     const answered = { endpoint, selected, outcome, billable, estimate };
-    const last = this.#withPrompt(settleOf(this.#x, this.#begun(), answered));
+    const last = withHeldCost(settleOf(this.#x, this.#begun(), answered), this.#held);
     const others = this.#attempts.others();
     const record = others === null ? last : this.#withOthers(last, await others);
     const { fault, reading } = outcome;
@@ -168,7 +167,7 @@ export class SpendRecorder {
       return fault;
     }
     const reached = this.#attempts.answering !== null;
-    const last = this.#withPrompt(settleFault(this.#x, this.#begun(), fault, reached));
+    const last = withHeldCost(settleFault(this.#x, this.#begun(), fault, reached), this.#held);
     const others = this.#attempts.others();
     const record = others === null ? last : this.#withOthers(last, await others);
     await this.#write(record, { ...UNANSWERED, selected: this.selected, fault });
@@ -195,16 +194,9 @@ export class SpendRecorder {
     if (start === null) return last;
     return withReplaced(
       { ...last, ...destinationOf(this.#x, this.#caller, start.selected, this.#identity()) },
-      others,
+      withHeldCosts(others, last.spendPico, this.#held),
       start,
     );
-  }
-
-  /** An upstream may have read the prompt of a client that leaves: if that cost nothing, whoever leaves early has no budget. */
-  #withPrompt(record: SpendRecord): SpendRecord {
-    const spendPico = this.#promptPico;
-    if (spendPico === null || record.spendPico !== null || record.endReason !== 'client_gone') return record;
-    return { ...record, spendPico, costReason: PROMPT_ONLY };
   }
 
   #rememberResponse({ upstreamId, modelId, modelGroup, model, apiKeyHash }: SpendRecord): void {

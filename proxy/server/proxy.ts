@@ -5,7 +5,7 @@ import { loadConfig, type Environment, type Loaded } from '../../config/load.ts'
 import { isSameOtel } from '../../config/resolve/otel.ts';
 import { Secret } from '../../config/secret.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
-import type { Platform, PlatformOptions } from '../../platform/platform.ts';
+import type { Platform } from '../../platform/platform.ts';
 import { systemClock } from '../base/clock.ts';
 import { ConfigReloader } from '../active-config/config-reloader.ts';
 import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
@@ -15,6 +15,7 @@ import type { StoredObjects } from '../access/objects/access-objects.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import { IdempotencyCache } from '../active-config/idempotency-cache.ts';
 import { HealthRegistry } from '../routing/deployment-health.ts';
+import type { DurableStops } from '../access/brake/durable-stops.ts';
 import { createServices } from '../active-config/services.ts';
 import type { Services } from '../active-config/active-config.ts';
 import { addCounterMetrics } from '../observability/counter-metrics.ts';
@@ -29,7 +30,9 @@ import { readProxySettings } from '../upstream/http-proxies.ts';
 import { ProxyServer, type Drain } from './server.ts';
 import { Pools } from '../upstream/pools.ts';
 import { openAlerts, type OpenedAlerts } from './open-alerts.ts';
+import { openStops } from './open-brake.ts';
 import { openCounters, type OpenedCounters } from './open-counters.ts';
+import { openPlatformMount, sharedTables } from './open-platform.ts';
 import { openSpans } from './open-spans.ts';
 import { withStoredModels } from './stored-models.ts';
 import { troubled } from './troubled-deployments.ts';
@@ -37,7 +40,7 @@ import { recordsOf } from './recorded-calls.ts';
 import { listenOn, wantedAddresses, type Listening } from './listeners.ts';
 import { ConfigWatcher } from './config-watcher.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
-import { servedModels, type ServedModels } from '../pipeline/served-models.ts';
+import { servedModels } from '../pipeline/served-models.ts';
 
 export interface ProxyOptions {
   readonly configPath: string;
@@ -90,6 +93,8 @@ export class RunningProxy {
   readonly #alerts: OpenedAlerts;
   /** null: nothing is shared with other servers. */
   readonly #valkey: OpenedCounters['valkey'];
+  /** null: the brake stops nothing. */
+  readonly #stops: DurableStops | null;
   readonly #spans: SpanExport | null;
   readonly #log: Log;
   /** The settings at start. */
@@ -110,6 +115,7 @@ export class RunningProxy {
     access: StoredObjects;
     alerts: OpenedAlerts;
     valkey: OpenedCounters['valkey'];
+    stops: DurableStops | null;
     spans: SpanExport | null;
     log: Log;
   }) {
@@ -129,6 +135,7 @@ export class RunningProxy {
     this.#access = parts.access;
     this.#alerts = parts.alerts;
     this.#valkey = parts.valkey;
+    this.#stops = parts.stops;
     this.#spans = parts.spans;
     this.#otel = parts.reloader.active.snapshot.otel;
     this.#admin = parts.reloader.active.snapshot.admin;
@@ -200,6 +207,7 @@ export class RunningProxy {
     await this.#platform?.close();
     await this.#alerts.close();
     await this.#access.close();
+    await this.#stops?.close();
     await this.#valkey?.close();
     await Promise.all([this.#ledger.close(RECORDS_MS), this.#spans?.close(SPANS_MS)]);
     this.#pools.destroy();
@@ -239,13 +247,13 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       throw error;
     },
   );
-  const access = await openAccess({
-    dataDir: options.dataDir,
+  const shared = {
     database: sharedTables(first.snapshot, ledger),
     worker: worker === undefined ? null : { number: worker.welcome.number, count: worker.welcome.count },
     clock,
     log,
-  });
+  };
+  const access = await openAccess({ dataDir: options.dataDir, ...shared });
   const { counters, keys, valkey } = await openCounters(first.snapshot, {
     ledger,
     clock,
@@ -292,6 +300,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   );
   const { metrics } = services;
   valkey?.health.follow(services.health);
+  const stops = await openStops(first.snapshot, services.brake, { dataDir: options.dataDir, ...shared });
   metrics.alerts.watch(() => alerts.alerts.waiting);
   if (platform !== null) metrics.add(addPlatformMetrics, () => platform.figures);
   if (valkey !== null)
@@ -349,6 +358,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       access,
       alerts,
       valkey,
+      stops,
       spans,
       log,
     });
@@ -362,6 +372,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     await alerts.close();
     await platform?.close();
     await access.close();
+    await stops?.close();
     await valkey?.close();
     await ledger.close(0);
     await spans?.close(0);
@@ -375,45 +386,4 @@ export function readConfig(path: string, env: Environment): Applied {
   const loaded = loadConfig(path, env);
   if (!loaded.ok) throw new ConfigRefused(loaded.issues);
   return loaded;
-}
-
-/** The platform, if it is configured; its code is loaded only then. */
-async function openPlatformMount(
-  snapshot: Snapshot,
-  options: ProxyOptions,
-  ledger: Ledger,
-  models: ServedModels,
-): Promise<Platform | null> {
-  if (snapshot.platform === null) return null;
-  if (options.worker !== undefined) {
-    // A later worker must serve what the others serve; the reload that added the section has logged this.
-    if (options.worker.welcome.served !== null) return null;
-    await ledger.close(0);
-    throw new CannotStart('the platform interface needs a single process - use --workers 1');
-  }
-  try {
-    const { openPlatform } = await import('../../platform/platform.ts');
-    return await openPlatform({
-      settings: snapshot.platform,
-      dataDir: options.dataDir,
-      configPath: options.configPath,
-      path: options.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
-      cluster: {
-        host: options.env['KUBERNETES_SERVICE_HOST'],
-        port: options.env['KUBERNETES_SERVICE_PORT'],
-      },
-      spend: ledger.reader,
-      models,
-      shared: sharedTables(snapshot, ledger),
-      clock: options.parts?.clock ?? systemClock,
-      log: options.log,
-    });
-  } catch (error) {
-    await ledger.close(0);
-    throw new CannotStart(`the platform interface cannot start: ${(error as Error).message}`);
-  }
-}
-
-function sharedTables({ database }: Snapshot, { extensionTables }: Ledger): PlatformOptions['shared'] {
-  return extensionTables === null || database === null ? null : { extensionTables, schema: database.schema };
 }

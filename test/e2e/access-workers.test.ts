@@ -42,3 +42,34 @@ t.test('keys are the same in all workers, and a call with them needs none of the
     await until(key, path === '/key/unblock' ? '200' : '401');
   }
 });
+
+t.test(
+  'of calls that want the same alias at the same moment one gets it, whichever worker they reach',
+  async (t) => {
+    const demo = await startDemoGateway();
+    t.teardown(() => demo.close());
+    const dir = folder(t);
+    const config = join(dir, 'gateway.yaml');
+    writeFileSync(config, defaultConfig(demo));
+    const proxy = await serveCli(t, config, join(dir, 'data'), ['--workers', '2']);
+    for (let round = 0; round < 5; round += 1) {
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, () =>
+          send(proxy.url, 'POST', '/key/generate', { key_alias: `alias ${round}` }),
+        ),
+      );
+      t.equal(answers.filter(({ status }) => status === 200).length, 1, `round ${round}`);
+      for (const { status, text } of answers)
+        if (status !== 200) t.match(text, /Key with alias 'alias \d' already exists/);
+      const users = await Promise.all(
+        Array.from({ length: 6 }, (_, n) =>
+          send(proxy.url, 'POST', '/user/new', {
+            user_id: `user-${round}-${n}`,
+            user_email: `u${round}@example.com`,
+          }),
+        ),
+      );
+      t.equal(users.filter(({ status }) => status === 200).length, 1, `addresses of round ${round}`);
+    }
+  },
+);

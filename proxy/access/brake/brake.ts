@@ -1,13 +1,15 @@
 // The runaway brake: remembers the last conversations and says of each request how its conversation goes on. One per
-// process, in memory only; what it forgets at a restart is counted again from the next request where the messages show it.
+// process, in memory; what it forgets at a restart is counted again from the next request where the messages show it. Only what
+// is stopped is kept, and told to the other processes.
 import type { Buffer } from 'node:buffer';
 import type { BrakeLevel, BrakeRule, BrakeSettings } from '../../../config/brake-settings.ts';
 import type { Range } from '../../bodies/elements.ts';
 import type { ConversationRules } from '../../protocols/conversation.ts';
 import type { AccessEvents } from '../events.ts';
-import { Conversation } from './conversation.ts';
+import { Conversation, type Stopped } from './conversation.ts';
 import { Digests } from './digests.ts';
 import { wordsOf, type Finding } from './rules.ts';
+import type { StopChange, StopKeeper } from './stops.ts';
 import type { Thread } from './thread.ts';
 import { firstUserMessage, instructionsOf } from './instructions.ts';
 import { TurnsFromEnd, type Turn } from './turns.ts';
@@ -49,7 +51,7 @@ export interface BrakeReport {
   readonly conversation: string;
   readonly keyHash: string;
   readonly state: 'running' | 'noticed' | 'stopped';
-  readonly stopped: { readonly rule: BrakeRule; readonly count: number; readonly atMs: number } | null;
+  readonly stopped: Pick<Stopped, 'rule' | 'count' | 'atMs'> | null;
   readonly findings: readonly Finding[];
   readonly sinceMs: number;
   readonly lastMs: number;
@@ -67,6 +69,7 @@ export interface BrakeQuestion {
 }
 
 const OPEN_BRACKET = 0x5b;
+const FIRST_MESSAGE = 'first-message:';
 /** Of the messages, for the digest of a request. */
 const END_BYTES = 2_048;
 /** In a list for administrators. */
@@ -78,11 +81,31 @@ export class Brake {
   readonly #conversations = new Map<string, Conversation>();
   readonly #count: (rule: BrakeRule, level: BrakeLevel) => void;
   readonly #events: AccessEvents;
+  /** null: stops are this process's own, and end with it. */
+  #keeper: StopKeeper | null = null;
 
   /** @param count for metrics: a request has led to this */
   constructor(count: (rule: BrakeRule, level: BrakeLevel) => void, events: AccessEvents) {
     this.#count = count;
     this.#events = events;
+  }
+
+  /** From now on others learn what is stopped and resumed here. */
+  shareWith(keeper: StopKeeper): void {
+    this.#keeper = keeper;
+  }
+
+  /** What another process, or this one before, has stopped or resumed. */
+  told({ conversation: id, keyHash, atMs, stopped }: StopChange): void {
+    const key = `${id} ${keyHash}`;
+    const known = this.#conversations.get(key);
+    if (known === undefined && stopped === null) return;
+    const conversation = known ?? new Conversation(id, keyHash, atMs);
+    if (atMs <= conversation.changedMs) return;
+    if (known === undefined) this.#conversations.set(key, conversation);
+    conversation.changedMs = atMs;
+    if (stopped === null) conversation.rearm();
+    else conversation.stopped = { ...stopped, atMs, isTold: true };
   }
 
   /** Conversations that are remembered, and those of them that are stopped. */
@@ -106,11 +129,15 @@ export class Brake {
       isWhole: !request.isContinued && request.messages !== null,
       atMs,
     };
+    const wasStopped = conversation.stopped !== null;
     const thread = conversation.add(this.#threadId(request), seen, settings);
+    if (wasStopped && conversation.stopped === null) this.#changed(conversation, atMs);
     const { findings } = conversation;
     const hardest = findings.find(({ level }) => level === 'stop');
     if (hardest !== undefined && settings.enforces && conversation.stopped === null) {
-      conversation.stopped = { rule: hardest.rule, count: hardest.count, atMs };
+      const { rule, count } = hardest;
+      conversation.stopped = { rule, count, atMs, bytes: seen.bytes, isTold: false };
+      this.#changed(conversation, atMs);
     }
     if (conversation.stopped === null) conversation.calls += 1;
     else conversation.refused += 1;
@@ -128,10 +155,25 @@ export class Brake {
     for (const one of this.#conversations.values()) {
       if (conversation !== null && one.id !== conversation) continue;
       if (conversation === null && one.findings.length === 0 && one.stopped === null) continue;
-      if (resumes) one.rearm();
+      if (resumes) this.#resume(one);
       found.push(reportOf(one));
     }
     return found.slice(-MOST_LISTED);
+  }
+
+  #resume(one: Conversation): void {
+    const wasStopped = one.stopped !== null;
+    one.rearm();
+    if (wasStopped) this.#changed(one, one.lastMs);
+  }
+
+  /** Of changes within a millisecond the later one counts too. */
+  #changed(one: Conversation, atMs: number): void {
+    one.changedMs = Math.max(atMs, one.changedMs + 1);
+    if (one.id.startsWith(FIRST_MESSAGE)) return; // nobody else knows it by this name
+    const { id: conversation, keyHash, stopped, changedMs } = one;
+    const what = stopped === null ? null : { rule: stopped.rule, count: stopped.count, bytes: stopped.bytes };
+    this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped: what });
   }
 
   #conversation(request: BrakeRequest, settings: BrakeSettings): Conversation {
@@ -154,7 +196,7 @@ export class Brake {
   /** Of a conversation without a session id: a digest of its first message. */
   #idOf({ body, messages, rules }: BrakeRequest): string {
     const first = messages === null ? '' : firstUserMessage(body, messages, rules);
-    return `first-message:${this.#digests.hex(first)}`;
+    return `${FIRST_MESSAGE}${this.#digests.hex(first)}`;
   }
 
   #threadId(request: BrakeRequest): number {

@@ -12,6 +12,10 @@ export interface Stopped {
   readonly rule: BrakeRule;
   readonly count: number;
   readonly atMs: number;
+  /** Of the messages of the request that was stopped. */
+  readonly bytes: number;
+  /** By another process, or before a restart: this one has not seen the messages. */
+  readonly isTold: boolean;
 }
 
 const callBounds = ({ rateFactor, minCallsPerMinute }: BrakeSettings): PaceBounds => ({
@@ -33,6 +37,8 @@ export class Conversation {
   refused = 0;
   spendPico = 0;
   stopped: Stopped | null = null;
+  /** When it was stopped or resumed last; -1 = never. */
+  changedMs = -1;
   /** What the last request has reached. */
   findings: readonly Finding[] = NONE;
   #threads: readonly Thread[] = [];
@@ -57,11 +63,16 @@ export class Conversation {
     this.lastMs = atMs;
     // An agent that talks to itself sends what looks like messages of its user.
     const isWaiting = this.stopped !== null && this.stopped.rule !== 'repeated_prompt';
-    if (thread.takes(seen, isWaiting)) this.rearm();
+    if (thread.takes(seen, isWaiting) && !this.#holdsNothingNew(seen)) this.rearm();
     thread.add(seen);
     this.#callPace.add(1, atMs, callBounds(settings));
     this.findings = findingsOf(settings, (rule) => this.#count(rule, thread, atMs, settings));
     return thread;
+  }
+
+  /** A message that this process has not seen may still be older than the stop: then the messages are no more than they were. */
+  #holdsNothingNew({ isWhole, bytes }: SeenRequest): boolean {
+    return this.stopped?.isTold === true && isWhole && bytes <= this.stopped.bytes;
   }
 
   /** A call has ended. @param error the kind of its failure; null = success, undefined = it says nothing about either */

@@ -137,7 +137,6 @@ export class Budgets {
     return this.#policy?.budgets.metricsLimit ?? 0;
   }
 
-  /** Refusals so far. */
   get refusals(): ReadonlyMap<ScopeKind, number> {
     return this.#refusals;
   }

@@ -5,6 +5,7 @@
 import { Fault } from '../../errors/fault.ts';
 import { AccessDirectory, type ObjectName } from './directory.ts';
 import type { AccessObject, ObjectChange } from './objects.ts';
+import { NameTaken } from './unique-names.ts';
 
 /** Somebody has changed one of the objects since it was read, or made one of that id: nothing was changed. Read again. */
 export class ObjectConflict extends Error {
@@ -18,7 +19,7 @@ export interface AccessObjects {
   /**
    * All or none; durable and in the directory when it resolves. Objects are put with the revision that they were read with, 0
    * for new ones; the directory then holds the next.
-   * @throws ObjectConflict, Fault store_unavailable
+   * @throws ObjectConflict, NameTaken, Fault store_unavailable
    */
   change(changes: readonly ObjectChange[]): Promise<void>;
   /**
@@ -40,8 +41,14 @@ export interface ObjectListener {
 export interface ObjectStore {
   /** All of them, in parts; what is changed from the first part on is told to `listener`. */
   load(listener: ObjectListener): AsyncIterable<readonly AccessObject[]>;
-  /** All or none, on the disk when it resolves; puts store the revision after the one that they state. */
-  apply(changes: readonly ObjectChange[]): Promise<'applied' | 'conflict'>;
+  /**
+   * All or none, on the disk when it resolves; puts store the revision after the one that they state.
+   * @param before an object as this process knows it. @throws NameTaken
+   */
+  apply(
+    changes: readonly ObjectChange[],
+    before: (name: ObjectName) => AccessObject | null,
+  ): Promise<'applied' | 'conflict'>;
   /** Resolves when the listener has been told of all that was stored before. */
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -102,8 +109,9 @@ export class StoredObjects implements AccessObjects {
   async change(changes: readonly ObjectChange[]): Promise<void> {
     if (!this.#isLoaded) throw unavailable(null);
     for (const change of changes) refuseFileObject(this.directory, change);
-    const result = await this.#store.apply(changes).catch((cause: unknown) => {
-      throw unavailable(cause);
+    const before = (name: ObjectName): AccessObject | null => this.directory.stored(name);
+    const result = await this.#store.apply(changes, before).catch((cause: unknown) => {
+      throw cause instanceof NameTaken ? cause : unavailable(cause);
     });
     if (result === 'conflict') throw new ObjectConflict(CHANGED);
     for (const change of changes) {

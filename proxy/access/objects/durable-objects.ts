@@ -2,10 +2,15 @@
 // `access_*` of the shared database.
 import { SharedItems } from '../../items/shared-items.ts';
 import type { ObjectListener, ObjectStore } from './access-objects.ts';
+import type { ObjectName } from './directory.ts';
 import { itemOf, ObjectReader } from './object-items.ts';
 import type { AccessObject, ObjectChange, ObjectKind } from './objects.ts';
+import { nameChanges, uniqueNameOf, type NAME_KIND } from './unique-names.ts';
 
 type DurableOptions = Omit<ConstructorParameters<typeof SharedItems<ObjectKind>>[0], 'name' | 'kinds'>;
+
+/** Another process has stored the same name meanwhile: it is looked up once more. */
+const MOST_TRIES = 3;
 
 /** Budgets, teams and users before the keys that refer to them. */
 const KINDS: readonly ObjectKind[] = [
@@ -20,7 +25,7 @@ const KINDS: readonly ObjectKind[] = [
 
 /** Connects with `load`. */
 export class DurableObjects implements ObjectStore {
-  readonly #items: SharedItems<ObjectKind>;
+  readonly #items: SharedItems<ObjectKind, typeof NAME_KIND>;
   readonly #reader = new ObjectReader();
 
   constructor(options: DurableOptions) {
@@ -35,10 +40,20 @@ export class DurableObjects implements ObjectStore {
     for await (const page of pages) yield page.map((item) => this.#reader.read(item));
   }
 
-  apply(changes: readonly ObjectChange[]): Promise<'applied' | 'conflict'> {
-    return this.#items.apply(
-      changes.map((change) => ('put' in change ? { put: itemOf(change.put) } : change)),
-    );
+  async apply(
+    changes: readonly ObjectChange[],
+    before: (name: ObjectName) => AccessObject | null,
+  ): Promise<'applied' | 'conflict'> {
+    const objects = changes.map((change) => ('put' in change ? { put: itemOf(change.put) } : change));
+    for (let tries = 1; ; tries += 1) {
+      const names = await nameChanges(changes, before, {
+        get: (kind, ids) => this.#items.get(kind, ids),
+        nameOf: (item) => uniqueNameOf(this.#reader.read(item)),
+      });
+      const result = await this.#items.apply([...objects, ...names]);
+      const takesNames = names.some((change) => 'put' in change);
+      if (result === 'applied' || !takesNames || tries === MOST_TRIES) return result;
+    }
   }
 
   sync(): Promise<void> {

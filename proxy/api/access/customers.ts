@@ -28,7 +28,7 @@ import {
   type Author,
   type Call,
 } from './team-call.ts';
-import { budgetFrom, changed, changedTo, limitsFrom } from './terms.ts';
+import { checkShared, budgetFrom, changed, changedTo, limitsFrom } from './terms.ts';
 
 const FIELDS = {
   ...BUDGET_FIELDS,
@@ -187,8 +187,7 @@ function customerFrom(
       { type: 'value_error', loc: ['body'], msg: 'Set either max_budget or budget_id, not both.' },
     ]);
   const budgetId = changed(named, before.budgetId);
-  if (budgetId !== null && budgetId !== before.budgetId && directory.budget(budgetId) === null)
-    throw invalid(`Budget with id '${budgetId}' does not exist.`, 'budget_id');
+  checkShared(budgetId, before, directory);
   return {
     ...before,
     alias: changed(fields.alias, before.alias),

@@ -24,6 +24,7 @@ import {
 import { invalid, wrongFields } from './refusals.ts';
 import { newObject, type Author } from './team-call.ts';
 import {
+  checkShared,
   budgetFrom,
   changed,
   changedTo,
@@ -146,8 +147,7 @@ function withIncrease(fields: KeyFields, terms: BudgetTerms): BudgetTerms {
 /** What a key refers to must be there; teams and users need not: LiteLLM's admins make keys for those to come. */
 function refuseUnknown(key: VirtualKey, before: VirtualKey, directory: AccessDirectory): void {
   const { budgetId, organizationId } = key;
-  if (budgetId !== null && budgetId !== before.budgetId && directory.budget(budgetId) === null)
-    throw invalid(`Budget not found for budget_id=${budgetId}`, 'budget_id');
+  checkShared(budgetId, before, directory);
   if (organizationId === null || organizationId === before.organizationId) return;
   if (directory.organization(organizationId) === null)
     throw invalid(`Organization not found for organization_id=${organizationId}`, 'organization_id');

@@ -31,7 +31,7 @@ import {
   type Call,
 } from './team-call.ts';
 import { teamRows } from './teams-read.ts';
-import { budgetFrom, changed, changedTo, limitsFrom, metadataFrom } from './terms.ts';
+import { checkShared, budgetFrom, changed, changedTo, limitsFrom, metadataFrom } from './terms.ts';
 
 const FIELDS = {
   ...BUDGET_FIELDS,
@@ -140,8 +140,7 @@ function organizationFrom(
   { by, nowMs }: Author,
 ): Organization {
   const budgetId = changed(fields.budget_id, before.budgetId);
-  if (budgetId !== null && budgetId !== before.budgetId && directory.budget(budgetId) === null)
-    throw invalid(`Budget with id '${budgetId}' does not exist.`, 'budget_id');
+  checkShared(budgetId, before, directory);
   const metadata = metadataFrom(fields, before.metadata);
   return {
     ...before,

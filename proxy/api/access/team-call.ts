@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ObjectConflict, type AccessObjects } from '../../access/objects/access-objects.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { AccessObject, ObjectChange } from '../../access/objects/objects.ts';
+import { NameTaken } from '../../access/objects/unique-names.ts';
 import type { AuthenticatedCaller } from '../../access/caller.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
 import type { Exclusive } from './exclusive.ts';
@@ -93,6 +94,7 @@ interface Prepared<T> {
 
 /** Others may be as fast for this many times in a row: so many calls may change one team at the same moment. */
 const MOST_ATTEMPTS = 100;
+const MOST_NAME_ATTEMPTS = 3;
 /** What another server has changed is known here within a second. */
 const NEWS_WITHIN_MS = 3_000;
 const LOOK_EVERY_MS = 5;
@@ -111,6 +113,13 @@ export async function store<T>(call: Call, prepare: (directory: AccessDirectory)
       await access.change(changes);
       return result;
     } catch (error) {
+      // Another process has it: once it is known here, `prepare` refuses in its own words.
+      if (error instanceof NameTaken && attempt < MOST_NAME_ATTEMPTS) {
+        await access.sync();
+        continue;
+      }
+      if (error instanceof NameTaken)
+        throw new Refusal('object_taken', `The name is taken: ${error.message}.`);
       if (!(error instanceof ObjectConflict)) throw error;
       if (attempt === MOST_ATTEMPTS || !(await hasNews(access.directory, changes)))
         throw new Refusal(

@@ -1,6 +1,8 @@
 // Budgets, limits and metadata of an object, from what it had and what a body says of them.
+import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type BudgetTerms, type LimitTerms } from '../../access/objects/objects.ts';
 import type { BUDGET_FIELDS, Fields, LIMIT_FIELDS, METADATA_FIELDS } from './fields.ts';
+import { invalid } from './refusals.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -11,6 +13,16 @@ export const changed = <T>(sent: T | null | undefined, before: T | null): T | nu
 /** The same where nothing is written as an empty list, an empty object or false. */
 export const changedTo = <T>(sent: T | null | undefined, before: T, empty: T): T =>
   sent === undefined ? before : (sent ?? empty);
+
+/** A shared budget that an object is given must be there. @throws Refusal */
+export function checkShared(
+  budgetId: string | null,
+  before: { readonly budgetId: string | null },
+  directory: Pick<AccessDirectory, 'budget'>,
+): void {
+  if (budgetId !== null && budgetId !== before.budgetId && directory.budget(budgetId) === null)
+    throw invalid(`Budget not found for budget_id=${budgetId}`, 'budget_id');
+}
 
 /** What an object may spend. @param before `NO_BUDGET` for a new one */
 export function budgetFrom(

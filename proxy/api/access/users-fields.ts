@@ -13,9 +13,18 @@ import {
   type Fields,
   isSet,
 } from './fields.ts';
-import { invalid, Refusal } from './refusals.ts';
+import { Refusal } from './refusals.ts';
 import type { Author } from './team-call.ts';
-import { budgetFrom, changed, changedTo, keptFrom, limitsFrom, metadataFrom, withSpend } from './terms.ts';
+import {
+  checkShared,
+  budgetFrom,
+  changed,
+  changedTo,
+  keptFrom,
+  limitsFrom,
+  metadataFrom,
+  withSpend,
+} from './terms.ts';
 
 /** Kept and returned; they do nothing here. */
 const KEPT_FIELDS = {
@@ -77,8 +86,7 @@ export function userFrom(
     updatedBy: by,
   };
   const { budgetId } = user;
-  if (budgetId !== null && budgetId !== before.budgetId && directory.budget(budgetId) === null)
-    throw invalid(`Budget not found for budget_id=${budgetId}`, 'budget_id');
+  checkShared(budgetId, before, directory);
   refuseTakenEmail(user, before, directory);
   return user;
 }

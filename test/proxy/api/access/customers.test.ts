@@ -46,7 +46,7 @@ t.test('a shared budget or terms of its own, never both', async (t) => {
   );
   t.match(await manage(rig, 'POST /customer/new', { user_id: 'c', budget_id: 'none' }), {
     status: 400,
-    text: /does not exist/,
+    text: /Budget not found for budget_id=none/,
   });
   t.match(await managed(rig, 'POST /customer/new', { user_id: 'c', budget_id: 'free' }), {
     budget_id: 'free',

@@ -1,0 +1,25 @@
+// Which conversations are stopped, for the other processes and the next start: the last change of each, stopped or resumed. Holds
+// rule names, counts and sizes, never text.
+import type { BrakeRule } from '../../../config/brake-settings.ts';
+
+/** A conversation with one key was stopped, or goes on. */
+export interface StopChange {
+  readonly conversation: string;
+  /** SHA-256 hex. */
+  readonly keyHash: string;
+  /** Epoch milliseconds; the later one of two changes counts. */
+  readonly atMs: number;
+  /** null: it goes on. */
+  readonly stopped: {
+    readonly rule: BrakeRule;
+    readonly count: number;
+    /** Of the messages of the request that was stopped: a message of the user makes them more. */
+    readonly bytes: number;
+  } | null;
+}
+
+/** Where changes are kept. */
+export interface StopKeeper {
+  /** Never throws, never waits. */
+  keep(change: StopChange): void;
+}
