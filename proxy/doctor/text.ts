@@ -65,8 +65,8 @@ function found(area: Area, report: Report, paint: Paint): string {
   const indent = ' '.repeat(2 + WIDTH);
   return report.findings
     .filter((one) => one.area === area)
-    .map(({ level, code, subject, place, seen, meaning, fix }) => {
-      const head = [code, place, subject].filter((text) => text !== null).join('  ');
+    .map(({ level, code, hop, subject, place, seen, meaning, fix }) => {
+      const head = [`${code} (${hop})`, place, subject].filter((text) => text !== null).join('  ');
       const rows = [
         ['seen', seen],
         ['means', meaning],

@@ -24,7 +24,7 @@ export type LimitMember = 'max_tokens' | 'max_completion_tokens';
 export function trialBody(model: string, withTools: boolean, limit: LimitMember = 'max_tokens'): object {
   const ask = withTools
     ? 'Call the tool report_status with the status "ok". Write nothing else.'
-    : 'Answer with the numbers from one to ten.';
+    : 'Write the numbers from one to forty as words.';
   return {
     model,
     messages: [{ role: 'user', content: ask }],

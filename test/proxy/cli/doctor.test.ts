@@ -25,7 +25,7 @@ t.test('text: passes fold into a count, the verdict is the last line', async (t)
   const { code, out } = await runWithin(['doctor', '--config', 'gateway.yaml'], { cwd, env: ENV });
   t.equal(code, 1);
   t.match(out, /ok {7}http:\/\/127\.0\.0\.1:\d+, entry a: \d checks \(/);
-  t.match(out, /error {4}TL-1401 {2}gateway\.yaml:10 {2}http:\/\/nowhere\.invalid, entry b\n {11}seen {4}/);
+  t.match(out, /error {4}TL-1401 \(network\) {2}gateway\.yaml:10 {2}http:\/\/nowhere\.invalid, entry b\n {11}seen {4}/);
   t.match(out.trimEnd().split('\n').at(-1), /^verdict {2}1 error; at fault: network \(TL-1401\) \(/);
   t.notMatch(out, /\u001b/, 'no colour where a program reads');
   const verbose = await runWithin(['doctor', '--config', 'gateway.yaml', '--verbose'], { cwd, env: ENV });
@@ -95,7 +95,7 @@ t.test('keys that stand in the file', async (t) => {
     env: ENV,
   });
   t.equal(code, 0);
-  t.match(out, /TL-1103 {2}gateway\.yaml:7/);
+  t.match(out, /TL-1103 \(configuration\) {2}gateway\.yaml:7/);
   t.notMatch(out, /pasted-master/);
 });
 

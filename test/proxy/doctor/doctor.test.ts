@@ -232,7 +232,7 @@ t.test('calls are made only when asked for, one for each entry', async (t) => {
   const { code, report } = await diagnose(t, entry('a', 'litellm_proxy/demo-tools', demo.url), SEND);
   t.equal(code, 0);
   const checks = report.passed.filter(({ area }) => area === 'call').map(({ check }) => check);
-  t.same(checks, ['call', 'usage', 'stream', 'tool call']);
+  t.same(checks, ['call', 'usage', 'tool call', 'stream']);
   const calls = demo.seen.filter(
     ({ method, body }) => method === 'POST' && !/demo-echo/.test(body.toString()),
   );
@@ -336,6 +336,12 @@ t.test('--mute and --only', async (t) => {
   t.equal(muted.code, 0);
   t.equal(muted.report.counts.muted, 1);
   const only = await diagnose(t, models, [...PATIENT, '--only', 'machine']);
+  const broken = models.replace('GW_KEY', 'NOT_THERE');
+  t.equal(
+    (await diagnose(t, broken, [...PATIENT, '--only', 'gateway'])).code,
+    1,
+    'what is broken is said in any case',
+  );
   t.same([...new Set(only.report.passed.map(({ area }) => area))], ['machine']);
   t.same(codesOf(only.report), []);
 });
