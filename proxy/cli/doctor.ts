@@ -36,6 +36,8 @@ Exit code 0 when no error was found (with --strict: no warning either), 1 when
 one was, 2 when the command line is wrong. docs/doctor.md explains each code.`;
 
 const TIMEOUT_S = 5;
+/** On a terminal. */
+const COLUMNS = 100;
 const CALL_TIMEOUT_MS = 60_000;
 const PAUSE_MS = 2_000;
 const DEFAULT_PORT = 4_000;
@@ -116,7 +118,11 @@ async function examine(flags: Flags, terminal: Terminal): Promise<number> {
     if (flags.json === true) terminal.out(`${JSON.stringify(report, null, 2)}\n`);
     else
       terminal.out(
-        reportText(report, { colours: terminal.logStyle === 'coloured', verbose: flags.verbose === true }),
+        reportText(report, {
+          colours: terminal.logStyle === 'coloured',
+          verbose: flags.verbose === true,
+          columns: terminal.logStyle === 'json' ? Infinity : COLUMNS,
+        }),
       );
     if (flags.bundle !== undefined) writeBundle(flags.bundle, report, inspected, terminal);
     return isBad ? 1 : 0;
