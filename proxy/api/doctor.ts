@@ -20,7 +20,6 @@ const TIMEOUT_MS = 5_000;
 const CALL_TIMEOUT_MS = 60_000;
 const QUIET: ReadonlySet<Area> = new Set<Area>(['machine', 'configuration', 'gateway', 'call']);
 const WITH_CALLS: ReadonlySet<Area> = new Set<Area>([...QUIET, 'proxy']);
-const NOTHING: ReadonlySet<string> = new Set();
 
 type State =
   | { readonly is: 'idle'; readonly last: { readonly report: Report; readonly at: number } | null }
@@ -94,7 +93,7 @@ export class DoctorRoutes {
         send,
         timeoutMs: TIMEOUT_MS,
         callTimeoutMs: CALL_TIMEOUT_MS,
-        muted: NOTHING,
+        muted: new Set(),
         clock: services.clock,
         more: null,
         onOutcome: () => undefined,

@@ -37,9 +37,7 @@ export function reportOf(
   const all = inOrder.flatMap((one) =>
     one.status === 'found' ? [{ ...one.finding, area: one.area, check: one.check }] : [],
   );
-  const findings = all
-    .filter(({ code }) => !about.muted.has(code))
-    .toSorted(inOrderOfLines);
+  const findings = all.filter(({ code }) => !about.muted.has(code)).toSorted(inOrderOfLines);
   const count = (level: Level): number => findings.filter((one) => one.level === level).length;
   const [errors, warnings] = [count('error'), count('warning')];
   const passed = inOrder.flatMap(({ area, check, subject, ...one }) =>

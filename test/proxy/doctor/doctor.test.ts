@@ -208,17 +208,18 @@ t.test('headers that are removed on the way to the gateway', async (t) => {
   const demo = await startDemoGateway();
   t.teardown(() => demo.close());
   const between = await startUpstream(t, ({ req, res, body }) => {
-    const headers = { ...req.headers };
-    delete headers['x-litellm-session-id'];
-    const sent = req.method === 'POST' ? { body } : {};
-    void fetch(`${demo.url}${req.url}`, {
-      method: req.method ?? 'GET',
-      headers: headers as Record<string, string>,
-      ...sent,
-    }).then(async (answer) => {
+    const pass = async (): Promise<void> => {
+      const headers = { ...req.headers };
+      delete headers['x-litellm-session-id'];
+      const answer = await fetch(`${demo.url}${req.url}`, {
+        method: req.method ?? 'GET',
+        headers: headers as Record<string, string>,
+        ...(req.method === 'POST' ? { body } : {}),
+      });
       res.writeHead(answer.status, { 'content-type': 'application/json' });
       res.end(Buffer.from(await answer.arrayBuffer()));
-    });
+    };
+    void pass();
   });
   const { report } = await diagnose(t, entry('a', 'litellm_proxy/demo-model', between));
   t.match(errorOf(report), { code: 'TL-1607', hop: 'network', seen: /^x-litellm-session-id did not arrive/ });

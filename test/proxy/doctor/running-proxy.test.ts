@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Report } from '../../../proxy/doctor/report.ts';
 import { startUpstream } from '../../support/call.ts';
-import { folder, runWithin } from '../../support/cli.ts';
+import { runWithin } from '../../support/cli.ts';
 import { freePort } from '../../support/free-port.ts';
 import { defaultConfig, KEY, startRig, type Rig } from '../../support/rig.ts';
 import { codesOf, errorOf } from './fixture/diagnose.ts';
@@ -94,15 +94,16 @@ general_settings:
   const ingress = await startUpstream(t, ({ req, res }) => {
     if (req.method === 'POST')
       return void res.writeHead(413, { 'content-type': 'text/html' }).end('<html>413</html>');
-    void fetch(`${rig.url}${req.url}`, { headers: { authorization: req.headers.authorization ?? '' } }).then(
-      async (answer) => {
-        res.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
-        const reader = answer.body?.getReader();
-        for (let next = await reader?.read(); next?.done === false; next = await reader?.read())
-          res.write(next.value);
-        res.end();
-      },
-    );
+    const pass = async (): Promise<void> => {
+      const headers = { authorization: req.headers.authorization ?? '' };
+      const answer = await fetch(`${rig.url}${req.url}`, { headers });
+      res.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+      const reader = answer.body?.getReader();
+      for (let next = await reader?.read(); next?.done === false; next = await reader?.read())
+        res.write(next.value);
+      res.end();
+    };
+    void pass();
   });
   const { report } = await doctorOf(rig, ingress, ['--send', '--only', 'gateway,call']);
   t.match(errorOf(report), { code: 'TL-1609', hop: 'network', seen: /through the proxy: answered 413/ });
