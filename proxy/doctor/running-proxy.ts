@@ -113,7 +113,7 @@ export async function checkProxy(
 
 function whyOf(error: Error, timeoutMs: number): string {
   if (error instanceof GetTimeout) return `no answer within ${timeoutMs} ms`;
-  return failureOf(error, 'there').message.replace(/^The upstream there (?:cannot be reached: )?/, '');
+  return failureOf(error, 'there').message.replace(/^The upstream there (?:cannot be reached: )?|\.$/g, '');
 }
 
 function checkReadiness(reply: Reply, { snapshot }: ProxyQuestion, report: Reporter): boolean {

@@ -99,7 +99,7 @@ const NOTABLE_MS = 700;
  * proves nothing.
  */
 export function isCollected({ events, firstMs, spreadMs }: Trial): boolean {
-  return events >= SOME_EVENTS && firstMs >= NOTABLE_MS && spreadMs < firstMs / 20;
+  return events >= SOME_EVENTS && firstMs >= NOTABLE_MS && spreadMs < firstMs / 10;
 }
 
 /** A refusal that is about tools, not about the chain. */

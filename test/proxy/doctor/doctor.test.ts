@@ -252,7 +252,7 @@ t.test('usage is missing', async (t) => {
 });
 
 t.test('a stream that somebody behind the proxy collects', { skip: noNginx }, async (t) => {
-  const demo = await startDemoGateway({ eventIntervalMs: 300 });
+  const demo = await startDemoGateway({ eventIntervalMs: 400 });
   t.teardown(() => demo.close());
   const between = await startNginx(t, demo.url, '');
   const { report } = await diagnose(t, entry('a', 'litellm_proxy/demo-tools-interval', between), SEND);

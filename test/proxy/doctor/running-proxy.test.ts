@@ -125,3 +125,24 @@ general_settings:
   t.equal(code, 1);
   t.match(errorOf(JSON.parse(out) as Report), { code: 'TL-1502', place: 'gateway.yaml:4' });
 });
+
+t.test('a fallback hides no fault: what another entry answered is asked again at the gateway', async (t) => {
+  const rig = await startRig(t, {
+    config: (demo) => `
+model_list:
+  - model_name: broken
+    litellm_params: { model: litellm_proxy/demo-500, api_base: "${demo.url}", api_key: sk-upstream-secret, num_retries: 0 }
+  - model_name: good
+    litellm_params: { model: litellm_proxy/demo-tools, api_base: "${demo.url}", api_key: sk-upstream-secret }
+router_settings: { fallbacks: [{ broken: [good] }] }
+general_settings:
+  master_key: ${KEY}
+`,
+  });
+  const { report } = await doctorOf(rig, rig.url, ['--send', '--only', 'gateway,call']);
+  t.match(errorOf(report), {
+    code: 'TL-1508',
+    place: 'gateway.yaml:3',
+    seen: /^at the gateway: answered 500/,
+  });
+});
