@@ -44,7 +44,7 @@ general_settings:
   t.same(codesOf(report), []);
   t.equal(code, 0);
   const proxy = report.passed.filter(({ area }) => area === 'proxy').map(({ check }) => check);
-  t.same(proxy, ['answer', 'ready', 'workers', 'reload', 'key', 'buffering', 'metrics']);
+  t.same(proxy, ['answer', 'ready', 'workers', 'reload', 'key', 'headers', 'buffering', 'metrics']);
   t.match(report.passed.find(({ check }) => check === 'tool call')?.seen, /^through the proxy/);
   t.match(report.passed.find(({ check }) => check === 'lock')?.seen, /^in use by pid/);
   const rows = await rig.rows();
@@ -81,6 +81,17 @@ t.test('what collects the events of a stream in front of the proxy', { skip: noN
   t.match(errorOf(report), { code: 'TL-1305', hop: 'network', seen: /5 events were sent over/ });
 });
 
+t.test('what removes headers in front of the proxy', { skip: noNginx }, async (t) => {
+  const rig = await startRig(t);
+  const url = await startNginx(
+    t,
+    rig.url,
+    'proxy_http_version 1.1; proxy_set_header X-Litellm-Session-Id "";',
+  );
+  const { report } = await doctorOf(rig, url, ['--only', 'proxy']);
+  t.match(errorOf(report), { code: 'TL-1309', hop: 'network', seen: /^x-litellm-session-id did not arrive/ });
+});
+
 t.test('a call that works at the gateway, and not through what stands in front of the proxy', async (t) => {
   const rig = await startRig(t, {
     config: (demo) => `
@@ -95,7 +106,7 @@ general_settings:
     if (req.method === 'POST')
       return void res.writeHead(413, { 'content-type': 'text/html' }).end('<html>413</html>');
     const pass = async (): Promise<void> => {
-      const headers = { authorization: req.headers.authorization ?? '' };
+      const headers = { ...req.headers } as Record<string, string>;
       const answer = await fetch(`${rig.url}${req.url}`, { headers });
       res.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
       const reader = answer.body?.getReader();
