@@ -1,7 +1,7 @@
 // `GET /doctor`: what this proxy sees of its configuration and its gateways, by the engine of `throughline doctor`. For
 // administrators; asks configured gateways only, one run at a time, and a result is given for some seconds to all. Calls
 // that cost money need a POST that says so. `GET /doctor/stream`: events at a steady pace, so that a client sees whether
-// what stands in between passes them on one by one.
+// what stands in between passes them on one by one, and the names of the headers that arrived.
 import { Buffer } from 'node:buffer';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { VERSION } from '../active-config/active-config.ts';
@@ -20,7 +20,6 @@ const TIMEOUT_MS = 5_000;
 const CALL_TIMEOUT_MS = 60_000;
 const QUIET: ReadonlySet<Area> = new Set<Area>(['machine', 'configuration', 'gateway', 'call']);
 const WITH_CALLS: ReadonlySet<Area> = new Set<Area>([...QUIET, 'proxy']);
-const NOTHING: ReadonlySet<string> = new Set();
 
 type State =
   | { readonly is: 'idle'; readonly last: { readonly report: Report; readonly at: number } | null }
@@ -94,7 +93,7 @@ export class DoctorRoutes {
         send,
         timeoutMs: TIMEOUT_MS,
         callTimeoutMs: CALL_TIMEOUT_MS,
-        muted: NOTHING,
+        muted: new Set(),
         clock: services.clock,
         more: null,
         onOutcome: () => undefined,
@@ -104,6 +103,14 @@ export class DoctorRoutes {
       active.leave();
     }
   }
+}
+
+const MOST_NAMES = 50;
+
+/** Names of the headers of the caller, as far as they are of use to find out what was removed. */
+function arrived({ req }: Exchange): string[] {
+  const names = req.headers.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
+  return [...new Set(names)].filter((name) => /^x-[a-z0-9-]{1,60}$/.test(name)).slice(0, MOST_NAMES);
 }
 
 const EVENTS = 5;
@@ -123,7 +130,8 @@ export async function doctorStream(x: Exchange): Promise<void> {
   ];
   x.res.writeHead(200, [...headers, ...callHeaders(x)]);
   for (let n = 1; n <= EVENTS && !x.res.destroyed; n += 1) {
-    const event = JSON.stringify({ n, of: EVENTS, sent_ms: Math.round(clock.mono() - startedAt) });
+    const sent_ms = Math.round(clock.mono() - startedAt);
+    const event = JSON.stringify({ n, of: EVENTS, sent_ms, ...(n === 1 ? { headers: arrived(x) } : {}) });
     x.res.write(Buffer.from(`data: ${event}\n\n`));
     if (n < EVENTS) await new Promise((next) => setTimeout(next, PAUSE_MS));
   }

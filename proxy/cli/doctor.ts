@@ -36,6 +36,9 @@ Exit code 0 when no error was found (with --strict: no warning either), 1 when
 one was, 2 when the command line is wrong. docs/doctor.md explains each code.`;
 
 const TIMEOUT_S = 5;
+/** On a terminal. */
+const COLUMNS = 100;
+const NAMES_SHOWN = 100;
 const CALL_TIMEOUT_MS = 60_000;
 const PAUSE_MS = 2_000;
 const DEFAULT_PORT = 4_000;
@@ -97,6 +100,8 @@ async function examine(flags: Flags, terminal: Terminal): Promise<number> {
   const areas = areasOf(flags);
   const muted = mutedOf(flags);
   const waitMs = flags.wait === undefined ? 0 : msOf('--wait', flags.wait);
+  if (waitMs > 0 && flags.send === true)
+    throw new UsageError('--wait repeats the walk and --send costs money each time - wait first, then send');
   if (flags.timeout <= 0) throw new UsageError('--timeout must be above 0');
   const url = flags.url === undefined ? null : urlOf(flags.url);
   const isConfigured =
@@ -106,7 +111,9 @@ async function examine(flags: Flags, terminal: Terminal): Promise<number> {
   const until = systemClock.mono() + waitMs;
   for (;;) {
     const inspected = path === null ? null : inspect(path, terminal.env);
-    if (flags.send === true && flags.json !== true) terminal.out(priceText(flags, inspected));
+    checkNames(flags, inspected);
+    // First, also where stdout is JSON alone.
+    if (flags.send === true) (flags.json === true ? terminal.err : terminal.out)(priceText(flags, inspected));
     const report = await runOnce({ flags, areas, muted, url, path, inspected, stated }, terminal);
     const isBad = report.verdict === 'errors' || (flags.strict === true && report.verdict === 'warnings');
     if (isBad && systemClock.mono() + PAUSE_MS < until) {
@@ -116,7 +123,11 @@ async function examine(flags: Flags, terminal: Terminal): Promise<number> {
     if (flags.json === true) terminal.out(`${JSON.stringify(report, null, 2)}\n`);
     else
       terminal.out(
-        reportText(report, { colours: terminal.logStyle === 'coloured', verbose: flags.verbose === true }),
+        reportText(report, {
+          colours: terminal.logStyle === 'coloured',
+          verbose: flags.verbose === true,
+          columns: terminal.logStyle === 'json' ? Infinity : COLUMNS,
+        }),
       );
     if (flags.bundle !== undefined) writeBundle(flags.bundle, report, inspected, terminal);
     return isBad ? 1 : 0;
@@ -167,6 +178,14 @@ async function runOnce(examination: Examination, terminal: Terminal): Promise<Re
     progress.end();
     pools.destroy();
   }
+}
+
+/** A name that is not there would be a walk that sees nothing. */
+function checkNames({ model = [] }: Flags, inspected: Inspected | null): void {
+  const snapshot = inspected?.snapshot ?? null;
+  if (snapshot === null) return;
+  const names = [...new Set(snapshot.deployments.map(({ group }) => group))];
+  for (const name of model) if (!names.includes(name)) oneOf('--model', name, names.slice(0, NAMES_SHOWN));
 }
 
 function areasOf({ only }: Flags): ReadonlySet<Area> {

@@ -3,7 +3,8 @@
 // fault.
 import { randomUUID } from 'node:crypto';
 import type { Deployment } from '../../config/snapshot.ts';
-import { messageOf, shownReply, type Asked } from './ask.ts';
+import { GetTimeout } from '../upstream/get.ts';
+import { messageOf, shownReply, type Asked, type Reply } from './ask.ts';
 import type { Code } from './codes.ts';
 import type { Entry } from './entries.ts';
 import type { Reporter } from './finding.ts';
@@ -31,12 +32,26 @@ export interface CallLimits {
 
 /** What one way of a call came to. */
 type Way =
-  | { readonly is: 'answered'; readonly trial: Trial; readonly seen: string }
+  | {
+      readonly is: 'answered';
+      readonly trial: Trial;
+      readonly seen: string;
+      /** Id of the entry that answered; null = not said. */
+      readonly servedBy: string | null;
+    }
   | { readonly is: 'no tools'; readonly seen: string }
   | { readonly is: 'refused'; readonly code: Code; readonly seen: string; readonly isOurs: boolean }
-  | { readonly is: 'failed'; readonly seen: string };
+  | { readonly is: 'failed'; readonly code: Code; readonly seen: string };
 
 type Send = (body: object) => Promise<Asked>;
+
+/** With the proxy or without. */
+interface Route {
+  readonly where: 'at the gateway' | 'through the proxy';
+  /** The name that is asked for there. */
+  readonly model: string;
+  readonly send: Send;
+}
 
 /** @param proxy null = no proxy to call through */
 export async function checkCalls(
@@ -54,22 +69,25 @@ export async function checkCalls(
   const path = `${deployment.pathPrefix}/chat/completions`;
   const directly: Send = (body) =>
     client.ask({ method: 'POST', path, body }, { timeoutMs, maxBytes: STREAM_BYTES }, identity);
-  if (proxy === null) {
-    const way = await tryWay(upstreamModel, directly, deployment);
-    return reportWay(way, 'at the gateway', entry, report);
-  }
-  const through = await tryWay(group, (body) => proxy.call(body, timeoutMs), deployment);
-  if (through.is === 'answered' && (through.trial.toolCalls > 0 || !mayCall(deployment)))
-    return reportWay(through, 'through the proxy', entry, report);
-  if (through.is === 'no tools') return reportWay(through, 'through the proxy', entry, report);
-  const direct = await tryWay(upstreamModel, directly, deployment);
+  const atGateway: Route = { where: 'at the gateway', model: upstreamModel, send: directly };
+  if (proxy === null) return reportWay(await tryWay(atGateway, deployment), atGateway, entry, report);
+  const throughProxy: Route = {
+    where: 'through the proxy',
+    model: group,
+    send: (body) => proxy.call(body, timeoutMs),
+  };
+  const through = await tryWay(throughProxy, deployment);
+  if (isEnough(through, deployment)) return reportWay(through, throughProxy, entry, report);
+  const direct = await tryWay(atGateway, deployment);
+  // Another entry of the same name answered in its place: that says nothing of this one.
+  if (isByOther(through, deployment)) return reportWay(direct, atGateway, entry, report);
   if (through.is === 'answered') {
     if (direct.is === 'answered' && direct.trial.toolCalls > 0)
       return report.found('tool call', 'TL-1603', {
         place,
         seen: `directly ${direct.trial.toolCalls} tool call, through the proxy none`,
       });
-    return reportWay(through, 'through the proxy', entry, report);
+    return reportWay(through, throughProxy, entry, report);
   }
   if (direct.is === 'answered' || direct.is === 'no tools') {
     const isOurs = through.is === 'refused' && through.isOurs;
@@ -78,8 +96,19 @@ export async function checkCalls(
       seen: `through the proxy: ${through.seen}; directly: ${direct.seen}`,
     });
   }
-  reportWay(direct, 'at the gateway', entry, report);
+  return reportWay(direct, atGateway, entry, report);
 }
+
+/** Nothing more is to be learned at the gateway itself. */
+function isEnough(way: Way, deployment: Deployment): boolean {
+  if (way.is === 'no tools') return true;
+  if (way.is !== 'answered' || isByOther(way, deployment)) return false;
+  return way.trial.toolCalls > 0 || !mayCall(deployment);
+}
+
+/** A fallback, or another entry of its group. */
+const isByOther = (way: Way, { id }: Deployment): boolean =>
+  way.is === 'answered' && way.servedBy !== null && way.servedBy !== id;
 
 function whyNoCall({ knownFacts, statedInfo, upstreamModel }: Deployment): string | null {
   if (upstreamModel.includes('*')) return 'the entry is a pattern: name a model of it in an entry of its own';
@@ -90,7 +119,7 @@ function whyNoCall({ knownFacts, statedInfo, upstreamModel }: Deployment): strin
 
 const mayCall = ({ statedInfo }: Deployment): boolean => statedInfo['supports_function_calling'] !== false;
 
-async function tryWay(model: string, send: Send, deployment: Deployment): Promise<Way> {
+async function tryWay({ model, send }: Route, deployment: Deployment): Promise<Way> {
   const withTools = mayCall(deployment);
   let limit: LimitMember = 'max_tokens';
   let asked = await send(trialBody(model, withTools, limit));
@@ -106,19 +135,21 @@ async function tryWay(model: string, send: Send, deployment: Deployment): Promis
 }
 
 function wayOf(asked: Asked): Way {
-  if (!asked.ok) return { is: 'failed', seen: asked.error.message || asked.error.name };
+  if (!asked.ok) {
+    const { error } = asked;
+    const isLate = error instanceof GetTimeout;
+    return {
+      is: 'failed',
+      code: isLate ? 'TL-1501' : 'TL-1512',
+      seen: isLate ? 'no answer in time' : error.message || error.name,
+    };
+  }
   const { reply } = asked;
   const seen = shownReply(reply);
   // Ours have the id of the call; what stands in front of the proxy does not know it.
-  const isOurs = [...reply.headers.keys()].some((name) => name.endsWith('-call-id'));
+  const isOurs = [...reply.headers.keys()].some((name) => /^x-[a-z]+-call-id$/.test(name));
   const refusal = refusalOf(reply, true);
-  if (refusal !== null) {
-    const message = messageOf(reply);
-    const code = refusal === 'path' ? (/model/i.test(message) ? 'TL-1506' : 'TL-1601') : refusal;
-    const isProvider = code === 'TL-1508' && message !== '' && namesProvider(message);
-    const other = code === 'TL-1508' && reply.status < 500 ? 'TL-1601' : code;
-    return { is: 'refused', code: isProvider ? 'TL-1611' : other, seen, isOurs };
-  }
+  if (refusal !== null) return { is: 'refused', code: refusedCode(refusal, reply), seen, isOurs };
   const trial = readTrial(reply);
   if (trial.error !== null)
     return {
@@ -130,36 +161,53 @@ function wayOf(asked: Asked): Way {
   if (reply.broken !== null && !trial.hasEnd)
     return {
       is: 'failed',
+      code: 'TL-1512',
       seen: `the stream broke off after ${trial.events} events (${reply.broken.message})`,
     };
-  return { is: 'answered', trial, seen: `${trial.events} events, the first after ${trial.firstMs} ms` };
+  const [, servedBy = null] = [...reply.headers].find(([name]) => /^x-[a-z]+-model-id$/.test(name)) ?? [];
+  const told = `${trial.events} events, the first after ${trial.firstMs} ms`;
+  return { is: 'answered', trial, seen: told, servedBy: isOurs ? servedBy : null };
+}
+
+/** What refused a call: the message says more than the status. */
+function refusedCode(refusal: Code | 'path', reply: Reply): Code {
+  const message = messageOf(reply);
+  if (namesProvider(message)) return 'TL-1611';
+  if (reply.status < 500 && aboutModel(message)) return 'TL-1506';
+  if (refusal === 'path' || (refusal === 'TL-1508' && reply.status < 500)) return 'TL-1601';
+  return refusal;
 }
 
 /** LiteLLM names the class and the provider: `litellm.AuthenticationError: OpenAIException - ...`. */
 const namesProvider = (message: string): boolean =>
-  /\b\w+Exception - |\bprovider\b|insufficient_quota/i.test(message);
+  /\b\w+Exception - |\bprovider returned\b|insufficient_quota/i.test(message);
 
-function reportWay(way: Way, where: string, entry: Entry, report: Reporter): void {
+/** As LiteLLM, OpenAI, vLLM and Bifrost say it; a model that the key may not use counts, too. */
+const aboutModel = (message: string): boolean =>
+  /invalid model name|no such model|unknown model|model\b.{0,80}(?:does not exist|not found|is not allowed)|not allowed to access model|provider\/model format|provider is required in model/i.test(
+    message,
+  );
+
+async function reportWay(way: Way, route: Route, entry: Entry, report: Reporter): Promise<void> {
   const { place, modelPlace, keyPlace } = entry;
-  if (way.is === 'failed') return report.found('call', 'TL-1512', { place, seen: `${where}: ${way.seen}` });
+  const { where } = route;
+  if (way.is === 'failed') return report.found('call', way.code, { place, seen: `${where}: ${way.seen}` });
   if (way.is === 'no tools')
     return report.found('tool call', 'TL-1602', { place: modelPlace, seen: `${where}: ${way.seen}` });
   if (way.is === 'refused') {
-    const at = way.code === 'TL-1506' ? modelPlace : way.code === 'TL-1504' ? keyPlace : place;
-    return report.found('call', way.code, { place: at, seen: `${where}: ${way.seen}` });
+    const places: Readonly<Partial<Record<Code, string | null>>> = {
+      'TL-1506': modelPlace,
+      'TL-1504': keyPlace,
+    };
+    return report.found('call', way.code, {
+      place: places[way.code] ?? place,
+      seen: `${where}: ${way.seen}`,
+    });
   }
   const { trial } = way;
   report.passed('call', `${where}: ${way.seen}`);
   if (trial.hasUsage) report.passed('usage', 'the stream states its usage');
   else report.found('usage', 'TL-1604', { place, seen: `${where}: ${trial.events} events, none with usage` });
-  if (!trial.hasEnd)
-    report.found('stream', 'TL-1606', { place, seen: `${where}: no [DONE] after ${trial.events} events` });
-  else if (isCollected(trial))
-    report.found('stream', 'TL-1605', {
-      place,
-      seen: `${where}: ${trial.events} events within ${trial.spreadMs} ms, after ${trial.firstMs} ms of silence`,
-    });
-  else report.passed('stream', `${trial.events} events over ${trial.spreadMs} ms`);
   if (!mayCall(entry.deployment))
     report.skipped('tool call', 'the entry states supports_function_calling: false');
   else if (trial.toolCalls > 0) report.passed('tool call', `${where}: arrives`);
@@ -168,6 +216,30 @@ function reportWay(way: Way, where: string, entry: Entry, report: Reporter): voi
       place: modelPlace,
       seen: `${where}: ${trial.textChars} characters of text, no tool call`,
     });
+  await reportStream(trial, route, entry, report);
+}
+
+async function reportStream(
+  trial: Trial,
+  { where, model, send }: Route,
+  { place }: Entry,
+  report: Reporter,
+): Promise<void> {
+  if (!trial.hasEnd)
+    return report.found('stream', 'TL-1606', {
+      place,
+      seen: `${where}: no [DONE] after ${trial.events} events`,
+    });
+  if (!isCollected(trial)) return report.passed('stream', `${trial.events} events over ${trial.spreadMs} ms`);
+  // A model that thought for long and wrote a line looks the same: a longer text tells.
+  const asked = await send(trialBody(model, false));
+  const again = asked.ok && asked.reply.status === 200 ? readTrial(asked.reply) : null;
+  if (again === null || !isCollected(again))
+    return report.passed('stream', `${trial.events} events at once, but a longer text arrived in pieces`);
+  report.found('stream', 'TL-1605', {
+    place,
+    seen: `${where}: ${again.events} events within ${again.spreadMs} ms, after ${again.firstMs} ms of silence`,
+  });
 }
 
 const ATTO_PER_USD = 10n ** 18n;

@@ -181,6 +181,12 @@ export const CODES = {
     'The running proxy serves another configuration than this file.',
     'Reload (SIGHUP), or name the file that it was started with.',
   ),
+  'TL-1309': rule(
+    'error',
+    'network',
+    'Headers of the caller are removed in front of the proxy, so that calls have no session and no tags.',
+    'Look at the Ingress or load balancer of the URL, and let x- headers pass.',
+  ),
   'TL-1401': rule(
     'error',
     'network',

@@ -11,7 +11,7 @@ import { checkData } from './data.ts';
 import { checkEcho } from './echo.ts';
 import { entriesOf, type Entry, type Inspected } from './entries.ts';
 import { Reporter, type Area, type Outcome } from './finding.ts';
-import { checkGateway, type GatewayFound } from './gateway.ts';
+import { checkGateway, UNUSABLE, type GatewayFound } from './gateway.ts';
 import { GatewayClient, groupsOf, namesOf, type GatewayGroup } from './gateway-group.ts';
 import { checkMachine, type MachineFacts } from './machine.ts';
 import { checkNetwork } from './network.ts';
@@ -119,7 +119,8 @@ class Run {
   async #here(): Promise<void> {
     const { areas, machine, inspected, configName, graceSeconds, data, timeoutMs } = this.#options;
     if (areas.has('machine')) checkMachine(machine, this.#reporter('machine', 'this machine'));
-    if (areas.has('configuration')) {
+    // What cannot be served is said in any case: the rest of the run has less to look at.
+    if (areas.has('configuration') || inspected?.isServed === false) {
       const report = this.#reporter('configuration', configName);
       if (inspected === null) report.skipped('check', 'no configuration is named: give --config FILE');
       else checkConfiguration(inspected, graceSeconds, report);
@@ -209,7 +210,7 @@ class Run {
           'they go through the proxy, so that each gets its spend row, and it cannot be called',
         );
       if (!found.isUsable) return calls.skipped('call', 'the gateway is not reached, or refuses');
-      await this.#calls(client, proxy, calls);
+      await this.#calls(client, proxy, found.unknown, calls);
     } catch (error) {
       if (!(error instanceof TookTooLong)) throw error;
       report.found('answer', 'TL-1501', { seen: `not all questions were answered: ${error.message}` });
@@ -224,7 +225,7 @@ class Run {
     const isOpen = await this.#network(client.group);
     if (!isOpen) {
       report.skipped('key and models', 'there is no connection');
-      return { isUsable: false, list: null, skewMs: null };
+      return UNUSABLE;
     }
     const found = await checkGateway(client, limits, report);
     if (found.skewMs !== null) this.#skews.push(found.skewMs);
@@ -261,17 +262,20 @@ class Run {
     return running;
   }
 
-  async #calls(client: GatewayClient, proxy: ProxyClient | null, report: Reporter): Promise<void> {
+  async #calls(
+    client: GatewayClient,
+    proxy: ProxyClient | null,
+    unknown: ReadonlySet<string>,
+    report: Reporter,
+  ): Promise<void> {
     const { callTimeoutMs } = this.#options;
     // One after the other: a gateway must not take the doctor for a burst of load.
-    for (const entry of client.group.entries)
-      await checkCalls(
-        entry,
-        client,
-        proxy,
-        { timeoutMs: callTimeoutMs },
-        report.about(`entry ${entry.deployment.group}`),
-      );
+    for (const entry of client.group.entries) {
+      const own = report.about(`entry ${entry.deployment.group}`);
+      if (unknown.has(entry.deployment.upstreamModel))
+        own.skipped('call', 'the gateway does not know the model');
+      else await checkCalls(entry, client, proxy, { timeoutMs: callTimeoutMs }, own);
+    }
   }
 
   /** Several gateways cannot all be wrong by the same. */

@@ -20,11 +20,13 @@ export interface GatewayFound {
   /** Calls make sense: address and key are right, as far as this could be seen. */
   readonly isUsable: boolean;
   readonly list: ListedModels | null;
+  /** Names that it does not serve. */
+  readonly unknown: ReadonlySet<string>;
   /** Its clock minus ours; null = it does not say. */
   readonly skewMs: number | null;
 }
 
-const UNUSABLE: GatewayFound = { isUsable: false, list: null, skewMs: null };
+export const UNUSABLE: GatewayFound = { isUsable: false, list: null, unknown: new Set(), skewMs: null };
 
 export async function checkGateway(
   client: GatewayClient,
@@ -53,7 +55,7 @@ export async function checkGateway(
   const refusal = refusalOf(reply, deployment.apiKey !== null || hasAuthorization(client));
   if (refusal === 'path') {
     const found = await findBase(client, limits, { seen, place: basePlace }, report);
-    return { isUsable: found, list: null, skewMs };
+    return { ...UNUSABLE, isUsable: found, skewMs };
   }
   if (refusal !== null) {
     const isKey = refusal === 'TL-1504' || refusal === 'TL-1513';
@@ -66,9 +68,12 @@ export async function checkGateway(
   }
   report.passed('key', `${what} answered ${reply.status} in ${reply.headMs} ms`);
   const list = listedModels(reply);
-  if (list === null) report.found('models', 'TL-1507', { place: null, seen });
-  else await checkModels(list, client, limits, report);
-  return { isUsable: true, list, skewMs };
+  if (list === null) {
+    report.found('models', 'TL-1507', { seen });
+    return { ...UNUSABLE, isUsable: true, skewMs };
+  }
+  const unknown = await checkModels(list, client, limits, report);
+  return { isUsable: true, list, unknown, skewMs };
 }
 
 function hasAuthorization({ group }: GatewayClient): boolean {
@@ -92,8 +97,9 @@ export function refusalOf(reply: Reply, hasKey: boolean): Code | 'path' | null {
   return null;
 }
 
-/** Some gateways refuse a key with 400. */
-const saysKey = (reply: Reply): boolean => /api[ _-]?key|authenticat|unauthorized/i.test(messageOf(reply));
+/** Some gateways refuse a key with 400; LiteLLM without a database says of a key it does not know `No connected db.` */
+const saysKey = (reply: Reply): boolean =>
+  /api[ _-]?key|authenticat|unauthorized|^no connected db/i.test(messageOf(reply));
 
 function fixOf(code: Code, reply: Reply, { group }: GatewayClient): { readonly fix?: string } {
   if (code === 'TL-1511') {

@@ -27,12 +27,13 @@ export function listedModels({ text }: Reply): ListedModels | null {
   return { ids: new Set(ids), isDemo };
 }
 
+/** @returns the names that it does not serve */
 export async function checkModels(
   list: ListedModels,
   client: GatewayClient,
   { timeoutMs }: { readonly timeoutMs: number },
   report: Reporter,
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
   const { entries } = client.group;
   const patterns = [...list.ids].filter((id) => id.includes('*')).map(patternOf);
   const names = new Map<string, Entry[]>();
@@ -40,6 +41,7 @@ export async function checkModels(
     const { upstreamModel } = entry.deployment;
     names.set(upstreamModel, [...(names.get(upstreamModel) ?? []), entry]);
   }
+  const unknown = new Set<string>();
   let known = 0;
   let asked = 0;
   for (const [name, members] of names) {
@@ -59,9 +61,11 @@ export async function checkModels(
       known += 1;
       continue;
     }
+    unknown.add(name);
     reportUnknown(name, members, list, report);
   }
   if (known > 0) report.passed('models', `${known} of ${names.size} names are known there`);
+  return unknown;
 }
 
 /** Some lists leave out what is served: the model itself is asked for. */

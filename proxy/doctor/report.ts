@@ -37,9 +37,7 @@ export function reportOf(
   const all = inOrder.flatMap((one) =>
     one.status === 'found' ? [{ ...one.finding, area: one.area, check: one.check }] : [],
   );
-  const findings = all
-    .filter(({ code }) => !about.muted.has(code))
-    .toSorted((a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level));
+  const findings = all.filter(({ code }) => !about.muted.has(code)).toSorted(inOrderOfLines);
   const count = (level: Level): number => findings.filter((one) => one.level === level).length;
   const [errors, warnings] = [count('error'), count('warning')];
   const passed = inOrder.flatMap(({ area, check, subject, ...one }) =>
@@ -69,6 +67,15 @@ export function reportOf(
     skipped,
     passed,
   };
+}
+
+type Placed = Report['findings'][number];
+
+/** By level and area, then as the file has them: gateways are asked at once, and end in any order. */
+function inOrderOfLines(a: Placed, b: Placed): number {
+  const byLevel = LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level);
+  const byArea = AREAS.indexOf(a.area) - AREAS.indexOf(b.area);
+  return byLevel || byArea || (a.place ?? '').localeCompare(b.place ?? '', 'en', { numeric: true });
 }
 
 function verdictOf(errors: number, warnings: number): Report['verdict'] {

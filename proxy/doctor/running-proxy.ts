@@ -47,6 +47,16 @@ export class ProxyClient {
     return this.#get(path, this.#headers([]), timeoutMs, maxBytes);
   }
 
+  /** The stream of events at a steady pace, asked for with headers as agents send them. */
+  events(timeoutMs: number): Promise<Asked> {
+    return this.#get('/doctor/stream', this.#headers(this.agentHeaders), timeoutMs, SOME_BYTES);
+  }
+
+  /** Flat. */
+  get agentHeaders(): readonly string[] {
+    return [`x-${this.#brand}-session-id`, 'doctor', `x-${this.#brand}-tags`, DOCTOR_TAG];
+  }
+
   #get(path: string, headers: readonly string[], timeoutMs: number, maxBytes: number): Promise<Asked> {
     const question = { method: 'GET', path: `${this.#prefix}${path}`, headers } as const;
     return ask(this.#pool, question, { timeoutMs, maxBytes, mono: this.#mono });
@@ -106,14 +116,14 @@ export async function checkProxy(
   if (!ready.ok) report.found('ready', 'TL-1302', { seen: whyOf(ready.error, timeoutMs) });
   const opens = await checkKey(client, timeoutMs, report);
   if (!opens) return false;
-  await checkBuffering(client, timeoutMs, report);
+  await checkEvents(client, timeoutMs, report);
   await checkMetrics(client, timeoutMs, report);
   return isReady;
 }
 
 function whyOf(error: Error, timeoutMs: number): string {
   if (error instanceof GetTimeout) return `no answer within ${timeoutMs} ms`;
-  return failureOf(error, 'there').message.replace(/^The upstream there (?:cannot be reached: )?/, '');
+  return failureOf(error, 'there').message.replace(/^The upstream there (?:cannot be reached: )?|\.$/g, '');
 }
 
 function checkReadiness(reply: Reply, { snapshot }: ProxyQuestion, report: Reporter): boolean {
@@ -170,16 +180,18 @@ async function checkKey(client: ProxyClient, timeoutMs: number, report: Reporter
 /** How often a stream is judged: one that a busy machine was slow to read is not held against anybody. */
 const ATTEMPTS = 3;
 
-async function checkBuffering(client: ProxyClient, timeoutMs: number, report: Reporter): Promise<void> {
+async function checkEvents(client: ProxyClient, timeoutMs: number, report: Reporter): Promise<void> {
   let seen = '';
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const asked = await client.get('/doctor/stream', timeoutMs + 5_000);
+    const asked = await client.events(timeoutMs + 5_000);
     if (!asked.ok || asked.reply.status !== 200)
       return report.skipped(
-        'buffering',
+        'buffering and headers',
         `GET /doctor/stream ${asked.ok ? shownReply(asked.reply) : whyOf(asked.error, timeoutMs)}`,
       );
     const sent = [...asked.reply.text.matchAll(/"sent_ms":(\d+)/g)].map(([, ms]) => Number(ms));
+    if (sent.length === 0) return report.skipped('buffering and headers', 'GET /doctor/stream has no events');
+    if (attempt === 0) checkHeaders(client, asked.reply, report);
     const sentMs = (sent.at(-1) ?? 0) - (sent[0] ?? 0);
     const { pieceMs } = asked.reply;
     const arrivedMs = (pieceMs.at(-1) ?? 0) - (pieceMs[0] ?? 0);
@@ -187,6 +199,18 @@ async function checkBuffering(client: ProxyClient, timeoutMs: number, report: Re
     if (arrivedMs >= sentMs / 4) return report.passed('buffering', `events arrive one by one: ${seen}`);
   }
   report.found('buffering', 'TL-1305', { seen });
+}
+
+/** The proxy names the headers that arrived, without their values. */
+function checkHeaders(client: ProxyClient, { text }: Reply, report: Reporter): void {
+  const [, list] = /"headers":(\[[^\]]*\])/.exec(text) ?? [];
+  if (list === undefined)
+    return report.skipped('headers', 'this version does not name the headers that arrive');
+  const arrived = new Set(JSON.parse(list) as readonly string[]);
+  const sent = client.agentHeaders.filter((_, i) => i % 2 === 0);
+  const missing = sent.filter((name) => !arrived.has(name));
+  if (missing.length === 0) return report.passed('headers', `${sent.join(', ')} arrive`);
+  report.found('headers', 'TL-1309', { seen: `${missing.join(', ')} did not arrive at the proxy` });
 }
 
 async function checkMetrics(client: ProxyClient, timeoutMs: number, report: Reporter): Promise<void> {

@@ -7,6 +7,8 @@ export interface TextStyle {
   readonly colours: boolean;
   /** Each pass on a line of its own. */
   readonly verbose: boolean;
+  /** Longer texts are wrapped; Infinity = never, for programs that read lines. */
+  readonly columns: number;
 }
 
 type Paint = (text: string, colour: keyof typeof COLOURS) => string;
@@ -28,21 +30,39 @@ const HEADS: Readonly<Record<Area, string>> = {
   call: 'calls',
 };
 
-export function reportText(report: Report, { colours, verbose }: TextStyle): string {
+export function reportText(report: Report, { colours, verbose, columns }: TextStyle): string {
   const paint: Paint = (text, colour) => (colours ? `\u001b[${COLOURS[colour]}m${text}\u001b[0m` : text);
-  const blocks = AREAS.map((area) => areaText(area, report, verbose, paint)).filter((text) => text !== '');
+  const blocks = AREAS.map((area) => areaText(area, report, { verbose, columns, paint })).filter(
+    (text) => text !== '',
+  );
   return `${blocks.join('\n')}\n${verdictText(report, paint)}\n`;
 }
 
-function areaText(area: Area, report: Report, verbose: boolean, paint: Paint): string {
-  const [passed, skipped, findings] = [report.passed, report.skipped, report.findings].map((list) =>
-    (list as readonly { readonly area: Area }[]).some((one) => one.area === area),
-  );
-  if (passed !== true && skipped !== true && findings !== true) return '';
-  return `${paint(HEADS[area], 'bold')}\n${passes(area, report, verbose, paint)}${found(area, report, paint)}${skips(area, report, paint)}`;
+interface Look {
+  readonly verbose: boolean;
+  readonly columns: number;
+  readonly paint: Paint;
 }
 
-function passes(area: Area, report: Report, verbose: boolean, paint: Paint): string {
+function areaText(area: Area, report: Report, look: Look): string {
+  const lines = [passes(area, report, look), found(area, report, look), skips(area, report, look)].join('');
+  return lines === '' ? '' : `${look.paint(HEADS[area], 'bold')}\n${lines}`;
+}
+
+/** Breaks at blanks; what has none stays whole. */
+function wrapped(text: string, columns: number, indent: string): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > columns - indent.length) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join(`\n${indent}`);
+}
+
+function passes(area: Area, report: Report, { verbose, paint }: Look): string {
   const own = report.passed.filter((one) => one.area === area);
   if (own.length === 0) return '';
   if (verbose)
@@ -61,19 +81,22 @@ function passes(area: Area, report: Report, verbose: boolean, paint: Paint): str
     .join('');
 }
 
-function found(area: Area, report: Report, paint: Paint): string {
+function found(area: Area, report: Report, { columns, paint }: Look): string {
   const indent = ' '.repeat(2 + WIDTH);
   return report.findings
     .filter((one) => one.area === area)
-    .map(({ level, code, subject, place, seen, meaning, fix }) => {
-      const head = [code, place, subject].filter((text) => text !== null).join('  ');
+    .map(({ level, code, hop, subject, place, seen, meaning, fix }) => {
+      const head = [`${code} (${hop})`, place, subject].filter((text) => text !== null).join('  ');
       const rows = [
         ['seen', seen],
         ['means', meaning],
         ['fix', fix],
       ] as const;
       const body = rows
-        .map(([label, text]) => `${indent}${paint(label.padEnd(LABEL), 'grey')}${text}\n`)
+        .map(
+          ([label, text]) =>
+            `${indent}${paint(label.padEnd(LABEL), 'grey')}${wrapped(text, columns, `${indent}${' '.repeat(LABEL)}`)}\n`,
+        )
         .join('');
       return `  ${paint(level.padEnd(WIDTH), LEVEL_COLOURS[level])}${paint(head, 'bold')}\n${body}`;
     })
@@ -81,12 +104,12 @@ function found(area: Area, report: Report, paint: Paint): string {
 }
 
 /** Those with the same reason are one line. */
-function skips(area: Area, report: Report, paint: Paint): string {
+function skips(area: Area, report: Report, { columns, paint }: Look): string {
   const own = report.skipped.filter((one) => one.area === area);
   return [...Map.groupBy(own, ({ check, because }) => `${check}: skipped, because ${because}`)]
     .map(([text, all]) => {
       const whose = all.length > 1 ? `${all.length} times` : (all[0]?.subject ?? '');
-      return `  ${paint(`${'-'.padEnd(WIDTH)}${whose}: ${text}`, 'grey')}\n`;
+      return `  ${paint(`${'-'.padEnd(WIDTH)}${wrapped(`${whose}: ${text}`, columns, ' '.repeat(2 + WIDTH))}`, 'grey')}\n`;
     })
     .join('');
 }

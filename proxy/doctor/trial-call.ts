@@ -24,7 +24,7 @@ export type LimitMember = 'max_tokens' | 'max_completion_tokens';
 export function trialBody(model: string, withTools: boolean, limit: LimitMember = 'max_tokens'): object {
   const ask = withTools
     ? 'Call the tool report_status with the status "ok". Write nothing else.'
-    : 'Answer with the numbers from one to ten.';
+    : 'Write the numbers from one to forty as words.';
   return {
     model,
     messages: [{ role: 'user', content: ask }],
@@ -99,7 +99,7 @@ const NOTABLE_MS = 700;
  * proves nothing.
  */
 export function isCollected({ events, firstMs, spreadMs }: Trial): boolean {
-  return events >= SOME_EVENTS && firstMs >= NOTABLE_MS && spreadMs < firstMs / 20;
+  return events >= SOME_EVENTS && firstMs >= NOTABLE_MS && spreadMs < firstMs / 10;
 }
 
 /** A refusal that is about tools, not about the chain. */

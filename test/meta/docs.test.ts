@@ -163,6 +163,7 @@ const COMMANDS = [
   'start',
   'check',
   'explain',
+  'doctor',
   ...SPEND,
   'spend',
   ...KEYS,

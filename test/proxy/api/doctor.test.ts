@@ -68,7 +68,7 @@ t.test('calls need a POST that says so, go through the proxy, and have tagged ro
 t.test('one run with calls at a time', async (t) => {
   const rig = await startDoctored(t, 'demo-tools-hold');
   const first = send(rig.url, 'POST', '/doctor', { send: true });
-  await rig.demo.waitFor(3); // the list, the echo, the call
+  await rig.demo.waitFor(4); // the list, the model, the echo, the call
   const second = await send(rig.url, 'POST', '/doctor', { send: true });
   t.equal(second.status, 409);
   t.match(JSON.parse(second.text), { error: { code: 'doctor_running' } });

@@ -208,17 +208,18 @@ t.test('headers that are removed on the way to the gateway', async (t) => {
   const demo = await startDemoGateway();
   t.teardown(() => demo.close());
   const between = await startUpstream(t, ({ req, res, body }) => {
-    const headers = { ...req.headers };
-    delete headers['x-litellm-session-id'];
-    const sent = req.method === 'POST' ? { body } : {};
-    void fetch(`${demo.url}${req.url}`, {
-      method: req.method ?? 'GET',
-      headers: headers as Record<string, string>,
-      ...sent,
-    }).then(async (answer) => {
+    const pass = async (): Promise<void> => {
+      const headers = { ...req.headers };
+      delete headers['x-litellm-session-id'];
+      const answer = await fetch(`${demo.url}${req.url}`, {
+        method: req.method ?? 'GET',
+        headers: headers as Record<string, string>,
+        ...(req.method === 'POST' ? { body } : {}),
+      });
       res.writeHead(answer.status, { 'content-type': 'application/json' });
       res.end(Buffer.from(await answer.arrayBuffer()));
-    });
+    };
+    void pass();
   });
   const { report } = await diagnose(t, entry('a', 'litellm_proxy/demo-model', between));
   t.match(errorOf(report), { code: 'TL-1607', hop: 'network', seen: /^x-litellm-session-id did not arrive/ });
@@ -232,7 +233,7 @@ t.test('calls are made only when asked for, one for each entry', async (t) => {
   const { code, report } = await diagnose(t, entry('a', 'litellm_proxy/demo-tools', demo.url), SEND);
   t.equal(code, 0);
   const checks = report.passed.filter(({ area }) => area === 'call').map(({ check }) => check);
-  t.same(checks, ['call', 'usage', 'stream', 'tool call']);
+  t.same(checks, ['call', 'usage', 'tool call', 'stream']);
   const calls = demo.seen.filter(
     ({ method, body }) => method === 'POST' && !/demo-echo/.test(body.toString()),
   );
@@ -251,7 +252,7 @@ t.test('usage is missing', async (t) => {
 });
 
 t.test('a stream that somebody behind the proxy collects', { skip: noNginx }, async (t) => {
-  const demo = await startDemoGateway({ eventIntervalMs: 300 });
+  const demo = await startDemoGateway({ eventIntervalMs: 400 });
   t.teardown(() => demo.close());
   const between = await startNginx(t, demo.url, '');
   const { report } = await diagnose(t, entry('a', 'litellm_proxy/demo-tools-interval', between), SEND);
@@ -336,6 +337,12 @@ t.test('--mute and --only', async (t) => {
   t.equal(muted.code, 0);
   t.equal(muted.report.counts.muted, 1);
   const only = await diagnose(t, models, [...PATIENT, '--only', 'machine']);
+  const broken = models.replace('GW_KEY', 'NOT_THERE');
+  t.equal(
+    (await diagnose(t, broken, [...PATIENT, '--only', 'gateway'])).code,
+    1,
+    'what is broken is said in any case',
+  );
   t.same([...new Set(only.report.passed.map(({ area }) => area))], ['machine']);
   t.same(codesOf(only.report), []);
 });

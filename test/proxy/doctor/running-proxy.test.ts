@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Report } from '../../../proxy/doctor/report.ts';
 import { startUpstream } from '../../support/call.ts';
-import { folder, runWithin } from '../../support/cli.ts';
+import { runWithin } from '../../support/cli.ts';
 import { freePort } from '../../support/free-port.ts';
 import { defaultConfig, KEY, startRig, type Rig } from '../../support/rig.ts';
 import { codesOf, errorOf } from './fixture/diagnose.ts';
@@ -44,7 +44,7 @@ general_settings:
   t.same(codesOf(report), []);
   t.equal(code, 0);
   const proxy = report.passed.filter(({ area }) => area === 'proxy').map(({ check }) => check);
-  t.same(proxy, ['answer', 'ready', 'workers', 'reload', 'key', 'buffering', 'metrics']);
+  t.same(proxy, ['answer', 'ready', 'workers', 'reload', 'key', 'headers', 'buffering', 'metrics']);
   t.match(report.passed.find(({ check }) => check === 'tool call')?.seen, /^through the proxy/);
   t.match(report.passed.find(({ check }) => check === 'lock')?.seen, /^in use by pid/);
   const rows = await rig.rows();
@@ -81,6 +81,17 @@ t.test('what collects the events of a stream in front of the proxy', { skip: noN
   t.match(errorOf(report), { code: 'TL-1305', hop: 'network', seen: /5 events were sent over/ });
 });
 
+t.test('what removes headers in front of the proxy', { skip: noNginx }, async (t) => {
+  const rig = await startRig(t);
+  const url = await startNginx(
+    t,
+    rig.url,
+    'proxy_http_version 1.1; proxy_set_header X-Litellm-Session-Id "";',
+  );
+  const { report } = await doctorOf(rig, url, ['--only', 'proxy']);
+  t.match(errorOf(report), { code: 'TL-1309', hop: 'network', seen: /^x-litellm-session-id did not arrive/ });
+});
+
 t.test('a call that works at the gateway, and not through what stands in front of the proxy', async (t) => {
   const rig = await startRig(t, {
     config: (demo) => `
@@ -94,15 +105,16 @@ general_settings:
   const ingress = await startUpstream(t, ({ req, res }) => {
     if (req.method === 'POST')
       return void res.writeHead(413, { 'content-type': 'text/html' }).end('<html>413</html>');
-    void fetch(`${rig.url}${req.url}`, { headers: { authorization: req.headers.authorization ?? '' } }).then(
-      async (answer) => {
-        res.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
-        const reader = answer.body?.getReader();
-        for (let next = await reader?.read(); next?.done === false; next = await reader?.read())
-          res.write(next.value);
-        res.end();
-      },
-    );
+    const pass = async (): Promise<void> => {
+      const headers = { ...req.headers } as Record<string, string>;
+      const answer = await fetch(`${rig.url}${req.url}`, { headers });
+      res.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+      const reader = answer.body?.getReader();
+      for (let next = await reader?.read(); next?.done === false; next = await reader?.read())
+        res.write(next.value);
+      res.end();
+    };
+    void pass();
   });
   const { report } = await doctorOf(rig, ingress, ['--send', '--only', 'gateway,call']);
   t.match(errorOf(report), { code: 'TL-1609', hop: 'network', seen: /through the proxy: answered 413/ });
@@ -123,4 +135,25 @@ general_settings:
   });
   t.equal(code, 1);
   t.match(errorOf(JSON.parse(out) as Report), { code: 'TL-1502', place: 'gateway.yaml:4' });
+});
+
+t.test('a fallback hides no fault: what another entry answered is asked again at the gateway', async (t) => {
+  const rig = await startRig(t, {
+    config: (demo) => `
+model_list:
+  - model_name: broken
+    litellm_params: { model: litellm_proxy/demo-500, api_base: "${demo.url}", api_key: sk-upstream-secret, num_retries: 0 }
+  - model_name: good
+    litellm_params: { model: litellm_proxy/demo-tools, api_base: "${demo.url}", api_key: sk-upstream-secret }
+router_settings: { fallbacks: [{ broken: [good] }] }
+general_settings:
+  master_key: ${KEY}
+`,
+  });
+  const { report } = await doctorOf(rig, rig.url, ['--send', '--only', 'gateway,call']);
+  t.match(errorOf(report), {
+    code: 'TL-1508',
+    place: 'gateway.yaml:3',
+    seen: /^at the gateway: answered 500/,
+  });
 });
