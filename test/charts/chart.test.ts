@@ -400,7 +400,7 @@ t.test('keys of agents come from Secrets and are in no ConfigMap', { skip: NO_HE
     ],
   );
   const nameless = helm('template', CHART, '--kube-version', '1.31.0', '--set', 'inferenceKeys[0].name=a');
-  t.match(nameless, { ok: false, err: /secretName is required/ });
+  t.match(nameless, { ok: false, err: /secretName is required|missing property 'secretName'/ });
   t.end();
 });
 
