@@ -46,6 +46,7 @@ const MATRIX: readonly (readonly string[])[] = [
   ['-f', valuesFile('production'), '--kube-version', '1.23.0'],
   ['-f', valuesFile('exposed')],
   ['-f', valuesFile('persistent'), '--set', 'persistence.existingClaim=records'],
+  ['-f', valuesFile('persistent'), '--set', 'kind=Deployment'],
   ['-f', valuesFile('own-config')],
   ['-f', valuesFile('routes')],
 ];
@@ -69,19 +70,19 @@ t.test(
       Object.keys(schemas.kinds)
         .filter((kind) => !kinds.has(kind))
         .sort(),
-      ['DeleteOptions', 'PersistentVolumeClaim', 'PodTemplate'],
+      ['DeleteOptions', 'PodTemplate'],
       'nothing else is left out',
     );
     t.end();
   },
 );
 
-/** A null asks the API server to remove a field. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([, inner]) => inner !== null);
-  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutNulls(inner)]));
+/** A null asks the API server to remove a field: the one that it fills in for another strategy. */
+function withoutNulls(object: unknown): unknown {
+  const text = JSON.stringify(object);
+  return JSON.parse(
+    text.replace('"rollingUpdate":null,', '').replace(',"rollingUpdate":null', ''),
+  ) as unknown;
 }
 
 /** Names that stand twice in lists which Kubernetes merges by name: server-side apply refuses them. */

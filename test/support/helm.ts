@@ -23,7 +23,7 @@ function find(): string | null {
 
 /** `v3.6.2`; empty when there is none. */
 export const helmVersion = (): string =>
-  HELM === null ? '' : (/v\d+\.\d+\.\d+/.exec(helm('version', '--short').out)?.[0] ?? '');
+  HELM === null ? '' : (/v\d+\.\d+(\.\d+)?/.exec(helm('version', '--short').out)?.[0] ?? '');
 
 export interface HelmRun {
   readonly ok: boolean;
