@@ -184,7 +184,7 @@ const DEPLOYMENT: Values = {
       extra: [{ ports: [{ port: 7042 }] }],
     },
   },
-  helmTest: { enabled: true, resources: { requests: { cpu: '7043' } } },
+  helmTest: { enabled: true, args: ['m-doctor'], resources: { requests: { cpu: '7043' } } },
   volumes: [{ name: 'm-volume' }],
   volumeMounts: [{ name: 'm-volume', mountPath: '/m-mount' }],
   nodeSelector: { a: 'm-node' },

@@ -4,13 +4,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { at, CHART, helm, NO_HELM, rendered } from '../support/helm.ts';
+import { at, CHART, helm, helmVersion, NO_HELM, rendered } from '../support/helm.ts';
 import schemas from '../support/kubernetes-schemas.json' with { type: 'json' };
 import { checkObject } from '../support/kubernetes-stand-in.ts';
 
 const valuesFile = (name: string): string => join(import.meta.dirname, 'values', `${name}.yaml`);
 /** Its example models are refused (models.test.ts); nothing else of the file is. */
 const DEFAULTS = ['-f', valuesFile('dialect-default'), '--set', 'proxy_config.model_list=null'];
+
+t.comment(`helm ${helmVersion()}`);
 
 /** Boards and rules come and go with their own tests. */
 function withoutMonitoring(text: string): string {
