@@ -24,7 +24,7 @@ t.test('generated files are fresh and the chart carries the version of the packa
 });
 
 t.test('helm lint finds nothing to mend, whatever the values', { skip: NO_HELM }, (t) => {
-  for (const values of [[], ...ALL.map((name) => ['-f', valuesFile(name)])]) {
+  for (const values of [[], ...[...ALL, 'production', 'routes'].map((name) => ['-f', valuesFile(name)])]) {
     const run = helm('lint', '--strict', CHART, ...values);
     t.ok(run.ok, `${values.join(' ')}${run.ok ? '' : `${run.out}${run.err}`}`);
   }

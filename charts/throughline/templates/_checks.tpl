@@ -148,6 +148,11 @@ istio.enabled creates nothing, because its parts are off - set istio.gateway.ena
 {{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled }}
 serviceMonitor.enabled and podMonitor.enabled would have each pod scraped twice - set one of them to false.
 {{- end }}
+{{- with .Values.networkPolicy -}}
+{{- if and .enabled (include "throughline.adminPort" $) (or $.Values.serviceMonitor.enabled $.Values.podMonitor.enabled) (not .adminFrom) (not .extraIngress) }}
+{{ ternary "serviceMonitor" "podMonitor" $.Values.serviceMonitor.enabled }} has Prometheus scrape the admin port, to which the NetworkPolicy lets nobody - set networkPolicy.adminFrom to the namespace of Prometheus, for example [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}].
+{{- end }}
+{{- end -}}
 {{- $known := list -}}
 {{- range $path, $_ := .Files.Glob "rules/*.yaml" -}}
 {{- range ($.Files.Get $path | fromYaml).groups -}}
