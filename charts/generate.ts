@@ -51,9 +51,19 @@ function draft07(schema: SchemaNode): Record<string, unknown> {
       Object.entries(properties).map(([key, inner]) => [key, draft07(inner)]),
     );
   if (items !== undefined) out['items'] = draft07(items);
-  if (typeof others === 'object') out['additionalProperties'] = draft07(others);
-  return out;
+  if (typeof others !== 'object') return out;
+  // Helm 4 says nothing but `EOF` about a fault of propertyNames.
+  const { propertyNames, ...rest } = out;
+  if (!hasPattern(propertyNames)) return { ...rest, additionalProperties: draft07(others) };
+  return {
+    ...rest,
+    patternProperties: { [propertyNames.pattern]: draft07(others) },
+    additionalProperties: false,
+  };
 }
+
+const hasPattern = (value: unknown): value is { readonly pattern: string } =>
+  typeof value === 'object' && value !== null && 'pattern' in value && typeof value.pattern === 'string';
 
 /** Types and pattern of a value: what the gateway's schema says, nothing, or a reference to the environment. */
 function typed(schema: SchemaNode): Record<string, unknown> {

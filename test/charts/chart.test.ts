@@ -1,60 +1,15 @@
 // The chart as real helm renders it: what must hold for any values, and what each values file asks for. The rendered
 // configuration goes through the real loader, so the chart and the server cannot disagree.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
-import { formatIssue } from '../../config/issue.ts';
-import { loadConfig, type Environment } from '../../config/load.ts';
-import type { Snapshot } from '../../config/snapshot.ts';
+import { ENV, list, loadRendered, named, show, type Shown, valuesFile } from '../support/chart.ts';
 import { at, CHART, helm, NO_HELM, rendered } from '../support/helm.ts';
 import { checkObject } from '../support/kubernetes-stand-in.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const valuesFile = (name: string): string => join(import.meta.dirname, 'values', `${name}.yaml`);
-const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const named = (value: unknown, name: string): unknown => list(value).find((one) => at(one, 'name') === name);
-
-interface Shown {
-  readonly objects: ReadonlyMap<string, unknown>;
-  readonly get: (kind: string) => unknown;
-  readonly pod: unknown;
-  readonly container: unknown;
-  readonly env: ReadonlyMap<unknown, unknown>;
-}
-
-function show(...args: readonly string[]): Shown {
-  const objects = rendered(...args);
-  const get = (kind: string): unknown => [...objects].find(([name]) => name.startsWith(`${kind}/`))?.[1];
-  const pod = at(get('Deployment') ?? get('StatefulSet'), 'spec', 'template', 'spec');
-  const container = at(pod, 'containers', 0);
-  const env = new Map(list(at(container, 'env')).map((one) => [at(one, 'name'), one]));
-  return { objects, get, pod, container, env };
-}
-
-/** The rendered configuration as kubelet mounts it - a folder of links through `..data` - and as the server reads it. */
-function loadRendered(t: Pick<Tap, 'testdir'>, configMap: unknown, env: Environment): Snapshot {
-  const folder = t.testdir();
-  mkdirSync(join(folder, '..2026'));
-  writeFileSync(join(folder, '..2026', 'config.yaml'), String(at(configMap, 'data', 'config.yaml')));
-  symlinkSync('..2026', join(folder, '..data'));
-  symlinkSync('..data/config.yaml', join(folder, 'config.yaml'));
-  const loaded = loadConfig(join(folder, 'config.yaml'), env);
-  if (!loaded.ok) throw new Error(loaded.issues.map(formatIssue).join('\n'));
-  return loaded.snapshot;
-}
-type Tap = typeof t;
-
-const ENV: Environment = {
-  PROXY_MASTER_KEY: 'sk-master',
-  EXTERNAL_GATEWAY_KEY: 'sk-gateway',
-  SUBSCRIPTION_KEY: 'abc123',
-  CUSTOM_API_BASE: 'https://bifrost.example.com:8080/v1',
-  CUSTOM_API_KEY: 'sk-custom',
-  CUSTOM_TIMEOUT: '120',
-  FORWARD_HEADERS: 'true',
-};
 const ALL = ['platform', 'exposed', 'persistent', 'own-config'];
 
 t.test('generated files are fresh and the chart carries the version of the package', (t) => {
@@ -69,7 +24,7 @@ t.test('generated files are fresh and the chart carries the version of the packa
 });
 
 t.test('helm lint finds nothing to mend, whatever the values', { skip: NO_HELM }, (t) => {
-  for (const values of [[], ...ALL.map((name) => ['-f', valuesFile(name)])]) {
+  for (const values of [[], ...[...ALL, 'production', 'routes'].map((name) => ['-f', valuesFile(name)])]) {
     const run = helm('lint', '--strict', CHART, ...values);
     t.ok(run.ok, `${values.join(' ')}${run.ok ? '' : `${run.out}${run.err}`}`);
   }
@@ -400,7 +355,7 @@ t.test('keys of agents come from Secrets and are in no ConfigMap', { skip: NO_HE
     ],
   );
   const nameless = helm('template', CHART, '--kube-version', '1.31.0', '--set', 'inferenceKeys[0].name=a');
-  t.match(nameless, { ok: false, err: /secretName is required/ });
+  t.match(nameless, { ok: false, err: /secretName is required|missing property 'secretName'/ });
   t.end();
 });
 

@@ -184,7 +184,7 @@ const DEPLOYMENT: Values = {
       extra: [{ ports: [{ port: 7042 }] }],
     },
   },
-  helmTest: { enabled: true, resources: { requests: { cpu: '7043' } } },
+  helmTest: { enabled: true, args: ['m-doctor'], resources: { requests: { cpu: '7043' } } },
   volumes: [{ name: 'm-volume' }],
   volumeMounts: [{ name: 'm-volume', mountPath: '/m-mount' }],
   nodeSelector: { a: 'm-node' },
@@ -318,6 +318,38 @@ function marks(value: unknown): string[] {
   if (typeof value === 'string') return value.length > 2 ? [value] : [];
   return typeof value === 'number' ? [String(value)] : [];
 }
+
+t.test('a list or a map may be null, as Helm has it who takes a default away', { skip: NO_HELM }, (t) => {
+  const nulls: Values = {};
+  const empty = leaves(DEFAULTS).filter((path) => {
+    const value = path
+      .split('.')
+      .reduce<unknown>((here, key) => (isMap(here) ? here[key] : undefined), DEFAULTS);
+    return typeof value === 'object' && !path.startsWith('proxy_config');
+  });
+  t.ok(empty.length > 60);
+  const taken = empty.reduce(
+    (all, path) =>
+      joined(all, path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), null) as Values),
+    nulls,
+  );
+  // The words of `serviceMonitor` and alike matter only when they are on.
+  const on = {
+    serviceMonitor: { enabled: true },
+    podMonitor: { enabled: false },
+    prometheusRule: { enabled: true },
+    networkPolicy: { enabled: true, egress: { enabled: true } },
+    pdb: { enabled: true },
+    dashboards: { enabled: true },
+  };
+  t.match(render(t, joined(taken, on)), /^kind: Deployment$/m);
+  t.match(render(t, joined(taken, { ...on, persistence: { enabled: true } })), /^kind: StatefulSet$/m);
+  t.match(
+    render(t, { ...taken, proxy_config: null, keda: { enabled: true, triggers: [{}] } }),
+    /^kind: ScaledObject$/m,
+  );
+  t.end();
+});
 
 t.test('every value is rendered', { skip: NO_HELM }, (t) => {
   const shown = new Set<string>();

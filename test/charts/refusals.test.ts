@@ -186,6 +186,13 @@ const CASES: readonly Case[] = [
     ],
   },
   {
+    name: 'metrics on a port that a policy closes',
+    values: { adminPort: 4002, serviceMonitor: ON, networkPolicy: ON },
+    says: [
+      /^serviceMonitor has Prometheus scrape the admin port, to which the NetworkPolicy lets nobody - set networkPolicy\.adminFrom/,
+    ],
+  },
+  {
     name: 'a ConfigMap of somebody else that is not named, and models that nobody reads',
     values: { proxyConfigMap: { create: false }, models: { a: { litellm_params: { model: 'openai/a' } } } },
     says: [

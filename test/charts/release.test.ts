@@ -8,8 +8,13 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { at, CHART, HELM, type HelmRun, NO_HELM } from '../support/helm.ts';
+import { at, CHART, HELM, type HelmRun, helmVersion, NO_HELM } from '../support/helm.ts';
 import { KEEPS_IDLE } from '../support/keeps-idle.ts';
+
+/** `npm run interop -- --only charts` plays newer ones on a real API server. */
+const SKIP = /^v3\.(\d|1[0-5])(\.|$)/.test(helmVersion())
+  ? NO_HELM
+  : NO_HELM || 'this Helm speaks protobuf, which the stand-in does not read';
 
 const KINDS: Readonly<Record<string, readonly (readonly [kind: string, name: string])[]>> = {
   v1: [
@@ -118,7 +123,7 @@ type Tap = Pick<typeof t, 'teardown' | 'testdir'>;
 
 t.test(
   'a generated master key outlives an upgrade, and the notes say how to read it',
-  { skip: NO_HELM },
+  { skip: SKIP },
   async (t) => {
     const { kept, helm } = await startRelease(t);
     const run = async (...args: readonly string[]): Promise<string> => {
@@ -172,7 +177,7 @@ const CLAIMS = '/api/v1/namespaces/oh/persistentvolumeclaims';
 
 t.test(
   'persistence moves a release to a StatefulSet and back; nothing else is taken away',
-  { skip: NO_HELM },
+  { skip: SKIP },
   async (t) => {
     const { kept, changes, helm } = await startRelease(t);
     const move = async (...sets: readonly string[]): Promise<readonly string[]> => {
@@ -221,7 +226,7 @@ t.test(
 
 t.test(
   'the claim of a Deployment that went before is not left behind in silence',
-  { skip: NO_HELM },
+  { skip: SKIP },
   async (t) => {
     const { kept, changes, helm } = await startRelease(t);
     const upgrade = (...sets: readonly string[]): Promise<HelmRun> =>
@@ -252,7 +257,7 @@ t.test(
 
 t.test(
   'a Deployment that changes to Recreate gives up what the API server filled in',
-  { skip: NO_HELM },
+  { skip: SKIP },
   async (t) => {
     const { patches, helm } = await startRelease(t);
     t.match(await helm('install', 'openhands', CHART), { ok: true });

@@ -21,6 +21,10 @@ function find(): string | null {
   return folders.map((folder) => join(folder, 'helm')).find((path) => existsSync(path)) ?? null;
 }
 
+/** `v3.6.2`; empty when there is none. */
+export const helmVersion = (): string =>
+  HELM === null ? '' : (/v\d+\.\d+(\.\d+)?/.exec(helm('version', '--short').out)?.[0] ?? '');
+
 export interface HelmRun {
   readonly ok: boolean;
   readonly out: string;

@@ -31,6 +31,8 @@ export interface TestCluster {
   readonly url: string;
   /** null = plain HTTP. */
   readonly caFile: string | null;
+  /** Of an administrator. */
+  readonly token: string;
   /** As an administrator. @param path from `/api` on */
   call(method: string, path: string, body?: unknown, type?: string): Promise<Reply>;
   /** Lines of a watch, until the signal. */
@@ -120,7 +122,10 @@ async function realCluster(t: Teardown, server: string, etcd: string): Promise<T
   return { name: `kube-apiserver ${version.gitVersion}`, real: true, ...calls, stop };
 }
 
-function client(url: string, caFile: string | null): Pick<TestCluster, 'url' | 'caFile' | 'call' | 'watch'> {
+function client(
+  url: string,
+  caFile: string | null,
+): Pick<TestCluster, 'url' | 'caFile' | 'token' | 'call' | 'watch'> {
   const open = (
     method: string,
     path: string,
@@ -143,6 +148,7 @@ function client(url: string, caFile: string | null): Pick<TestCluster, 'url' | '
   return {
     url,
     caFile,
+    token: ADMIN,
     call: async (method, path, body, type = 'application/json') => {
       const res = await open(method, path, body, type);
       const chunks: Buffer[] = [];

@@ -17,7 +17,7 @@ once, each in a sentence that names the value to change. */}}
 {{- if gt $most 1 }}
 {{ $why }} with persistence needs one pod, and there may be {{ $most }}: the data directory has one writer, so a second pod on the same volume would never start - set replicaCount: 1 without autoscaling, or kind: StatefulSet without an existingClaim for a volume per pod.
 {{- end }}
-{{- if not (has (default "Recreate" .Values.strategy.type) (list "Recreate")) }}
+{{- if not (has (default "Recreate" (default dict .Values.strategy).type) (list "Recreate")) }}
 {{ $why }} with persistence needs the strategy Recreate: the new pod waits for the data directory that the old one holds, so a rolling update would never end - leave strategy empty, or set strategy.type: Recreate.
 {{- end }}
 {{- end -}}
@@ -25,7 +25,7 @@ once, each in a sentence that names the value to change. */}}
 {{- if and .Values.persistence.enabled .Values.persistence.existingClaim }}
 persistence.existingClaim cannot be used by a StatefulSet, which makes a claim for each pod - set kind: auto to run one pod on that claim, or leave persistence.existingClaim empty.
 {{- end }}
-{{- if or (eq (toString .Values.strategy.type) "Recreate") (hasKey (default dict .Values.strategy.rollingUpdate) "maxSurge") }}
+{{- if or (eq (toString (default dict .Values.strategy).type) "Recreate") (hasKey (default dict (default dict .Values.strategy).rollingUpdate) "maxSurge") }}
 strategy is one of a Deployment, and a StatefulSet runs the pods, which stops an old pod before it starts the new one - leave strategy empty, or set kind: Deployment.
 {{- end }}
 {{- if and (eq .Values.kind "auto") .Values.persistence.enabled (lookup "v1" "PersistentVolumeClaim" .Release.Namespace (printf "%s-data" (include "throughline.fullname" .))) }}
@@ -148,6 +148,11 @@ istio.enabled creates nothing, because its parts are off - set istio.gateway.ena
 {{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled }}
 serviceMonitor.enabled and podMonitor.enabled would have each pod scraped twice - set one of them to false.
 {{- end }}
+{{- with .Values.networkPolicy -}}
+{{- if and .enabled (include "throughline.adminPort" $) (or $.Values.serviceMonitor.enabled $.Values.podMonitor.enabled) (not .adminFrom) (not .extraIngress) }}
+{{ ternary "serviceMonitor" "podMonitor" $.Values.serviceMonitor.enabled }} has Prometheus scrape the admin port, to which the NetworkPolicy lets nobody - set networkPolicy.adminFrom to the namespace of Prometheus, for example [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}].
+{{- end }}
+{{- end -}}
 {{- $known := list -}}
 {{- range $path, $_ := .Files.Glob "rules/*.yaml" -}}
 {{- range ($.Files.Get $path | fromYaml).groups -}}

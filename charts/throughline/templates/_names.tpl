@@ -30,7 +30,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{/* Ours, then those of one object, then those of all: (list . LABELS). */}}
 {{- define "throughline.labelsWith" -}}
 {{- $root := first . -}}
-{{- toYaml (merge (include "throughline.ownLabels" $root | fromYaml) (default dict (last .)) $root.Values.commonLabels) -}}
+{{- toYaml (merge (include "throughline.ownLabels" $root | fromYaml) (default dict (last .)) (default dict $root.Values.commonLabels)) -}}
 {{- end -}}
 {{- define "throughline.labels" -}}
 {{- include "throughline.labelsWith" (list . dict) -}}
@@ -99,7 +99,7 @@ it looks like a host. */}}
 {{- define "throughline.database" -}}
 {{- if .Values.databaseSecretName -}}databaseSecretName
 {{- else if .Values.db.useExisting -}}db.useExisting
-{{- else if hasKey .Values.envVars "DATABASE_URL" -}}envVars
+{{- else if hasKey (default dict .Values.envVars) "DATABASE_URL" -}}envVars
 {{- else if and .Values.proxyConfigMap.create (default dict (default dict .Values.proxy_config).general_settings).database_url -}}proxy_config.general_settings.database_url
 {{- else if and .Values.proxyConfigMap.create (hasKey (default dict (default dict .Values.proxy_config).environment_variables) "DATABASE_URL") -}}proxy_config.environment_variables
 {{- else -}}
@@ -111,7 +111,7 @@ it looks like a host. */}}
 
 {{/* debug, info, warn, error, silent; the other chart's WARNING and CRITICAL are understood, and its LITELLM_LOG. */}}
 {{- define "throughline.logLevel" -}}
-{{- $level := lower (toString (default .Values.logLevel .Values.envVars.LITELLM_LOG)) -}}
+{{- $level := lower (toString (default .Values.logLevel (default dict .Values.envVars).LITELLM_LOG)) -}}
 {{- get (dict "warning" "warn" "critical" "error") $level | default $level -}}
 {{- end -}}
 {{/* The container's port of the platform interface, when it has one of its own. */}}

@@ -5,13 +5,13 @@ metadata:
   {{- if .Values.proxyConfigMap.create }}
   {{- $checksum = include (ternary "throughline.config" "throughline.restartSettings" .Values.restartOnConfigChange) . | sha256sum }}
   {{- end }}
-  {{- $annotations := merge (dict) .Values.podAnnotations (ternary (dict "checksum/config" $checksum) (dict) (ne $checksum "")) }}
+  {{- $annotations := merge (dict) (default dict .Values.podAnnotations) (ternary (dict "checksum/config" $checksum) (dict) (ne $checksum "")) }}
   {{- with $annotations }}
   annotations:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   labels:
-    {{- toYaml (merge (include "throughline.selectorLabels" . | fromYaml) .Values.podLabels .Values.commonLabels) | nindent 4 }}
+    {{- toYaml (merge (include "throughline.selectorLabels" . | fromYaml) (default dict .Values.podLabels) (default dict .Values.commonLabels)) | nindent 4 }}
 spec:
   {{- with .Values.imagePullSecrets }}
   imagePullSecrets:

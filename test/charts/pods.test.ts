@@ -1,0 +1,151 @@
+// What the values make of the pods: environment, volumes, image, spread, and when they restart.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { parse } from 'yaml';
+import { ENV, list, loadRendered, show, valuesFile } from '../support/chart.ts';
+import { at, NO_HELM } from '../support/helm.ts';
+
+t.test('the server takes what production renders', { skip: NO_HELM }, (t) => {
+  const { get, env } = show('-f', valuesFile('production'));
+  t.same(at(env.get('REDIS_URL'), 'valueFrom', 'secretKeyRef'), {
+    name: 'throughline-valkey',
+    key: 'REDIS_URL',
+  });
+  const snapshot = loadRendered(t, get('ConfigMap'), {
+    ...ENV,
+    GATEWAY_KEY: 'sk-gateway',
+    INFERENCE_KEY_0: 'sk-agents',
+    REDIS_URL: 'rediss://valkey:6380/2',
+  });
+  t.match(snapshot, {
+    valkey: { host: 'valkey', port: 6380, tls: true, database: 2 },
+    admin: { port: 4002 },
+  });
+  t.same(
+    snapshot.deployments.map(({ group, origin }) => [group, origin]),
+    [
+      ['claude-sonnet', 'https://gateway-eu.example.com'],
+      ['claude-sonnet', 'https://gateway-us.example.com'],
+    ],
+  );
+  const own = show('-f', valuesFile('production'), '--set', 'proxy_config.router_settings.redis_host=mine');
+  t.same(at(parse(String(at(own.get('ConfigMap'), 'data', 'config.yaml'))), 'router_settings'), {
+    redis_host: 'mine',
+  });
+  t.end();
+});
+
+t.test('a name that stands twice is merged, the later one wins and stands last', { skip: NO_HELM }, (t) => {
+  const path = join(t.testdir(), 'values.yaml');
+  const values = {
+    envVars: { HOST: '::', A: 'one', LITELLM_LOG: 'DEBUG' },
+    extraEnvVars: [
+      { name: 'FIRST', value: 'x' },
+      { name: 'A', value: '$(FIRST)' },
+      { name: 'PROXY_MASTER_KEY', value: 'mine' },
+    ],
+    volumes: [{ name: 'tmp', emptyDir: { medium: 'Memory' } }],
+    volumeMounts: [
+      { name: 'tmp', mountPath: '/tmp/' },
+      { name: 'tmp', mountPath: '/var/lib/throughline' },
+    ],
+  };
+  writeFileSync(path, JSON.stringify(values));
+  const { pod, container, env } = show('-f', path);
+  const names = list(at(container, 'env')).map((one) => at(one, 'name'));
+  t.equal(names.length, env.size);
+  t.same(names.slice(-3), ['FIRST', 'A', 'PROXY_MASTER_KEY']);
+  t.match([env.get('HOST'), env.get('A')], [{ value: '::' }, { value: '$(FIRST)' }]);
+  t.equal(at(env.get('THROUGHLINE_LOG_LEVEL'), 'value'), 'debug');
+  t.same(
+    list(at(pod, 'volumes')).filter((one) => at(one, 'name') === 'tmp'),
+    values.volumes,
+  );
+  t.same(
+    list(at(container, 'volumeMounts')).map((one) => at(one, 'mountPath')),
+    ['/etc/litellm', '/tmp/', '/var/lib/throughline'],
+  );
+  t.end();
+});
+
+t.test('the database of the replaced chart is used as it is stated', { skip: NO_HELM }, (t) => {
+  const { env } = show('-f', valuesFile('platform'));
+  t.match(env.get('DATABASE_PASSWORD'), {
+    valueFrom: { secretKeyRef: { name: 'postgres-password', key: 'password' } },
+  });
+  t.match(env.get('DATABASE_HOST'), { value: 'oh-main-postgresql' });
+  const names = [...env.keys()];
+  for (const [, name = ''] of String(at(env.get('DATABASE_URL'), 'value')).matchAll(/\$\((\w+)\)/g))
+    t.ok(names.indexOf(name) < names.indexOf('DATABASE_URL'), `$(${name}) is filled in from above`);
+  const both = show('-f', valuesFile('platform'), '--set', 'databaseSecretName=pg');
+  t.notOk(both.env.has('DATABASE_HOST'));
+  t.end();
+});
+
+t.test('labels of the pods spread them, also by constraints without labels', { skip: NO_HELM }, (t) => {
+  const spread = (...args: readonly string[]): readonly unknown[] =>
+    list(at(show(...args).pod, 'topologySpreadConstraints'));
+  const labels = { 'app.kubernetes.io/name': 'litellm', 'app.kubernetes.io/instance': 'openhands' };
+  t.match(spread(), [
+    {
+      topologyKey: 'topology.kubernetes.io/zone',
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: { matchLabels: labels },
+    },
+    { topologyKey: 'kubernetes.io/hostname', matchLabelKeys: ['pod-template-hash'] },
+  ]);
+  t.match(spread('-f', valuesFile('exposed')), [{ maxSkew: 1, labelSelector: { matchLabels: labels } }]);
+  t.same(at(spread('--kube-version', '1.26.0')[0], 'matchLabelKeys'), undefined);
+  t.same(spread('--set', 'defaultTopologySpread=false'), []);
+  t.end();
+});
+
+t.test('a mirror takes the place of the registry, and a digest pins', { skip: NO_HELM }, (t) => {
+  const image = (...sets: readonly string[]): unknown =>
+    at(show(...sets.flatMap((one) => ['--set', one])).container, 'image');
+  const mirror = 'global.imageRegistry=mirror.example.com:5000/';
+  t.equal(image('image.tag=v7'), 'throughline:v7');
+  t.equal(image(mirror), 'mirror.example.com:5000/throughline:0.1.0');
+  t.equal(image(mirror, 'image.repository=ghcr.io/a/b'), 'mirror.example.com:5000/a/b:0.1.0');
+  t.equal(image(mirror, 'image.repository=a/b'), 'mirror.example.com:5000/a/b:0.1.0');
+  t.equal(image(`image.digest=sha256:${'0'.repeat(64)}`), `throughline:0.1.0@sha256:${'0'.repeat(64)}`);
+  t.end();
+});
+
+t.test(
+  'what a running process cannot change restarts the pods, and nothing else does',
+  { skip: NO_HELM },
+  (t) => {
+    const sum = (...sets: readonly string[]): unknown =>
+      at(
+        show(...sets.flatMap((one) => ['--set', one])).get('Deployment'),
+        'spec',
+        'template',
+        'metadata',
+        'annotations',
+        'checksum/config',
+      );
+    const bare = sum();
+    t.equal(
+      sum(
+        'proxy_config.litellm_settings.num_retries=5',
+        'models.a.litellm_params.model=openai/a',
+        'models.a.litellm_params.api_base=http://a/v1',
+      ),
+      bare,
+    );
+    for (const set of [
+      'general_settings.database_url=a',
+      'general_settings.workers=2',
+      'router_settings.redis_host=a',
+      'litellm_settings.cache_params.host=a',
+    ])
+      t.not(sum(`proxy_config.${set}`), bare, set);
+    t.not(
+      sum('restartOnConfigChange=true', 'proxy_config.litellm_settings.num_retries=5'),
+      sum('restartOnConfigChange=true'),
+    );
+    t.end();
+  },
+);
