@@ -62,7 +62,7 @@ t.test(
           );
           t.same(foreign, [], what);
           if (!expr.includes('predict_linear'))
-          t.notMatch(expr, /\[\d+[smhd]\]/, `${what}: a rate follows the step of the graph`);
+            t.notMatch(expr, /\[\d+[smhd]\]/, `${what}: a rate follows the step of the graph`);
         }
       }
     }
