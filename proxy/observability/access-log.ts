@@ -2,7 +2,7 @@
 // lines. Written with a template: pino alone took 1.1 us and 2.3 KB for this line, the template takes 0.2 us.
 import type { LineLevel } from './failure.ts';
 
-/** What a line says. Texts are as the client or the configuration gave them; no header, body or key. */
+/** What a line says. Texts are as the client or the configuration gave them, `call_type` and `end` are words of ours; no header, body or key. */
 export interface AccessLine {
   readonly call_id: string;
   readonly call_type: string;
@@ -31,15 +31,17 @@ export interface AccessLine {
 
 /** Characters that stand in JSON as they are. */
 const PLAIN = /^[ !#-[\]-~]*$/;
-const quoted = (text: string | null): string =>
-  text !== null && PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+function quoted(text: string | null): string {
+  if (text === null) return 'null';
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+}
 
 /** `{"level":30,"time":...,"call_id":...,...,"msg":"request"}` and a newline; `start`: time and process as the log writes them. */
 export function accessText(level: LineLevel, start: string, line: AccessLine): string {
   return (
-    `{"level":${level}${start},"call_id":${quoted(line.call_id)},"call_type":${quoted(line.call_type)}` +
+    `{"level":${level}${start},"call_id":${quoted(line.call_id)},"call_type":"${line.call_type}"` +
     `,"model":${quoted(line.model)},"model_id":${quoted(line.model_id)},"upstream":${quoted(line.upstream)}` +
-    `,"status":${line.status},"end":${quoted(line.end)},"ms":${line.ms},"first_byte_ms":${line.first_byte_ms}` +
+    `,"status":${line.status},"end":"${line.end}","ms":${line.ms},"first_byte_ms":${line.first_byte_ms}` +
     `,"session":${quoted(line.session)},"key":${quoted(line.key)},"team":${quoted(line.team)}` +
     `,"tokens":${line.tokens},"attempts":${line.attempts},"upstream_call_id":${quoted(line.upstream_call_id)}` +
     `,"fault":${quoted(line.fault)},"error":${quoted(line.error)},"why":${quoted(line.why)}` +
