@@ -3,7 +3,7 @@
 import { ALERT_KINDS, type AlertChannel, type AlertKind, type AlertSettings } from '../alert-settings.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
-import type { Environment } from '../references.ts';
+import type { Environment } from '../environment.ts';
 import { Secret } from '../secret.ts';
 import { shownName } from '../shown.ts';
 import type { Path } from '../tree.ts';
