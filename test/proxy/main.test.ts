@@ -117,3 +117,20 @@ t.test('outputs that cannot be written leave nothing behind', async (t) => {
     code: 74,
   });
 });
+
+t.test("spend needs the database's settings alone, not every secret of the file", async (t) => {
+  const dir = folder(t);
+  const model =
+    'model_list: [{ model_name: a, litellm_params: { model: os.environ/NOT_SET, api_key_file: nowhere } }]';
+  const url = 'postgresql://name@127.0.0.1:9/spend?connect_timeout=2';
+  writeFileSync(
+    join(dir, 'gateway.yaml'),
+    `${model}\ngeneral_settings: { master_key: os.environ/NOT_SET, database_url: "${url}" }\n`,
+  );
+  const { code, out, err } = await runCli(t, ['spend', 'report', '--by', 'day', '--config', 'gateway.yaml'], {
+    cwd: dir,
+  });
+  t.match({ code, out }, { code: 1, out: '' });
+  t.match(err, /^throughline: .*127\.0\.0\.1:9/, 'it asks the database');
+  t.notMatch(err, /NOT_SET|nowhere/);
+});
