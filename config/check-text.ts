@@ -2,7 +2,7 @@
 import type { Issue } from './issue.ts';
 import { overlay } from './load.ts';
 import { parse } from './parse.ts';
-import type { Environment } from './references.ts';
+import type { Environment } from './environment.ts';
 
 /** @returns its errors; empty = it can be served */
 export function checkText(name: string, text: string, env: Environment): readonly Issue[] {

@@ -237,7 +237,7 @@ function scalar(path: string, value: unknown): Shown {
   // A hash of a key tells nothing to people.
   if (typeof value === 'string' && /(?:sha256|version|hash)$/i.test(path))
     return { text: '[hash]', same: value };
-  return plain(String(value as string | number | boolean));
+  return plain(String(value));
 }
 
 /** Atto-dollars (1e-18 USD) as a plain decimal number. */

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { byPlace, Diagnostics } from './diagnostics.ts';
 import type { Issue } from './issue.ts';
 import { environmentOf, withReferences } from './references.ts';
-import type { Environment } from './references.ts';
+import type { Environment } from './environment.ts';
 import { databaseOf } from './resolve/database.ts';
 import { SecretFiles, withFileVariables, withSecretFiles } from './secret-files.ts';
 import type { DatabaseSettings } from './snapshot.ts';

@@ -11,7 +11,7 @@ import type { GatewayFile } from './gateway-file.ts';
 import type { Issue } from './issue.ts';
 import { checkHints } from './hints.ts';
 import { environmentOf, withReferences } from './references.ts';
-import type { Environment } from './references.ts';
+import type { Environment } from './environment.ts';
 import { deepFreeze } from './resolve/freeze.ts';
 import { kindRules, splitModelName } from './resolve/kinds/table.ts';
 import { resolved } from './resolve/snapshot.ts';

@@ -1,9 +1,11 @@
 // Reads one configuration file as text, up to a size limit. No other file of this folder reads from disk. It does not
 // parse.
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
 /** A file with 10,000 entries is far smaller. A larger file is a mistake, such as a log file. */
 const LIMIT_BYTES = 10 * 1024 * 1024;
+
+const PIECE_BYTES = 256 * 1024;
 
 /** The text, or why it could not be read and how to fix that. */
 type ReadText =
@@ -18,7 +20,9 @@ export function readText(path: string): ReadText {
     if (stat.isDirectory()) return wrong('is a folder, not a file', 'name the configuration file itself');
     if (stat.size > LIMIT_BYTES)
       return wrong(`is ${stat.size} bytes large; the limit is ${LIMIT_BYTES}`, 'split it with include');
-    bytes = readFileSync(path);
+    const read = bytesOf(path, LIMIT_BYTES);
+    if (read === null) return wrong(`holds more than ${LIMIT_BYTES} bytes`, 'split it with include');
+    bytes = read;
   } catch (cause) {
     return unreadable(cause);
   }
@@ -27,6 +31,28 @@ export function readText(path: string): ReadText {
     return { ok: true, text };
   } catch {
     return wrong('is not UTF-8 text', 'save the file as UTF-8');
+  }
+}
+
+/**
+ * The bytes of a file; null when there are more than `limit`. Reads a pipe to its end and a device no further than that.
+ * @throws Error of the system
+ */
+export function bytesOf(path: string, limit: number): Buffer | null {
+  const fd = openSync(path, 'r');
+  try {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    for (;;) {
+      const piece = Buffer.allocUnsafe(PIECE_BYTES);
+      const count = readSync(fd, piece);
+      if (count === 0) return Buffer.concat(pieces, size);
+      size += count;
+      if (size > limit) return null;
+      pieces.push(piece.subarray(0, count));
+    }
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -2,14 +2,12 @@
 // as they are, so that a file written for another proxy does not need that proxy's variables.
 import { ENV_MARKER } from './dialect.ts';
 import type { Diagnostics } from './diagnostics.ts';
+import type { Environment } from './environment.ts';
 import type { SecretFiles } from './secret-files.ts';
 import { below, isInert, SCHEMA, typesOf } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
 import { memberOf } from './tree.ts';
 import type { MapTree, Member, Path, ScalarTree, Tree } from './tree.ts';
-
-/** Names and values of environment variables. */
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The process environment, overridden by the file's `environment_variables`. */
 export function environmentOf(root: Tree, env: Environment, files: SecretFiles): Environment {

@@ -6,7 +6,7 @@ import { ENV_MARKER } from './dialect.ts';
 import type { Issue } from './issue.ts';
 import { isLinkLocalHost } from './link-local.ts';
 import { withReferences } from './references.ts';
-import type { Environment } from './references.ts';
+import type { Environment } from './environment.ts';
 import type { SecretFiles } from './secret-files.ts';
 import { publicOf } from './resolve/public.ts';
 import { memberOf, nodeAt, pathText, treeOf } from './tree.ts';

@@ -5,7 +5,7 @@ import { lstatSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Diagnostics } from './diagnostics.ts';
 import { readText } from './read.ts';
-import type { Environment } from './references.ts';
+import type { Environment } from './environment.ts';
 import { below, isInert, SCHEMA } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
 import type { Member, Path, Tree } from './tree.ts';

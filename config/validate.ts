@@ -189,7 +189,7 @@ function typeFix(key: string, schema: SchemaNode, tree: Tree | undefined): strin
 function exampleFix(key: string, schema: SchemaNode | undefined): string {
   const inner = Object.keys((schema?.items ?? schema)?.properties ?? {});
   const required = (schema?.items ?? schema)?.required?.[0] ?? inner[0];
-  if (required !== undefined)
+  if (required !== undefined && !typesOf(schema).includes('string'))
     return schema?.items === undefined
       ? `write its keys below it, each on a line of its own that begins with spaces: ${required}: ...`
       : `write each entry below it, on lines of its own that begin with a dash: - ${required}: ...`;
@@ -223,7 +223,8 @@ const CHARTS = ['litellm-helm', 'proxy_config', 'masterkeySecretName', 'environm
 
 function sectionWith(key: string, path: Path): string | null {
   const sections = Object.entries(SCHEMA.properties ?? {});
-  if (path[0] === 'model_list' && path.length > 1) return partWith(key);
+  const part = path[0] === 'model_list' && path.length > 1 ? partWith(key) : null;
+  if (part !== null) return part;
   if (Object.hasOwn(SCHEMA.properties ?? {}, key) && path.length > 1)
     return 'no section: move it to the top level';
   for (const [name, section] of sections)

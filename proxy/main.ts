@@ -64,4 +64,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // `| head` has closed the pipe: not an error.
   process.exit(error.code === 'EPIPE' ? 0 : 74);
 });
-process.exit(await runProgram(process.argv.slice(2), VERSION, terminal).catch(report));
+const exitCode = await runProgram(process.argv.slice(2), VERSION, terminal).catch(report);
+// A disk that is full is told by an event after the write; only then is it known that nothing was lost.
+await new Promise<void>((done) => process.stdout.write('', () => done()));
+process.exit(exitCode);

@@ -163,5 +163,8 @@ const hasKey = (params: YAMLMap): boolean =>
 
 function textAt(map: YAMLMap, key: string): string {
   const value = map.get(key, true);
-  return isScalar(value) && value.value !== null && value.value !== undefined ? String(value.value) : '';
+  const plain: unknown = isScalar(value) ? value.value : null;
+  return typeof plain === 'string' || typeof plain === 'number' || typeof plain === 'boolean'
+    ? String(plain)
+    : '';
 }

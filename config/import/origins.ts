@@ -112,7 +112,7 @@ export class Origins {
     if (this.#nodes > MOST_NODES) throw new RangeError('aliases expand to too many values');
     if (isAlias(node)) return node;
     if (isPair(node)) {
-      const copy = node.clone() as Pair<unknown, unknown>;
+      const copy = node.clone();
       copy.key = this.#copy(node.key);
       copy.value = this.#copy(node.value);
       this.#of.set(copy, this.of(node));
@@ -149,6 +149,6 @@ export class Origins {
 }
 
 /** The key of a pair as text. */
-export function nameOf(pair: Pair<unknown, unknown>): string {
+export function nameOf(pair: Pair): string {
   return isScalar(pair.key) ? String(pair.key.value) : String(pair.key);
 }

@@ -37,8 +37,9 @@ export function takeProxyConfig(document: Document, origins: Origins, findings: 
   const root = document.contents;
   if (!isMap(root)) return { kind: 'litellm', prefix: [] };
   const chart = mapAt(root, CHART);
-  const place: [string, YAMLMap][] =
-    chart !== null && has(chart, CONFIG) ? [[CHART, chart]] : has(root, CONFIG) ? [['', root]] : [];
+  const place: [string, YAMLMap][] = [];
+  if (chart !== null && has(chart, CONFIG)) place.push([CHART, chart]);
+  else if (has(root, CONFIG)) place.push(['', root]);
   const [found] = place;
   if (found === undefined) return { kind: 'litellm', prefix: [] };
   const [name, values] = found;
@@ -73,15 +74,18 @@ function tellChart(values: YAMLMap, path: Path, findings: Findings, origins: Ori
   for (const pair of values.items) {
     const key = nameOf(pair);
     if (key === CONFIG) continue;
-    const byHand = Object.hasOwn(BY_HAND, key) ? BY_HAND[key] : undefined;
-    const [level, message]: [Level, string] = MIGRATION.has(key)
-      ? ['no effect here', 'no job is needed: the proxy brings its tables up to date when it starts']
-      : byHand === undefined
-        ? ['no effect here', 'a value of the chart: charts/throughline takes the names of litellm-helm']
-        : ['manual', byHand];
+    const [level, message] = verdictOn(key);
     findings.add(pair, [...path, key], level, message);
     origins.lose(pair);
   }
+}
+
+function verdictOn(key: string): readonly [Level, string] {
+  if (MIGRATION.has(key))
+    return ['no effect here', 'no job is needed: the proxy brings its tables up to date when it starts'];
+  const byHand = Object.hasOwn(BY_HAND, key) ? BY_HAND[key] : undefined;
+  if (byHand !== undefined) return ['manual', byHand];
+  return ['no effect here', 'a value of the chart: charts/throughline takes the names of litellm-helm'];
 }
 
 const has = (map: YAMLMap, key: string): boolean => map.items.some((pair) => nameOf(pair) === key);

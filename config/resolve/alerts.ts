@@ -11,7 +11,7 @@ import {
 import { scaledDecimal } from '../decimal.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
-import type { Environment } from '../references.ts';
+import type { Environment } from '../environment.ts';
 import { Secret } from '../secret.ts';
 import { shownName } from '../shown.ts';
 import type { Path } from '../tree.ts';

@@ -2,7 +2,7 @@
 // the URL, because it contains a password. Reads no file; certificates are read when a connection is opened.
 import type { Diagnostics } from '../diagnostics.ts';
 import { nearest } from '../nearest.ts';
-import type { Environment } from '../references.ts';
+import type { Environment } from '../environment.ts';
 import { Secret } from '../secret.ts';
 import type { DatabaseSettings, TlsMode } from '../snapshot.ts';
 

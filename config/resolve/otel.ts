@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
-import type { Environment } from '../references.ts';
+import type { Environment } from '../environment.ts';
 import { Secret } from '../secret.ts';
 import type { OtelSettings } from '../otel-settings.ts';
 import type { Path } from '../tree.ts';

@@ -5,7 +5,7 @@ import { dialectOf } from '../dialect.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile, ModelEntry } from '../gateway-file.ts';
-import type { Environment } from '../references.ts';
+import type { Environment } from '../environment.ts';
 import type { Secret } from '../secret.ts';
 import type { IdempotencySettings, Deployment, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';

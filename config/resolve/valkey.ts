@@ -2,7 +2,7 @@
 // together. Messages never show a URL, because it contains a password.
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
-import type { Environment } from '../references.ts';
+import type { Environment } from '../environment.ts';
 import { Secret } from '../secret.ts';
 import type { ValkeySentinels, ValkeySettings, ValkeyTls } from '../valkey-settings.ts';
 import type { Path } from '../tree.ts';

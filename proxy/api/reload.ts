@@ -2,19 +2,19 @@
 import { basename } from 'node:path';
 import { formatIssue, type Issue } from '../../config/issue.ts';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
+import { Fault } from '../errors/fault.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { AdminAttempt } from './audit.ts';
 import { readObject } from './json-body.ts';
 
-/** Without a body, or with `{dry_run: true}`. A refused configuration answers 200 with `result: "refused"`, for nothing failed. */
+/** With `{}`, or with `{dry_run: true}`. A refused configuration answers 200 with `result: "refused"`, for nothing failed. */
 export async function reloadConfig(
   x: Exchange,
   reloader: ConfigReloader,
   attempt: AdminAttempt,
 ): Promise<void> {
-  const { dry_run: dryRun } = (await readObject(x)) as { readonly dry_run?: unknown };
-  if (dryRun === true) {
+  if (isDryRun(await readObject(x))) {
     const { result, issues, changes } = reloader.dryRun();
     attempt.details({ dry_run: true, result, changes: changes.length });
     attempt.applied(false);
@@ -27,6 +27,19 @@ export async function reloadConfig(
   attempt.details({ result, changes: applied.length, version: reloader.active.snapshot.version });
   attempt.applied(result === 'applied');
   sendJson(x, { result, dry_run: false, issues: issues.map(shown), changes: applied });
+}
+
+/** A misspelt `dry_run` must not reload. @throws Fault invalid_member */
+function isDryRun(body: Readonly<Record<string, unknown>>): boolean {
+  const { dry_run: dryRun = false, ...others } = body;
+  const [other] = Object.keys(others);
+  if (other !== undefined)
+    throw new Fault(
+      'invalid_member',
+      `There is no member ${other.slice(0, 100)} here; \`dry_run\` is the only one.`,
+    );
+  if (typeof dryRun !== 'boolean') throw new Fault('invalid_member', '`dry_run` is true or false.');
+  return dryRun;
 }
 
 /** As `throughline check` prints it, without the folders of the server. */

@@ -1,6 +1,6 @@
 // Calls of the command line to the admin API of a running proxy: where it is, with which key, and its refusals as one line.
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { bytesOf } from '../../config/read.ts';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { UsageError, type Terminal } from './terminal.ts';
@@ -45,6 +45,7 @@ export const termMembers = (flags: TermFlags): Record<string, unknown> => ({
 /** A JSON object as the proxy sends it. */
 export type Answer = Readonly<Record<string, unknown>>;
 
+const LONGEST_KEY = 64 * 1024;
 const KEY_VARIABLES = ['THROUGHLINE_MASTER_KEY', 'PROXY_MASTER_KEY', 'LITELLM_MASTER_KEY'];
 const ANSWER_MS = 60_000;
 const LONGEST_REFUSAL = 500;
@@ -126,7 +127,7 @@ export function foundKey(keyFile: string | undefined, terminal: Terminal): Secre
 function keyOfFile(file: string, { cwd }: Terminal): Secret {
   let text: string;
   try {
-    text = readFileSync(resolve(cwd, file), 'utf8').trim();
+    text = (bytesOf(resolve(cwd, file), LONGEST_KEY) ?? Buffer.alloc(0)).toString('utf8').trim();
   } catch (error) {
     throw new UsageError(`--key-file ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }

@@ -1,11 +1,11 @@
 // `throughline explain`: what would be sent upstream, and why - with the very steps that serve a request, up to the
 // point where it would be sent. Nothing is sent, nothing is recorded.
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { registryNames } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
+import { bytesOf } from '../../config/read.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import { Fault } from '../errors/fault.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
@@ -35,6 +35,9 @@ import { CONFIG_FLAG, configPathOf, UsageError, type Define, type Terminal } fro
 const DESCRIPTION = `Prints, without sending, the upstream request: method, URL, every query parameter and header with the rule that
 forwarded, set, replaced or dropped it, and the members of the body that change. With --key or --team: what that caller may
 call, and its budgets and limits in the order in which they refuse.`;
+
+/** No proxy takes a larger one. */
+const LONGEST_BODY = 128 * 1024 * 1024;
 
 interface Flags extends AskedCaller {
   readonly dataDir?: string | undefined;
@@ -213,12 +216,14 @@ function headerOf(text: string): string[] {
 function bodyOf(file: string | undefined, model: string, path: string, terminal: Terminal): Buffer {
   if (file !== undefined) {
     try {
-      return readFileSync(resolve(terminal.cwd, file));
+      const bytes = bytesOf(resolve(terminal.cwd, file), LONGEST_BODY);
+      if (bytes !== null) return bytes;
     } catch (error) {
       throw new UsageError(
         `the body ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`,
       );
     }
+    throw new UsageError(`the body ${file} is larger than ${LONGEST_BODY} bytes`);
   }
   const content =
     path === 'embeddings' ? { input: 'Hello' } : { messages: [{ role: 'user', content: 'Hello' }] };

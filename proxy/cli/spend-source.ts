@@ -1,5 +1,5 @@
 // What the `spend` commands read and where they write: the flags that all of them share. Opens a store for reading only.
-import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Diagnostics } from '../../config/diagnostics.ts';
 import { loadDatabase } from '../../config/load-database.ts';
@@ -9,6 +9,7 @@ import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
 import type { StoreReader } from '../spend/store/reader.ts';
 import { storeBackend, type StorePlace } from '../spend/store/backends.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
+import { removeFile } from './write-file.ts';
 import { dataDirOf, UsageError, type Terminal } from './terminal.ts';
 
 export interface StoreFlags {
@@ -173,11 +174,21 @@ export async function withFile(
   const partial = `${path}.partial`;
   try {
     await task(partial);
+    toDisk(partial);
     renameSync(partial, path);
   } catch (error) {
-    rmSync(partial, { force: true });
+    removeFile(partial);
     const { code, syscall, message } = error as NodeJS.ErrnoException;
-    const ofFile = code !== undefined && ['open', 'write', 'rename'].includes(syscall ?? '');
+    const ofFile = code !== undefined && ['open', 'write', 'fsync', 'rename'].includes(syscall ?? '');
     throw ofFile ? new CannotStart(`${file} cannot be written (${message})`) : error;
+  }
+}
+
+function toDisk(path: string): void {
+  const fd = openSync(path, 'r+');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
   }
 }

@@ -40,11 +40,12 @@ export function writeNew(file: string, text: string, force: boolean, { cwd }: Te
     if (code === 'EEXIST') throw exists(file);
     throw new CannotStart(`${file} cannot be written (${code ?? message}) - nothing was written`);
   } finally {
-    remove(partial);
+    removeFile(partial);
   }
 }
 
-function remove(path: string): void {
+/** Removes a file if it is there, and says nothing if it cannot be. */
+export function removeFile(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {

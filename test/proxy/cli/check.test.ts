@@ -50,3 +50,74 @@ t.test('--json: one object, and nothing else', async (t) => {
     t.equal(err, '');
   }
 });
+
+t.test('files that newcomers write: each mistake is one sentence that names it', async (t) => {
+  const head = `model_list:
+  - model_name: a
+    litellm_params:
+      model: litellm_proxy/a
+      api_base: https://gateway.example.com
+`;
+  const params = (lines: string): string => `${head}      ${lines}\n`;
+  const cases: readonly (readonly [text: string, says: RegExp])[] = [
+    [
+      'model_list: [\n  { model_name: a }\ngeneral_settings: {}\n',
+      /x\.yaml:1:13 the \[ that is opened here is never closed - write \] after its last item/,
+    ],
+    [
+      'model_list:\n  - litellm_params: { model: litellm_proxy/a\n    model_name: b\n',
+      /x\.yaml:2:21 the \{ that is opened here is never closed/,
+    ],
+    ['{"model_list": [}\n', /x\.yaml:1:16 the \[ that is opened/],
+    [params('api_key: "abc'), /x\.yaml:6:16 the quote " that is opened here is never closed/],
+    [params("api_key: 'abc"), /x\.yaml:6:16 the quote ' that is opened here is never closed/],
+    ['model_list:\n\t- model_name: a\n', /x\.yaml:2:1 a tab is used for indentation - indent with spaces/],
+    ['model_list\n  - model_name: a\n', /x\.yaml:1:1 this line has no colon - write model_list:/],
+    [`${head}    model_name: b\n`, /x\.yaml:6:5 this key appears twice in one mapping/],
+    ['', /the file is empty - begin with model_list:/],
+    ['just text\n', /the file is not a mapping/],
+    [
+      'model_list:\n  gpt:\n    litellm_params: { model: litellm_proxy/a }\n',
+      /x\.yaml:1:1 model_list: must be a list, got a mapping - write each entry below it, on lines of its own that begin with a dash: - model_name: \.\.\.$/m,
+    ],
+    [
+      `${head}general_settings:\n  - master_key: x\n`,
+      /general_settings: must be a mapping, got a list - write its keys below it/,
+    ],
+    [`${head}general_settings:\n  master_key:sk-1\n`, /put a space after the colon of master_key:/],
+    [`${head}apiVersion: v1\n`, /apiVersion: unknown key/],
+    [
+      'litellm-helm: { proxy_config: {} }\n',
+      /this looks like the values of a Helm chart: `throughline import litellm` reads them/,
+    ],
+    [
+      'model_list:\n  - { model_name: a, litellm_params: x }\n',
+      /litellm_params: must be a mapping, got text - write its keys below it.*model: \.\.\./,
+    ],
+    [
+      params('api_key: os.environ/GW KEY'),
+      /os\.environ\/ is followed by something that is no name of a variable/,
+    ],
+    [params('timeout: 30s'), /timeout: must be a number of seconds, got text '30s'/],
+    [
+      params('api_key: os.environ/NOT_THERE'),
+      /os\.environ\/NOT_THERE is not set - set the environment variable NOT_THERE/,
+    ],
+    [params('api_keys: x'), /api_keys: unknown key - did you mean api_key\?/],
+  ];
+  for (const [text, says] of cases) {
+    writeFileSync(join(dir, 'x.yaml'), text);
+    const { code, out } = await check('x.yaml');
+    t.equal(code, 1, text);
+    t.match(out, says);
+    t.equal(out.trim().split('\n').length, 1, `one message\n${out}`);
+  }
+  writeFileSync(
+    join(dir, 'x.yaml'),
+    'model_list:\n  - { model_name: a, model: litellm_proxy/a, api_base: "https://x.example" }\n',
+  );
+  t.match(
+    (await check('x.yaml')).out,
+    /api_base: unknown key - it belongs under litellm_params of a model_list entry/,
+  );
+});
