@@ -113,12 +113,12 @@ export class Metrics {
       'Retries and fallbacks that the retry budget did not allow.',
       ['model'],
     ),
-    cooldowns: this.#tallied('throughline_cooldowns_total', 'How often a deployment began to cool down.', [
+    cooldowns: this.#tallied('throughline_cooldowns_total', 'Cooldowns of deployments that began.', [
       'model',
     ]),
     learnedCooldowns: this.#tallied(
       'throughline_cooldowns_from_others_total',
-      'How often another server found that a deployment fails, so that it cools down here as well.',
+      'Cooldowns of deployments that another server found.',
       ['model'],
     ),
     hedges: this.#tallied(

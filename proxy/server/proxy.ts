@@ -13,10 +13,8 @@ import { openLedger, type Ledger } from '../spend/ledger.ts';
 import { HealthChecks } from './health-checks.ts';
 import type { StoredObjects } from '../access/objects/access-objects.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
-import { IdempotencyCache } from '../active-config/idempotency-cache.ts';
-import { HealthRegistry } from '../routing/deployment-health.ts';
 import { createServices } from '../active-config/services.ts';
-import type { Services } from '../active-config/active-config.ts';
+import type { ActiveConfig, Services } from '../active-config/active-config.ts';
 import { addCounterMetrics } from '../observability/counter-metrics.ts';
 import type { Log } from '../observability/logger.ts';
 import { addPlatformMetrics } from '../observability/platform-metrics.ts';
@@ -246,21 +244,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     clock,
     log,
   });
-  const { counters, keys, valkey } = await openCounters(first.snapshot, {
-    ledger,
-    clock,
-    log,
-    worker,
-    keysFailClosed: () => (reloader?.active.snapshot ?? first.snapshot).idempotency?.failClosed === true,
-    cooldownLearned: (id) => {
-      const deployment = reloader?.active.deployments.get(id);
-      if (deployment === undefined) return;
-      const { config, metrics } = deployment;
-      metrics.cooldownLearned();
-      const about = { model: config.group, model_id: id, upstream: config.apiBase };
-      log.warn(about, 'deployment cooling down, as another server has found');
-    },
-  });
+  const active = (): ActiveConfig | null => reloader?.active ?? null;
+  const { valkey, ...shared } = await openCounters(first.snapshot, { ledger, clock, log, worker, active });
   let server: ProxyServer | null = null;
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
   const alerts = await openAlerts(options, {
@@ -280,9 +265,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       traces: first.snapshot.otel === null ? null : new Traces(first.snapshot.otel),
       spans,
       access,
-      counters,
-      idempotency: new IdempotencyCache(clock.mono, keys),
-      ...(valkey === null ? {} : { health: new HealthRegistry((id) => valkey.health.peersOf(id)) }),
+      ...shared.services,
       accessEvents: alerts.alerts,
       callers: platform?.callers ?? null,
       mount: platform,
@@ -290,11 +273,9 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     () => server?.inFlight ?? 0,
   );
   const { metrics } = services;
-  valkey?.health.follow(services.health);
   metrics.alerts.watch(() => alerts.alerts.waiting);
   if (platform !== null) metrics.add(addPlatformMetrics, () => platform.figures);
-  if (valkey !== null)
-    metrics.add(addCounterMetrics, () => ({ ...valkey.counters.state, ...valkey.keys.figures }));
+  if (valkey !== null) metrics.add(addCounterMetrics, () => valkey.figures);
   if (spans !== null) metrics.add(addTraceMetrics, () => spans.figures);
   try {
     const served = worker?.welcome.served ?? null;
