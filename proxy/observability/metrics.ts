@@ -116,11 +116,9 @@ export class Metrics {
     cooldowns: this.#tallied('throughline_cooldowns_total', 'Cooldowns of deployments that began.', [
       'model',
     ]),
-    learnedCooldowns: this.#tallied(
-      'throughline_cooldowns_from_others_total',
-      'Cooldowns of deployments that another server found.',
-      ['model'],
-    ),
+    learnedCooldowns: this.#tallied('throughline_cooldowns_from_others_total', 'Found by another server.', [
+      'model',
+    ]),
     hedges: this.#tallied(
       'throughline_hedges_total',
       'Second attempts beside a slow one (hedge_after), by which one won: won = the second, lost = the first.',
