@@ -128,14 +128,12 @@ export class Metrics {
       'Retries and fallbacks that the retry budget did not allow.',
       ['model'],
     ),
-    cooldowns: this.#tallied('throughline_cooldowns_total', 'How often a deployment began to cool down.', [
+    cooldowns: this.#tallied('throughline_cooldowns_total', 'Cooldowns of deployments that began.', [
       'model',
     ]),
-    learnedCooldowns: this.#tallied(
-      'throughline_cooldowns_from_others_total',
-      'How often another server found that a deployment fails, so that it cools down here as well.',
-      ['model'],
-    ),
+    learnedCooldowns: this.#tallied('throughline_cooldowns_from_others_total', 'Found by another server.', [
+      'model',
+    ]),
     hedges: this.#tallied(
       'throughline_hedges_total',
       'Second attempts beside a slow one (hedge_after), by which one won: won = the second, lost = the first.',

@@ -5,30 +5,27 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import type { Counters } from '../access/counters.ts';
 import { LocalCounters } from '../access/local-counters.ts';
 import type { SharedKeys } from '../access/shared-keys.ts';
-import type { ValkeyCounters } from '../access/valkey/valkey-counters.ts';
-import type { ValkeyHealth } from '../access/valkey/valkey-health.ts';
-import type { ValkeyKeys } from '../access/valkey/valkey-keys.ts';
+import type { SharedCountersState } from '../access/valkey/valkey-counters.ts';
+import type { SharedKeyFigures } from '../access/valkey/valkey-keys.ts';
+import type { ActiveConfig, Services } from '../active-config/active-config.ts';
+import { IdempotencyCache } from '../active-config/idempotency-cache.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Clock } from '../base/clock.ts';
+import { HealthRegistry } from '../routing/deployment-health.ts';
 import type { Log } from '../observability/logger.ts';
 import type { Ledger } from '../spend/ledger.ts';
 import { recordsOf } from './recorded-calls.ts';
 
 /** What processes share. */
 export interface OpenedCounters {
-  readonly counters: Counters;
-  /** Idempotency keys; null: this process serves alone. */
-  readonly keys: SharedKeys | null;
+  readonly services: Pick<Services, 'counters' | 'idempotency' | 'health'>;
   /** What several servers share; null = only processes of this host do. */
   readonly valkey: OpenedValkey | null;
 }
 
 interface OpenedValkey {
-  readonly counters: ValkeyCounters;
-  readonly keys: ValkeyKeys;
-  /** Which deployments cool down. */
-  readonly health: ValkeyHealth;
+  readonly figures: SharedCountersState & SharedKeyFigures;
   close(): Promise<void>;
 }
 
@@ -37,19 +34,21 @@ interface CounterParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly worker: WorkerRole | undefined;
-  /** Refuse calls with an idempotency key while Valkey is away. */
-  readonly keysFailClosed: () => boolean;
-  /** Another server has found that this deployment fails. */
-  readonly cooldownLearned: (id: string) => void;
+  /** null: no configuration is in service yet. */
+  readonly active: () => ActiveConfig | null;
 }
 
 export async function openCounters(
   { valkey: settings }: Pick<Snapshot, 'valkey'>,
-  { ledger, clock, log, worker, keysFailClosed, cooldownLearned: learned }: CounterParts,
+  { ledger, clock, log, worker, active }: CounterParts,
 ): Promise<OpenedCounters> {
   const local = (): Counters => new LocalCounters(clock.mono);
-  if (settings === null)
-    return { counters: worker?.counters ?? local(), keys: worker?.keys ?? null, valkey: null };
+  const knowing = (keys: SharedKeys | null): IdempotencyCache => new IdempotencyCache(clock.mono, keys);
+  if (settings === null) {
+    const counters = worker?.counters ?? local();
+    const idempotency = knowing(worker?.keys ?? null);
+    return { services: { counters, idempotency, health: new HealthRegistry() }, valkey: null };
+  }
   // The client library is loaded only here.
   const { ValkeyCounters } = await import('../access/valkey/valkey-counters.ts');
   const { ValkeyKeys } = await import('../access/valkey/valkey-keys.ts');
@@ -73,11 +72,42 @@ export async function openCounters(
     stored: () => ledger.flush(),
   });
   const { link, server, times } = counters;
-  const keys = new ValkeyKeys({ link, server, mono: clock.mono, ...times, failClosed: keysFailClosed });
-  const health = new ValkeyHealth({ link, server, mono: clock.mono, stuckMs: times.stuckMs, learned });
-  const close = async (): Promise<void> => {
-    await Promise.all([keys.close(), health.close()]);
-    await counters.close();
+  const keys = new ValkeyKeys({
+    link,
+    server,
+    mono: clock.mono,
+    ...times,
+    failClosed: () => active()?.snapshot.idempotency?.failClosed === true,
+  });
+  const cooldowns = new ValkeyHealth({
+    link,
+    server,
+    mono: clock.mono,
+    stuckMs: times.stuckMs,
+    learned: (id) => learned(active(), id),
+  });
+  const health = new HealthRegistry((id) => cooldowns.peersOf(id));
+  cooldowns.follow(health);
+  return {
+    services: { counters, idempotency: knowing(keys), health },
+    valkey: {
+      get figures() {
+        return { ...counters.state, ...keys.figures };
+      },
+      close: async () => {
+        await Promise.all([keys.close(), cooldowns.close()]);
+        await counters.close();
+      },
+    },
   };
-  return { counters, keys, valkey: { counters, keys, health, close } };
+}
+
+/** Another server has found that a deployment fails. */
+function learned(active: ActiveConfig | null, id: string): void {
+  const deployment = active?.deployments.get(id);
+  if (active === null || deployment === undefined) return;
+  const { config, metrics } = deployment;
+  metrics.cooldownLearned();
+  const about = { model: config.group, model_id: id, upstream: config.apiBase };
+  active.services.log.warn(about, 'deployment cooling down, as another server has found');
 }

@@ -13,11 +13,9 @@ import { openLedger, type Ledger } from '../spend/ledger.ts';
 import { HealthChecks } from './health-checks.ts';
 import type { StoredObjects } from '../access/objects/access-objects.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
-import { IdempotencyCache } from '../active-config/idempotency-cache.ts';
-import { HealthRegistry } from '../routing/deployment-health.ts';
 import type { DurableStops } from '../access/brake/durable-stops.ts';
 import { createServices } from '../active-config/services.ts';
-import type { Services } from '../active-config/active-config.ts';
+import type { ActiveConfig, Services } from '../active-config/active-config.ts';
 import { addCounterMetrics } from '../observability/counter-metrics.ts';
 import type { Log } from '../observability/logger.ts';
 import { addPlatformMetrics } from '../observability/platform-metrics.ts';
@@ -254,21 +252,9 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     log,
   };
   const access = await openAccess({ dataDir: options.dataDir, ...shared });
-  const { counters, keys, valkey } = await openCounters(first.snapshot, {
-    ledger,
-    clock,
-    log,
-    worker,
-    keysFailClosed: () => (reloader?.active.snapshot ?? first.snapshot).idempotency?.failClosed === true,
-    cooldownLearned: (id) => {
-      const deployment = reloader?.active.deployments.get(id);
-      if (deployment === undefined) return;
-      const { config, metrics } = deployment;
-      metrics.cooldownLearned();
-      const about = { model: config.group, model_id: id, upstream: config.apiBase };
-      log.warn(about, 'deployment cooling down, as another server has found');
-    },
-  });
+  const active = (): ActiveConfig | null => reloader?.active ?? null;
+  const counted = await openCounters(first.snapshot, { ledger, clock, log, worker, active });
+  const { valkey } = counted;
   let server: ProxyServer | null = null;
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
   const alerts = await openAlerts(options, {
@@ -289,9 +275,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       traces: first.snapshot.otel === null ? null : new Traces(first.snapshot.otel),
       spans,
       access,
-      counters,
-      idempotency: new IdempotencyCache(clock.mono, keys),
-      ...(valkey === null ? {} : { health: new HealthRegistry((id) => valkey.health.peersOf(id)) }),
+      ...counted.services,
       accessEvents: alerts.alerts,
       callers: platform?.callers ?? null,
       mount: platform,
@@ -299,12 +283,10 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     { inFlight: () => server?.inFlight ?? 0, dataDir: options.dataDir },
   );
   const { metrics } = services;
-  valkey?.health.follow(services.health);
   const stops = await openStops(first.snapshot, services.brake, { dataDir: options.dataDir, ...shared });
   metrics.alerts.watch(() => alerts.alerts.waiting);
   if (platform !== null) metrics.add(addPlatformMetrics, () => platform.figures);
-  if (valkey !== null)
-    metrics.add(addCounterMetrics, () => ({ ...valkey.counters.state, ...valkey.keys.figures }));
+  if (valkey !== null) metrics.add(addCounterMetrics, () => valkey.figures);
   if (spans !== null) metrics.add(addTraceMetrics, () => spans.figures);
   try {
     const served = worker?.welcome.served ?? null;
