@@ -9,6 +9,8 @@ import type { Log } from '../observability/logger.ts';
 import type { ServedModels } from '../pipeline/served-models.ts';
 import type { Ledger } from '../spend/ledger.ts';
 
+export type { Platform };
+
 /** Of `ProxyOptions`. */
 interface PlatformHost {
   readonly configPath: string;

@@ -5,7 +5,6 @@ import { loadConfig, type Environment, type Loaded } from '../../config/load.ts'
 import { isSameOtel } from '../../config/resolve/otel.ts';
 import { Secret } from '../../config/secret.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
-import type { Platform } from '../../platform/platform.ts';
 import { systemClock } from '../base/clock.ts';
 import { ConfigReloader } from '../active-config/config-reloader.ts';
 import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
@@ -30,7 +29,7 @@ import { Pools } from '../upstream/pools.ts';
 import { openAlerts, type OpenedAlerts } from './open-alerts.ts';
 import { openStops } from './open-brake.ts';
 import { openCounters, type OpenedCounters } from './open-counters.ts';
-import { openPlatformMount, sharedTables } from './open-platform.ts';
+import { openPlatformMount, sharedTables, type Platform } from './open-platform.ts';
 import { openSpans } from './open-spans.ts';
 import { withStoredModels } from './stored-models.ts';
 import { troubled } from './troubled-deployments.ts';

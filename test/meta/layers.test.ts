@@ -35,7 +35,7 @@ const DEMO_GATEWAY = 'proxy/demo-gateway';
 /** What is mounted on the proxy's server reaches it through one file; its worker threads load the leaves alone. */
 const PLATFORM = 'platform';
 const PLATFORM_MAY_USE = ['schemas', 'config', 'proxy/base', 'proxy/server/mount.ts'];
-const MAY_USE_PLATFORM = ['proxy/server/proxy.ts', 'proxy/cli'];
+const MAY_USE_PLATFORM = ['proxy/server/open-platform.ts', 'proxy/cli'];
 
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config'],

@@ -96,7 +96,11 @@ for (const [what, yaml, ...messages] of [
     key('models: [gpt], max_budget: 1, budget_duration: 30x'),
     /^error keys\[0\]\.budget_duration/,
   ],
-  ['a window of no time', key('models: [gpt], max_budget: 1, budget_duration: 0d'), /^error keys\[0\]\.budget_duration/],
+  [
+    'a window of no time',
+    key('models: [gpt], max_budget: 1, budget_duration: 0d'),
+    /^error keys\[0\]\.budget_duration/,
+  ],
   [
     'a budget of no model',
     'budgets: [{ scope: model, id: gptt, max_budget: 1 }]\n',
