@@ -58,6 +58,8 @@ t.test('every route of the table, as a stranger, as an agent, as an admin', asyn
 const OPEN = ['/health/liveness', '/health/liveliness', '/health/readiness', '/robots.txt'];
 /** Shows a key its own conversations alone. */
 const OWN_BRAKE = '/conversations/{param}/brake';
+/** Five events and the names of the caller's own headers: what an agent's connection does to a stream. */
+const EVENTS = '/doctor/stream';
 const LLM =
   /^(?:\/|\/v1\/|\/\/v1\/|\/v1\/v1\/|\/openai\/v1\/|\/v2\/|\/(?:v1\/)?engines\/\{param\}\/|\/openai\/deployments\/\{param\}\/)(?:chat\/completions|completions|embeddings|responses|messages|messages\/count_tokens|images\/(?:generations|edits|variations)|audio\/(?:speech|transcriptions|translations)|moderations|rerank)$/;
 const BY_ID = /^(?:|\/v1|\/\/v1|\/v1\/v1|\/openai\/v1)\/responses\/\{param\}(?:|\/cancel|\/input_items)$/;
@@ -70,7 +72,7 @@ t.test('what is open, and what agents reach, are lists that nothing joins unseen
   for (const { path, access, port } of tableOf(rig, 'all')) {
     if (OPEN.includes(path)) t.match({ access, port }, { access: 'open', port: 'both' }, path);
     else if (path === '/metrics') t.match({ access, port }, { access: 'metrics', port: 'admin' });
-    else if (LISTING.test(path) || path === OWN_BRAKE)
+    else if (LISTING.test(path) || path === OWN_BRAKE || path === EVENTS)
       t.match({ access, port }, { access: 'listing', port: 'both' }, path);
     else if (LLM.test(path) || BY_ID.test(path))
       t.match({ access, port }, { access: 'inference', port: 'main' }, path);
