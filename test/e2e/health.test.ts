@@ -274,7 +274,7 @@ t.test('metrics', async (t) => {
     for (let n = 0; n < 10; n++) {
       const names = Array.from(
         { length: 100 },
-        (_, i) => `${i % 2 === 0 ? 'unknown' : 'demo'}-${n * 100 + i}`,
+        (_, i) => `${i % 2 === 0 ? 'unknown' : 'demo'}-made-up-${n}x${i}`, // demo-503 would be a behaviour, and a reason
       );
       await Promise.all(names.map((name) => chat(rig, name)));
     }
