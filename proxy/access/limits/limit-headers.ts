@@ -25,21 +25,27 @@ const OPENAI = {
   },
 } as const;
 
-/** By scope, then by kind: some twenty. */
-const OF_SCOPES = new Map<LimitScope, Map<LimitClaim['kind'], HeaderNames>>();
+const named = (scope: LimitScope, what: string): HeaderNames => ({
+  limit: `x-ratelimit-${scope}-limit-${what}`,
+  remaining: `x-ratelimit-${scope}-remaining-${what}`,
+});
 
-function namesOf(scope: LimitScope, kind: LimitClaim['kind']): HeaderNames {
-  const known = OF_SCOPES.get(scope)?.get(kind);
-  if (known !== undefined) return known;
-  const what = kind === 'parallel' ? 'max_parallel_requests' : kind;
-  const names = {
-    limit: `x-ratelimit-${scope}-limit-${what}`,
-    remaining: `x-ratelimit-${scope}-remaining-${what}`,
-  };
-  const ofScope = OF_SCOPES.get(scope) ?? new Map<LimitClaim['kind'], HeaderNames>();
-  OF_SCOPES.set(scope, ofScope.set(kind, names));
-  return names;
-}
+const of = (scope: LimitScope): Readonly<Record<LimitClaim['kind'], HeaderNames>> => ({
+  parallel: named(scope, 'max_parallel_requests'),
+  requests: named(scope, 'requests'),
+  tokens: named(scope, 'tokens'),
+});
+
+const OF_SCOPES: Readonly<Record<LimitScope, Readonly<Record<LimitClaim['kind'], HeaderNames>>>> = {
+  api_key: of('api_key'),
+  user: of('user'),
+  team: of('team'),
+  team_member: of('team_member'),
+  end_user: of('end_user'),
+  organization: of('organization'),
+  model_per_key: of('model_per_key'),
+  model_per_team: of('model_per_team'),
+};
 
 /** Flat. @param remaining of each limit after the call, in their order; @param prefix `x-litellm-` */
 export function limitHeaders(
@@ -59,7 +65,7 @@ export function limitHeaders(
   for (const [index, { claim, scope, model }] of limits.entries()) {
     const left = String(remaining[index] ?? 0);
     const most = String(claim.kind === 'parallel' ? claim.most : claim.perMinute);
-    const names = namesOf(scope, claim.kind);
+    const names = OF_SCOPES[scope][claim.kind];
     headers.push(names.limit, most, names.remaining, left);
     if (claim.kind === 'parallel') continue;
     if (scope === 'api_key') headers.push(`${prefix}key-${SHORT[claim.kind]}-limit`, most);
