@@ -309,7 +309,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const { status, statusText } = response;
     const isFlowing = is === 'flowing';
     const own = this.#headWriter.ownHeaders(status, response.upstreamMs(isFlowing)).concat(extra);
-    this.#sink.writeHead(status, withOwnHeaders(response.clientHeaders(isFlowing), own), statusText);
+    this.#sink.writeHead(status, withOwnHeaders(response.takeClientHeaders(isFlowing), own), statusText);
   }
 
   #write(flowing: Flowing, piece: Buffer): void {

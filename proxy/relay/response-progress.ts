@@ -49,9 +49,9 @@ export class ResponseProgress {
     return this.tap.streams ? null : this.head.contentLength;
   }
 
-  /** The upstream's headers as the client gets them, flat. @param isFlowing the body is passed on as it comes */
-  clientHeaders(isFlowing: boolean): string[] {
-    const list = this.head.pass;
+  /** The upstream's headers as the client gets them, flat; once, as they are not kept. @param isFlowing the body is passed on as it comes */
+  takeClientHeaders(isFlowing: boolean): string[] {
+    const list = this.head.pass.splice(0); // texts that a slow stream would hold for minutes
     if (this.tap.streams) {
       setHeader(list, 'cache-control', 'no-cache');
       setHeader(list, 'x-accel-buffering', 'no');

@@ -73,7 +73,8 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
   readonly #connection: ExchangeConnection;
   #reader: ResponseReader | null;
   #controller: Dispatcher.DispatchController | null = null;
-  #head: ReceivedHead | null = null;
+  /** `ReceivedHead.idleMs`, once there is a head; the rest of it is not kept while a stream runs. */
+  #idleMs: number | null = null;
   #interim = 0;
   /** Small pieces of the current read. */
   #pieces: Buffer[] = [];
@@ -111,8 +112,10 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
   onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, text = ''): void {
     if (this.#reader === null) return;
     if (status >= 200) {
-      this.#head = receivedHead(status, text, controller.rawHeaders ?? []);
-      this.#reader.onHead(this.#head);
+      const head = receivedHead(status, text, controller.rawHeaders ?? []);
+      controller.rawHeaders = null; // a Buffer for each name and value
+      this.#idleMs = head.idleMs;
+      this.#reader.onHead(head);
       return;
     }
     if (status < 100) throw new BadResponse(`The status ${status} is none of HTTP.`);
@@ -139,8 +142,8 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
   }
 
   #finish(isWhole: boolean): void {
-    const [reader, head] = [this.#reader, this.#head];
-    if (reader === null || head === null) return;
+    const [reader, idleMs] = [this.#reader, this.#idleMs];
+    if (reader === null || idleMs === null) return;
     this.#reader = null;
     if (!isWhole) {
       this.#connection.broke(this);
@@ -154,7 +157,7 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
       reader.onError(error as Error); // a bug in its reader: that ends one exchange, not the process
       return;
     }
-    this.#connection.ended(this, head.idleMs);
+    this.#connection.ended(this, idleMs);
   }
 
   onResponseError(_: unknown, error: Error): void {
@@ -162,7 +165,7 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
     const reader = this.#reader;
     if (reader === null) return;
     const { hasPeerEnded } = this.#connection;
-    const isUndelivered = this.#head === null && this.#interim === 0 && this.#connection.isUndelivered();
+    const isUndelivered = this.#idleMs === null && this.#interim === 0 && this.#connection.isUndelivered();
     this.#reader = null;
     this.#connection.broke(this);
     if (isUndelivered) {
@@ -171,7 +174,7 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
     }
     const { code } = error as NodeJS.ErrnoException;
     const isMalformed =
-      (code === LENGTH_MISMATCH && this.#head === null) || (code === SOCKET && !hasPeerEnded);
+      (code === LENGTH_MISMATCH && this.#idleMs === null) || (code === SOCKET && !hasPeerEnded);
     reader.onError(isMalformed ? new BadResponse('The head is malformed.', { cause: error }) : error);
   }
 

@@ -1,8 +1,51 @@
 // What a client is told of its limits with an answer: OpenAI's headers of the scope with the least room, and the dialect's of
 // every scope. Absent where nothing is limited.
-import type { ScopedLimit } from './claims.ts';
+import type { LimitScope, ScopedLimit } from './claims.ts';
+import type { LimitClaim } from './rate-book.ts';
 
 const MINUTE_MS = 60_000;
+const SHORT = { requests: 'rpm', tokens: 'tpm' } as const;
+
+/** Whole names: those that a call put together would be joined, checked and hashed anew by every answer. */
+interface HeaderNames {
+  readonly limit: string;
+  readonly remaining: string;
+}
+
+const OPENAI = {
+  requests: {
+    limit: 'x-ratelimit-limit-requests',
+    remaining: 'x-ratelimit-remaining-requests',
+    reset: 'x-ratelimit-reset-requests',
+  },
+  tokens: {
+    limit: 'x-ratelimit-limit-tokens',
+    remaining: 'x-ratelimit-remaining-tokens',
+    reset: 'x-ratelimit-reset-tokens',
+  },
+} as const;
+
+const named = (scope: LimitScope, what: string): HeaderNames => ({
+  limit: `x-ratelimit-${scope}-limit-${what}`,
+  remaining: `x-ratelimit-${scope}-remaining-${what}`,
+});
+
+const of = (scope: LimitScope): Readonly<Record<LimitClaim['kind'], HeaderNames>> => ({
+  parallel: named(scope, 'max_parallel_requests'),
+  requests: named(scope, 'requests'),
+  tokens: named(scope, 'tokens'),
+});
+
+const OF_SCOPES: Readonly<Record<LimitScope, Readonly<Record<LimitClaim['kind'], HeaderNames>>>> = {
+  api_key: of('api_key'),
+  user: of('user'),
+  team: of('team'),
+  team_member: of('team_member'),
+  end_user: of('end_user'),
+  organization: of('organization'),
+  model_per_key: of('model_per_key'),
+  model_per_team: of('model_per_team'),
+};
 
 /** Flat. @param remaining of each limit after the call, in their order; @param prefix `x-litellm-` */
 export function limitHeaders(
@@ -14,25 +57,18 @@ export function limitHeaders(
   for (const kind of ['requests', 'tokens'] as const) {
     const tightest = tightestOf(limits, remaining, kind);
     if (tightest === null) continue;
-    headers.push(`x-ratelimit-limit-${kind}`, String(tightest.most));
-    headers.push(`x-ratelimit-remaining-${kind}`, String(tightest.left));
+    const names = OPENAI[kind];
+    headers.push(names.limit, String(tightest.most), names.remaining, String(tightest.left));
     // A bucket that leaks evenly is empty again after the part of a minute that it is full.
-    headers.push(
-      `x-ratelimit-reset-${kind}`,
-      duration(((tightest.most - tightest.left) / tightest.most) * MINUTE_MS),
-    );
+    headers.push(names.reset, duration(((tightest.most - tightest.left) / tightest.most) * MINUTE_MS));
   }
   for (const [index, { claim, scope, model }] of limits.entries()) {
     const left = String(remaining[index] ?? 0);
-    if (claim.kind === 'parallel') {
-      headers.push(`x-ratelimit-${scope}-limit-max_parallel_requests`, String(claim.most));
-      headers.push(`x-ratelimit-${scope}-remaining-max_parallel_requests`, left);
-      continue;
-    }
-    headers.push(`x-ratelimit-${scope}-limit-${claim.kind}`, String(claim.perMinute));
-    headers.push(`x-ratelimit-${scope}-remaining-${claim.kind}`, left);
-    const short = claim.kind === 'requests' ? 'rpm' : 'tpm';
-    if (scope === 'api_key') headers.push(`${prefix}key-${short}-limit`, String(claim.perMinute));
+    const most = String(claim.kind === 'parallel' ? claim.most : claim.perMinute);
+    const names = OF_SCOPES[scope][claim.kind];
+    headers.push(names.limit, most, names.remaining, left);
+    if (claim.kind === 'parallel') continue;
+    if (scope === 'api_key') headers.push(`${prefix}key-${SHORT[claim.kind]}-limit`, most);
     if (scope === 'model_per_key' && model !== null)
       headers.push(`${prefix}key-remaining-${claim.kind}-${token(model)}`, left);
   }
