@@ -294,10 +294,7 @@ async function respond<M extends object>(
 const isKept = <M extends object>({ args }: Request, { onReopen }: ServeOptions<M>): boolean =>
   args[0] === true && onReopen !== undefined;
 
-async function resultOf<M extends object>(
-  request: Request,
-  options: ServeOptions<M>,
-): Promise<Message> {
+async function resultOf<M extends object>(request: Request, options: ServeOptions<M>): Promise<Message> {
   const { id, method, args } = request;
   const { methods, onError = (error: Error) => error, onClose } = options;
   try {
