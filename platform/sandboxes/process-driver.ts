@@ -1,6 +1,7 @@
 // Sandboxes as process groups of this machine, each with a folder and a log file of its own. They outlive the server:
 // the next one finds them by their mark. Ends them whole, children that left the group included.
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -169,12 +170,22 @@ export class ProcessDriver implements SandboxDriver {
   }
 }
 
-/** A port that is free now. Should somebody take it first, the runtime fails to bind and the sandbox is in ERROR. */
+/** Below what systems give to connections and to servers that ask for any port: Linux from 32768, others from 49152 on. */
+const PORTS = { from: 20_000, count: 12_000 };
+const MOST_TRIES = 100;
+
+/**
+ * A port that is free now, and that no connection is given while the runtime starts. Should another server take it first,
+ * the runtime fails to bind and the sandbox is in ERROR.
+ */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === 'string') throw new SandboxFailure('no free port was found');
-  return address.port;
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const port = PORTS.from + randomInt(PORTS.count);
+    const isFree = await new Promise<boolean>((resolve) => {
+      const server = createServer().once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    });
+    if (isFree) return port;
+  }
+  throw new SandboxFailure('no free port was found');
 }

@@ -73,15 +73,32 @@ export function workerFile(path: string, importMetaUrl: string): URL {
   return new URL(`${path}${extname(importMetaUrl)}`, importMetaUrl);
 }
 
-/** Closed threads, by what they were started as; null: none is kept. */
-let idleThreads: Map<string, Worker[]> | null = null;
+/** Closed threads of this process, by what they were started as. */
+class IdleThreads {
+  readonly #byKind = new Map<string, Worker[]>();
+  /** Whether any are kept. */
+  isOn = false;
+
+  add(kind: string, worker: Worker): void {
+    const idle = this.#byKind.get(kind) ?? [];
+    idle.push(worker);
+    this.#byKind.set(kind, idle);
+    worker.once('exit', () => idle.splice(idle.indexOf(worker), 1));
+  }
+
+  take(kind: string): Worker | undefined {
+    return this.#byKind.get(kind)?.pop();
+  }
+}
+
+const idleThreads = new IdleThreads();
 
 /**
  * From now on a closed thread serves the next client of its kind in this process, where its file allows it. For a process
  * that opens and closes many: a thread costs 60 ms of CPU to start, and its code runs cold.
  */
 export function keepThreads(): void {
-  idleThreads ??= new Map();
+  idleThreads.isOn = true;
 }
 
 /** Removes what a client listens to; more listeners are Node's own. */
@@ -140,13 +157,15 @@ export class WorkerRpc<M extends object, Event = never> {
       this.#closed = true;
       return;
     }
-    const closing = this.#post(null, [idleThreads !== null], []);
+    const closing = this.#post(null, [idleThreads.isOn], []);
     this.#closed = true;
     const stays = await closing.catch(() => false);
     const isIdle = this.#pending.size === 0; // a late answer would be taken for one to the next client
     this.#drop(worker, 'it was closed');
-    if (stays === true && isIdle) this.#keep(worker);
-    else await worker.terminate();
+    if (stays === true && isIdle) {
+      forget(worker);
+      idleThreads.add(this.#kind, worker);
+    } else await worker.terminate();
   }
 
   /** Ends the thread as it is; what is pending rejects, and the next call starts another thread. */
@@ -174,14 +193,6 @@ export class WorkerRpc<M extends object, Event = never> {
     });
   }
 
-  #keep(worker: Worker): void {
-    forget(worker);
-    const idle = idleThreads?.get(this.#kind) ?? [];
-    idle.push(worker);
-    idleThreads?.set(this.#kind, idle);
-    worker.once('exit', () => idle.splice(idle.indexOf(worker), 1));
-  }
-
   /** Threads of one kind may take each other's place. */
   get #kind(): string {
     const { file, name, env, limits } = this.#options;
@@ -189,7 +200,7 @@ export class WorkerRpc<M extends object, Event = never> {
   }
 
   #start(): Worker {
-    const kept = idleThreads?.get(this.#kind)?.pop();
+    const kept = idleThreads.take(this.#kind);
     if (kept !== undefined) forget(kept);
     kept?.postMessage({ reopenWith: this.#options.data?.() } satisfies Reopening);
     return this.#listen(kept ?? this.#startAnew());
@@ -294,10 +305,7 @@ async function respond<M extends object>(
 const isKept = <M extends object>({ args }: Request, { onReopen }: ServeOptions<M>): boolean =>
   args[0] === true && onReopen !== undefined;
 
-async function resultOf<M extends object>(
-  request: Request,
-  options: ServeOptions<M>,
-): Promise<Message> {
+async function resultOf<M extends object>(request: Request, options: ServeOptions<M>): Promise<Message> {
   const { id, method, args } = request;
   const { methods, onError = (error: Error) => error, onClose } = options;
   try {

@@ -11,7 +11,7 @@ import type { ItemCalls, SqliteItemsData } from './sqlite-store.ts';
 const BUSY_MS = 5_000; // a backup tool may hold the database for a moment, as another process that writes
 
 class Database {
-  readonly #data: SqliteItemsData;
+  #data: SqliteItemsData;
   #db: DatabaseSync | null = null;
   #items: SqliteItems | null = null;
 
@@ -29,6 +29,12 @@ class Database {
     return (this.#items = new SqliteItems(this.#db, basename(file), sharing));
   }
 
+  /** Another database from the next call on; the present one is closed. */
+  moveTo(data: SqliteItemsData): void {
+    this.close();
+    this.#data = data;
+  }
+
   close(): void {
     this.#db?.close();
     this.#db = null;
@@ -36,7 +42,7 @@ class Database {
   }
 }
 
-let database = new Database(workerData as SqliteItemsData);
+const database = new Database(workerData as SqliteItemsData);
 serveCalls<ItemCalls>({
   methods: () => database.open(),
   onError: (error) => {
@@ -44,5 +50,5 @@ serveCalls<ItemCalls>({
     return error;
   },
   onClose: () => database.close(),
-  onReopen: (data) => (database = new Database(data as SqliteItemsData)),
+  onReopen: (data) => database.moveTo(data as SqliteItemsData),
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { startDemoGateway, type DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
-import { folder, runCli, serveCli, workersOf } from '../support/cli.ts';
+import { folder, runCli, runWithin, serveCli, workersOf } from '../support/cli.ts';
 import { defaultConfig, KEY, send } from '../support/rig.ts';
 
 const NO_KEY = { authorization: '' };
@@ -40,10 +40,10 @@ t.test(
       (await send(admin, 'GET', '/metrics', undefined, NO_KEY)).text,
       /^throughline_requests_total\{.*"acompletion".*\} 1$/m,
     );
-    const report = (url: string): ReturnType<typeof runCli> =>
-      runCli(t, ['spend', 'report', '--by', 'model', '--url', url, '--key', KEY]);
+    const report = (url: string): ReturnType<typeof runWithin> =>
+      runWithin(['spend', 'report', '--by', 'model', '--url', url, '--key', KEY]);
     t.match(await report(admin), { code: 0, out: /^demo +1 /m });
-    t.match(await report(cli.url), { code: 1, err: /answers 404: .* - give the URL of its admin port/ });
+    await t.rejects(report(cli.url), { message: /answers 404: .* - give the URL of its admin port/ });
     cli.kill('SIGTERM');
     t.match(await cli.ended, { code: 0 });
     for (const url of [admin, cli.url])

@@ -9,7 +9,8 @@ import type { Test } from 'tap';
 import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { openCall, type OpenCall } from '../support/call.ts';
 import { folder, serveCli } from '../support/cli.ts';
-import { defaultConfig, send, type Row } from '../support/rig.ts';
+import { defaultConfig } from '../support/rig.ts';
+import { allRows, CLOSE_MS, ledgerOf } from '../proxy/spend/journal/fixture/ledgers.ts';
 
 const STREAMS = 75;
 const PROMPT = 'Tell me about the sea. '.repeat(2_000);
@@ -80,13 +81,14 @@ for (const { name, drainSeconds, signals, workers } of [
     t.equal((await proxy.ended).code, 0);
     endLoops();
 
-    const next = await serveCli(t, config, join(dir, 'data'));
-    const rows = JSON.parse((await send(next.url, 'GET', '/spend/logs')).text) as Row[];
+    const { ledger } = await ledgerOf(t, join(dir, 'data'));
+    const rows = await allRows(ledger);
     t.equal(rows.length, STREAMS);
-    t.same([...new Set(rows.map((row) => row['end_reason']))], ['stopped']);
+    t.same([...new Set(rows.map(({ endReason }) => endReason))], ['stopped']);
     t.ok(
-      rows.every((row) => Number(row['prompt_tokens']) > 0),
+      rows.every(({ tokens }) => Number(tokens.prompt) > 0),
       'what was used is estimated',
     );
+    await ledger.close(CLOSE_MS);
   });
 }

@@ -27,7 +27,9 @@ function used(): Used {
   const own = (user + system) / 1000;
   try {
     // proc_pid_stat(5): cutime and cstime are the 16th and 17th; the name in brackets may hold blanks
-    const fields = readFileSync('/proc/self/stat', 'latin1').replace(/^.*\) /, '').split(' ');
+    const fields = readFileSync('/proc/self/stat', 'latin1')
+      .replace(/^.*\) /, '')
+      .split(' ');
     return { own, children: (Number(fields[13]) + Number(fields[14])) * 10 };
   } catch {
     return { own, children: 0 };

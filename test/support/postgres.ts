@@ -3,9 +3,18 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import pg from 'pg';
@@ -14,6 +23,14 @@ import { Diagnostics } from '../../config/diagnostics.ts';
 import type { DatabaseSettings } from '../../config/snapshot.ts';
 import { freePort } from './free-port.ts';
 import { RUN, RUN_MARK } from './process-cleanup.ts';
+
+interface ProcessOwner {
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly cwd: string;
+}
+
+const CLUSTERS = join(import.meta.dirname, '../../node_modules/.cache/throughline-postgres');
 
 /** What a server needs of tap's `t`, or of a bench. */
 interface Teardown {
@@ -102,19 +119,8 @@ export async function ownPostgres(
   if (as.uid !== undefined)
     for (const name of readdirSync(folder)) chownSync(join(folder, name), as.uid, as.gid ?? as.uid);
   const data = join(folder, 'data');
-  const init = [
-    '-D',
-    data,
-    '-U',
-    'throughline',
-    '--auth-host=scram-sha-256',
-    '--auth-local=trust',
-    '-N',
-    '-E',
-    'UTF8',
-  ];
-  const made = spawnSync(join(bin, 'initdb'), [...init, '--no-locale'], { ...as, encoding: 'utf8' });
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  const made = spawnSync('cp', ['-a', clusterOf(bin, as), data]);
+  if (made.status !== 0) throw new Error(`a fresh cluster cannot be copied: ${String(made.stderr)}`);
   const port = await freePort();
   let child: ChildProcess | null = null;
   const flags = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1'];
@@ -155,6 +161,39 @@ export async function ownPostgres(
   return { name, real: true, folder, start, stop, url: (more = '') => schemaOf(base, more) };
 }
 
+/**
+ * Folder of a fresh cluster, to be copied: initdb takes a second of CPU, a copy a twentieth of that. Made once for each
+ * version, beside the other caches of the tests.
+ */
+function clusterOf(bin: string, as: ProcessOwner): string {
+  const { size, mtimeMs } = statSync(join(bin, 'postgres'));
+  const cluster = join(
+    CLUSTERS,
+    `${basename(dirname(bin))}-${size}-${Math.trunc(mtimeMs)}-${as.uid ?? 'own'}`,
+  );
+  if (existsSync(cluster)) return cluster;
+  const folder = mkdtempSync(join(tmpdir(), `throughline-pg-${RUN}-`));
+  if (as.uid !== undefined) chownSync(folder, as.uid, as.gid ?? as.uid);
+  const data = join(folder, 'data');
+  const flags = ['-D', data, '-U', 'throughline', '--auth-host=scram-sha-256', '--auth-local=trust'];
+  const more = ['-N', '-E', 'UTF8', '--no-locale', '--wal-segsize=1'];
+  const made = spawnSync(join(bin, 'initdb'), [...flags, ...more], { ...as, encoding: 'utf8' });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  // Several processes may make one: each copies its own beside the place and gives it the name, if that is still free.
+  mkdirSync(CLUSTERS, { recursive: true });
+  const copy = mkdtempSync(`${cluster}-`);
+  const copied = spawnSync('cp', ['-a', data, copy], { encoding: 'utf8' });
+  if (copied.status !== 0) throw new Error(`the fresh cluster cannot be kept: ${copied.stderr}`);
+  try {
+    renameSync(join(copy, 'data'), cluster);
+  } catch (error) {
+    if (!existsSync(cluster)) throw error;
+  }
+  rmSync(copy, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
+  return cluster;
+}
+
 function binaries(): string | null {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
@@ -166,7 +205,7 @@ function binaries(): string | null {
 }
 
 /** PostgreSQL does not run as root: then as its own user, who must be there. */
-function processOwner(): { uid?: number; gid?: number; cwd: string } | null {
+function processOwner(): ProcessOwner | null {
   if (process.getuid?.() !== 0) return { cwd: tmpdir() };
   const id = (flag: string): number =>
     Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout || NaN);

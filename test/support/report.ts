@@ -143,7 +143,8 @@ export class Report {
       `${inSeconds(own)} s own CPU ${inSeconds(children)} s of children, took ${seconds.padStart(6)} s: ${file}`;
     const sorted = this.#used.toSorted((a, b) => b.own + b.children - a.own - a.children);
     this.#say(sorted.slice(0, MOST_NAMED).map(line).join('\n'));
-    const sum = (of: (used: Used) => number): string => inSeconds(this.#used.reduce((all, one) => all + of(one), 0));
+    const sum = (of: (used: Used) => number): string =>
+      inSeconds(this.#used.reduce((all, one) => all + of(one), 0));
     this.#say(`${sum(({ own }) => own)} s own CPU ${sum(({ children }) => children)} s of children in all\n`);
   }
 

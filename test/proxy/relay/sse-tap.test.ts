@@ -217,7 +217,7 @@ t.test('however a stream is cut up, the same bytes pass and the same is read', (
         );
       },
     ),
-    { numRuns: 3_000 },
+    { numRuns: 1_000 },
   );
   t.pass('9,000 runs');
   t.end();
@@ -234,7 +234,7 @@ t.test('what has been passed on is whole events at any moment', (t) => {
         return passed === '' || /(?:\n\n|\r\r\n?|\n\r\n?)$/.test(passed);
       });
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   );
   t.pass('2,000 streams');
   t.end();

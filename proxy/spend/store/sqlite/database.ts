@@ -22,7 +22,7 @@ const SQLITE_NOTADB = 26;
 const BUSY_WAIT_MS = 2_000;
 
 export class Database {
-  readonly #settings: SqliteWorkerData;
+  #settings: SqliteWorkerData;
   readonly #tell: (event: SpendEvent) => void;
   readonly #heap = new ThreadHeap();
   #opened: Opened | null = null;
@@ -49,6 +49,12 @@ export class Database {
       this.#moveAside(error);
     this.close();
     return new StoreUnavailable('unavailable', this.#explain(error));
+  }
+
+  /** Another database from the next call on; the present one is closed. */
+  moveTo(settings: SqliteWorkerData): void {
+    this.close();
+    this.#settings = settings;
   }
 
   close(): void {

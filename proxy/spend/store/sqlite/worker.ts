@@ -5,10 +5,10 @@ import type { StoreCalls } from '../backend.ts';
 import type { SqliteWorkerData } from './backend.ts';
 import { Database } from './database.ts';
 
-let database = new Database(workerData as SqliteWorkerData, postEvent);
+const database = new Database(workerData as SqliteWorkerData, postEvent);
 serveCalls<StoreCalls>({
   methods: () => database.open(),
   onError: (error) => database.failed(error),
   onClose: () => database.close(),
-  onReopen: (data) => (database = new Database(data as SqliteWorkerData, postEvent)),
+  onReopen: (data) => database.moveTo(data as SqliteWorkerData),
 });
