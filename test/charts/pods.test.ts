@@ -19,7 +19,7 @@ t.test('the server takes what production renders', { skip: NO_HELM }, (t) => {
     REDIS_URL: 'rediss://valkey:6380/2',
   });
   t.match(snapshot, {
-    valkey: { host: 'valkey', port: 6380, tls: true, database: 2 },
+    valkey: { host: 'valkey', port: 6380, tls: {}, database: 2 },
     admin: { port: 4002 },
   });
   t.same(

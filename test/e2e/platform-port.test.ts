@@ -62,7 +62,10 @@ t.test('what hinders it is told with the key that mends it, and nothing is left 
   const lone: unknown = await startPlatform(t, { platform: '  host: 127.0.0.1' }).catch(
     (error: unknown) => error,
   );
-  t.match(lone, { issues: [{ message: /has no effect without a port/ }] });
+  t.match(lone, {
+    message: /has 2 issues/,
+    issues: [{ severity: 'warning' }, { message: /has no effect without a port/ }],
+  });
 });
 
 t.test('the program tells both addresses, and ends answers on both when it is told to stop', async (t) => {
