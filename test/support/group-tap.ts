@@ -3,9 +3,6 @@
 /** A hang ends after this long; a busy machine alone must never bring it about. */
 export const TIMEOUT_S = 600;
 
-/** Title of the subtest that loads a file; the file's path follows. */
-export const LOADING = 'loading ';
-
 /** Title of the subtest between two files. Its comment, but for the first, is a `Used` in JSON, and the process waits for the next file. */
 export const BETWEEN = 'between files';
 

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { BETWEEN, LOADING, TIMEOUT_S, type Used } from './group-tap.ts';
+import { BETWEEN, TIMEOUT_S, type Used } from './group-tap.ts';
 
 // tap makes the names of temporary folders of the command line: it tells this process from others.
 process.argv.push(`group-${process.pid}`);
@@ -55,7 +55,7 @@ function playNext(): void {
 
 function play(file: string): void {
   t.setTimeout(TIMEOUT_S * 1000); // from now on
-  void t.test(`${LOADING}${file}`, async () => {
+  void t.test(`loading ${file}`, async () => {
     await import(resolve(file));
     playNext(); // behind the tests of the file
   });

@@ -109,36 +109,39 @@ t.test('a client that was never used closes without a thread', async (t) => {
   t.same(events, []);
 });
 
-t.test('a thread that was closed in order serves the next client with its data, where threads are kept', async (t) => {
-  keepThreads();
-  const open = (data: string, name = 'kept') => {
-    const lost: string[] = [];
-    const rpc = new WorkerRpc<KeptCalls>({
-      file: workerFile('./fixture/kept-worker', import.meta.url),
-      name,
-      data: () => data,
-      toError,
-      onLost: (error) => lost.push(error.message),
-    });
-    t.teardown(() => rpc.close());
-    return { rpc, lost };
-  };
-  const first = open('first');
-  const { thread, data } = await first.rpc.calls.who();
-  t.equal(data, 'first');
-  await first.rpc.close();
+t.test(
+  'a thread that was closed in order serves the next client with its data, where threads are kept',
+  async (t) => {
+    keepThreads();
+    const open = (data: string, name = 'kept') => {
+      const lost: string[] = [];
+      const rpc = new WorkerRpc<KeptCalls>({
+        file: workerFile('./fixture/kept-worker', import.meta.url),
+        name,
+        data: () => data,
+        toError,
+        onLost: (error) => lost.push(error.message),
+      });
+      t.teardown(() => rpc.close());
+      return { rpc, lost };
+    };
+    const first = open('first');
+    const { thread, data } = await first.rpc.calls.who();
+    t.equal(data, 'first');
+    await first.rpc.close();
 
-  const [second, beside] = [open('second'), open('beside')];
-  t.same(await second.rpc.calls.who(), { thread, data: 'second' });
-  t.not((await beside.rpc.calls.who()).thread, thread, 'two clients at a time have two threads');
-  t.not((await open('other', 'other name').rpc.calls.who()).thread, thread);
-  t.same([first.lost, second.lost], [[], []]);
+    const [second, beside] = [open('second'), open('beside')];
+    t.same(await second.rpc.calls.who(), { thread, data: 'second' });
+    t.not((await beside.rpc.calls.who()).thread, thread, 'two clients at a time have two threads');
+    t.not((await open('other', 'other name').rpc.calls.who()).thread, thread);
+    t.same([first.lost, second.lost], [[], []]);
 
-  second.rpc.calls.wait().catch(() => undefined);
-  await second.rpc.close();
-  const third = open('third');
-  t.not((await third.rpc.calls.who()).thread, thread, 'one that might still answer a call is ended');
+    second.rpc.calls.wait().catch(() => undefined);
+    await second.rpc.close();
+    const third = open('third');
+    t.not((await third.rpc.calls.who()).thread, thread, 'one that might still answer a call is ended');
 
-  await third.rpc.terminate();
-  t.same((await third.rpc.calls.who()).data, 'third', 'a thread that was lost is replaced');
-});
+    await third.rpc.terminate();
+    t.same((await third.rpc.calls.who()).data, 'third', 'a thread that was lost is replaced');
+  },
+);
