@@ -112,7 +112,7 @@ const SUMS: readonly Described[] = [
       ...DATES,
       parameter('limit', 'Most sums.', { type: 'integer', minimum: 1, maximum: 100_000 }),
     ],
-    answers: json(object({ by: TEXT, rows: listOf(ANY_OBJECT), more: COUNT, total: ANY_OBJECT })),
+    answers: json(object({ by: TEXT, rows: listOf(ANY_OBJECT), more: BOOL, total: ANY_OBJECT })),
     codes,
   },
   {

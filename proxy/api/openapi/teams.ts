@@ -228,7 +228,6 @@ const CUSTOMERS: readonly Described[] = [
   ),
 ];
 
-
 const BUDGETS: readonly Described[] = [
   makes(
     'budgets',
