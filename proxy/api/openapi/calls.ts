@@ -5,6 +5,7 @@ import {
   ANY_OBJECT,
   BOOL,
   COUNT,
+  FLAG,
   json,
   listOf,
   object,
@@ -88,8 +89,8 @@ const LISTINGS: readonly Described[] = [
     tag: 'models',
     summary: 'Names that the key may call.',
     query: [
-      parameter('include_model_access_groups', 'Also the names of access groups.', BOOL),
-      parameter('only_model_access_groups', 'Those alone.', BOOL),
+      parameter('include_model_access_groups', 'Also the names of access groups.', FLAG),
+      parameter('only_model_access_groups', 'Those alone.', FLAG),
     ],
     answers: json(object({ object: TEXT, data: listOf(MODEL) })),
   },
@@ -244,7 +245,7 @@ const HEALTH: readonly Described[] = [
     route: 'GET /doctor/stream',
     tag: 'health',
     summary: 'Five events in one second: do they arrive one by one?',
-    answers: { 'text/event-stream': TEXT },
+    answers: { 'text/event-stream': {} },
   },
   {
     route: 'GET /robots.txt',

@@ -9,9 +9,9 @@ import { NEW_FIELDS as NEW_USER_FIELDS } from '../access/users-new.ts';
 import { schemaOf } from '../access/fields.ts';
 import {
   ANY_OBJECT,
-  BOOL,
   COUNT,
   filters,
+  FLAG,
   json,
   listOf,
   NUMBER,
@@ -60,7 +60,13 @@ const KEYS: readonly Described[] = [
     route: 'POST /v2/key/info',
     tag,
     summary: 'Several keys; what is not there, or not for the caller, is left out.',
-    body: schemaOf(NAMES),
+    body: {
+      ...schemaOf(NAMES),
+      anyOf: [
+        { required: ['keys'], properties: { keys: { type: 'array' } } },
+        { required: ['key_aliases'], properties: { key_aliases: { type: 'array' } } },
+      ],
+    },
     answers: json(object({ key: TEXTS, info: listOf(ref('Key')) })),
     codes: WRONG_BODY,
   },
@@ -77,8 +83,8 @@ const KEYS: readonly Described[] = [
       ...paging('size', 100),
       parameter('sort_by', 'A member of keys.'),
       parameter('sort_order', 'Default: desc.', ORDER),
-      parameter('return_full_object', 'Rows in place of hashes.', BOOL),
-      parameter('include_team_keys', 'Also those of the teams of the caller.', BOOL),
+      parameter('return_full_object', 'Rows in place of hashes.', FLAG),
+      parameter('include_team_keys', 'Also those of the teams of the caller.', FLAG),
     ],
     answers: json(
       object({

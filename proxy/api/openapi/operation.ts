@@ -38,6 +38,8 @@ export const NUMBER: JsonSchema = { type: 'number' };
 export const COUNT: JsonSchema = { type: 'integer' };
 export const BOOL: JsonSchema = { type: 'boolean' };
 export const TEXTS: JsonSchema = { type: 'array', items: TEXT };
+/** `true`, `1`: yes. Other texts are no, so nothing is refused. */
+export const FLAG: JsonSchema = { type: 'string', examples: ['true'] };
 export const ANY_OBJECT: JsonSchema = { type: 'object' };
 
 export const orNull = (type: string): JsonSchema => ({ type: [type, 'null'] });

@@ -15,7 +15,7 @@ details{border:1px solid var(--line);border-radius:6px;margin:.4rem 0}details>di
 summary{cursor:pointer;padding:.45rem .9rem}summary:focus-visible,a:focus-visible{outline:2px solid;outline-offset:2px}
 summary b{display:inline-block;font:600 12px ui-monospace,monospace;min-width:4.2rem}
 summary i{color:var(--dim);font-style:normal;margin-left:.6rem}
-table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid var(--line);padding:.25rem .6rem .25rem 0;text-align:left;vertical-align:top}
+table{border-collapse:collapse;display:block;overflow-x:auto}thead,tbody{min-width:100%}td,th{min-width:5rem}td,th{border-bottom:1px solid var(--line);padding:.25rem .6rem .25rem 0;text-align:left;vertical-align:top}
 th{font-weight:600;font-size:.85rem}
 `;
 
@@ -86,7 +86,7 @@ function operationHtml(document: Document, method: string, path: string, operati
     text(description),
   ]);
   const bodies = Object.entries(requestBody?.content ?? {}).map(
-    ([type, { schema }]) => `<h3>Body: ${code(type)}</h3>${membersHtml(document, schema)}`,
+    ([type, { schema }]) => `<h3>Body: ${code(type)}</h3>${membersHtml(document, schema, 'Needed')}`,
   );
   const answers = Object.entries(responses).map(([status, { description, content = {} }]) => [
     code(status),
@@ -105,7 +105,7 @@ function operationHtml(document: Document, method: string, path: string, operati
     `<h3>Answers</h3>${table(['Status', '', 'Content'], answers)}` +
     (membersOf(document, ok).length === 0
       ? ''
-      : `<h3>Members of the answer</h3>${membersHtml(document, ok)}`) +
+      : `<h3>Members of the answer</h3>${membersHtml(document, ok, 'Always')}`) +
     `<h3>Example</h3><pre>${text(curl(document, method, path, operation))}</pre></div></details>`
   );
 }
@@ -140,16 +140,18 @@ function membersOf(document: Document, schema: JsonSchema): readonly Member[] {
   ];
 }
 
-function membersHtml(document: Document, schema: JsonSchema): string {
+function membersHtml(document: Document, schema: JsonSchema, whether: string): string {
   const members = membersOf(document, schema);
   if (members.length === 0) return `<p>${text(typeOf(schema))}</p>`;
-  const rows = members.map((one) => [
-    code(one.name),
-    text(typeOf(one.schema)),
-    one.required ? 'yes' : '',
-    text(String(one.schema['description'] ?? '')),
-  ]);
-  return table(['Member', 'Type', 'Always', ''], rows);
+  const rows = members
+    .toSorted((a, b) => Number(b.required) - Number(a.required))
+    .map((one) => [
+      code(one.name),
+      text(typeOf(one.schema)),
+      one.required ? 'yes' : '',
+      text(String(one.schema['description'] ?? '')),
+    ]);
+  return table(['Member', 'Type', whether, ''], rows);
 }
 
 /** A schema in a word or two. */

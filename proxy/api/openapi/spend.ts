@@ -40,7 +40,7 @@ const ROWS: readonly Described[] = [
     query: [
       ...filters('api_key', 'request_id', 'user_id', 'session_id', 'end_user'),
       ...DATES,
-      parameter('summarize', 'false: rows.', BOOL),
+      parameter('summarize', 'false: rows.', { type: 'string', examples: ['false'] }),
     ],
     answers: json(listOf({ anyOf: [ref('SpendRow'), object({ startTime: TEXT, spend: NUMBER })] })),
     codes,
