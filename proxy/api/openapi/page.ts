@@ -21,13 +21,17 @@ th{font-weight:600;font-size:.85rem}
 
 /** For pages with this style block and nothing else. */
 export const PAGE_HEADERS = [
-  ...['content-type', 'text/html; charset=utf-8'],
+  'content-type',
+  'text/html; charset=utf-8',
   'content-security-policy',
   `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; img-src data:; base-uri 'none'; ` +
     `form-action 'none'; frame-ancestors 'none'`,
-  ...['x-content-type-options', 'nosniff'],
-  ...['referrer-policy', 'no-referrer'],
-  ...['cross-origin-opener-policy', 'same-origin'],
+  'x-content-type-options',
+  'nosniff',
+  'referrer-policy',
+  'no-referrer',
+  'cross-origin-opener-policy',
+  'same-origin',
 ];
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -149,10 +153,13 @@ function membersHtml(document: Document, schema: JsonSchema, whether: string): s
       code(one.name),
       text(typeOf(one.schema)),
       one.required ? 'yes' : '',
-      text(String(one.schema['description'] ?? '')),
+      text(descriptionOf(one.schema)),
     ]);
   return table(['Member', 'Type', whether, ''], rows);
 }
+
+const descriptionOf = ({ description }: JsonSchema): string =>
+  typeof description === 'string' ? description : '';
 
 /** A schema in a word or two. */
 function typeOf(schema: JsonSchema): string {
@@ -183,8 +190,10 @@ function curl(document: Document, method: string, path: string, operation: Opera
   return lines.join(' \\\n  ');
 }
 
-const exampleOf = ({ examples, enum: names }: JsonSchema): string =>
-  String(schemasIn(examples)[0] ?? schemasIn(names)[0] ?? '...');
+function exampleOf({ examples, enum: names }: JsonSchema): string {
+  const [first] = [examples, names].flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []));
+  return typeof first === 'string' ? first : '...';
+}
 
 function valueOf(document: Document, schema: JsonSchema): unknown {
   const { type, anyOf, items, enum: names } = schema;
