@@ -8,6 +8,7 @@ const CHECKS = [
   ['unused code', 'knip', []],
   ['import layers', 'node', ['test/support/run.ts', 'test/meta/layers.test.ts']],
   ['generated configuration types and docs', 'node', ['config/generate.ts', '--check']],
+  ['generated description of the API', 'node', ['proxy/api/openapi/generate.ts', '--check']],
   ['assembled string scan', 'node', ['bin/assemble.js', '--check']],
   ['generated chart schema', 'node', ['charts/generate.ts', '--check']],
   ['generated dashboards and alert rules', 'node', ['charts/monitoring/generate.ts', '--check']],

@@ -978,6 +978,10 @@ export interface GeneralSettings {
   workers: number | string;
   dialect: DialectSettings;
   /**
+   * Serve the description of the API to everybody at an allowed address, without a key: `/` (what this is), `/docs` (a page) and `/openapi.json`. It names the operations of this program, and nothing of this installation. `false`: 404.
+   */
+  api_docs: boolean;
+  /**
    * Ask every upstream for its model list from time to time - a call that costs nothing - and leave out the ones that do not answer while others can serve. `GET /health` then shows the last answers.
    */
   background_health_checks: boolean;

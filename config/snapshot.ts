@@ -329,6 +329,8 @@ export interface Snapshot {
   readonly admin: AdminSettings | null;
   /** Serve without a key on addresses other than loopback. */
   readonly allowUnauthenticated: boolean;
+  /** Whether `/`, `/docs` and `/openapi.json` are served. */
+  readonly apiDocs: boolean;
   /** Different values of a metric's label `team` or `gateway`; further ones are counted as `other`. */
   readonly maxMetricLabelValues: number;
   readonly storeModelInDb: boolean;

@@ -78,6 +78,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     access: accessOf(input.file, input.tree, masterKey, platform, input.diagnostics),
     admin: adminOf(general, input.diagnostics),
     allowUnauthenticated: general.allow_unauthenticated,
+    apiDocs: general.api_docs,
     maxMetricLabelValues: Number(general.max_metric_label_values),
     storeModelInDb: storesModels(input),
     estimateMissingUsage: general.estimate_missing_usage,

@@ -10,15 +10,16 @@ import { checkRoute } from './key-checks.ts';
 import { isAdmin, seesAll } from './may.ts';
 
 /**
- * What a route asks for. `open`: nothing, not even an allowed address. `metrics`: the master key, unless the configuration
+ * What a route asks for. `open`: nothing, not even an allowed address. `public`: an allowed address, and no key. `metrics`: the master key, unless the configuration
  * or the port says that none is needed. `inference`: any key that makes LLM calls. `listing`: any key. `management`: any
  * virtual key; the route asks `may.ts` about each object. `admin`: an administrator. `mount`: the mounted extension
  * authenticates by itself.
  */
-export type Access = 'open' | 'metrics' | 'inference' | 'listing' | 'management' | 'admin' | 'mount';
+export type Access =
+  'open' | 'public' | 'metrics' | 'inference' | 'listing' | 'management' | 'admin' | 'mount';
 
 /** What every known key opens; the rest is for the master key. */
-const FOR_EVERY_KEY: ReadonlySet<Access> = new Set<Access>(['open', 'inference', 'listing']);
+const FOR_EVERY_KEY: ReadonlySet<Access> = new Set<Access>(['open', 'public', 'inference', 'listing']);
 
 /** What the key of each role is, for the refusal. */
 const LIMITS: Readonly<Record<Exclude<AuthenticatedCaller['role'], 'admin'>, string>> = {
@@ -36,7 +37,8 @@ interface RouteRequest {
 /** @throws Fault admin_key_required, route_denied */
 export function authorize(caller: AuthenticatedCaller, access: Access, { method, path }: RouteRequest): void {
   if (caller.role === 'admin') return;
-  const route = access === 'open' || access === 'mount' ? null : ROUTE_KINDS[access];
+  const isKeyless = access === 'open' || access === 'public' || access === 'mount';
+  const route = isKeyless ? null : ROUTE_KINDS[access];
   if (caller.role === 'key' && route !== null) checkRoute(caller.key, { path, kind: route });
   if (FOR_EVERY_KEY.has(access)) return;
   if (caller.role === 'key') {
@@ -73,7 +75,7 @@ export function ownsResponse(
 /** Whether a route asks for a key. @param isAdminPort whether the request came on the admin port */
 export function needsKey(access: Access, { access: settings }: Snapshot, isAdminPort: boolean): boolean {
   if (access === 'metrics') return settings.metricsNeedKey ?? !isAdminPort;
-  return access !== 'open' && access !== 'mount';
+  return access !== 'open' && access !== 'public' && access !== 'mount';
 }
 
 /**

@@ -25,14 +25,18 @@ type State =
   | { readonly is: 'idle'; readonly last: { readonly report: Report; readonly at: number } | null }
   | { readonly is: 'running'; readonly send: SendMode; readonly report: Promise<Report> };
 
+/** Asked for when a request comes. */
+interface DoctorOwner {
+  readonly reloader: ConfigReloader;
+  readonly state: ServerState;
+}
+
 export class DoctorRoutes {
-  readonly #reloader: ConfigReloader;
-  readonly #server: ServerState;
+  readonly #owner: DoctorOwner;
   #state: State = { is: 'idle', last: null };
 
-  constructor(reloader: ConfigReloader, server: ServerState) {
-    this.#reloader = reloader;
-    this.#server = server;
+  constructor(owner: DoctorOwner) {
+    this.#owner = owner;
   }
 
   /** `GET /doctor` */
@@ -52,7 +56,7 @@ export class DoctorRoutes {
       if (state.send === send && send === 'never') return state.report;
       throw new Fault('doctor_running', 'A run of the doctor is under way.');
     }
-    const { clock } = this.#reloader.active.services;
+    const { clock } = this.#owner.reloader.active.services;
     const { last } = state;
     if (send === 'never' && last !== null && clock.mono() - last.at < FRESH_MS)
       return Promise.resolve(last.report);
@@ -71,9 +75,9 @@ export class DoctorRoutes {
   }
 
   async #run(send: SendMode): Promise<Report> {
-    const { active, shared } = this.#reloader;
+    const { active, shared } = this.#owner.reloader;
     const { snapshot, services } = active;
-    const { ownUrl } = this.#server;
+    const { ownUrl } = this.#owner.state;
     active.enter(); // keeps its pools open
     try {
       return await runDoctor({

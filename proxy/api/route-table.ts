@@ -19,6 +19,8 @@ import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, readiness, robots, type ServerState } from './health.ts';
 import { AdminAttempt, type AdminAction } from './audit.ts';
 import { DoctorRoutes, doctorStream } from './doctor.ts';
+import { ApiPages } from './openapi/pages.ts';
+import type { Port, RouteRow } from './route-row.ts';
 import { deleteModel, newModel, updateModel } from './model-admin.ts';
 import { reloadConfig } from './reload.ts';
 import { listModels, modelInfo, oneModel } from './models.ts';
@@ -34,9 +36,6 @@ import { handleByMount } from './mounted.ts';
 
 type Handler = (x: Exchange, caller: AuthenticatedCaller, param: string) => void | Promise<void>;
 
-/** Where a route is served when metrics and administration have a port of their own. */
-type Port = 'main' | 'admin' | 'both';
-
 interface Route {
   readonly handle: Handler;
   readonly access: Access;
@@ -45,15 +44,6 @@ interface Route {
   readonly denied?: (x: Exchange, fault: Fault) => void;
   /** Default: OpenAI's. */
   readonly errors?: ErrorShape;
-}
-
-/** A row of the table, for those who look at all of them. */
-export interface RouteRow {
-  readonly method: string;
-  /** With `{param}` where a name or an id stands. */
-  readonly path: string;
-  readonly access: Access;
-  readonly port: Port;
 }
 
 /** A route that was found, with the decoded name or id of its path ('' when it has none). */
@@ -105,6 +95,8 @@ const call = (handle: Handler): Route => ({ handle, access: 'inference', port: '
 const listing = (handle: Handler): Route => ({ handle, access: 'listing', port: 'both' });
 /** For load balancers and orchestrators. */
 const open = (handle: Handler): Route => ({ handle, access: 'open', port: 'both' });
+/** What describes the interface; no key, but `allowed_ips` holds. */
+const published = (handle: Handler): Route => ({ handle, access: 'public', port: 'both' });
 const metricsRoute: Route = { handle: metrics, access: 'metrics', port: 'admin' };
 
 /** The routes of one port: `all` where there is only one. */
@@ -142,6 +134,14 @@ export class MountRoutes implements Routes {
   }
 }
 
+/** What routes are run with; asked for when a request comes. */
+export interface RouteOwner {
+  readonly reloader: ConfigReloader;
+  readonly state: ServerState;
+  /** Whether conversations have base paths of their own. */
+  readonly hasSessions: boolean;
+}
+
 /** All routes of one port but those of an extension with a port of its own. */
 export class RouteTable implements Routes {
   readonly #role: PortRole;
@@ -154,15 +154,10 @@ export class RouteTable implements Routes {
   readonly #scoped: boolean;
 
   /** @param mount served on the same port; null = none, or on a port of its own */
-  constructor(
-    reloader: ConfigReloader,
-    state: ServerState,
-    mount: MountRoutes | null,
-    role: PortRole = 'all',
-  ) {
+  constructor(owner: RouteOwner, mount: MountRoutes | null, role: PortRole = 'all') {
     this.#role = role;
     this.#mount = mount;
-    this.#scoped = role !== 'admin' && reloader.active.services.callers !== null;
+    this.#scoped = role !== 'admin' && owner.hasSessions;
     for (const endpoint of ENDPOINTS) {
       const plain = call((x, caller) => forward(x, caller, endpoint, null));
       const paths = [...VERSIONED, '/openai/v1'].map((base) => `${base}/${endpoint.path}`);
@@ -187,27 +182,42 @@ export class RouteTable implements Routes {
       this.#get(`${base}/model/info`, listing(modelInfo));
     }
     this.#get('/model_group/info', listing(modelGroupInfo));
-    this.#set('/model/new', { POST: audited('model_new', (x, attempt) => newModel(x, reloader, attempt)) });
+    this.#set('/model/new', {
+      POST: audited('model_new', (x, attempt) => newModel(x, owner.reloader, attempt)),
+    });
     this.#set('/model/update', {
-      POST: audited('model_update', (x, attempt) => updateModel(x, reloader, attempt)),
+      POST: audited('model_update', (x, attempt) => updateModel(x, owner.reloader, attempt)),
     });
     this.#set('/model/delete', {
-      POST: audited('model_delete', (x, attempt) => deleteModel(x, reloader, attempt)),
+      POST: audited('model_delete', (x, attempt) => deleteModel(x, owner.reloader, attempt)),
     });
     this.#set('/config/reload', {
-      POST: audited('config_reload', (x, attempt) => reloadConfig(x, reloader, attempt)),
+      POST: audited('config_reload', (x, attempt) => reloadConfig(x, owner.reloader, attempt)),
     });
     this.#get('/health', admin(health));
     for (const path of ['/health/liveness', '/health/liveliness']) this.#get(path, open(liveness));
     this.#get(
       '/health/readiness',
-      open((x) => readiness(x, reloader, state)),
+      open((x) => readiness(x, owner.reloader, owner.state)),
     );
     this.#get('/metrics', metricsRoute);
-    const doctor = new DoctorRoutes(reloader, state);
+    const doctor = new DoctorRoutes(owner);
     this.#set('/doctor', { GET: admin((x) => doctor.show(x)), POST: admin((x) => doctor.run(x)) });
     this.#set('/doctor/stream', { GET: listing(doctorStream) });
     this.#get('/robots.txt', open(robots));
+    const pages = new ApiPages(allRows);
+    this.#get(
+      '/',
+      published((x) => pages.index(x)),
+    );
+    this.#get(
+      '/openapi.json',
+      published((x) => pages.document(x)),
+    );
+    this.#get(
+      '/docs',
+      published((x) => pages.page(x)),
+    );
     this.#get('/conversations/braked', admin(brakedConversations));
     this.#pattern('/conversations/', '/brake', readable(listing(conversationBrake)));
     this.#pattern('/conversations/', '/brake/resume', {
@@ -296,6 +306,23 @@ export class RouteTable implements Routes {
     );
     return kept.length === 0 ? null : Object.fromEntries(kept);
   }
+}
+
+/** Every row there is, as if one port served all: for the description of the API, which needs no running proxy. */
+export function allRows(): readonly RouteRow[] {
+  const unserved = (): never => {
+    throw new Error('this table serves no requests');
+  };
+  const owner: RouteOwner = {
+    hasSessions: false,
+    get reloader() {
+      return unserved();
+    },
+    get state() {
+      return unserved();
+    },
+  };
+  return new RouteTable(owner, null).rows;
 }
 
 const ELSEWHERE: Readonly<Record<PortRole, string>> = {

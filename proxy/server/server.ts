@@ -62,16 +62,17 @@ export class ProxyServer {
   /** @param own what is served on a port of its own: the mounted API, metrics and administration */
   constructor(reloader: ConfigReloader, own: { readonly mount: boolean; readonly admin: boolean }) {
     this.#reloader = reloader;
-    const { mount } = reloader.active.services;
+    const { mount, callers } = reloader.active.services;
+    const owner = { reloader, state: this.#state, hasSessions: callers !== null };
     const mountRoutes = mount === null ? null : new MountRoutes(mount);
     this.#http = this.#createHttpServer(
-      new RouteTable(reloader, this.#state, own.mount ? null : mountRoutes, own.admin ? 'main' : 'all'),
+      new RouteTable(owner, own.mount ? null : mountRoutes, own.admin ? 'main' : 'all'),
       () => this.#bound,
     );
     this.#mountHttp =
       own.mount && mountRoutes !== null ? this.#createHttpServer(mountRoutes, () => this.#mountBound) : null;
     this.#adminHttp = own.admin
-      ? this.#createHttpServer(new RouteTable(reloader, this.#state, null, 'admin'), () => this.#adminBound)
+      ? this.#createHttpServer(new RouteTable(owner, null, 'admin'), () => this.#adminBound)
       : null;
   }
 

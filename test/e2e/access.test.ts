@@ -2,7 +2,8 @@
 // and with an admin port; what rows say of the key; what a reload changes.
 import t from 'tap';
 import type { Test } from 'tap';
-import { RouteTable, type PortRole, type RouteRow } from '../../proxy/api/route-table.ts';
+import type { RouteRow } from '../../proxy/api/route-row.ts';
+import { RouteTable, type PortRole } from '../../proxy/api/route-table.ts';
 import { chat, defaultConfig, KEY, rowOf, send, startRig, type Answer, type Rig } from '../support/rig.ts';
 
 const AGENT = 'sk-agent-key-for-tests';
@@ -14,7 +15,11 @@ const start = (t: Test, settings: string, more = ''): Promise<Rig> =>
   startRig(t, { config: (demo) => defaultConfig(demo, `${settings}${more}`), env: { CI_KEY: CI } });
 
 const tableOf = (rig: Rig, role: PortRole): readonly RouteRow[] =>
-  new RouteTable(rig.gateway.reloader, { draining: false, ownUrl: null }, null, role).rows;
+  new RouteTable(
+    { reloader: rig.gateway.reloader, state: { draining: false, ownUrl: null }, hasSessions: false },
+    null,
+    role,
+  ).rows;
 
 /** Calls about keys, users and teams state the status in `code`, as LiteLLM does, and ours in `reason`. */
 const codeOf = ({ text }: Answer): unknown => {
@@ -42,7 +47,7 @@ t.test('every route of the table, as a stranger, as an agent, as an admin', asyn
       const answer = await ask(rig.url, row, key);
       t.notOk([401, 403].includes(answer.status), `${name} with ${key} is let in, got ${answer.status}`);
     };
-    if (row.access === 'open') await served('');
+    if (row.access === 'open' || row.access === 'public') await served('');
     else {
       await refused('', 401, 'missing_api_key');
       await refused('sk-wrong', 401, 'invalid_api_key');
@@ -56,6 +61,8 @@ t.test('every route of the table, as a stranger, as an agent, as an admin', asyn
 
 /** Said again here, so that a row of the table cannot open what it should not by a slip. */
 const OPEN = ['/health/liveness', '/health/liveliness', '/health/readiness', '/robots.txt'];
+/** They describe the interface, and nothing of the installation. */
+const PUBLIC = ['/', '/docs', '/openapi.json'];
 /** Shows a key its own conversations alone. */
 const OWN_BRAKE = '/conversations/{param}/brake';
 /** Five events and the names of the caller's own headers: what an agent's connection does to a stream. */
@@ -71,6 +78,7 @@ t.test('what is open, and what agents reach, are lists that nothing joins unseen
   const rig = await start(t, SETTINGS);
   for (const { path, access, port } of tableOf(rig, 'all')) {
     if (OPEN.includes(path)) t.match({ access, port }, { access: 'open', port: 'both' }, path);
+    else if (PUBLIC.includes(path)) t.match({ access, port }, { access: 'public', port: 'both' }, path);
     else if (path === '/metrics') t.match({ access, port }, { access: 'metrics', port: 'admin' });
     else if (LISTING.test(path) || path === OWN_BRAKE || path === EVENTS)
       t.match({ access, port }, { access: 'listing', port: 'both' }, path);

@@ -11,11 +11,12 @@ import { InteropRun, Missing, type Case, type Suite } from './harness/suite.ts';
 import { agentSettings } from './suites/agent-settings.ts';
 import { sdk } from './suites/sdk.ts';
 import { agentServer } from './suites/agent-server.ts';
+import { openapi } from './suites/openapi.ts';
 import { charts } from './suites/charts.ts';
 import { platformClient } from './suites/platform-client.ts';
 
 /** One file each. */
-const SUITES: readonly Suite[] = [sdk, agentServer, agentSettings, platformClient, charts];
+const SUITES: readonly Suite[] = [sdk, agentServer, agentSettings, platformClient, charts, openapi];
 
 const NOT_PLAYED = 3;
 

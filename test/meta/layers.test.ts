@@ -43,7 +43,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ajv: ['config', 'platform/api/validation.ts'],
   '@pydantic/genai-prices': ['config'],
   'json-schema-to-typescript': ['config/generate.ts'],
-  prettier: ['config/generate.ts'],
+  prettier: ['config/generate.ts', 'proxy/api/openapi/generate.ts'],
   undici: ['proxy/upstream'],
   pino: ['proxy/observability'],
   'prom-client': ['proxy/observability'],

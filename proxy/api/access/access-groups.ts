@@ -9,11 +9,11 @@ import { invalid, notFound, Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { authorOf, directoryOf, newObject, put, remove, store, type Call } from './team-call.ts';
 
-const FIELDS = { access_group: id, model_names: texts, model_ids: texts };
+export const ACCESS_GROUP_BODY = { access_group: id, model_names: texts, model_ids: texts };
 
 /** `POST /access_group/new` with `{access_group, model_names or model_ids}`. */
 export async function newAccessGroup(call: Call): Promise<Row> {
-  const fields = readFields(await readObject(call.x), FIELDS, ['access_group']);
+  const fields = readFields(await readObject(call.x), ACCESS_GROUP_BODY, ['access_group']);
   const name = fields.access_group ?? '';
   if (name === '') throw invalid('access_group is required', 'access_group');
   const author = authorOf(call);
@@ -54,7 +54,7 @@ export function accessGroupInfo(call: Call): Row {
 
 /** `PUT /access_group/{group}/update`: another list in place of the one before. */
 export async function updateAccessGroup(call: Call): Promise<Row> {
-  const fields = readFields(await readObject(call.x), FIELDS);
+  const fields = readFields(await readObject(call.x), ACCESS_GROUP_BODY);
   const { by, nowMs } = authorOf(call);
   const group = await store(call, (directory) => {
     demand(call.caller, directory, 'other.write', null);
@@ -97,7 +97,10 @@ function statedGroups({ x }: Call): ReadonlyMap<string, ReadonlySet<string>> {
   return groups;
 }
 
-function modelsOf({ x }: Call, { model_names, model_ids }: Fields<typeof FIELDS>): readonly string[] {
+function modelsOf(
+  { x }: Call,
+  { model_names, model_ids }: Fields<typeof ACCESS_GROUP_BODY>,
+): readonly string[] {
   if ((model_names ?? model_ids ?? []).length === 0)
     throw invalid('model_names or model_ids is required, with at least one model', 'model_names');
   const byId = (model_ids ?? []).map((one) => {

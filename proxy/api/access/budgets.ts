@@ -21,14 +21,14 @@ import {
 } from './team-call.ts';
 import { budgetFrom, limitsFrom } from './terms.ts';
 
-const FIELDS = {
+export const BUDGET_BODY = {
   ...BUDGET_FIELDS,
   ...LIMIT_FIELDS,
   model_rpm_limit: mapOf(count),
   model_tpm_limit: mapOf(count),
   budget_id: id,
 };
-type BudgetFields = Fields<typeof FIELDS>;
+type BudgetFields = Fields<typeof BUDGET_BODY>;
 
 /** Errors of these routes are `{"detail": {"error": ...}}`. */
 const RAW = { raw: true } as const;
@@ -37,7 +37,7 @@ const MOST_LISTED = 10;
 
 /** `POST /budget/new`. */
 export async function newBudget(call: Call): Promise<Row> {
-  const fields = readFields(await readObject(call.x), FIELDS);
+  const fields = readFields(await readObject(call.x), BUDGET_BODY);
   const budgetId = fields.budget_id ?? randomUUID();
   const author = authorOf(call);
   const budget = await store(call, (directory) => {
@@ -57,7 +57,7 @@ export async function newBudget(call: Call): Promise<Row> {
 
 /** `POST /budget/update`. It counts at once for all that share it. */
 export async function updateBudget(call: Call): Promise<Row> {
-  const fields = readFields(await readObject(call.x), FIELDS, ['budget_id']);
+  const fields = readFields(await readObject(call.x), BUDGET_BODY, ['budget_id']);
   const author = authorOf(call);
   const budget = await store(call, (directory) => {
     demand(call.caller, directory, 'other.write', null);

@@ -30,7 +30,7 @@ import {
 } from './team-call.ts';
 import { checkShared, budgetFrom, changed, changedTo, limitsFrom } from './terms.ts';
 
-const FIELDS = {
+export const CUSTOMER_BODY = {
   ...BUDGET_FIELDS,
   ...LIMIT_FIELDS,
   user_id: id,
@@ -40,11 +40,11 @@ const FIELDS = {
   allowed_model_region: anything,
   default_model: anything,
 };
-type CustomerFields = Fields<typeof FIELDS>;
+type CustomerFields = Fields<typeof CUSTOMER_BODY>;
 
 /** `POST /customer/new`. */
 export async function newCustomer(call: Call): Promise<Row> {
-  const fields = readFields(await readObject(call.x), FIELDS, ['user_id']);
+  const fields = readFields(await readObject(call.x), CUSTOMER_BODY, ['user_id']);
   const userId = fields.user_id ?? '';
   if (userId === '')
     throw wrongFields([{ type: 'missing', loc: ['body', 'user_id'], msg: 'Field required' }]);
@@ -84,7 +84,7 @@ export async function customerList(call: Call): Promise<readonly Row[]> {
 
 /** `POST /customer/update`. */
 export async function updateCustomer(call: Call): Promise<Row> {
-  const fields = readFields(await readObject(call.x), FIELDS, ['user_id']);
+  const fields = readFields(await readObject(call.x), CUSTOMER_BODY, ['user_id']);
   const author = authorOf(call);
   const customer = await store(call, (directory) => {
     demand(call.caller, directory, 'other.write', null);

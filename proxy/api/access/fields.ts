@@ -15,8 +15,10 @@ interface Mistakes {
 }
 
 /** Reads a value that is not null; what it returns after it has noted a mistake is not used. */
-export type Reader<T> = (value: unknown, at: Place, mistakes: Mistakes) => T | null;
-type Table = Readonly<Record<string, Reader<unknown>>>;
+type Read<T> = (value: unknown, at: Place, mistakes: Mistakes) => T | null;
+/** With the JSON Schema of what it takes, for the description of the API. */
+export type Reader<T> = Read<T> & { readonly schema: Json };
+export type Table = Readonly<Record<string, Reader<unknown>>>;
 type ValueOf<R> = R extends Reader<infer T> ? T : never;
 
 /** Members as they were sent: absent, null, or a value. */
@@ -29,6 +31,9 @@ const MOST_KEPT_CHARS = 262_144;
 /** Deeper values cannot be written as JSON without a stack of their depth. */
 const MOST_LEVELS = 64;
 const MOST_ITEMS = 10_000;
+
+/** A reader with the schema that the description of the API shows. */
+export const described = <T>(schema: Json, read: Read<T>): Reader<T> => Object.assign(read, { schema });
 
 /**
  * The members of a body.
@@ -57,6 +62,27 @@ export function readFields<S extends Table>(
   return fields as Fields<S>;
 }
 
+/** The JSON Schema of a body that a table states. Members that no table has are passed over, so they are allowed. */
+export function schemaOf(table: Table, required: readonly string[] = []): Json {
+  const properties = Object.entries(table).map(([name, { schema }]) => [
+    name,
+    required.includes(name) ? schema : orNull(schema),
+  ]);
+  const needed = required.length === 0 ? {} : { required };
+  return { type: 'object', properties: Object.fromEntries(properties) as Json, ...needed };
+}
+
+function orNull(schema: Json): Json {
+  const { enum: names, anyOf } = schema;
+  if (Array.isArray(anyOf)) return { ...schema, anyOf: [...(anyOf as readonly Json[]), { type: 'null' }] };
+  if (typeof schema['type'] !== 'string') return schema;
+  return {
+    ...schema,
+    type: [schema['type'], 'null'],
+    ...(Array.isArray(names) ? { enum: [...(names as readonly string[]), null] } : {}),
+  };
+}
+
 function note(mistakes: Mistakes, loc: Place, type: string, msg: string): null {
   mistakes.types.push({ type, loc, msg });
   return null;
@@ -73,58 +99,84 @@ export const isSet = <T>(value: T | null | undefined): value is T => value !== u
 const nameOf = (at: Place): string => at.slice(1).join('.');
 
 /** Text. */
-export const text: Reader<string> = (value, at, mistakes) => {
-  if (typeof value !== 'string') return note(mistakes, at, 'string_type', 'Input should be a valid string');
-  if (value.length > MOST_CHARS)
-    return refuse(mistakes, at, `${nameOf(at)} must have at most ${MOST_CHARS} characters.`);
-  // Databases cannot hold these, and logs should not.
-  if (/\p{Cc}/u.test(value) || !value.isWellFormed())
-    return refuse(mistakes, at, `${nameOf(at)} must not contain control characters.`);
-  return value;
-};
+export const text: Reader<string> = described<string>(
+  { type: 'string', maxLength: MOST_CHARS },
+  (value, at, mistakes) => {
+    if (typeof value !== 'string') return note(mistakes, at, 'string_type', 'Input should be a valid string');
+    if (value.length > MOST_CHARS)
+      return refuse(mistakes, at, `${nameOf(at)} must have at most ${MOST_CHARS} characters.`);
+    // Databases cannot hold these, and logs should not.
+    if (/\p{Cc}/u.test(value) || !value.isWellFormed())
+      return refuse(mistakes, at, `${nameOf(at)} must not contain control characters.`);
+    return value;
+  },
+);
 
 /** Text; an empty one is none. */
-export const id: Reader<string> = (value, at, mistakes) => (value === '' ? null : text(value, at, mistakes));
+export const id: Reader<string> = described<string>(
+  { type: 'string', maxLength: MOST_CHARS },
+  (value, at, mistakes) => (value === '' ? null : text(value, at, mistakes)),
+);
 
-export const bool: Reader<boolean> = (value, at, mistakes) =>
-  typeof value === 'boolean' ? value : note(mistakes, at, 'bool_type', 'Input should be a valid boolean');
+export const bool: Reader<boolean> = described<boolean>({ type: 'boolean' }, (value, at, mistakes) =>
+  typeof value === 'boolean' ? value : note(mistakes, at, 'bool_type', 'Input should be a valid boolean'),
+);
+
+const EMPTY: Json = { type: 'string', maxLength: 0 };
 
 /** An amount of US dollars; '' is none. */
-export const money: Reader<number> = (value, at, mistakes) => {
-  if (value === '') return null;
-  if (typeof value !== 'number') return note(mistakes, at, 'float_type', 'Input should be a valid number');
-  if (!Number.isFinite(value) || value < 0)
-    return refuse(mistakes, at, `${nameOf(at)} must be a non-negative finite number`);
-  return value;
-};
+export const money: Reader<number> = described<number>(
+  { anyOf: [{ type: 'number', minimum: 0 }, EMPTY] },
+  (value, at, mistakes) => {
+    if (value === '') return null;
+    if (typeof value !== 'number') return note(mistakes, at, 'float_type', 'Input should be a valid number');
+    if (!Number.isFinite(value) || value < 0)
+      return refuse(mistakes, at, `${nameOf(at)} must be a non-negative finite number`);
+    return value;
+  },
+);
 
 /** A whole number, 0 or more; '' is none. */
-export const count: Reader<number> = (value, at, mistakes) => {
-  if (value === '') return null;
-  if (typeof value !== 'number') return note(mistakes, at, 'int_type', 'Input should be a valid integer');
-  if (!Number.isFinite(value) || value < 0)
-    return refuse(mistakes, at, `${nameOf(at)} must be a non-negative whole number`);
-  if (!Number.isSafeInteger(value))
-    return note(mistakes, at, 'int_from_float', 'Input should be a valid integer, without a fractional part');
-  return value;
-};
+export const count: Reader<number> = described<number>(
+  { anyOf: [{ type: 'integer', minimum: 0 }, EMPTY] },
+  (value, at, mistakes) => {
+    if (value === '') return null;
+    if (typeof value !== 'number') return note(mistakes, at, 'int_type', 'Input should be a valid integer');
+    if (!Number.isFinite(value) || value < 0)
+      return refuse(mistakes, at, `${nameOf(at)} must be a non-negative whole number`);
+    if (!Number.isSafeInteger(value))
+      return note(
+        mistakes,
+        at,
+        'int_from_float',
+        'Input should be a valid integer, without a fractional part',
+      );
+    return value;
+  },
+);
 
 /** A list of texts. */
-export const texts: Reader<readonly string[]> = (value, at, mistakes) => {
-  if (!Array.isArray(value)) return note(mistakes, at, 'list_type', 'Input should be a valid list');
-  if (value.length > MOST_ITEMS)
-    return refuse(mistakes, at, `${nameOf(at)} has more than ${MOST_ITEMS} items.`);
-  return value.map((item: unknown, index) => text(item, [...at, index], mistakes) ?? '');
-};
+export const texts: Reader<readonly string[]> = described<readonly string[]>(
+  { type: 'array', items: text.schema, maxItems: MOST_ITEMS },
+  (value, at, mistakes) => {
+    if (!Array.isArray(value)) return note(mistakes, at, 'list_type', 'Input should be a valid list');
+    if (value.length > MOST_ITEMS)
+      return refuse(mistakes, at, `${nameOf(at)} has more than ${MOST_ITEMS} items.`);
+    return value.map((item: unknown, index) => text(item, [...at, index], mistakes) ?? '');
+  },
+);
 
 /** An object, kept as it is. */
-const dict: Reader<Json> = (value, at, mistakes) =>
+const dict: Reader<Json> = described<Json>({ type: 'object' }, (value, at, mistakes) =>
   isObject(value)
     ? kept<Json>(value, at, mistakes)
-    : note(mistakes, at, 'dict_type', 'Input should be a valid dictionary');
+    : note(mistakes, at, 'dict_type', 'Input should be a valid dictionary'),
+);
 
 /** Anything, kept as it is. */
-export const anything: Reader<unknown> = (value, at, mistakes) => kept(value, at, mistakes);
+export const anything: Reader<unknown> = described<unknown>({}, (value, at, mistakes) =>
+  kept(value, at, mistakes),
+);
 
 function kept<T>(value: T, at: Place, mistakes: Mistakes): T | null {
   if (levelsOf(value) > MOST_LEVELS)
@@ -144,24 +196,25 @@ const isObject = (value: unknown): value is Json =>
 
 /** An object with values of one kind. */
 export function mapOf<T>(reader: Reader<T>): Reader<Readonly<Record<string, T>>> {
-  return (value, at, mistakes) => {
+  const schema = { type: 'object', additionalProperties: reader.schema };
+  return described(schema, (value, at, mistakes) => {
     if (!isObject(value)) return note(mistakes, at, 'dict_type', 'Input should be a valid dictionary');
     const entries = Object.entries(value).map(([name, one]) => [name, reader(one, [...at, name], mistakes)]);
     return Object.fromEntries(entries) as Readonly<Record<string, T>>;
-  };
+  });
 }
 
 /** A list of objects that a table states. */
 export function listOf<S extends Table>(table: S): Reader<readonly Fields<S>[]> {
-  return (value, at, mistakes) => {
+  return described({ type: 'array', items: schemaOf(table) }, (value, at, mistakes) => {
     if (!Array.isArray(value)) return note(mistakes, at, 'list_type', 'Input should be a valid list');
     return value.map((item: unknown, index) => objectOf(table)(item, [...at, index], mistakes) ?? {});
-  };
+  });
 }
 
 /** An object that a table states. */
 export function objectOf<S extends Table>(table: S): Reader<Fields<S>> {
-  return (value, at, mistakes) => {
+  return described(schemaOf(table), (value, at, mistakes) => {
     if (!isObject(value)) return note(mistakes, at, 'dict_type', 'Input should be a valid dictionary');
     const fields: Record<string, unknown> = {};
     for (const [name, reader] of Object.entries(table)) {
@@ -169,45 +222,54 @@ export function objectOf<S extends Table>(table: S): Reader<Fields<S>> {
       fields[name] = value[name] === null ? null : reader(value[name], [...at, name], mistakes);
     }
     return fields as Fields<S>;
-  };
+  });
 }
 
 /** One of some texts. */
 export function oneOf<T extends string>(names: readonly T[]): Reader<T> {
-  return (value, at, mistakes) => {
+  return described({ type: 'string', enum: names }, (value, at, mistakes) => {
     const found = names.find((name) => name === value);
     if (found !== undefined) return found;
     const list = names.map((name) => `'${name}'`).join(', ');
     return note(mistakes, at, 'enum', `Input should be one of ${list}`);
-  };
+  });
 }
 
 /** `30d`, `1mo`, ...; '' is none. */
-export const duration: Reader<string> = (value, at, mistakes) => {
-  if (value === '') return null;
-  const read = text(value, at, mistakes);
-  if (read === null || parseDuration(read) !== null) return read;
-  return refuse(
-    mistakes,
-    at,
-    `Invalid ${nameOf(at)} '${read}'. Write a whole number and a unit: 30s, 30m, 12h, 7d, 2w, 1mo.`,
-  );
-};
+export const duration: Reader<string> = described<string>(
+  { type: 'string', examples: ['30d'] },
+  (value, at, mistakes) => {
+    if (value === '') return null;
+    const read = text(value, at, mistakes);
+    if (read === null || parseDuration(read) !== null) return read;
+    return refuse(
+      mistakes,
+      at,
+      `Invalid ${nameOf(at)} '${read}'. Write a whole number and a unit: 30s, 30m, 12h, 7d, 2w, 1mo.`,
+    );
+  },
+);
 
 /** How long a key lives: as `duration`; '-1' is for ever, as null. */
-export const lifetime: Reader<string> = (value, at, mistakes) =>
-  value === '-1' ? null : duration(value, at, mistakes);
+export const lifetime: Reader<string> = described<string>(
+  { type: 'string', examples: ['90d'] },
+  (value, at, mistakes) => (value === '-1' ? null : duration(value, at, mistakes)),
+);
 
 /** A time in ISO 8601, UTC where it states no zone; as epoch milliseconds. */
-export const instant: Reader<number> = (value, at, mistakes) => {
-  if (value === '') return null;
-  const read = text(value, at, mistakes);
-  if (read === null) return null;
-  const ms = instantOf(read);
-  return (
-    ms ?? note(mistakes, at, 'datetime_parsing', 'Input should be a valid datetime, as 2026-01-31T12:00:00Z')
-  );
-};
+export const instant: Reader<number> = described<number>(
+  { type: 'string', format: 'date-time' },
+  (value, at, mistakes) => {
+    if (value === '') return null;
+    const read = text(value, at, mistakes);
+    if (read === null) return null;
+    const ms = instantOf(read);
+    return (
+      ms ??
+      note(mistakes, at, 'datetime_parsing', 'Input should be a valid datetime, as 2026-01-31T12:00:00Z')
+    );
+  },
+);
 
 const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
@@ -227,29 +289,38 @@ const MODEL_BUDGET = {
   time_period: duration,
 };
 
-const windows: Reader<BudgetTerms['budgetLimits']> = (value, at, mistakes) => {
-  const read = listOf(WINDOW)(value, at, mistakes) ?? [];
-  return read.flatMap(({ max_budget, budget_duration }, index) => {
-    if (isSet(max_budget) && isSet(budget_duration))
-      return [{ maxBudget: max_budget, budgetDuration: budget_duration }];
-    note(mistakes, [...at, index], 'missing', 'max_budget and budget_duration are both required');
-    return [];
-  });
-};
+const windows: Reader<BudgetTerms['budgetLimits']> = described<BudgetTerms['budgetLimits']>(
+  { type: 'array', items: { ...schemaOf(WINDOW), required: ['max_budget', 'budget_duration'] } },
+  (value, at, mistakes) => {
+    const read = listOf(WINDOW)(value, at, mistakes) ?? [];
+    return read.flatMap(({ max_budget, budget_duration }, index) => {
+      if (isSet(max_budget) && isSet(budget_duration))
+        return [{ maxBudget: max_budget, budgetDuration: budget_duration }];
+      note(mistakes, [...at, index], 'missing', 'max_budget and budget_duration are both required');
+      return [];
+    });
+  },
+);
 
 /** `{model: {budget_limit, time_period}}`; also in the names of other budgets, and `{model: usd}`. */
-const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = (value, at, mistakes) => {
-  const one: Reader<BudgetTerms['modelMaxBudget'][string]> = (terms, place) => {
-    if (typeof terms === 'number')
-      return { maxBudget: money(terms, place, mistakes) ?? 0, budgetDuration: null };
-    const { max_budget, budget_limit, budget_duration, time_period } =
-      objectOf(MODEL_BUDGET)(terms, place, mistakes) ?? {};
-    const maxBudget = budget_limit ?? max_budget ?? null;
-    if (maxBudget === null) return note(mistakes, place, 'missing', 'budget_limit is required');
-    return { maxBudget, budgetDuration: time_period ?? budget_duration ?? null };
-  };
-  return mapOf(one)(value, at, mistakes);
-};
+const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = described<BudgetTerms['modelMaxBudget']>(
+  {
+    type: 'object',
+    additionalProperties: { ...schemaOf(MODEL_BUDGET), type: ['number', 'object'], minimum: 0 },
+  },
+  (value, at, mistakes) => {
+    const one = described<BudgetTerms['modelMaxBudget'][string]>({}, (terms, place) => {
+      if (typeof terms === 'number')
+        return { maxBudget: money(terms, place, mistakes) ?? 0, budgetDuration: null };
+      const { max_budget, budget_limit, budget_duration, time_period } =
+        objectOf(MODEL_BUDGET)(terms, place, mistakes) ?? {};
+      const maxBudget = budget_limit ?? max_budget ?? null;
+      if (maxBudget === null) return note(mistakes, place, 'missing', 'budget_limit is required');
+      return { maxBudget, budgetDuration: time_period ?? budget_duration ?? null };
+    });
+    return mapOf(one)(value, at, mistakes);
+  },
+);
 
 /** What may be spent: of keys, teams, users, customers, budgets. */
 export const BUDGET_FIELDS = {

@@ -15,7 +15,7 @@ import { spentUsd } from './spent.ts';
 import { authorOf, directoryOf, nowOf, put, remove, rowContextOf, store, type Call } from './team-call.ts';
 import { withSpend } from './terms.ts';
 
-const UPDATE_FIELDS = { ...KEY_FIELDS, key: text };
+export const UPDATE_FIELDS = { ...KEY_FIELDS, key: text };
 
 /** `POST /key/update`: what is absent stays, null clears, metadata is replaced as a whole. */
 export async function updateKey(call: Call): Promise<Row> {
@@ -55,7 +55,7 @@ export function changedKey(
   return { changes: [put(after)], result: after };
 }
 
-const BLOCK_FIELDS = { key: text };
+export const BLOCK_FIELDS = { key: text };
 
 /** `POST /key/block`, `/key/unblock`. */
 export function blockKey(blocked: boolean): (call: Call) => Promise<Row> {
@@ -79,7 +79,7 @@ function validKey(named: string, directory: AccessDirectory, nowMs: number): Vir
   return key;
 }
 
-const DELETE_FIELDS = { keys: texts, key_aliases: texts };
+export const DELETE_FIELDS = { keys: texts, key_aliases: texts };
 
 /** `POST /key/delete`: `{keys}` or `{key_aliases}`; an administrator's may name keys that are gone already. */
 export async function deleteKeys(call: Call): Promise<Row> {
@@ -103,7 +103,7 @@ export async function deleteKeys(call: Call): Promise<Row> {
   return { deleted_keys: names };
 }
 
-const RESET_FIELDS = { reset_to: anything };
+export const RESET_FIELDS = { reset_to: anything };
 
 /** `POST /key/{key}/reset_spend`: what the key has spent counts as less from now on. */
 export async function resetSpend(call: Call): Promise<Row> {

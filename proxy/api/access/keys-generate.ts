@@ -14,7 +14,7 @@ import { withSpend } from './terms.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-const GENERATE_FIELDS = { ...KEY_FIELDS, key: text, send_invite_email: bool };
+export const GENERATE_FIELDS = { ...KEY_FIELDS, key: text, send_invite_email: bool };
 
 /** `POST /key/generate`. */
 export const generateKey = async (call: Call): Promise<Row> => newKey(call, await readObject(call.x), 'user');

@@ -43,7 +43,7 @@ export function statusOf({ blocked, expiresMs }: VirtualKey, nowMs: number): Key
   return expiresMs !== null && expiresMs <= nowMs ? 'expired' : 'active';
 }
 
-const NAMES = { keys: texts, key_aliases: texts };
+export const NAMES = { keys: texts, key_aliases: texts };
 
 /** `POST /v2/key/info`: several keys; those that are not there, or not the caller's to see, are left out. */
 export async function keysInfo(call: Call): Promise<Row> {

@@ -16,7 +16,7 @@ import { spentUsd } from './spent.ts';
 import { authorOf, directoryOf, nowOf, remove, store, type Call } from './team-call.ts';
 import { withSpend } from './terms.ts';
 
-const REGENERATE_FIELDS = { ...KEY_FIELDS, key: text, new_key: text, grace_period: duration };
+export const REGENERATE_FIELDS = { ...KEY_FIELDS, key: text, new_key: text, grace_period: duration };
 /** Former values that are remembered: rows of them count as the key's. */
 const MOST_FORMER = 20;
 /** Of a former value that is accepted no more; 0 would be no former value at all (`keyOfCredential`). */

@@ -33,7 +33,7 @@ import {
 import { teamRows } from './teams-read.ts';
 import { checkShared, budgetFrom, changed, changedTo, limitsFrom, metadataFrom } from './terms.ts';
 
-const FIELDS = {
+export const ORGANIZATION_BODY = {
   ...BUDGET_FIELDS,
   ...LIMIT_FIELDS,
   ...METADATA_FIELDS,
@@ -45,7 +45,7 @@ const FIELDS = {
 
 /** `POST /organization/new`. */
 export async function newOrganization(call: Call): Promise<Row> {
-  const fields = readFields(await readObject(call.x), FIELDS, ['organization_alias']);
+  const fields = readFields(await readObject(call.x), ORGANIZATION_BODY, ['organization_alias']);
   const organizationId = fields.organization_id ?? randomUUID();
   const author = authorOf(call);
   const made = await store(call, (directory) => {
@@ -85,7 +85,7 @@ export async function organizationList(call: Call): Promise<readonly Row[]> {
 
 /** `PATCH /organization/update`. */
 export async function updateOrganization(call: Call): Promise<Row> {
-  const fields = readFields(await readObject(call.x), FIELDS, ['organization_id']);
+  const fields = readFields(await readObject(call.x), ORGANIZATION_BODY, ['organization_id']);
   const author = authorOf(call);
   const updated = await store(call, (directory) => {
     demand(call.caller, directory, 'other.write', null);
@@ -134,7 +134,7 @@ const emptyOrganization = (organizationId: string, author: Author): Organization
 });
 
 function organizationFrom(
-  fields: Fields<typeof FIELDS>,
+  fields: Fields<typeof ORGANIZATION_BODY>,
   before: Organization,
   directory: AccessDirectory,
   { by, nowMs }: Author,

@@ -7,6 +7,7 @@ import {
   bool,
   BUDGET_FIELDS,
   count,
+  described,
   duration,
   id,
   LIMIT_FIELDS,
@@ -16,10 +17,10 @@ import {
   money,
   objectOf,
   oneOf,
+  schemaOf,
   text,
   texts,
   type Fields,
-  type Reader,
 } from './fields.ts';
 import { invalid } from './refusals.ts';
 import { newObject, type Author } from './team-call.ts';
@@ -45,11 +46,14 @@ const MEMBER_FIELDS = { user_id: id, user_email: id, role: oneOf(['admin', 'user
 export type MemberFields = Fields<typeof MEMBER_FIELDS>;
 
 /** One member, or a list of them. */
-export const members: Reader<readonly MemberFields[]> = (value, at, mistakes) => {
+const MEMBERS_SCHEMA = {
+  anyOf: [schemaOf(MEMBER_FIELDS), { type: 'array', items: schemaOf(MEMBER_FIELDS) }],
+};
+export const members = described<readonly MemberFields[]>(MEMBERS_SCHEMA, (value, at, mistakes) => {
   if (Array.isArray(value)) return listOf(MEMBER_FIELDS)(value, at, mistakes);
   const one = objectOf(MEMBER_FIELDS)(value, at, mistakes);
   return one === null ? null : [one];
-};
+});
 
 export const TEAM_FIELDS = {
   ...BUDGET_FIELDS,

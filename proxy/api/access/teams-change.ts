@@ -87,7 +87,7 @@ export const blockTeam =
     return rowOf(call, team);
   };
 
-const MODELS_FIELDS = { team_id: id, models: texts };
+export const MODELS_FIELDS = { team_id: id, models: texts };
 
 /** `POST /team/model/add`. A team that may call all stays so. */
 export async function addTeamModels(call: Call): Promise<Row> {

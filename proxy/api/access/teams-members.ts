@@ -21,15 +21,15 @@ const TERM_FIELDS = {
   rpm_limit: count,
   tpm_limit: count,
 };
-const ADD_FIELDS = { team_id: id, member: membersReader, ...TERM_FIELDS };
-const UPDATE_FIELDS = {
+export const ADD_FIELDS = { team_id: id, member: membersReader, ...TERM_FIELDS };
+export const UPDATE_FIELDS = {
   team_id: id,
   user_id: id,
   user_email: id,
   role: oneOf(['admin', 'user']),
   ...TERM_FIELDS,
 };
-const DELETE_FIELDS = { team_id: id, user_id: id, user_email: id };
+export const DELETE_FIELDS = { team_id: id, user_id: id, user_email: id };
 /** Errors of these routes are `{"detail": {"error": ...}}`. */
 const RAW = { raw: true } as const;
 

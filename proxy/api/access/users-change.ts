@@ -45,7 +45,7 @@ function namedUser({ user_id: id, user_email: email }: UserFields, directory: Ac
 const unknownUser = (id: string): Refusal =>
   notFound(`User not found, passed user_id=${id}`, { param: 'user_id', raw: true });
 
-const DELETE_FIELDS = { user_ids: texts };
+export const DELETE_FIELDS = { user_ids: texts };
 
 /** `POST /user/delete`: the users, their keys and memberships; nothing at all when one of them is not there. */
 export async function deleteUsers(call: Call): Promise<number> {

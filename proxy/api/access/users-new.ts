@@ -14,14 +14,15 @@ import {
 import { readObject } from '../json-body.ts';
 import {
   bool,
+  described,
   id,
   money,
   objectOf,
   oneOf,
   readFields,
+  schemaOf,
   text,
   type Fields,
-  type Reader,
   isSet,
 } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom } from './keys-fields.ts';
@@ -37,19 +38,26 @@ import { emailName, USER_FIELDS, userFrom, type UserFields } from './users-field
 const TEAM_ENTRY = { team_id: id, max_budget_in_team: money, user_role: oneOf(['user', 'admin']) };
 
 /** Ids, or objects with what the user may spend in the team. */
-const teamEntries: Reader<readonly Fields<typeof TEAM_ENTRY>[]> = (value, at, mistakes) => {
-  if (!Array.isArray(value)) {
-    mistakes.types.push({ type: 'list_type', loc: at, msg: 'Input should be a valid list' });
-    return null;
-  }
-  return value.map((one: unknown, index) => {
-    const place = [...at, index];
-    if (typeof one === 'string') return { team_id: id(one, place, mistakes) };
-    return objectOf(TEAM_ENTRY)(one, place, mistakes) ?? {};
-  });
+const TEAM_ENTRIES_SCHEMA = {
+  type: 'array',
+  items: { anyOf: [{ type: 'string' }, schemaOf(TEAM_ENTRY)] },
 };
+const teamEntries = described<readonly Fields<typeof TEAM_ENTRY>[]>(
+  TEAM_ENTRIES_SCHEMA,
+  (value, at, mistakes) => {
+    if (!Array.isArray(value)) {
+      mistakes.types.push({ type: 'list_type', loc: at, msg: 'Input should be a valid list' });
+      return null;
+    }
+    return value.map((one: unknown, index) => {
+      const place = [...at, index];
+      if (typeof one === 'string') return { team_id: id(one, place, mistakes) };
+      return objectOf(TEAM_ENTRY)(one, place, mistakes) ?? {};
+    });
+  },
+);
 
-const NEW_FIELDS = {
+export const NEW_FIELDS = {
   ...KEY_FIELDS,
   ...USER_FIELDS,
   key: text,

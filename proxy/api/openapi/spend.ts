@@ -1,0 +1,173 @@
+// Spend rows and sums in the description of the API.
+import { REPORT_BY } from '../../spend/report/spend-report.ts';
+import {
+  ANY_OBJECT,
+  BOOL,
+  COUNT,
+  filters,
+  json,
+  listOf,
+  needed,
+  NUMBER,
+  object,
+  orNull,
+  parameter,
+  ref,
+  TEXT,
+  type Described,
+  type Parameter,
+} from './operation.ts';
+
+const tag = 'spend';
+const codes = ['invalid_parameter', 'store_unavailable'] as const;
+const DAY = { type: 'string', examples: ['2026-01-31'] };
+const DATES: readonly Parameter[] = [
+  parameter('start_date', 'YYYY-MM-DD, UTC.', DAY),
+  parameter('end_date', 'The last day, included.', DAY),
+];
+const NEEDED_DATES = DATES.map(needed);
+const pages = (size: string, most: number): readonly Parameter[] => [
+  parameter('page', 'Which page; the first one is 1.', { type: 'integer', minimum: 1 }),
+  parameter(size, 'Entries of a page.', { type: 'integer', minimum: 1, maximum: most }),
+];
+const usd = (name: string): Parameter => parameter(name, 'US dollars.', { type: 'number', minimum: 0 });
+
+const ROWS: readonly Described[] = [
+  {
+    route: 'GET /spend/logs',
+    tag,
+    summary: 'The newest 10,000 rows; with both dates sums per day, unless `summarize=false`.',
+    query: [
+      ...filters('api_key', 'request_id', 'user_id', 'session_id', 'end_user'),
+      ...DATES,
+      parameter('summarize', 'false: rows.', { type: 'string', examples: ['false'] }),
+    ],
+    answers: json(listOf({ anyOf: [ref('SpendRow'), object({ startTime: TEXT, spend: NUMBER })] })),
+    codes,
+  },
+  {
+    route: 'GET /spend/logs/ui',
+    tag,
+    summary: 'Rows in pages, the newest first.',
+    aliases: ['/spend/logs/v2'],
+    query: [
+      ...NEEDED_DATES,
+      ...pages('page_size', 1000),
+      ...filters('api_key', 'request_id', 'user_id', 'team_id', 'end_user', 'session_id', 'model', 'tag'),
+      parameter('status_filter', 'How the call ended.', { type: 'string', enum: ['success', 'failure'] }),
+      usd('min_spend'),
+      usd('max_spend'),
+    ],
+    answers: json(ref('SpendPage')),
+    codes,
+  },
+  {
+    route: 'GET /spend/logs/session/ui',
+    tag,
+    summary: 'The rows of a session, the oldest first.',
+    query: [needed(parameter('session_id', 'Its id.')), ...pages('page_size', 1000)],
+    answers: json(ref('SpendPage')),
+    codes,
+  },
+  {
+    route: 'GET /spend/logs/ui/{request_id}',
+    tag,
+    summary: 'One row.',
+    answers: json(ref('SpendRow')),
+    codes,
+  },
+];
+
+const SUMS: readonly Described[] = [
+  {
+    route: 'GET /spend/tags',
+    tag,
+    summary: 'Sums by tag; a call with two tags counts for both.',
+    query: [...DATES, parameter('tags', 'Names, with commas between them.')],
+    answers: json(listOf(object({ individual_request_tag: TEXT, log_count: COUNT, total_spend: NUMBER }))),
+    codes,
+  },
+  {
+    route: 'GET /spend/keys',
+    tag,
+    summary: 'Sums by key, the dearest first.',
+    query: DATES,
+    answers: json(listOf(object({ token: TEXT, spend: NUMBER, requests: COUNT, total_tokens: COUNT }))),
+    codes,
+  },
+  {
+    route: 'GET /spend/users',
+    tag,
+    summary: 'Sums by user, the dearest first.',
+    query: [...DATES, ...filters('user_id')],
+    answers: json(listOf(object({ user_id: TEXT, spend: NUMBER, requests: COUNT, total_tokens: COUNT }))),
+    codes,
+  },
+  {
+    route: 'GET /spend/report',
+    tag,
+    summary: 'What `throughline spend report` prints; amounts are texts, exact to the pico-dollar.',
+    query: [
+      needed(parameter('by', 'What the sums are by.', { type: 'string', enum: Object.keys(REPORT_BY) })),
+      ...DATES,
+      parameter('limit', 'Most sums.', { type: 'integer', minimum: 1, maximum: 100_000 }),
+    ],
+    answers: json(object({ by: TEXT, rows: listOf(ANY_OBJECT), more: BOOL, total: ANY_OBJECT })),
+    codes,
+  },
+  {
+    route: 'GET /spend/budgets',
+    tag,
+    summary: 'Every budget with what is spent of it and when it will be used up.',
+    query: pages('size', 300),
+    answers: json(
+      object({ budgets: listOf(ANY_OBJECT), total_count: COUNT, current_page: COUNT, total_pages: COUNT }),
+    ),
+    codes,
+  },
+  {
+    route: 'GET /global/spend/report',
+    tag,
+    summary: 'Per day by team or customer, or over the whole time by key.',
+    query: [
+      ...NEEDED_DATES,
+      parameter('group_by', 'Default: team.', { type: 'string', enum: ['team', 'customer', 'api_key'] }),
+      ...filters('team_id', 'customer_id', 'api_key', 'internal_user_id'),
+    ],
+    answers: json(listOf(ANY_OBJECT)),
+    codes,
+  },
+  ...(['user', 'team', 'tag'] as const).map((who): Described => ({
+    route: `GET /${who}/daily/activity`,
+    tag,
+    summary: `Sums per day, split also by ${who}, the newest day first.`,
+    query: [
+      ...NEEDED_DATES,
+      parameter({ user: 'user_id', team: 'team_ids', tag: 'tags' }[who], 'These alone.'),
+      ...filters('model', 'api_key'),
+      ...pages('page_size', 1000),
+    ],
+    answers: json(ref('Activity')),
+    codes: [...codes, 'management_denied'],
+  })),
+  {
+    route: 'POST /spend/calculate',
+    tag,
+    summary: 'What a call costs, by `{model, messages}` or `{completion_response}`. Calls no gateway.',
+    body: {
+      type: 'object',
+      properties: { model: TEXT, messages: { type: 'array' }, completion_response: ANY_OBJECT },
+    },
+    answers: json(
+      object({
+        cost: NUMBER,
+        cost_source: orNull('string'),
+        prompt_tokens: COUNT,
+        completion_tokens: COUNT,
+      }),
+    ),
+    codes: ['invalid_parameter'],
+  },
+];
+
+export const SPEND_OPERATIONS: readonly Described[] = [...ROWS, ...SUMS];
