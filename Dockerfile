@@ -20,10 +20,11 @@ FROM node:26-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts
-RUN npm run --silent sbom > sbom.cdx.json
 # The OpenTelemetry SDK is optional to the package and belongs to the image, in the versions of the lockfile. Its whole
 # tree is in one scope, without install scripts.
 COPY --from=build /app/node_modules/@opentelemetry node_modules/@opentelemetry
+COPY bin/sbom.js bin/
+RUN node bin/sbom.js --installed > sbom.cdx.json
 # Two thirds of the bytes are never read: types, source maps, and the forms of the tokenizer for other loaders.
 RUN find node_modules -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -delete \
   && rm -r node_modules/gpt-tokenizer/cjs node_modules/gpt-tokenizer/data node_modules/gpt-tokenizer/src

@@ -100,7 +100,12 @@ t.test('the folders that it makes start, answer and end', async (t) => {
     components: { name: string }[];
   };
   const names = components.map(({ name }) => name);
-  for (const name of ['undici', 'pg', 'yaml', 'ajv']) t.ok(names.includes(name), `the SBOM has ${name}`);
+  t.strictSame(
+    [...new Set(names)].toSorted(),
+    [...new Set(packagesBelow(join(app, 'node_modules')))].toSorted(),
+    'the SBOM names each package, and no other',
+  );
+  t.ok(names.includes('undici'));
   t.notOk(names.includes('typescript'));
 
   const config = join(into, 'config.yaml');
@@ -164,4 +169,14 @@ function bytesBelow(place: string): number {
   return readdirSync(place, { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
     .reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0);
+}
+
+/** Names of the packages in a node_modules, and in those within. */
+function packagesBelow(place: string): string[] {
+  return readdirSync(place, { recursive: true, encoding: 'utf8' })
+    .map(
+      (path) =>
+        /^(?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(`node_modules/${path}`)?.[1],
+    )
+    .filter((name) => name !== undefined);
 }

@@ -102,3 +102,17 @@ t.test('installed into an empty folder it runs: --version, check, start, a call,
   cli.kill('SIGTERM');
   t.match(await cli.ended, { code: 0 });
 });
+
+t.test('npm run sbom names what the package brings along, and no tool', (t) => {
+  const { status, out, err } = npm(sources, 'npm', 'run', '--silent', 'sbom');
+  t.equal(status, 0, err);
+  const { components, bomFormat } = JSON.parse(out) as {
+    bomFormat: string;
+    components: readonly { readonly name: string }[];
+  };
+  t.equal(bomFormat, 'CycloneDX');
+  const names = Object.keys(servedPackages()).map((path) => path.replace(/^.*node_modules\//, ''));
+  t.strictSame(components.map(({ name }) => name).toSorted(), names.toSorted());
+  t.ok(names.includes('undici'));
+  t.end();
+});
