@@ -48,7 +48,10 @@ t.test('nobody answers, 503, silence: exit code 1 and one line', async (t) => {
   t.ok(stopping.err.length < 500);
 
   const silent = createServer(() => undefined).listen(0, '127.0.0.1');
-  t.teardown(() => void (silent.close(), silent.closeAllConnections()));
+  t.teardown(() => {
+    silent.close();
+    silent.closeAllConnections();
+  });
   await once(silent, 'listening');
   const args = ['--port', String((silent.address() as AddressInfo).port), '--timeout', '0.2'];
   t.match(await runWithin(['healthcheck', ...args]), { code: 1, err: /\(no answer within 0\.2 s\)\n$/ });
