@@ -39,6 +39,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./doctor.ts')).doctor,
   },
   {
+    name: 'healthcheck',
+    summary: 'ask the proxy on this machine whether it is ready',
+    load: async () => (await import('./healthcheck.ts')).healthcheck,
+  },
+  {
     name: 'diff',
     summary: 'show what changes for callers between two configurations',
     load: async () => (await import('./diff.ts')).diff,

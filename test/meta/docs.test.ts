@@ -164,6 +164,7 @@ const COMMANDS = [
   'check',
   'explain',
   'doctor',
+  'healthcheck',
   'init',
   'import litellm',
   'import',

@@ -1,0 +1,87 @@
+// `throughline healthcheck`: asks the proxy on this machine whether it is ready. For `HEALTHCHECK` of an image and for
+// scripts, so it reads no configuration and needs no key.
+import { get } from 'node:http';
+import { get as getSecure } from 'node:https';
+import { amountOf } from './admin-call.ts';
+import { portOf, UsageError, type Define, type Terminal } from './terminal.ts';
+
+const DESCRIPTION = `Asks the proxy on this machine whether it is ready (GET /health/readiness). Exit code 0 when it is, 1 when it is
+not or does not answer, and one line that says why.`;
+
+const DEFAULT_PORT = 4000;
+/** Below the 5 s that the image gives the whole command. */
+const TIMEOUT_S = 3;
+const PATH = '/health/readiness';
+/** What a server binds to listen on all addresses; as a destination these have no defined meaning. */
+const ALL_ADDRESSES: readonly string[] = ['', '0.0.0.0', '::', '[::]', '*'];
+/** Of an answer, to say why: the issues of a configuration can be long. */
+const LONGEST_ANSWER = 300;
+
+interface Flags {
+  readonly url?: string | undefined;
+  readonly port?: string | undefined;
+  readonly timeout: number;
+}
+
+export const healthcheck: Define = (command, terminal) => {
+  command
+    .description(DESCRIPTION)
+    .option('--port <port>', 'its port (or PORT; default: 4000)')
+    .option('--url <url>', 'its address, where it is not http://127.0.0.1:PORT')
+    .option('--timeout <seconds>', 'longest wait for the answer', amountOf('--timeout'), TIMEOUT_S)
+    .action(async (flags) => terminal.exitWith(await ask(flags, terminal)));
+};
+
+async function ask(flags: Flags, terminal: Terminal): Promise<number> {
+  if (flags.timeout <= 0) throw new UsageError('--timeout must be above 0');
+  const url = urlOf(flags, terminal);
+  try {
+    const { status, text } = await answerOf(url, flags.timeout * 1000);
+    if (status === 200) {
+      terminal.out('ready\n');
+      return 0;
+    }
+    const shown = text
+      .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+      .trim()
+      .slice(0, LONGEST_ANSWER);
+    terminal.err(`not ready: ${url.href} answers ${status} ${shown}\n`);
+  } catch (error) {
+    const { name, message, code } = error as NodeJS.ErrnoException;
+    const why = name === 'TimeoutError' ? `no answer within ${flags.timeout} s` : message || code || name;
+    terminal.err(`not ready: ${url.href} (${why})\n`);
+  }
+  return 1;
+}
+
+function urlOf({ url, port }: Flags, terminal: Terminal): URL {
+  if (url !== undefined) {
+    if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+      throw new UsageError(`--url ${url} is no URL of a proxy - for example http://127.0.0.1:4000`);
+    return new URL(PATH, url);
+  }
+  const stated = terminal.env['HOST'] ?? '';
+  const host = ALL_ADDRESSES.includes(stated) ? '127.0.0.1' : stated;
+  const authority = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+  const text = `http://${authority}:${portOf(port, terminal, DEFAULT_PORT)}${PATH}`;
+  if (!URL.canParse(text)) throw new UsageError(`HOST ${stated} is no host name or address`);
+  return new URL(text);
+}
+
+/** On `node:http`, because `fetch` refuses some ports that a proxy may have (6000). The whole answer counts as one wait. */
+function answerOf(url: URL, timeoutMs: number): Promise<{ readonly status: number; readonly text: string }> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const send = url.protocol === 'https:' ? getSecure : get;
+  return new Promise((settle, reject) => {
+    const fail = (error: Error): void => reject(signal.reason instanceof Error ? signal.reason : error);
+    const request = send(url, { agent: false, signal }, (response) => {
+      let text = '';
+      response
+        .setEncoding('utf8')
+        .on('data', (part: string) => (text += text.length > LONGEST_ANSWER ? '' : part));
+      response.on('error', fail);
+      response.on('end', () => settle({ status: response.statusCode ?? 0, text }));
+    });
+    request.on('error', fail);
+  });
+}
