@@ -1,7 +1,7 @@
 // Errors between the proxy and an upstream -> Fault. The only file that reads error codes of sockets and of undici.
 import { Fault, toFault } from '../errors/fault.ts';
 import { errors } from 'undici';
-import { BadResponse, ProxyFailure } from './bad-response.ts';
+import { BadResponse, ProxyFailure, TlsFailure } from './bad-response.ts';
 
 const UNREACHABLE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
@@ -44,6 +44,10 @@ export function codeOf(error: unknown): string {
 export function failureOf(error: unknown, apiBase: string, sent = false): Fault {
   const code = codeOf(error);
   if (isBug(error, code)) return toFault(error);
+  if (error instanceof TlsFailure) {
+    const text = `The upstream ${apiBase} cannot be reached: ${error.message}.`;
+    return new Fault('upstream_unreachable', text, { cause: error });
+  }
   if (error instanceof ProxyFailure) {
     const text = `The upstream ${apiBase} cannot be reached: ${proxyTrouble(error, code)}.`;
     return new Fault('upstream_unreachable', text, { cause: error });
@@ -82,7 +86,13 @@ function isMalformed(error: unknown, code: string): boolean {
   return error instanceof errors.HTTPParserError && 'data' in error && error.data !== ''; // none: the connection ended within a message
 }
 
-function proxyTrouble({ status }: ProxyFailure, code: string): string {
-  if (status !== null) return `the HTTP proxy answered ${status} to CONNECT`;
+/** What an operator does about it: these come from the forward proxy, not from the gateway behind it. */
+const PROXY_ADVICE: Readonly<Record<number, string>> = {
+  403: '; have it allow this address, or name the host in NO_PROXY',
+  407: '; it wants credentials: write http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY or HTTP_PROXY',
+};
+
+function proxyTrouble({ status, message }: ProxyFailure, code: string): string {
+  if (status !== null) return `${message}${PROXY_ADVICE[status] ?? ''}`;
   return `the HTTP proxy failed (${UNREACHABLE[code] ?? 'it closed the connection'})`;
 }
