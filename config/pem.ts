@@ -12,7 +12,8 @@ type Parsed =
   | { readonly ok: true; readonly certificates: readonly X509Certificate[] }
   | ({ readonly ok: false } & PemProblem);
 
-const BLOCK = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[\s\S]*?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g;
+const BLOCK =
+  /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[\s\S]*?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g;
 const KEY = /-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----/;
 
 export function certificatesIn(pem: string): Parsed {

@@ -66,7 +66,9 @@ export class TlsResolver {
     const litellm: [Params, Path] = [file.litellm_settings, ['litellm_settings']];
     this.#shared = {
       verify:
-        this.#verifyOf(...router) ?? this.#verifyOf(...litellm) ?? this.#verifyText(this.#variable('SSL_VERIFY')),
+        this.#verifyOf(...router) ??
+        this.#verifyOf(...litellm) ??
+        this.#verifyText(this.#variable('SSL_VERIFY')),
       certificate: pairOf(...router) ?? pairOf(...litellm) ?? this.#variablePair(),
     };
     this.#bundle = this.#bundleOf();
@@ -186,7 +188,12 @@ export class TlsResolver {
     }
     this.#warnValidity(stated, found.text);
     if (keyFound.warning !== null && key !== null)
-      this.#tell('warn', key, quoted(key, keyFound.warning), 'chmod 600 it, for the user that runs the proxy');
+      this.#tell(
+        'warn',
+        key,
+        quoted(key, keyFound.warning),
+        'chmod 600 it, for the user that runs the proxy',
+      );
     const made = { file: stated.text, pem: new Secret(found.text), key: new Secret(keyFound.text) };
     this.#certificates.set(name, made);
     return made;
@@ -222,5 +229,7 @@ const quoted = ({ text }: Stated, message: string): string => `'${text}' ${messa
 
 function digestOf(mode: string, authorities: Authorities | null, certificate: Certificate | null): string {
   const parts = [authorities?.pem, certificate?.pem, certificate?.key].map((one) => one?.sha256() ?? '');
-  return createHash('sha256').update([mode, ...parts].join(' ')).digest('hex');
+  return createHash('sha256')
+    .update([mode, ...parts].join(' '))
+    .digest('hex');
 }

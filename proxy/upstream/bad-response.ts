@@ -17,6 +17,19 @@ export class TlsFailure extends Error {
   }
 }
 
+/** A new connection of TLS ended without a byte of a response. */
+export class Unanswered extends Error {
+  override readonly name = 'Unanswered';
+  readonly code = 'ECONNRESET';
+  /** A sentence for the operator. */
+  readonly advice: string;
+
+  constructor(advice: string, cause: Error) {
+    super('the connection was closed', { cause });
+    this.advice = advice;
+  }
+}
+
 /** The HTTP proxy did not open a tunnel, or refused a request. It did not reach the upstream. */
 export class ProxyFailure extends Error {
   override readonly name = 'ProxyFailure';

@@ -119,7 +119,8 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
   }
 
   explained(error: Error): Error {
-    return this.#connector.explained(error);
+    const isNew = this.#served === 0 && this.#socket !== null && this.#socket.bytesRead === 0;
+    return this.#connector.explained(error, isNew);
   }
 
   isUndelivered(): boolean {

@@ -8,7 +8,7 @@ import { ProxyFailure } from './bad-response.ts';
 import type { HttpProxy } from './http-proxies.ts';
 import type { ReceivedHead } from './response-head.ts';
 import { checkAddress } from './safe-lookup.ts';
-import { explained, secureContextOf } from './tls.ts';
+import { explained, secureContextOf, unanswered } from './tls.ts';
 
 /** Parameters of undici's `connect` functions. */
 type ConnectOptions = buildConnector.Options;
@@ -40,6 +40,7 @@ export class Connector {
   readonly #connectProxy: buildConnector.connector;
   readonly #isTunnel: boolean;
   readonly #tls: UpstreamTls | null;
+  readonly #isTls: boolean;
   /** The address that the origin names; null = a name, or it may be any. */
   readonly #checked: string | null;
 
@@ -59,6 +60,7 @@ export class Connector {
     const isForwarded = proxy !== null && protocol === 'http:';
     this.#proxy = proxy;
     this.#tls = tls;
+    this.#isTls = protocol === 'https:';
     this.#isTunnel = proxy !== null && protocol === 'https:';
     this.peer = isForwarded ? proxy.origin : origin;
     this.pathPrefix = isForwarded ? origin : '';
@@ -67,13 +69,25 @@ export class Connector {
     this.#checked = safeLookup !== null && isIP(address) !== 0 ? address : null; // addresses are not looked up
     const lookup = safeLookup === null || proxy !== null ? {} : { lookup: safeLookup };
     const own = tls === null || isForwarded ? {} : { secureContext: secureContextOf(tls) };
-    this.#connectPeer = buildConnector({ allowH2, preferH2: allowH2, timeout: 0, ...BUFFER, ...lookup, ...own });
+    this.#connectPeer = buildConnector({
+      allowH2,
+      preferH2: allowH2,
+      timeout: 0,
+      ...BUFFER,
+      ...lookup,
+      ...own,
+    });
     this.#connectProxy = buildConnector({ allowH2: false, timeout: 0, ...BUFFER });
   }
 
-  /** An error of a connection in the words of the configuration. */
-  explained(error: Error): Error {
-    return explained(error, this.#tls);
+  /**
+   * An error of a connection in the words of the configuration.
+   * @param isNew the connection was open and had not delivered a byte
+   */
+  explained(error: Error, isNew: boolean): Error {
+    const { code } = error as NodeJS.ErrnoException;
+    const isClosed = code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+    return isNew && isClosed && this.#isTls ? unanswered(error, this.#tls) : explained(error, this.#tls);
   }
 
   /** Tells a refusal of a forward proxy from an answer of the upstream behind it. @throws ProxyFailure */

@@ -180,7 +180,11 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
     const { code } = error as NodeJS.ErrnoException;
     const isMalformed =
       (code === LENGTH_MISMATCH && this.#idleMs === null) || (code === SOCKET && !hasPeerEnded);
-    reader.onError(isMalformed ? new BadResponse('The head is malformed.', { cause: error }) : this.#connection.explained(error));
+    reader.onError(
+      isMalformed
+        ? new BadResponse('The head is malformed.', { cause: error })
+        : this.#connection.explained(error),
+    );
   }
 
   #flush(): void {

@@ -1,7 +1,7 @@
 // Errors between the proxy and an upstream -> Fault. The only file that reads error codes of sockets and of undici.
 import { Fault, toFault } from '../errors/fault.ts';
 import { errors } from 'undici';
-import { BadResponse, ProxyFailure, TlsFailure } from './bad-response.ts';
+import { BadResponse, ProxyFailure, TlsFailure, Unanswered } from './bad-response.ts';
 
 const UNREACHABLE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
@@ -70,7 +70,8 @@ export function failureOf(error: unknown, apiBase: string, sent = false): Fault 
   const what = isMalformed(error, code)
     ? 'sent something that is not an HTTP answer'
     : 'closed the connection';
-  return new Fault('upstream_broken', `The upstream ${apiBase} ${what} before it had answered.`, {
+  const advice = error instanceof Unanswered ? ` ${error.advice}` : '';
+  return new Fault('upstream_broken', `The upstream ${apiBase} ${what} before it had answered.${advice}`, {
     cause: error,
   });
 }

@@ -272,7 +272,7 @@ class MultiplexedConnection implements ExchangeConnection {
   }
 
   explained(error: Error): Error {
-    return this.#connector.explained(error);
+    return this.#connector.explained(error, false);
   }
 
   /** undici itself repeats, once, what a GOAWAY or REFUSED_STREAM says was not processed (RFC 9113 section 8.7). */

@@ -2,7 +2,7 @@
 // mean in the words of the configuration.
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { UpstreamTls } from '../../config/tls-settings.ts';
-import { TlsFailure } from './bad-response.ts';
+import { TlsFailure, Unanswered } from './bad-response.ts';
 
 /** A context with the authorities of a machine costs 10 ms and 1 MB, so connections share it. */
 const CONTEXTS = new WeakMap<UpstreamTls, SecureContext>();
@@ -31,13 +31,27 @@ export const UNKNOWN_CA: ReadonlySet<string> = new Set([
 
 /** What an upstream says about our certificate (RFC 8446 section 6.2). With TLS 1.2, `handshake_failure` says that there is none. */
 const ALERT =
-  /^ERR_SSL_(?:SSL|TLS)V[\d_]+_ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE|UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_UNKNOWN|CERTIFICATE_EXPIRED|CERTIFICATE_REVOKED|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED|DECRYPT_ERROR)$/;
+  /^ERR_SSL_[A-Z\d/_]*ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE|UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_UNKNOWN|CERTIFICATE_EXPIRED|CERTIFICATE_REVOKED|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED|DECRYPT_ERROR)$/;
 
 /** The error in the words of the configuration, or as it was. @param tls null = nothing is configured */
 export function explained(error: Error, tls: UpstreamTls | null): Error {
   const { code } = error as NodeJS.ErrnoException;
   const text = typeof code === 'string' ? troubleOf(code, tls) : null;
   return text === null ? error : new TlsFailure(text, code ?? '', error);
+}
+
+/**
+ * The error of a new TLS connection that the upstream closed without a byte. With TLS 1.3 that is how a missing or refused
+ * client certificate ends: the handshake is over for us before the upstream has looked at it (RFC 8446 section 4.4.2.4).
+ */
+export function unanswered(error: Error, tls: UpstreamTls | null): Error {
+  const certificate = tls?.certificate ?? null;
+  return new Unanswered(
+    certificate === null
+      ? 'If it asks for a client certificate, set ssl_certificate and ssl_certificate_key.'
+      : `Check that it accepts the client certificate of ${certificate.file}.`,
+    error,
+  );
 }
 
 function troubleOf(code: string, tls: UpstreamTls | null): string | null {
