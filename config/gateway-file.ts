@@ -1259,11 +1259,11 @@ export interface TlsSettings {
   /**
    * PEM file with the certificate of the proxy and its chain. A relative path starts at the folder of this file.
    */
-  cert_file: string;
+  cert_file?: string;
   /**
    * PEM file with the key of the certificate, not encrypted.
    */
-  key_file: string;
+  key_file?: string;
   /**
    * PEM file with authorities: only clients with a certificate from one of them are served (mTLS), probes included. Left out: clients need none.
    */

@@ -99,13 +99,7 @@ export class TlsResolver {
   listener(): ListenerTls | null {
     const at = ['general_settings', 'tls'];
     const stated = this.#general.tls;
-    const pair =
-      stated === undefined
-        ? this.#listenerVariables()
-        : {
-            certificate: { text: stated.cert_file, path: [...at, 'cert_file'], variable: null },
-            key: { text: stated.key_file, path: [...at, 'key_file'], variable: null },
-          };
+    const pair = stated === undefined ? this.#listenerVariables() : this.#listenerFiles(stated, at);
     if (pair === null) return null;
     const certificate = this.#certificateAt(pair);
     const ca = stated?.client_ca_file;
@@ -115,6 +109,19 @@ export class TlsResolver {
         : this.#authoritiesAt({ text: ca, path: [...at, 'client_ca_file'], variable: null });
     if (certificate === null || (ca !== undefined && clientAuthorities === null)) return null; // an error says so
     return { sha256: digestOf('', clientAuthorities, certificate), certificate, clientAuthorities };
+  }
+
+  #listenerFiles({ cert_file, key_file }: NonNullable<Listener>, at: Path): StatedPair | null {
+    if (cert_file === undefined || key_file === undefined) {
+      const missing = cert_file === undefined ? 'cert_file' : 'key_file';
+      const fix = 'write cert_file and key_file, or remove tls';
+      this.#diagnostics.error(at, `has no ${missing}`, fix, 'key');
+      return null;
+    }
+    return {
+      certificate: { text: cert_file, path: [...at, 'cert_file'], variable: null },
+      key: { text: key_file, path: [...at, 'key_file'], variable: null },
+    };
   }
 
   #listenerVariables(): StatedPair | null {
@@ -209,6 +216,8 @@ export class TlsResolver {
     this.#diagnostics[severity](path, variable === null ? message : `${variable}: ${message}`, fix);
   }
 }
+
+type Listener = GatewayFile['general_settings']['tls'];
 
 interface StatedPair {
   readonly certificate: Stated;

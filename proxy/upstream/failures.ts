@@ -88,9 +88,12 @@ function isMalformed(error: unknown, code: string): boolean {
 }
 
 /** What an operator does about it: these come from the forward proxy, not from the gateway behind it. */
+const CREDENTIALS =
+  '; it wants credentials: write http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY or HTTP_PROXY';
 const PROXY_ADVICE: Readonly<Record<number, string>> = {
+  401: CREDENTIALS, // tinyproxy, for wrong ones
   403: '; have it allow this address, or name the host in NO_PROXY',
-  407: '; it wants credentials: write http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY or HTTP_PROXY',
+  407: CREDENTIALS,
 };
 
 function proxyTrouble({ status, message }: ProxyFailure, code: string): string {

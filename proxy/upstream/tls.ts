@@ -4,20 +4,14 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 import type { UpstreamTls } from '../../config/tls-settings.ts';
 import { TlsFailure, Unanswered } from './bad-response.ts';
 
-/** A context with the authorities of a machine costs 10 ms and 1 MB, so connections share it. */
-const CONTEXTS = new WeakMap<UpstreamTls, SecureContext>();
-
+/** With the authorities of a machine it costs 10 ms and 1 MB, so the connections of a pool share one. */
 export function secureContextOf(tls: UpstreamTls): SecureContext {
-  const known = CONTEXTS.get(tls);
-  if (known !== undefined) return known;
   const { authorities, isExclusive, certificate } = tls;
   const own = authorities === null ? [] : [authorities.pem.reveal()];
-  const context = createSecureContext({
+  return createSecureContext({
     ...(authorities === null ? {} : { ca: isExclusive ? own : [...getCACertificates('default'), ...own] }),
     ...(certificate === null ? {} : { cert: certificate.pem.reveal(), key: certificate.key.reveal() }),
   });
-  CONTEXTS.set(tls, context);
-  return context;
 }
 
 /** Node's codes for a certificate whose authority is not known. */
