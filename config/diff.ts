@@ -61,6 +61,8 @@ const WORDS: Readonly<Record<string, string>> = {
   cooldownMs: 'cooldown',
   kind: 'kind',
   allowH2: 'HTTP/2',
+  'tls.authorities': 'certificate authorities',
+  'tls.certificate': 'client certificate',
   masterKey: 'master key',
 };
 

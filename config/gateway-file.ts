@@ -538,6 +538,18 @@ export interface EntryParams {
    */
   budget_duration?: string;
   /**
+   * A PEM file with the certificate authorities that this upstream's certificate may come from; no others count then. A relative path starts at the folder of this file. The file is read again when it changes. `true`: those of Node, `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. `false` has no effect, with a warning: certificates are always checked. Left out: `default_litellm_params`, `litellm_settings`, `SSL_VERIFY`.
+   */
+  ssl_verify?: boolean | string;
+  /**
+   * A PEM file with the client certificate for this upstream (mTLS), its chain, and the key if it stands in the same file. Read again when it changes. Left out: `default_litellm_params`, `litellm_settings`, `SSL_CERTIFICATE`.
+   */
+  ssl_certificate?: string;
+  /**
+   * A PEM file with the key of `ssl_certificate`, not encrypted. Left out: the key stands in the file of the certificate.
+   */
+  ssl_certificate_key?: string;
+  /**
    * Price of one second of transcribed audio, US dollars, where `output_cost_per_second` is not stated.
    */
   input_cost_per_second?: number | string;
@@ -862,6 +874,7 @@ export interface GeneralSettings {
    * Keys for agents: they make LLM calls and read the model listings, and nothing else. Each is a key, or `{key, name}` with a name that spend rows show. The master key is for admins. A change takes effect with the next request.
    */
   inference_keys: InferenceKeyEntry[];
+  tls?: TlsSettings;
   /**
    * Serves metrics, `GET /health`, spend and model administration on this port alone; the port of the proxy then serves LLM calls, listings, liveness and readiness, and 404 for the rest. `/metrics` asks for no key there unless `require_auth_for_metrics_endpoint` is true. Left out: one port for all. A change needs a restart.
    */
@@ -1244,6 +1257,23 @@ export interface GeneralSettings {
   apply_user_budget_to_team_keys: boolean;
 }
 /**
+ * TLS 1.2 and 1.3 on every port of the proxy itself. Left out: `SSL_CERTFILE_PATH` and `SSL_KEYFILE_PATH`, else plain HTTP. New contents of the files serve new connections without a restart; to switch TLS on or off needs one.
+ */
+export interface TlsSettings {
+  /**
+   * PEM file with the certificate of the proxy and its chain. A relative path starts at the folder of this file.
+   */
+  cert_file?: string;
+  /**
+   * PEM file with the key of the certificate, not encrypted.
+   */
+  key_file?: string;
+  /**
+   * PEM file with authorities: only clients with a certificate from one of them are served (mTLS), probes included. Left out: clients need none.
+   */
+  client_ca_file?: string;
+}
+/**
  * What models of `/model/new` and `/model/update` may do beside models of this file. A stored model that may not is disabled, with a warning, and `/model/info` says why.
  */
 export interface RuntimeModels {
@@ -1452,6 +1482,18 @@ export interface LitellmSettings {
    * Write `cost`, US dollars, into the last usage object of a stream, for clients that get one.
    */
   include_cost_in_streaming_usage: boolean;
+  /**
+   * A PEM file with the certificate authorities of every upstream that states none of its own; as in `litellm_params`. Left out: `SSL_VERIFY`.
+   */
+  ssl_verify?: boolean | string;
+  /**
+   * A PEM file with the client certificate for every upstream that states none of its own; as in `litellm_params`. Left out: `SSL_CERTIFICATE`.
+   */
+  ssl_certificate?: string;
+  /**
+   * A PEM file with the key of `ssl_certificate`, not encrypted. Left out: the key stands in the file of the certificate.
+   */
+  ssl_certificate_key?: string;
   /**
    * Whether `/metrics` asks for the master key. Left out: on the port of the proxy it does, on `general_settings.admin_port` it does not. False: never.
    */
@@ -1953,6 +1995,18 @@ export interface DefaultParams {
    * When that budget begins anew.
    */
   budget_duration?: string;
+  /**
+   * A PEM file with the certificate authorities of every upstream that states none of its own; as in `litellm_params`. Left out: `SSL_VERIFY`.
+   */
+  ssl_verify?: boolean | string;
+  /**
+   * A PEM file with the client certificate for every upstream that states none of its own; as in `litellm_params`. Left out: `SSL_CERTIFICATE`.
+   */
+  ssl_certificate?: string;
+  /**
+   * A PEM file with the key of `ssl_certificate`, not encrypted. Left out: the key stands in the file of the certificate.
+   */
+  ssl_certificate_key?: string;
 }
 /**
  * `num_retries` by kind of failure.

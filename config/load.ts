@@ -77,6 +77,7 @@ export function overlay(source: ConfigSource, env: Environment, runtime: readonl
     written,
     env: own,
     diagnostics: diagnostics,
+    files,
     catalogue,
     skipped,
     runtimeIds,

@@ -137,14 +137,19 @@ function* referenceProblems(tree: Tree, path: Path): Generator<Problem> {
 
 /** The path of a file of this machine must not come from a caller: its content would go wherever the model leads. */
 function* fileProblems(tree: Tree): Generator<Problem> {
-  for (const [key] of membersOf(memberOf(tree, 'litellm_params')))
-    if (/_file$/i.test(key))
+  for (const [key, value] of membersOf(memberOf(tree, 'litellm_params')))
+    if (/_file$/i.test(key) || (CERTIFICATES.has(key) && !isSwitch(value)))
       yield problem(
         ['litellm_params', key],
         'names a file of the proxy, which models of /model/new must not',
         instead('write the value itself', 'allow_references'),
       );
 }
+
+/** `ssl_verify: true` names no file. */
+const CERTIFICATES: ReadonlySet<string> = new Set(['ssl_verify', 'ssl_certificate', 'ssl_certificate_key']);
+const isSwitch = (tree: Tree): boolean =>
+  tree.kind === 'scalar' && /^(?:null|true|false)$/i.test(String(tree.value));
 
 function* membersOf(tree: Tree | undefined): Generator<readonly [string, Tree]> {
   if (tree?.kind === 'map') for (const [key, { tree: below }] of tree.members) yield [key, below];

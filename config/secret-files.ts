@@ -45,6 +45,14 @@ export class SecretFiles {
     return text;
   }
 
+  /** The same for certificates, which may be many and which everybody may read. */
+  readBundle(path: string): SecretText {
+    const absolute = isAbsolute(path) ? resolve(path) : join(this.#folder, path);
+    const text = this.#used.get(absolute) ?? this.#known.get(absolute) ?? readBundle(absolute);
+    this.#used.set(absolute, text);
+    return text;
+  }
+
   /** What a variable's `NAME_FILE` holds; null when the variable itself is set, or there is no such file. */
   ofVariable(name: string, env: Environment): (SecretText & { readonly path: string }) | null {
     if ((env[name] ?? '') !== '') return null;
@@ -141,6 +149,12 @@ function contentAt(
 /** Begins the `reference` of a value that was read from a file. */
 export const FILE_MARKER = 'file ';
 const CLOSE = 'chmod 600 it, for the user that runs the proxy';
+
+function readBundle(path: string): SecretText {
+  const read = readText(path);
+  if (!read.ok) return { ...read, message: read.message.replace(/^the file /, '') };
+  return { ...read, warning: null };
+}
 
 function readSecret(path: string): SecretText {
   const read = readText(path);

@@ -14,6 +14,7 @@ import type { PlatformSettings } from './platform-settings.ts';
 import type { DisabledModel } from './runtime-models.ts';
 import type { SteeringTable } from './resolve/gateways/parameters.ts';
 import type { Secret } from './secret.ts';
+import type { ListenerTls, UpstreamTls } from './tls-settings.ts';
 
 export type {
   EventSettings,
@@ -111,6 +112,8 @@ export interface Deployment {
   readonly origin: string;
   /** Offer HTTP/2 over TLS. */
   readonly allowH2: boolean;
+  /** Authorities and client certificate; null = as Node does by itself. */
+  readonly tls: UpstreamTls | null;
   /** No connection is opened to link-local and metadata addresses; see link-local.ts. */
   readonly refuseLinkLocal: boolean;
   /** Path to which the endpoint (`/chat/completions`) is appended: ends in `/v1` or similar, never in a slash. */
@@ -327,6 +330,8 @@ export interface Snapshot {
   readonly budgets: BudgetSettings;
   /** null = metrics and administration share the proxy's port. Read at the start only. */
   readonly admin: AdminSettings | null;
+  /** Of our own ports; null = plain HTTP. */
+  readonly tls: ListenerTls | null;
   /** Serve without a key on addresses other than loopback. */
   readonly allowUnauthenticated: boolean;
   /** Whether `/`, `/docs` and `/openapi.json` are served. */

@@ -27,6 +27,7 @@ import type { ModelName } from './kinds/table.ts';
 import { pricesOf } from './prices.ts';
 import { publicOf } from './public.ts';
 import { wholeOf, type AttemptDefaults } from './routing.ts';
+import type { TlsResolver } from './tls.ts';
 
 /** What all deployments share. */
 export interface SharedSettings {
@@ -45,6 +46,7 @@ export interface SharedSettings {
   readonly stored: boolean;
   readonly catalogue: Catalogue;
   readonly diagnostics: Diagnostics;
+  readonly tls: TlsResolver;
   /** Results by kind and text: 10,000 entries often name one gateway, and parsing a URL costs 2 us. */
   readonly bases: Map<string, BaseCheck>;
   /** Addresses that the file names; the deployments of the file add theirs. */
@@ -62,6 +64,9 @@ interface LocatedEntry {
   readonly source: Deployment['source'];
 }
 
+/** Not shown in model info: the key, and paths of files of this machine. */
+const HIDDEN = ['api_key', 'ssl_verify', 'ssl_certificate', 'ssl_certificate_key'];
+
 /** A key is sent in a header, so it must be visible ASCII. */
 const KEY = /^[\x21-\x7e]+$/;
 
@@ -77,6 +82,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   const base = baseAt(params, name.kind, located, shared);
   const apiKey = keyAt(params.api_key, [...at, 'api_key'], diagnostics);
   const staticHeaders = headersOf(params, at, routerHeaders(located, base, shared), diagnostics, dialect);
+  const tls = base === null ? null : tlsAt(params, at, base, located.source, shared);
   if (!diagnostics.isSound(path) || base === null) return null;
   const known = name.upstream.includes('*')
     ? null
@@ -92,6 +98,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     model: params.model,
     origin: base.origin,
     allowH2: allowH2At(params, base.origin, [...at, 'allow_h2'], diagnostics),
+    tls,
     refuseLinkLocal: located.source === 'runtime' && !shared.allowLinkLocal,
     pathPrefix: base.pathPrefix,
     apiBase: base.shown,
@@ -116,7 +123,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     cooldownMs: Math.round(Number(params.cooldown_time ?? shared.attempts.cooldownSeconds) * 1000),
     knownFacts: { key: name.upstream, litellm_provider: name.prefix, ...known?.facts },
     statedInfo: infoOf(located, shared.stored),
-    publicParams: publicOf(memberOf(located.tree, 'litellm_params'), ['api_key']),
+    publicParams: publicOf(memberOf(located.tree, 'litellm_params'), HIDDEN),
   };
 }
 
@@ -243,14 +250,28 @@ function allowH2At({ allow_h2 }: EntryParams, origin: string, path: Path, diagno
   return true;
 }
 
+/** A runtime model shows the client certificate of all only where the file sends something itself. */
+function tlsAt(
+  params: EntryParams,
+  at: Path,
+  { origin, pathPrefix }: Base,
+  source: Deployment['source'],
+  shared: SharedSettings,
+): Deployment['tls'] {
+  const isKnown = shared.configuredBases.has(`${origin}${pathPrefix}`);
+  const isTrusted = source === 'config' || shared.allowReferences || isKnown;
+  return shared.tls.upstream({ params, at, origin, isTrusted });
+}
+
 /**
  * The router-wide headers that a deployment sends. Their values may be secrets, so with a runtime model they go only
  * where the file sends something itself.
  */
 function routerHeaders(located: LocatedEntry, base: Base | null, shared: SharedSettings): StaticHeaders {
-  if (base === null || shared.headers.size === 0) return shared.headers;
+  if (base === null) return shared.headers;
   const place = `${base.origin}${base.pathPrefix}`;
   if (located.source === 'config') shared.configuredBases.add(place);
+  if (shared.headers.size === 0) return shared.headers;
   if (located.source === 'config' || shared.allowReferences || shared.configuredBases.has(place))
     return shared.headers;
   shared.diagnostics.warn(

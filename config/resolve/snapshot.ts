@@ -7,6 +7,7 @@ import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile, ModelEntry } from '../gateway-file.ts';
 import type { Environment } from '../environment.ts';
 import type { Secret } from '../secret.ts';
+import type { SecretFiles } from '../secret-files.ts';
 import type { IdempotencySettings, Deployment, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
@@ -29,6 +30,7 @@ import { readingOn } from './read-on.ts';
 import { platformOf } from './platform.ts';
 import { deploymentOf, inspectUnsound, keyAt, placesOfCredentials } from './deployment.ts';
 import type { SharedSettings } from './deployment.ts';
+import { TlsResolver } from './tls.ts';
 import { valkeyOf } from './valkey.ts';
 import { attemptDefaults, routingOf, type Names } from './routing.ts';
 
@@ -42,6 +44,7 @@ interface ResolveInput {
   readonly written: Tree;
   readonly env: Environment;
   readonly diagnostics: Diagnostics;
+  readonly files: SecretFiles;
   readonly catalogue: Catalogue;
   /** Indexes in model_list that are skipped. */
   readonly skipped: ReadonlySet<number>;
@@ -54,7 +57,8 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
   const { general_settings: general, litellm_settings: litellm } = input.file;
   const dialect = dialectOf(general.dialect);
   checkHeaderLists(general, litellm, dialect, input.diagnostics);
-  const deployments = deploymentsOf(input, dialect);
+  const tls = new TlsResolver(input);
+  const deployments = deploymentsOf(input, dialect, tls);
   const compressed = general.accept_compressed_requests;
   const [groups, wildcards] = [exactGroups(deployments), wildcardGroups(deployments)];
   const retentionMs = periodMs(general.maximum_spend_logs_retention_period);
@@ -77,6 +81,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     budgets: budgetsOf(input.file, deployments, input.diagnostics),
     access: accessOf(input.file, input.tree, masterKey, platform, input.diagnostics),
     admin: adminOf(general, input.diagnostics),
+    tls: tls.listener(),
     allowUnauthenticated: general.allow_unauthenticated,
     apiDocs: general.api_docs,
     maxMetricLabelValues: Number(general.max_metric_label_values),
@@ -156,9 +161,9 @@ function masterKeyOf({ file, env, diagnostics }: ResolveInput): Secret | null {
     : keyAt(env[variable], path, diagnostics, `the environment variable ${variable}`);
 }
 
-function deploymentsOf(input: ResolveInput, dialect: Dialect): readonly Deployment[] {
+function deploymentsOf(input: ResolveInput, dialect: Dialect, tls: TlsResolver): readonly Deployment[] {
   const { file, tree, written, diagnostics, skipped, runtimeIds } = input;
-  const shared = sharedSettings(input, dialect);
+  const shared = sharedSettings(input, dialect, tls);
   const firstRuntime = file.model_list.length - runtimeIds.length;
   const ids = new Ids(diagnostics);
   const deployments: Deployment[] = [];
@@ -200,7 +205,7 @@ function storesModels({ file, env }: ResolveInput): boolean {
   return file.general_settings.store_model_in_db ?? /^true$/i.test(env['STORE_MODEL_IN_DB'] ?? '');
 }
 
-function sharedSettings(input: ResolveInput, dialect: Dialect): SharedSettings {
+function sharedSettings(input: ResolveInput, dialect: Dialect, tls: TlsResolver): SharedSettings {
   const { file, tree, diagnostics, catalogue } = input;
   const params = file.router_settings.default_litellm_params;
   const path = ['router_settings', 'default_litellm_params'];
@@ -236,6 +241,7 @@ function sharedSettings(input: ResolveInput, dialect: Dialect): SharedSettings {
     stored: storesModels(input),
     catalogue,
     diagnostics,
+    tls,
     bases: new Map(),
     configuredBases: placesOfCredentials(tree),
     allowReferences: file.general_settings.runtime_models.allow_references,

@@ -152,6 +152,7 @@ async function runOnce(examination: Examination, terminal: Terminal): Promise<Re
   const key = stated ?? inspected?.snapshot?.masterKey ?? null;
   const dataDir = dataDirOf(flags.dataDir, terminal);
   const port = Number(terminal.env['PORT'] ?? '') || DEFAULT_PORT;
+  const scheme = (inspected?.snapshot?.tls ?? null) === null ? 'http' : 'https';
   const options: DoctorOptions = {
     version: VERSION,
     areas,
@@ -160,7 +161,7 @@ async function runOnce(examination: Examination, terminal: Terminal): Promise<Re
     configName: path ?? 'configuration',
     graceSeconds: flags.grace ?? null,
     data: path === null ? { why: 'a proxy was named by its URL alone' } : { dir: dataDir },
-    proxy: { url: url ?? new URL(`http://127.0.0.1:${port}`), key, isNamed: url !== null },
+    proxy: { url: url ?? new URL(`${scheme}://127.0.0.1:${port}`), key, isNamed: url !== null },
     models: flags.model ?? [],
     pools,
     send: flags.send === true ? 'both' : 'never',

@@ -215,7 +215,7 @@ export const CODES = {
     'error',
     'network',
     'The certificate of the gateway comes from an authority that is not known here.',
-    'Name the file of that authority in NODE_EXTRA_CA_CERTS and restart.',
+    'Name the file of that authority in ssl_verify of the entry, or in NODE_EXTRA_CA_CERTS and restart.',
   ),
   'TL-1406': rule(
     'error',

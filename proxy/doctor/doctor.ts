@@ -246,13 +246,14 @@ class Run {
   /** Once for each origin, whatever keys there are. */
   #network({ deployment, entries }: GatewayGroup): Promise<boolean> {
     const subject = `${deployment.origin}, ${namesOf(this.#perOrigin.get(deployment.origin) ?? entries)}`;
-    const { origin, refuseLinkLocal } = deployment;
+    const { origin, refuseLinkLocal, tls } = deployment;
     const { timeoutMs, clock } = this.#options;
-    const name = `${refuseLinkLocal} ${origin}`;
+    const name = `${refuseLinkLocal} ${tls?.sha256 ?? ''} ${origin}`;
     const question = {
       origin,
       proxies: this.#pools.proxies,
       refuseLinkLocal,
+      tls,
       place: entries[0]?.basePlace ?? null,
       timeoutMs,
       now: clock.now,

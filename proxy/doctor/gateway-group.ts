@@ -57,9 +57,11 @@ export function namesOf(entries: readonly Entry[]): string {
   return `${names.length === 1 ? 'entry' : 'entries'} ${shown}${more}`;
 }
 
-function identityOf({ origin, pathPrefix, apiKey, staticHeaders, refuseLinkLocal }: Deployment): string {
+function identityOf(deployment: Deployment): string {
+  const { origin, pathPrefix, apiKey, staticHeaders, refuseLinkLocal, tls } = deployment;
   const headers = staticHeaders.map(([name, value]) => `${name}:${value.sha256()}`).join();
-  const text = [origin, pathPrefix, apiKey?.sha256() ?? '', headers, String(refuseLinkLocal)].join(' ');
+  const where = [origin, pathPrefix, tls?.sha256 ?? '', String(refuseLinkLocal)];
+  const text = [...where, apiKey?.sha256() ?? '', headers].join(' ');
   return createHash('sha256').update(text).digest('hex');
 }
 

@@ -4,8 +4,10 @@ import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { isLinkLocal } from '../../config/link-local.ts';
+import type { UpstreamTls } from '../../config/tls-settings.ts';
 import { codeOf } from '../upstream/failures.ts';
 import { proxyFor, type ProxySettings } from '../upstream/http-proxies.ts';
+import { secureContextOf, UNKNOWN_CA } from '../upstream/tls.ts';
 import { bounded, TookTooLong } from './bounded.ts';
 import type { Code } from './codes.ts';
 import type { Reporter } from './finding.ts';
@@ -18,6 +20,8 @@ export interface NetworkQuestion {
   readonly proxies: ProxySettings;
   /** Of an entry that is not the operator's: no connection to link-local addresses, and none are named. */
   readonly refuseLinkLocal: boolean;
+  /** As calls to it have it. */
+  readonly tls: UpstreamTls | null;
   /** The line of api_base. */
   readonly place: string | null;
   readonly timeoutMs: number;
@@ -126,14 +130,6 @@ function inClusterFix(host: string): { readonly fix?: string } {
     : { fix: `write the whole name, in Kubernetes http://${host}.NAMESPACE.svc:PORT` };
 }
 
-const UNKNOWN_CA: ReadonlySet<string> = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-]);
-
 /** The code for an error of TLS, of a socket of ours or of a call; null = it is none. */
 export function tlsCode(code: string): Code | null {
   if (UNKNOWN_CA.has(code)) return 'TL-1405';
@@ -143,7 +139,7 @@ export function tlsCode(code: string): Code | null {
 }
 
 async function checkTls(target: Target, question: NetworkQuestion, report: Reporter): Promise<boolean> {
-  const { timeoutMs, place, now } = question;
+  const { timeoutMs, place, now, tls: own } = question;
   const { host, port } = target;
   let socket: TLSSocket | null = null;
   try {
@@ -154,13 +150,14 @@ async function checkTls(target: Target, question: NetworkQuestion, report: Repor
       port,
       servername,
       rejectUnauthorized: false,
+      ...(own === null ? {} : { secureContext: secureContextOf(own) }),
       ALPNProtocols: ['http/1.1'],
     });
     socket = tls;
     tls.once('secureConnect', () => opened.resolve());
     tls.once('error', (error) => opened.reject(error));
     await bounded(opened.promise, timeoutMs);
-    return judge(tls, target, { place, nowMs: now() }, report);
+    return judge(tls, target, { place, nowMs: now(), own }, report);
   } catch (error) {
     const code = codeOf(error);
     const why = error instanceof TookTooLong ? error.message : code || 'the connection was closed';
@@ -177,10 +174,23 @@ async function checkTls(target: Target, question: NetworkQuestion, report: Repor
   }
 }
 
+interface Circumstances {
+  readonly place: string | null;
+  readonly nowMs: number;
+  readonly own: UpstreamTls | null;
+}
+
+function authorityFix(issuer: string, own: UpstreamTls | null): string {
+  const authorities = own?.authorities ?? null;
+  return authorities === null
+    ? `write ssl_verify with a PEM file of the authority "${issuer}", or set NODE_EXTRA_CA_CERTS to it and restart the proxy`
+    : `add the authority "${issuer}" to ${authorities.file}; the file is read without a restart`;
+}
+
 function judge(
   socket: TLSSocket,
   { host }: Target,
-  { place, nowMs }: { readonly place: string | null; readonly nowMs: number },
+  { place, nowMs, own }: Circumstances,
   report: Reporter,
 ): boolean {
   const certificate = socket.getPeerCertificate(true);
@@ -202,7 +212,7 @@ function judge(
       seen: seen[code] ?? text,
       ...(code === 'TL-1405'
         ? {
-            fix: `set NODE_EXTRA_CA_CERTS to a PEM file with the authority "${issuer}", then restart the proxy`,
+            fix: authorityFix(issuer, own),
           }
         : {}),
       ...(code === 'TL-1407' && first !== ''

@@ -62,15 +62,18 @@ export function adminAddressOf(snapshot: Snapshot, own: Address): Address | null
   return { host: admin.host === null ? own.host : hostFor(snapshot, admin.host), port: admin.port };
 }
 
-/** `http://host:port` with a host that clients can connect to. */
-export function urlOf({ host, port }: Address): string {
-  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${isIP(shown) === 6 ? `[${shown}]` : shown}:${port}`;
+/** Where what listens on all addresses is reached on this machine; `::` may be IPv6 alone. */
+const REACHED_AT: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** `scheme://host:port` with a host that clients can connect to. */
+export function urlOf({ host, port }: Address, scheme: 'http' | 'https' = 'http'): string {
+  const shown = REACHED_AT[host] ?? host;
+  return `${scheme}://${isIP(shown) === 6 ? `[${shown}]` : shown}:${port}`;
 }
 
 /** The same; null for none. */
-export const urlOrNull = (address: Address | null): string | null =>
-  address === null ? null : urlOf(address);
+export const urlOrNull = (address: Address | null, scheme: 'http' | 'https'): string | null =>
+  address === null ? null : urlOf(address, scheme);
 
 /** Why an address could not be bound, and how to fix it. */
 export function listenProblem(
@@ -82,5 +85,7 @@ export function listenProblem(
     return `port ${port} of ${host} is in use - stop what listens there, or use ${names.port}`;
   if (error.code === 'EACCES')
     return `port ${port} needs privileges that this process lacks - use ${names.port} above 1023`;
+  if (error.code === 'EAFNOSUPPORT' || (error.code === 'EADDRNOTAVAIL' && isIP(host) === 6))
+    return `this machine has no address ${host}, or no IPv6 - use ${names.host} 0.0.0.0`;
   return `cannot listen on ${host}:${port} (${error.code ?? error.message}) - check ${names.host} and ${names.port}`;
 }

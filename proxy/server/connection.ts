@@ -175,7 +175,8 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   }
 
   cut(how: 'close' | 'reset'): void {
-    if (how === 'reset') this.socket.resetAndDestroy();
+    // In TLS a close without close_notify says the same (RFC 8446 section 6.1), and Node resets plain sockets only.
+    if (how === 'reset' && !('encrypted' in this.socket)) this.socket.resetAndDestroy();
     else this.socket.destroy();
     this.#gone();
   }

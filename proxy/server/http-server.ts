@@ -1,17 +1,21 @@
 // Node's HTTP server on one port, configured strictly: every time and amount that a client controls has a limit. Knows
 // nothing about routes.
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
+import type { Server as SecureServer } from 'node:https';
 import { Server as NetServer, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
+import type { ListenerTls } from '../../config/tls-settings.ts';
 import { DenseSet } from '../base/dense-set.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import { Fault } from '../errors/fault.ts';
 import { expectationOf, oddCoding, oddTarget } from './check-request.ts';
+import { isReplaceable, tlsOptions } from './listener-tls.ts';
 import { Connection, type Clocks, type ConnectionHost } from './connection.ts';
 import type { DownstreamRequest, Expectation } from '../downstream/downstream-request.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 
 // An `import` of its values makes Node load its own copy of undici (for `http.WebSocket`): 15 MB and 40 ms for nothing.
 const { createServer } = process.getBuiltinModule('node:http');
+const { createServer: createSecureServer } = process.getBuiltinModule('node:https');
 
 /** Handles the requests of a port. */
 interface PortHandler {
@@ -59,12 +63,18 @@ const OWNER = Symbol('connection');
 type OwnedSocket = Socket & { [OWNER]?: Connection };
 
 export class HttpServer {
-  readonly #server: Server;
+  readonly #server: Server | SecureServer;
+  /** null = plain HTTP. */
+  #tls: ListenerTls | null;
+  /** Of TLS: those whose handshake is not over are no `Connection` yet. */
+  readonly #sockets = new Set<Socket>();
   readonly #connections = new DenseSet<Connection>();
   readonly #bodies = new BodyMemory();
   #closesAfterResponses = false;
 
-  constructor(handler: PortHandler, clocks: Partial<Clocks> = {}) {
+  /** @param tls null = plain HTTP */
+  constructor(handler: PortHandler, clocks: Partial<Clocks> = {}, tls: ListenerTls | null = null) {
+    this.#tls = tls;
     const connections = this.#connections;
     const all = { ...CLOCKS, ...clocks };
     const host: ConnectionHost = {
@@ -80,7 +90,7 @@ export class HttpServer {
       failed: (error) => handler.failed(error),
       closed: (connection) => connections.delete(connection),
     };
-    const server = createServer({
+    const options: ServerOptions = {
       noDelay: true,
       // What a client that stops reading holds: 64 KiB of pieces, Node's default, are 90 KB more of resident memory.
       highWaterMark: 16_384,
@@ -92,10 +102,18 @@ export class HttpServer {
       requestTimeout: all.requestMs,
       keepAliveTimeout: all.keepAliveMs,
       connectionsCheckingInterval: all.checkMs,
-    });
+    };
+    const server =
+      tls === null ? createServer(options) : createSecureServer({ ...options, ...tlsOptions(tls) });
     server.maxHeadersCount = MOST_HEADERS;
     server.maxConnections = handler.limits.connections;
-    server.on('connection', (socket: OwnedSocket) => {
+    if (tls !== null)
+      server.on('connection', (socket: Socket) => {
+        server.maxConnections = handler.limits.connections;
+        this.#sockets.add(socket);
+        socket.once('close', () => this.#sockets.delete(socket));
+      });
+    server.on(tls === null ? 'connection' : 'secureConnection', (socket: OwnedSocket) => {
       server.maxConnections = handler.limits.connections;
       const connection = new Connection(socket, host);
       socket[OWNER] = connection;
@@ -120,6 +138,16 @@ export class HttpServer {
       handler.connectionRefused();
     });
     this.#server = server;
+  }
+
+  /** New connections get the certificate of `next`, open ones go on. @returns false when that needs a restart */
+  useTls(next: ListenerTls | null): boolean {
+    if (!isReplaceable(this.#tls, next)) return false;
+    if (next !== null && next.sha256 !== this.#tls?.sha256 && 'setSecureContext' in this.#server) {
+      this.#server.setSecureContext(tlsOptions(next));
+      this.#tls = next;
+    }
+    return true;
   }
 
   /** Binds. @returns the address in use. @throws the system's error (EADDRINUSE, EACCES). */
@@ -165,6 +193,7 @@ export class HttpServer {
   /** Destroys all remaining connections. */
   close(): void {
     this.#connections.forEach((connection) => connection.cut('close'));
+    for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
   }
 }

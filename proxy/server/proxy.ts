@@ -79,6 +79,8 @@ export class RunningProxy {
   readonly adminUrl: string | null;
   /** The same as it was asked for: port 0 is any free one. */
   readonly adminWanted: Address | null;
+  /** Of all ports, at the start. */
+  readonly #scheme: 'http' | 'https';
   readonly #server: ProxyServer;
   readonly #ledger: Ledger;
   readonly #pools: Pools;
@@ -118,9 +120,10 @@ export class RunningProxy {
   }) {
     this.host = parts.listening.main.host;
     this.adminWanted = parts.adminWanted;
-    this.adminUrl = urlOrNull(parts.listening.admin);
+    this.#scheme = parts.reloader.active.snapshot.tls === null ? 'http' : 'https';
+    this.adminUrl = urlOrNull(parts.listening.admin, this.#scheme);
     this.port = parts.listening.main.port;
-    this.platformUrl = urlOrNull(parts.listening.platform);
+    this.platformUrl = urlOrNull(parts.listening.platform, this.#scheme);
     this.reloader = parts.reloader;
     this.#server = parts.server;
     this.#ledger = parts.ledger;
@@ -139,9 +142,9 @@ export class RunningProxy {
     this.#log = parts.log;
   }
 
-  /** `http://host:port` with a host that clients can connect to. */
+  /** `scheme://host:port` with a host that clients can connect to. */
   get url(): string {
-    return urlOf(this);
+    return urlOf(this, this.#scheme);
   }
 
   /** Requests so far, and those that have not been answered to the end. */
@@ -187,6 +190,10 @@ export class RunningProxy {
     if (!isDeepStrictEqual(snapshot.admin, this.#admin))
       this.#log.warn(
         'general_settings.admin_port or admin_host was changed in the configuration; it takes effect after a restart',
+      );
+    if (!this.#server.useTls(snapshot.tls))
+      this.#log.warn(
+        'TLS, or the need of a client certificate, was switched in the configuration; it takes effect after a restart',
       );
     if (this.#platform !== null) this.#platform.reconfigure(snapshot.platform);
     else if (snapshot.platform !== null)
@@ -309,7 +316,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     worker?.answer({
       adopt: (shared) => {
         configs.adopt(shared);
-        const { journal, retentionMs } = configs.active.snapshot;
+        const { journal, retentionMs, tls } = configs.active.snapshot;
+        server?.useTls(tls);
         ledger.reconfigure(journal, retentionMs);
       },
       status: () => ledger.status,

@@ -1,6 +1,7 @@
 // Routes requests to their handlers, and drains the server at shutdown. Knows nothing about models.
 import type { AddressInfo } from 'node:net';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
+import type { ListenerTls } from '../../config/tls-settings.ts';
 import { FAULTS, type FaultCode } from '../errors/codes.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import { levelOf } from '../observability/failure.ts';
@@ -42,6 +43,8 @@ const BEHIND_A_PATH = /(?:[;=&#@]|%(?:3b|3d|3f|26|23|25)).*$/i;
 export class ProxyServer {
   readonly #reloader: ConfigReloader;
   readonly #http: HttpServer;
+  /** At the start. */
+  readonly #tls: ListenerTls | null;
   /** The separate port of the mounted API; null = it shares the port, or there is none. */
   readonly #mountHttp: HttpServer | null;
   /** The separate port of metrics and administration; null = they share the port. */
@@ -63,6 +66,7 @@ export class ProxyServer {
   constructor(reloader: ConfigReloader, own: { readonly mount: boolean; readonly admin: boolean }) {
     this.#reloader = reloader;
     const { mount, callers } = reloader.active.services;
+    this.#tls = reloader.active.snapshot.tls;
     const owner = { reloader, state: this.#state, hasSessions: callers !== null };
     const mountRoutes = mount === null ? null : new MountRoutes(mount);
     this.#http = this.#createHttpServer(
@@ -95,7 +99,8 @@ export class ProxyServer {
   async listen(host: string, port: number): Promise<AddressInfo> {
     this.#bound = boundTo(host);
     const address = await this.#http.listen({ host, port });
-    this.#state.ownUrl = urlOf({ host, port: address.port });
+    // With TLS the certificate is for a name that this process does not know.
+    this.#state.ownUrl = this.#tls === null ? urlOf({ host, port: address.port }) : null;
     return address;
   }
 
@@ -109,6 +114,13 @@ export class ProxyServer {
   async listenAdmin(host: string, port: number): Promise<AddressInfo | null> {
     this.#adminBound = boundTo(host);
     return this.#adminHttp === null ? null : this.#adminHttp.listen({ host, port });
+  }
+
+  /** New connections of all ports get another certificate. @returns false when the change needs a restart */
+  useTls(tls: ListenerTls | null): boolean {
+    let isDone = true;
+    this.#each((http) => (isDone = http.useTls(tls) && isDone));
+    return isDone;
   }
 
   /** Closes at once, before anything is served. */
@@ -179,16 +191,18 @@ export class ProxyServer {
   #createHttpServer(routes: Routes, bound: () => BoundAddress): HttpServer {
     const reloader = this.#reloader;
     const { log, metrics } = reloader.active.services;
-    return new HttpServer({
+    const port = {
       get limits() {
         return reloader.active.snapshot.limits;
       },
-      request: (request, response) => this.#serve(request, response, routes, bound()),
-      errorResponse: (fault) => this.#errorResponse(fault),
+      request: (request: DownstreamRequest, response: DownstreamResponse) =>
+        this.#serve(request, response, routes, bound()),
+      errorResponse: (fault: Fault) => this.#errorResponse(fault),
       exchangeEnded: () => this.#exchangeEnded(),
-      failed: (err) => log.error({ err }, 'a connection failed'),
+      failed: (err: unknown) => log.error({ err }, 'a connection failed'),
       connectionRefused: () => metrics.connectionRefused(),
-    });
+    };
+    return new HttpServer(port, {}, this.#tls);
   }
 
   #each(act: (http: HttpServer) => void): void {

@@ -11,6 +11,7 @@ import {
   type ResponseReader,
   type HttpRequest,
 } from './exchange.ts';
+import type { ReceivedHead } from './response-head.ts';
 
 /** The pool, as its connections see it. */
 export interface ConnectionOwner {
@@ -111,6 +112,15 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
   /** For a body that ends with its connection, undici reports a reset as a normal end. */
   checkEnd(_: UpstreamExchange, tell: (isWhole: boolean) => void): void {
     tell(this.#socket?.errored === null);
+  }
+
+  checkHead(head: ReceivedHead): void {
+    this.#connector.checkHead(head);
+  }
+
+  explained(error: Error): Error {
+    const isNew = this.#served === 0 && this.#socket !== null && this.#socket.bytesRead === 0;
+    return this.#connector.explained(error, isNew);
   }
 
   isUndelivered(): boolean {

@@ -3,9 +3,12 @@
 // attempt. It sets no timeout: the exchange that waits for the socket has one.
 import { isIP, Socket, type LookupFunction } from 'node:net';
 import { buildConnector, Client } from 'undici';
+import type { UpstreamTls } from '../../config/tls-settings.ts';
 import { ProxyFailure } from './bad-response.ts';
 import type { HttpProxy } from './http-proxies.ts';
+import type { ReceivedHead } from './response-head.ts';
 import { checkAddress } from './safe-lookup.ts';
+import { explained, secureContextOf, unanswered } from './tls.ts';
 
 /** Parameters of undici's `connect` functions. */
 type ConnectOptions = buildConnector.Options;
@@ -36,22 +39,28 @@ export class Connector {
   readonly #connectPeer: buildConnector.connector;
   readonly #connectProxy: buildConnector.connector;
   readonly #isTunnel: boolean;
+  readonly #tls: UpstreamTls | null;
+  readonly #isTls: boolean;
   /** The address that the origin names; null = a name, or it may be any. */
   readonly #checked: string | null;
 
   /**
    * @param allowH2 offers HTTP/2 in TLS; the socket's `alpnProtocol` says what was agreed on.
+   * @param tls authorities and client certificate; null = as Node does by itself
    * @param safeLookup refuses addresses; null = any will do. A forward proxy resolves by itself, so it is not asked then.
    */
   constructor(
     origin: string,
     proxy: HttpProxy | null,
     allowH2: boolean,
+    tls: UpstreamTls | null = null,
     safeLookup: LookupFunction | null = null,
   ) {
     const { host, protocol } = new URL(origin);
     const isForwarded = proxy !== null && protocol === 'http:';
     this.#proxy = proxy;
+    this.#tls = tls;
+    this.#isTls = protocol === 'https:';
     this.#isTunnel = proxy !== null && protocol === 'https:';
     this.peer = isForwarded ? proxy.origin : origin;
     this.pathPrefix = isForwarded ? origin : '';
@@ -59,8 +68,32 @@ export class Connector {
     const address = new URL(origin).hostname.replace(/^\[(.*)\]$/, '$1');
     this.#checked = safeLookup !== null && isIP(address) !== 0 ? address : null; // addresses are not looked up
     const lookup = safeLookup === null || proxy !== null ? {} : { lookup: safeLookup };
-    this.#connectPeer = buildConnector({ allowH2, preferH2: allowH2, timeout: 0, ...BUFFER, ...lookup });
+    const own = tls === null || isForwarded ? {} : { secureContext: secureContextOf(tls) };
+    this.#connectPeer = buildConnector({
+      allowH2,
+      preferH2: allowH2,
+      timeout: 0,
+      ...BUFFER,
+      ...lookup,
+      ...own,
+    });
     this.#connectProxy = buildConnector({ allowH2: false, timeout: 0, ...BUFFER });
+  }
+
+  /**
+   * An error of a connection in the words of the configuration.
+   * @param isNew the connection was open and had not delivered a byte
+   */
+  explained(error: Error, isNew: boolean): Error {
+    const { code } = error as NodeJS.ErrnoException;
+    const isClosed = code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+    return isNew && isClosed && this.#isTls ? unanswered(error, this.#tls) : explained(error, this.#tls);
+  }
+
+  /** Tells a refusal of a forward proxy from an answer of the upstream behind it. @throws ProxyFailure */
+  checkHead({ status, list }: ReceivedHead): void {
+    if (this.pathPrefix !== '' && status >= 400 && isOfProxy(status, list))
+      throw new ProxyFailure(null, status, 'the request');
   }
 
   open(options: ConnectOptions, callback: ConnectCallback): Stop {
@@ -134,6 +167,20 @@ function withoutReconnect(error: Error | null): Error {
   const { code } = (error ?? {}) as NodeJS.ErrnoException;
   if (error !== null && code !== 'UND_ERR_SOCKET' && code !== 'UND_ERR_INFO') return error;
   return new Error('the connection was closed before it was open', { cause: error });
+}
+
+/** Products that name themselves in their own errors, and not in what they hand on. */
+const PROXY_PRODUCT = /^(?:tinyproxy|squid|privoxy)\b/i;
+
+/** 407 comes from a proxy only (RFC 9110 section 15.5.8); other errors by what common proxies put into theirs. */
+function isOfProxy(status: number, list: readonly string[]): boolean {
+  if (status === 407) return true;
+  for (let i = 0; i < list.length; i += 2) {
+    const name = list[i]?.toLowerCase();
+    if (name === 'x-squid-error') return true;
+    if (name === 'server' && PROXY_PRODUCT.test(list[i + 1] ?? '')) return true;
+  }
+  return false;
 }
 
 function authorizationOf({ authorization }: HttpProxy): string[] {

@@ -47,6 +47,10 @@ export interface ExchangeConnection {
   sendBegins(exchange: DispatchedExchange): void;
   /** Called when undici reports the end of a response: calls back, now or later, with whether it is complete. */
   checkEnd(exchange: DispatchedExchange, tell: (isWhole: boolean) => void): void;
+  /** @throws an error instead of a response that does not come from the upstream */
+  checkHead(head: ReceivedHead): void;
+  /** An error in the words of the configuration. */
+  explained(error: Error): Error;
   /** The upstream closed the connection, not undici. */
   readonly hasPeerEnded: boolean;
   /** The connection served requests before this one, and closed before the upstream had the whole of this one. */
@@ -115,6 +119,7 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
       const head = receivedHead(status, text, controller.rawHeaders ?? []);
       controller.rawHeaders = null; // a Buffer for each name and value
       this.#idleMs = head.idleMs;
+      this.#connection.checkHead(head);
       this.#reader.onHead(head);
       return;
     }
@@ -175,7 +180,11 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
     const { code } = error as NodeJS.ErrnoException;
     const isMalformed =
       (code === LENGTH_MISMATCH && this.#idleMs === null) || (code === SOCKET && !hasPeerEnded);
-    reader.onError(isMalformed ? new BadResponse('The head is malformed.', { cause: error }) : error);
+    reader.onError(
+      isMalformed
+        ? new BadResponse('The head is malformed.', { cause: error })
+        : this.#connection.explained(error),
+    );
   }
 
   #flush(): void {

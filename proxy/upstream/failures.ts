@@ -1,7 +1,7 @@
 // Errors between the proxy and an upstream -> Fault. The only file that reads error codes of sockets and of undici.
 import { Fault, toFault } from '../errors/fault.ts';
 import { errors } from 'undici';
-import { BadResponse, ProxyFailure } from './bad-response.ts';
+import { BadResponse, ProxyFailure, TlsFailure, Unanswered } from './bad-response.ts';
 
 const UNREACHABLE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
@@ -44,6 +44,10 @@ export function codeOf(error: unknown): string {
 export function failureOf(error: unknown, apiBase: string, sent = false): Fault {
   const code = codeOf(error);
   if (isBug(error, code)) return toFault(error);
+  if (error instanceof TlsFailure) {
+    const text = `The upstream ${apiBase} cannot be reached: ${error.message}.`;
+    return new Fault('upstream_unreachable', text, { cause: error });
+  }
   if (error instanceof ProxyFailure) {
     const text = `The upstream ${apiBase} cannot be reached: ${proxyTrouble(error, code)}.`;
     return new Fault('upstream_unreachable', text, { cause: error });
@@ -66,7 +70,8 @@ export function failureOf(error: unknown, apiBase: string, sent = false): Fault 
   const what = isMalformed(error, code)
     ? 'sent something that is not an HTTP answer'
     : 'closed the connection';
-  return new Fault('upstream_broken', `The upstream ${apiBase} ${what} before it had answered.`, {
+  const advice = error instanceof Unanswered ? ` ${error.advice}` : '';
+  return new Fault('upstream_broken', `The upstream ${apiBase} ${what} before it had answered.${advice}`, {
     cause: error,
   });
 }
@@ -82,7 +87,16 @@ function isMalformed(error: unknown, code: string): boolean {
   return error instanceof errors.HTTPParserError && 'data' in error && error.data !== ''; // none: the connection ended within a message
 }
 
-function proxyTrouble({ status }: ProxyFailure, code: string): string {
-  if (status !== null) return `the HTTP proxy answered ${status} to CONNECT`;
+/** What an operator does about it: these come from the forward proxy, not from the gateway behind it. */
+const CREDENTIALS =
+  '; it wants credentials: write http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY or HTTP_PROXY';
+const PROXY_ADVICE: Readonly<Record<number, string>> = {
+  401: CREDENTIALS, // tinyproxy, for wrong ones
+  403: '; have it allow this address, or name the host in NO_PROXY',
+  407: CREDENTIALS,
+};
+
+function proxyTrouble({ status, message }: ProxyFailure, code: string): string {
+  if (status !== null) return `${message}${PROXY_ADVICE[status] ?? ''}`;
   return `the HTTP proxy failed (${UNREACHABLE[code] ?? 'it closed the connection'})`;
 }

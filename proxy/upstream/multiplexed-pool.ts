@@ -4,6 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ClientHttp2Stream } from 'node:http2';
 import type { LookupFunction, Socket } from 'node:net';
 import { Client } from 'undici';
+import type { UpstreamTls } from '../../config/tls-settings.ts';
 import { Connector } from './connector.ts';
 import {
   DispatchedExchange,
@@ -41,16 +42,18 @@ export class MultiplexedPool implements Pool {
 
   /**
    * @param mono monotonic milliseconds.
+   * @param tls see Connector
    * @param safeLookup see Connector
    */
   constructor(
     origin: string,
     proxy: HttpProxy | null,
     mono: () => number,
+    tls: UpstreamTls | null = null,
     safeLookup: LookupFunction | null = null,
   ) {
-    this.#connector = new Connector(origin, proxy, true, safeLookup);
-    this.#http1 = new ConnectionPool(origin, proxy, mono, safeLookup);
+    this.#connector = new Connector(origin, proxy, true, tls, safeLookup);
+    this.#http1 = new ConnectionPool(origin, proxy, mono, tls, safeLookup);
     this.#mono = mono;
   }
 
@@ -262,6 +265,14 @@ class MultiplexedConnection implements ExchangeConnection {
       tell(false); // a Node version without the channel: unknown
     else if (stream.closed) tell(stream.rstCode === 0);
     else stream.once('close', () => tell(stream.rstCode === 0));
+  }
+
+  checkHead(): void {
+    // HTTP/2 needs TLS, so a forward proxy opens a tunnel and answers nothing in between.
+  }
+
+  explained(error: Error): Error {
+    return this.#connector.explained(error, false);
   }
 
   /** undici itself repeats, once, what a GOAWAY or REFUSED_STREAM says was not processed (RFC 9113 section 8.7). */

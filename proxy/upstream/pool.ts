@@ -1,6 +1,7 @@
 // The connections to one upstream origin. The most recently used idle connection is used first, so that surplus ones time
 // out; a request never waits for another request's connection.
 import type { LookupFunction } from 'node:net';
+import type { UpstreamTls } from '../../config/tls-settings.ts';
 import { DenseSet } from '../base/dense-set.ts';
 import { UpstreamConnection, type ConnectionOwner } from './connection.ts';
 import { Connector } from './connector.ts';
@@ -32,15 +33,17 @@ export class ConnectionPool implements Pool {
 
   /**
    * @param mono monotonic milliseconds.
+   * @param tls see Connector
    * @param safeLookup see Connector
    */
   constructor(
     origin: string,
     proxy: HttpProxy | null,
     mono: () => number,
+    tls: UpstreamTls | null = null,
     safeLookup: LookupFunction | null = null,
   ) {
-    this.#connector = new Connector(origin, proxy, false, safeLookup);
+    this.#connector = new Connector(origin, proxy, false, tls, safeLookup);
     this.#owner = {
       free: (connection) => this.#free(connection),
       gone: (connection) => this.#all.delete(connection),

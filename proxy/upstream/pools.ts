@@ -2,6 +2,7 @@
 // connections, and a pool that no configuration uses any more closes after its last request.
 import { lookup as dnsLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
+import type { UpstreamTls } from '../../config/tls-settings.ts';
 import { NO_PROXIES, proxyFor, type ProxySettings } from './http-proxies.ts';
 import { MultiplexedPool } from './multiplexed-pool.ts';
 import { ConnectionPool, type Pool } from './pool.ts';
@@ -14,6 +15,8 @@ export interface PoolKey {
   readonly allowH2: boolean;
   /** No connection to a link-local or metadata address. Such pools share no connection with others. */
   readonly refuseLinkLocal?: boolean;
+  /** Pools with other authorities or another client certificate share no connection either. */
+  readonly tls?: UpstreamTls | null;
 }
 
 interface SharedPool {
@@ -60,8 +63,8 @@ export class Pools {
       const proxy = proxyFor(key.origin, this.#proxies);
       const lookup = key.refuseLinkLocal === true ? this.#safeLookup : null;
       const pool = speaksH2(key)
-        ? new MultiplexedPool(key.origin, proxy, this.#mono, lookup)
-        : new ConnectionPool(key.origin, proxy, this.#mono, lookup);
+        ? new MultiplexedPool(key.origin, proxy, this.#mono, key.tls, lookup)
+        : new ConnectionPool(key.origin, proxy, this.#mono, key.tls, lookup);
       shared = { pool, users: 0 };
       this.#pools.set(name, shared);
     }
@@ -95,4 +98,5 @@ export class Pools {
 
 const speaksH2 = ({ origin, allowH2 }: PoolKey): boolean => allowH2 && origin.startsWith('https:');
 const nameOf = (key: PoolKey): string =>
-  `${key.refuseLinkLocal === true ? 'checked ' : ''}${speaksH2(key) ? 'h2 ' : ''}${key.origin}`;
+  `${key.refuseLinkLocal === true ? 'checked ' : ''}${speaksH2(key) ? 'h2 ' : ''}${tlsName(key)}${key.origin}`;
+const tlsName = ({ tls }: PoolKey): string => (tls === undefined || tls === null ? '' : `${tls.sha256} `);

@@ -19,7 +19,7 @@ export async function probe(targets: readonly ProbeTarget[]): Promise<(string | 
   return Promise.all(
     targets.map((target) => {
       const { config } = target;
-      const key = `${config.origin}${config.pathPrefix} ${config.apiKey?.sha256() ?? ''}`;
+      const key = `${config.origin}${config.pathPrefix} ${config.apiKey?.sha256() ?? ''} ${config.tls?.sha256 ?? ''}`;
       const running = asked.get(key) ?? probeOne(target);
       asked.set(key, running);
       return running;

@@ -109,17 +109,16 @@ t.test('checks that protect nothing are left alone', async (t) => {
 t.test(
   'what is always so is accepted without a word, and its opposite is not accepted silently',
   async (t) => {
-    for (const key of [
-      'turn_off_message_logging',
-      'redact_messages_in_exceptions',
-      'store_audit_logs',
-      'ssl_verify',
-    ]) {
+    for (const key of ['turn_off_message_logging', 'redact_messages_in_exceptions', 'store_audit_logs']) {
       t.same(issuesOf(t, fileWith('litellm_settings', key, true)), [], key);
       t.match(issuesOf(t, fileWith('litellm_settings', key, false)), [
         /^warning .*has no effect here: it is always on/,
       ]);
     }
+    t.same(issuesOf(t, fileWith('litellm_settings', 'ssl_verify', true)), []);
+    t.match(issuesOf(t, fileWith('litellm_settings', 'ssl_verify', false)), [
+      /^warning .*has no effect: certificates are always checked/,
+    ]);
     t.same(issuesOf(t, fileWith('general_settings', 'block_robots', true)), []);
   },
 );

@@ -156,7 +156,7 @@ export async function serveCli(
     ...more,
   ];
   const cli = startCli(t, args, options);
-  const [, url = '', port = ''] = await cli.said(/serves \d+ models on (http:\/\/127\.0\.0\.1:(\d+))\n/);
+  const [, url = '', port = ''] = await cli.said(/serves \d+ models on (https?:\/\/127\.0\.0\.1:(\d+))\n/);
   return { ...cli, url, port: Number(port) };
 }
 

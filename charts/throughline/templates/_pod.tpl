@@ -91,6 +91,9 @@ spec:
         httpGet:
           path: {{ .path }}
           port: http
+          {{- if (default dict (default dict $.Values.proxy_config).general_settings).tls }}
+          scheme: HTTPS
+          {{- end }}
         {{- with omit . "path" }}
         {{- toYaml . | nindent 8 }}
         {{- end }}

@@ -196,7 +196,8 @@ t.test(
     });
     const origin = 'https://upstream.example';
     const texts: Record<number, string> = {
-      [port]: 'the HTTP proxy answered 407 to CONNECT',
+      [port]:
+        'the HTTP proxy answered 407 to CONNECT; it wants credentials: write http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY or HTTP_PROXY',
       [nobodys]: 'the HTTP proxy failed (connection refused)',
     };
     for (const [at, text] of Object.entries(texts)) {
