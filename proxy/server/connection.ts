@@ -180,11 +180,11 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#gone();
   }
 
-  /** Closes it when no exchange is in flight. @param fresh also when it has never had a request */
-  closeIdle(fresh: boolean): void {
+  /** Closes it when no exchange is in flight. */
+  closeIdle(): void {
     if (this.#state.is === 'discarding')
       this.#linger(); // do not wait for the rest of its body
-    else if (this.idle && (fresh || this.#served > 0)) this.#linger();
+    else if (this.idle) this.#linger();
   }
 
   /** The proxy shuts down: the current exchange ends with `fault`, if it can still be sent. */

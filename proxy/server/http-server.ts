@@ -152,9 +152,9 @@ export class HttpServer {
     this.#bodies.forget();
   }
 
-  /** Closes idle connections. @param fresh also those that have not had a request yet */
-  closeIdle(fresh: boolean): void {
-    this.#connections.forEach((connection) => connection.closeIdle(fresh));
+  /** Closes idle connections, those that have not had a request yet among them. */
+  closeIdle(): void {
+    this.#connections.forEach((connection) => connection.closeIdle());
   }
 
   /** Ends every exchange with `fault`. */
