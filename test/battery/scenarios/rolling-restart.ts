@@ -138,8 +138,14 @@ async function rowsIn(url: string): Promise<Row[]> {
 function beginLoad(
   { port }: Fleet,
   result: ResultRow,
-): { readonly whole: Set<string>; stop(): Promise<void> } {
+): {
+  readonly whole: Set<string>;
+  /** Why each other one was not. */
+  readonly bad: Map<string, string>;
+  stop(): Promise<void>;
+} {
   const whole = new Set<string>();
+  const bad = new Map<string, string>();
   const agents = [true, false].map(
     (keepAlive) => new Agent({ keepAlive, maxSockets: STREAMS + SMALL_CALLS }),
   );
@@ -150,9 +156,12 @@ function beginLoad(
       sent += 1;
       const session = `${stream ? 'stream' : 'small'}-${sent}`;
       const model = stream ? 'demo-interval' : 'demo-slow';
-      const end = await sendLoadCall({ agent, port, session, model, stream });
+      let why = '';
+      const onProblem = (text: string): void => void (why = text);
+      const end = await sendLoadCall({ agent, port, session, model, stream, onProblem });
       if (end === 'whole') whole.add(session);
-      result.check(end === 'whole', () => `${session} was ${end}`);
+      else bad.set(session, why);
+      result.check(end === 'whole', () => `${session} was ${end}: ${why}`);
     }
   };
   const callers = Array.from({ length: STREAMS + SMALL_CALLS }, (_, n) =>
@@ -160,6 +169,7 @@ function beginLoad(
   );
   return {
     whole,
+    bad,
     stop: async () => {
       isOver = true;
       await Promise.all(callers);
@@ -255,6 +265,12 @@ export const rollingRestart: Scenario = {
         whole: load.whole,
       },
     );
+    for (const session of load.bad.keys()) {
+      const ends = rows
+        .filter((row) => row['session_id'] === session)
+        .map((row) => String(row['end_reason']));
+      calls.notes.push(`${session}: ${ends.length === 0 ? 'no row' : ends.join(', ')}`);
+    }
     const streams = ofLoad.filter((session) => session.startsWith('stream-')).length;
     calls.notes.push(
       `${streams} streams of some ${(EVENT_MS * 10) / 1000} s, ${ofLoad.length - streams} small calls.`,
