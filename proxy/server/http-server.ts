@@ -62,7 +62,7 @@ export class HttpServer {
   readonly #server: Server;
   readonly #connections = new DenseSet<Connection>();
   readonly #bodies = new BodyMemory();
-  #closesAfterResponses = false;
+  #announcesClose = false;
 
   constructor(handler: PortHandler, clocks: Partial<Clocks> = {}) {
     const connections = this.#connections;
@@ -100,7 +100,7 @@ export class HttpServer {
       const connection = new Connection(socket, host);
       socket[OWNER] = connection;
       connections.add(connection);
-      if (this.#closesAfterResponses) connection.closeAfterResponse();
+      if (this.#announcesClose) connection.announceClose();
     });
     const take = (message: IncomingMessage, out: ServerResponse, expectation: Expectation): void =>
       ownerOf(message.socket)?.accept(message, out, expectation);
@@ -133,10 +133,10 @@ export class HttpServer {
     });
   }
 
-  /** Still accepts connections; every connection now closes after the response to its current request. */
-  closeAfterResponses(): void {
-    this.#closesAfterResponses = true;
-    this.#connections.forEach((connection) => connection.closeAfterResponse());
+  /** Still accepts connections; each response whose head is written from now on closes its connection. */
+  announceClose(): void {
+    this.#announcesClose = true;
+    this.#connections.forEach((connection) => connection.announceClose());
   }
 
   /**
@@ -152,9 +152,9 @@ export class HttpServer {
     this.#bodies.forget();
   }
 
-  /** Closes idle connections, those that have not had a request yet among them. */
-  closeIdle(): void {
-    this.#connections.forEach((connection) => connection.closeIdle());
+  /** Closes idle connections, those that have not had a request yet among them, and the others after their response. */
+  closeWhenIdle(): void {
+    this.#connections.forEach((connection) => connection.closeWhenIdle());
   }
 
   /** Ends every exchange with `fault`. */

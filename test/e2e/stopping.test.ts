@@ -170,6 +170,32 @@ t.test(
   },
 );
 
+t.test('an answer that promised to keep its connection keeps it while min_drain_seconds runs', async (t) => {
+  const rig = await startRig(t, { countWithinMs: 100 });
+  const body = JSON.stringify({ ...CHAT, model: 'demo-interval', stream: true });
+  const ask =
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${KEY}\r\n` +
+    `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const call = plain(rig.port, ask);
+  await once(call.socket, 'data'); // the head is out
+  const stopped = rig.gateway.stop({ minMs: 300_000, maxMs: 600_000 });
+  let text = '';
+  await new Promise<void>((resolve) => {
+    call.socket.on('data', (bytes) => {
+      text += String(bytes);
+      if (text.endsWith('\r\n0\r\n\r\n')) resolve();
+    });
+  });
+  await new Promise(setImmediate); // what the proxy would do at the end of an answer, it has done
+  call.socket.write('GET /health/liveness HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  t.match(
+    await call.all,
+    /^HTTP\/1\.1 200 [^]*connection: keep-alive\r\n[^]*\[DONE\][^]*HTTP\/1\.1 200 [^]*connection: close\r\n/i,
+  );
+  void rig.gateway.stop();
+  await stopped;
+});
+
 t.test('a client that reads nothing does not hold the end up, and its row is written', async (t) => {
   const folder = tempDir(t);
   const event = `data: {"choices":[{"delta":{"content":"${'x'.repeat(60_000)}"}}]}\n\n`;
