@@ -908,7 +908,7 @@ export interface GeneralSettings {
    */
   allowed_query_parameters: string[];
   /**
-   * Keep models of `/model/new` in the store, so that they survive a restart. The environment variable STORE_MODEL_IN_DB=True does the same.
+   * Keep models of `/model/new` in the store, so that they survive a restart and servers that share a database all serve them. The environment variable STORE_MODEL_IN_DB=True does the same.
    */
   store_model_in_db?: boolean;
   runtime_models: RuntimeModels;
@@ -978,7 +978,7 @@ export interface GeneralSettings {
    */
   max_metric_label_values: number | string;
   /**
-   * How long new connections are still served after SIGTERM, seconds: for load balancers that notice late. Readiness is 503 at once. SIGINT skips it. Counts into `drain_seconds`.
+   * How long new connections, and requests on open ones, are still served after SIGTERM, seconds: for load balancers that notice late. Readiness is 503 at once. SIGINT skips it. Counts into `drain_seconds`.
    */
   min_drain_seconds: number | string;
   /**

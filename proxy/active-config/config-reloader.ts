@@ -1,6 +1,7 @@
 // Changes the configuration in service. Files, SIGHUP and the admin API all use the same prepare-and-swap. One change at a
 // time, across all workers; a change that fails leaves everything as it was.
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { registryNames } from '../../config/catalogue.ts';
 import { changesBetween, type Change } from '../../config/diff.ts';
 import { formatIssue, type Issue } from '../../config/issue.ts';
@@ -53,6 +54,8 @@ export class ConfigReloader {
   #active: ActiveConfig;
   #state: ReloadState;
   #queue: Promise<unknown> = Promise.resolve();
+  /** Runtime models that are in the store, or were: one that is there no more has been deleted. */
+  #stored: ReadonlySet<string>;
   #onApplied: () => void = () => undefined;
 
   /**
@@ -74,6 +77,7 @@ export class ConfigReloader {
     this.#services = services;
     this.#source = loaded.source;
     this.#runtime = runtime;
+    this.#stored = new Set(loaded.snapshot.storeModelInDb ? runtime.map(({ id }) => id) : []);
     this.#active = new ActiveConfig(loaded.snapshot, services, this.#registry);
     services.access.takeFile(fileObjects(loaded.snapshot.access));
     services.budgets.use(loaded.snapshot);
@@ -155,10 +159,43 @@ export class ConfigReloader {
       const loaded = overlay(shared.source, this.#env, shared.runtime);
       if (!loaded.ok)
         throw new Error(`it is refused here: ${causesFirst(loaded.issues).map(formatIssue).join('; ')}`);
+      if (loaded.snapshot.storeModelInDb) {
+        const known = new Set(this.#runtime.map(({ id }) => id));
+        const added = shared.runtime.filter(({ id }) => !known.has(id));
+        this.#stored = new Set([...this.#stored, ...added.map(({ id }) => id)]);
+      }
       this.#swap(loaded.snapshot, loaded.source, shared.runtime);
     }
     this.#state = shared.state;
     this.#services.metrics.lastReload(shared.state.result);
+  }
+
+  /**
+   * Serves the models that are in the store now, whichever server has put them there; those that were never stored stay.
+   * @param list reads them; called while nothing else changes
+   */
+  takeStored(list: () => Promise<readonly RuntimeModel[]>): Promise<void> {
+    return this.#inTurn(async () => {
+      const listed = await list();
+      const ids = new Set(listed.map(({ id }) => id));
+      const own = this.#runtime.filter(({ id }) => !ids.has(id) && !this.#stored.has(id));
+      const runtime = [...listed, ...own];
+      this.#stored = ids;
+      if (isSameModels(runtime, this.#runtime)) return;
+      const { log, peers } = this.#services;
+      const loaded = overlay(this.#source, this.#env, runtime);
+      if (!loaded.ok) {
+        const why = causesFirst(loaded.issues).map(formatIssue).join('; ');
+        log.error({ why }, 'models that another server has stored cannot be served here');
+        return;
+      }
+      const known = new Set(this.#active.snapshot.warnings.map(formatIssue));
+      this.#swap(loaded.snapshot, loaded.source, runtime);
+      this.#warn(loaded.snapshot.warnings.filter((issue) => !known.has(formatIssue(issue))));
+      const { version, deployments } = loaded.snapshot;
+      log.info({ version, models: deployments.length }, 'models that another server has stored are served');
+      await peers.spread(this.shared);
+    });
   }
 
   /** Adds a runtime model. All workers serve it when this resolves. */
@@ -215,6 +252,7 @@ export class ConfigReloader {
     // The store first: the response says that the model is stored, so its row must be on the disk.
     if (persisted && after !== null) await this.#services.ledger.models.putModel(id, after);
     if (persisted && after === null) await this.#services.ledger.models.deleteModel(id);
+    if (persisted) this.#stored = new Set([...this.#stored, id]);
     const known = new Set(this.#active.snapshot.warnings.map(formatIssue));
     this.#swap(snapshot, loaded.source, runtime);
     this.#warn(snapshot.warnings.filter((issue) => !known.has(formatIssue(issue))));
@@ -271,6 +309,14 @@ function noKey(file: string): Issue {
     message: 'no master key is configured, and the proxy listens on an address that others can reach',
     fix: 'set one, or general_settings.allow_unauthenticated: true, or start with --host 127.0.0.1',
   };
+}
+
+/** In any order: a server that was started later lists them as the store does. */
+function isSameModels(some: readonly RuntimeModel[], others: readonly RuntimeModel[]): boolean {
+  const entries = new Map(others.map(({ id, entry }) => [id, entry]));
+  return (
+    some.length === others.length && some.every(({ id, entry }) => isDeepStrictEqual(entries.get(id), entry))
+  );
 }
 
 function infoOf(entry: Entry): Entry {

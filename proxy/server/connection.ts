@@ -85,6 +85,8 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   #served = 0;
   /** No further request after the current one. */
   #closing = false;
+  /** The head of each further response says that it closes. */
+  #announcing = false;
   /** The error response to malformed input, sent after all other responses; null = no malformed input. */
   #finalError: Fault | null = null;
   #address: string | null = null;
@@ -103,7 +105,9 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     return this.#state.is === 'closed';
   }
 
+  /** Asked for each response's head, which says so. */
   get closing(): boolean {
+    if (this.#announcing) this.#closing = true;
     // If the body may not end within the limit, it is unknown where the next request begins.
     if ((this.#exchange?.request.outstanding ?? 0) > DISCARD_BYTES) this.#closing = true;
     return this.#closing;
@@ -127,6 +131,14 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
 
   closeAfterResponse(): void {
     this.#closing = true;
+  }
+
+  /**
+   * Closes after the next response that can say so. One whose head has promised to stay open keeps that promise: a client
+   * may send its next request at once, which would meet the close on its way.
+   */
+  announceClose(): void {
+    this.#announcing = true;
   }
 
   /** Takes a request whose headers were parsed. */
@@ -181,11 +193,12 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#gone();
   }
 
-  /** Closes it when no exchange is in flight. @param fresh also when it has never had a request */
-  closeIdle(fresh: boolean): void {
+  /** Closes it now, or as soon as no exchange is in flight. */
+  closeWhenIdle(): void {
+    this.#closing = true;
     if (this.#state.is === 'discarding')
       this.#linger(); // do not wait for the rest of its body
-    else if (this.idle && (fresh || this.#served > 0)) this.#linger();
+    else if (this.idle) this.#linger();
   }
 
   /** The proxy shuts down: the current exchange ends with `fault`, if it can still be sent. */

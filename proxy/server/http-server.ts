@@ -70,7 +70,7 @@ export class HttpServer {
   readonly #sockets = new Set<Socket>();
   readonly #connections = new DenseSet<Connection>();
   readonly #bodies = new BodyMemory();
-  #closesAfterResponses = false;
+  #announcesClose = false;
 
   /** @param tls null = plain HTTP */
   constructor(handler: PortHandler, clocks: Partial<Clocks> = {}, tls: ListenerTls | null = null) {
@@ -118,7 +118,7 @@ export class HttpServer {
       const connection = new Connection(socket, host);
       socket[OWNER] = connection;
       connections.add(connection);
-      if (this.#closesAfterResponses) connection.closeAfterResponse();
+      if (this.#announcesClose) connection.announceClose();
     });
     const take = (message: IncomingMessage, out: ServerResponse, expectation: Expectation): void =>
       ownerOf(message.socket)?.accept(message, out, expectation);
@@ -161,10 +161,10 @@ export class HttpServer {
     });
   }
 
-  /** Still accepts connections; every connection now closes after the response to its current request. */
-  closeAfterResponses(): void {
-    this.#closesAfterResponses = true;
-    this.#connections.forEach((connection) => connection.closeAfterResponse());
+  /** Still accepts connections; each response whose head is written from now on closes its connection. */
+  announceClose(): void {
+    this.#announcesClose = true;
+    this.#connections.forEach((connection) => connection.announceClose());
   }
 
   /**
@@ -180,9 +180,9 @@ export class HttpServer {
     this.#bodies.forget();
   }
 
-  /** Closes idle connections. @param fresh also those that have not had a request yet */
-  closeIdle(fresh: boolean): void {
-    this.#connections.forEach((connection) => connection.closeIdle(fresh));
+  /** Closes idle connections, those that have not had a request yet among them, and the others after their response. */
+  closeWhenIdle(): void {
+    this.#connections.forEach((connection) => connection.closeWhenIdle());
   }
 
   /** Ends every exchange with `fault`. */

@@ -31,6 +31,7 @@ import { openStops } from './open-brake.ts';
 import { openCounters, type OpenedCounters } from './open-counters.ts';
 import { openPlatformMount, sharedTables, type Platform } from './open-platform.ts';
 import { openSpans } from './open-spans.ts';
+import { ModelWatcher } from './model-watcher.ts';
 import { withStoredModels } from './stored-models.ts';
 import { troubled } from './troubled-deployments.ts';
 import { recordsOf } from './recorded-calls.ts';
@@ -87,6 +88,7 @@ export class RunningProxy {
   /** null in a worker: the supervisor watches. */
   readonly #watcher: ConfigWatcher | null;
   readonly #checks: HealthChecks;
+  readonly #models: ModelWatcher | null;
   readonly #platform: Platform | null;
   readonly #access: StoredObjects;
   readonly #alerts: OpenedAlerts;
@@ -110,6 +112,7 @@ export class RunningProxy {
     pools: Pools;
     watcher: ConfigWatcher | null;
     checks: HealthChecks;
+    models: ModelWatcher | null;
     platform: Platform | null;
     access: StoredObjects;
     alerts: OpenedAlerts;
@@ -131,6 +134,7 @@ export class RunningProxy {
     this.#watcher = parts.watcher;
     parts.reloader.whenApplied(() => this.#followFiles());
     this.#checks = parts.checks;
+    this.#models = parts.models;
     this.#platform = parts.platform;
     this.#access = parts.access;
     this.#alerts = parts.alerts;
@@ -205,6 +209,7 @@ export class RunningProxy {
     this.#log.info({ in_flight: this.#server.inFlight, drain_ms, min_drain_ms }, 'stopping');
     this.#watcher?.close();
     this.#checks.close();
+    this.#models?.close();
     this.reloader.active.services.loopLag.stop();
     await this.#server.drain(drain);
     await this.reloader.active.services.estimator.close();
@@ -331,6 +336,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const listening = await listenOn(server, wanted);
     const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;
     const checks = new HealthChecks(() => configs.active);
+    // One worker is enough: it tells the others.
+    const models = (worker?.welcome.number ?? 1) === 1 ? new ModelWatcher(ledger.models, configs) : null;
     metrics.watchDeployments(() => troubled(configs.active));
     metrics.watchLoad(services);
     services.loopLag.start();
@@ -343,6 +350,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       pools,
       watcher,
       checks,
+      models,
       platform,
       access,
       alerts,
@@ -353,6 +361,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     });
     alerts.watch();
     checks.follow();
+    models?.start();
     platform?.serve(proxy.url, proxy.platformUrl ?? proxy.url);
     watcher?.follow(loaded.snapshot.files);
     return proxy;

@@ -139,15 +139,13 @@ export class ProxyServer {
     const { mono } = this.#reloader.active.services.clock;
     const startedAt = mono();
     this.#state.draining = true;
-    this.#each((http) => http.closeAfterResponses());
-    if (minMs > 0) {
-      await whatHasArrived();
-      this.#each((http) => http.closeIdle(false));
-      await this.#until(minMs, () => this.#hurried);
-    }
+    this.#each((http) => http.announceClose());
+    // Connections that no response has said to close stay open meanwhile: a load balancer that has not noticed yet sends
+    // the next request on one, and a request that meets the close on its way is lost.
+    if (minMs > 0) await this.#until(minMs, () => this.#hurried);
     this.#each((http) => http.stopAccepting());
     await whatHasArrived();
-    this.#each((http) => http.closeIdle(true));
+    this.#each((http) => http.closeWhenIdle());
     await this.#until(startedAt + maxMs - mono(), () => this.#hurried || this.#isQuiet);
     this.#interrupt();
     await this.#until(LAST_WORDS_MS, () => this.#inFlight === 0);

@@ -8,6 +8,7 @@ import { fuzz } from './scenarios/fuzz.ts';
 import { peers } from './scenarios/peers.ts';
 import { secrets } from './scenarios/secrets.ts';
 import { soak } from './scenarios/soak.ts';
+import { rollingRestart } from './scenarios/rolling-restart.ts';
 import { reloadStorm } from './scenarios/reload-storm.ts';
 import { slowClients } from './scenarios/slow-clients.ts';
 import { storeFaults } from './scenarios/store-faults.ts';
@@ -19,6 +20,7 @@ export const SCENARIOS: readonly Scenario[] = [
   upstreamFaults,
   failoverBench,
   storeFaults,
+  rollingRestart,
   reloadStorm,
   slowClients,
   secrets,

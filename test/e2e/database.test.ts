@@ -30,11 +30,31 @@ t.test('two replicas with one DATABASE_URL answer for each other and keep models
   t.equal(added.status, 200, added.text);
   await two.stop();
   const next = await startRig(t, options);
+  const applied = (of: Rig, count: number): Promise<unknown> => {
+    const what = 'models that another server has stored are served';
+    return of.logged(() => of.log.filter(({ msg }) => msg === what).length >= count);
+  };
   t.match((await send(next.url, 'GET', '/v1/models')).text, /"extra"/);
   const response = await send(one.url, 'POST', '/v1/responses', { model: 'demo', input: 'hello' });
   await one.rows(); // shipped
   const { id } = JSON.parse(response.text) as { id: string };
   t.equal((await send(next.url, 'GET', `/v1/responses/${id}`)).status, 200, 'made through the other replica');
+  const entry = {
+    litellm_params: { model: 'litellm_proxy/demo', api_base: one.demo.url, api_key: 'sk-stored' },
+  };
+  const stored = { ...entry, model_name: 'later', model_info: { id: 'later-1' } };
+  t.equal((await send(one.url, 'POST', '/model/new', stored)).status, 200);
+  await applied(next, 1);
+  t.equal((await chat(next, 'later')).status, 200, 'added at the other replica, which has told nobody');
+  const renamed = { model_name: 'renamed', model_info: { id: 'later-1' } };
+  t.equal((await send(next.url, 'POST', '/model/update', renamed)).status, 200);
+  await applied(one, 1);
+  t.equal((await chat(one, 'renamed')).status, 200);
+  t.equal((await chat(one, 'later')).status, 404);
+  t.equal((await send(one.url, 'POST', '/model/delete', { id: 'later-1' })).status, 200);
+  await applied(next, 2);
+  t.equal((await chat(next, 'renamed')).status, 404);
+  t.match((await send(next.url, 'GET', '/v1/models')).text, /"extra"/, 'the others stay');
 });
 
 t.test(

@@ -131,20 +131,24 @@ t.test('an upstream that keeps its connection open after [DONE] has given a whol
 });
 
 t.test(
-  'for min_drain_seconds newcomers are served, connections close with their answers, idle ones at once',
+  'for min_drain_seconds newcomers and open connections are served, and close with their answers; then idle ones do',
   async (t) => {
     const rig = await startRig(t, { countWithinMs: 100 });
     const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
     const used = plain(rig.port, ask('/health/liveness'));
     await once(used.socket, 'data');
+    const idle = plain(rig.port, ask('/health/liveness'));
+    await once(idle.socket, 'data');
     const fresh = plain(rig.port, '');
     await once(fresh.socket, 'connect');
     await send(rig.url, 'GET', '/health/liveness'); // it has been accepted by now
     const stopped = rig.gateway.stop({ minMs: 300_000, maxMs: 600_000 });
+    await new Promise(setImmediate); // a load balancer that has not noticed yet sends the next request
+    used.socket.write(ask('/health/liveness'));
     t.match(
       await used.all,
-      /^HTTP\/1\.1 200 [^]*\r\nconnection: keep-alive\r\n/i,
-      'was open, had nothing to do',
+      /^HTTP\/1\.1 200 [^]*\r\nconnection: keep-alive\r\n[^]*HTTP\/1\.1 200 [^]*\r\nconnection: close\r\n/i,
+      'was open, and its next request is answered',
     );
     fresh.socket.write(ask('/health/liveness'));
     t.match(await fresh.all, /^HTTP\/1\.1 200 [^]*\r\nconnection: close\r\n/);
@@ -160,10 +164,37 @@ t.test(
     await rig.demo.waitFor(2);
     void rig.gateway.stop(); // the second signal
     t.match(await running, { status: 503, headers: { connection: 'close' } });
+    t.equal((await idle.all).split('HTTP/1.1 200 ').length, 2, 'nothing was asked on it');
     await stopped;
     await t.rejects(send(rig.url, 'GET', '/health/liveness'), { code: 'ECONNREFUSED' });
   },
 );
+
+t.test('an answer that promised to keep its connection keeps it while min_drain_seconds runs', async (t) => {
+  const rig = await startRig(t, { countWithinMs: 100 });
+  const body = JSON.stringify({ ...CHAT, model: 'demo-interval', stream: true });
+  const ask =
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${KEY}\r\n` +
+    `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const call = plain(rig.port, ask);
+  await once(call.socket, 'data'); // the head is out
+  const stopped = rig.gateway.stop({ minMs: 300_000, maxMs: 600_000 });
+  let text = '';
+  await new Promise<void>((resolve) => {
+    call.socket.on('data', (bytes) => {
+      text += String(bytes);
+      if (text.endsWith('\r\n0\r\n\r\n')) resolve();
+    });
+  });
+  await new Promise(setImmediate); // what the proxy would do at the end of an answer, it has done
+  call.socket.write('GET /health/liveness HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  t.match(
+    await call.all,
+    /^HTTP\/1\.1 200 [^]*connection: keep-alive\r\n[^]*\[DONE\][^]*HTTP\/1\.1 200 [^]*connection: close\r\n/i,
+  );
+  void rig.gateway.stop();
+  await stopped;
+});
 
 t.test('a client that reads nothing does not hold the end up, and its row is written', async (t) => {
   const folder = tempDir(t);

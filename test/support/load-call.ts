@@ -13,11 +13,13 @@ export interface LoadCall {
   readonly stream: boolean;
   /** Called with each piece of the answer; true leaves in the middle. */
   readonly onBytes?: () => unknown;
+  /** Called before an end that is not `whole`. */
+  readonly onProblem?: (why: string) => void;
 }
 
 /** Sends a chat call and settles with its end; never rejects. */
 export function sendLoadCall(call: LoadCall): Promise<CallEnd> {
-  const { agent, port, session, model, stream, onBytes } = call;
+  const { agent, port, session, model, stream, onBytes, onProblem } = call;
   const messages = [{ role: 'user', content: 'one two three four five six' }];
   const payload = JSON.stringify({ model, stream, messages });
   const headers = {
@@ -35,14 +37,21 @@ export function sendLoadCall(call: LoadCall): Promise<CallEnd> {
           tail = (tail + chunk.toString('latin1')).slice(-200);
           if (onBytes?.() === true) req.destroy();
         });
-        res.on('error', () => resolve('broken'));
+        res.on('error', ({ message }) => {
+          onProblem?.(`${message} after ${tail}`);
+          resolve('broken');
+        });
         res.on('end', () => {
           const isWhole = !stream || tail.includes('[DONE]');
+          if (res.statusCode !== 200 || !isWhole) onProblem?.(`${res.statusCode} ${tail}`);
           resolve(res.statusCode !== 200 ? 'refused' : isWhole ? 'whole' : 'broken');
         });
       },
     );
-    req.on('error', () => resolve('broken'));
+    req.on('error', ({ message }) => {
+      onProblem?.(`${message}, ${req.reusedSocket ? 'on a reused connection' : 'on a fresh connection'}`);
+      resolve('broken');
+    });
     req.end(payload);
   });
 }

@@ -185,6 +185,8 @@ export interface ModelStore {
   putModel(id: string, entry: Readonly<Record<string, unknown>>): Promise<void>;
   /** Whether there was one; its removal is on the disk when the promise resolves. */
   deleteModel(id: string): Promise<boolean>;
+  /** Another text after each change of a stored model, by any server; null = no other server writes to this store. */
+  modelsMark(): Promise<string | null>;
 }
 
 /** What one call of `ship` did. */

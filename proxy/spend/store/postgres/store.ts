@@ -191,6 +191,15 @@ export class PostgresStore implements StoreCalls, ExtensionCalls {
     });
   }
 
+  /** PostgreSQL gives each version of a row the number of its transaction, which no clock can turn back. */
+  modelsMark(): Promise<string> {
+    return this.#reading.use(async (client) => {
+      const text = `SELECT count(*) || ' ' || COALESCE(md5(string_agg(id || ':' || xmin::text, ',' ORDER BY id)), '') AS mark FROM ${this.#schema}.models`;
+      const [row] = await rowsOf(client, { text, values: [] });
+      return String(row?.['mark']);
+    });
+  }
+
   prune(beforeMs: number): Promise<Pruned> {
     return this.#writing.use(({ ship }) => ship.prune(beforeMs));
   }

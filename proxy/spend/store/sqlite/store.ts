@@ -172,6 +172,10 @@ export class SqliteStore implements Implementation<StoreCalls> {
     return this.#models.delete(id);
   }
 
+  modelsMark(): null {
+    return null;
+  }
+
   prune(beforeMs: number): Pruned {
     const month = monthOf(beforeMs);
     const limit = startOfMonth(month);

@@ -408,6 +408,25 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
     t.same(await second.listModels(), expected.slice(1));
   });
 
+  suite.test('a store that several servers share tells of each change of a model', async (t) => {
+    const bench = benchOf(t);
+    const [first, second] = [bench.open(), bench.open()];
+    const before = await second.modelsMark();
+    if (before === null) return; // only one server writes to it
+    const marks = [before];
+    await first.putModel('m-1', { model_name: 'a' });
+    marks.push(String(await second.modelsMark()));
+    t.equal(await second.modelsMark(), marks[1], 'nothing has changed since');
+    await first.putModel('m-1', { model_name: 'a' });
+    marks.push(String(await second.modelsMark()));
+    await first.deleteModel('m-1');
+    await first.putModel('m-1', { model_name: 'a' });
+    marks.push(String(await second.modelsMark()));
+    t.equal(new Set(marks).size, marks.length, 'put, put again, put anew');
+    await first.deleteModel('m-1');
+    t.equal(await second.modelsMark(), before, 'as it was');
+  });
+
   suite.test('a closed store refuses, and closing twice is one closing', async (t) => {
     const store = benchOf(t).open();
     await store.query({}, NEWEST);
