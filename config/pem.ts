@@ -16,7 +16,7 @@ const BLOCK =
   /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[\s\S]*?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g;
 const KEY = /-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----/;
 
-export function certificatesIn(pem: string): Parsed {
+function certificatesIn(pem: string): Parsed {
   const blocks = pem.match(BLOCK) ?? [];
   if (blocks.length === 0)
     return {
