@@ -249,10 +249,10 @@ export class Budgets {
     }
   }
 
-  /** The caps of the configuration and the objects in service. */
-  get inService(): { readonly sources: CapSources; readonly calendar: Calendar } {
+  /** The caps of the configuration and the objects in service, and their windows. */
+  get inService(): { readonly sources: CapSources; readonly windows: CapWindows } {
     if (this.#sources === null) throw new Error('budgets are asked for before a configuration is in service');
-    return { sources: this.#sources, calendar: this.#calendar };
+    return { sources: this.#sources, windows: this.#windows };
   }
 
   /** Scopes that records count for. */
@@ -267,7 +267,7 @@ export class Budgets {
   /** What windows have spent by records that are settled before `captured`. @throws StoreUnavailable */
   async sums(asked: readonly Unsummed[], captured: () => void = () => undefined): Promise<readonly bigint[]> {
     const plan = queriesFor(asked, this.#options.directory);
-    return plan.sumsOf(await this.#options.ledger.spentBefore(plan.queries, captured), this.#meant);
+    return await plan.sumsOf(await this.#options.ledger.spentBefore(plan.queries, captured), this.#meant);
   }
 
   async #seedAll(
