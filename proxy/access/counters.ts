@@ -1,17 +1,17 @@
-// What a call claims of budgets and limits before it goes upstream, and who counts. One process counts in memory
+// What a call reserves of budgets and limits before it goes upstream, and who counts. One process counts in memory
 // (`LocalCounters`); workers ask their supervisor; several servers count in Valkey. All are exact: a call is let in by all
-// that it claims or consumes nothing, and what it did cost replaces what it reserved exactly once.
-import type { BudgetClaim, BudgetRefusal } from './budgets/budget-book.ts';
-import type { LimitClaim, LimitRefusal } from './limits/rate-book.ts';
+// that it needs or consumes nothing, and what it did cost replaces what it reserved exactly once.
+import type { BudgetNeed, BudgetRefusal } from './budgets/budget-book.ts';
+import type { LimitNeed, LimitRefusal } from './limits/rate-book.ts';
 
 /** A call before it goes upstream. */
-export interface ClaimingCall {
+export interface ReservingCall {
   /** Our call id, the key of its record: asking twice with the same id consumes once. */
   readonly requestId: string;
-  readonly budgets: readonly BudgetClaim[];
+  readonly budgets: readonly BudgetNeed[];
   /** The most that it may cost; 0n where no price is known. */
   readonly pico: bigint;
-  readonly limits: readonly LimitClaim[];
+  readonly limits: readonly LimitNeed[];
 }
 
 /** One window of one budget. */
@@ -20,7 +20,7 @@ export interface CounterName {
   readonly windowStartMs: number;
 }
 
-export type Claimed =
+export type ReserveResult =
   /** `remaining`: what is left of each limit of the call after it, in their order. */
   | { readonly kind: 'admitted'; readonly remaining: readonly number[] }
   | { readonly kind: 'over_budget'; readonly refusal: BudgetRefusal }
@@ -32,7 +32,7 @@ export type Claimed =
 export interface SettledCall {
   readonly requestId: string;
   readonly spent: readonly (CounterName & { readonly pico: bigint })[];
-  /** null: not known, what was claimed stays. */
+  /** null: not known, what was reserved stays. */
   readonly tokens: number | null;
 }
 
@@ -56,7 +56,7 @@ export interface Counters {
    */
   readonly isShared?: true;
   /** A promise only where another process is asked. @throws CountersUnavailable */
-  claim(call: ClaimingCall): Claimed | Promise<Claimed>;
+  reserve(call: ReservingCall): ReserveResult | Promise<ReserveResult>;
   /**
    * What a window had spent before; changes nothing where that is known already.
    * @param counted requests that were settled after the counter was asked for, and are in this sum
@@ -64,9 +64,9 @@ export interface Counters {
   seed(counter: CounterName, pico: bigint, counted?: readonly string[]): void | Promise<void>;
   /** The upstream is done with it: places of parallel limits are free. The reserved amount is held until `settle`. */
   release(requestId: string): void;
-  /** Once per record, also for calls that never claimed. Never throws, never waits. */
+  /** Once per record, also for calls that never reserved. Never throws, never waits. */
   settle(call: SettledCall): void;
-  /** What this window had spent is not known any more; the next claim of it seeds it again. */
+  /** What this window had spent is not known any more; the next call that reserves in it seeds it again. */
   forget?(counter: CounterName): void;
   /** For listings and forecasts; null = not seeded. */
   read(counter: CounterName): CounterState | null | Promise<CounterState | null>;

@@ -1,8 +1,8 @@
-// Counts for the processes of one host, in the process that outlives them. What a process claimed and did not settle before
+// Counts for the processes of one host, in the process that outlives them. What a process reserved and did not settle before
 // it ended is kept until its journal is recovered: then the records say what it was.
 import type {
-  Claimed,
-  ClaimingCall,
+  ReserveResult,
+  ReservingCall,
   CounterName,
   CounterState,
   RecordedCall,
@@ -16,9 +16,9 @@ export type Told =
   | { readonly kind: 'settled'; readonly call: SettledCall }
   | { readonly kind: 'forgotten'; readonly counter: CounterName };
 
-interface Claim {
+interface OpenCall {
   readonly by: number;
-  readonly call: ClaimingCall;
+  readonly call: ReservingCall;
 }
 
 /** What is settled in a counter that nobody knows is kept so long, for whoever reads its sum. */
@@ -27,7 +27,7 @@ const LATE_MS = 60_000;
 export class HostCounters {
   readonly #mono: () => number;
   readonly #counters: LocalCounters;
-  readonly #claims = new Map<string, Claim>();
+  readonly #calls = new Map<string, OpenCall>();
   /** By counter and request: settled while nobody knew what the counter had spent before. */
   readonly #late = new Map<string, Map<string, { readonly pico: bigint; readonly atMs: number }>>();
 
@@ -38,10 +38,10 @@ export class HostCounters {
   }
 
   /** @param by the process: no other one ever has the same number */
-  claim(by: number, call: ClaimingCall): Claimed {
-    const claimed = this.#counters.claim(call);
-    if (claimed.kind === 'admitted') this.#claims.set(call.requestId, { by, call });
-    return claimed;
+  reserve(by: number, call: ReservingCall): ReserveResult {
+    const result = this.#counters.reserve(call);
+    if (result.kind === 'admitted') this.#calls.set(call.requestId, { by, call });
+    return result;
   }
 
   /** The first one counts. @param counted see `Counters` */
@@ -69,7 +69,7 @@ export class HostCounters {
 
   /** A process has ended: its calls run no more. @returns those that it did not settle */
   ended(by: number): readonly string[] {
-    const open = [...this.#claims].filter(([, claim]) => claim.by === by).map(([requestId]) => requestId);
+    const open = [...this.#calls].filter(([, one]) => one.by === by).map(([requestId]) => requestId);
     for (const requestId of open) this.#counters.release(requestId);
     return open;
   }
@@ -78,16 +78,16 @@ export class HostCounters {
   recovered(requestIds: readonly string[], records: readonly RecordedCall[]): void {
     const byId = new Map(records.map((record) => [record.requestId, record]));
     for (const requestId of requestIds) {
-      const claim = this.#claims.get(requestId);
-      if (claim === undefined) continue; // it has told before it ended
+      const held = this.#calls.get(requestId);
+      if (held === undefined) continue; // it has told before it ended
       const { pico, tokens } = byId.get(requestId) ?? { pico: 0n, tokens: 0 };
-      const spent = claim.call.budgets.map(({ budget, windowStartMs }) => ({ budget, windowStartMs, pico }));
+      const spent = held.call.budgets.map(({ budget, windowStartMs }) => ({ budget, windowStartMs, pico }));
       this.#settle({ requestId, spent, tokens });
     }
   }
 
   #settle(call: SettledCall): void {
-    this.#claims.delete(call.requestId);
+    this.#calls.delete(call.requestId);
     const nowMs = this.#mono();
     for (const counter of call.spent) {
       if (this.#counters.read(counter) !== null) continue;

@@ -1,12 +1,19 @@
 // The counters of one process: budgets and limits in memory, exact, and idempotent by request id. A call holds its
 // reservation until its record is settled, and its place in parallel limits until the upstream is done with it.
 import { BudgetBook, type Reservation } from './budgets/budget-book.ts';
-import type { ClaimingCall, Claimed, CounterName, CounterState, Counters, SettledCall } from './counters.ts';
+import type {
+  ReservingCall,
+  ReserveResult,
+  CounterName,
+  CounterState,
+  Counters,
+  SettledCall,
+} from './counters.ts';
 import { RateBook, type LimitPermit } from './limits/rate-book.ts';
 
 /** What a call that was let in holds. */
 interface Held {
-  readonly claimed: Claimed;
+  readonly result: ReserveResult;
   readonly reservation: Reservation;
   readonly permit: LimitPermit;
 }
@@ -35,9 +42,9 @@ export class LocalCounters implements Counters {
     return this.#held.size;
   }
 
-  claim({ requestId, budgets, pico, limits }: ClaimingCall): Claimed {
+  reserve({ requestId, budgets, pico, limits }: ReservingCall): ReserveResult {
     const before = this.#held.get(requestId);
-    if (before !== undefined) return before.claimed;
+    if (before !== undefined) return before.result;
     const known = this.#book.countersOf(budgets);
     if (known === null) {
       const counters = budgets.filter(({ budget, windowStartMs }) => !this.#book.has(budget, windowStartMs));
@@ -51,10 +58,10 @@ export class LocalCounters implements Counters {
       reserved.reservation.release();
       return { kind: 'over_limit', refusal: limited.refusal };
     }
-    const claimed: Claimed = { kind: 'admitted', remaining: limited.permit.remaining };
-    this.#held.set(requestId, { claimed, reservation: reserved.reservation, permit: limited.permit });
+    const result: ReserveResult = { kind: 'admitted', remaining: limited.permit.remaining };
+    this.#held.set(requestId, { result, reservation: reserved.reservation, permit: limited.permit });
     this.#prune(nowMs);
-    return claimed;
+    return result;
   }
 
   seed({ budget, windowStartMs }: CounterName, pico: bigint): void {

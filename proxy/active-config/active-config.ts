@@ -13,7 +13,7 @@ import { AddressList } from '../access/client-address.ts';
 import type { Budgets } from '../access/budgets/budgets.ts';
 import type { Spending } from '../access/budgets/spending.ts';
 import type { Counters } from '../access/counters.ts';
-import type { CallLimits } from '../access/limits/claims.ts';
+import type { CallLimits } from '../access/limits/call-limits.ts';
 import type { AccessObjects } from '../access/objects/access-objects.ts';
 import type { Mount } from '../base/mount.ts';
 import type { Clock } from '../base/clock.ts';
@@ -91,7 +91,7 @@ export interface Services {
   readonly catalogue: Catalogue;
   /** Uniform in [0, 1): balances load within a group. */
   readonly random: () => number;
-  /** What calls claim of budgets and limits. */
+  /** What calls reserve of budgets and limits. */
   readonly counters: Counters;
   readonly budgets: Budgets;
   /** The limits that calls have. */

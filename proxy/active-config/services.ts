@@ -6,7 +6,7 @@ import { BudgetFiguresReader } from '../access/budgets/budget-figures.ts';
 import { Budgets } from '../access/budgets/budgets.ts';
 import { StoredSpending } from '../access/budgets/stored-spending.ts';
 import { loggedEvents } from '../access/logged-events.ts';
-import { CallLimits } from '../access/limits/claims.ts';
+import { CallLimits } from '../access/limits/call-limits.ts';
 import { LocalCounters } from '../access/local-counters.ts';
 import { systemClock } from '../base/clock.ts';
 import { CallIds } from '../base/ids.ts';

@@ -6,7 +6,7 @@ import { capAt, capName, type Cap } from '../access/budgets/caps.ts';
 import { memberOf, type ScopedRecord } from '../access/budgets/scopes.ts';
 import { keyCaller, type KeyCaller } from '../access/caller.ts';
 import { checkKey } from '../access/key-checks.ts';
-import type { ScopedLimit } from '../access/limits/claims.ts';
+import type { ScopedLimit } from '../access/limits/call-limits.ts';
 import { servedName } from '../access/model-access.ts';
 import { blankKey } from '../access/objects/blank.ts';
 import type { AccessObject } from '../access/objects/objects.ts';
@@ -200,10 +200,10 @@ function limitLines(of: Explained): string[] {
   ];
 }
 
-function limitText({ claim, model }: ScopedLimit): string {
+function limitText({ need, model }: ScopedLimit): string {
   const of = model === null ? '' : ` of ${model}`;
-  if (claim.kind === 'parallel') return `${claim.most} calls at once${of}`;
-  return `${claim.perMinute} ${claim.kind} a minute${of}`;
+  if (need.kind === 'parallel') return `${need.most} calls at once${of}`;
+  return `${need.perMinute} ${need.kind} a minute${of}`;
 }
 
 const LEVELS = ['alert', 'slow', 'stop'] as const;

@@ -1,7 +1,13 @@
 // The calls between the supervisor and its workers. Sent as structured clones, so plain values, Maps and Sets are allowed;
 // never a Secret, which would lose its type.
 import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
-import type { Claimed, ClaimingCall, CounterName, CounterState, RecordedCall } from '../access/counters.ts';
+import type {
+  ReserveResult,
+  ReservingCall,
+  CounterName,
+  CounterState,
+  RecordedCall,
+} from '../access/counters.ts';
 import type { Told } from '../access/host-counters.ts';
 import type { KeyClaim, KeyedCall, KeyedEnding } from '../access/shared-keys.ts';
 import type { LedgerStatus } from '../spend/ledger.ts';
@@ -37,7 +43,7 @@ export type OfSupervisor = {
   /** All that the other workers have recorded until now is in the store. */
   flush: { readonly args: null; readonly value: null };
   /** `Counters` of all workers. */
-  claim: { readonly args: ClaimingCall; readonly value: Claimed };
+  reserve: { readonly args: ReservingCall; readonly value: ReserveResult };
   seed: {
     readonly args: {
       readonly counter: CounterName;

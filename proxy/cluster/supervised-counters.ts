@@ -1,9 +1,9 @@
-// The counters of a worker: the supervisor counts for all of them. A claim is one question over the channel; what ends is
+// The counters of a worker: the supervisor counts for all of them. Reserving is one question over the channel; what ends is
 // told in batches.
 import {
   CountersUnavailable,
-  type Claimed,
-  type ClaimingCall,
+  type ReserveResult,
+  type ReservingCall,
   type CounterName,
   type Counters,
   type CounterState,
@@ -27,14 +27,14 @@ export class SupervisedCounters implements Counters {
     this.#channel = channel;
   }
 
-  async claim(call: ClaimingCall): Promise<Claimed> {
+  async reserve(call: ReservingCall): Promise<ReserveResult> {
     this.#tellNow(); // what is free already is free for this call
-    const claimed = await this.#channel.ask('claim', call, ANSWER_MS).catch((cause: unknown) => {
+    const result = await this.#channel.ask('reserve', call, ANSWER_MS).catch((cause: unknown) => {
       this.#tell({ kind: 'settled', call: { requestId: call.requestId, spent: [], tokens: 0 } });
       throw new CountersUnavailable('the supervisor does not answer', { cause });
     });
-    if (claimed.kind === 'admitted') this.#held.add(call.requestId);
-    return inWordsOf(call, claimed);
+    if (result.kind === 'admitted') this.#held.add(call.requestId);
+    return inWordsOf(call, result);
   }
 
   async seed(counter: CounterName, pico: bigint, counted: readonly string[] = []): Promise<void> {
@@ -75,16 +75,16 @@ export class SupervisedCounters implements Counters {
 }
 
 /** What came over the channel is a copy: callers look for what they asked by identity. */
-function inWordsOf(call: ClaimingCall, claimed: Claimed): Claimed {
-  if (claimed.kind === 'over_budget') {
-    const { refusal } = claimed;
-    const claim = call.budgets.find(({ budget }) => budget === refusal.claim.budget) ?? refusal.claim;
-    return { kind: 'over_budget', refusal: { ...refusal, claim } };
+function inWordsOf(call: ReservingCall, result: ReserveResult): ReserveResult {
+  if (result.kind === 'over_budget') {
+    const { refusal } = result;
+    const need = call.budgets.find(({ budget }) => budget === refusal.need.budget) ?? refusal.need;
+    return { kind: 'over_budget', refusal: { ...refusal, need } };
   }
-  if (claimed.kind === 'over_limit') {
-    const { refusal } = claimed;
-    const claim = call.limits.find(({ limit }) => limit === refusal.claim.limit) ?? refusal.claim;
-    return { kind: 'over_limit', refusal: { ...refusal, claim } };
+  if (result.kind === 'over_limit') {
+    const { refusal } = result;
+    const need = call.limits.find(({ limit }) => limit === refusal.need.limit) ?? refusal.need;
+    return { kind: 'over_limit', refusal: { ...refusal, need } };
   }
-  return claimed;
+  return result;
 }

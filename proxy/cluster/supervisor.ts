@@ -58,7 +58,7 @@ export class Supervisor {
   readonly #watcher: ConfigWatcher;
   readonly #counters: HostCounters;
   readonly #keys: HostKeys;
-  /** Calls that workers of a number claimed and did not settle before they ended. */
+  /** Calls that workers of a number reserved for and did not settle before they ended. */
   readonly #unsettled = new Map<number, string[]>();
   readonly #over = Promise.withResolvers<number>();
   /** What all serve; null until the first one serves. */
@@ -162,7 +162,7 @@ export class Supervisor {
       status: () => this.#status(),
       scrape: () => this.#scrape(),
       brake: (question) => this.#brake(question),
-      claim: (call) => this.#counters.claim(worker.id, call),
+      reserve: (call) => this.#counters.reserve(worker.id, call),
       seed: ({ counter, pico, counted }) => {
         this.#counters.seed(counter, pico, counted);
         return null;
@@ -317,7 +317,7 @@ export class Supervisor {
     if (worker !== undefined) void this.#recover(worker);
   }
 
-  /** It has recovered the journal of the one before: what that one claimed is what the records say. */
+  /** It has recovered the journal of the one before: what that one reserved is what the records say. */
   async #recover(worker: WorkerProcess): Promise<void> {
     const requestIds = this.#unsettled.get(worker.number) ?? [];
     if (requestIds.length === 0) return;

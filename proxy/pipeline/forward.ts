@@ -10,7 +10,7 @@ import { applyBrake } from './brake.ts';
 import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
-import { claimCall } from './claim.ts';
+import { reserveCall } from './reserve.ts';
 import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault, finishWithReplay } from './finish.ts';
 import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from './idempotency.ts';
@@ -51,13 +51,13 @@ export async function forward(
     const planned = planCall(x.active, request.model, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
     const braked = await applyBrake(x, caller, request, identity, recorder); // a conversation that runs away
-    const claimed = await claimCall(x, recorder, { request, identity, models }, planned); // budgets and limits; given back when it is settled
-    const { plan } = claimed;
+    const reserved = await reserveCall(x, recorder, { request, identity, models }, planned); // budgets and limits; given back when it is settled
+    const { plan } = reserved;
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
     const first = buildUpstreamRequest(x, request, identity, selected, { replaceable: plan.hasMore });
-    const head = new CallHead(x, identity, log, permit, caller.keyHash, [braked, claimed]);
+    const head = new CallHead(x, identity, log, permit, caller.keyHash, [braked, reserved]);
     const result = await runAttempts({ x, request, identity, plan, permit, log, head }, first);
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {

@@ -1,4 +1,4 @@
-// What the spend store says of calls whose process has ended, for whoever holds what they claimed.
+// What the spend store says of calls whose process has ended, for whoever holds what they reserved.
 import type { RecordedCall } from '../access/counters.ts';
 import type { Ledger } from '../spend/ledger.ts';
 

@@ -57,6 +57,7 @@ const PROTECTING: Readonly<Record<string, readonly (readonly [key: string, value
     ['callbacks', ['hide_secrets']],
     ['callbacks', ['otel', 'presidio']],
     ['callbacks', 'custom_callbacks.handler'],
+    ['max_iterations', 25],
   ],
   router_settings: [
     ['enable_tag_filtering', true],
@@ -66,6 +67,8 @@ const PROTECTING: Readonly<Record<string, readonly (readonly [key: string, value
   litellm_params: [
     ['guardrails', ['pii']],
     ['max_file_size_mb', 5],
+    ['max_iterations', 25],
+    ['max_budget_per_session', 5],
   ],
 };
 

@@ -118,7 +118,7 @@ t.test('calls at a time: a place is free when its call ends, however it ends', a
   t.equal(status, 200);
 });
 
-t.test('tokens: claimed by an estimate, settled by what was used', async (t) => {
+t.test('tokens: reserved by an estimate, settled by what was used', async (t) => {
   const rig = await start(t, [keyOf('sk-tok', { limits: limits({ tpm: 5000 }) })]);
   const first = await chat(rig, 'demo', { max_tokens: 4000 }, as('sk-tok'));
   t.equal(first.status, 200);

@@ -6,7 +6,7 @@
 // call runs. So a counter exceeds its cap only where a call costs more than it reserved.
 
 /** What a call asks of one counter. */
-export interface BudgetClaim {
+export interface BudgetNeed {
   /** Names the scope and the budget: `team:acme`, `key:<hash>:1d`. */
   readonly budget: string;
   /** Epoch milliseconds; another start is another counter. */
@@ -16,9 +16,9 @@ export interface BudgetClaim {
   readonly letsFreeIn?: true;
 }
 
-/** Why a call was refused: the first of its claims without room. */
+/** Why a call was refused: the first budget without room. */
 export interface BudgetRefusal {
-  readonly claim: BudgetClaim;
+  readonly need: BudgetNeed;
   readonly spentPico: bigint;
   /** Of calls that run. */
   readonly reservedPico: bigint;
@@ -29,7 +29,7 @@ export interface BudgetRefusal {
 /** What a call holds until its record is written. Ending it twice is a bug of the caller and changes nothing. */
 export interface Reservation {
   readonly pico: bigint;
-  /** Of its claims, in their order. */
+  /** Of what it reserved in, in their order. */
   readonly counters: readonly Counter[];
   /** Gives the room back. */
   release(): void;
@@ -65,10 +65,10 @@ export class BudgetBook {
     return this.#counters.size;
   }
 
-  /** The counters of claims, in their order; null = not all are known. */
-  countersOf(claims: readonly BudgetClaim[]): readonly Counter[] | null {
+  /** The counters of these budgets, in their order; null = not all are known. */
+  countersOf(needs: readonly BudgetNeed[]): readonly Counter[] | null {
     const counters: Counter[] = [];
-    for (const { budget, windowStartMs } of claims) {
+    for (const { budget, windowStartMs } of needs) {
       const counter = this.#counters.get(budget);
       if (counter === undefined || counter.windowStartMs < windowStartMs) return null;
       counters.push(counter);
@@ -78,22 +78,21 @@ export class BudgetBook {
 
   /**
    * Reserves in all counters or in none. A budget whose cap is reached lets nothing in, not even what costs nothing, but
-   * where the claim says so.
+   * where its need says so.
    * @param pico the most that the call may cost; 0n where no price is known
-   * @param counters `countersOf` the claims; default: those that are not known begin with nothing
+   * @param counters `countersOf` the needs; default: those that are not known begin with nothing
    */
   reserve(
-    claims: readonly BudgetClaim[],
+    needs: readonly BudgetNeed[],
     pico: bigint,
-    counters: readonly Counter[] = claims.map((one) => this.#counterOf(one.budget, one.windowStartMs)),
+    counters: readonly Counter[] = needs.map((one) => this.#counterOf(one.budget, one.windowStartMs)),
   ): Reserved {
-    for (const [i, claim] of claims.entries()) {
+    for (const [i, need] of needs.entries()) {
       const counter = counters[i];
-      if (counter === undefined) throw new Error('a claim without its counter');
+      if (counter === undefined) throw new Error('a need without its counter');
       const usedPico = counter.spentPico + counter.reservedPico;
-      const isUsedUp = claim.letsFreeIn === true ? usedPico > claim.capPico : usedPico >= claim.capPico;
-      if (isUsedUp || usedPico + pico > claim.capPico)
-        return { ok: false, refusal: refusalOf(claim, counter) };
+      const isUsedUp = need.letsFreeIn === true ? usedPico > need.capPico : usedPico >= need.capPico;
+      if (isUsedUp || usedPico + pico > need.capPico) return { ok: false, refusal: refusalOf(need, counter) };
     }
     for (const counter of counters) counter.reservedPico += pico;
     let isHeld = true;
@@ -113,7 +112,7 @@ export class BudgetBook {
     if (counter.windowStartMs === windowStartMs) counter.spentPico += pico;
   }
 
-  /** Whether a claim of this window has a counter: its own, or, when a newer window has begun meanwhile, that one's. */
+  /** Whether this window of a budget has a counter: its own, or, when a newer window has begun meanwhile, that one's. */
   has(budget: string, windowStartMs: number): boolean {
     return (this.#counters.get(budget)?.windowStartMs ?? -1) >= windowStartMs;
   }
@@ -148,7 +147,7 @@ export class BudgetBook {
   }
 }
 
-function refusalOf(claim: BudgetClaim, { spentPico, reservedPico }: Counter): BudgetRefusal {
-  const leftPico = claim.capPico - spentPico - reservedPico;
-  return { claim, spentPico, reservedPico, leftPico: leftPico > 0n ? leftPico : 0n };
+function refusalOf(need: BudgetNeed, { spentPico, reservedPico }: Counter): BudgetRefusal {
+  const leftPico = need.capPico - spentPico - reservedPico;
+  return { need, spentPico, reservedPico, leftPico: leftPico > 0n ? leftPico : 0n };
 }

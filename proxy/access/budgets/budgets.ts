@@ -1,4 +1,4 @@
-// The budgets of a process: which caps a call claims, what its record adds to them, and where counters begin. Counters follow
+// The budgets of a process: which caps a call reserves in, what its record adds to them, and where counters begin. Counters follow
 // the ledger by construction: they are seeded with the sums of exactly the records that were settled before, and every
 // record that is settled later adds to all caps that its scopes have ever been asked for.
 import type { BudgetSettings } from '../../../config/budget-settings.ts';
@@ -8,7 +8,7 @@ import type { SpendRecord } from '../../spend/record/record.ts';
 import type { CounterName, CounterState, Counters } from '../counters.ts';
 import type { Calendar } from '../durations.ts';
 import type { AccessEvents, BudgetEvent } from '../events.ts';
-import type { BudgetClaim } from './budget-book.ts';
+import type { BudgetNeed } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
 import { basePico, capAt, coversModel, type Cap } from './caps.ts';
 import { tellMarks } from './marks.ts';
@@ -98,7 +98,7 @@ export class Budgets {
     return caps ?? NONE;
   }
 
-  /** Whether what a call claims depends on the deployment that it goes to. */
+  /** Whether what a call reserves depends on the deployment that it goes to. */
   get dependsOnDestination(): boolean {
     return this.#sources?.hasDestinationRules === true;
   }
@@ -107,11 +107,11 @@ export class Budgets {
   hasRoom(call: ScopedRecord, startMs: number, pico: bigint): boolean {
     if (!this.dependsOnDestination) return true;
     const caps = this.capsFor(call).filter(isOfDestination);
-    return this.claimsOf(caps, startMs).every((claim) => {
-      const state = this.#options.counters.read(claim);
-      if (state === null || state instanceof Promise) return true; // the claim finds out
+    return this.needsOf(caps, startMs).every((need) => {
+      const state = this.#options.counters.read(need);
+      if (state === null || state instanceof Promise) return true; // reserving finds out
       const usedPico = state.spentPico + state.reservedPico;
-      return usedPico < claim.capPico && usedPico + pico <= claim.capPico;
+      return usedPico < need.capPico && usedPico + pico <= need.capPico;
     });
   }
 
@@ -146,8 +146,8 @@ export class Budgets {
     return endOf(this.#windows.at(cap, this.#options.clock.now()));
   }
 
-  /** What a call claims of its caps; soft budgets claim nothing, but are counted from now on. */
-  claimsOf(caps: readonly Cap[], startMs: number): readonly BudgetClaim[] {
+  /** What a call needs of its caps; in soft budgets it reserves nothing, but they are counted from now on. */
+  needsOf(caps: readonly Cap[], startMs: number): readonly BudgetNeed[] {
     const nowMs = this.#options.clock.now();
     return caps.flatMap((cap) => {
       const tracked = this.#track(cap, nowMs);
@@ -159,8 +159,8 @@ export class Budgets {
           this.seed([{ budget: cap.counter, windowStartMs }]).catch(() => undefined);
         return [];
       }
-      const claim = { budget: cap.counter, windowStartMs, capPico };
-      return cap.letsFreeIn ? { ...claim, letsFreeIn: true } : claim;
+      const need = { budget: cap.counter, windowStartMs, capPico };
+      return cap.letsFreeIn ? { ...need, letsFreeIn: true } : need;
     });
   }
 
@@ -249,10 +249,10 @@ export class Budgets {
     }
   }
 
-  /** The caps of the configuration and the objects in service. */
-  get inService(): { readonly sources: CapSources; readonly calendar: Calendar } {
+  /** The caps of the configuration and the objects in service, and their windows. */
+  get inService(): { readonly sources: CapSources; readonly windows: CapWindows } {
     if (this.#sources === null) throw new Error('budgets are asked for before a configuration is in service');
-    return { sources: this.#sources, calendar: this.#calendar };
+    return { sources: this.#sources, windows: this.#windows };
   }
 
   /** Scopes that records count for. */
@@ -267,7 +267,7 @@ export class Budgets {
   /** What windows have spent by records that are settled before `captured`. @throws StoreUnavailable */
   async sums(asked: readonly Unsummed[], captured: () => void = () => undefined): Promise<readonly bigint[]> {
     const plan = queriesFor(asked, this.#options.directory);
-    return plan.sumsOf(await this.#options.ledger.spentBefore(plan.queries, captured), this.#meant);
+    return await plan.sumsOf(await this.#options.ledger.spentBefore(plan.queries, captured), this.#meant);
   }
 
   async #seedAll(

@@ -67,7 +67,7 @@ export class CapSources {
     this.#withMembers = new Set<ScopeKind>(['member', ...OBJECT_KINDS, ...this.#rules.keys()]);
   }
 
-  /** Whether budgets of deployments, providers or profiles are stated: what a call claims depends on where it may go. */
+  /** Whether budgets of deployments, providers or profiles are stated: what a call reserves depends on where it may go. */
   get hasDestinationRules(): boolean {
     return this.#rules.has('deployment') || this.#rules.has('provider') || this.#rules.has('profile');
   }

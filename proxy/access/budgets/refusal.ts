@@ -26,7 +26,7 @@ export function refusalText(call: RefusedCall): string {
 }
 
 function headline({ refusal, keyName, cap }: RefusedCall): string {
-  const [spent, limit] = [dollarText(refusal.spentPico), dollarText(refusal.claim.capPico)];
+  const [spent, limit] = [dollarText(refusal.spentPico), dollarText(refusal.need.capPico)];
   const { kind, id } = cap.scope;
   if (cap.model !== null)
     return `LiteLLM ${kind === 'user' ? 'User' : 'Virtual Key'}: ${id}, exceeded budget for model=${cap.model}. Current cost: ${spent}, Max budget: ${limit}.`;

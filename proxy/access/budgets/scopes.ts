@@ -1,4 +1,4 @@
-// What a spend record counts for. One function, used when a call claims, when its record is settled, when sums are read
+// What a spend record counts for. One function, used when a call reserves, when its record is settled, when sums are read
 // from the store and when they are verified, so that all of them agree.
 import type { Team, VirtualKey } from '../objects/objects.ts';
 import type { SpendBegin } from '../../spend/record/record.ts';

@@ -1,4 +1,5 @@
 // What to ask the store for what windows of caps have spent, and which of its sums belong to which. Pure.
+import { mapInTurns } from '../../base/turns.ts';
 import type { SpentColumn, SpentQuery, SpentSum } from '../../spend/store/store.ts';
 import { coversModel, type Cap } from './caps.ts';
 import { memberId, memberOf, organizationOf, type ScopeDirectory, type ScopeKind } from './scopes.ts';
@@ -42,20 +43,25 @@ export function queriesFor(
   directory: SumDirectory,
 ): {
   readonly queries: readonly SpentQuery[];
-  sumsOf(results: readonly (readonly SpentSum[])[], aliases: Aliases): bigint[];
+  sumsOf(results: readonly (readonly SpentSum[])[], aliases: Aliases): Promise<bigint[]>;
 } {
-  const groups = new Map<string, { by: readonly SpentColumn[]; sinceMs: number; ids: Set<string> | null }>();
+  const groups = new Map<string, Group>();
   const places = asked.map(({ cap, windowStartMs }) => {
     const { kind, id } = cap.scope;
     const by: readonly SpentColumn[] = cap.model === null ? COLUMNS[kind] : [...COLUMNS[kind], 'modelGroup'];
-    const name = `${windowStartMs} ${by.join()}`;
-    const group = groups.get(name) ?? { by, sinceMs: windowStartMs, ids: new Set<string>() };
+    const name = `${windowStartMs} ${kind} ${by.join()}`;
+    const group = groups.get(name) ?? {
+      place: groups.size,
+      kind,
+      by,
+      sinceMs: windowStartMs,
+      ids: new Set(),
+    };
     groups.set(name, group);
     if (kind === 'organization' || kind === 'proxy') group.ids = null;
     for (const one of storedIds(kind, id, directory)) group.ids?.add(one);
-    return name;
+    return group.place;
   });
-  const names = [...groups.keys()];
   const queries = Array.from(groups.values(), ({ by, sinceMs, ids }) => ({
     by,
     ids: ids === null || ids.size > MOST_IDS ? null : [...ids],
@@ -63,14 +69,20 @@ export function queriesFor(
   }));
   return {
     queries,
-    sumsOf(results, aliases) {
-      const totals = names.map((_, i) => totalsOf(queries[i]?.by ?? [], results[i] ?? [], directory));
-      return asked.map(({ cap }, i) => {
-        const total = totals[names.indexOf(places[i] ?? '')];
-        return total?.(cap, aliases) ?? 0n;
-      });
+    async sumsOf(results, aliases) {
+      const totals = Array.from(groups.values(), (group, i) => totalsOf(group, results[i] ?? [], directory));
+      return mapInTurns(asked, ({ cap }, i) => totals[places[i] ?? -1]?.(cap, aliases) ?? 0n);
     },
   };
+}
+
+interface Group {
+  readonly place: number;
+  readonly kind: ScopeKind;
+  readonly by: readonly SpentColumn[];
+  readonly sinceMs: number;
+  /** null = all. */
+  ids: Set<string> | null;
 }
 
 /** The first column's values that count for a scope. */
@@ -82,37 +94,32 @@ export function storedIds(kind: ScopeKind, id: string, directory: SumDirectory):
 
 /** Finds the sum of a cap in the result of its query, which is read once. */
 function totalsOf(
-  by: readonly SpentColumn[],
+  { kind, by }: Group,
   sums: readonly SpentSum[],
   directory: SumDirectory,
 ): (cap: Unsummed['cap'], aliases: Aliases) => bigint {
-  const byFirst = new Map<string, SpentSum[]>();
-  for (const sum of sums) {
-    const first = sum.values[0] ?? '';
-    const list = byFirst.get(first);
-    if (list === undefined) byFirst.set(first, [sum]);
-    else list.push(sum);
-  }
-  const ofModel = by.length > 0 && by.at(-1) === 'modelGroup';
+  const byId = Map.groupBy(sums, (sum) => countedId(kind, sum, directory));
+  const ofModel = by.at(-1) === 'modelGroup';
   return ({ scope, model }, aliases) => {
-    const { kind, id } = scope;
-    const all =
-      kind === 'organization'
-        ? sums
-        : storedIds(kind, kind === 'proxy' ? '' : id, directory).flatMap((one) => byFirst.get(one) ?? []);
+    const ids = scope.kind === 'key' ? storedIds('key', scope.id, directory) : [scope.id];
     let pico = 0n;
-    for (const sum of kind === 'proxy' && model === null ? sums : all) {
-      const [first = '', second = ''] = sum.values;
-      if (kind === 'member' && memberId(first, second) !== id) continue;
-      if (
-        kind === 'organization' &&
-        organizationOf({ teamId: first || null, apiKeyHash: second }, directory) !== id
-      )
-        continue;
-      const requested = sum.values.at(-1) ?? '';
-      if (ofModel && model !== null && !coversModel({ model }, requested, aliases(requested))) continue;
-      pico += sum.pico;
+    for (const id of ids) {
+      for (const sum of byId.get(id) ?? []) {
+        const requested = sum.values.at(-1) ?? '';
+        if (ofModel && model !== null && !coversModel({ model }, requested, aliases(requested))) continue;
+        pico += sum.pico;
+      }
     }
     return pico;
   };
+}
+
+/** The scope of a kind that a sum counts for. */
+function countedId(kind: ScopeKind, { values }: SpentSum, directory: SumDirectory): string {
+  const [first = '', second = ''] = values;
+  if (kind === 'proxy') return '';
+  if (kind === 'member') return memberId(first, second);
+  if (kind === 'organization')
+    return organizationOf({ teamId: first || null, apiKeyHash: second }, directory) ?? '';
+  return first;
 }

@@ -1,10 +1,11 @@
 // What has been spent, read from the store for whoever shows it: rows of this process up to this moment, and those of others as
 // far as they are stored. What is reserved comes from the counters.
 import type { Clock } from '../../base/clock.ts';
+import { mapInTurns } from '../../base/turns.ts';
 import type { CounterState, Counters } from '../counters.ts';
 import type { BudgetWindow } from '../durations.ts';
 import type { Budgets } from './budgets.ts';
-import { basePico, capAt, capName, capWindow, type Cap } from './caps.ts';
+import { basePico, capAt, capName, type Cap } from './caps.ts';
 import { forecastOf, LOOK_BACK_MS } from './forecast.ts';
 import type { Scope } from './scopes.ts';
 import type { BudgetUse, Spending } from './spending.ts';
@@ -25,13 +26,13 @@ export class StoredSpending implements Spending {
 
   async spentBy(scopes: readonly Scope[]): Promise<readonly bigint[]> {
     const nowMs = this.#options.clock.now();
-    const { calendar } = this.#options.budgets.inService;
-    const mains = scopes.map((scope) => this.#main(scope));
-    const starts = mains.map((cap) => capWindow(cap, nowMs, calendar).startMs);
-    const sums = await this.#options.budgets.sums(
-      mains.map((cap, i) => ({ cap, windowStartMs: starts[i] ?? 0 })),
-    );
-    return sums.map((pico, i) => pico + basePico(mains[i] ?? this.#main(PROXY), starts[i] ?? 0));
+    const { windows } = this.#options.budgets.inService;
+    const asked = await mapInTurns(scopes, (scope) => {
+      const cap = this.#main(scope);
+      return { cap, windowStartMs: windows.at(cap, nowMs).startMs };
+    });
+    const sums = await this.#options.budgets.sums(asked);
+    return asked.map(({ cap, windowStartMs }, i) => (sums[i] ?? 0n) + basePico(cap, windowStartMs));
   }
 
   usesOf(scope: Scope): Promise<readonly BudgetUse[]> {
@@ -53,8 +54,8 @@ export class StoredSpending implements Spending {
 
   async #usesOf(caps: readonly Cap[]): Promise<readonly BudgetUse[]> {
     const nowMs = this.#options.clock.now();
-    const { calendar } = this.#options.budgets.inService;
-    const windows = caps.map((cap) => capWindow(cap, nowMs, calendar));
+    const { windows: shared } = this.#options.budgets.inService;
+    const windows = caps.map((cap) => shared.at(cap, nowMs));
     const asked = caps.flatMap((cap, i) => [
       { cap, windowStartMs: windows[i]?.startMs ?? 0 },
       ...LOOK_BACK_MS.map((ms) => ({ cap, windowStartMs: nowMs - ms })),
@@ -77,8 +78,7 @@ export class StoredSpending implements Spending {
   }
 
   resetMs(scope: Scope): number | null {
-    const { calendar } = this.#options.budgets.inService;
-    return endOf(capWindow(this.#main(scope), this.#options.clock.now(), calendar));
+    return endOf(this.#options.budgets.inService.windows.at(this.#main(scope), this.#options.clock.now()));
   }
 
   #useOf(
@@ -116,6 +116,5 @@ export class StoredSpending implements Spending {
   }
 }
 
-const PROXY: Scope = { kind: 'proxy', id: '' };
 const NO_WINDOW: BudgetWindow = { startMs: 0, endMs: 0 };
 const usdOf = (pico: bigint): number => Number(pico) / 1e12;

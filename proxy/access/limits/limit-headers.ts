@@ -1,7 +1,7 @@
 // What a client is told of its limits with an answer: OpenAI's headers of the scope with the least room, and the dialect's of
 // every scope. Absent where nothing is limited.
-import type { LimitScope, ScopedLimit } from './claims.ts';
-import type { LimitClaim } from './rate-book.ts';
+import type { LimitScope, ScopedLimit } from './call-limits.ts';
+import type { LimitNeed } from './rate-book.ts';
 
 const MINUTE_MS = 60_000;
 const SHORT = { requests: 'rpm', tokens: 'tpm' } as const;
@@ -30,13 +30,13 @@ const named = (scope: LimitScope, what: string): HeaderNames => ({
   remaining: `x-ratelimit-${scope}-remaining-${what}`,
 });
 
-const of = (scope: LimitScope): Readonly<Record<LimitClaim['kind'], HeaderNames>> => ({
+const of = (scope: LimitScope): Readonly<Record<LimitNeed['kind'], HeaderNames>> => ({
   parallel: named(scope, 'max_parallel_requests'),
   requests: named(scope, 'requests'),
   tokens: named(scope, 'tokens'),
 });
 
-const OF_SCOPES: Readonly<Record<LimitScope, Readonly<Record<LimitClaim['kind'], HeaderNames>>>> = {
+const OF_SCOPES: Readonly<Record<LimitScope, Readonly<Record<LimitNeed['kind'], HeaderNames>>>> = {
   api_key: of('api_key'),
   user: of('user'),
   team: of('team'),
@@ -62,15 +62,15 @@ export function limitHeaders(
     // A bucket that leaks evenly is empty again after the part of a minute that it is full.
     headers.push(names.reset, duration(((tightest.most - tightest.left) / tightest.most) * MINUTE_MS));
   }
-  for (const [index, { claim, scope, model }] of limits.entries()) {
+  for (const [index, { need, scope, model }] of limits.entries()) {
     const left = String(remaining[index] ?? 0);
-    const most = String(claim.kind === 'parallel' ? claim.most : claim.perMinute);
-    const names = OF_SCOPES[scope][claim.kind];
+    const most = String(need.kind === 'parallel' ? need.most : need.perMinute);
+    const names = OF_SCOPES[scope][need.kind];
     headers.push(names.limit, most, names.remaining, left);
-    if (claim.kind === 'parallel') continue;
-    if (scope === 'api_key') headers.push(`${prefix}key-${SHORT[claim.kind]}-limit`, most);
+    if (need.kind === 'parallel') continue;
+    if (scope === 'api_key') headers.push(`${prefix}key-${SHORT[need.kind]}-limit`, most);
     if (scope === 'model_per_key' && model !== null)
-      headers.push(`${prefix}key-remaining-${claim.kind}-${token(model)}`, left);
+      headers.push(`${prefix}key-remaining-${need.kind}-${token(model)}`, left);
   }
   return headers;
 }
@@ -81,10 +81,10 @@ function tightestOf(
   kind: 'requests' | 'tokens',
 ): { readonly most: number; readonly left: number } | null {
   let tightest: { readonly most: number; readonly left: number } | null = null;
-  for (const [index, { claim }] of limits.entries()) {
-    if (claim.kind !== kind || claim.perMinute <= 0) continue;
+  for (const [index, { need }] of limits.entries()) {
+    if (need.kind !== kind || need.perMinute <= 0) continue;
     const left = remaining[index] ?? 0;
-    if (tightest === null || left < tightest.left) tightest = { most: claim.perMinute, left };
+    if (tightest === null || left < tightest.left) tightest = { most: need.perMinute, left };
   }
   return tightest;
 }

@@ -1,5 +1,5 @@
 // What a client is told when a limit is reached: the dialect's text, and a time to wait that is true.
-import type { ScopedLimit } from './claims.ts';
+import type { ScopedLimit } from './call-limits.ts';
 import type { LimitRefusal } from './rate-book.ts';
 
 const TYPES = { requests: 'requests', tokens: 'tokens', parallel: 'max_parallel_requests' } as const;
@@ -15,9 +15,9 @@ export interface LimitAnswer {
 }
 
 export function limitAnswer(limit: ScopedLimit, refusal: LimitRefusal, nowMs: number): LimitAnswer {
-  const { claim, scope, value } = limit;
-  const type = TYPES[claim.kind];
-  const most = claim.kind === 'parallel' ? claim.most : claim.perMinute;
+  const { need, scope, value } = limit;
+  const type = TYPES[need.kind];
+  const most = need.kind === 'parallel' ? need.most : need.perMinute;
   const seconds = waitSeconds(refusal);
   const resetAt = new Date(nowMs + seconds * 1000)
     .toISOString()
@@ -36,7 +36,7 @@ export function limitAnswer(limit: ScopedLimit, refusal: LimitRefusal, nowMs: nu
   };
 }
 
-function waitSeconds({ claim, waitMs }: LimitRefusal): number {
+function waitSeconds({ need, waitMs }: LimitRefusal): number {
   if (waitMs !== null) return Math.max(1, Math.ceil(waitMs / 1000));
-  return claim.kind === 'parallel' && claim.most > 0 ? PARALLEL_WAIT_S : NEVER_WAIT_S;
+  return need.kind === 'parallel' && need.most > 0 ? PARALLEL_WAIT_S : NEVER_WAIT_S;
 }

@@ -3,9 +3,9 @@
 // wait is exact. A call is let in by all its limits or consumes nothing of any. Pure: the clock is passed in.
 
 /** What a call asks of one limit. */
-export type LimitClaim = RateClaim | ParallelClaim;
+export type LimitNeed = RateNeed | ParallelNeed;
 
-interface RateClaim {
+interface RateNeed {
   readonly kind: 'requests' | 'tokens';
   /** Names the scope and the kind of limit: `key:<hash>:rpm`. */
   readonly limit: string;
@@ -14,7 +14,7 @@ interface RateClaim {
   readonly amount: number;
 }
 
-interface ParallelClaim {
+interface ParallelNeed {
   readonly kind: 'parallel';
   readonly limit: string;
   readonly most: number;
@@ -22,7 +22,7 @@ interface ParallelClaim {
 
 /** The first of a call's limits that is reached. */
 export interface LimitRefusal {
-  readonly claim: LimitClaim;
+  readonly need: LimitNeed;
   /** How long until the call would be let in, if nobody else came; null: it never is, or that depends on others' calls. */
   readonly waitMs: number | null;
   readonly remaining: number;
@@ -62,25 +62,25 @@ export class RateBook {
   }
 
   /** @param nowMs monotonic */
-  admit(claims: readonly LimitClaim[], nowMs: number): Limited {
-    const known = claims.map(({ limit }) => this.#buckets.get(limit));
-    for (const [i, claim] of claims.entries()) {
-      const refusal = refusalOf(claim, known[i], nowMs);
+  admit(needs: readonly LimitNeed[], nowMs: number): Limited {
+    const known = needs.map(({ limit }) => this.#buckets.get(limit));
+    for (const [i, need] of needs.entries()) {
+      const refusal = refusalOf(need, known[i], nowMs);
       if (refusal !== null) return { ok: false, refusal };
     }
-    const buckets = claims.map((claim, i) => {
-      const bucket = known[i] ?? this.#bucketOf(claim.limit);
-      if (claim.kind === 'parallel') bucket.running += 1;
-      else bucket.emptyAtMs = Math.max(nowMs, bucket.emptyAtMs) + costMs(claim);
+    const buckets = needs.map((need, i) => {
+      const bucket = known[i] ?? this.#bucketOf(need.limit);
+      if (need.kind === 'parallel') bucket.running += 1;
+      else bucket.emptyAtMs = Math.max(nowMs, bucket.emptyAtMs) + costMs(need);
       return bucket;
     });
-    const remaining = claims.map((claim, i) => remainingOf(claim, buckets[i], nowMs));
-    return { ok: true, permit: this.#permitOf(claims, buckets, remaining) };
+    const remaining = needs.map((need, i) => remainingOf(need, buckets[i], nowMs));
+    return { ok: true, permit: this.#permitOf(needs, buckets, remaining) };
   }
 
   /** What is left of a limit now. */
-  remaining(claim: LimitClaim, nowMs: number): number {
-    return remainingOf(claim, this.#buckets.get(claim.limit), nowMs);
+  remaining(need: LimitNeed, nowMs: number): number {
+    return remainingOf(need, this.#buckets.get(need.limit), nowMs);
   }
 
   /** Forgets buckets that are empty: they say nothing that a new one would not. */
@@ -90,7 +90,7 @@ export class RateBook {
   }
 
   #permitOf(
-    claims: readonly LimitClaim[],
+    needs: readonly LimitNeed[],
     buckets: readonly Bucket[],
     remaining: readonly number[],
   ): LimitPermit {
@@ -101,21 +101,21 @@ export class RateBook {
       settleTokens: (usedTokens, nowMs) => {
         if (isSettled) return;
         isSettled = true;
-        for (const [i, claim] of claims.entries())
-          if (claim.kind === 'tokens') this.#correct(claim, buckets[i], usedTokens, nowMs);
+        for (const [i, need] of needs.entries())
+          if (need.kind === 'tokens') this.#correct(need, buckets[i], usedTokens, nowMs);
       },
       release: () => {
         if (isReleased) return;
         isReleased = true;
-        for (const [i, { kind }] of claims.entries()) if (kind === 'parallel') this.#giveBack(buckets[i]);
+        for (const [i, { kind }] of needs.entries()) if (kind === 'parallel') this.#giveBack(buckets[i]);
       },
     };
   }
 
   /** A bucket that has run dry meanwhile gets nothing back: what it held is forgotten by now. */
-  #correct(claim: RateClaim, held: Bucket | undefined, used: number, nowMs: number): void {
-    const bucket = held === undefined || held.isDropped ? this.#bucketOf(claim.limit) : held;
-    const moreMs = ((used - claim.amount) * MINUTE_MS) / claim.perMinute;
+  #correct(need: RateNeed, held: Bucket | undefined, used: number, nowMs: number): void {
+    const bucket = held === undefined || held.isDropped ? this.#bucketOf(need.limit) : held;
+    const moreMs = ((used - need.amount) * MINUTE_MS) / need.perMinute;
     bucket.emptyAtMs = Math.max(nowMs, Math.max(nowMs, bucket.emptyAtMs) + moreMs);
   }
 
@@ -138,20 +138,20 @@ export class RateBook {
   }
 }
 
-function remainingOf(claim: LimitClaim, bucket: Bucket | undefined, nowMs: number): number {
-  if (claim.kind === 'parallel') return Math.max(0, claim.most - (bucket?.running ?? 0));
+function remainingOf(need: LimitNeed, bucket: Bucket | undefined, nowMs: number): number {
+  if (need.kind === 'parallel') return Math.max(0, need.most - (bucket?.running ?? 0));
   const levelMs = Math.max(0, (bucket?.emptyAtMs ?? 0) - nowMs);
-  return Math.max(0, Math.floor(claim.perMinute - (levelMs * claim.perMinute) / MINUTE_MS + 1e-6));
+  return Math.max(0, Math.floor(need.perMinute - (levelMs * need.perMinute) / MINUTE_MS + 1e-6));
 }
 
-function refusalOf(claim: LimitClaim, bucket: Bucket | undefined, nowMs: number): LimitRefusal | null {
-  const remaining = remainingOf(claim, bucket, nowMs);
-  if (claim.kind === 'parallel') return remaining > 0 ? null : { claim, waitMs: null, remaining };
-  if (claim.perMinute <= 0 || (claim.amount > claim.perMinute && claim.kind === 'tokens'))
-    return { claim, waitMs: null, remaining };
-  const emptyAtMs = Math.max(nowMs, bucket?.emptyAtMs ?? nowMs) + costMs(claim);
+function refusalOf(need: LimitNeed, bucket: Bucket | undefined, nowMs: number): LimitRefusal | null {
+  const remaining = remainingOf(need, bucket, nowMs);
+  if (need.kind === 'parallel') return remaining > 0 ? null : { need, waitMs: null, remaining };
+  if (need.perMinute <= 0 || (need.amount > need.perMinute && need.kind === 'tokens'))
+    return { need, waitMs: null, remaining };
+  const emptyAtMs = Math.max(nowMs, bucket?.emptyAtMs ?? nowMs) + costMs(need);
   const waitMs = emptyAtMs - nowMs - MINUTE_MS;
-  return waitMs > 1e-6 ? { claim, waitMs, remaining } : null;
+  return waitMs > 1e-6 ? { need, waitMs, remaining } : null;
 }
 
-const costMs = ({ amount, perMinute }: RateClaim): number => (amount * MINUTE_MS) / perMinute;
+const costMs = ({ amount, perMinute }: RateNeed): number => (amount * MINUTE_MS) / perMinute;

@@ -1,9 +1,16 @@
 // Counts in this process while the shared counters are away: each server lets in its share of what is left, so that all
 // together stay within the limits. A share is fixed when a budget is first asked for, by what the spend store says then.
-import type { BudgetClaim } from '../budgets/budget-book.ts';
-import type { Claimed, ClaimingCall, CounterName, Counters, CounterState, SettledCall } from '../counters.ts';
-import type { LimitClaim } from '../limits/rate-book.ts';
-import { nameOf } from './claim-arguments.ts';
+import type { BudgetNeed } from '../budgets/budget-book.ts';
+import type {
+  ReserveResult,
+  ReservingCall,
+  CounterName,
+  Counters,
+  CounterState,
+  SettledCall,
+} from '../counters.ts';
+import type { LimitNeed } from '../limits/rate-book.ts';
+import { nameOf } from './reserve-arguments.ts';
 
 export class AloneCounters {
   readonly #counters: Counters;
@@ -19,29 +26,29 @@ export class AloneCounters {
     this.#reservedElsewhere = reservedElsewhere;
   }
 
-  async claim(call: ClaimingCall): Promise<Claimed> {
-    const budgets: BudgetClaim[] = [];
-    const unseeded: BudgetClaim[] = [];
-    for (const claim of call.budgets) {
-      const state = await this.#counters.read(claim);
-      if (state === null) unseeded.push(claim);
-      else budgets.push({ ...claim, capPico: this.#capOf(claim, state) });
+  async reserve(call: ReservingCall): Promise<ReserveResult> {
+    const budgets: BudgetNeed[] = [];
+    const unseeded: BudgetNeed[] = [];
+    for (const need of call.budgets) {
+      const state = await this.#counters.read(need);
+      if (state === null) unseeded.push(need);
+      else budgets.push({ ...need, capPico: this.#capOf(need, state) });
     }
     // All at once: whoever asks gives up after a few rounds.
     if (unseeded.length > 0) return { kind: 'unseeded', counters: unseeded };
-    const limits = call.limits.map((claim) => shareOf(claim, Number(this.#servers)));
-    const claimed = await this.#counters.claim({ ...call, budgets, limits });
-    if (claimed.kind === 'over_limit') {
-      const { refusal } = claimed;
-      const claim = call.limits[limits.indexOf(refusal.claim)] ?? refusal.claim;
-      return { kind: 'over_limit', refusal: { ...refusal, claim } };
+    const limits = call.limits.map((need) => shareOf(need, Number(this.#servers)));
+    const result = await this.#counters.reserve({ ...call, budgets, limits });
+    if (result.kind === 'over_limit') {
+      const { refusal } = result;
+      const need = call.limits[limits.indexOf(refusal.need)] ?? refusal.need;
+      return { kind: 'over_limit', refusal: { ...refusal, need } };
     }
-    if (claimed.kind === 'over_budget') {
-      const { refusal } = claimed;
-      const claim = call.budgets[budgets.indexOf(refusal.claim)] ?? refusal.claim;
-      return { kind: 'over_budget', refusal: { ...refusal, claim } };
+    if (result.kind === 'over_budget') {
+      const { refusal } = result;
+      const need = call.budgets[budgets.indexOf(refusal.need)] ?? refusal.need;
+      return { kind: 'over_budget', refusal: { ...refusal, need } };
     }
-    return claimed;
+    return result;
   }
 
   seed(counter: CounterName, pico: bigint): void | Promise<void> {
@@ -60,21 +67,21 @@ export class AloneCounters {
     return this.#counters.read(counter);
   }
 
-  #capOf(claim: BudgetClaim, { spentPico }: CounterState): bigint {
-    const name = nameOf(claim);
+  #capOf(need: BudgetNeed, { spentPico }: CounterState): bigint {
+    const name = nameOf(need);
     const before = this.#spentBefore.get(name) ?? spentPico;
     this.#spentBefore.set(name, before);
-    const left = claim.capPico - before;
-    if (left <= 0n) return claim.capPico;
-    return before + left / this.#servers - this.#reservedElsewhere(claim);
+    const left = need.capPico - before;
+    if (left <= 0n) return need.capPico;
+    return before + left / this.#servers - this.#reservedElsewhere(need);
   }
 }
 
 /** One call at least, else a small limit would stop a server for as long as it is alone. */
-function shareOf(claim: LimitClaim, servers: number): LimitClaim {
-  if (claim.kind === 'parallel')
-    return { ...claim, most: claim.most <= 0 ? 0 : Math.max(1, Math.floor(claim.most / servers)) };
-  if (claim.perMinute <= 0) return claim;
-  const perMinute = Math.max(Math.min(claim.amount, claim.perMinute), claim.perMinute / servers);
-  return { ...claim, perMinute };
+function shareOf(need: LimitNeed, servers: number): LimitNeed {
+  if (need.kind === 'parallel')
+    return { ...need, most: need.most <= 0 ? 0 : Math.max(1, Math.floor(need.most / servers)) };
+  if (need.perMinute <= 0) return need;
+  const perMinute = Math.max(Math.min(need.amount, need.perMinute), need.perMinute / servers);
+  return { ...need, perMinute };
 }

@@ -4,8 +4,8 @@
 //   c:<budget>@<window>  hash: s S spent, r R reserved, w somebody reads its sum, l:<request> settled before the sum came
 //   r:<limit> t:<limit>  microsecond at which the bucket of requests or tokens is empty
 //   p:<limit>            sorted set of running calls, by the millisecond at which their lease ends
-//   q:<request>          what a call has claimed (MessagePack), or `s` settled, or `x` cancelled
-//   o:<server>           set of the requests that a server has claimed for
+//   q:<request>          what a call has reserved (MessagePack), or `s` settled, or `x` cancelled
+//   o:<server>           set of the requests that a server has reserved for
 //   i:<key>              hash of a call under an idempotency key: o server, i d s its id, digest, whether it is a stream;
 //                        once it has ended also h b, all but the body of its answer, and the body, both encrypted
 //   b                    hash of deployments that cool down: <news>:<until>:<server>:<server that tries it>:<since>
@@ -32,7 +32,7 @@ export function script(source: string): Script {
 export const LAYOUT = 1;
 /** Places of parallel limits and idempotency keys are free after so long without a sign of life from their server. */
 export const LEASE_MS = 30_000;
-/** Servers that hold claims have so long to say so, before a new generation lets calls in without them. */
+/** Servers that hold reservations have so long to say so, before a new generation lets calls in without them. */
 const GATHER_MS = 5_000;
 /** Unused for so long, a counter is forgotten and asked for again. No call runs for longer. */
 export const COUNTER_MS = 3 * 86_400_000;
@@ -40,8 +40,8 @@ export const COUNTER_MS = 3 * 86_400_000;
 const LATE_MS = 60_000;
 /** A settled call is remembered so long, in case it is settled again. */
 const SETTLED_MS = 600_000;
-/** After this long without its record, a claim's details are forgotten; its amount stays reserved. */
-const CLAIM_MS = 35 * 86_400_000;
+/** After this long without its record, a call's entry is forgotten; its amount stays reserved. */
+const ENTRY_MS = 35 * 86_400_000;
 
 const AMOUNTS = `
 local B = 1e15
@@ -62,15 +62,15 @@ local function now_us()
 end
 `;
 
-const RESERVE = `
+const ADD_RESERVED = `
 local function reserve(key, lo, hi)
   local v = redis.call('HMGET', key, 'r', 'R')
   lo, hi = plus(tonumber(v[1] or 0), tonumber(v[2] or 0), lo, hi)
   redis.call('HSET', key, 'r', lo, 'R', hi)
   redis.call('PEXPIRE', key, ${COUNTER_MS})
 end
-local function hold(P, id, server, claim, money, now)
-  redis.call('SET', P .. 'q:' .. id, cmsgpack.pack(claim), 'PX', ${CLAIM_MS})
+local function hold(P, id, server, entry, money, now)
+  redis.call('SET', P .. 'q:' .. id, cmsgpack.pack(entry), 'PX', ${ENTRY_MS})
   if money then redis.call('SADD', P .. 'o:' .. server, id) end
 end
 local function occupy(key, id, now)
@@ -80,17 +80,17 @@ end
 `;
 
 /**
- * Claims of one or several calls, each by itself. KEYS: generation. ARGV: generation, prefix, server, {JSON of a claim}...:
+ * What one or several calls reserve, each by itself. KEYS: generation. ARGV: generation, prefix, server, {JSON of a call}...:
  * ['', '', server, request, hi, lo, budgets, {name, hi, lo, '1' where what is free is let in at the cap}..., limits,
- * {kind, name, most, amount}...]. Answers the number of the last news, and of each claim what became of it.
+ * {kind, name, most, amount}...]. Answers the number of the last news, and of each call what became of it.
  */
-export const CLAIM = script(`${AMOUNTS}${RESERVE}
+export const RESERVE_CALLS = script(`${AMOUNTS}${ADD_RESERVED}
 local g = redis.call('HMGET', KEYS[1], 'id', 'open', 'n')
 if g[1] ~= ARGV[1] then return {'generation'} end
 if not g[2] then return {'closed'} end
 local P, server = ARGV[2], ARGV[3]
 local now = now_us()
-local function claim(A)
+local function reserveCall(A)
   local id = A[4]
   local hi, lo, nb = tonumber(A[5]), tonumber(A[6]), tonumber(A[7])
   local held = redis.call('GET', P .. 'q:' .. id)
@@ -161,17 +161,17 @@ local function claim(A)
   return reply
 end
 local replies = {'ok', tonumber(g[3] or 0)}
-for c = 4, #ARGV do replies[c - 1] = claim(cjson.decode(ARGV[c])) end
+for c = 4, #ARGV do replies[c - 1] = reserveCall(cjson.decode(ARGV[c])) end
 return replies
 `);
 
 /**
- * Ends and keeps claims, many at a time. KEYS: generation. ARGV: generation, prefix, server, JSON of operations:
- * [f, request, limits] frees places; [k, request, limits] keeps them; [x, request] undoes a claim; [g, request, claim]
- * takes over a claim of the generation before; [s, request, tokens or -1, [[counter, hi, lo]...]] settles;
- * [d, counter] forgets what it had spent; [S, request, tokens, hi, lo] settles what is claimed and not settled. Each may come twice.
+ * Ends and keeps reservations, many at a time. KEYS: generation. ARGV: generation, prefix, server, JSON of operations:
+ * [f, request, limits] frees places; [k, request, limits] keeps them; [x, request] undoes a reservation; [g, request, call]
+ * takes over one of the generation before; [s, request, tokens or -1, [[counter, hi, lo]...]] settles;
+ * [d, counter] forgets what it had spent; [S, request, tokens, hi, lo] settles what is reserved and not settled. Each may come twice.
  */
-export const APPLY = script(`${AMOUNTS}${RESERVE}
+export const APPLY = script(`${AMOUNTS}${ADD_RESERVED}
 local id_now = redis.call('HGET', KEYS[1], 'id')
 if id_now ~= ARGV[1] then return 'generation' end
 local P = ARGV[2]
@@ -182,10 +182,10 @@ local function rate(key, most, more)
   if empty > now then redis.call('SET', key, empty, 'PX', math.ceil((empty - now) / 1000) + 1000)
   else redis.call('DEL', key) end
 end
-local function free(id, claim, tokens, undo)
-  local hi, lo, nb, i = tonumber(claim[5]), tonumber(claim[6]), tonumber(claim[7]), 8
+local function free(id, entry, tokens, undo)
+  local hi, lo, nb, i = tonumber(entry[5]), tonumber(entry[6]), tonumber(entry[7]), 8
   for _ = 1, nb do
-    local key = P .. 'c:' .. claim[i]
+    local key = P .. 'c:' .. entry[i]
     local v = redis.call('HMGET', key, 'r', 'R')
     if v[1] then
       local rlo, rhi = minus(tonumber(v[1]), tonumber(v[2]), lo, hi)
@@ -193,17 +193,17 @@ local function free(id, claim, tokens, undo)
     end
     i = i + 4
   end
-  local nl = tonumber(claim[i])
+  local nl = tonumber(entry[i])
   i = i + 1
   for _ = 1, nl do
-    local kind, most, want = claim[i], tonumber(claim[i + 2]), tonumber(claim[i + 3])
-    local key = P .. kind .. ':' .. claim[i + 1]
+    local kind, most, want = entry[i], tonumber(entry[i + 2]), tonumber(entry[i + 3])
+    local key = P .. kind .. ':' .. entry[i + 1]
     if kind == 'p' then redis.call('ZREM', key, id)
     elseif undo then rate(key, most, -want)
     elseif kind == 't' and tokens >= 0 then rate(key, most, tokens - want) end
     i = i + 4
   end
-  if nb > 0 then redis.call('SREM', P .. 'o:' .. claim[3], id) end
+  if nb > 0 then redis.call('SREM', P .. 'o:' .. entry[3], id) end
 end
 local function spend(key, id, hi, lo)
   local v = redis.call('HMGET', key, 's', 'S', 'w', 'r')
@@ -230,7 +230,7 @@ for _, op in ipairs(cjson.decode(ARGV[4])) do
   else
     local key = P .. 'q:' .. id
     local held = redis.call('GET', key)
-    local claim = held and held ~= 's' and held ~= 'x' and cmsgpack.unpack(held)
+    local entry = held and held ~= 's' and held ~= 'x' and cmsgpack.unpack(held)
     if kind == 'g' and not held then
       local c, i = op[3], 8
       for _ = 1, tonumber(c[7]) do
@@ -245,18 +245,18 @@ for _, op in ipairs(cjson.decode(ARGV[4])) do
       end
       hold(P, id, c[3], c, tonumber(c[7]) > 0, now)
     elseif kind == 'x' and held ~= 's' and held ~= 'x' then
-      if claim then free(id, claim, -1, true) end
+      if entry then free(id, entry, -1, true) end
       redis.call('SET', key, 'x', 'PX', ${SETTLED_MS})
-    elseif kind == 'S' and claim then
-      free(id, claim, op[3], false)
+    elseif kind == 'S' and entry then
+      free(id, entry, op[3], false)
       local i = 8
-      for _ = 1, tonumber(claim[7]) do
-        spend(P .. 'c:' .. claim[i], id, op[4], op[5])
+      for _ = 1, tonumber(entry[7]) do
+        spend(P .. 'c:' .. entry[i], id, op[4], op[5])
         i = i + 4
       end
       redis.call('SET', key, 's', 'PX', ${SETTLED_MS})
     elseif kind == 's' and held ~= 's' then
-      if claim then free(id, claim, op[3], false) end
+      if entry then free(id, entry, op[3], false) end
       for _, c in ipairs(op[4]) do spend(P .. 'c:' .. c[1], id, c[2], c[3]) end
       redis.call('SET', key, 's', 'PX', ${SETTLED_MS})
     end
@@ -291,7 +291,7 @@ local P = ARGV[2]
 local t = redis.call('TIME')
 local now = tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
 redis.call('ZADD', P .. 'servers', now, ARGV[3])
-redis.call('PEXPIRE', P .. 'o:' .. ARGV[3], ${CLAIM_MS})
+redis.call('PEXPIRE', P .. 'o:' .. ARGV[3], ${ENTRY_MS})
 local open = g[2]
 local here = redis.call('ZCOUNT', P .. 'servers', now - ${GATHER_MS}, '+inf')
 if not open then

@@ -1,12 +1,12 @@
-// Budgets and limits counted by several servers together, in Valkey or Redis. One script decides a call's claims; what ends
+// Budgets and limits counted by several servers together, in Valkey or Redis. One script decides what a call may reserve; what ends
 // is told in batches, again and again until it is acknowledged. While the counters are away the server counts alone with its
 // share, or refuses, as configured.
 import type { Log } from '../../observability/logger.ts';
 import type { ValkeySettings } from '../../../config/valkey-settings.ts';
 import {
   CountersUnavailable,
-  type Claimed,
-  type ClaimingCall,
+  type ReserveResult,
+  type ReservingCall,
   type CounterName,
   type Counters,
   type CounterState,
@@ -15,9 +15,9 @@ import {
 } from '../counters.ts';
 import { AloneCounters } from './alone.ts';
 import { partsOf, picoOf } from './amounts.ts';
-import { claimArguments, claimedOf, nameOf, placesOf } from './claim-arguments.ts';
+import { reserveArguments, resultOf, nameOf, placesOf } from './reserve-arguments.ts';
 import { PendingOperations, type Operation } from './pending-operations.ts';
-import { ClaimBatches } from './claim-batches.ts';
+import { ReserveBatches } from './reserve-batches.ts';
 import { READ, SEED } from './scripts.ts';
 import {
   VALKEY_TIMES,
@@ -49,7 +49,7 @@ interface ValkeyCountersOptions {
 
 /** A call that was let in and is not settled. */
 interface Held {
-  readonly call: ClaimingCall;
+  readonly call: ReservingCall;
   by: 'shared' | 'alone';
   isReleased: boolean;
 }
@@ -71,7 +71,7 @@ export class ValkeyCounters implements Counters {
   readonly #times: ValkeyTimes;
   readonly #server: string;
   readonly #link: ValkeyLink;
-  readonly #claims: ClaimBatches;
+  readonly #batches: ReserveBatches;
   readonly #pending: PendingOperations;
   readonly #held = new Map<string, Held>();
   readonly #keeping: NodeJS.Timeout;
@@ -99,7 +99,7 @@ export class ValkeyCounters implements Counters {
         changed: (state) => this.#changed(state),
       },
     );
-    this.#claims = new ClaimBatches(this.#server, this.#times.claimMs, (news) => this.#link.told(news));
+    this.#batches = new ReserveBatches(this.#server, this.#times.answerMs, (news) => this.#link.told(news));
     this.#pending = new PendingOperations(this.#link, this.#server, this.#times.stuckMs);
     this.#keeping = setInterval(() => this.#keepPlaces(), KEEP_EVERY_MS);
     this.#keeping.unref();
@@ -126,10 +126,10 @@ export class ValkeyCounters implements Counters {
     return { away, servers, pending: this.#pending.size, open: this.#held.size };
   }
 
-  async claim(call: ClaimingCall): Promise<Claimed> {
+  async reserve(call: ReservingCall): Promise<ReserveResult> {
     const isAlone = this.#held.get(call.requestId)?.by === 'alone';
-    const claimed = isAlone ? null : await this.#claimShared(call);
-    return claimed ?? (await this.#claimAlone(call));
+    const result = isAlone ? null : await this.#reserveShared(call);
+    return result ?? (await this.#reserveAlone(call));
   }
 
   async seed(counter: CounterName, pico: bigint, counted: readonly string[] = []): Promise<void> {
@@ -140,7 +140,7 @@ export class ValkeyCounters implements Counters {
     const [hi, lo] = partsOf(pico);
     const args = [generation, String(hi), String(lo), JSON.stringify(counted)];
     const keys = [key, `${prefix}c:${nameOf(counter)}`];
-    await connection.run(SEED, keys, args, this.#times.claimMs).catch((error: unknown) => {
+    await connection.run(SEED, keys, args, this.#times.answerMs).catch((error: unknown) => {
       this.#link.suspect((error as Error).message);
     });
   }
@@ -172,7 +172,7 @@ export class ValkeyCounters implements Counters {
     const keys = [key, `${prefix}c:${nameOf(counter)}`];
     const args = [generation];
     const reply = await connection
-      .run(READ, keys, args, this.#times.claimMs)
+      .run(READ, keys, args, this.#times.answerMs)
       .catch((error: unknown) => this.#link.suspect((error as Error).message));
     const [spentLo, spentHi, reservedLo, reservedHi] = Array.isArray(reply) ? reply.map(String) : [];
     if (spentLo === undefined || spentHi === undefined) return null;
@@ -190,18 +190,18 @@ export class ValkeyCounters implements Counters {
   }
 
   /** null: the shared counters do not decide. */
-  async #claimShared(call: ClaimingCall): Promise<Claimed | null> {
+  async #reserveShared(call: ReservingCall): Promise<ReserveResult | null> {
     for (let attempt = 0; attempt < 2; attempt += 1) {
       const { state } = this.#link;
       if (state.is !== 'shared') return null;
       try {
-        const reply = await this.#claims.send(state, JSON.stringify(claimArguments(this.#server, call)));
-        const claimed = claimedOf(call, Array.isArray(reply) ? reply : [reply]);
-        if (typeof claimed === 'object') {
-          if (claimed.kind === 'admitted') this.#hold(call, 'shared');
-          return claimed;
+        const reply = await this.#batches.send(state, JSON.stringify(reserveArguments(this.#server, call)));
+        const result = resultOf(call, Array.isArray(reply) ? reply : [reply]);
+        if (typeof result === 'object') {
+          if (result.kind === 'admitted') this.#hold(call, 'shared');
+          return result;
         }
-        if (claimed === 'ended') return null;
+        if (result === 'ended') return null;
       } catch (error) {
         // It may have run, or may run later: undone in either case.
         this.#pending.add(['x', call.requestId]);
@@ -213,19 +213,19 @@ export class ValkeyCounters implements Counters {
     return null;
   }
 
-  async #claimAlone(call: ClaimingCall): Promise<Claimed> {
+  async #reserveAlone(call: ReservingCall): Promise<ReserveResult> {
     const { failClosed, shown } = this.#options.settings;
     if ((failClosed.limits && call.limits.length > 0) || (failClosed.budgets && call.budgets.length > 0))
       throw new CountersUnavailable(`the counters at ${shown} do not answer`);
     this.#alone ??= new AloneCounters(this.#options.local(), this.#link.servers, (counter) =>
       this.#reservedIn(counter),
     );
-    const claimed = await this.#alone.claim(call);
-    if (claimed.kind === 'admitted') this.#hold(call, 'alone');
-    return claimed;
+    const result = await this.#alone.reserve(call);
+    if (result.kind === 'admitted') this.#hold(call, 'alone');
+    return result;
   }
 
-  #hold(call: ClaimingCall, by: Held['by']): void {
+  #hold(call: ReservingCall, by: Held['by']): void {
     if (!this.#held.has(call.requestId)) this.#held.set(call.requestId, { call, by, isReleased: false });
   }
 
@@ -255,7 +255,7 @@ export class ValkeyCounters implements Counters {
 
   async #takeOver(generation: Generation, held: readonly Held[]): Promise<void> {
     const operations = held.map(({ call, isReleased }): Operation => {
-      return ['g', call.requestId, claimArguments(this.#server, call), isReleased];
+      return ['g', call.requestId, reserveArguments(this.#server, call), isReleased];
     });
     await this.#pending.tell(generation, operations);
     for (const one of held) one.by = 'shared';

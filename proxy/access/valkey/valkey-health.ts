@@ -1,5 +1,5 @@
 // Which deployments cool down, known to several servers through Valkey: what one of them finds the others hear within a
-// second, by the sign of life that each gives there, or by the answer to a call's claims. No call waits for any of it. One
+// second, by the sign of life that each gives there, or by the answer to what a call reserves. No call waits for any of it. One
 // server at a time tries a deployment whose cooldown is over. While Valkey is away each server knows its own part.
 import type { BreakerPeers } from '../../routing/breaker.ts';
 import type { HealthRegistry } from '../../routing/deployment-health.ts';

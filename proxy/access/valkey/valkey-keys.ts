@@ -18,7 +18,7 @@ interface ValkeyKeysOptions {
   /** Monotonic milliseconds. */
   readonly mono: () => number;
   /** Longest wait of a call for an answer. */
-  readonly claimMs: number;
+  readonly answerMs: number;
   /** Longest wait of anything else. */
   readonly stuckMs: number;
   /** Refuse calls with a key while Valkey is away. */
@@ -143,7 +143,7 @@ export class ValkeyKeys implements SharedKeys {
   async #take(at: Generation, { call, seal }: Own): Promise<KeyClaim | null> {
     const keys = [at.key, `${at.prefix}i:${seal.name}`];
     const args = [at.generation, at.prefix, this.#options.server, ...wordsOf(call)];
-    const reply = await at.connection.runForBytes(TAKE_KEY, keys, args, this.#options.claimMs);
+    const reply = await at.connection.runForBytes(TAKE_KEY, keys, args, this.#options.answerMs);
     const [kind, id, digest, stream, head, body] = reply as readonly (Buffer | number)[];
     const said = String(kind);
     if (said === 'first') return { kind: said };
@@ -204,7 +204,7 @@ export class ValkeyKeys implements SharedKeys {
 
   async #look(): Promise<void> {
     this.#looking = null;
-    const { link, claimMs } = this.#options;
+    const { link, answerMs } = this.#options;
     const names = [...this.#waits.keys()];
     for (let from = 0; from < names.length; from += BATCH) {
       const { state } = link;
@@ -212,7 +212,7 @@ export class ValkeyKeys implements SharedKeys {
       const some = names.slice(from, from + BATCH);
       const args = [state.generation, state.prefix, ...some.map((key) => new AnswerSeal(key).name)];
       const reply = await state.connection
-        .run(LOOK_AT_KEYS, [state.key], args, claimMs)
+        .run(LOOK_AT_KEYS, [state.key], args, answerMs)
         .catch((error: unknown) => link.suspect((error as Error).message));
       const running = Array.isArray(reply) ? reply : [];
       for (const [i, key] of some.entries()) if (running[i] !== 1) this.#wake(key);

@@ -9,7 +9,7 @@ import { BEAT, JOIN, LAYOUT } from './scripts.ts';
 /** How long things may take; tests choose others. */
 export interface ValkeyTimes {
   /** A call waits at most so long for the counters, once: after that the server counts alone until they answer again. */
-  readonly claimMs: number;
+  readonly answerMs: number;
   readonly beatMs: number;
   /** A connection that has not answered for so long is given up. */
   readonly stuckMs: number;
@@ -17,7 +17,7 @@ export interface ValkeyTimes {
   readonly pauseMs: number;
 }
 
-export const VALKEY_TIMES: ValkeyTimes = { claimMs: 250, beatMs: 1000, stuckMs: 5000, pauseMs: 1000 };
+export const VALKEY_TIMES: ValkeyTimes = { answerMs: 250, beatMs: 1000, stuckMs: 5000, pauseMs: 1000 };
 
 /** Where to count. */
 export interface Generation {
@@ -196,9 +196,9 @@ export class ValkeyLink {
     const askedMs = mono();
     const reply = (await at.connection.run(BEAT, [at.key], args, times.stuckMs)) as readonly unknown[];
     if (reply[0] !== 'ok') return await this.#join();
-    const isSlow = mono() - askedMs > times.claimMs;
+    const isSlow = mono() - askedMs > times.answerMs;
     if (reply[1] !== 1) this.#become({ is: 'away', why: 'the other servers have not come yet' });
-    else if (isSlow) this.#become({ is: 'away', why: `it needs more than ${times.claimMs} ms to answer` });
+    else if (isSlow) this.#become({ is: 'away', why: `it needs more than ${times.answerMs} ms to answer` });
     else {
       if (this.#state.is !== 'shared')
         await Promise.all(this.#duties.map(async (one) => await one.catchUp?.(at)));

@@ -5,6 +5,7 @@ import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type Budget } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
+import { jsonList, type JsonText } from '../json-pieces.ts';
 import { BUDGET_FIELDS, id, LIMIT_FIELDS, mapOf, count, readFields, texts, type Fields } from './fields.ts';
 import { notFound, Refusal, wrongFields } from './refusals.ts';
 import { budgetRow, type Row } from './rows.ts';
@@ -82,12 +83,14 @@ export async function budgetInfo(call: Call): Promise<readonly Row[]> {
 }
 
 /** `GET /budget/list`. */
-export function budgetList(call: Call): readonly Row[] {
+export function budgetList(call: Call): Promise<JsonText> {
   const directory = directoryOf(call);
   demand(call.caller, directory, 'other.read', null);
-  return [...directory.all('budget')]
-    .toSorted((a, b) => a.createdMs - b.createdMs || Number(a.id > b.id) - Number(a.id < b.id))
-    .map((budget) => budgetRow(budget, rowContextOf(call)));
+  const context = rowContextOf(call);
+  const inOrder = [...directory.all('budget')].toSorted(
+    (a, b) => a.createdMs - b.createdMs || Number(a.id > b.id) - Number(a.id < b.id),
+  );
+  return jsonList(inOrder, (budget) => budgetRow(budget, context));
 }
 
 /** `POST /budget/delete` with `{id}`. What is in use stays: its users would be without a cap. */

@@ -3,8 +3,9 @@
 import type { AuthenticatedCaller } from '../../access/caller.ts';
 import { toFault, type Fault } from '../../errors/fault.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
-import { sendJson } from '../../pipeline/respond.ts';
+import { sendBytes, sendJson } from '../../pipeline/respond.ts';
 import { AdminAttempt, type ObjectAction } from '../audit.ts';
+import { JsonText } from '../json-pieces.ts';
 import type { Exclusive } from './exclusive.ts';
 import type { CallHandler, ConcernedObject } from './team-call.ts';
 
@@ -52,7 +53,8 @@ export async function runCall(
     throw thrown;
   }
   attempt?.applied(true);
-  sendJson(x, answer);
+  if (answer instanceof JsonText) sendBytes(x, 'application/json', answer.bytes);
+  else sendJson(x, answer);
 }
 
 /** Notes an attempt that ended before its caller was known, or allowed to call. */

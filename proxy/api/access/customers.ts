@@ -3,6 +3,8 @@ import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type Customer } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
+import { jsonList, type JsonText } from '../json-pieces.ts';
+import { sortInTurns } from '../../base/turns.ts';
 import {
   anything,
   bool,
@@ -76,10 +78,11 @@ export async function customerInfo(call: Call): Promise<Row> {
 }
 
 /** `GET /customer/list`. */
-export async function customerList(call: Call): Promise<readonly Row[]> {
+export async function customerList(call: Call): Promise<JsonText> {
   const directory = directoryOf(call);
   demand(call.caller, directory, 'other.read', null);
-  return rowsOf(call, [...directory.all('customer')].toSorted(byId));
+  const customers = await sortInTurns([...directory.all('customer')], byId);
+  return jsonList(customers, await rowsFor(call, customers));
 }
 
 /** `POST /customer/update`. */
@@ -125,7 +128,8 @@ export async function blockCustomers(call: Call): Promise<Row> {
     });
     return { changes: after.map(put), result: after };
   });
-  return { blocked_users: await rowsOf(call, customers) };
+  const row = await rowsFor(call, customers);
+  return { blocked_users: customers.map(row) };
 }
 
 /** `POST /customer/unblock` with `{user_ids}`; answers with those that are still blocked. */
@@ -215,17 +219,21 @@ function existing(directory: AccessDirectory, userId: string, param: string): Cu
 }
 
 async function rowOf(call: Call, customer: Customer): Promise<Row> {
-  const [row] = await rowsOf(call, [customer]);
-  return row ?? {};
+  const row = await rowsFor(call, [customer]);
+  return row(customer, 0);
 }
 
-async function rowsOf(call: Call, customers: readonly Customer[]): Promise<readonly Row[]> {
+/** Makes the rows of these, each by its place among them. */
+async function rowsFor(
+  call: Call,
+  customers: readonly Customer[],
+): Promise<(customer: Customer, at: number) => Row> {
   const context = rowContextOf(call);
   const spent = await spentUsd(
     call.x,
     customers.map((one) => ({ kind: 'end_user', id: one.id })),
   );
-  return customers.map((one, at) => ({
+  return (one, at) => ({
     allowed_model_region: null,
     default_model: null,
     ...one.kept,
@@ -238,7 +246,7 @@ async function rowsOf(call: Call, customers: readonly Customer[]): Promise<reado
       one.budgetId === null
         ? ownTable(one, { ...budgetMembers(one.budget, context), ...limitMembers(one.limits) })
         : budgetTable(one.budgetId, null, context),
-  }));
+  });
 }
 
 /** Terms of its own, as a budget that nobody shares. */

@@ -10,7 +10,7 @@ import { checkBounds, checkGuarantees } from './keys-policy.ts';
 import { keyRows, noNames, unknownKey } from './keys-read.ts';
 import { isKeyOrDigest, keyNamed } from './keys-value.ts';
 import { invalid, notFound, wrongFields } from './refusals.ts';
-import { resetOf, type Row } from './rows.ts';
+import { isoOrNull, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import { authorOf, directoryOf, nowOf, put, remove, rowContextOf, store, type Call } from './team-call.ts';
 import { withSpend } from './terms.ts';
@@ -131,6 +131,6 @@ export async function resetSpend(call: Call): Promise<Row> {
     spend: sent,
     previous_spend: spend,
     max_budget: maxBudget,
-    budget_reset_at: resetOf(key.budget, rowContextOf(call)),
+    budget_reset_at: isoOrNull(rowContextOf(call).resetMs(key.budget)),
   };
 }

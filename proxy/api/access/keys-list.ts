@@ -4,6 +4,7 @@
 // OpenHands does when it moves a user's keys, would forget the eleventh.
 import { isAdmin, seesAll, visibleKeys } from '../../access/may.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
+import { filterInTurns, mapInTurns, sortInTurns } from '../../base/turns.ts';
 import { keyRows, statusOf } from './keys-read.ts';
 import { isTrue, pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
 import { denied, invalid } from './refusals.ts';
@@ -33,7 +34,7 @@ export async function listKeys(call: Call): Promise<Row> {
   const page = wholeParameter(query, 'page', 1, 1_000_000);
   const size = wholeParameter(query, 'size', PAGE_SIZE, MOST_ON_A_PAGE);
   const isWhole = isTrue(query, 'return_full_object');
-  const sorted = await sortedKeys(call, filtered(call));
+  const sorted = await sortedKeys(call, await filtered(call));
   const { shown, total, pages } = pageOf(sorted, page, size);
   return {
     keys: isWhole ? await keyRows(call, shown) : shown.map(({ id }) => id),
@@ -44,21 +45,21 @@ export async function listKeys(call: Call): Promise<Row> {
 }
 
 /** `GET /key/aliases`. */
-export function listAliases(call: Call): Row {
+export async function listAliases(call: Call): Promise<Row> {
   const { query } = call;
   const page = wholeParameter(query, 'page', 1, 1_000_000);
   const size = wholeParameter(query, 'size', PAGE_SIZE, MOST_ON_A_PAGE);
   const search = (parameter(query, 'search') ?? '').toLowerCase();
-  const aliases = filtered(call).flatMap(({ alias }) =>
+  const aliases = (await filtered(call)).flatMap(({ alias }) =>
     alias !== null && alias.toLowerCase().includes(search) ? [alias] : [],
   );
   const isPaged = query.has('page') || query.has('size');
-  const all = [...new Set(aliases)].sort();
+  const all = await sortInTurns([...new Set(aliases)], compare);
   const { shown, total, pages } = pageOf(all, page, isPaged ? size : Math.max(1, all.length));
   return { aliases: shown, total_count: total, current_page: page, total_pages: pages, size };
 }
 
-function filtered(call: Call): VirtualKey[] {
+async function filtered(call: Call): Promise<VirtualKey[]> {
   const { query } = call;
   refuseForeign(call);
   const status = wordParameter(query, 'status', ['active', 'expired', 'revoked', 'deleted']);
@@ -76,7 +77,8 @@ function filtered(call: Call): VirtualKey[] {
   });
   const alsoTeams = isTrue(query, 'include_team_keys');
   const own = ownerOf(call);
-  return candidates(call).filter(
+  return await filterInTurns(
+    candidates(call),
     (key) =>
       (own === null || alsoTeams || key.userId === own.userId || key.id === own.id || stated.length > 0) &&
       (hash === null || key.id === hash.toLowerCase()) &&
@@ -123,10 +125,13 @@ async function sortedKeys(call: Call, keys: readonly VirtualKey[]): Promise<Virt
   const order = wordParameter(query, 'sort_order', ['asc', 'desc']) ?? 'desc';
   const member = by === 'spend' ? await spendMember(call, keys) : memberNamed(by);
   const sign = order === 'asc' ? 1 : -1;
-  const compared = keys.map((key) => ({ key, value: member(key) }));
+  const compared = await mapInTurns(keys, (key) => ({ key, value: member(key) }));
   // Equal ones by hash, so that pages do not overlap.
-  compared.sort((a, b) => sign * compare(a.value, b.value) || compare(a.key.id, b.key.id));
-  return compared.map(({ key }) => key);
+  const inOrder = await sortInTurns(
+    compared,
+    (a, b) => sign * compare(a.value, b.value) || compare(a.key.id, b.key.id),
+  );
+  return inOrder.map(({ key }) => key);
 }
 
 function memberNamed(name: string): (key: VirtualKey) => string | number {

@@ -1,6 +1,5 @@
 // Objects as the dialect shows them: the row of a key, a user, a budget. Never a key's value. Types are what strict clients
 // parse: numbers are numbers, what is not set is null, lists and objects are there though empty.
-import { parseDuration, windowAt, type Calendar } from '../../access/durations.ts';
 import type {
   AccessObject,
   Budget,
@@ -17,8 +16,8 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface RowContext {
   /** `litellm`: the first part of names such as `litellm_budget_table`. */
   readonly brand: string;
-  readonly nowMs: number;
-  readonly calendar: Calendar;
+  /** When the present window of a budget ends, epoch milliseconds; null = it never resets. */
+  resetMs(terms: BudgetTerms): number | null;
   budget(id: string): Budget | null;
 }
 
@@ -49,20 +48,13 @@ const INERT_KEY_MEMBERS: Row = {
   rotation_interval: null,
 };
 
-/** When the present window of a budget ends; null = it never resets. */
-export function resetOf({ budgetDuration, budgetSetMs }: BudgetTerms, context: RowContext): string | null {
-  const duration = budgetDuration === null ? null : parseDuration(budgetDuration);
-  if (duration === null) return null;
-  return isoOf(windowAt(duration, budgetSetMs, context.nowMs, context.calendar).endMs);
-}
-
 /** `max_budget` and what belongs to it. */
 export function budgetMembers(terms: BudgetTerms, context: RowContext): Row {
   return {
     max_budget: terms.maxBudget,
     soft_budget: terms.softBudget,
     budget_duration: terms.budgetDuration,
-    budget_reset_at: resetOf(terms, context),
+    budget_reset_at: isoOrNull(context.resetMs(terms)),
     budget_limits: terms.budgetLimits.map(({ maxBudget, budgetDuration }) => ({
       max_budget: maxBudget,
       budget_duration: budgetDuration,

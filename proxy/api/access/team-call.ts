@@ -1,6 +1,8 @@
 // One call of the management API about teams, customers, budgets, organizations and access groups: its caller, its body, the
 // objects as they are, and how a change is stored.
 import { setTimeout as wait } from 'node:timers/promises';
+import { isOfCalendar } from '../../access/budgets/caps.ts';
+import { parseDuration, windowAt, type Calendar } from '../../access/durations.ts';
 import { ObjectConflict, type AccessObjects } from '../../access/objects/access-objects.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { AccessObject, ObjectChange } from '../../access/objects/objects.ts';
@@ -32,7 +34,7 @@ export interface ConcernedObject {
   readonly after: AccessObject | null;
 }
 
-/** Answers with the JSON of a 200. */
+/** Answers with what is the JSON of a 200, or with its text. */
 export type CallHandler = (call: Call) => unknown;
 
 const accessOf = ({ x }: Call): AccessObjects => x.active.services.access;
@@ -147,8 +149,21 @@ export function rowContextOf(call: Call): RowContext {
   const directory = directoryOf(call);
   return {
     brand: snapshot.dialect.brand,
-    nowMs: nowOf(call),
-    calendar: snapshot.budgets,
+    resetMs: resetsAt(nowOf(call), snapshot.budgets),
     budget: (id) => directory.budget(id),
+  };
+}
+
+/** Of the durations of the calendar once for all rows of a call: calendars cost some 100 us each. */
+function resetsAt(nowMs: number, calendar: Calendar): RowContext['resetMs'] {
+  const known = new Map<string, number>();
+  return ({ budgetDuration, budgetSetMs }) => {
+    const duration = budgetDuration === null ? null : parseDuration(budgetDuration);
+    if (budgetDuration === null || duration === null) return null;
+    const before = known.get(budgetDuration);
+    if (before !== undefined) return before;
+    const { endMs } = windowAt(duration, budgetSetMs, nowMs, calendar);
+    if (isOfCalendar(duration)) known.set(budgetDuration, endMs);
+    return endMs;
   };
 }

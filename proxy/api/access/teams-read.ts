@@ -1,6 +1,8 @@
 // Reading teams: `GET /team/info`, `/team/list`, `/v2/team/list`, `/team/available`.
 import { demand, seesAll, visibleTeams, whyNot } from '../../access/may.ts';
 import type { Team, TeamMember, VirtualKey } from '../../access/objects/objects.ts';
+import { filterInTurns, mapInTurns, sortInTurns } from '../../base/turns.ts';
+import { jsonList, type JsonText } from '../json-pieces.ts';
 import { pageOf, parameter, wholeParameter } from './query.ts';
 import { invalid, notFound, wrongFields } from './refusals.ts';
 import { budgetRow, keyRowWithoutToken, type Row } from './rows.ts';
@@ -21,30 +23,34 @@ export async function teamInfo(call: Call): Promise<Row> {
   // Whoever may not see all teams is not told which ones there are.
   demand(call.caller, directory, 'team.read', team ?? emptyTeam(id, { nowMs: 0, by: null }));
   if (team === null) throw notFound(`Team not found, passed team id: ${id}.`, { param: 'team_id' });
-  const [details] = await detailsOf(call, [team]);
+  const details = (await detailsOf(call, [team]))(team);
   const shared = team.memberBudgetId === null ? null : directory.budget(team.memberBudgetId);
   return {
     team_id: id,
     team_info: {
-      ...details?.row,
+      ...details.row,
       team_member_budget_table: shared === null ? null : budgetRow(shared, rowContextOf(call)),
     },
-    keys: details?.keys,
-    team_memberships: details?.memberships,
+    keys: details.keys,
+    team_memberships: details.memberships,
   };
 }
 
 /** `GET /team/list`: all that the caller sees, by alias, each with its keys and memberships. */
-export async function teamList(call: Call): Promise<readonly Row[]> {
-  const details = await detailsOf(call, listed(call));
-  return details.map(({ row, keys, memberships }) => ({ ...row, team_memberships: memberships, keys }));
+export async function teamList(call: Call): Promise<JsonText> {
+  const teams = await listed(call);
+  const detailsOfTeam = await detailsOf(call, teams);
+  return jsonList(teams, (team) => {
+    const { row, keys, memberships } = detailsOfTeam(team);
+    return { ...row, team_memberships: memberships, keys };
+  });
 }
 
 /** `GET /v2/team/list`: pages of rows. */
 export async function teamPage(call: Call): Promise<Row> {
   const page = wholeParameter(call.query, 'page', 1, 1_000_000);
   const size = wholeParameter(call.query, 'page_size', PAGE_SIZE, MOST_ON_A_PAGE);
-  const { shown, total, pages } = pageOf(listed(call), page, size);
+  const { shown, total, pages } = pageOf(await listed(call), page, size);
   return {
     teams: await teamRows(call, shown),
     total,
@@ -77,22 +83,28 @@ interface Details {
   readonly memberships: readonly Row[];
 }
 
-/** With one look at the sums for all of them. */
-async function detailsOf(call: Call, teams: readonly Team[]): Promise<readonly Details[]> {
+/** With one look at the sums for all of them. @return makes the rows of one of the teams */
+async function detailsOf(call: Call, teams: readonly Team[]): Promise<(team: Team) => Details> {
   const context = rowContextOf(call);
-  const parts = teams.map((team) => ({ team, ...visibleIn(call, team) }));
-  const scopes = parts.flatMap(({ team, keys, members }) => [
-    teamScope(team),
-    ...keys.map(keyScope),
-    ...members.map((member) => memberScope(team, member)),
-  ]);
-  const spent = (await spentUsd(call.x, scopes)).values();
-  const next = (): number => spent.next().value ?? 0;
-  return parts.map(({ team, keys, members }) => ({
-    row: teamRow(team, next(), context, directoryOf(call)),
-    keys: keys.map((key) => keyRowWithoutToken(key, next(), context)),
-    memberships: members.map((member) => membershipRow(team, member, next(), context)),
-  }));
+  const scopes: SpentScope[] = [];
+  const parts = await mapInTurns(teams, (team) => {
+    const { keys, members } = visibleIn(call, team);
+    const from = scopes.push(teamScope(team)) - 1;
+    for (const key of keys) scopes.push(keyScope(key));
+    for (const member of members) scopes.push(memberScope(team, member));
+    return { id: team.id, keys, members, from };
+  });
+  const byId = new Map(parts.map((part) => [part.id, part]));
+  const spent = await spentUsd(call.x, scopes);
+  return (team) => {
+    const { keys, members, from } = byId.get(team.id) ?? { keys: [], members: [], from: 0 };
+    const usd = (place: number): number => spent[from + place] ?? 0;
+    return {
+      row: teamRow(team, usd(0), context, directoryOf(call)),
+      keys: keys.map((key, i) => keyRowWithoutToken(key, usd(1 + i), context)),
+      memberships: members.map((member, i) => membershipRow(team, member, usd(1 + keys.length + i), context)),
+    };
+  };
 }
 
 /** Keys that the caller may see, and what members may spend: all for an admin of the team, else one's own. */
@@ -113,21 +125,22 @@ function visibleIn(
 }
 
 /** Teams that the caller sees and the query asks for, by alias. */
-function listed(call: Call): readonly Team[] {
+async function listed(call: Call): Promise<readonly Team[]> {
   const { query } = call;
   const fits = (name: string, value: string | null): boolean => {
     const asked = parameter(query, name);
     return asked === null || asked === value;
   };
   const member = parameter(query, 'user_id');
-  const teams = [...visibleTeams(call.caller, directoryOf(call))].filter(
+  const teams = await filterInTurns(
+    [...visibleTeams(call.caller, directoryOf(call))],
     (team) =>
       (member === null || team.members.some(({ userId }) => userId === member)) &&
       fits('organization_id', team.organizationId) &&
       fits('team_id', team.id) &&
       fits('team_alias', team.alias),
   );
-  return sorted(call, teams);
+  return await sorted(call, teams);
 }
 
 const byText = (a: string, b: string): number => Number(a > b) - Number(a < b);
@@ -140,7 +153,7 @@ const ORDERS: Readonly<Record<string, (a: Team, b: Team) => number>> = {
   created_at: (a, b) => a.createdMs - b.createdMs || byText(a.id, b.id),
 };
 
-function sorted({ query }: Call, teams: readonly Team[]): readonly Team[] {
+async function sorted({ query }: Call, teams: readonly Team[]): Promise<readonly Team[]> {
   const by = query.get('sort_by') || 'team_alias';
   const order = Object.hasOwn(ORDERS, by) ? ORDERS[by] : undefined;
   if (order === undefined)
@@ -148,6 +161,6 @@ function sorted({ query }: Call, teams: readonly Team[]): readonly Team[] {
   const direction = query.get('sort_order') || 'asc';
   if (direction !== 'asc' && direction !== 'desc')
     throw invalid("Invalid sort_order. Must be 'asc' or 'desc'.", 'sort_order');
-  const inOrder = teams.toSorted(order);
+  const inOrder = await sortInTurns(teams, order);
   return direction === 'asc' ? inOrder : inOrder.toReversed();
 }

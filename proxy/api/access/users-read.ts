@@ -2,6 +2,7 @@
 import { demand, seesAll } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { User } from '../../access/objects/objects.ts';
+import { filterInTurns, mapInTurns, sortInTurns } from '../../base/turns.ts';
 import { keyRows } from './keys-read.ts';
 import { pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
 import { denied, invalid, notFound } from './refusals.ts';
@@ -91,7 +92,7 @@ export async function listUsers(call: Call): Promise<Row> {
   const page = wholeParameter(query, 'page', 1, 1_000_000);
   const size = wholeParameter(query, 'page_size', PAGE_SIZE, MOST_ON_A_PAGE);
   const directory = directoryOf(call);
-  const { shown, total, pages } = pageOf(sorted(query, filtered(query, directory)), page, size);
+  const { shown, total, pages } = pageOf(await sorted(query, await filtered(query, directory)), page, size);
   const rows = await userRows(call, shown);
   return {
     users: rows.map((row, index) => ({
@@ -105,31 +106,34 @@ export async function listUsers(call: Call): Promise<Row> {
   };
 }
 
-function filtered(query: URLSearchParams, directory: AccessDirectory): User[] {
+async function filtered(query: URLSearchParams, directory: AccessDirectory): Promise<readonly User[]> {
   const role = wordParameter(query, 'role', USER_ROLES);
   const ids = parameter(query, 'user_ids')?.split(',') ?? null;
   const email = parameter(query, 'user_email')?.toLowerCase() ?? null;
   const team = parameter(query, 'team');
   const members = team === null ? null : new Set(directory.team(team)?.members.map(({ userId }) => userId));
   const candidates = ids === null ? [...directory.all('user')] : ids.map((id) => directory.user(id.trim()));
-  return [...new Set(candidates)].filter(
-    (user): user is User =>
-      user !== null &&
+  return await filterInTurns(
+    [...new Set(candidates)].filter((user) => user !== null),
+    (user) =>
       (role === null || user.role === role) &&
       (email === null || (user.email ?? '').toLowerCase().includes(email)) &&
       (members === null || members.has(user.id)),
   );
 }
 
-function sorted(query: URLSearchParams, users: User[]): User[] {
+async function sorted(query: URLSearchParams, users: readonly User[]): Promise<readonly User[]> {
   const by = parameter(query, 'sort_by') ?? 'created_at';
   const member = Object.hasOwn(SORTED_BY, by) ? SORTED_BY[by] : undefined;
   if (member === undefined)
     throw invalid(`Invalid sort column. Must be one of: ${Object.keys(SORTED_BY).join(', ')}`, 'sort_by');
   const sign = wordParameter(query, 'sort_order', ['asc', 'desc']) === 'asc' ? 1 : -1;
-  const compared = users.map((user) => ({ user, value: member(user) }));
-  compared.sort((a, b) => sign * compare(a.value, b.value) || compare(a.user.id, b.user.id));
-  return compared.map(({ user }) => user);
+  const compared = await mapInTurns(users, (user) => ({ user, value: member(user) }));
+  const inOrder = await sortInTurns(
+    compared,
+    (a, b) => sign * compare(a.value, b.value) || compare(a.user.id, b.user.id),
+  );
+  return inOrder.map(({ user }) => user);
 }
 
 function compare(a: string | number, b: string | number): number {

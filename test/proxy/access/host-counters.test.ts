@@ -1,11 +1,11 @@
 // Counting for several processes of one host: what one leaves behind when it ends, and sums that are read while others go on.
 import t from 'tap';
-import type { ClaimingCall, SettledCall } from '../../../proxy/access/counters.ts';
+import type { ReservingCall, SettledCall } from '../../../proxy/access/counters.ts';
 import { HostCounters } from '../../../proxy/access/host-counters.ts';
 
 const CAP = { budget: 'key:a', windowStartMs: 0, capPico: 10n };
 const PLACES = { kind: 'parallel', limit: 'key:a', most: 3 } as const;
-const call = (requestId: string, pico: bigint): ClaimingCall => ({
+const call = (requestId: string, pico: bigint): ReservingCall => ({
   requestId,
   budgets: [CAP],
   pico,
@@ -25,24 +25,24 @@ function counted(): HostCounters {
 
 t.test('all processes count together', async (t) => {
   const counters = counted();
-  t.match(counters.claim(1, call('a', 6n)), { kind: 'admitted', remaining: [2] });
-  t.match(counters.claim(2, call('b', 6n)), { kind: 'over_budget', refusal: { leftPico: 4n } });
+  t.match(counters.reserve(1, call('a', 6n)), { kind: 'admitted', remaining: [2] });
+  t.match(counters.reserve(2, call('b', 6n)), { kind: 'over_budget', refusal: { leftPico: 4n } });
   counters.tell([{ kind: 'settled', call: settled('a', 2n) }]);
-  t.match(counters.claim(2, call('b', 6n)), { kind: 'admitted', remaining: [2] });
+  t.match(counters.reserve(2, call('b', 6n)), { kind: 'admitted', remaining: [2] });
 });
 
 t.test(
   'a process that is killed: its places are free at once, its money is what its records say',
   async (t) => {
     const counters = counted();
-    counters.claim(1, call('recorded', 3n));
-    counters.claim(1, call('never begun', 3n));
-    counters.claim(2, call('of another', 1n));
+    counters.reserve(1, call('recorded', 3n));
+    counters.reserve(1, call('never begun', 3n));
+    counters.reserve(2, call('of another', 1n));
     counters.tell([{ kind: 'released', requestId: 'of another' }]);
     const left = counters.ended(1);
     t.same(left, ['recorded', 'never begun']);
     t.same(counters.read(CAP), { spentPico: 0n, reservedPico: 7n }, 'held until its journal is recovered');
-    t.match(counters.claim(2, call('next', 1n)), { kind: 'admitted', remaining: [2] });
+    t.match(counters.reserve(2, call('next', 1n)), { kind: 'admitted', remaining: [2] });
     counters.recovered(left, [{ requestId: 'recorded', pico: 2n, tokens: 5 }]);
     t.same(counters.read(CAP), { spentPico: 2n, reservedPico: 2n });
     counters.recovered(left, [{ requestId: 'recorded', pico: 2n, tokens: 5 }]);
@@ -54,7 +54,7 @@ t.test(
   'what is settled while a sum is read is neither lost nor counted twice; the first sum counts',
   async (t) => {
     const counters = new HostCounters(() => 0);
-    t.match(counters.claim(1, call('a', 1n)), { kind: 'unseeded', counters: [CAP] });
+    t.match(counters.reserve(1, call('a', 1n)), { kind: 'unseeded', counters: [CAP] });
     for (const id of ['in the sum', 'later', 'later'])
       counters.tell([{ kind: 'settled', call: settled(id, 2n) }]);
     counters.seed(CAP, 5n, ['in the sum']);

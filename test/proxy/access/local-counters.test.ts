@@ -1,16 +1,16 @@
 import { test, type Test } from 'tap';
 import { LocalCounters } from '../../../proxy/access/local-counters.ts';
-import type { BudgetClaim } from '../../../proxy/access/budgets/budget-book.ts';
-import type { LimitClaim } from '../../../proxy/access/limits/rate-book.ts';
+import type { BudgetNeed } from '../../../proxy/access/budgets/budget-book.ts';
+import type { LimitNeed } from '../../../proxy/access/limits/rate-book.ts';
 import { seededRandom } from '../../support/seeded-random.ts';
 
 const WINDOW = 1_000;
-const claimOf = (budget: string, capPico: bigint, windowStartMs = WINDOW): BudgetClaim => ({
+const needOf = (budget: string, capPico: bigint, windowStartMs = WINDOW): BudgetNeed => ({
   budget,
   windowStartMs,
   capPico,
 });
-const parallel = (most: number): LimitClaim => ({ kind: 'parallel', limit: 'key:a:parallel', most });
+const parallel = (most: number): LimitNeed => ({ kind: 'parallel', limit: 'key:a:parallel', most });
 
 function countersWith(...budgets: string[]): LocalCounters {
   const counters = new LocalCounters(() => 0);
@@ -20,9 +20,9 @@ function countersWith(...budgets: string[]): LocalCounters {
 
 const call = (
   requestId: string,
-  budgets: readonly BudgetClaim[],
+  budgets: readonly BudgetNeed[],
   pico: bigint,
-  limits: readonly LimitClaim[] = [],
+  limits: readonly LimitNeed[] = [],
 ) => ({
   requestId,
   budgets,
@@ -32,34 +32,34 @@ const call = (
 
 void test('asks for what a counter had spent before, and goes on with it', (t) => {
   const counters = new LocalCounters(() => 0);
-  const budgets = [claimOf('key:a', 100n)];
-  t.match(counters.claim(call('1', budgets, 60n)), { kind: 'unseeded', counters: [{ budget: 'key:a' }] });
+  const budgets = [needOf('key:a', 100n)];
+  t.match(counters.reserve(call('1', budgets, 60n)), { kind: 'unseeded', counters: [{ budget: 'key:a' }] });
   counters.seed({ budget: 'key:a', windowStartMs: WINDOW }, 50n);
   counters.seed({ budget: 'key:a', windowStartMs: WINDOW }, 0n);
-  t.match(counters.claim(call('1', budgets, 60n)), { kind: 'over_budget', refusal: { leftPico: 50n } });
-  t.match(counters.claim(call('1', budgets, 50n)), { kind: 'admitted' });
+  t.match(counters.reserve(call('1', budgets, 60n)), { kind: 'over_budget', refusal: { leftPico: 50n } });
+  t.match(counters.reserve(call('1', budgets, 50n)), { kind: 'admitted' });
   t.end();
 });
 
 void test('the same id consumes once', (t) => {
   const counters = countersWith('key:a');
   for (let i = 0; i < 3; i += 1)
-    t.match(counters.claim(call('1', [claimOf('key:a', 100n)], 60n)), { kind: 'admitted' });
+    t.match(counters.reserve(call('1', [needOf('key:a', 100n)], 60n)), { kind: 'admitted' });
   t.match(counters.read({ budget: 'key:a', windowStartMs: WINDOW }), { spentPico: 0n, reservedPico: 60n });
   t.end();
 });
 
 void test('a limit that refuses gives the money back', (t) => {
   const counters = countersWith('key:a');
-  t.match(counters.claim(call('1', [claimOf('key:a', 100n)], 10n, [parallel(1)])), {
+  t.match(counters.reserve(call('1', [needOf('key:a', 100n)], 10n, [parallel(1)])), {
     kind: 'admitted',
     remaining: [0],
   });
-  t.match(counters.claim(call('2', [claimOf('key:a', 100n)], 10n, [parallel(1)])), { kind: 'over_limit' });
+  t.match(counters.reserve(call('2', [needOf('key:a', 100n)], 10n, [parallel(1)])), { kind: 'over_limit' });
   t.match(counters.read({ budget: 'key:a', windowStartMs: WINDOW }), { reservedPico: 10n });
   counters.release('1');
   counters.release('1');
-  t.match(counters.claim(call('3', [claimOf('key:a', 100n)], 10n, [parallel(1)])), { kind: 'admitted' });
+  t.match(counters.reserve(call('3', [needOf('key:a', 100n)], 10n, [parallel(1)])), { kind: 'admitted' });
   t.match(
     counters.read({ budget: 'key:a', windowStartMs: WINDOW }),
     { reservedPico: 20n },
@@ -71,11 +71,11 @@ void test('a limit that refuses gives the money back', (t) => {
 void test('a record is settled once, whenever', (t) => {
   const counters = countersWith('key:a');
   const spent = [{ budget: 'key:a', windowStartMs: WINDOW, pico: 7n }];
-  counters.claim(call('1', [claimOf('key:a', 100n)], 60n));
+  counters.reserve(call('1', [needOf('key:a', 100n)], 60n));
   counters.settle({ requestId: '1', spent, tokens: null });
   counters.settle({ requestId: '1', spent, tokens: null });
   counters.release('1');
-  counters.settle({ requestId: 'never claimed', spent, tokens: 5 });
+  counters.settle({ requestId: 'never reserved', spent, tokens: 5 });
   t.match(counters.read({ budget: 'key:a', windowStartMs: WINDOW }), { spentPico: 14n, reservedPico: 0n });
   t.equal(counters.open, 0);
   t.end();
@@ -94,7 +94,7 @@ void test('a counter that nobody seeded is not begun by a record', (t) => {
 
 void test('a record of the window before charges the new one nothing', (t) => {
   const counters = countersWith('key:a');
-  counters.claim(call('1', [claimOf('key:a', 100n)], 60n));
+  counters.reserve(call('1', [needOf('key:a', 100n)], 60n));
   counters.seed({ budget: 'key:a', windowStartMs: 2_000 }, 0n);
   counters.settle({
     requestId: '1',
@@ -107,11 +107,11 @@ void test('a record of the window before charges the new one nothing', (t) => {
 
 void test('a used up budget lets in what costs nothing only where it says so', (t) => {
   const counters = countersWith('key:a', 'team:b');
-  t.match(counters.claim(call('1', [claimOf('key:a', 0n)], 0n)), { kind: 'over_budget' });
-  t.match(counters.claim(call('2', [{ ...claimOf('team:b', 0n), letsFreeIn: true }], 0n)), {
+  t.match(counters.reserve(call('1', [needOf('key:a', 0n)], 0n)), { kind: 'over_budget' });
+  t.match(counters.reserve(call('2', [{ ...needOf('team:b', 0n), letsFreeIn: true }], 0n)), {
     kind: 'admitted',
   });
-  t.match(counters.claim(call('3', [{ ...claimOf('team:b', 0n), letsFreeIn: true }], 1n)), {
+  t.match(counters.reserve(call('3', [{ ...needOf('team:b', 0n), letsFreeIn: true }], 1n)), {
     kind: 'over_budget',
   });
   t.end();
@@ -130,14 +130,14 @@ void test('whatever happens in whatever order, nothing is lost and no cap is exc
       const names = budgets.filter(() => random() < 0.5);
       const pico = BigInt(Math.floor(random() * 50));
       const id = `c${i}`;
-      const claimed = counters.claim(
+      const result = counters.reserve(
         call(
           id,
-          names.map((name) => claimOf(name, cap)),
+          names.map((name) => needOf(name, cap)),
           pico,
         ),
       );
-      if (claimed.kind === 'admitted') open.push({ id, names, pico });
+      if (result.kind === 'admitted') open.push({ id, names, pico });
     } else if (open.length > 0) {
       const [one] = open.splice(Math.floor(random() * open.length), 1);
       if (one === undefined) continue;

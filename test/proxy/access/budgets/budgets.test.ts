@@ -120,15 +120,15 @@ t.test('a long random run', async (t) => {
     const caps = bench.budgets.capsFor(begin);
     const reserved = BigInt(Math.floor(random() * 1e9));
     for (;;) {
-      const budgets = bench.budgets.claimsOf(caps, begin.startMs);
-      const claimed = bench.counters.claim({
+      const budgets = bench.budgets.needsOf(caps, begin.startMs);
+      const result = bench.counters.reserve({
         requestId: begin.requestId,
         budgets,
         pico: reserved,
         limits: [],
       });
-      if (claimed.kind !== 'unseeded') break;
-      const seeding = bench.budgets.seed(claimed.counters);
+      if (result.kind !== 'unseeded') break;
+      const seeding = bench.budgets.seed(result.counters);
       while (random() < 0.6) settle(); // while the sums are read
       await setImmediate();
       settle();
@@ -190,11 +190,11 @@ t.test(
       void bench.ledger.settle(record(id, key));
       bench.budgets.settle(record(id, key));
     };
-    const claimed = (bench: Bench, key: string): bigint | null => {
+    const result = (bench: Bench, key: string): bigint | null => {
       const begin = beginOf('now', { startMs: clock.now(), apiKeyHash: key, teamId: null });
       const caps = bench.budgets.capsFor(begin).filter(({ scope }) => scope.kind === 'key');
-      const [claim] = bench.budgets.claimsOf(caps, clock.now());
-      return claim === undefined ? null : (bench.counters.read(claim)?.spentPico ?? null);
+      const [need] = bench.budgets.needsOf(caps, clock.now());
+      return need === undefined ? null : (bench.counters.read(need)?.spentPico ?? null);
     };
     const first = await open(t, dataDir, clock);
     spend(first, 'before', 'k2');
@@ -202,25 +202,25 @@ t.test(
     const second = await open(t, dataDir, clock);
     await second.budgets.warm();
     spend(second, 'after', 'k2');
-    t.equal(claimed(second, 'k2'), 10n, 'a row before the start, one after it');
+    t.equal(result(second, 'k2'), 10n, 'a row before the start, one after it');
     spend(second, 'counted', 'k2');
-    t.equal(claimed(second, 'k2'), 15n);
+    t.equal(result(second, 'k2'), 15n);
     await agree(t, second, 'a used key');
     const renewed = { ...blankKey('k3', 'cccc', 1), former: [{ id: 'k2', untilMs: Infinity }] };
     second.directory.put({ ...renewed, budget: capped({ maxBudget: 1_000, budgetDuration: '1d' }) });
-    t.equal(claimed(second, 'k3'), null, 'of a key that is counted elsewhere the store is asked');
+    t.equal(result(second, 'k3'), null, 'of a key that is counted elsewhere the store is asked');
     await second.ledger.close(10_000);
     const third = await open(t, dataDir, clock);
     await third.budgets.warm();
     third.directory.put({ ...renewed, budget: capped({ maxBudget: 1_000, budgetDuration: '1d' }) });
     spend(third, 'former', 'k2');
-    t.equal(claimed(third, 'k3'), 20n, 'rows of a former value count');
+    t.equal(result(third, 'k3'), 20n, 'rows of a former value count');
     await third.ledger.close(10_000);
     const fourth = await open(t, dataDir, clock);
     await fourth.budgets.warm();
     clock.advance(86_400_000);
     spend(fourth, 'next day', 'k2');
-    t.equal(claimed(fourth, 'k2'), 5n, 'a window that began since');
+    t.equal(result(fourth, 'k2'), 5n, 'a window that began since');
     await agree(t, fourth, 'the next day');
   },
 );
@@ -245,16 +245,16 @@ t.test('a store that does not answer leaves a counter unknown, and it is asked a
     routing: { aliases: new Map() },
   });
   const begin = beginOf('a', { startMs: clock.now() });
-  const claims = shaky.claimsOf(shaky.capsFor(begin), clock.now());
-  const call = { requestId: 'a', budgets: claims, pico: 1n, limits: [] };
-  const unknown = counters.claim(call);
+  const needs = shaky.needsOf(shaky.capsFor(begin), clock.now());
+  const call = { requestId: 'a', budgets: needs, pico: 1n, limits: [] };
+  const unknown = counters.reserve(call);
   t.equal(unknown.kind, 'unseeded');
   if (unknown.kind !== 'unseeded') return;
   await t.rejects(shaky.seed(unknown.counters), /down/);
-  t.equal(counters.claim(call).kind, 'unseeded');
+  t.equal(counters.reserve(call).kind, 'unseeded');
   isDown = false;
   await shaky.seed(unknown.counters);
-  t.equal(counters.claim(call).kind, 'admitted');
+  t.equal(counters.reserve(call).kind, 'admitted');
   t.ok(budgets);
 });
 

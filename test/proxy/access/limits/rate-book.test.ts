@@ -1,25 +1,25 @@
 // Rates and calls at a time: no edge lets twice the limit through, refusals consume nothing, waits are true.
 import fc from 'fast-check';
 import t from 'tap';
-import { RateBook, type LimitClaim, type LimitPermit } from '../../../../proxy/access/limits/rate-book.ts';
+import { RateBook, type LimitNeed, type LimitPermit } from '../../../../proxy/access/limits/rate-book.ts';
 
-const rpm = (perMinute: number, limit = 'key:a:rpm'): LimitClaim => ({
+const rpm = (perMinute: number, limit = 'key:a:rpm'): LimitNeed => ({
   kind: 'requests',
   limit,
   perMinute,
   amount: 1,
 });
-const tpm = (perMinute: number, amount: number, limit = 'key:a:tpm'): LimitClaim => ({
+const tpm = (perMinute: number, amount: number, limit = 'key:a:tpm'): LimitNeed => ({
   kind: 'tokens',
   limit,
   perMinute,
   amount,
 });
-const parallel = (most: number, limit = 'key:a:parallel'): LimitClaim => ({ kind: 'parallel', limit, most });
+const parallel = (most: number, limit = 'key:a:parallel'): LimitNeed => ({ kind: 'parallel', limit, most });
 
-function permitted(book: RateBook, claims: readonly LimitClaim[], nowMs: number): LimitPermit {
-  const limited = book.admit(claims, nowMs);
-  if (!limited.ok) throw new Error(`refused by ${limited.refusal.claim.limit}`);
+function permitted(book: RateBook, needs: readonly LimitNeed[], nowMs: number): LimitPermit {
+  const limited = book.admit(needs, nowMs);
+  if (!limited.ok) throw new Error(`refused by ${limited.refusal.need.limit}`);
   return limited.permit;
 }
 

@@ -6,16 +6,16 @@ import type { ValkeySettings } from '../../../../config/valkey-settings.ts';
 import { BudgetBook } from '../../../../proxy/access/budgets/budget-book.ts';
 import {
   CountersUnavailable,
-  type Claimed,
-  type ClaimingCall,
+  type ReserveResult,
+  type ReservingCall,
   type CounterName,
   type RecordedCall,
   type SettledCall,
 } from '../../../../proxy/access/counters.ts';
-import type { LimitClaim } from '../../../../proxy/access/limits/rate-book.ts';
+import type { LimitNeed } from '../../../../proxy/access/limits/rate-book.ts';
 import { LocalCounters } from '../../../../proxy/access/local-counters.ts';
 import { ValkeyConnection } from '../../../../proxy/access/valkey/connection.ts';
-import { CLAIM, script } from '../../../../proxy/access/valkey/scripts.ts';
+import { RESERVE_CALLS, script } from '../../../../proxy/access/valkey/scripts.ts';
 import { ValkeyCounters } from '../../../../proxy/access/valkey/valkey-counters.ts';
 import type { ValkeyTimes } from '../../../../proxy/access/valkey/valkey-link.ts';
 import { openLog } from '../../../../proxy/observability/logger.ts';
@@ -24,7 +24,7 @@ import { ownValkey, type ValkeyServer } from '../../../support/valkey.ts';
 
 const USD = 10n ** 12n;
 /** Long enough for a machine whose cores are all taken. */
-const PATIENT: Partial<ValkeyTimes> = { claimMs: 30_000, stuckMs: 60_000, beatMs: 50, pauseMs: 50 };
+const PATIENT: Partial<ValkeyTimes> = { answerMs: 30_000, stuckMs: 60_000, beatMs: 50, pauseMs: 50 };
 
 interface Given {
   readonly times?: Partial<ValkeyTimes>;
@@ -53,34 +53,34 @@ const budget = (name: string, capPico: bigint, windowStartMs = 0) => ({
   windowStartMs,
   capPico,
 });
-const parallel = (limit: string, most: number): LimitClaim => ({ kind: 'parallel', limit, most });
-const requests = (limit: string, perMinute: number): LimitClaim => ({
+const parallel = (limit: string, most: number): LimitNeed => ({ kind: 'parallel', limit, most });
+const requests = (limit: string, perMinute: number): LimitNeed => ({
   kind: 'requests',
   limit,
   perMinute,
   amount: 1,
 });
-const tokens = (limit: string, perMinute: number, amount: number): LimitClaim => ({
+const tokens = (limit: string, perMinute: number, amount: number): LimitNeed => ({
   kind: 'tokens',
   limit,
   perMinute,
   amount,
 });
 
-function call(requestId: string, given: Partial<ClaimingCall> = {}): ClaimingCall {
+function call(requestId: string, given: Partial<ReservingCall> = {}): ReservingCall {
   return { requestId, budgets: [], pico: 0n, limits: [], ...given };
 }
 
 /** As the proxy asks: what nobody knows is seeded, and asked again. */
-async function claim(
+async function need(
   counters: ValkeyCounters,
-  asked: ClaimingCall,
+  asked: ReservingCall,
   sumOf: (counter: CounterName) => bigint = () => 0n,
-): Promise<Claimed> {
+): Promise<ReserveResult> {
   for (;;) {
-    const claimed = await counters.claim(asked);
-    if (claimed.kind !== 'unseeded') return claimed;
-    for (const counter of claimed.counters) await counters.seed(counter, sumOf(counter));
+    const result = await counters.reserve(asked);
+    if (result.kind !== 'unseeded') return result;
+    for (const counter of result.counters) await counters.seed(counter, sumOf(counter));
   }
 }
 
@@ -109,62 +109,62 @@ function withServer(
   });
 }
 
-withServer('a call is let in by all that it claims, or consumes nothing', async (t, server) => {
+withServer('a call is let in by all that it needs, or consumes nothing', async (t, server) => {
   const one = await counters(t, server);
   const [a, b] = [budget('key:a', 10n * USD), budget('team:b', 3n * USD)];
-  const asked = (id: string, pico: bigint): ClaimingCall =>
+  const asked = (id: string, pico: bigint): ReservingCall =>
     call(id, { budgets: [a, b], pico, limits: [requests('key:a:rpm', 2), parallel('key:a:parallel', 2)] });
-  t.same(await claim(one, asked('1', 2n * USD)), { kind: 'admitted', remaining: [1, 1] });
+  t.same(await need(one, asked('1', 2n * USD)), { kind: 'admitted', remaining: [1, 1] });
   t.same(
-    await claim(one, asked('1', 2n * USD)),
+    await need(one, asked('1', 2n * USD)),
     { kind: 'admitted', remaining: [1, 1] },
     'the same call again',
   );
-  const refused = await claim(one, asked('2', 2n * USD));
-  t.match(refused, { kind: 'over_budget', refusal: { claim: b, leftPico: USD, reservedPico: 2n * USD } });
+  const refused = await need(one, asked('2', 2n * USD));
+  t.match(refused, { kind: 'over_budget', refusal: { need: b, leftPico: USD, reservedPico: 2n * USD } });
   t.same(
     await one.read(a),
     { spentPico: 0n, reservedPico: 2n * USD },
     'the other budget holds nothing of it',
   );
-  t.same(await claim(one, asked('3', USD)), { kind: 'admitted', remaining: [0, 0] }, 'nor do the limits');
-  const busy = await claim(one, asked('4', 0n));
+  t.same(await need(one, asked('3', USD)), { kind: 'admitted', remaining: [0, 0] }, 'nor do the limits');
+  const busy = await need(one, asked('4', 0n));
   t.match(busy, { kind: 'over_budget' }, 'a budget that is reserved to the pico-dollar is used up');
 });
 
 withServer('two servers share limits, and places come back', async (t, server) => {
   const [one, two] = [await counters(t, server), await counters(t, server)];
   const limits = [parallel('key:a', 2), requests('key:a', 4)];
-  t.match(await one.claim(call('1', { limits })), { kind: 'admitted', remaining: [1, 3] });
-  t.match(await two.claim(call('2', { limits })), { kind: 'admitted', remaining: [0, 2] });
-  const full = await one.claim(call('3', { limits }));
-  t.match(full, { kind: 'over_limit', refusal: { claim: limits[0], waitMs: null, remaining: 0 } });
+  t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [1, 3] });
+  t.match(await two.reserve(call('2', { limits })), { kind: 'admitted', remaining: [0, 2] });
+  const full = await one.reserve(call('3', { limits }));
+  t.match(full, { kind: 'over_limit', refusal: { need: limits[0], waitMs: null, remaining: 0 } });
   two.release('2');
   two.release('2');
   await told(two);
-  t.match(await one.claim(call('4', { limits })), { kind: 'admitted', remaining: [0, 1] });
+  t.match(await one.reserve(call('4', { limits })), { kind: 'admitted', remaining: [0, 1] });
   one.settle(settled('1'));
   one.settle(settled('4'));
   await told(one);
-  t.match(await two.claim(call('5', { limits })), { kind: 'admitted', remaining: [1, 0] });
-  const over = await two.claim(call('6', { limits }));
-  t.match(over, { kind: 'over_limit', refusal: { claim: limits[1], remaining: 0 } });
+  t.match(await two.reserve(call('5', { limits })), { kind: 'admitted', remaining: [1, 0] });
+  const over = await two.reserve(call('6', { limits }));
+  t.match(over, { kind: 'over_limit', refusal: { need: limits[1], remaining: 0 } });
   if (over.kind !== 'over_limit') return;
   const waitMs = over.refusal.waitMs ?? 0;
   t.ok(waitMs > 0 && waitMs <= 15_000, `one of four a minute is free again within 15 s: ${waitMs}`);
 });
 
-withServer('tokens are claimed by estimate and settled by the record', async (t, server) => {
+withServer('tokens are reserved by estimate and settled by the record', async (t, server) => {
   const one = await counters(t, server);
-  const asked = (id: string, amount: number): ClaimingCall =>
+  const asked = (id: string, amount: number): ReservingCall =>
     call(id, { limits: [tokens('key:a', 1000, amount)] });
-  t.match(await one.claim(asked('1', 900)), { kind: 'admitted', remaining: [100] });
-  t.match(await one.claim(asked('2', 500)), { kind: 'over_limit', refusal: { remaining: Number } });
+  t.match(await one.reserve(asked('1', 900)), { kind: 'admitted', remaining: [100] });
+  t.match(await one.reserve(asked('2', 500)), { kind: 'over_limit', refusal: { remaining: Number } });
   one.settle({ requestId: '1', spent: [], tokens: 100 });
   await told(one);
-  t.match(await one.claim(asked('3', 500)), { kind: 'admitted' }, 'what was not used can be used');
+  t.match(await one.reserve(asked('3', 500)), { kind: 'admitted' }, 'what was not used can be used');
   t.match(
-    await one.claim(asked('4', 1001)),
+    await one.reserve(asked('4', 1001)),
     { kind: 'over_limit', refusal: { waitMs: null } },
     'it never fits',
   );
@@ -174,12 +174,12 @@ withServer('of 200 calls of four servers exactly those are let in that fit', asy
   const all = await Promise.all([1, 2, 3, 4].map(() => counters(t, server, { servers: 4 })));
   await until(() => all.every(({ state }) => state.away === null));
   const cap = budget('key:hot', 7n * USD + 1n);
-  const claims = await Promise.all(
+  const needs = await Promise.all(
     Array.from({ length: 200 }, (_, i) =>
-      claim(all[i % 4] as ValkeyCounters, call(`c${i}`, { budgets: [cap], pico: USD / 10n })),
+      need(all[i % 4] as ValkeyCounters, call(`c${i}`, { budgets: [cap], pico: USD / 10n })),
     ),
   );
-  t.equal(claims.filter(({ kind }) => kind === 'admitted').length, 70);
+  t.equal(needs.filter(({ kind }) => kind === 'admitted').length, 70);
   t.same(await all[0]?.read(cap), { spentPico: 0n, reservedPico: 7n * USD });
 });
 
@@ -196,8 +196,8 @@ withServer(
     for (let i = 0; i < 300; i += 1) {
       const [id, pico] = [`c${i}`, amount()];
       const expected = book.reserve([cap], pico);
-      const claimed = await claim(one, call(id, { budgets: [cap], pico }));
-      t.equal(claimed.kind === 'admitted', expected.ok, `${pico}`);
+      const result = await need(one, call(id, { budgets: [cap], pico }));
+      t.equal(result.kind === 'admitted', expected.ok, `${pico}`);
       if (expected.ok) reservations.set(id, expected.reservation);
       const ended = [...reservations.keys()].find(() => random() < 0.4);
       if (ended === undefined) continue;
@@ -215,15 +215,15 @@ withServer(
 );
 
 withServer(
-  'a record counts once: told twice, by two servers, after a release, without a claim',
+  'a record counts once: told twice, by two servers, after a release, without a reservation',
   async (t, server) => {
     const [one, two] = [await counters(t, server), await counters(t, server)];
     const cap = budget('key:a', 10n * USD);
-    await claim(one, call('1', { budgets: [cap], pico: 5n * USD }));
+    await need(one, call('1', { budgets: [cap], pico: 5n * USD }));
     one.release('1');
     for (const each of [one, two, one]) each.settle(settled('1', [[cap, 2n * USD]]));
-    two.settle(settled('never claimed', [[cap, USD]]));
-    two.settle(settled('never claimed', [[cap, USD]]));
+    two.settle(settled('never reserved', [[cap, USD]]));
+    two.settle(settled('never reserved', [[cap, USD]]));
     await Promise.all([told(one), told(two)]);
     t.same(await one.read(cap), { spentPico: 3n * USD, reservedPico: 0n });
   },
@@ -234,7 +234,7 @@ withServer(
   async (t, server) => {
     const [one, two] = [await counters(t, server), await counters(t, server)];
     const cap = budget('key:a', 10n * USD);
-    t.match(await one.claim(call('1', { budgets: [cap] })), { kind: 'unseeded', counters: [cap] });
+    t.match(await one.reserve(call('1', { budgets: [cap] })), { kind: 'unseeded', counters: [cap] });
     two.settle(settled('late', [[cap, USD]]));
     two.settle(settled('in the sum', [[cap, USD]]));
     await told(two);
@@ -247,19 +247,19 @@ withServer(
 withServer('a refusal prolongs nothing', async (t, server) => {
   const one = await counters(t, server);
   const cap = budget('key:a', USD);
-  await claim(one, call('1', { budgets: [cap], pico: USD }));
+  await need(one, call('1', { budgets: [cap], pico: USD }));
   const [key = ''] = (await server.ask('KEYS', '*:c:*')) as string[];
   await server.ask('PEXPIRE', key, '5000000');
-  t.match(await claim(one, call('2', { budgets: [cap], pico: USD })), { kind: 'over_budget' });
+  t.match(await need(one, call('2', { budgets: [cap], pico: USD })), { kind: 'over_budget' });
   t.ok(Number(await server.ask('PTTL', key)) <= 5_000_000);
 });
 
 withServer('scripts that the server has forgotten are sent again', async (t, server) => {
   const one = await counters(t, server);
   const cap = budget('key:a', 3n * USD);
-  await claim(one, call('1', { budgets: [cap], pico: USD }));
+  await need(one, call('1', { budgets: [cap], pico: USD }));
   await server.ask('SCRIPT', 'FLUSH');
-  t.match(await claim(one, call('2', { budgets: [cap], pico: USD })), { kind: 'admitted' });
+  t.match(await need(one, call('2', { budgets: [cap], pico: USD })), { kind: 'admitted' });
   await server.ask('SCRIPT', 'FLUSH');
   one.settle(settled('2', [[cap, USD]]));
   await told(one);
@@ -269,7 +269,7 @@ withServer('scripts that the server has forgotten are sent again', async (t, ser
 withServer('two versions of a script count in the same state', async (t, server) => {
   const one = await counters(t, server);
   const cap = budget('key:a', 3n * USD);
-  await claim(one, call('1', { budgets: [cap], pico: USD }));
+  await need(one, call('1', { budgets: [cap], pico: USD }));
   const other = await ValkeyConnection.open(server.settings);
   t.teardown(() => other.close());
   const [key = ''] = (await server.ask('KEYS', '*:g')) as string[];
@@ -277,9 +277,9 @@ withServer('two versions of a script count in the same state', async (t, server)
   const prefix = key.replace(/:g$/, `:${generation}:`);
   const asked = ['', '', 'newer', '2', 0, Number(2n * USD), 1, 'key:a@0', 0, Number(3n * USD), '', 0];
   const args = [generation, prefix, 'newer', JSON.stringify(asked)];
-  const newer = script(`-- of a newer version\n${CLAIM.source}`);
+  const newer = script(`-- of a newer version\n${RESERVE_CALLS.source}`);
   t.same(await other.run(newer, [key], args, 30_000), ['ok', 0, ['admitted']]);
-  t.match(await claim(one, call('3', { budgets: [cap], pico: 1n })), { kind: 'over_budget' });
+  t.match(await need(one, call('3', { budgets: [cap], pico: 1n })), { kind: 'over_budget' });
 });
 
 withServer(
@@ -287,8 +287,8 @@ withServer(
   async (t, server) => {
     const one = await counters(t, server);
     const cap = budget('key:a', 10n * USD);
-    await claim(one, call('running', { budgets: [cap], pico: 4n * USD, limits: [parallel('key:a', 3)] }));
-    await claim(one, call('done', { budgets: [cap], pico: USD }));
+    await need(one, call('running', { budgets: [cap], pico: 4n * USD, limits: [parallel('key:a', 3)] }));
+    await need(one, call('done', { budgets: [cap], pico: USD }));
     one.settle(settled('done', [[cap, USD]]));
     await told(one);
     await server.kill();
@@ -297,7 +297,7 @@ withServer(
     await until(() => one.state.away === null);
     const asked = call('next', { budgets: [cap], pico: 5n * USD, limits: [parallel('key:a', 3)] });
     t.match(
-      await claim(one, asked, () => USD),
+      await need(one, asked, () => USD),
       { kind: 'admitted', remaining: [1] },
       '1 spent, 4 and 5 reserved',
     );
@@ -312,8 +312,8 @@ withServer('data that is deleted under running servers is noticed by all of them
   const [one, two] = [await counters(t, server, { servers: 2 }), await counters(t, server, { servers: 2 })];
   await until(() => one.state.away === null && two.state.away === null);
   const cap = budget('key:a', 10n * USD);
-  await claim(one, call('1', { budgets: [cap], pico: 4n * USD }));
-  await claim(two, call('2', { budgets: [cap], pico: 5n * USD }));
+  await need(one, call('1', { budgets: [cap], pico: 4n * USD }));
+  await need(two, call('2', { budgets: [cap], pico: 5n * USD }));
   await server.ask('FLUSHALL');
   await until(async () => ((await server.ask('KEYS', '*:c:*')) as string[]).length > 0);
   await until(() => one.state.away === null && two.state.away === null);
@@ -321,13 +321,13 @@ withServer('data that is deleted under running servers is noticed by all of them
     await one.seed(cap, 0n);
     return (await one.read(cap))?.reservedPico === 9n * USD;
   });
-  t.match(await claim(one, call('3', { budgets: [cap], pico: 2n * USD })), { kind: 'over_budget' });
+  t.match(await need(one, call('3', { budgets: [cap], pico: 2n * USD })), { kind: 'over_budget' });
 });
 
 withServer('an old snapshot is not believed', async (t, server) => {
   const one = await counters(t, server);
   const cap = budget('key:a', 10n * USD);
-  await claim(one, call('1', { budgets: [cap], pico: USD }));
+  await need(one, call('1', { budgets: [cap], pico: USD }));
   await server.ask('SAVE');
   one.settle(settled('1', [[cap, 9n * USD]]));
   await told(one);
@@ -336,34 +336,34 @@ withServer('an old snapshot is not believed', async (t, server) => {
   t.equal((await server.ask('DBSIZE').then(Number)) > 0, true, 'the old data is there');
   await until(() => one.state.away !== null);
   await until(() => one.state.away === null);
-  const claimed = await claim(one, call('2', { budgets: [cap], pico: 2n * USD }), () => 9n * USD);
-  t.match(claimed, { kind: 'over_budget', refusal: { spentPico: 9n * USD, reservedPico: 0n } });
+  const result = await need(one, call('2', { budgets: [cap], pico: 2n * USD }), () => 9n * USD);
+  t.match(result, { kind: 'over_budget', refusal: { spentPico: 9n * USD, reservedPico: 0n } });
 });
 
 withServer('a server that is killed while a call waits for it', async (t, server) => {
   const one = await counters(t, server);
   const limits = [requests('key:a', 4)];
   server.pause();
-  const waiting = one.claim(call('1', { limits }));
+  const waiting = one.reserve(call('1', { limits }));
   await server.kill();
   t.match(await waiting, { kind: 'admitted' }, 'decided by this server alone');
   await server.start();
   await until(() => one.state.away === null);
-  t.match(await one.claim(call('2', { limits })), { kind: 'admitted' });
+  t.match(await one.reserve(call('2', { limits })), { kind: 'admitted' });
 });
 
 withServer(
   'a slow server holds a call for a stated time once, and what it does later is undone',
   async (t, server) => {
-    const one = await counters(t, server, { times: { claimMs: 50 } });
+    const one = await counters(t, server, { times: { answerMs: 50 } });
     const cap = budget('key:a', 10n * USD);
     await until(
-      async () => (await claim(one, call('0', { budgets: [cap], pico: USD }))) && one.state.away === null,
+      async () => (await need(one, call('0', { budgets: [cap], pico: USD }))) && one.state.away === null,
     );
     one.settle(settled('0', [[cap, 0n]]));
     await told(one);
     server.pause();
-    t.match(await claim(one, call('1', { budgets: [cap], pico: 9n * USD })), { kind: 'admitted' });
+    t.match(await need(one, call('1', { budgets: [cap], pico: 9n * USD })), { kind: 'admitted' });
     t.not(one.state.away, null, 'the next call does not wait at all');
     one.settle(settled('1', [[cap, 2n * USD]]));
     server.go();
@@ -382,12 +382,12 @@ withServer('while it is away, each of four servers lets in a quarter of what is 
   await until(() => one.state.away !== null);
   const cap = budget('key:a', 10n * USD);
   const sum = (): bigint => 2n * USD;
-  const asked = (id: string, pico: bigint): ClaimingCall => call(id, { budgets: [cap], pico });
-  t.match(await claim(one, asked('1', 2n * USD), sum), { kind: 'admitted' });
-  t.match(await claim(one, asked('2', 1n), sum), { kind: 'over_budget', refusal: { claim: cap } });
+  const asked = (id: string, pico: bigint): ReservingCall => call(id, { budgets: [cap], pico });
+  t.match(await need(one, asked('1', 2n * USD), sum), { kind: 'admitted' });
+  t.match(await need(one, asked('2', 1n), sum), { kind: 'over_budget', refusal: { need: cap } });
   const limits = [requests('key:b', 8), parallel('key:b', 2)];
-  t.match(await one.claim(call('3', { limits })), { kind: 'admitted', remaining: [1, 0] });
-  t.match(await one.claim(call('4', { limits })), { kind: 'over_limit', refusal: { claim: limits[1] } });
+  t.match(await one.reserve(call('3', { limits })), { kind: 'admitted', remaining: [1, 0] });
+  t.match(await one.reserve(call('4', { limits })), { kind: 'over_limit', refusal: { need: limits[1] } });
 });
 
 withServer(
@@ -399,18 +399,18 @@ withServer(
     await server.kill();
     await until(() => one.state.away !== null);
     const limits = [requests('key:b', 8)];
-    t.match(await one.claim(call('1', { limits })), { kind: 'admitted', remaining: [3] });
+    t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [3] });
   },
 );
 
 withServer('what was let in alone counts when the counters are back', async (t, server) => {
   const one = await counters(t, server);
   const cap = budget('key:a', 10n * USD);
-  await claim(one, call('0', { budgets: [cap], pico: 0n }));
+  await need(one, call('0', { budgets: [cap], pico: 0n }));
   await server.kill();
   await until(() => one.state.away !== null);
-  await claim(one, call('1', { budgets: [cap], pico: 3n * USD }));
-  await claim(one, call('2', { budgets: [cap], pico: 3n * USD }));
+  await need(one, call('1', { budgets: [cap], pico: 3n * USD }));
+  await need(one, call('2', { budgets: [cap], pico: 3n * USD }));
   one.settle(settled('1', [[cap, USD]]));
   await server.start();
   await told(one);
@@ -428,8 +428,8 @@ withServer(
     const one = await counters(t, server, { settings });
     await server.kill();
     await until(() => one.state.away !== null);
-    await t.rejects(one.claim(call('1', { limits: [requests('key:a', 8)] })), CountersUnavailable);
-    t.match(await claim(one, call('2', { budgets: [budget('key:a', USD)] })), { kind: 'admitted' });
+    await t.rejects(one.reserve(call('1', { limits: [requests('key:a', 8)] })), CountersUnavailable);
+    t.match(await need(one, call('2', { budgets: [budget('key:a', USD)] })), { kind: 'admitted' });
   },
 );
 
@@ -459,8 +459,8 @@ withServer('installations with names of their own do not meet', async (t, server
   const one = await counters(t, server);
   const two = await counters(t, server, { settings: { namespace: 'other' } });
   const limits = [parallel('key:a', 1)];
-  t.match(await one.claim(call('1', { limits })), { kind: 'admitted' });
-  t.match(await two.claim(call('1', { limits })), { kind: 'admitted' });
+  t.match(await one.reserve(call('1', { limits })), { kind: 'admitted' });
+  t.match(await two.reserve(call('1', { limits })), { kind: 'admitted' });
 });
 
 withServer(
@@ -469,21 +469,21 @@ withServer(
     const gone = await counters(t, server);
     const cap = budget('key:a', 10n * USD);
     for (const id of ['recorded', 'lost'])
-      await claim(gone, call(id, { budgets: [cap], pico: 3n * USD, limits: [parallel('key:a', 2)] }));
+      await need(gone, call(id, { budgets: [cap], pico: 3n * USD, limits: [parallel('key:a', 2)] }));
     await gone.close();
     const other = await counters(t, server, {
       recordsOf: async (ids) =>
         ids.filter((id) => id === 'recorded').map((requestId) => ({ requestId, pico: USD, tokens: null })),
     });
     const limits = [parallel('key:a', 2)];
-    t.match(await other.claim(call('1', { limits })), { kind: 'over_limit' });
+    t.match(await other.reserve(call('1', { limits })), { kind: 'over_limit' });
     // Half a minute later, as the server's clock would have it.
     const [places = ''] = (await server.ask('KEYS', '*:p:*')) as string[];
     for (const id of ['recorded', 'lost']) await server.ask('ZADD', places, 'XX', '1', id);
     const [servers = ''] = (await server.ask('KEYS', '*:servers')) as string[];
     const [first = ''] = (await server.ask('ZRANGE', servers, '0', '0')) as string[];
     await server.ask('ZADD', servers, 'XX', '1', first);
-    t.match(await other.claim(call('2', { limits })), { kind: 'admitted', remaining: [1] });
+    t.match(await other.reserve(call('2', { limits })), { kind: 'admitted', remaining: [1] });
     await until(async () => (await other.read(cap))?.spentPico === USD);
     t.same(await other.read(cap), { spentPico: USD, reservedPico: 3n * USD }, 'no record: it stays reserved');
   },
@@ -495,11 +495,11 @@ withServer('while it is away, all that nobody knows is asked for at once', async
   await until(() => one.state.away !== null);
   const caps = [budget('key:a', USD), budget('team:a', USD), budget('user:a', USD)];
   const asked = call('1', { budgets: caps, pico: 1n });
-  const claimed = await one.claim(asked);
-  t.match(claimed, { kind: 'unseeded' });
+  const result = await one.reserve(asked);
+  t.match(result, { kind: 'unseeded' });
   t.same(
-    claimed.kind === 'unseeded' && claimed.counters.map((counter) => counter.budget),
+    result.kind === 'unseeded' && result.counters.map((counter) => counter.budget),
     caps.map((cap) => cap.budget),
   );
-  t.match(await claim(one, asked), { kind: 'admitted' });
+  t.match(await need(one, asked), { kind: 'admitted' });
 });

@@ -12,7 +12,7 @@ import { HealthRegistry } from '../../../../proxy/routing/deployment-health.ts';
 import { ownValkey, type ValkeyServer } from '../../../support/valkey.ts';
 
 /** Long enough for a machine whose cores are all taken. */
-const PATIENT = { claimMs: 30_000, stuckMs: 60_000, beatMs: 20, pauseMs: 20 };
+const PATIENT = { answerMs: 30_000, stuckMs: 60_000, beatMs: 20, pauseMs: 20 };
 const LONG_MS = 300_000;
 const SHORT_MS = 1;
 

@@ -10,7 +10,7 @@ import { openLog } from '../../../../proxy/observability/logger.ts';
 import { ownValkey, type ValkeyServer } from '../../../support/valkey.ts';
 
 /** Long enough for a machine whose cores are all taken. */
-const PATIENT = { claimMs: 30_000, stuckMs: 60_000, beatMs: 50, pauseMs: 50 };
+const PATIENT = { answerMs: 30_000, stuckMs: 60_000, beatMs: 50, pauseMs: 50 };
 const call = (id: string, digest = 'd', stream = false) => ({ id, digest, stream });
 const BODY = Buffer.from([0, 255, 10, 13, 0x80, 0x24]);
 const ENDING = { head: '{"reason":"complete"}', body: BODY };
@@ -24,9 +24,9 @@ interface Joined {
 async function join(
   t: Test,
   server: ValkeyServer,
-  given: { failClosed?: boolean; claimMs?: number } = {},
+  given: { failClosed?: boolean; answerMs?: number } = {},
 ): Promise<Joined> {
-  const times = { ...PATIENT, claimMs: given.claimMs ?? PATIENT.claimMs };
+  const times = { ...PATIENT, answerMs: given.answerMs ?? PATIENT.answerMs };
   const mono = (): number => performance.now();
   const counters = await ValkeyCounters.start({
     settings: server.settings,
@@ -187,7 +187,7 @@ withServer(
 );
 
 withServer('where it is to fail closed, no key is taken without the others', async (t, server) => {
-  const [a, b] = [await join(t, server, { failClosed: true, claimMs: 200 }), await join(t, server)];
+  const [a, b] = [await join(t, server, { failClosed: true, answerMs: 200 }), await join(t, server)];
   server.pause();
   await t.rejects(a.keys.claim('k', call('1')), CountersUnavailable);
   server.go();

@@ -1,4 +1,4 @@
-// Claims what a call needs of budgets and limits before it goes upstream: the most that it may cost, in every budget that its
+// Reserves what a call needs of budgets and limits before it goes upstream: the most that it may cost, in every budget that its
 // record will count for, and a place in every limit, or nothing at all. What is held is given back when the record is settled.
 // A call without budgets and limits asks for nothing.
 import type { Cap } from '../access/budgets/caps.ts';
@@ -12,14 +12,14 @@ import {
 import { refusalText } from '../access/budgets/refusal.ts';
 import { isOfDestination } from '../access/budgets/scopes.ts';
 import type { BudgetRefusal } from '../access/budgets/budget-book.ts';
-import { CountersUnavailable, type Claimed, type ClaimingCall } from '../access/counters.ts';
-import type { ScopedLimit } from '../access/limits/claims.ts';
+import { CountersUnavailable, type ReserveResult, type ReservingCall } from '../access/counters.ts';
+import type { ScopedLimit } from '../access/limits/call-limits.ts';
 import type { CallerModels } from '../access/model-access.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import { Fault } from '../errors/fault.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
 import { pricesFor } from './charge.ts';
-import { headersOfLimits, LimitQueue, limitsOfCall, promptTokensOf } from './claim-limits.ts';
+import { headersOfLimits, LimitQueue, limitsOfCall, promptTokensOf } from './reserve-limits.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
@@ -30,14 +30,14 @@ import type { SpendRecorder } from './spend-recorder.ts';
 /** A counter that was forgotten meanwhile is seeded again; more often than this it is a bug. */
 const MOST_SEEDINGS = 5;
 
-interface Claiming {
+interface Reserving {
   readonly request: ParsedRequest;
   readonly identity: Identity;
   readonly models: CallerModels;
 }
 
 /** What a call was let in with. */
-interface ClaimedCall {
+interface ReservedCall {
   /** Without deployments whose own budget has no room for the call. */
   readonly plan: CallPlan;
   /** What its client is told of its limits; flat. */
@@ -47,12 +47,12 @@ interface ClaimedCall {
 }
 
 /** @throws Fault budget_exceeded, budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
-export async function claimCall(
+export async function reserveCall(
   x: Exchange,
   recorder: SpendRecorder,
-  { request, identity, models }: Claiming,
+  { request, identity, models }: Reserving,
   plan: CallPlan,
-): Promise<ClaimedCall> {
+): Promise<ReservedCall> {
   const { budgets } = x.active.services;
   const first = selectedBy(plan);
   const scoped = recorder.scoped(first);
@@ -61,8 +61,8 @@ export async function claimCall(
   const asks = { x, limits, queue: new LimitQueue(x, limits) };
   const own = budgets.capsFor(scoped);
   if (own.length === 0 && !budgets.dependsOnDestination) {
-    const claimed = limits.length === 0 ? NOTHING_CLAIMED : await claim(asks, [], 0n);
-    return claimedCall(asks, plan, claimed.remaining);
+    const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(asks, [], 0n);
+    return reservedCall(asks, plan, result.remaining);
   }
   const reachable = reachableOf(x, request, models, plan);
   const reserved =
@@ -86,22 +86,26 @@ export async function claimCall(
       for (const cap of one === reachable[0] ? own : budgets.capsFor(recorder.scoped(one)))
         caps.set(cap.counter, cap);
     const asksNothing = caps.size === 0 && limits.length === 0;
-    const claimed = asksNothing ? NOTHING_CLAIMED : await claim(asks, [...caps.values()], pico);
-    if (claimed.refusal !== null) {
-      const cap = caps.get(claimed.refusal.claim.budget);
-      if (cap === undefined) throw new Error('a budget refused that the call did not claim');
+    const result = asksNothing ? NOTHING_RESERVED : await reserve(asks, [...caps.values()], pico);
+    if (result.refusal !== null) {
+      const cap = caps.get(result.refusal.need.budget);
+      if (cap === undefined) throw new Error('a budget refused that the call did not ask');
       if (isAll || left.length === 1 || !isOfDestination(cap))
-        throw refused(x, request, cap, claimed.refusal, reserved);
+        throw refused(x, request, cap, result.refusal, reserved);
       full.add(cap.counter); // the call may go to another one
       continue;
     }
     if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
     const usable = excluded.size === 0 ? plan : planCall(x.active, request.model, identity, models, excluded);
-    return claimedCall(asks, usable, claimed.remaining);
+    return reservedCall(asks, usable, result.remaining);
   }
 }
 
-function claimedCall({ x, limits, queue }: Asks, plan: CallPlan, remaining: readonly number[]): ClaimedCall {
+function reservedCall(
+  { x, limits, queue }: Asks,
+  plan: CallPlan,
+  remaining: readonly number[],
+): ReservedCall {
   return { plan, headers: headersOfLimits(x, limits, remaining), waitedMs: queue.waitedMs };
 }
 
@@ -173,42 +177,42 @@ interface Asks {
   readonly queue: LimitQueue;
 }
 
-/** How a claim ended: with what is left of each limit, or with the budget that has no room. */
-interface ClaimEnd {
+/** How reserving ended: with what is left of each limit, or with the budget that has no room. */
+interface ReserveEnd {
   readonly remaining: readonly number[];
   readonly refusal: BudgetRefusal | null;
 }
 
-const NOTHING_CLAIMED: ClaimEnd = { remaining: [], refusal: null };
+const NOTHING_RESERVED: ReserveEnd = { remaining: [], refusal: null };
 
 /** @throws Fault budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
-async function claim({ x, limits, queue }: Asks, caps: readonly Cap[], pico: bigint): Promise<ClaimEnd> {
+async function reserve({ x, limits, queue }: Asks, caps: readonly Cap[], pico: bigint): Promise<ReserveEnd> {
   const { budgets } = x.active.services;
-  const call = { requestId: x.id, pico, limits: limits.map((limit) => limit.claim) };
+  const call = { requestId: x.id, pico, limits: limits.map((limit) => limit.need) };
   for (let seedings = 0; seedings < MOST_SEEDINGS;) {
-    const claimed = await asked(x, { ...call, budgets: budgets.claimsOf(caps, x.startMs) });
-    if (claimed.kind === 'over_budget') return { ...NOTHING_CLAIMED, refusal: claimed.refusal };
-    if (claimed.kind === 'admitted') return { ...NOTHING_CLAIMED, remaining: claimed.remaining };
-    if (claimed.kind === 'over_limit') {
-      await queue.wait(claimed.refusal);
+    const result = await asked(x, { ...call, budgets: budgets.needsOf(caps, x.startMs) });
+    if (result.kind === 'over_budget') return { ...NOTHING_RESERVED, refusal: result.refusal };
+    if (result.kind === 'admitted') return { ...NOTHING_RESERVED, remaining: result.remaining };
+    if (result.kind === 'over_limit') {
+      await queue.wait(result.refusal);
       continue;
     }
     seedings += 1;
     try {
-      await budgets.seed(claimed.counters);
+      await budgets.seed(result.counters);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      if (letsPass(x, error)) return NOTHING_CLAIMED;
+      if (letsPass(x, error)) return NOTHING_RESERVED;
       throw unverified(error);
     }
   }
   throw unverified(new Error('counters are forgotten again and again'));
 }
 
-async function asked(x: Exchange, call: ClaimingCall): Promise<Claimed> {
+async function asked(x: Exchange, call: ReservingCall): Promise<ReserveResult> {
   try {
-    const claimed = x.active.services.counters.claim(call);
-    return claimed instanceof Promise ? await claimed : claimed;
+    const result = x.active.services.counters.reserve(call);
+    return result instanceof Promise ? await result : result;
   } catch (cause) {
     if (!(cause instanceof CountersUnavailable)) throw cause;
     const what = call.budgets.length > 0 ? 'Budget' : 'Rate limit'; // as the dialect says it

@@ -1,16 +1,16 @@
-// A call's claims as the script takes them, and what the script answers.
-import type { Claimed, ClaimingCall, CounterName } from '../counters.ts';
-import type { LimitClaim } from '../limits/rate-book.ts';
+// What a call reserves, as the script takes it, and what the script answers.
+import type { ReserveResult, ReservingCall, CounterName } from '../counters.ts';
+import type { LimitNeed } from '../limits/rate-book.ts';
 import { partsOf, picoOf } from './amounts.ts';
 
 /** Letters of the kinds of limits in keys. */
-const LETTERS: Readonly<Record<LimitClaim['kind'], string>> = { requests: 'r', tokens: 't', parallel: 'p' };
+const LETTERS: Readonly<Record<LimitNeed['kind'], string>> = { requests: 'r', tokens: 't', parallel: 'p' };
 
 /** No cap of a budget is larger: 10^18 dollars. */
 const MOST_PICO = 10n ** 30n - 1n;
 
-/** A claim as the scripts take it, flat: many short texts in one JSON cost a command less than so many arguments. */
-export function claimArguments(server: string, call: ClaimingCall): (string | number)[] {
+/** What a call reserves, as the scripts take it, flat: many short texts in one JSON cost a command less than so many arguments. */
+export function reserveArguments(server: string, call: ReservingCall): (string | number)[] {
   const { requestId, budgets, limits } = call;
   const [hi, lo] = partsOf(call.pico);
   const args: (string | number)[] = ['', '', server, requestId, hi, lo, budgets.length];
@@ -33,12 +33,12 @@ export function nameOf({ budget, windowStartMs }: CounterName): string {
 }
 
 /** Names of the limits whose places a call holds. */
-export function placesOf(call: ClaimingCall): string[] {
+export function placesOf(call: ReservingCall): string[] {
   return call.limits.filter(({ kind }) => kind === 'parallel').map(({ limit }) => limit);
 }
 
-/** What the claim script said; a text where it did not decide: `generation`, `closed`, `ended`. */
-export function claimedOf(call: ClaimingCall, reply: readonly unknown[]): Claimed | string {
+/** What the script said; a text where it did not decide: `generation`, `closed`, `ended`. */
+export function resultOf(call: ReservingCall, reply: readonly unknown[]): ReserveResult | string {
   const [kind, ...rest] = reply;
   if (kind === 'admitted') return { kind, remaining: rest.map(Number) };
   if (kind === 'unseeded') {
@@ -47,20 +47,20 @@ export function claimedOf(call: ClaimingCall, reply: readonly unknown[]): Claime
   }
   if (kind === 'budget') {
     const [index, spentLo, spentHi, reservedLo, reservedHi] = rest.map(String);
-    const claim = call.budgets[Number(index)];
-    if (claim === undefined) return 'unknown';
+    const need = call.budgets[Number(index)];
+    if (need === undefined) return 'unknown';
     const spentPico = picoOf(spentLo ?? '0', spentHi ?? '0');
     const reservedPico = picoOf(reservedLo ?? '0', reservedHi ?? '0');
-    const leftPico = claim.capPico - spentPico - reservedPico;
-    const refusal = { claim, spentPico, reservedPico, leftPico: leftPico > 0n ? leftPico : 0n };
+    const leftPico = need.capPico - spentPico - reservedPico;
+    const refusal = { need, spentPico, reservedPico, leftPico: leftPico > 0n ? leftPico : 0n };
     return { kind: 'over_budget', refusal };
   }
   if (kind === 'limit') {
     const [index, waitUs, remaining] = rest.map(Number);
-    const claim = call.limits[index ?? -1];
-    if (claim === undefined) return 'unknown';
+    const need = call.limits[index ?? -1];
+    if (need === undefined) return 'unknown';
     const waitMs = waitUs === undefined || waitUs < 0 ? null : waitUs / 1000;
-    return { kind: 'over_limit', refusal: { claim, waitMs, remaining: remaining ?? 0 } };
+    return { kind: 'over_limit', refusal: { need, waitMs, remaining: remaining ?? 0 } };
   }
   return String(kind);
 }

@@ -8,7 +8,11 @@ import {
   type ObjectOf,
 } from '../../../../proxy/access/objects/objects.ts';
 import type { ScopedRecord } from '../../../../proxy/access/budgets/scopes.ts';
-import { CallLimits, type LimitDirectory, type ScopedLimit } from '../../../../proxy/access/limits/claims.ts';
+import {
+  CallLimits,
+  type LimitDirectory,
+  type ScopedLimit,
+} from '../../../../proxy/access/limits/call-limits.ts';
 import { limitAnswer } from '../../../../proxy/access/limits/limit-refusal.ts';
 import { limitHeaders } from '../../../../proxy/access/limits/limit-headers.ts';
 
@@ -95,13 +99,13 @@ function directory(...objects: readonly AccessObject[]): LimitDirectory {
 }
 
 const found = (...objects: readonly AccessObject[]) =>
-  limitsOf(CALL, directory(...objects), () => 70).map(({ scope, value, claim }) => ({
+  limitsOf(CALL, directory(...objects), () => 70).map(({ scope, value, need }) => ({
     scope,
     value,
-    ...claim,
+    ...need,
   }));
 
-t.test('a call without limits claims none, and its tokens are not counted', async (t) => {
+t.test('a call without limits reserves nothing, and its tokens are not counted', async (t) => {
   const none = limitsOf(
     CALL,
     directory(key, team, user, customer, organization),
@@ -200,9 +204,9 @@ t.test('headers are those of the tightest scope, and of each scope; none without
 t.test('a refusal has the text of the dialect, and says truly how long to wait', async (t) => {
   const [scoped] = limitsOf(CALL, directory({ ...key, limits: limits({ rpm: 2 }) }), () => 0);
   if (scoped === undefined) throw new Error('no limit');
-  const { claim } = scoped;
+  const { need } = scoped;
   const now = Date.UTC(2026, 10, 22, 10, 0, 0);
-  const { message, headers } = limitAnswer(scoped, { claim, waitMs: 29_001, remaining: 0 }, now);
+  const { message, headers } = limitAnswer(scoped, { need, waitMs: 29_001, remaining: 0 }, now);
   t.equal(
     message,
     'Rate limit exceeded for api_key: k. Limit type: requests. Current limit: 2, Remaining: 0. ' +

@@ -9,7 +9,7 @@ import {
   type ScopedRecord,
   type ScopeKind,
 } from '../budgets/scopes.ts';
-import type { LimitClaim } from './rate-book.ts';
+import type { LimitNeed } from './rate-book.ts';
 
 /** As refusals and headers of the dialect name it. */
 export type LimitScope =
@@ -24,7 +24,7 @@ export type LimitScope =
 
 /** A limit of a call, and whose it is. */
 export interface ScopedLimit {
-  readonly claim: LimitClaim;
+  readonly need: LimitNeed;
   readonly scope: LimitScope;
   /** Id of the object; with the model, where the limit is the model's. */
   readonly value: string;
@@ -136,15 +136,15 @@ function stated(
 ): readonly ScopedLimit[] {
   const all: ScopedLimit[] = [];
   const name = `${KINDS[scope]}:${id}`;
-  const add = (claim: LimitClaim): void => void all.push({ claim, scope, value: id, model: null });
+  const add = (need: LimitNeed): void => void all.push({ need, scope, value: id, model: null });
   const most = limits.maxParallel ?? shared.maxParallel;
   const [rpm, tpm] = [limits.rpm ?? shared.rpm, limits.tpm ?? shared.tpm];
   if (most !== null) add({ kind: 'parallel', limit: `${name}:parallel`, most });
   if (rpm !== null) add({ kind: 'requests', limit: `${name}:rpm`, perMinute: rpm, amount: 1 });
   if (tpm !== null) add({ kind: 'tokens', limit: `${name}:tpm`, perMinute: tpm, amount: tpm });
   const of = scope === 'team' ? 'model_per_team' : 'model_per_key';
-  const addOfModel = (claim: LimitClaim): void =>
-    void all.push({ claim, scope: of, value: `${id}:${model}`, model });
+  const addOfModel = (need: LimitNeed): void =>
+    void all.push({ need, scope: of, value: `${id}:${model}`, model });
   const modelRpm = ofModel(limits.modelRpm, model) ?? ofModel(shared.modelRpm, model);
   const modelTpm = ofModel(limits.modelTpm, model) ?? ofModel(shared.modelTpm, model);
   const modelName = `${name}:model:${model}`;
@@ -157,11 +157,11 @@ function stated(
 
 /** A limit of tokens, for the tokens of this call. */
 function withTokens(limit: ScopedLimit, tokens: (perMinute: number) => number): ScopedLimit {
-  const { claim } = limit;
-  if (claim.kind !== 'tokens') return limit;
-  const amount = Math.min(claim.perMinute, tokens(claim.perMinute));
+  const { need } = limit;
+  if (need.kind !== 'tokens') return limit;
+  const amount = Math.min(need.perMinute, tokens(need.perMinute));
   return {
-    claim: { kind: 'tokens', limit: claim.limit, perMinute: claim.perMinute, amount },
+    need: { kind: 'tokens', limit: need.limit, perMinute: need.perMinute, amount },
     scope: limit.scope,
     value: limit.value,
     model: limit.model,

@@ -1,6 +1,6 @@
-// The limits of a call: what it claims of them, what its client is told, and how long it waits for a place where waiting is
+// The limits of a call: what it reserves of them, what its client is told, and how long it waits for a place where waiting is
 // configured.
-import type { ScopedLimit } from '../access/limits/claims.ts';
+import type { ScopedLimit } from '../access/limits/call-limits.ts';
 import { limitHeaders } from '../access/limits/limit-headers.ts';
 import { limitAnswer } from '../access/limits/limit-refusal.ts';
 import type { LimitRefusal } from '../access/limits/rate-book.ts';
@@ -68,8 +68,7 @@ export class LimitQueue {
   async wait(refusal: LimitRefusal): Promise<void> {
     const { clock } = this.#x.active.services;
     const sinceMs = clock.mono();
-    const neverFits =
-      refusal.waitMs === null && (refusal.claim.kind !== 'parallel' || refusal.claim.most <= 0);
+    const neverFits = refusal.waitMs === null && (refusal.need.kind !== 'parallel' || refusal.need.most <= 0);
     const waitMs = refusal.waitMs ?? PLACE_MS;
     if (neverFits || sinceMs + waitMs > this.#until) throw this.#refused(refusal);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -81,8 +80,8 @@ export class LimitQueue {
   }
 
   #refused(refusal: LimitRefusal): Fault {
-    const limit = this.#limits.find(({ claim }) => claim === refusal.claim);
-    if (limit === undefined) throw new Error('a limit refused that the call did not claim');
+    const limit = this.#limits.find(({ need }) => need === refusal.need);
+    if (limit === undefined) throw new Error('a limit refused that the call did not ask');
     const { message, headers } = limitAnswer(limit, refusal, this.#x.active.services.clock.now());
     return new Fault('rate_limit_exceeded', message, { headers });
   }

@@ -1,19 +1,19 @@
-// Claims of calls that came in the same turn of the event loop go to Valkey in one command, because a command costs this
-// process some microseconds, however much it holds. A claim that finds no other one under way goes at once.
-import { CLAIM } from './scripts.ts';
+// What calls reserve that came in the same turn of the event loop go to Valkey in one command, because a command costs this
+// process some microseconds, however much it holds. A call that finds no other one under way goes at once.
+import { RESERVE_CALLS } from './scripts.ts';
 import type { Generation } from './valkey-link.ts';
 
-/** So many claims take the server about a millisecond, in which it answers nobody else. */
+/** So many calls take the server about a millisecond, in which it answers nobody else. */
 const MOST = 16;
 
 interface Waiting {
   readonly at: Generation;
-  readonly claim: string;
+  readonly call: string;
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: Error) => void;
 }
 
-export class ClaimBatches {
+export class ReserveBatches {
   readonly #server: string;
   readonly #withinMs: number;
   readonly #told: (news: number) => void;
@@ -29,10 +29,10 @@ export class ClaimBatches {
     this.#told = told;
   }
 
-  /** @returns what the script says of this claim, or of all of them. @throws TooLate, or what the connection says */
-  send(at: Generation, claim: string): Promise<unknown> {
+  /** @returns what the script says of this call, or of all of them. @throws TooLate, or what the connection says */
+  send(at: Generation, call: string): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const waiting = { at, claim, resolve, reject };
+    const waiting = { at, call, resolve, reject };
     if (this.#underWay === 0) this.#sendBatch(at, [waiting]);
     else if (this.#waiting.push(waiting) === 1) setImmediate(this.#send);
     return promise;
@@ -53,7 +53,7 @@ export class ClaimBatches {
   #sendBatch({ connection, generation, key, prefix }: Generation, batch: readonly Waiting[]): void {
     this.#underWay += 1;
     const args = [generation, prefix, this.#server];
-    for (const { claim } of batch) args.push(claim);
+    for (const { call } of batch) args.push(call);
     const answered = (reply: unknown): void => {
       this.#underWay -= 1;
       const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
@@ -65,6 +65,6 @@ export class ClaimBatches {
       this.#underWay -= 1;
       for (const { reject } of batch) reject(error);
     };
-    connection.run(CLAIM, [key], args, this.#withinMs).then(answered, failed);
+    connection.run(RESERVE_CALLS, [key], args, this.#withinMs).then(answered, failed);
   }
 }
