@@ -1,4 +1,5 @@
 // One error or warning about a configuration, with its place and how to fix it.
+import { printable } from './printable.ts';
 
 /** An issue found in a configuration. Lines and columns count from 1; 0 means "no place" (e.g. an admin call). */
 export interface Issue {
@@ -19,5 +20,5 @@ export function formatIssue(issue: Issue): string {
   const place = issue.line > 0 ? `${issue.file}:${issue.line}:${issue.column}` : issue.file;
   const path = issue.path === '' ? '' : `${issue.path}: `;
   const fix = issue.fix === '' ? '' : ` - ${issue.fix}`;
-  return `${place} ${path}${issue.message}${fix}`;
+  return printable(`${place} ${path}${issue.message}${fix}`);
 }

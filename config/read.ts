@@ -1,6 +1,6 @@
 // Reads one configuration file as text, up to a size limit. No other file of this folder reads from disk. It does not
 // parse.
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 
 /** A file with 10,000 entries is far smaller. A larger file is a mistake, such as a log file. */
 const LIMIT_BYTES = 10 * 1024 * 1024;
@@ -26,9 +26,40 @@ export function readText(path: string): ReadText {
   } catch (cause) {
     return unreadable(cause);
   }
+  return decoded(bytes);
+}
+
+/**
+ * The text of a file with a secret, which a running server reads again and again. A pipe or a device is refused: reading one would
+ * stop every request of the process until somebody writes.
+ */
+export function readSecretText(path: string, limitBytes: number): ReadText {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return { ok: true, text };
+    // Opening a pipe waits for its writer without O_NONBLOCK; the descriptor is asked, since the path may change its meaning.
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const stat = fstatSync(fd);
+      if (stat.isDirectory()) return wrong('is a folder, not a file', 'name the file in it');
+      if (!stat.isFile())
+        return wrong('is a pipe or a device, not a file', 'name a file; it is read again and again');
+      const tooLarge = wrong(
+        `is too large for a secret: it holds more than ${limitBytes} bytes`,
+        'name the file that holds the secret alone',
+      );
+      if (stat.size > limitBytes) return tooLarge;
+      const bytes = bytesIn(fd, limitBytes);
+      return bytes === null ? tooLarge : decoded(bytes);
+    } finally {
+      closeSync(fd);
+    }
+  } catch (cause) {
+    return unreadable(cause, 'check the path');
+  }
+}
+
+function decoded(bytes: Buffer): ReadText {
+  try {
+    return { ok: true, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch {
     return wrong('is not UTF-8 text', 'save the file as UTF-8');
   }
@@ -41,28 +72,31 @@ export function readText(path: string): ReadText {
 export function bytesOf(path: string, limit: number): Buffer | null {
   const fd = openSync(path, 'r');
   try {
-    const pieces: Buffer[] = [];
-    let size = 0;
-    for (;;) {
-      const piece = Buffer.allocUnsafe(PIECE_BYTES);
-      const count = readSync(fd, piece);
-      if (count === 0) return Buffer.concat(pieces, size);
-      size += count;
-      if (size > limit) return null;
-      pieces.push(piece.subarray(0, count));
-    }
+    return bytesIn(fd, limit);
   } finally {
     closeSync(fd);
   }
 }
 
-function unreadable(cause: unknown): ReadText {
+function bytesIn(fd: number, limit: number): Buffer | null {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for (;;) {
+    const piece = Buffer.allocUnsafe(PIECE_BYTES);
+    const count = readSync(fd, piece);
+    if (count === 0) return Buffer.concat(pieces, size);
+    size += count;
+    if (size > limit) return null;
+    pieces.push(piece.subarray(0, count));
+  }
+}
+
+function unreadable(
+  cause: unknown,
+  missing = 'check the path; it is relative to the folder the command runs in',
+): ReadText {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
-  if (code === 'ENOENT' || code === 'ENOTDIR')
-    return wrong(
-      'the file does not exist',
-      'check the path; it is relative to the folder the command runs in',
-    );
+  if (code === 'ENOENT' || code === 'ENOTDIR') return wrong('the file does not exist', missing);
   if (code === 'EACCES' || code === 'EPERM')
     return wrong('the file may not be read', 'give the user that runs the proxy the right to read it');
   return wrong(`the file could not be read (${code})`, 'check the path and the disk');

@@ -4,7 +4,7 @@
 import { lstatSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Diagnostics } from './diagnostics.ts';
-import { readText } from './read.ts';
+import { readSecretText } from './read.ts';
 import type { Environment } from './environment.ts';
 import { below, isInert, SCHEMA } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
@@ -16,7 +16,7 @@ export type SecretText =
   | { readonly ok: false; readonly message: string; readonly fix: string };
 
 /** Keys have hundreds of characters; a token with many claims has some thousands. */
-const LIMIT_CHARS = 64 * 1024;
+const LIMIT_BYTES = 64 * 1024;
 const SUFFIX = '_FILE';
 /** Variables that are read without being named in a configuration. */
 const READ_ANYWAY = ['PROXY_MASTER_KEY', 'LITELLM_MASTER_KEY', 'DATABASE_URL', 'REDIS_URL', 'REDIS_PASSWORD'];
@@ -157,7 +157,7 @@ function readBundle(path: string): SecretText {
 }
 
 function readSecret(path: string): SecretText {
-  const read = readText(path);
+  const read = readSecretText(path, LIMIT_BYTES);
   if (!read.ok) return { ...read, message: read.message.replace(/^the file /, '') };
   const text = read.text.replace(/(?:\r?\n)+$/, '');
   if (text.trim() === '')
@@ -165,12 +165,6 @@ function readSecret(path: string): SecretText {
       ok: false,
       message: 'is empty',
       fix: 'write the secret into it; what is served stays meanwhile',
-    };
-  if (text.length > LIMIT_CHARS)
-    return {
-      ok: false,
-      message: 'is too large for a secret',
-      fix: 'name the file that holds the secret alone',
     };
   return { ok: true, text, warning: tooWide(path) };
 }

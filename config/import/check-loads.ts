@@ -30,7 +30,10 @@ export function checkLoads(
   for (let round = 0; round < ROUNDS; round += 1) {
     const errors = errorsOf(document, file);
     let repaired = false;
-    for (const error of errors) repaired = repair(document, error, origins, findings) || repaired;
+    for (const part of partsOf(document, errors)) {
+      take(document, part, origins, findings);
+      repaired = true;
+    }
     if (repaired) continue;
     for (const error of errors) {
       const path = pathIn(document, error.path);
@@ -71,8 +74,10 @@ function collect(
       collect(pair.value, below(schema, key), [...path, key], unset, uncertain);
     }
   else if (isScalar(node) && typeof node.value === 'string' && node.value.startsWith(ENV_MARKER)) {
+    const name = node.value.slice(ENV_MARKER.length);
+    if (!/^\w+$/.test(name)) return; // no value of a variable mends that
     uncertain.add(pathText(path));
-    unset.set(node.value.slice(ENV_MARKER.length), sampleFor(node.value, schema, String(path.at(-1) ?? '')));
+    unset.set(name, sampleFor(node.value, schema, String(path.at(-1) ?? '')));
   }
 }
 
@@ -86,11 +91,27 @@ function sampleFor(reference: string, schema: SchemaNode | undefined, key: strin
   return `sample-${reference.slice(ENV_MARKER.length).toLowerCase()}`;
 }
 
-/** Takes the value that an error is about out of the document. @returns whether something was taken out */
-function repair(document: Document, error: Issue, origins: Origins, findings: Findings): boolean {
+/** What an error makes unusable. */
+interface Part {
+  readonly error: Issue;
+  readonly path: Path;
+  /** Where the error itself is, below `path`. */
+  readonly inner: Path;
+}
+
+/** What to take out, the last one first: what is taken out of a list moves everything behind it. */
+function partsOf(document: Document, errors: readonly Issue[]): readonly Part[] {
+  const parts: Part[] = [];
+  const all = errors.flatMap((error) => partOf(document, error) ?? []);
+  for (const part of all.toSorted((a, b) => comparePaths(a.path, b.path)))
+    if (!parts.some(({ path }) => isWithin(part.path, path))) parts.push(part);
+  return parts.toReversed();
+}
+
+function partOf(document: Document, error: Issue): Part | null {
   const whole = pathIn(document, error.path);
-  if (!REPAIRED.includes(String(whole[0])) && !FALLBACKS.test(error.path)) return false;
-  if (isSecretAt(whole)) return false;
+  if (!REPAIRED.includes(String(whole[0])) && !FALLBACKS.test(error.path)) return null;
+  if (isSecretAt(whole)) return null;
   // A field that is missing makes its whole entry unusable.
   const isAbsent = nodeAt(document, whole) === undefined || error.message === 'is missing';
   const path = isAbsent && whole[0] === 'model_list' ? whole.slice(0, 2) : whole;
@@ -99,21 +120,30 @@ function repair(document: Document, error: Issue, origins: Origins, findings: Fi
     path[0] === 'model_list' &&
     ['model', 'api_base', 'base_url', 'model_name'].includes(String(path.at(-1)));
   const target = isRequired ? path.slice(0, 2) : path;
-  const node = nodeAt(document, target);
-  if (node === undefined || target.length < 2) return false;
-  const at = source(document, target, findings);
-  findings.replace(
-    node,
-    at,
-    'unsupported',
-    `${pathText(whole.slice(target.length))} ${error.message} - ${error.fix}`.trim(),
-  );
-  origins.lose(node);
-  const parent = nodeAt(document, target.slice(0, -1));
-  document.deleteIn(target as unknown[]);
-  commentOn(isMap(parent) ? parent.items[0]?.key : parent, ` not imported: ${String(at.at(-1))}`);
-  return true;
+  if (target.length < 2 || nodeAt(document, target) === undefined) return null;
+  return { error, path: target, inner: whole.slice(target.length) };
 }
+
+function take(document: Document, { error, path, inner }: Part, origins: Origins, findings: Findings): void {
+  const node = nodeAt(document, path);
+  const at = source(document, path, findings);
+  findings.replace(node, at, 'unsupported', `${pathText(inner)} ${error.message} - ${error.fix}`.trim());
+  origins.lose(node);
+  const parent = nodeAt(document, path.slice(0, -1));
+  document.deleteIn(path as unknown[]);
+  commentOn(isMap(parent) ? parent.items[0]?.key : parent, ` not imported: ${String(at.at(-1))}`);
+}
+
+/** Whole things before their parts, items of lists by their numbers. */
+function comparePaths(a: Path, b: Path): number {
+  const step = a.findIndex((one, index) => one !== b[index]);
+  const [one, other] = [a[step], b[step]];
+  if (step === -1 || other === undefined) return a.length - b.length;
+  if (typeof one === 'number' && typeof other === 'number') return one - other;
+  return String(one) < String(other) ? -1 : 1;
+}
+
+const isWithin = (path: Path, whole: Path): boolean => whole.every((step, index) => path[index] === step);
 
 /** A path of the result as a path of the file that was read. */
 function source(document: Document, path: Path, findings: Findings): Path {

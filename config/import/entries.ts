@@ -131,7 +131,8 @@ function mendBase(params: YAMLMap, at: Path, provider: 'openai' | 'litellm_proxy
   const text = textAt(params, key);
   if (text.startsWith(ENV_MARKER)) return;
   const check = baseOf(text, kind);
-  if (check.ok || check.instead === null) return;
+  // A credential or a query is nothing to drop: the loader refuses the entry, and says why.
+  if (check.ok || check.instead === null || holdsMoreThanPath(text)) return;
   const pair = params.items.find((one) => nameOf(one) === key);
   set(params, key, check.instead);
   const isSame = provider === 'litellm_proxy' || /completions|embeddings|responses/.test(text);
@@ -139,6 +140,11 @@ function mendBase(params: YAMLMap, at: Path, provider: 'openai' | 'litellm_proxy
     ? `${check.instead}: the proxy adds the rest`
     : `${check.instead}: LiteLLM calls it without /v1; see that the gateway answers there`;
   findings.add(pair, [...at, key], isSame ? 'exact' : 'approximate', message);
+}
+
+function holdsMoreThanPath(text: string): boolean {
+  const url = URL.parse(text);
+  return /[?#]/.test(text) || (url !== null && `${url.username}${url.password}` !== '');
 }
 
 function add(params: YAMLMap, at: Path, key: string, value: string, why: string, findings: Findings): void {

@@ -3,6 +3,7 @@
 import { isMap, isScalar, isSeq } from 'yaml';
 import type { Document, Pair, YAMLMap } from 'yaml';
 import { nearest } from '../nearest.ts';
+import { printable } from '../printable.ts';
 import { below, isInert, SCHEMA } from '../schema.ts';
 import type { SchemaNode } from '../schema.ts';
 import type { Path } from '../tree.ts';
@@ -46,7 +47,7 @@ class Fields {
       }
       this.#findings.add(pair, at, level, message);
       this.#origins.lose(pair);
-      if (level === 'unsupported') comments.push(` not imported: ${key}`);
+      if (level === 'unsupported') comments.push(` not imported: ${printable(key)}`);
     }
     const wasEmpty = map.items.length === 0;
     map.items = kept;

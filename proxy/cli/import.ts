@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { formatIssue } from '../../config/issue.ts';
 import { LEVELS, type Finding, type Level } from '../../config/import/finding.ts';
 import { importLitellm, type Imported } from '../../config/import/litellm.ts';
+import { printable } from '../../config/printable.ts';
 import { readText } from '../../config/read.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { schemaComment, writeNew } from './write-file.ts';
@@ -100,7 +101,9 @@ function textOf(imported: Imported, { out, all }: Flags): string {
     text += `\n${level}\n${some.map(lineOf).join('')}`;
   }
   if (lostComments.length > 0) {
-    const lines = lostComments.map(({ file, line, text: comment }) => `  ${file}:${line} # ${comment}\n`);
+    const lines = lostComments.map(
+      ({ file, line, text: comment }) => `  ${file}:${line} # ${printable(comment)}\n`,
+    );
     text += `\ncomments of fields that were left out\n${lines.join('')}`;
   }
   if (variables.length > 0) text += `\nenvironment variables to set: ${variables.join(', ')}\n`;
@@ -108,11 +111,12 @@ function textOf(imported: Imported, { out, all }: Flags): string {
   text += `\n${findings.length} fields: ${parts}\n`;
   if (unresolved.length > 0) {
     text += 'the result cannot be served yet:\n';
-    for (const issue of unresolved) text += `  ${issue.path}: ${issue.message} - ${issue.fix}\n`;
+    for (const issue of unresolved)
+      text += `  ${printable(`${issue.path}: ${issue.message} - ${issue.fix}`)}\n`;
   } else if (out !== undefined) text += `written: ${out} - next: throughline check --config ${out}\n`;
   return text;
 }
 
 function lineOf({ file, line, path, message }: Finding): string {
-  return `  ${file}:${line} ${path}${message === '' ? '' : `: ${message}`}\n`;
+  return `  ${printable(`${file}:${line} ${path}${message === '' ? '' : `: ${message}`}`)}\n`;
 }

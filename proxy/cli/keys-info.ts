@@ -1,4 +1,5 @@
 // `throughline keys info`: what a running proxy knows of one key.
+import { printable } from '../../config/printable.ts';
 import { AdminCalls, ADMIN_FLAGS, recordOf, type AdminFlags } from './admin-call.ts';
 import { keyNamed } from './key-rows.ts';
 import type { Define, Terminal } from './terminal.ts';
@@ -31,6 +32,3 @@ async function info(name: string, flags: Flags, terminal: Terminal): Promise<voi
 
 const isEmpty = (value: unknown): boolean =>
   value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
-
-/** Control characters would move the cursor of whoever looks. */
-const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\ufffd');

@@ -1,4 +1,5 @@
 // Secrets in files: what is read, what is refused in words, and that nothing of a secret is ever in a message.
+import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -124,6 +125,25 @@ t.test('a file that gives no secret is refused in words that do not repeat it', 
   );
   t.match(texts(loaded(dir, `${ENTRY}      api_key_file: os.environ/NOWHERE\n`)), /NOWHERE is not set/);
 });
+
+t.test(
+  'a pipe or a device is refused: waiting for its writer would stop every request of the process',
+  (t) => {
+    const dir = folder(t);
+    const pipe = join(dir, 'pipe');
+    t.equal(spawnSync('mkfifo', [pipe]).status, 0);
+    // Whoever reads the pipe gets a key, so that a reader is seen here and does not wait for ever.
+    const writer = spawn('sh', ['-c', 'echo sk-of-the-pipe >"$0"', pipe], { stdio: 'ignore' });
+    t.teardown(() => writer.kill('SIGKILL'));
+    symlinkSync('/dev/zero', join(dir, 'device'));
+    for (const name of ['pipe', 'device']) {
+      const result = loaded(dir, `${ENTRY}      api_key_file: ${name}\n`);
+      t.equal(result.ok, false, name);
+      t.match(texts(result), new RegExp(`'${name}' is a pipe or a device, not a file`));
+    }
+    t.end();
+  },
+);
 
 t.test('permissions that are too wide are a warning, unless Kubernetes mounted the file', async (t) => {
   const dir = folder(t);

@@ -276,3 +276,67 @@ t.test('a text that cannot be read is refused as check refuses it', async (t) =>
   );
   t.match(refused(`a0: &a0 [x]\n${bomb.join('\n')}\n`), /aliases expand to more than/);
 });
+
+const GATEWAY = 'api_base: https://gw.example.com/v1, api_key: os.environ/K';
+
+t.test('an entry that cannot be served takes no other one with it', async (t) => {
+  const result = imported(`model_list:
+  -
+  - {model_name: b, litellm_params: {model: openai/b, ${GATEWAY}}}
+  - {model_name: 12, litellm_params: {model: openai/c, ${GATEWAY}, rpm: x, timeout: x}}
+  -
+  - {litellm_params: {model: openai/d, ${GATEWAY}}}
+  - {model_name: e, litellm_params: {model: openai/e, ${GATEWAY}, rpm: x, timeout: 7}}
+  - {model_name: f, litellm_params: {model: openai/f, ${GATEWAY}, rpm: 5, timeout: x}}
+`);
+  t.same(
+    parseYaml(result.text).model_list.map(
+      (entry: { model_name: string; litellm_params: Record<string, unknown> }) => [
+        entry.model_name,
+        entry.litellm_params['rpm'],
+        entry.litellm_params['timeout'],
+      ],
+    ),
+    [
+      ['b', undefined, undefined],
+      ['e', undefined, 7],
+      ['f', 5, undefined],
+    ],
+  );
+  t.same(
+    result.findings.filter(({ level }) => level === 'unsupported').map(({ line, path }) => `${line} ${path}`),
+    [
+      '2 model_list[0]',
+      '4 model_list[2]',
+      '5 model_list[3]',
+      '6 model_list[4]',
+      '7 model_list[5].litellm_params.rpm',
+      '8 model_list[6].litellm_params.timeout',
+    ],
+  );
+});
+
+t.test('what an address holds beside the path is never dropped without a word', async (t) => {
+  for (const [before, base] of [
+    ['openai', 'https://name:word@gw.example.com/v1'],
+    ['openai', 'https://gw.example.com/v1?api-version=1'],
+    ['openai', 'https://gw.example.com?api-version=1'],
+    ['litellm_proxy', 'https://name:word@gw.example.com/v1'],
+    ['litellm_proxy', 'https://gw.example.com/v1/?team=a'],
+    ['groq', 'https://gw.example.com/v1#part'],
+  ]) {
+    const result = imported(
+      `model_list:\n  - {model_name: a, litellm_params: {model: ${before}/a, api_base: '${base}', api_key: os.environ/K}}\n`,
+    );
+    const said = result.findings.filter(({ level }) => level === 'unsupported' || level === 'manual');
+    t.equal(said.length, 1, `${before} ${base}: ${JSON.stringify(lines(result))}`);
+    t.notMatch(JSON.stringify(result), /word@/, 'the report names no password');
+  }
+});
+
+t.test('a reference that is no name of a variable keeps the result from being served', async (t) => {
+  const result = imported(
+    `model_list:\n  - {model_name: a, litellm_params: {model: openai/a, api_base: https://x.example.com/v1, api_key: "os.environ/A B"}}\n`,
+  );
+  t.match(at(result, 'model_list[0].litellm_params.api_key'), /manual 2 .*no name of a variable/);
+});

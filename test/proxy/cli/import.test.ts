@@ -129,3 +129,15 @@ t.test('what cannot be written leaves nothing behind', async (t) => {
     { message: /--out names the file that is read/ },
   );
 });
+
+t.test('names in the file cannot steer the terminal, nor forge a line of the report', async (t) => {
+  const dir = folder(t);
+  const entry = '{ model: gpt-4o, "odd\\e[2J\\nexact": 1 }';
+  writeFileSync(join(dir, 'litellm.yaml'), `model_list:\n  - model_name: a\n    litellm_params: ${entry}\n`);
+  const { code, out, err } = await runWithin(['import', 'litellm', 'litellm.yaml'], { cwd: dir });
+  t.equal(code, 0);
+  t.match(err, 'odd\ufffd[2J\ufffdexact: nothing here has this name');
+  t.notOk((out + err).includes('\u001b'));
+  const refused = await runWithin(['check', '--config', 'litellm.yaml'], { cwd: dir });
+  t.match(refused.err + refused.out, /odd\ufffd\[2J\ufffdexact: unknown key/);
+});
