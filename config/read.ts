@@ -30,10 +30,10 @@ export function readText(path: string): ReadText {
 }
 
 /**
- * The text of a file with a secret, which a running server reads again and again. A pipe or a device is refused: reading one would
- * stop every request of the process until somebody writes.
+ * The text of a file with a secret or certificates, which a running server reads again and again. A pipe or a device is refused:
+ * reading one would stop every request of the process until somebody writes.
  */
-export function readSecretText(path: string, limitBytes: number): ReadText {
+export function readWatchedText(path: string, limitBytes: number): ReadText {
   try {
     // Opening a pipe waits for its writer without O_NONBLOCK; the descriptor is asked, since the path may change its meaning.
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -43,8 +43,8 @@ export function readSecretText(path: string, limitBytes: number): ReadText {
       if (!stat.isFile())
         return wrong('is a pipe or a device, not a file', 'name a file; it is read again and again');
       const tooLarge = wrong(
-        `is too large for a secret: it holds more than ${limitBytes} bytes`,
-        'name the file that holds the secret alone',
+        `is too large: it holds more than ${limitBytes} bytes`,
+        'name the file that holds this alone',
       );
       if (stat.size > limitBytes) return tooLarge;
       const bytes = bytesIn(fd, limitBytes);

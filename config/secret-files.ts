@@ -4,7 +4,7 @@
 import { lstatSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Diagnostics } from './diagnostics.ts';
-import { readSecretText } from './read.ts';
+import { readWatchedText } from './read.ts';
 import type { Environment } from './environment.ts';
 import { below, isInert, SCHEMA } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
@@ -17,6 +17,8 @@ export type SecretText =
 
 /** Keys have hundreds of characters; a token with many claims has some thousands. */
 const LIMIT_BYTES = 64 * 1024;
+/** The authorities of a system have some 220 KB. */
+const BUNDLE_LIMIT_BYTES = 4 * 1024 * 1024;
 const SUFFIX = '_FILE';
 /** Variables that are read without being named in a configuration. */
 const READ_ANYWAY = ['PROXY_MASTER_KEY', 'LITELLM_MASTER_KEY', 'DATABASE_URL', 'REDIS_URL', 'REDIS_PASSWORD'];
@@ -151,13 +153,13 @@ export const FILE_MARKER = 'file ';
 const CLOSE = 'chmod 600 it, for the user that runs the proxy';
 
 function readBundle(path: string): SecretText {
-  const read = readText(path);
+  const read = readWatchedText(path, BUNDLE_LIMIT_BYTES);
   if (!read.ok) return { ...read, message: read.message.replace(/^the file /, '') };
   return { ...read, warning: null };
 }
 
 function readSecret(path: string): SecretText {
-  const read = readSecretText(path, LIMIT_BYTES);
+  const read = readWatchedText(path, LIMIT_BYTES);
   if (!read.ok) return { ...read, message: read.message.replace(/^the file /, '') };
   const text = read.text.replace(/(?:\r?\n)+$/, '');
   if (text.trim() === '')

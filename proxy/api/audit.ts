@@ -72,6 +72,11 @@ export class AdminAttempt {
     this.#write('applied', { persisted });
   }
 
+  /** Asked for in order, and nothing has changed: `why` in a word. */
+  changedNothing(why: 'dry_run' | 'refused' | 'unchanged'): void {
+    this.#write(why === 'refused' ? 'refused' : 'unchanged', { persisted: false });
+  }
+
   refused(fault: Fault): void {
     if (fault.code === 'admin_key_required') this.#keyHash = hashOfCredential(this.#x); // a key, but not of an admin
     this.#write(fault.status < 500 ? 'refused' : 'failed', {
@@ -80,7 +85,7 @@ export class AdminAttempt {
     });
   }
 
-  #write(outcome: 'applied' | 'refused' | 'failed', more: object): void {
+  #write(outcome: 'applied' | 'unchanged' | 'refused' | 'failed', more: object): void {
     const { log } = this.#x.active.services;
     if (log.level === 'silent') return;
     const call = {
@@ -94,7 +99,7 @@ export class AdminAttempt {
     // A logger of its own: --log-level warn keeps request lines out of the log, not changes.
     const audit = log.child({ event: 'admin_change' }, { level: 'info' });
     for (const subject of this.#subjects())
-      audit[outcome === 'applied' ? 'info' : 'warn']({ ...call, ...subject, ...more }, 'admin change');
+      audit[outcome === 'applied' || outcome === 'unchanged' ? 'info' : 'warn']({ ...call, ...subject, ...more }, 'admin change');
   }
 
   #subjects(): readonly object[] {

@@ -17,7 +17,7 @@ export async function reloadConfig(
   if (isDryRun(await readObject(x))) {
     const { result, issues, changes } = reloader.dryRun();
     attempt.details({ dry_run: true, result, changes: changes.length });
-    attempt.applied(false);
+    attempt.changedNothing('dry_run');
     sendJson(x, { result, dry_run: true, issues: issues.map(shown), changes });
     return;
   }
@@ -25,7 +25,8 @@ export async function reloadConfig(
   const { result, issues } = await reloader.reload();
   const applied = result === 'applied' ? changes : [];
   attempt.details({ result, changes: applied.length, version: reloader.active.snapshot.version });
-  attempt.applied(result === 'applied');
+  if (result === 'applied') attempt.applied(true);
+  else attempt.changedNothing(result);
   sendJson(x, { result, dry_run: false, issues: issues.map(shown), changes: applied });
 }
 

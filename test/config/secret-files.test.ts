@@ -110,7 +110,7 @@ t.test('a file that gives no secret is refused in words that do not repeat it', 
     empty: /'empty' is empty - write the secret into it; what is served stays meanwhile/,
     spaces: /'spaces' is empty/,
     binary: /'binary' is not UTF-8 text/,
-    large: /'large' is too large for a secret/,
+    large: /'large' is too large: it holds more than/,
     words: /api_key: the key contains a space/,
   };
   for (const [name, says] of Object.entries(cases)) {

@@ -95,7 +95,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     model_ids: TEXTS,
     models_updated: COUNT,
   }),
-  SpendRow: object({ request_id: TEXT, call_type: TEXT, api_key: TEXT, spend: NUMBER }),
+  SpendRow: object({ request_id: TEXT, call_type: TEXT, api_key: TEXT, spend: orNull('number') }),
   SpendPage: object({
     data: listOf({ $ref: '#/components/schemas/SpendRow' }),
     total: COUNT,

@@ -30,6 +30,7 @@ t.test('--dry-run says what would change and changes nothing; then it is applied
     return ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
   };
   t.strictSame(await reload('--dry-run'), { code: 0, out: 'nothing has changed\n', err: '' });
+  await cli.said(/"outcome":"unchanged".*"dry_run":true/);
 
   // What is not served yet must be seen by a dry run, so the file is left broken first: the watcher refuses it.
   writeFileSync(config, 'model_list: [');
@@ -41,6 +42,7 @@ t.test('--dry-run says what would change and changes nothing; then it is applied
   t.match(await reload(), { code: 1, out: /^error: gateway\.yaml:1:13/ });
   t.strictSame(await served(), ['a']);
   t.match((await post('{"dry_run": true}')).body, { result: 'refused', dry_run: true });
+  await cli.said(/"outcome":"refused".*"result":"refused".*"persisted":false/);
 
   // Each of these is refused before anything is read again.
   for (const body of ['{"dry_run": "true"}', '{"dryrun": true}', '{"dry_run": 1}', '[]', 'x'])
