@@ -99,7 +99,10 @@ export class AdminAttempt {
     // A logger of its own: --log-level warn keeps request lines out of the log, not changes.
     const audit = log.child({ event: 'admin_change' }, { level: 'info' });
     for (const subject of this.#subjects())
-      audit[outcome === 'applied' || outcome === 'unchanged' ? 'info' : 'warn']({ ...call, ...subject, ...more }, 'admin change');
+      audit[outcome === 'applied' || outcome === 'unchanged' ? 'info' : 'warn'](
+        { ...call, ...subject, ...more },
+        'admin change',
+      );
   }
 
   #subjects(): readonly object[] {
