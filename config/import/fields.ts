@@ -10,6 +10,7 @@ import type { Path } from '../tree.ts';
 import type { LeftOut } from './entries.ts';
 import type { Level } from './finding.ts';
 import type { Findings } from './findings.ts';
+import { HARMLESS } from './harmless.ts';
 import { noteOn } from './notes.ts';
 import { nameOf, type Origins } from './origins.ts';
 import { commentOn } from './remove.ts';
@@ -92,7 +93,9 @@ class Fields {
         'unsupported',
         `it protected something, and nothing here enforces it: ${schema['x-fix'] ?? 'decide without it'}`,
       ];
-    return ['no effect here', schema['x-effect'] === 'refused' ? 'it is off' : 'nothing here reads it'];
+    if (schema['x-effect'] === 'refused' || isOff(value)) return ['no effect here', 'it is off'];
+    if (HARMLESS.has(nameOf(pair))) return ['no effect here', 'nothing here needs it'];
+    return ['unsupported', `nothing here does this: ${schema.description ?? 'see docs/configuration.md'}`];
   }
 
   #value(pair: Pair, schema: SchemaNode, path: Path): void {
@@ -142,3 +145,9 @@ function asksForProtection(value: unknown, only: readonly string[] | undefined):
     (item) => !isScalar(item) || typeof item.value !== 'string' || only.includes(item.value),
   );
 }
+
+/** `false`, nothing, or an empty list or mapping. */
+const isOff = (value: unknown): boolean =>
+  value === null ||
+  (isScalar(value) && (value.value === false || value.value === null)) ||
+  ((isMap(value) || isSeq(value)) && value.items.length === 0);

@@ -91,7 +91,7 @@ t.test('every field gets a finding with its path and line, and nothing is droppe
   );
   t.match(at(result, 'model_list[0].litellm_params.api_key'), /^exact 10 /);
   t.match(at(result, 'model_list[0].litellm_params.rpm'), /rpm/);
-  t.match(at(result, 'model_list[0].litellm_params.temperature'), /^no effect here 12 /);
+  t.match(at(result, 'model_list[0].litellm_params.temperature'), /^unsupported 12 .*Default for requests/);
   t.match(at(result, 'model_list[1].litellm_params.model'), /^exact 15 .*openai\/gpt-4o/);
   t.match(at(result, 'model_list[1].litellm_params.api_base'), /^exact 15 .*https:\/\/api\.openai\.com\/v1/);
   t.match(at(result, 'model_list[2].litellm_params.timeout'), /^exact 20 /);
@@ -101,7 +101,7 @@ t.test('every field gets a finding with its path and line, and nothing is droppe
     at(result, 'model_list[5].litellm_params.api_base'),
     /^approximate 6 .*http:\/\/localhost:8000\/v1/,
   );
-  t.match(at(result, 'litellm_settings.drop_params'), /^no effect here 30 /);
+  t.match(at(result, 'litellm_settings.drop_params'), /^unsupported 30 .*Drop parameters/);
   t.match(at(result, 'litellm_settings.guardrails'), /^unsupported 32 .*it protected something/);
   t.match(at(result, 'router_settings.routing_strategy'), /^approximate 34 /);
   t.match(at(result, 'general_settings.master_key'), /^manual 36 .*a key stands in the file/);
