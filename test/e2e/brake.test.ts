@@ -397,7 +397,8 @@ t.test('levels', async (t) => {
     const agent = new Agent(rig, 'o');
     t.same(await agent.repeats(10, LOOK), times(10, 200));
     const rows = await rig.rows();
-    t.match(JSON.stringify(rows.at(-1)), /would be stopped/);
+    // Of ten calls, from the third on; rows of one millisecond have no order.
+    t.equal(rows.filter((row) => JSON.stringify(row).includes('would be stopped')).length, 8);
     t.match(await brakeOf(rig, 'o'), { state: 'noticed', mode: 'observe' });
   });
   await t.test('slow: a pause before the call, which a client that leaves ends', async (t) => {

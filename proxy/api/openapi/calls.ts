@@ -1,5 +1,6 @@
 // LLM calls and listings in the description of the API. Bodies of calls are the gateway's: they are passed on as they
 // are, so the description leaves them open.
+import { DEFAULT_WORDS } from '../../../config/dialect.ts';
 import { BY_ID, ENDPOINTS } from '../../protocols/table.ts';
 import {
   ANY_OBJECT,
@@ -105,7 +106,7 @@ const LISTINGS: readonly Described[] = [
     route: 'GET /v1/model/info',
     tag: 'models',
     summary: 'Each deployment with its limits, prices and features; no key.',
-    query: [parameter('litellm_model_id', 'This deployment alone.')],
+    query: [parameter(`${DEFAULT_WORDS.brand}_model_id`, 'This deployment alone.')],
     answers: json(object({ data: listOf(ref('ModelInfo')) })),
     codes: ['invalid_parameter'],
   },

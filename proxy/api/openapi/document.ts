@@ -1,5 +1,6 @@
 // The OpenAPI 3.1 document: the rows of the route table with what is said of each. A route without a description, or a
 // description without a route, is an error, so the two cannot drift apart.
+import { DEFAULT_WORDS, dialectOf } from '../../../config/dialect.ts';
 import { FAULTS, type FaultCode } from '../../errors/codes.ts';
 import type { Access } from '../../access/permissions.ts';
 import type { RouteRow } from '../route-row.ts';
@@ -58,7 +59,12 @@ export interface Document {
   };
 }
 
-const KEY_HEADERS = ['x-litellm-api-key', 'api-key', 'x-api-key', 'x-goog-api-key'];
+const KEY_HEADERS = [
+  `${dialectOf(DEFAULT_WORDS).headerPrefix}api-key`,
+  'api-key',
+  'x-api-key',
+  'x-goog-api-key',
+];
 const SCHEMES: Readonly<Record<string, JsonSchema>> = {
   bearer: { type: 'http', scheme: 'bearer', description: 'A key of this proxy' },
   ...Object.fromEntries(KEY_HEADERS.map((name) => [name, { type: 'apiKey', in: 'header', name }])),
