@@ -1,4 +1,4 @@
-// JSON of long lists, made in parts so that other requests go on: a row of a team with its keys takes up to 0.1 ms.
+// JSON of long lists, made in parts so that other requests go on.
 import { mapInTurns } from '../base/turns.ts';
 
 const ROWS_PER_TURN = 50;

@@ -1,5 +1,5 @@
-// Work on long lists, in parts: between two of them the event loop runs, so that other requests go on. A list of 100,000 keys
-// takes 200 ms to sort, which no call may wait for.
+// Work on long lists, in parts: between two of them the event loop runs, so that other requests go on: no call waits while
+// 100,000 keys are sorted.
 import { setImmediate } from 'node:timers/promises';
 
 /** Steps over a list; more items than this wait for another turn of the event loop. */

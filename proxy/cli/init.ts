@@ -176,7 +176,9 @@ async function offeredBy(base: string, key: string | undefined): Promise<readonl
     const names = (Array.isArray(body.data) ? body.data : []).flatMap(({ id }: { id?: unknown }) =>
       typeof id === 'string' ? [id] : [],
     );
-    const plain = names.filter((name) => !/[\p{Cc}\s]/u.test(name));
+    // A gateway that repeats the key in its list does not bring it into the file.
+    const holdsKey = (name: string): boolean => secret.reveal() !== '' && name.includes(secret.reveal());
+    const plain = [...new Set(names)].filter((name) => !/[\p{Cc}\s]/u.test(name) && !holdsKey(name));
     return plain.length === 0 ? 'the gateway lists no models' : plain.slice(0, MOST_MODELS);
   } catch (error) {
     const { cause, message } = error as Error;

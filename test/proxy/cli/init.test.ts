@@ -16,7 +16,9 @@ async function gateway(t: {
     asked.push(`${request.url} ${request.headers.authorization}`);
     if (request.headers.authorization !== 'Bearer sk-right') return void response.writeHead(401).end();
     response.end(
-      JSON.stringify({ data: [{ id: 'claude' }, { id: 'team/gpt-4o' }, { id: 'odd\nname' }, {}] }),
+      JSON.stringify({
+        data: ['claude', 'team/gpt-4o', 'claude', 'odd\nname', 'echo-sk-right', 1].map((id) => ({ id })),
+      }),
     );
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
