@@ -22,7 +22,7 @@ export type Implementation<M> = {
 
 /** What is transferred of an error. */
 export interface ErrorData {
-  /** `RangeError`; `WorkerLost` when the thread died, `WorkerClosed` after `close`. */
+  /** `RangeError`; `WorkerLost` when the thread died, `WorkerClosed` for what `close` did not wait for and for later calls. */
   readonly name: string;
   readonly message: string;
   /** The error's `code`, where it is a text. */
@@ -161,7 +161,7 @@ export class WorkerRpc<M extends object, Event = never> {
     this.#closed = true;
     const stays = await closing.catch(() => false);
     const isIdle = this.#pending.size === 0; // a late answer would be taken for one to the next client
-    this.#drop(worker, 'it was closed');
+    this.#drop(worker, 'it was closed', 'WorkerClosed');
     if (stays === true && isIdle) {
       forget(worker);
       idleThreads.add(this.#kind, worker);
@@ -232,7 +232,7 @@ export class WorkerRpc<M extends object, Event = never> {
     worker.on('error', (error: Error) => lost(error.message));
     worker.on('exit', (code) => {
       // A thread that has nothing left to do may end before `close` has ended it.
-      if (this.#closed && code === 0) this.#drop(worker, 'it was closed');
+      if (this.#closed && code === 0) this.#drop(worker, 'it was closed', 'WorkerClosed');
       else lost(`it ended with code ${code}`);
     });
     return worker;
@@ -252,10 +252,10 @@ export class WorkerRpc<M extends object, Event = never> {
   }
 
   /** Forgets the thread and rejects pending calls; null when it was forgotten before. */
-  #drop(worker: Worker, cause: string): Error | null {
+  #drop(worker: Worker, cause: string, name = 'WorkerLost'): Error | null {
     if (this.#worker !== worker) return null;
     this.#worker = null;
-    const error = this.#options.toError({ name: 'WorkerLost', message: cause, code: null });
+    const error = this.#options.toError({ name, message: cause, code: null });
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();
     return error;

@@ -251,7 +251,7 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
   }
 
   async #transact(statements: readonly ExtensionStatement[]): ReturnType<ExtensionTables['transact']> {
-    if (this.#closed) throw new StoreUnavailable('unavailable', 'the store is closed');
+    if (this.#closed) throw new StoreUnavailable('closed', 'the store is closed');
     await (this.#migrated ??= this.#migrate());
     return this.#extensionTables.transact(statements);
   }

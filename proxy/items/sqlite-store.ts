@@ -29,7 +29,7 @@ export function openSqliteItems<K extends string>(options: SqliteItemsOptions): 
     name: threadName,
     data: (): SqliteItemsData => ({ file, sharing }),
     toError: ({ name, message }) => {
-      if (name === 'WorkerClosed') return new StoreUnavailable('unavailable', 'the store is closed');
+      if (name === 'WorkerClosed') return new StoreUnavailable('closed', 'the store is closed');
       const text = name === 'WorkerLost' ? `the store's thread was lost: ${message}` : message;
       return new StoreUnavailable('unavailable', text);
     },

@@ -2,7 +2,7 @@
 // with growing pauses while the journal keeps everything. Owns no file.
 import { isBefore } from '../store/segments.ts';
 import type { Position } from '../store/segments.ts';
-import type { Store } from '../store/store.ts';
+import { StoreUnavailable, type Store } from '../store/store.ts';
 import type { SpendEvent } from '../event.ts';
 
 // The longer the pause, the more rows share a commit, its fsync, the pages of the indexes and the daily sums they add
@@ -127,6 +127,8 @@ export class Shipper {
       this.#rows += rows;
       this.#damaged += damaged;
     } catch (error) {
+      // We ended it ourselves: what is left is shipped by the next start.
+      if (error instanceof StoreUnavailable && error.code === 'closed') throw error;
       this.#failures += 1;
       const message = (error as Error).message;
       if (this.#failures === 1) onEvent({ level: 'error', name: 'store_unreachable', message });

@@ -42,7 +42,7 @@ export const THREAD_LIMITS = { maxYoungGenerationSizeMb: 12 } as const;
 /** The error of a call to a store's worker. */
 export function storeError({ name, message, code }: ErrorData): Error {
   if (name === 'RangeError') return new RangeError(message); // the question, not the store
-  if (name === 'WorkerClosed') return new StoreUnavailable('unavailable', 'the store is closed');
+  if (name === 'WorkerClosed') return new StoreUnavailable('closed', 'the store is closed');
   if (name === 'WorkerLost')
     return new StoreUnavailable('unavailable', `the store's thread was lost: ${message}`);
   return new StoreUnavailable(isStoreErrorCode(code) ? code : 'unavailable', message);

@@ -224,9 +224,9 @@ export interface Store extends SpendReader, ModelStore {
   close(): Promise<void>;
 }
 
-const ERROR_CODES = ['unavailable', 'wrong_salt_key', 'no_salt_key'] as const;
+const ERROR_CODES = ['unavailable', 'closed', 'wrong_salt_key', 'no_salt_key'] as const;
 
-/** `unavailable` passes by itself or when the disk or server works again; the others need a change of configuration. */
+/** `unavailable` passes by itself or when the disk or server works again; `closed` is our own `close`; the others need a change of configuration. */
 type StoreErrorCode = (typeof ERROR_CODES)[number];
 
 export function isStoreErrorCode(code: string | null): code is StoreErrorCode {

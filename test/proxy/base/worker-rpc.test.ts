@@ -94,7 +94,7 @@ t.test('terminate rejects what waits and is not told as a loss', async (t) => {
 t.test('close lets the worker close, rejects what waits and refuses later calls', async (t) => {
   const { rpc, events, lost } = open(t);
   await rpc.calls.tell('begun');
-  const waiting = t.rejects(rpc.calls.wait(), { name: 'WorkerLost' });
+  const waiting = t.rejects(rpc.calls.wait(), { name: 'WorkerClosed' });
   await rpc.calls.close();
   await waiting;
   await rpc.close();

@@ -49,7 +49,7 @@ export class PgConnection<T> {
   }
 
   async #run<R>(task: (ready: T) => Promise<R>): Promise<R> {
-    if (this.#closed) throw new StoreUnavailable('unavailable', 'the store is closed');
+    if (this.#closed) throw new StoreUnavailable('closed', 'the store is closed');
     try {
       this.#connected ??= await this.#connect();
       return await task(this.#connected.ready);

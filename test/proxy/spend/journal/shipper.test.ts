@@ -138,6 +138,15 @@ t.test('a store that is away is told of once, and once that it is back', async (
   t.equal(events.length, 3, 'the next outage is another one');
 });
 
+t.test('a shipment that the closing of the store ends is no failure', async (t) => {
+  const { shipper, store, events, write } = lineOf(t);
+  await store.close();
+  write('a');
+  await t.rejects(shipper.barrier(), { name: 'StoreUnavailable', code: 'closed' });
+  t.same(events, []);
+  t.equal(shipper.storeReachable, true);
+});
+
 t.test('pauses grow from a quarter of a second to ten, and begin anew after a success', async (t) => {
   const { shipper, shipments, write, away } = lineOf(t);
   stillTimers(t);
