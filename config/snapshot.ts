@@ -91,7 +91,29 @@ export interface ReadOn {
   readonly most: number;
 }
 
-export type KindName = 'proxy' | 'compat';
+/** Vendors that the files of the dialect name by a prefix of their own. */
+export type VendorName =
+  | 'anthropic'
+  | 'azure'
+  | 'gemini'
+  | 'openrouter'
+  | 'mistral'
+  | 'groq'
+  | 'deepseek'
+  | 'together_ai'
+  | 'fireworks_ai'
+  | 'xai'
+  | 'cerebras'
+  | 'perplexity'
+  | 'hosted_vllm'
+  | 'lm_studio'
+  | 'ollama'
+  | 'ollama_chat';
+
+export type KindName = 'proxy' | 'compat' | VendorName;
+
+/** The header in which an upstream reads its key. */
+export type CredentialHeader = 'authorization' | 'x-api-key' | 'api-key' | 'x-goog-api-key';
 
 /** One resolved `model_list` entry: where its requests go and under which rules. */
 export interface Deployment {
@@ -102,7 +124,7 @@ export interface Deployment {
   /** `runtime` = added through `/model/new`. */
   readonly source: 'config' | 'runtime';
   readonly kind: KindName;
-  /** The prefix as written: `litellm_proxy` or `openai`; recorded as `custom_llm_provider`. */
+  /** The prefix as written, e.g. `litellm_proxy` or `openai`; recorded as `custom_llm_provider`. */
   readonly provider: string;
   /** The upstream's name for the model, verbatim; may contain `*` for wildcards. */
   readonly upstreamModel: string;
@@ -118,9 +140,21 @@ export interface Deployment {
   readonly refuseLinkLocal: boolean;
   /** Path to which the endpoint (`/chat/completions`) is appended: ends in `/v1` or similar, never in a slash. */
   readonly pathPrefix: string;
+  /** Most endpoints stand below `deployments/MODEL` of it; see upstream-path.ts. */
+  readonly modelInPath: boolean;
+  /** Query of every request, without the question mark; '' = none. */
+  readonly upstreamQuery: string;
   /** api_base as configured, without query and credentials; shown in headers, rows and model info. */
   readonly apiBase: string;
   readonly apiKey: Secret | null;
+  /** Where `apiKey` goes. */
+  readonly credentialHeader: CredentialHeader;
+  /** What this kind of upstream wants with every call, lower-case names; the operator's headers win. */
+  readonly vendorHeaders: readonly (readonly [name: string, value: string])[];
+  /** Headers of clients that belong to the body: they go even while forwarding is off. */
+  readonly passedHeaders: ReadonlySet<string>;
+  /** Members of bodies that this kind of upstream refuses. */
+  readonly refusedMembers: ReadonlySet<string>;
   /** The operator's headers with lower-case names; the entry's own win over router-wide ones. Values may be secrets. */
   readonly staticHeaders: readonly (readonly [name: string, value: Secret])[];
   /** Whether client headers are forwarded. For wildcards, call `Snapshot.forwards` with the requested name. */

@@ -10,6 +10,7 @@ import { below, isInert, isSecretAt, SCHEMA, typesOf } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
 import { shownName, shownText } from './shown.ts';
 import { nodeAt } from './tree.ts';
+import { mayPassOver, warnsOfUnknown } from './unknown-keys.ts';
 import type { Path, Tree } from './tree.ts';
 
 const check = validate as ((value: unknown) => boolean) & { readonly errors?: readonly ErrorObject[] | null };
@@ -54,6 +55,7 @@ function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
 
 function report(errors: readonly ErrorObject[], root: Tree, diagnostics: Diagnostics): void {
   const reported = new Set<string>();
+  const warns = warnsOfUnknown(root);
   for (const error of errors) {
     if (error.propertyName !== undefined) continue; // said by the propertyNames error that follows
     const path = pathOf(error.instancePath, root);
@@ -63,8 +65,11 @@ function report(errors: readonly ErrorObject[], root: Tree, diagnostics: Diagnos
     reported.add(JSON.stringify(full));
     const at =
       error.keyword === 'additionalProperties' || error.keyword === 'propertyNames' ? 'key' : 'value';
-    const [message, fix] = sentence(error, schemaAt(path) ?? {}, full, root);
-    diagnostics.error(full, message, fix, at);
+    const schema = schemaAt(path) ?? {};
+    const [message, fix] = sentence(error, schema, full, root);
+    if (error.keyword === 'additionalProperties' && warns && mayPassOver(full, schema))
+      diagnostics.warn(full, 'unknown key: it has no effect here', fix, at);
+    else diagnostics.error(full, message, fix, at);
   }
 }
 

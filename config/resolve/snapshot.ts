@@ -28,8 +28,9 @@ import { otelOf } from './otel.ts';
 import { overloadOf, parallelLimits } from './overload.ts';
 import { readingOn } from './read-on.ts';
 import { platformOf } from './platform.ts';
-import { deploymentOf, inspectUnsound, keyAt, placesOfCredentials } from './deployment.ts';
-import type { SharedSettings } from './deployment.ts';
+import { keyAt } from './address.ts';
+import { deploymentOf, inspectUnsound, placesOfCredentials } from './deployment.ts';
+import type { SharedSettings } from './entry.ts';
 import { TlsResolver } from './tls.ts';
 import { valkeyOf } from './valkey.ts';
 import { attemptDefaults, routingOf, type Names } from './routing.ts';
@@ -243,6 +244,8 @@ function sharedSettings(input: ResolveInput, dialect: Dialect, tls: TlsResolver)
     diagnostics,
     tls,
     bases: new Map(),
+    env: input.env,
+    isLenient: file.general_settings.unknown_keys === 'warn',
     configuredBases: placesOfCredentials(tree),
     allowReferences: file.general_settings.runtime_models.allow_references,
     allowLinkLocal: file.general_settings.runtime_models.allow_link_local,

@@ -235,9 +235,13 @@ function sentHeaders(
   list: readonly string[],
   body: Buffer | null,
   sessionHeader: string | null,
-  deployment: { readonly staticHeaders: readonly (readonly [string, unknown])[] },
+  deployment: {
+    readonly credentialHeader: string;
+    readonly staticHeaders: readonly (readonly [string, unknown])[];
+  },
 ): string {
-  const secret = new Set(['authorization', ...deployment.staticHeaders.map(([name]) => name)]);
+  const names = deployment.staticHeaders.map(([name]) => name);
+  const secret = new Set(['authorization', deployment.credentialHeader, ...names]);
   let text = '';
   for (let i = 0; i < list.length; i += 2) {
     const name = list[i] as string;
