@@ -37,7 +37,7 @@ export function defaults(): GatewayFile {
  * dangerous (keys and names, which have `minLength`), it stays and is rejected.
  */
 function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
-  if (tree.kind === 'scalar') return tree.value;
+  if (tree.kind === 'scalar') return scalarOf(tree.value, schema);
   if (tree.kind === 'list') return tree.items.map((item) => checkable(item, schema?.items));
   const value: Record<string, unknown> = {};
   for (const [key, member] of tree.members) {
@@ -51,6 +51,13 @@ function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
     else value[key] = checkable(member.tree, inner);
   }
   return value;
+}
+
+/** `20_000` is a number in YAML 1.1, which LiteLLM reads, and no other value could be meant. */
+function scalarOf(value: unknown, schema: SchemaNode | undefined): unknown {
+  if (typeof value !== 'string' || !/^\d+(?:_\d+)+(?:\.\d+)?$/.test(value)) return value;
+  const isNumber = typesOf(schema).some((type) => type === 'number' || type === 'integer');
+  return isNumber ? Number(value.replaceAll('_', '')) : value;
 }
 
 function report(errors: readonly ErrorObject[], root: Tree, diagnostics: Diagnostics): void {

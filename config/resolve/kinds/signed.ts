@@ -1,7 +1,7 @@
 // Providers that want each request signed or a short-lived token of their cloud. Nothing here signs; a gateway that does may
 // stand in front of them.
 
-const SIGNED: ReadonlyMap<string, string> = new Map([
+export const SIGNED: ReadonlyMap<string, string> = new Map([
   ['bedrock', 'a signature of AWS'],
   ['bedrock_converse', 'a signature of AWS'],
   ['sagemaker', 'a signature of AWS'],

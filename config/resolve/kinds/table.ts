@@ -23,6 +23,11 @@ export const KINDS: readonly Kind[] = Object.freeze([
 /** Those that lead to another gateway. */
 const CHAIN: readonly Kind[] = [proxyKind, compatKind];
 
+/** Without the slash. */
+export const VENDOR_PREFIXES: readonly string[] = KINDS.filter((kind) => !CHAIN.includes(kind)).map(
+  ({ name }) => name,
+);
+
 /** The parts of a model name; `kind` null = no known prefix. */
 export interface ModelName {
   readonly kind: Kind | null;
@@ -68,6 +73,6 @@ export function unsupported({ prefix }: ModelName, dialect: Dialect): { what: st
 
 /** The rules of all kinds in one clause, for messages about an unknown prefix. */
 export function kindRules(dialect: Dialect): string {
-  const vendors = KINDS.filter((kind) => !CHAIN.includes(kind)).map((kind) => `${kind.prefix(dialect)}/`);
+  const vendors = VENDOR_PREFIXES.map((prefix) => `${prefix}/`);
   return `${CHAIN.map((kind) => kind.rule(dialect)).join(' or ')}; vendors by their names: ${vendors.join(', ')}`;
 }
