@@ -686,6 +686,10 @@ export interface EntryParams {
    * Members of a request body that clients may send to this entry although they steer the gateway behind it, in addition to those of `general_settings`: a name (`cache`), which allows all that the member holds, or a path (`metadata.guardrails`).
    */
   allowed_client_parameters?: string[];
+  /**
+   * Asks the gateway for its models (`GET .../models`) in the background. A pattern is then listed as the names that the gateway lists; an entry that it does not list is not listed here, though it can be called. See `general_settings.model_discovery` and `throughline models`.
+   */
+  discover_models?: boolean;
 }
 /**
  * Facts that `/model/info` returns, over those of the catalogue. Any member is allowed.
@@ -1010,6 +1014,23 @@ export interface GeneralSettings {
    * Time between two such rounds, seconds.
    */
   health_check_interval: number | string;
+  /**
+   * How gateways are asked for the models of entries with `discover_models`.
+   */
+  model_discovery: {
+    /**
+     * Age at which a list is asked for again, seconds; one that could not be had, after a minute at latest. The last one is kept meanwhile.
+     */
+    refresh_seconds: number | string;
+    /**
+     * Leaves names that their gateways do not list out of `GET /v1/models`.
+     */
+    hide_missing: boolean;
+    /**
+     * Most names that are kept of one gateway. Where it lists more, nothing is called missing.
+     */
+    max_models: number;
+  };
   /**
    * PostgreSQL database for spend records, stored models and the data of `platform:`, shared by all replicas; tables go into a schema of their own, `throughline`, unless `schema=` names another. Honoured are `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `schema`, `host`, `connect_timeout` (seconds) and `options`. Else the environment variable DATABASE_URL; neither: an SQLite file in the data directory. A change needs a restart.
    */

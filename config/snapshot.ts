@@ -185,6 +185,8 @@ export interface Deployment {
   readonly weight: number;
   /** Rank within its model group (`order`), lowest first; Infinity when not set. */
   readonly order: number;
+  /** Its gateway is asked what it serves (`discover_models`). */
+  readonly discovers: boolean;
   /** Most calls in flight from one process (`max_parallel_requests`); Infinity = no limit. */
   readonly maxParallel: number;
   /** Retries of calls whose first attempt went to this deployment; null = the router-wide setting. */
@@ -329,6 +331,16 @@ export interface DatabaseSettings {
   readonly shown: string;
 }
 
+/** How gateways are asked for their models. */
+export interface DiscoverySettings {
+  /** Age at which a list is asked for again. */
+  readonly refreshMs: number;
+  /** Names that no gateway lists are not listed here. */
+  readonly hideMissing: boolean;
+  /** Most names of one gateway. */
+  readonly maxModels: number;
+}
+
 /** How long, and for how many calls, an `Idempotency-Key` is remembered. */
 export interface IdempotencySettings {
   readonly windowMs: number;
@@ -356,6 +368,7 @@ export interface Snapshot {
   readonly groups: ReadonlyMap<string, readonly Deployment[]>;
   readonly wildcards: readonly WildcardGroup[];
   readonly routing: Routing;
+  readonly discovery: DiscoverySettings;
   readonly overload: Overload;
   /** null = no key configured; the server then binds to loopback only. */
   readonly masterKey: Secret | null;

@@ -90,6 +90,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     steeringParameters: steeringParameters(gateway.name, dialect.brand),
     weight: Number(params.weight ?? params.rpm ?? params.tpm ?? 1),
     order: params.order === undefined ? Infinity : Number(params.order),
+    discovers: discoversAt(params, name.kind, at, diagnostics),
     numRetries: wholeOf(params.num_retries) ?? shared.attempts.numRetries,
     cooldownMs: Math.round(Number(params.cooldown_time ?? shared.attempts.cooldownSeconds) * 1000),
     knownFacts: { key: name.upstream, litellm_provider: name.prefix, ...known?.facts },
@@ -157,6 +158,14 @@ function allowH2At({ allow_h2 }: EntryParams, origin: string, path: Path, diagno
     diagnostics.warn(path, text, 'use https:// or remove it', 'key');
   }
   return true;
+}
+
+function discoversAt(params: EntryParams, { name }: Kind, at: Path, diagnostics: Diagnostics): boolean {
+  if (params.discover_models !== true) return false;
+  if (name !== 'azure') return true;
+  const text = 'has no effect for azure/: it lists the models of its catalogue, not your deployments';
+  diagnostics.warn([...at, 'discover_models'], text, 'remove it', 'key');
+  return false;
 }
 
 /** A runtime model shows the client certificate of all only where the file sends something itself. */

@@ -8,7 +8,7 @@ import type { GatewayFile, ModelEntry } from '../gateway-file.ts';
 import type { Environment } from '../environment.ts';
 import type { Secret } from '../secret.ts';
 import type { SecretFiles } from '../secret-files.ts';
-import type { IdempotencySettings, Deployment, Snapshot } from '../snapshot.ts';
+import type { DiscoverySettings, IdempotencySettings, Deployment, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { accessOf, adminOf } from './access.ts';
@@ -76,6 +76,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     groups,
     wildcards,
     routing,
+    discovery: discoveryOf(general),
     overload: overloadOf(input.file, deployments),
     masterKey,
     keyGeneration: keyGenerationOf(input.file),
@@ -125,6 +126,14 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     platform,
     brake: brakeOf(input.file, input.diagnostics),
     alerts: alertsOf(input.file, input.env, retentionMs, input.diagnostics),
+  };
+}
+
+function discoveryOf({ model_discovery: stated }: GatewayFile['general_settings']): DiscoverySettings {
+  return {
+    refreshMs: Math.round(Number(stated.refresh_seconds) * 1000),
+    hideMissing: stated.hide_missing,
+    maxModels: Number(stated.max_models),
   };
 }
 

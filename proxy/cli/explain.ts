@@ -140,6 +140,8 @@ async function printCall(
     terminal.out(`  model      ${request.model} -> ${selected.upstreamModel}\n`);
     terminal.out(`  session    ${identity.sessionId} (${identity.sessionSource})\n`);
     terminal.out(`  gateway    ${config.gateway.name}\n`);
+    if (config.discovers)
+      terminal.out('  discovery  on; `throughline models` asks the gateway what it lists\n');
     terminal.out(
       `  forwarding ${selected.forwards ? 'on' : 'off'}\n${routingText(active, plan, identity)}\n${queryText(query)}headers\n`,
     );
