@@ -31,15 +31,19 @@ export function warnsOfUnknown(root: Tree): boolean {
   return setting?.kind === 'scalar' && setting.value === 'warn';
 }
 
-/** Whether an unknown key is one of LiteLLM's that may be passed over. @param schema of the mapping that holds it */
-export function mayPassOver(path: Path, schema: SchemaNode): boolean {
+/** Why an unknown key is refused all the same; null = it may be passed over. @param schema of the mapping that holds it */
+export function whyRefused(
+  path: Path,
+  schema: SchemaNode,
+): 'not of LiteLLM' | 'protects' | 'misspelt' | null {
   const place = path.slice(0, -1).map((step) => (typeof step === 'number' ? '*' : step));
-  if (!SECTIONS.has(place.join('.'))) return false;
+  if (!SECTIONS.has(place.join('.'))) return 'not of LiteLLM';
   const key = String(path.at(-1))
     .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
     .replaceAll(/[^A-Za-z0-9]+/g, '_')
     .toLowerCase();
-  return !PROTECTS.test(key) && !isTypo(key, schema);
+  if (isTypo(key, schema)) return 'misspelt';
+  return PROTECTS.test(key) ? 'protects' : null;
 }
 
 function isTypo(key: string, schema: SchemaNode): boolean {
