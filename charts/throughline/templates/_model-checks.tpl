@@ -22,8 +22,9 @@ in. test/charts/models.test.ts holds them to what the server says. */}}
 {{- $provider := toString (default "" $params.custom_llm_provider) -}}
 {{- $prefix := default (ternary (first (splitList "/" $model)) "" (contains "/" $model)) $provider -}}
 {{- $bare := and (not $prefix) (not (contains "/" $model)) -}}
-{{- if and $bare (regexMatch $facts.bareNames.openai $model) }}{{ $prefix = $compat }}{{ else if and $bare (regexMatch $facts.bareNames.anthropic $model) }}{{ $prefix = "anthropic" }}{{ end -}}
-{{- $isVendor := has $prefix $facts.vendors -}}
+{{- $isClaude := and $bare (regexMatch $facts.bareNames.anthropic $model) -}}
+{{- if and $bare (regexMatch $facts.bareNames.openai $model) }}{{ $prefix = $compat }}{{ else if $isClaude }}{{ $prefix = "anthropic" }}{{ end -}}
+{{- $isVendor := or $isClaude (and (has $prefix $facts.vendors) (not (has $prefix (list $proxy $compat)))) -}}
 {{- $upstream := trimPrefix (printf "%s/" $prefix) $model -}}
 {{- $isKnown := and (eq $prefix $compat) (or (contains "*" $upstream) (regexMatch $facts.bareNames.openai $upstream)) -}}
 {{- if and $model (not (regexMatch $isReference $model)) (not (regexMatch $isReference $provider)) -}}
