@@ -6,8 +6,10 @@ import type { BrakeSettings } from './brake-settings.ts';
 import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { BudgetSettings } from './budget-settings.ts';
 import type { Dialect } from './dialect.ts';
+import type { DiscoverySettings } from './discovery-settings.ts';
 import type { Issue } from './issue.ts';
 import type { KeyGenerationSettings } from './key-generation-settings.ts';
+import type { CredentialHeader, KindName } from './kind-names.ts';
 import type { Gateway } from './resolve/gateways/gateway.ts';
 import type { OtelSettings } from './otel-settings.ts';
 import type { PlatformSettings } from './platform-settings.ts';
@@ -90,30 +92,6 @@ export interface ReadOn {
   /** At most this many at once in this process. */
   readonly most: number;
 }
-
-/** Vendors that the files of the dialect name by a prefix of their own. */
-export type VendorName =
-  | 'anthropic'
-  | 'azure'
-  | 'gemini'
-  | 'openrouter'
-  | 'mistral'
-  | 'groq'
-  | 'deepseek'
-  | 'together_ai'
-  | 'fireworks_ai'
-  | 'xai'
-  | 'cerebras'
-  | 'perplexity'
-  | 'hosted_vllm'
-  | 'lm_studio'
-  | 'ollama'
-  | 'ollama_chat';
-
-export type KindName = 'proxy' | 'compat' | VendorName;
-
-/** The header in which an upstream reads its key. */
-export type CredentialHeader = 'authorization' | 'x-api-key' | 'api-key' | 'x-goog-api-key';
 
 /** One resolved `model_list` entry: where its requests go and under which rules. */
 export interface Deployment {
@@ -329,16 +307,6 @@ export interface DatabaseSettings {
   readonly connectTimeoutMs: number;
   /** `postgresql://host:port/database`: for messages, without user and password. */
   readonly shown: string;
-}
-
-/** How gateways are asked for their models. */
-export interface DiscoverySettings {
-  /** Age at which a list is asked for again. */
-  readonly refreshMs: number;
-  /** Names that no gateway lists are not listed here. */
-  readonly hideMissing: boolean;
-  /** Most names of one gateway. */
-  readonly maxModels: number;
 }
 
 /** How long, and for how many calls, an `Idempotency-Key` is remembered. */

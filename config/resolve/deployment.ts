@@ -1,20 +1,16 @@
 // One validated model_list entry -> Deployment. Computes at load everything that a request needs; an entry with a
 // mistake becomes an issue instead of a deployment.
-import type { Catalogue } from '../catalogue.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Diagnostics } from '../diagnostics.ts';
-import type { Environment } from '../environment.ts';
 import type { EntryParams, ModelEntry } from '../gateway-file.ts';
 import { credentialBases } from '../runtime-models.ts';
 import type { Attribution, Deployment } from '../snapshot.ts';
-import { memberOf, nodeAt } from '../tree.ts';
+import { memberOf } from '../tree.ts';
 import type { Path, Tree } from '../tree.ts';
 import { addressAt, keyFor } from './address.ts';
 import { baseOf } from './api-base.ts';
-import type { Base, BaseCheck } from './api-base.ts';
+import type { Base } from './api-base.ts';
 import { clocksOf } from './clocks.ts';
-import type { ClockDefaults } from './clocks.ts';
-import type { Forwards } from './forwarding.ts';
 import { allowedParameters } from './gateways/allowed-parameters.ts';
 import { steeringParameters } from './gateways/parameters-table.ts';
 import { gatewayOf } from './gateways/table.ts';
@@ -24,12 +20,9 @@ import type { KnownName, LocatedEntry, SharedSettings } from './entry.ts';
 import type { StaticHeaders } from './headers.ts';
 import type { Kind } from './kinds/kind.ts';
 import { KINDS, splitModelName, unsupported } from './kinds/table.ts';
-import type { ModelName } from './kinds/table.ts';
 import { pricesOf } from './prices.ts';
 import { publicOf } from './public.ts';
-import { wholeOf, type AttemptDefaults } from './routing.ts';
-import type { TlsResolver } from './tls.ts';
-
+import { wholeOf } from './routing.ts';
 /** Not shown in model info: the key, and paths of files of this machine. */
 const HIDDEN = ['api_key', 'ssl_verify', 'ssl_certificate', 'ssl_certificate_key'];
 

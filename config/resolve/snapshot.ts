@@ -8,7 +8,8 @@ import type { GatewayFile, ModelEntry } from '../gateway-file.ts';
 import type { Environment } from '../environment.ts';
 import type { Secret } from '../secret.ts';
 import type { SecretFiles } from '../secret-files.ts';
-import type { DiscoverySettings, IdempotencySettings, Deployment, Snapshot } from '../snapshot.ts';
+import type { DiscoverySettings } from '../discovery-settings.ts';
+import type { IdempotencySettings, Deployment, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { accessOf, adminOf } from './access.ts';
@@ -133,7 +134,7 @@ function discoveryOf({ model_discovery: stated }: GatewayFile['general_settings'
   return {
     refreshMs: Math.round(Number(stated.refresh_seconds) * 1000),
     hideMissing: stated.hide_missing,
-    maxModels: Number(stated.max_models),
+    maxModels: stated.max_models,
   };
 }
 

@@ -47,6 +47,12 @@ t.test(
     const one = await send(rig.url, 'GET', '/v1/models/gpt-a');
     t.match(JSON.parse(one.text), { id: 'gpt-a', object: 'model' });
     t.equal((await chat(rig, 'ghost')).status, 200);
+    t.equal(
+      (await chat(rig, 'gpt-b')).status,
+      200,
+      'a name that is listed can be called, though it has no provider',
+    );
+    t.match((await chat(rig, 'gpt-x')).text, /provider_required/);
     const metrics = await send(rig.url, 'GET', '/metrics');
     t.match(
       metrics.text,

@@ -2,7 +2,7 @@
 // and its name in the schema.
 import type { Dialect } from '../../dialect.ts';
 import type { EntryParams } from '../../gateway-file.ts';
-import type { KindName } from '../../snapshot.ts';
+import type { KindName } from '../../kind-names.ts';
 import { bifrost } from './bifrost.ts';
 import type { Gateway, GatewayMaker } from './gateway.ts';
 import { litellm } from './litellm.ts';

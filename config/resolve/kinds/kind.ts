@@ -2,7 +2,7 @@
 // its key goes and which protocols it speaks. A new kind is one row of vendors.ts, or one file beside this one and one line
 // in table.ts.
 import type { Dialect } from '../../dialect.ts';
-import type { CredentialHeader, KindName } from '../../snapshot.ts';
+import type { CredentialHeader, KindName } from '../../kind-names.ts';
 
 /** The path prefix for an api_base, or why that api_base is wrong and the path to use instead. */
 export type PathCheck =

@@ -1,7 +1,7 @@
 // Vendors and servers with an OpenAI-compatible API: they differ by data alone. Addresses, variables and quirks are those of
 // LiteLLM (get_llm_provider_logic.py and llms/), whose files name them.
 import { NOWHERE, USUAL, type Kind, type PathCheck } from './kind.ts';
-import type { VendorName } from '../../snapshot.ts';
+import type { VendorName } from '../../kind-names.ts';
 
 type Address = readonly [
   base: string | null,

@@ -147,7 +147,11 @@ t.test('comments and the order of keys stay; comments of what is left out are in
       { litellm_params: { model: 'deepseek/deepseek-chat', api_key: 'os.environ/DEEPSEEK_API_KEY' } },
       { litellm_params: { model: 'openai/team-model', api_base: 'http://localhost:8000/v1' } },
     ],
-    general_settings: { master_key: 'sk-1234', unknown_keys: 'warn', forward_client_headers_to_llm_api: true },
+    general_settings: {
+      master_key: 'sk-1234',
+      unknown_keys: 'warn',
+      forward_client_headers_to_llm_api: true,
+    },
   });
 });
 
