@@ -542,6 +542,10 @@ export interface EntryParams {
    */
   api_version?: string;
   /**
+   * Answers calls of this entry with this text from the proxy itself, streamed where that is asked for, and sends nothing: chat completions, completions, responses, messages, Gemini's `generateContent`, embeddings (zeros). `api_base` and `api_key` are not needed. `litellm.RateLimitError`, `litellm.InternalServerError`, `litellm.ContextWindowExceededError` and `litellm.ContentPolicyViolationError` answer with that error. Clients cannot ask for it.
+   */
+  mock_response?: string;
+  /**
    * A PEM file with the certificate authorities that this upstream's certificate may come from; no others count then. A relative path starts at the folder of this file. The file is read again when it changes. `true`: those of Node, `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. `false` has no effect, with a warning: certificates are always checked. Left out: `default_litellm_params`, `litellm_settings`, `SSL_VERIFY`.
    */
   ssl_verify?: boolean | string;

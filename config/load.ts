@@ -142,7 +142,9 @@ function skippedEntries(value: GatewayFile, env: Environment, diagnostics: Diagn
       const why = name.prefix === '' ? `it ${what}` : what;
       diagnostics.warn([...at, 'model'], `the entry is skipped: ${why}`, fix);
     } else {
-      const isStated = ['api_base', 'base_url'].some((key) => member(params, key) !== undefined);
+      const isStated = ['api_base', 'base_url', 'mock_response'].some(
+        (key) => member(params, key) !== undefined,
+      );
       if (isStated || knownBase(name.kind, name.upstream, env) !== null) return;
       const why = 'the entry is skipped: it has no api_base';
       diagnostics.warn([...at, 'model'], why, `add it: ${name.kind.rule(dialect)}`);

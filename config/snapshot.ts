@@ -7,6 +7,7 @@ import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { BudgetSettings } from './budget-settings.ts';
 import type { Dialect } from './dialect.ts';
 import type { DiscoverySettings } from './discovery-settings.ts';
+import type { IdempotencySettings } from './idempotency-settings.ts';
 import type { Issue } from './issue.ts';
 import type { KeyGenerationSettings } from './key-generation-settings.ts';
 import type { CredentialHeader, KindName } from './kind-names.ts';
@@ -163,6 +164,8 @@ export interface Deployment {
   readonly weight: number;
   /** Rank within its model group (`order`), lowest first; Infinity when not set. */
   readonly order: number;
+  /** What is answered in place of a call (`mock_response`); null = calls are made. */
+  readonly mock: string | null;
   /** Its gateway is asked what it serves (`discover_models`). */
   readonly discovers: boolean;
   /** Most calls in flight from one process (`max_parallel_requests`); Infinity = no limit. */
@@ -307,15 +310,6 @@ export interface DatabaseSettings {
   readonly connectTimeoutMs: number;
   /** `postgresql://host:port/database`: for messages, without user and password. */
   readonly shown: string;
-}
-
-/** How long, and for how many calls, an `Idempotency-Key` is remembered. */
-export interface IdempotencySettings {
-  readonly windowMs: number;
-  readonly maxEntries: number;
-  readonly maxBytes: number;
-  /** Refuse calls with a key while other servers cannot be asked; else each server knows its own. */
-  readonly failClosed: boolean;
 }
 
 interface CorsSettings {

@@ -18,6 +18,18 @@ export interface Address {
   readonly isStated: boolean;
 }
 
+/** Of entries whose calls are answered here; the name is reserved (RFC 6761). */
+export const NOWHERE: Address = Object.freeze({
+  base: {
+    origin: 'http://mock.invalid',
+    pathPrefix: '/v1',
+    shown: 'http://mock.invalid',
+    query: '',
+    modelInPath: false,
+  },
+  isStated: true,
+});
+
 type Located = Pick<LocatedEntry, 'path' | 'tree' | 'source'>;
 
 /** A key is sent in a header, so it must be visible ASCII. */

@@ -1,13 +1,14 @@
 // One validated model_list entry -> Deployment. Computes at load everything that a request needs; an entry with a
 // mistake becomes an issue instead of a deployment.
 import type { Dialect } from '../dialect.ts';
+import { catalogueName } from '../catalogue-name.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { EntryParams, ModelEntry } from '../gateway-file.ts';
 import { credentialBases } from '../runtime-models.ts';
 import type { Attribution, Deployment } from '../snapshot.ts';
 import { memberOf } from '../tree.ts';
 import type { Path, Tree } from '../tree.ts';
-import { addressAt, keyFor } from './address.ts';
+import { addressAt, keyFor, NOWHERE } from './address.ts';
 import { baseOf } from './api-base.ts';
 import type { Base } from './api-base.ts';
 import { clocksOf } from './clocks.ts';
@@ -35,16 +36,20 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   const name = nameAt(params, at, dialect, diagnostics);
   if (name === null) return null;
   checkNames(entry.model_name, name.upstream, path, diagnostics);
-  const address = addressAt(params, name, located, shared);
+  const mock = params.mock_response ?? null;
+  const address = mock === null ? addressAt(params, name, located, shared) : NOWHERE;
   const base = address?.base ?? null;
   const operators = headersOf(params, at, routerHeaders(located, base, shared), diagnostics, dialect);
-  const apiKey = keyFor(params, name.kind, address, operators, located, shared);
+  const apiKey = mock === null ? keyFor(params, name.kind, address, operators, located, shared) : null;
   const staticHeaders = withoutCredential(operators, apiKey, params, name.kind, at, shared);
   const tls = base === null ? null : tlsAt(params, at, base, located.source, shared);
   if (!diagnostics.isSound(path) || base === null) return null;
   const known = name.upstream.includes('*')
     ? null
-    : shared.catalogue.lookUp(entry.model_info?.base_model ?? name.upstream);
+    : shared.catalogue.lookUp(
+        entry.model_info?.base_model ??
+          catalogueName({ kind: name.kind.name, provider: name.prefix }, name.upstream),
+      );
   const gateway = gatewayOf(params.gateway, name.kind.name, dialect);
   return {
     id: located.id,
@@ -83,7 +88,8 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     steeringParameters: steeringParameters(gateway.name, dialect.brand),
     weight: Number(params.weight ?? params.rpm ?? params.tpm ?? 1),
     order: params.order === undefined ? Infinity : Number(params.order),
-    discovers: discoversAt(params, name.kind, at, diagnostics),
+    mock,
+    discovers: mock === null && discoversAt(params, name.kind, at, diagnostics),
     numRetries: wholeOf(params.num_retries) ?? shared.attempts.numRetries,
     cooldownMs: Math.round(Number(params.cooldown_time ?? shared.attempts.cooldownSeconds) * 1000),
     knownFacts: { key: name.upstream, litellm_provider: name.prefix, ...known?.facts },

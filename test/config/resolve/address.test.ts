@@ -137,6 +137,16 @@ t.test('a runtime model reads no variable unless the operator lets it', async (t
   t.equal(under(', runtime_models: { allow_references: true }'), 'https://mine sk-a');
 });
 
+t.test('the price is that of the vendor', async (t) => {
+  const priceOf = (model: string): bigint | null | undefined => {
+    const found = loaded(`model: ${model}, api_base: "http://h/v1", api_key: k`, {});
+    return typeof found === 'string' ? null : found.cataloguePrices?.tokens.input?.base;
+  };
+  t.type(priceOf('groq/llama-3.3-70b-versatile'), 'bigint');
+  t.equal(priceOf('ollama/llama2'), 0n);
+  t.equal(priceOf('azure/gpt-4o'), priceOf('openai/gpt-4o'));
+});
+
 t.test('the key stands in one header only', async (t) => {
   const found = loaded(
     'model: claude-opus-4-1, api_key: k, extra_headers: { X-Api-Key: other, X-Team: a }',
