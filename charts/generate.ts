@@ -8,7 +8,9 @@ import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import { isMap, isScalar, parseDocument, type YAMLMap } from 'yaml';
 import { DEFAULT_WORDS, dialectOf, ENV_MARKER } from '../config/dialect.ts';
-import { kindRules } from '../config/resolve/kinds/table.ts';
+import { BARE_NAMES } from '../config/resolve/kinds/bare-names.ts';
+import { SIGNED } from '../config/resolve/kinds/signed.ts';
+import { kindRules, VENDOR_PREFIXES } from '../config/resolve/kinds/table.ts';
 import { isInert, SCHEMA, typesOf, type SchemaNode } from '../config/schema.ts';
 
 /** The part of draft-07 that the chart's own schema uses, and one word of our own. */
@@ -116,6 +118,9 @@ function facts(): Record<string, unknown> {
     dialect: DEFAULT_WORDS,
     rules: kindRules(dialectOf(DEFAULT_WORDS)),
     prefixes: { proxy: proxyPrefix, compat: compatPrefix },
+    vendors: VENDOR_PREFIXES,
+    signed: Object.fromEntries(SIGNED),
+    bareNames: BARE_NAMES,
     secrets: paths.filter(([, byName]) => !byName).map(([path]) => path),
     secretsByName: paths.filter(([, byName]) => byName).map(([path]) => path),
   };

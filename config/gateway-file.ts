@@ -398,7 +398,7 @@ export interface ModelEntry {
  */
 export interface EntryParams {
   /**
-   * Kind and upstream name. `litellm_proxy/NAME` = proxy-type: NAME goes upstream verbatim. `openai/REST` = compat-type: REST goes upstream verbatim, slashes included.
+   * Kind and upstream name. `litellm_proxy/NAME` = proxy-type: NAME goes upstream verbatim. `openai/REST` = compat-type: REST goes upstream verbatim, slashes included. Vendors have prefixes of their own (`anthropic/`, `azure/`, `gemini/`, ...; see [providers](providers.md)). Without a prefix: names that are known as OpenAI's (`gpt-...`) or Anthropic's (`claude-...`).
    */
   model: string;
   /**
@@ -406,7 +406,7 @@ export interface EntryParams {
    */
   custom_llm_provider?: string;
   /**
-   * Where the upstream is. Proxy-type: without `/v1`. Compat-type: with `/v1`. No query, no credentials.
+   * Where the upstream is. Proxy-type: without `/v1`. Compat-type: with `/v1`. May be left out where the [vendor's address](providers.md) is known. No query, no credentials.
    */
   api_base?: string;
   /**
@@ -414,7 +414,7 @@ export interface EntryParams {
    */
   base_url?: string;
   /**
-   * Goes upstream as `Authorization: Bearer`. Left out: no such header is sent.
+   * Goes upstream in the header that the upstream reads: `Authorization: Bearer`, for some [vendors](providers.md) another one. Left out: that of the vendor's variable at the vendor's own address, else none.
    */
   api_key?: string;
   /**
@@ -537,6 +537,14 @@ export interface EntryParams {
    * When that budget begins anew.
    */
   budget_duration?: string;
+  /**
+   * Version of Azure's interface (`azure/`), in the query of each call; `v1`, `latest` and `preview` mean the interface at `/openai/v1/`. Else `AZURE_API_VERSION`, else `2025-02-01-preview`. Other kinds of upstream have none.
+   */
+  api_version?: string;
+  /**
+   * Answers calls of this entry with this text from the proxy itself, streamed where that is asked for, and sends nothing: chat completions, completions, responses, messages, Gemini's `generateContent`, embeddings (zeros). `api_base` and `api_key` are not needed. `litellm.RateLimitError`, `litellm.InternalServerError`, `litellm.ContextWindowExceededError` and `litellm.ContentPolicyViolationError` answer with that error. Clients cannot ask for it.
+   */
+  mock_response?: string;
   /**
    * A PEM file with the certificate authorities that this upstream's certificate may come from; no others count then. A relative path starts at the folder of this file. The file is read again when it changes. `true`: those of Node, `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. `false` has no effect, with a warning: certificates are always checked. Left out: `default_litellm_params`, `litellm_settings`, `SSL_VERIFY`.
    */
@@ -671,7 +679,7 @@ export interface EntryParams {
     search_context_size_high?: number | string;
   };
   /**
-   * Which gateway is behind `api_base`: how session, user, tags and metadata are written in its headers while forwarding is on, and how its cost and call id are read. Default: `litellm` for proxy-type, `plain` (the session header alone) for compat-type. `none` sends nothing.
+   * Which gateway is behind `api_base`: how session, user, tags and metadata are written in its headers while forwarding is on, and how its cost and call id are read. Default: `litellm` for proxy-type, `plain` (the session header alone) for compat-type, `none` for vendors. `none` sends nothing.
    */
   gateway?: 'litellm' | 'bifrost' | 'portkey' | 'plain' | 'none';
   /**
@@ -682,6 +690,10 @@ export interface EntryParams {
    * Members of a request body that clients may send to this entry although they steer the gateway behind it, in addition to those of `general_settings`: a name (`cache`), which allows all that the member holds, or a path (`metadata.guardrails`).
    */
   allowed_client_parameters?: string[];
+  /**
+   * Asks the gateway for its models (`GET .../models`) in the background. A pattern is then listed as the names that the gateway lists; an entry that it does not list is not listed here, though it can be called. See `general_settings.model_discovery` and `throughline models`.
+   */
+  discover_models?: boolean;
 }
 /**
  * Facts that `/model/info` returns, over those of the catalogue. Any member is allowed.
@@ -913,9 +925,13 @@ export interface GeneralSettings {
   store_model_in_db?: boolean;
   runtime_models: RuntimeModels;
   /**
-   * Skip `model_list` entries with another prefix than the two kinds, with a warning each, instead of refusing the file.
+   * Skip `model_list` entries that nothing here can call, with a warning each, instead of refusing the file: those with a prefix of no known kind of upstream, and those without an `api_base` whose address is not known.
    */
   skip_unsupported_models: boolean;
+  /**
+   * What becomes of a key that nothing here knows, in the sections of LiteLLM. `refuse`: the file is refused. `warn`: a warning with its line, for files that LiteLLM reads; an `api_base` with or without `/v1` is taken as it is then, too. Keys that would protect something are refused either way, and so are misspelt keys of this proxy.
+   */
+  unknown_keys: 'refuse' | 'warn';
   /**
    * Left out: usage is asked for on every streamed chat, and removed for clients that did not ask. True: passed on. False: never asked for.
    */
@@ -1002,6 +1018,23 @@ export interface GeneralSettings {
    * Time between two such rounds, seconds.
    */
   health_check_interval: number | string;
+  /**
+   * How gateways are asked for the models of entries with `discover_models`.
+   */
+  model_discovery: {
+    /**
+     * Age at which a list is asked for again, seconds; one that could not be had, after a minute at latest. The last one is kept meanwhile.
+     */
+    refresh_seconds: number | string;
+    /**
+     * Leaves names that their gateways do not list out of `GET /v1/models`.
+     */
+    hide_missing: boolean;
+    /**
+     * Most names that are kept of one gateway. Where it lists more, nothing is called missing.
+     */
+    max_models: number;
+  };
   /**
    * PostgreSQL database for spend records, stored models and the data of `platform:`, shared by all replicas; tables go into a schema of their own, `throughline`, unless `schema=` names another. Honoured are `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `schema`, `host`, `connect_timeout` (seconds) and `options`. Else the environment variable DATABASE_URL; neither: an SQLite file in the data directory. A change needs a restart.
    */
@@ -2158,6 +2191,10 @@ export interface CredentialValues {
   headers?: {
     [k: string]: string | number | boolean;
   };
+  /**
+   * Version of Azure's interface (`azure/`), in the query of each call; `v1`, `latest` and `preview` mean the interface at `/openai/v1/`. Else `AZURE_API_VERSION`, else `2025-02-01-preview`. Other kinds of upstream have none.
+   */
+  api_version?: string;
 }
 /**
  * The agent platform's own interface under `/api`: settings, profiles, conversations, sandboxes. Left out: there is no such interface. See docs/platform.md.

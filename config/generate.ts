@@ -1,9 +1,11 @@
-// Generates three files from the schema: the types of a validated configuration, what checks it and the reference page. With --check it
+// Generates three files from the schema: the types of a validated configuration, what checks it and the reference page; and the
+// page of the kinds of upstream. With --check it
 // writes nothing and fails when a file is stale. Runs in development only; nothing imports it.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { documentation } from './documentation.ts';
+import { providersPage } from './providers-page.ts';
 import { isInert, SCHEMA } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
 import { validatorSource } from './validator-source.ts';
@@ -35,12 +37,20 @@ async function types(path: string): Promise<string> {
   return prettier.format(text, { ...(await prettier.resolveConfig(path)), filepath: path });
 }
 
-const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const pathOf = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
+
+async function markdown(text: string): Promise<string> {
+  const prettier = await import('prettier');
+  const path = pathOf('docs/providers.md');
+  return prettier.format(text, { ...(await prettier.resolveConfig(path)), filepath: path });
+}
+
+const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const outputs: readonly (readonly [name: string, text: string])[] = [
   ['config/gateway-file.ts', await types(pathOf('config/gateway-file.ts'))],
   ['config/gateway-validator.js', validatorSource(SCHEMA)],
   ['docs/configuration.md', documentation(SCHEMA)],
+  ['docs/providers.md', await markdown(providersPage())],
 ];
 for (const [name, text] of outputs) {
   const path = pathOf(name);

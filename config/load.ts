@@ -13,11 +13,11 @@ import { checkHints } from './hints.ts';
 import { environmentOf, withReferences } from './references.ts';
 import type { Environment } from './environment.ts';
 import { deepFreeze } from './resolve/freeze.ts';
-import { kindRules, splitModelName } from './resolve/kinds/table.ts';
+import { knownBase } from './resolve/address.ts';
+import { splitModelName, unsupported } from './resolve/kinds/table.ts';
 import { resolved } from './resolve/snapshot.ts';
 import { disabledWarnings, screened } from './runtime-models.ts';
 import type { RuntimeModel } from './runtime-models.ts';
-import { shownName } from './shown.ts';
 import type { Snapshot } from './snapshot.ts';
 import { SecretFiles, withFileVariables, withSecretFiles } from './secret-files.ts';
 import type { SecretText } from './secret-files.ts';
@@ -59,7 +59,7 @@ export function overlay(source: ConfigSource, env: Environment, runtime: readonl
   const tree = withCredentials(withSecretFiles(resolvedTree, files, diagnostics), diagnostics);
   diagnostics.setTree(tree);
   const value = soundParts(validated(tree, diagnostics), diagnostics);
-  const skipped = skippedEntries(value, diagnostics);
+  const skipped = skippedEntries(value, own, diagnostics);
   const kept = (path: Path): boolean => !(path[0] === 'model_list' && skipped.has(Number(path[1])));
   checkUnread(tree, diagnostics, kept);
   checkHints(written, diagnostics, kept);
@@ -126,7 +126,7 @@ function soundParts(value: GatewayFile, diagnostics: Diagnostics): GatewayFile {
 }
 
 /** Indexes of the entries to skip (`skip_unsupported_models`); warns once for each. */
-function skippedEntries(value: GatewayFile, diagnostics: Diagnostics): ReadonlySet<number> {
+function skippedEntries(value: GatewayFile, env: Environment, diagnostics: Diagnostics): ReadonlySet<number> {
   const skipped = new Set<number>();
   if (!value.general_settings.skip_unsupported_models) return skipped;
   const dialect: Dialect = dialectOf(value.general_settings.dialect);
@@ -136,17 +136,20 @@ function skippedEntries(value: GatewayFile, diagnostics: Diagnostics): ReadonlyS
     const provider = member(params, 'custom_llm_provider');
     if (typeof model !== 'string') return;
     const name = splitModelName(model, typeof provider === 'string' ? provider : undefined, dialect);
-    if (name.kind !== null) return;
+    const at = ['model_list', index, 'litellm_params'];
+    if (name.kind === null) {
+      const { what, fix } = unsupported(name, dialect);
+      const why = name.prefix === '' ? `it ${what}` : what;
+      diagnostics.warn([...at, 'model'], `the entry is skipped: ${why}`, fix);
+    } else {
+      const isStated = ['api_base', 'base_url', 'mock_response'].some(
+        (key) => member(params, key) !== undefined,
+      );
+      if (isStated || knownBase(name.kind, name.upstream, env) !== null) return;
+      const why = 'the entry is skipped: it has no api_base';
+      diagnostics.warn([...at, 'model'], why, `add it: ${name.kind.rule(dialect)}`);
+    }
     skipped.add(index);
-    const what =
-      name.prefix === ''
-        ? 'it has no provider prefix'
-        : `${shownName(name.prefix)} is not a supported provider prefix`;
-    diagnostics.warn(
-      ['model_list', index, 'litellm_params', 'model'],
-      `the entry is skipped: ${what}`,
-      `write ${kindRules(dialect)}`,
-    );
   });
   return skipped;
 }

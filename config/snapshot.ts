@@ -6,8 +6,11 @@ import type { BrakeSettings } from './brake-settings.ts';
 import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { BudgetSettings } from './budget-settings.ts';
 import type { Dialect } from './dialect.ts';
+import type { DiscoverySettings } from './discovery-settings.ts';
+import type { IdempotencySettings } from './idempotency-settings.ts';
 import type { Issue } from './issue.ts';
 import type { KeyGenerationSettings } from './key-generation-settings.ts';
+import type { CredentialHeader, KindName } from './kind-names.ts';
 import type { Gateway } from './resolve/gateways/gateway.ts';
 import type { OtelSettings } from './otel-settings.ts';
 import type { PlatformSettings } from './platform-settings.ts';
@@ -91,8 +94,6 @@ export interface ReadOn {
   readonly most: number;
 }
 
-export type KindName = 'proxy' | 'compat';
-
 /** One resolved `model_list` entry: where its requests go and under which rules. */
 export interface Deployment {
   /** Deployment id: `model_info.id`, else a SHA-256 over the entry (stable over restarts). */
@@ -102,7 +103,7 @@ export interface Deployment {
   /** `runtime` = added through `/model/new`. */
   readonly source: 'config' | 'runtime';
   readonly kind: KindName;
-  /** The prefix as written: `litellm_proxy` or `openai`; recorded as `custom_llm_provider`. */
+  /** The prefix as written, e.g. `litellm_proxy` or `openai`; recorded as `custom_llm_provider`. */
   readonly provider: string;
   /** The upstream's name for the model, verbatim; may contain `*` for wildcards. */
   readonly upstreamModel: string;
@@ -118,9 +119,21 @@ export interface Deployment {
   readonly refuseLinkLocal: boolean;
   /** Path to which the endpoint (`/chat/completions`) is appended: ends in `/v1` or similar, never in a slash. */
   readonly pathPrefix: string;
+  /** Most endpoints stand below `deployments/MODEL` of it; see upstream-path.ts. */
+  readonly modelInPath: boolean;
+  /** Query of every request, without the question mark; '' = none. */
+  readonly upstreamQuery: string;
   /** api_base as configured, without query and credentials; shown in headers, rows and model info. */
   readonly apiBase: string;
   readonly apiKey: Secret | null;
+  /** Where `apiKey` goes. */
+  readonly credentialHeader: CredentialHeader;
+  /** What this kind of upstream wants with every call, lower-case names; the operator's headers win. */
+  readonly vendorHeaders: readonly (readonly [name: string, value: string])[];
+  /** Headers of clients that belong to the body: they go even while forwarding is off. */
+  readonly passedHeaders: ReadonlySet<string>;
+  /** Members of bodies that this kind of upstream refuses. */
+  readonly refusedMembers: ReadonlySet<string>;
   /** The operator's headers with lower-case names; the entry's own win over router-wide ones. Values may be secrets. */
   readonly staticHeaders: readonly (readonly [name: string, value: Secret])[];
   /** Whether client headers are forwarded. For wildcards, call `Snapshot.forwards` with the requested name. */
@@ -151,6 +164,10 @@ export interface Deployment {
   readonly weight: number;
   /** Rank within its model group (`order`), lowest first; Infinity when not set. */
   readonly order: number;
+  /** What is answered in place of a call (`mock_response`); null = calls are made. */
+  readonly mock: string | null;
+  /** Its gateway is asked what it serves (`discover_models`). */
+  readonly discovers: boolean;
   /** Most calls in flight from one process (`max_parallel_requests`); Infinity = no limit. */
   readonly maxParallel: number;
   /** Retries of calls whose first attempt went to this deployment; null = the router-wide setting. */
@@ -295,15 +312,6 @@ export interface DatabaseSettings {
   readonly shown: string;
 }
 
-/** How long, and for how many calls, an `Idempotency-Key` is remembered. */
-export interface IdempotencySettings {
-  readonly windowMs: number;
-  readonly maxEntries: number;
-  readonly maxBytes: number;
-  /** Refuse calls with a key while other servers cannot be asked; else each server knows its own. */
-  readonly failClosed: boolean;
-}
-
 interface CorsSettings {
   readonly allowOrigins: readonly string[];
 }
@@ -322,6 +330,7 @@ export interface Snapshot {
   readonly groups: ReadonlyMap<string, readonly Deployment[]>;
   readonly wildcards: readonly WildcardGroup[];
   readonly routing: Routing;
+  readonly discovery: DiscoverySettings;
   readonly overload: Overload;
   /** null = no key configured; the server then binds to loopback only. */
   readonly masterKey: Secret | null;

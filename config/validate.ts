@@ -10,6 +10,7 @@ import { below, isInert, isSecretAt, SCHEMA, typesOf } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
 import { shownName, shownText } from './shown.ts';
 import { nodeAt } from './tree.ts';
+import { warnsOfUnknown, whyRefused } from './unknown-keys.ts';
 import type { Path, Tree } from './tree.ts';
 
 const check = validate as ((value: unknown) => boolean) & { readonly errors?: readonly ErrorObject[] | null };
@@ -19,7 +20,7 @@ const check = validate as ((value: unknown) => boolean) & { readonly errors?: re
  * where `diagnostics.isSound` is true.
  */
 export function validated(root: Tree, diagnostics: Diagnostics): GatewayFile {
-  const value = checkable(root, SCHEMA);
+  const value = checkable(root, SCHEMA, warnsOfUnknown(root));
   if (!check(value)) report(check.errors ?? [], root, diagnostics);
   return value as GatewayFile;
 }
@@ -33,27 +34,37 @@ export function defaults(): GatewayFile {
 
 /**
  * The tree as a plain value. A key without a value counts as absent, as in LiteLLM. Where an empty value would be
- * dangerous (keys and names, which have `minLength`), it stays and is rejected.
+ * dangerous (keys and names, which have `minLength`), it stays and is rejected; in a file of LiteLLM an upstream's key is
+ * left empty where a variable has it.
  */
-function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
-  if (tree.kind === 'scalar') return tree.value;
-  if (tree.kind === 'list') return tree.items.map((item) => checkable(item, schema?.items));
+function checkable(tree: Tree, schema: SchemaNode | undefined, isLenient: boolean): unknown {
+  if (tree.kind === 'scalar') return scalarOf(tree.value, schema);
+  if (tree.kind === 'list') return tree.items.map((item) => checkable(item, schema?.items, isLenient));
   const value: Record<string, unknown> = {};
   for (const [key, member] of tree.members) {
     const inner = below(schema, key);
     if (isInert(inner)) continue;
     const known = schema?.properties !== undefined && Object.hasOwn(schema.properties, key);
     const empty = member.tree.kind === 'scalar' && member.tree.value === null;
-    if (empty && known && inner?.minLength === undefined) continue;
+    const mayBeEmpty = inner?.minLength === undefined || (isLenient && key === 'api_key');
+    if (empty && known && mayBeEmpty) continue;
     // An admin call can send __proto__; defineProperty makes it an ordinary member.
     if (key === '__proto__') Object.defineProperty(value, key, { value: null, enumerable: true });
-    else value[key] = checkable(member.tree, inner);
+    else value[key] = checkable(member.tree, inner, isLenient);
   }
   return value;
 }
 
+/** `20_000` is a number in YAML 1.1, which LiteLLM reads, and no other value could be meant. */
+function scalarOf(value: unknown, schema: SchemaNode | undefined): unknown {
+  if (typeof value !== 'string' || !/^\d+(?:_\d+)+(?:\.\d+)?$/.test(value)) return value;
+  const isNumber = typesOf(schema).some((type) => type === 'number' || type === 'integer');
+  return isNumber ? Number(value.replaceAll('_', '')) : value;
+}
+
 function report(errors: readonly ErrorObject[], root: Tree, diagnostics: Diagnostics): void {
   const reported = new Set<string>();
+  const warns = warnsOfUnknown(root);
   for (const error of errors) {
     if (error.propertyName !== undefined) continue; // said by the propertyNames error that follows
     const path = pathOf(error.instancePath, root);
@@ -63,8 +74,18 @@ function report(errors: readonly ErrorObject[], root: Tree, diagnostics: Diagnos
     reported.add(JSON.stringify(full));
     const at =
       error.keyword === 'additionalProperties' || error.keyword === 'propertyNames' ? 'key' : 'value';
-    const [message, fix] = sentence(error, schemaAt(path) ?? {}, full, root);
-    diagnostics.error(full, message, fix, at);
+    const schema = schemaAt(path) ?? {};
+    const [message, fix] = sentence(error, schema, full, root);
+    const why = error.keyword === 'additionalProperties' && warns ? whyRefused(full, schema) : 'misspelt';
+    if (why === null) diagnostics.warn(full, 'unknown key: it has no effect here', fix, at);
+    else if (why === 'protects')
+      diagnostics.error(
+        full,
+        'unknown key that by its name protects something, and nothing here does',
+        fix,
+        at,
+      );
+    else diagnostics.error(full, message, fix, at);
   }
 }
 

@@ -4,11 +4,16 @@ import { isMap, isScalar, isSeq, Pair, Scalar } from 'yaml';
 import type { Document, YAMLMap } from 'yaml';
 import { DEFAULT_WORDS, dialectOf, ENV_MARKER } from '../dialect.ts';
 import { baseOf } from '../resolve/api-base.ts';
-import { KINDS } from '../resolve/kinds/table.ts';
+import { anthropicKind } from '../resolve/kinds/anthropic.ts';
+import { bareVendorOf } from '../resolve/kinds/bare-names.ts';
+import { compatKind } from '../resolve/kinds/compat.ts';
+import type { Kind } from '../resolve/kinds/kind.ts';
+import { proxyKind } from '../resolve/kinds/proxy.ts';
+import { KINDS, unsupported } from '../resolve/kinds/table.ts';
 import type { Path } from '../tree.ts';
 import type { Findings } from './findings.ts';
 import { nameOf, type Origins } from './origins.ts';
-import { COMPATIBLE, isOpenAiName, OPENAI } from './providers.ts';
+import { COMPATIBLE, OPENAI } from './providers.ts';
 import { commentOn } from './remove.ts';
 
 const DIALECT = dialectOf(DEFAULT_WORDS);
@@ -42,7 +47,7 @@ export function dropEntries(document: Document, leftOut: LeftOut): void {
   list.items = list.items.filter((item) => !leftOut.has(item));
   const root = document.contents;
   const key = isMap(root) ? root.items.find((pair) => nameOf(pair) === 'model_list')?.key : null;
-  for (const line of leftOut.values()) commentOn(key, line);
+  commentOn(key, ...leftOut.values());
 }
 
 /** @returns why nothing here can call it; null = it is converted */
@@ -58,22 +63,25 @@ function converted(params: YAMLMap, at: Path, findings: Findings): string | null
     completeBase(params, at, provider, findings);
     return null;
   }
-  if (provider === '' && isOpenAiName(model)) {
-    set(params, 'model', `openai/${model}`);
-    findings.add(
-      modelNode,
-      [...at, 'model'],
-      'exact',
-      `LiteLLM takes ${model} for a model of OpenAI: openai/${model}`,
-    );
-    completeBase(params, at, 'openai', findings);
+  const owner = provider === '' ? bareVendorOf(model) : null;
+  if (owner !== null) {
+    set(params, 'model', `${owner}/${model}`);
+    const message = `LiteLLM takes ${model} for a model of ${owner}: ${owner}/${model}`;
+    findings.add(modelNode, [...at, 'model'], 'exact', message);
+    if (owner === 'openai') completeBase(params, at, owner, findings);
+    else completeVendor(params, at, anthropicKind, findings);
+    return null;
+  }
+  const vendor = KINDS.find((kind) => kind.prefix(DIALECT) === provider);
+  if (vendor !== undefined) {
+    completeVendor(params, at, vendor, findings);
     return null;
   }
   const api = Object.hasOwn(COMPATIBLE, provider) ? COMPATIBLE[provider] : undefined;
   if (api === undefined)
     return provider === ''
       ? 'it has no provider in front'
-      : `${provider} is no OpenAI-compatible API, and this proxy translates none`;
+      : unsupported({ kind: null, prefix: provider, upstream: '' }, DIALECT).what;
   const upstream = before === provider ? model.slice(slash + 1) : model;
   set(params, 'model', `openai/${upstream}`);
   if (stated !== '') set(params, 'custom_llm_provider', 'openai');
@@ -82,7 +90,7 @@ function converted(params: YAMLMap, at: Path, findings: Findings): string | null
   if (baseKey(params) === null) {
     if (api.base === null) return 'it states no api_base';
     add(params, at, 'api_base', api.base, `the address that LiteLLM uses for ${provider}`, findings);
-  } else mendBase(params, at, 'openai', findings);
+  } else mendBase(params, at, compatKind, findings);
   if (api.key !== null && !hasKey(params))
     add(
       params,
@@ -95,6 +103,15 @@ function converted(params: YAMLMap, at: Path, findings: Findings): string | null
   return null;
 }
 
+/** Its address is known here as well; the variable of its key is written out, so that `check` asks for it. */
+function completeVendor(params: YAMLMap, at: Path, kind: Kind, findings: Findings): void {
+  if (baseKey(params) !== null) mendBase(params, at, kind, findings);
+  const [variable] = kind.known.keyVariables;
+  const hasCredential = textAt(params, 'litellm_credential_name') !== '';
+  if (variable === undefined || !kind.known.needsKey || hasKey(params) || hasCredential) return;
+  add(params, at, 'api_key', `${ENV_MARKER}${variable}`, 'the variable that LiteLLM reads', findings);
+}
+
 function completeBase(
   params: YAMLMap,
   at: Path,
@@ -104,7 +121,7 @@ function completeBase(
   const isProxy = provider === 'litellm_proxy';
   const hasCredential = textAt(params, 'litellm_credential_name') !== '';
   const statesBase = baseKey(params) !== null;
-  if (baseKey(params) !== null) mendBase(params, at, provider, findings);
+  if (baseKey(params) !== null) mendBase(params, at, isProxy ? proxyKind : compatKind, findings);
   else if (!hasCredential) {
     const base = isProxy ? `${ENV_MARKER}LITELLM_PROXY_API_BASE` : (OPENAI.base ?? '');
     const why = isProxy
@@ -124,10 +141,9 @@ function completeBase(
 }
 
 /** With or without /v1, as the kind wants it. */
-function mendBase(params: YAMLMap, at: Path, provider: 'openai' | 'litellm_proxy', findings: Findings): void {
+function mendBase(params: YAMLMap, at: Path, kind: Kind, findings: Findings): void {
   const key = baseKey(params);
-  const kind = KINDS.find((one) => one.prefix(DIALECT) === provider);
-  if (key === null || kind === undefined) return;
+  if (key === null) return;
   const text = textAt(params, key);
   if (text.startsWith(ENV_MARKER)) return;
   const check = baseOf(text, kind);
@@ -135,7 +151,7 @@ function mendBase(params: YAMLMap, at: Path, provider: 'openai' | 'litellm_proxy
   if (check.ok || check.instead === null || holdsMoreThanPath(text)) return;
   const pair = params.items.find((one) => nameOf(one) === key);
   set(params, key, check.instead);
-  const isSame = provider === 'litellm_proxy' || /completions|embeddings|responses/.test(text);
+  const isSame = kind !== compatKind || /completions|embeddings|responses/.test(text);
   const message = isSame
     ? `${check.instead}: the proxy adds the rest`
     : `${check.instead}: LiteLLM calls it without /v1; see that the gateway answers there`;

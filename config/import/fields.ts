@@ -130,7 +130,16 @@ class Fields {
         .join('')
         .replace(/^\./, ''),
     );
-    if (note === null) this.#findings.add(pair, path, level, message);
+    const written = this.#origins.written(pair.value);
+    if (written !== null && isScalar(pair.value)) {
+      const value = `LiteLLM reads ${written} as ${String(pair.value.value)}, and so it is written`;
+      this.#findings.add(
+        pair,
+        path,
+        note === null ? level : 'approximate',
+        note === null ? value : `${value}; ${note}`,
+      );
+    } else if (note === null) this.#findings.add(pair, path, level, message);
     else this.#findings.add(pair, path, 'approximate', note);
   }
 }

@@ -7,6 +7,8 @@ import type { Origins } from './origins.ts';
 export class Findings {
   readonly #origins: Origins;
   readonly #found: Finding[] = [];
+  /** Indexes in `#found`: there are as many findings as fields, and most are asked for. */
+  readonly #byPath = new Map<string, readonly number[]>();
   readonly #positions = new WeakMap<object, number>();
   #prefix: Path = [];
 
@@ -30,25 +32,27 @@ export class Findings {
   }
 
   has(path: Path): boolean {
-    const shown = pathText([...this.#prefix, ...path]);
-    return this.#found.some((one) => one.path === shown);
+    return this.#byPath.has(pathText([...this.#prefix, ...path]));
   }
 
   /** @param node of the pair or value; says where it stood */
   add(node: unknown, path: Path, level: Level, message: string): void {
     const { file, line } = this.#origins.of(node);
-    this.#found.push({ level, file, line, path: pathText([...this.#prefix, ...path]), message });
+    const shown = pathText([...this.#prefix, ...path]);
+    this.#byPath.set(shown, [...(this.#byPath.get(shown) ?? []), this.#found.length]);
+    this.#found.push({ level, file, line, path: shown, message });
   }
 
   /** The field's finding becomes another one; one that says more than `exact` keeps its words. */
   replace(node: unknown, path: Path, level: Level, message: string): void {
     const shown = pathText([...this.#prefix, ...path]);
     const { file, line } = this.#origins.of(node);
-    const index = this.#found.findIndex(
-      (one) => one.path === shown && (line === 0 || (one.line === line && one.file === file)),
-    );
-    const old = this.#found[index];
-    if (old === undefined) return this.add(node, path, level, message);
+    const index = this.#byPath.get(shown)?.find((at) => {
+      const one = this.#found[at];
+      return one !== undefined && (line === 0 || (one.line === line && one.file === file));
+    });
+    const old = index === undefined ? undefined : this.#found[index];
+    if (index === undefined || old === undefined) return this.add(node, path, level, message);
     const words = old.message === '' || level === 'unsupported' ? message : `${message}; ${old.message}`;
     this.#found[index] = { ...old, level, message: words };
   }

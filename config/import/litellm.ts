@@ -72,6 +72,7 @@ function converted(file: string, text: string, read: ReadInclude): Result {
   const leftOut = convertEntries(document, origins, findings);
   importFields(document, leftOut, origins, findings);
   dropEntries(document, leftOut);
+  passOverUnknown(document);
   const unresolved = checkLoads(document, file, origins, findings);
   flagPasted(document.contents, [], findings);
   const result = textOf(document, text);
@@ -86,6 +87,14 @@ function converted(file: string, text: string, read: ReadInclude): Result {
       unresolved,
     },
   };
+}
+
+/** What is copied out of LiteLLM's documentation later shall not end a start. */
+function passOverUnknown(document: Document): void {
+  const path = ['general_settings', 'unknown_keys'];
+  if (document.hasIn(path)) return;
+  if (isMap(document.get('general_settings', true))) document.setIn(path, 'warn');
+  else document.set('general_settings', document.createNode({ unknown_keys: 'warn' }));
 }
 
 /** Written with its own comments and quotes; long lines stay whole. Reading the result again gives the same text. */

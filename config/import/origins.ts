@@ -11,8 +11,9 @@ import {
   LineCounter,
   parseDocument,
 } from 'yaml';
-import type { Document, Node, Pair, YAMLMap } from 'yaml';
+import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml';
 import type { LostComment } from './finding.ts';
+import { inYaml11 } from './yaml11.ts';
 
 export interface Origin {
   readonly file: string;
@@ -24,10 +25,11 @@ const MOST_NODES = 100_000;
 
 export class Origins {
   readonly #of = new WeakMap<object, Origin>();
+  readonly #rewritten = new WeakMap<object, string>();
   readonly #lost: LostComment[] = [];
   #nodes = 0;
 
-  /** Parses a text that has no mistakes; aliases and merge keys are written out. */
+  /** Parses a text that has no mistakes; aliases and merge keys are written out, values of YAML 1.1 as those of 1.2. */
   document(file: string, text: string): Document {
     const lines = new LineCounter();
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -41,6 +43,7 @@ export class Origins {
         const line = node.range ? lines.linePos(node.range[0]).line : above;
         this.#of.set(node, { file, line });
         if (isCollection(node)) for (const item of node.items) record(item, line);
+        else if (isScalar(node)) this.#rewrite(node);
       }
     };
     record(document.contents, 1);
@@ -52,6 +55,21 @@ export class Origins {
     return (
       (typeof node === 'object' && node !== null ? this.#of.get(node) : undefined) ?? { file: '', line: 0 }
     );
+  }
+
+  /** How a value was written that is another one in YAML 1.2; null = it is none of these. */
+  written(node: unknown): string | null {
+    return (typeof node === 'object' && node !== null ? this.#rewritten.get(node) : undefined) ?? null;
+  }
+
+  #rewrite(node: Scalar): void {
+    if (node.type !== 'PLAIN' || node.source === undefined) return;
+    const value = inYaml11(node.source);
+    if (value === undefined || value === node.value) return;
+    this.#rewritten.set(node, node.source);
+    node.value = value;
+    delete node.source;
+    delete node.format;
   }
 
   /** Comments that went with what was taken out, in their order. */

@@ -2,10 +2,9 @@
 import { isNode } from 'yaml';
 import { printable } from '../printable.ts';
 
-/** Adds one line to the comment before a node; a line that is there already is not added again. */
-export function commentOn(node: unknown, text: string): void {
+/** Adds lines to the comment before a node; a line that is there already is not added again. */
+export function commentOn(node: unknown, ...texts: readonly string[]): void {
   if (!isNode(node)) return;
-  const line = printable(text);
   const lines = (node.commentBefore ?? '').split('\n').filter((one) => one !== '');
-  if (!lines.includes(line)) node.commentBefore = [...lines, line].join('\n');
+  node.commentBefore = [...new Set([...lines, ...texts.map(printable)])].join('\n');
 }

@@ -7,7 +7,7 @@ import type { GatewayFile } from '../gateway-file.ts';
 import type { Secret } from '../secret.ts';
 import type { PlatformSettings } from '../snapshot.ts';
 import type { Path, Tree } from '../tree.ts';
-import { keyAt } from './deployment.ts';
+import { keyAt } from './address.ts';
 import { fileKeysOf, fileTeamsOf } from './file-objects.ts';
 
 type General = GatewayFile['general_settings'];

@@ -1,8 +1,8 @@
 // api_base -> origin and path prefix. Every mistake gets a message with the right spelling. Messages show only the
 // scheme, host and path of a URL, because the other parts may contain credentials. Pure.
-import type { Kind } from './kinds/kind.ts';
+import type { Kind, PathExtras } from './kinds/kind.ts';
 
-export interface Base {
+export interface Base extends PathExtras {
   readonly origin: string;
   readonly pathPrefix: string;
   /** Normalised, ASCII, without trailing slashes: safe in a response header. */
@@ -17,12 +17,14 @@ export type BaseCheck =
       /** What to write instead, or null when unknown. */
       readonly instead: string | null;
       readonly advice: string;
+      /** Where LiteLLM would call all the same; null = nowhere. */
+      readonly asWritten: Base | null;
     };
 
 const ENDPOINT = /\/(chat\/completions|completions|embeddings|responses|messages|models)$/;
 
-/** @param text api_base as configured */
-export function baseOf(text: string, kind: Kind): BaseCheck {
+/** @param text api_base as configured @param version `api_version`, '' for none */
+export function baseOf(text: string, kind: Kind, version = ''): BaseCheck {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     return wrong(
@@ -43,16 +45,24 @@ export function baseOf(text: string, kind: Kind): BaseCheck {
       fixedBase(url.origin, path.slice(0, -endpoint.length), kind),
       '',
     );
-  const check = kind.pathPrefix(path);
-  if (!check.ok) return wrong(check.message, `${url.origin}${check.fixedPath}`, '');
-  return { ok: true, base: { origin: url.origin, pathPrefix: check.pathPrefix, shown: plain } };
+  const check = kind.pathPrefix(path, version);
+  const base = { origin: url.origin, shown: plain, query: '', modelInPath: false };
+  if (!check.ok) {
+    const { asWritten } = check;
+    const used = asWritten === undefined ? null : { ...base, pathPrefix: asWritten };
+    return { ...wrong(check.message, `${url.origin}${check.fixedPath}`, ''), asWritten: used };
+  }
+  const { pathPrefix, query = '', modelInPath = false } = check;
+  return { ok: true, base: { ...base, pathPrefix, query, modelInPath } };
 }
 
 function fixedBase(origin: string, path: string, kind: Kind): string {
-  const check = kind.pathPrefix(path);
+  const check = kind.pathPrefix(path, '');
   return `${origin}${check.ok ? path : check.fixedPath}`;
 }
 
-function wrong(message: string, instead: string | null, advice: string): BaseCheck {
-  return { ok: false, message, instead, advice };
+type Wrong = Extract<BaseCheck, { readonly ok: false }>;
+
+function wrong(message: string, instead: string | null, advice: string): Wrong {
+  return { ok: false, message, instead, advice, asWritten: null };
 }

@@ -1,74 +1,31 @@
 // One validated model_list entry -> Deployment. Computes at load everything that a request needs; an entry with a
 // mistake becomes an issue instead of a deployment.
-import type { Catalogue } from '../catalogue.ts';
 import type { Dialect } from '../dialect.ts';
+import { catalogueName } from '../catalogue-name.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { EntryParams, ModelEntry } from '../gateway-file.ts';
 import { credentialBases } from '../runtime-models.ts';
-import { Secret } from '../secret.ts';
-import { shownName } from '../shown.ts';
 import type { Attribution, Deployment } from '../snapshot.ts';
-import { memberOf, nodeAt } from '../tree.ts';
+import { memberOf } from '../tree.ts';
 import type { Path, Tree } from '../tree.ts';
+import { addressAt, keyFor, NOWHERE } from './address.ts';
 import { baseOf } from './api-base.ts';
-import type { Base, BaseCheck } from './api-base.ts';
+import type { Base } from './api-base.ts';
 import { clocksOf } from './clocks.ts';
-import type { ClockDefaults } from './clocks.ts';
-import type { Forwards } from './forwarding.ts';
 import { allowedParameters } from './gateways/allowed-parameters.ts';
 import { steeringParameters } from './gateways/parameters-table.ts';
 import { gatewayOf } from './gateways/table.ts';
 import { MOST_STARS, starsIn } from './groups.ts';
 import { headersAt, joinHeaders } from './headers.ts';
+import type { KnownName, LocatedEntry, SharedSettings } from './entry.ts';
 import type { StaticHeaders } from './headers.ts';
 import type { Kind } from './kinds/kind.ts';
-import { kindRules, KINDS, splitModelName } from './kinds/table.ts';
-import type { ModelName } from './kinds/table.ts';
+import { KINDS, splitModelName, unsupported } from './kinds/table.ts';
 import { pricesOf } from './prices.ts';
 import { publicOf } from './public.ts';
-import { wholeOf, type AttemptDefaults } from './routing.ts';
-import type { TlsResolver } from './tls.ts';
-
-/** What all deployments share. */
-export interface SharedSettings {
-  readonly dialect: Dialect;
-  readonly clocks: ClockDefaults;
-  readonly maxParallel: (params: EntryParams) => number;
-  readonly readOn: (params: EntryParams) => Pick<Deployment, 'readOn' | 'readsOn'>;
-  readonly attempts: AttemptDefaults;
-  readonly headers: StaticHeaders;
-  readonly forwards: Forwards;
-  /** Names that every entry allows. */
-  readonly allowedQuery: readonly string[];
-  /** For every entry. */
-  readonly allowedClientParameters: readonly string[];
-  /** Whether runtime additions are stored (`store_model_in_db`). */
-  readonly stored: boolean;
-  readonly catalogue: Catalogue;
-  readonly diagnostics: Diagnostics;
-  readonly tls: TlsResolver;
-  /** Results by kind and text: 10,000 entries often name one gateway, and parsing a URL costs 2 us. */
-  readonly bases: Map<string, BaseCheck>;
-  /** Addresses that the file names; the deployments of the file add theirs. */
-  readonly configuredBases: Set<string>;
-  readonly allowReferences: boolean;
-  readonly allowLinkLocal: boolean;
-}
-
-/** One entry with its path, tree and id. */
-interface LocatedEntry {
-  readonly entry: ModelEntry;
-  readonly path: Path;
-  readonly tree: Tree;
-  readonly id: string;
-  readonly source: Deployment['source'];
-}
-
+import { wholeOf } from './routing.ts';
 /** Not shown in model info: the key, and paths of files of this machine. */
 const HIDDEN = ['api_key', 'ssl_verify', 'ssl_certificate', 'ssl_certificate_key'];
-
-/** A key is sent in a header, so it must be visible ASCII. */
-const KEY = /^[\x21-\x7e]+$/;
 
 /** The deployment, or null when there were issues. */
 export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Deployment | null {
@@ -79,14 +36,20 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   const name = nameAt(params, at, dialect, diagnostics);
   if (name === null) return null;
   checkNames(entry.model_name, name.upstream, path, diagnostics);
-  const base = baseAt(params, name.kind, located, shared);
-  const apiKey = keyAt(params.api_key, [...at, 'api_key'], diagnostics);
-  const staticHeaders = headersOf(params, at, routerHeaders(located, base, shared), diagnostics, dialect);
+  const mock = params.mock_response ?? null;
+  const address = mock === null ? addressAt(params, name, located, shared) : NOWHERE;
+  const base = address?.base ?? null;
+  const operators = headersOf(params, at, routerHeaders(located, base, shared), diagnostics, dialect);
+  const apiKey = mock === null ? keyFor(params, name.kind, address, operators, located, shared) : null;
+  const staticHeaders = withoutCredential(operators, apiKey, params, name.kind, at, shared);
   const tls = base === null ? null : tlsAt(params, at, base, located.source, shared);
   if (!diagnostics.isSound(path) || base === null) return null;
   const known = name.upstream.includes('*')
     ? null
-    : shared.catalogue.lookUp(entry.model_info?.base_model ?? name.upstream);
+    : shared.catalogue.lookUp(
+        entry.model_info?.base_model ??
+          catalogueName({ kind: name.kind.name, provider: name.prefix }, name.upstream),
+      );
   const gateway = gatewayOf(params.gateway, name.kind.name, dialect);
   return {
     id: located.id,
@@ -101,8 +64,14 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     tls,
     refuseLinkLocal: located.source === 'runtime' && !shared.allowLinkLocal,
     pathPrefix: base.pathPrefix,
+    modelInPath: base.modelInPath,
+    upstreamQuery: base.query,
     apiBase: base.shown,
     apiKey,
+    credentialHeader: name.kind.credentialHeader,
+    vendorHeaders: name.kind.headers,
+    passedHeaders: new Set(name.kind.passedHeaders),
+    refusedMembers: new Set(name.kind.refusedMembers),
     staticHeaders,
     forwardClientHeaders: shared.forwards(entry.model_name),
     allowedQuery: new Set([...shared.allowedQuery, ...(params.allowed_query_parameters ?? [])]),
@@ -119,6 +88,8 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     steeringParameters: steeringParameters(gateway.name, dialect.brand),
     weight: Number(params.weight ?? params.rpm ?? params.tpm ?? 1),
     order: params.order === undefined ? Infinity : Number(params.order),
+    mock,
+    discovers: mock === null && discoversAt(params, name.kind, at, diagnostics),
     numRetries: wholeOf(params.num_retries) ?? shared.attempts.numRetries,
     cooldownMs: Math.round(Number(params.cooldown_time ?? shared.attempts.cooldownSeconds) * 1000),
     knownFacts: { key: name.upstream, litellm_provider: name.prefix, ...known?.facts },
@@ -147,20 +118,16 @@ export function inspectUnsound(
   if (name === null) return;
   if (typeof entry?.model_name === 'string') checkNames(entry.model_name, name.upstream, path, diagnostics);
   const stated = params.api_base !== undefined || params.base_url !== undefined;
-  if (stated && sound('api_base', 'base_url')) baseAt(whole, name.kind, located, shared);
+  if (stated && sound('api_base', 'base_url'))
+    addressAt(whole, name, { ...located, source: 'config' }, shared);
 }
-
-type KnownName = ModelName & { readonly kind: Kind };
 
 function nameAt(params: EntryParams, at: Path, dialect: Dialect, diagnostics: Diagnostics): KnownName | null {
   const name = splitModelName(params.model, params.custom_llm_provider, dialect);
   if (name.kind !== null) return { ...name, kind: name.kind };
   const where = params.custom_llm_provider === undefined ? 'model' : 'custom_llm_provider';
-  const what =
-    name.prefix === ''
-      ? 'has no provider prefix'
-      : `${shownName(name.prefix)} is not a supported provider prefix`;
-  diagnostics.error([...at, where], what, `write ${kindRules(dialect)}`);
+  const { what, fix } = unsupported(name, dialect);
+  diagnostics.error([...at, where], what, fix);
   return null;
 }
 
@@ -183,64 +150,6 @@ function checkNames(group: string, upstream: string, path: Path, diagnostics: Di
     );
 }
 
-function baseAt(
-  params: EntryParams,
-  kind: Kind,
-  located: Pick<LocatedEntry, 'path' | 'tree'>,
-  shared: SharedSettings,
-) {
-  const { diagnostics, dialect } = shared;
-  const at = [...located.path, 'litellm_params'];
-  const key = params.api_base === undefined && params.base_url !== undefined ? 'base_url' : 'api_base';
-  const text = params[key];
-  if (text === undefined) {
-    diagnostics.error(
-      [...at, 'api_base'],
-      'is missing',
-      `add it: ${kind.rule(dialect)}; there is no default provider`,
-    );
-    return null;
-  }
-  if (params.api_base !== undefined && params.base_url !== undefined && params.api_base !== params.base_url)
-    diagnostics.warn(
-      [...at, 'base_url'],
-      'is another name of api_base, which wins',
-      'remove one of the two',
-      'key',
-    );
-  const cacheKey = `${kind.name} ${text}`;
-  const check = shared.bases.get(cacheKey) ?? baseOf(text, kind);
-  shared.bases.set(cacheKey, check);
-  if (check.ok) return check.base;
-  const node = nodeAt(located.tree, ['litellm_params', key]);
-  const variable = node?.kind === 'scalar' ? node.reference : null;
-  const verb = variable === null ? 'write' : `set ${variable} to`;
-  const fix = check.instead === null ? check.advice : `${verb} ${check.instead} ${check.advice}`.trim();
-  diagnostics.error([...at, key], check.message, fix);
-  return null;
-}
-
-/** A key as a secret, or null for none. A key that cannot be sent in a header is an issue; `origin` says where it came from. */
-export function keyAt(
-  text: string | undefined,
-  path: Path,
-  diagnostics: Diagnostics,
-  origin = 'the key',
-): Secret | null {
-  if (text === undefined) return null;
-  if (KEY.test(text)) return new Secret(text);
-  const tail = /^[\x21-\x7e]+\s+$/.test(text);
-  const what = tail
-    ? 'ends in a space or a line break'
-    : 'contains a space, a line break or a non-ASCII character';
-  diagnostics.error(
-    path,
-    `${origin} ${what}`,
-    tail ? 'write the secret without a trailing newline' : 'check the secret',
-  );
-  return null;
-}
-
 function allowH2At({ allow_h2 }: EntryParams, origin: string, path: Path, diagnostics: Diagnostics): boolean {
   if (allow_h2 !== true) return false;
   if (origin.startsWith('http:')) {
@@ -248,6 +157,14 @@ function allowH2At({ allow_h2 }: EntryParams, origin: string, path: Path, diagno
     diagnostics.warn(path, text, 'use https:// or remove it', 'key');
   }
   return true;
+}
+
+function discoversAt(params: EntryParams, { name }: Kind, at: Path, diagnostics: Diagnostics): boolean {
+  if (params.discover_models !== true) return false;
+  if (name !== 'azure') return true;
+  const text = 'has no effect for azure/: it lists the models of its catalogue, not your deployments';
+  diagnostics.warn([...at, 'discover_models'], text, 'remove it', 'key');
+  return false;
 }
 
 /** A runtime model shows the client certificate of all only where the file sends something itself. */
@@ -302,24 +219,34 @@ function headersOf(
   routerWide: StaticHeaders,
   diagnostics: Diagnostics,
   dialect: Dialect,
-): Deployment['staticHeaders'] {
+): StaticHeaders {
   const alias = headersAt(params.headers, [...at, 'headers'], dialect, diagnostics);
-  const own = joinHeaders(
-    alias,
-    headersAt(params.extra_headers, [...at, 'extra_headers'], dialect, diagnostics),
-  );
-  const joined = new Map(joinHeaders(routerWide, own));
-  if (params.api_key !== undefined && joined.delete('authorization') && own.has('authorization')) {
-    const spot = alias.has('authorization') ? 'headers' : 'extra_headers';
-    diagnostics.warn(
-      [...at, spot],
-      'authorization is not sent: the bearer of api_key is',
-      'remove one of the two',
-      'key',
-    );
-  }
-  return [...joined];
+  const own = headersAt(params.extra_headers, [...at, 'extra_headers'], dialect, diagnostics);
+  return joinHeaders(routerWide, joinHeaders(alias, own));
 }
+
+/** The key wins over a header of the operator where both would stand in the same one. */
+function withoutCredential(
+  headers: StaticHeaders,
+  apiKey: Deployment['apiKey'],
+  params: EntryParams,
+  { credentialHeader: name }: Kind,
+  at: Path,
+  { diagnostics }: SharedSettings,
+): Deployment['staticHeaders'] {
+  const kept = new Map(headers);
+  if (apiKey === null || !kept.delete(name)) return [...kept];
+  const spot = ['headers', 'extra_headers'].find((key) => namesIn(params, key).includes(name));
+  const what = name === 'authorization' ? 'the bearer of api_key is' : 'api_key stands there';
+  if (spot !== undefined)
+    diagnostics.warn([...at, spot], `${name} is not sent: ${what}`, 'remove one of the two', 'key');
+  return [...kept];
+}
+
+const namesIn = (params: EntryParams, key: string): readonly string[] =>
+  Object.keys(key === 'headers' ? (params.headers ?? {}) : (params.extra_headers ?? {})).map((name) =>
+    name.toLowerCase(),
+  );
 
 function attributionOf({ model_info: info }: ModelEntry): Attribution {
   return {

@@ -4,7 +4,7 @@ import type { Diagnostics } from '../diagnostics.ts';
 import type * as File from '../gateway-file.ts';
 import type { Secret } from '../secret.ts';
 import { nodeAt, type Path, type Tree } from '../tree.ts';
-import { keyAt } from './deployment.ts';
+import { keyAt } from './address.ts';
 
 interface Sources {
   readonly file: File.GatewayFile;

@@ -4,7 +4,7 @@ import type { Diagnostics } from '../diagnostics.ts';
 import type { PlatformSection, SandboxSpecEntry } from '../gateway-file.ts';
 import type { KubernetesSettings } from '../snapshot.ts';
 import type { Path } from '../tree.ts';
-import { keyAt } from './deployment.ts';
+import { keyAt } from './address.ts';
 
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set */
 const LABEL_VALUE = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;

@@ -5,7 +5,7 @@ import type { PlatformSection, SandboxSpecEntry } from '../gateway-file.ts';
 import { Secret } from '../secret.ts';
 import type { PlatformSettings, SandboxSpec, Snapshot } from '../snapshot.ts';
 import type { Path } from '../tree.ts';
-import { keyAt } from './deployment.ts';
+import { keyAt } from './address.ts';
 import { checkKubernetesSpec, kubernetesOf } from './kubernetes.ts';
 
 const SECRET_KEY_BYTES = 32;

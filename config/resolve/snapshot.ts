@@ -8,7 +8,9 @@ import type { GatewayFile, ModelEntry } from '../gateway-file.ts';
 import type { Environment } from '../environment.ts';
 import type { Secret } from '../secret.ts';
 import type { SecretFiles } from '../secret-files.ts';
-import type { IdempotencySettings, Deployment, Snapshot } from '../snapshot.ts';
+import type { DiscoverySettings } from '../discovery-settings.ts';
+import type { IdempotencySettings } from '../idempotency-settings.ts';
+import type { Deployment, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt } from '../tree.ts';
 import type { Tree } from '../tree.ts';
 import { accessOf, adminOf } from './access.ts';
@@ -28,8 +30,9 @@ import { otelOf } from './otel.ts';
 import { overloadOf, parallelLimits } from './overload.ts';
 import { readingOn } from './read-on.ts';
 import { platformOf } from './platform.ts';
-import { deploymentOf, inspectUnsound, keyAt, placesOfCredentials } from './deployment.ts';
-import type { SharedSettings } from './deployment.ts';
+import { keyAt } from './address.ts';
+import { deploymentOf, inspectUnsound, placesOfCredentials } from './deployment.ts';
+import type { SharedSettings } from './entry.ts';
 import { TlsResolver } from './tls.ts';
 import { valkeyOf } from './valkey.ts';
 import { attemptDefaults, routingOf, type Names } from './routing.ts';
@@ -75,6 +78,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     groups,
     wildcards,
     routing,
+    discovery: discoveryOf(general),
     overload: overloadOf(input.file, deployments),
     masterKey,
     keyGeneration: keyGenerationOf(input.file),
@@ -124,6 +128,14 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     platform,
     brake: brakeOf(input.file, input.diagnostics),
     alerts: alertsOf(input.file, input.env, retentionMs, input.diagnostics),
+  };
+}
+
+function discoveryOf({ model_discovery: stated }: GatewayFile['general_settings']): DiscoverySettings {
+  return {
+    refreshMs: Math.round(Number(stated.refresh_seconds) * 1000),
+    hideMissing: stated.hide_missing,
+    maxModels: stated.max_models,
   };
 }
 
@@ -243,6 +255,8 @@ function sharedSettings(input: ResolveInput, dialect: Dialect, tls: TlsResolver)
     diagnostics,
     tls,
     bases: new Map(),
+    env: input.env,
+    isLenient: file.general_settings.unknown_keys === 'warn',
     configuredBases: placesOfCredentials(tree),
     allowReferences: file.general_settings.runtime_models.allow_references,
     allowLinkLocal: file.general_settings.runtime_models.allow_link_local,

@@ -20,6 +20,7 @@ import type { Clock } from '../base/clock.ts';
 import type { CallIds } from '../base/ids.ts';
 import type { Estimator } from '../spend/estimate/estimator.ts';
 import type { Ledger } from '../spend/ledger.ts';
+import type { DiscoveredModels } from './discovered-models.ts';
 import type { GatewayFacts } from './gateway-facts.ts';
 import type { RecentResponses } from './recent-responses.ts';
 import type { IdempotencyCache } from './idempotency-cache.ts';
@@ -81,6 +82,7 @@ export interface Services {
   readonly recentResponses: RecentResponses;
   /** What the gateways say of their models. */
   readonly gatewayFacts: GatewayFacts;
+  readonly discoveredModels: DiscoveredModels;
   /** Counts tokens where the upstream states no usage. */
   readonly estimator: Estimator;
   /** null: tracing is off. */
@@ -249,7 +251,8 @@ export class ActiveConfig {
   /** Those of all deployments, each once. */
   readonly steeringTables: readonly SteeringTable[];
   readonly headerNames: ResponseHeaderNames;
-  readonly listings: Listings;
+  #listings: { readonly version: number; readonly made: Listings };
+  readonly #registry: readonly string[];
   /** What virtual keys may call of this configuration. */
   readonly modelAccess: ModelAccess;
   /** null = every address may call. */
@@ -311,10 +314,24 @@ export class ActiveConfig {
       also: remembered((name) => this.isTwin(name) || maySteer(this.steeringTables, name)),
     };
     this.modelAccess = new ModelAccess(accessGroupsOf(snapshot), services.access.directory);
-    this.listings = listingsOf(snapshot, registry);
+    this.#registry = registry;
+    this.#listings = this.#makeListings();
     const { allowedAddresses, trustedProxies } = snapshot.access;
     this.allowedAddresses = allowedAddresses === null ? null : new AddressList(allowedAddresses);
     this.trustedProxies = trustedProxies.length === 0 ? null : new AddressList(trustedProxies);
+  }
+
+  /** Made anew only when a gateway has said that it serves other models. */
+  get listings(): Listings {
+    if (this.#listings.version !== this.services.discoveredModels.version)
+      this.#listings = this.#makeListings();
+    return this.#listings.made;
+  }
+
+  #makeListings(): { readonly version: number; readonly made: Listings } {
+    const { discoveredModels } = this.services;
+    const { version } = discoveredModels;
+    return { version, made: listingsOf(this.snapshot, this.#registry, (one) => discoveredModels.of(one)) };
   }
 
   /** The live deployment of a `model_list` entry of this snapshot. */

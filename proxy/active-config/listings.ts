@@ -3,26 +3,24 @@ import type { DisabledModel } from '../../config/runtime-models.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import type { ListedModel } from '../base/mount.ts';
 import type { Facts } from './gateway-facts.ts';
+import { modelNames, type ListOf } from './model-names.ts';
 
 /** The dialect's constant (`DEFAULT_MODEL_CREATED_AT_TIME`); clients cache on it. */
 const CREATED = 1677610602;
 
 export interface Listings {
-  /** Names of the catalogue, for wildcard listings. */
-  readonly registry: readonly string[];
+  /** Every name, in order. */
+  readonly names: readonly string[];
   /** The body of `GET /v1/models` for those who may call everything. */
   readonly models: Buffer;
   /** The same for others, as they ask for it, by what they may call. */
   readonly byAccess: Map<string, Buffer>;
 }
 
-/** Prepares the listings of a snapshot. */
-export function listingsOf(snapshot: Snapshot, registry: readonly string[]): Listings {
-  return {
-    registry,
-    models: modelListBytes(modelNames(snapshot, registry)),
-    byAccess: new Map(),
-  };
+/** Prepares the listings of a snapshot. @param registry names of the catalogue */
+export function listingsOf(snapshot: Snapshot, registry: readonly string[], listOf: ListOf): Listings {
+  const names = modelNames(snapshot, registry, listOf).listed.map(({ name }) => name);
+  return { names, models: modelListBytes(names), byAccess: new Map() };
 }
 
 /** One model in `/v1/models`. */
@@ -30,28 +28,12 @@ export function modelItem(id: string): { id: string; object: 'model'; created: n
   return { id, object: 'model', created: CREATED, owned_by: 'openai' };
 }
 
-/**
- * Names in configuration order, then runtime models, no duplicates; then aliases; then, when a bare `*` leads to a
- * compat-type gateway, the catalogue's names under the compat prefix.
- */
-export function modelNames(snapshot: Snapshot, registry: readonly string[]): string[] {
-  const names = new Set([
-    ...snapshot.deployments.map((deployment) => deployment.group),
-    ...snapshot.routing.listedAliases,
-  ]);
-  const all = snapshot.wildcards.find((wildcard) => wildcard.pattern === '*');
-  if (all?.deployments.some((deployment) => deployment.kind === 'compat') === true) {
-    for (const name of registry) names.add(`${snapshot.dialect.compatPrefix}/${name}`);
-  }
-  return [...names];
-}
-
 /** The same names with what a mounted API tells of them, patterns among them. */
-export function listedModels(snapshot: Snapshot, registry: readonly string[]): ListedModel[] {
+export function listedModels(snapshot: Snapshot, names: readonly string[]): ListedModel[] {
   const stated = new Map<string, Readonly<Record<string, unknown>>>();
   for (const name of snapshot.routing.listedAliases) stated.set(name, {});
   for (const { group, statedInfo } of snapshot.deployments) stated.set(group, statedInfo);
-  return modelNames(snapshot, registry).map((name) => {
+  return names.map((name) => {
     const info = stated.get(name);
     const isHidden = info?.['openhands_hidden'] === true;
     const canonical = info?.['openhands_canonical'];

@@ -22,6 +22,7 @@ import { HealthRegistry } from '../routing/deployment-health.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
 import { Brake } from '../access/brake/brake.ts';
 import { noPeers } from './cluster-peers.ts';
+import { DiscoveredModels } from './discovered-models.ts';
 import { GatewayFacts } from './gateway-facts.ts';
 import { RecentResponses } from './recent-responses.ts';
 import { Deadlines } from '../relay/deadlines.ts';
@@ -53,6 +54,8 @@ export function createServices(
   if (dataDir !== null) metrics.add(addDiskMetrics, dataDir);
   metrics.teams.watch((id) => directory.team(id)?.alias ?? null);
   metrics.brake.watch(() => brake.figures);
+  const discoveredModels = new DiscoveredModels(clock.mono);
+  metrics.watchDiscovery(() => discoveredModels.figures());
   const figures = new BudgetFiguresReader(budgets, clock);
   metrics.add(addBudgetMetrics, () => ({
     refusals: budgets.refusals,
@@ -73,6 +76,7 @@ export function createServices(
     idempotency: new IdempotencyCache(clock.mono),
     recentResponses: new RecentResponses(),
     gatewayFacts: new GatewayFacts(clock.mono),
+    discoveredModels,
     estimator: new Estimator(),
     traces: null,
     spans: null,

@@ -140,6 +140,8 @@ async function printCall(
     terminal.out(`  model      ${request.model} -> ${selected.upstreamModel}\n`);
     terminal.out(`  session    ${identity.sessionId} (${identity.sessionSource})\n`);
     terminal.out(`  gateway    ${config.gateway.name}\n`);
+    if (config.discovers)
+      terminal.out('  discovery  on; `throughline models` asks the gateway what it lists\n');
     terminal.out(
       `  forwarding ${selected.forwards ? 'on' : 'off'}\n${routingText(active, plan, identity)}\n${queryText(query)}headers\n`,
     );
@@ -235,9 +237,13 @@ function sentHeaders(
   list: readonly string[],
   body: Buffer | null,
   sessionHeader: string | null,
-  deployment: { readonly staticHeaders: readonly (readonly [string, unknown])[] },
+  deployment: {
+    readonly credentialHeader: string;
+    readonly staticHeaders: readonly (readonly [string, unknown])[];
+  },
 ): string {
-  const secret = new Set(['authorization', ...deployment.staticHeaders.map(([name]) => name)]);
+  const names = deployment.staticHeaders.map(([name]) => name);
+  const secret = new Set(['authorization', deployment.credentialHeader, ...names]);
   let text = '';
   for (let i = 0; i < list.length; i += 2) {
     const name = list[i] as string;

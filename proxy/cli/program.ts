@@ -34,6 +34,11 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./explain.ts')).explain,
   },
   {
+    name: 'models',
+    summary: 'show where each listed model comes from, and why one is missing',
+    load: async () => (await import('./models.ts')).models,
+  },
+  {
     name: 'doctor',
     summary: 'walk the chain to every gateway, say which hop is at fault',
     load: async () => (await import('./doctor.ts')).doctor,

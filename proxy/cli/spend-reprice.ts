@@ -1,6 +1,7 @@
 // `throughline spend reprice`: what rows cost by the prices of a configuration as it stands now. Shows the difference;
 // changes rows only with `--apply`.
 import { resolve } from 'node:path';
+import { catalogueName } from '../../config/catalogue-name.ts';
 import { Catalogue } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
@@ -134,7 +135,7 @@ class PriceTables {
       return null;
     }
     const catalogue = deployment.group.includes('*')
-      ? (this.#catalogue.lookUp(model)?.prices ?? null)
+      ? (this.#catalogue.lookUp(catalogueName(deployment, model))?.prices ?? null)
       : deployment.cataloguePrices;
     return { deployment: deployment.prices, catalogue };
   }

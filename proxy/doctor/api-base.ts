@@ -18,7 +18,8 @@ export async function findBase(
 ): Promise<boolean> {
   const { deployment } = client.group;
   const { origin, pathPrefix, kind: kindName } = deployment;
-  if (await takesCalls(client, pathPrefix, limits)) {
+  const isChained = kindName === 'proxy' || kindName === 'compat'; // vendors stand where they stand
+  if (!isChained || (await takesCalls(client, pathPrefix, limits))) {
     report.found('models', 'TL-1507', { seen });
     return true;
   }
@@ -36,7 +37,7 @@ export async function findBase(
     kindName === 'proxy'
       ? 'litellm_proxy/ appends /v1 to api_base'
       : 'openai/ takes api_base as it is, with /v1';
-  const fits = kind?.pathPrefix(right).ok === true;
+  const fits = kind?.pathPrefix(right, '').ok === true;
   const asProxy = right.endsWith('/v1') ? right.slice(0, -3) : null;
   const base = kindName === 'proxy' ? asProxy : fits ? right : null;
   const fix =

@@ -2,7 +2,9 @@
 // one, so that the call gets its spend row; where that fails, the same call directly at the gateway says which hop is at
 // fault.
 import { randomUUID } from 'node:crypto';
+import { KINDS } from '../../config/resolve/kinds/table.ts';
 import type { Deployment } from '../../config/snapshot.ts';
+import { upstreamPath } from '../../config/upstream-path.ts';
 import { GetTimeout } from '../upstream/get.ts';
 import { messageOf, shownReply, type Asked, type Reply } from './ask.ts';
 import type { Code } from './codes.ts';
@@ -66,7 +68,8 @@ export async function checkCalls(
   const why = whyNoCall(deployment);
   if (why !== null) return report.skipped('call', why);
   const identity = identityOf(deployment, `doctor-${randomUUID()}`);
-  const path = `${deployment.pathPrefix}/chat/completions`;
+  const query = deployment.upstreamQuery === '' ? '' : `?${deployment.upstreamQuery}`;
+  const path = `${upstreamPath(deployment, 'chat/completions', upstreamModel)}${query}`;
   const directly: Send = (body) =>
     client.ask({ method: 'POST', path, body }, { timeoutMs, maxBytes: STREAM_BYTES }, identity);
   const atGateway: Route = { where: 'at the gateway', model: upstreamModel, send: directly };
@@ -110,8 +113,10 @@ function isEnough(way: Way, deployment: Deployment): boolean {
 const isByOther = (way: Way, { id }: Deployment): boolean =>
   way.is === 'answered' && way.servedBy !== null && way.servedBy !== id;
 
-function whyNoCall({ knownFacts, statedInfo, upstreamModel }: Deployment): string | null {
+function whyNoCall({ kind, provider, knownFacts, statedInfo, upstreamModel }: Deployment): string | null {
   if (upstreamModel.includes('*')) return 'the entry is a pattern: name a model of it in an entry of its own';
+  const serves = KINDS.find(({ name }) => name === kind)?.serves ?? null;
+  if (serves?.has('chat') === false) return `${provider}/ does not speak chat completions`;
   const mode = statedInfo['mode'] ?? knownFacts['mode'];
   if (typeof mode === 'string' && mode !== 'chat' && mode !== 'responses') return `${mode} is no chat`;
   return null;

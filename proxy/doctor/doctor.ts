@@ -62,6 +62,8 @@ interface ProxyPlace {
   readonly isNamed: boolean;
 }
 
+/** An entry with mock_response calls nobody. */
+const isCalled = ({ deployment }: Entry): boolean => deployment.mock === null;
 /** Gateways at once; more would be many connections of one process. */
 const MOST_GATEWAYS = 16;
 /** Of one gateway, all its questions but calls. */
@@ -173,7 +175,7 @@ class Run {
         'entries',
         `${inspected.leftOut} entries of the configuration are broken`,
       );
-    const entries = this.#chosen(entriesOf(inspected.snapshot, inspected.source));
+    const entries = this.#chosen(entriesOf(inspected.snapshot, inspected.source).filter(isCalled));
     const groups = groupsOf(entries);
     this.#perOrigin = Map.groupBy(entries, ({ deployment }) => deployment.origin);
     const waiting = [...groups];

@@ -1,5 +1,6 @@
 // One gateway behind the proxy, asked for what costs nothing: its list of models with the key of the entries. Tells a wrong
 // path from a wrong key, a web page from an API, and a slow gateway from none.
+import { ownPath } from '../../config/upstream-path.ts';
 import { GetTimeout } from '../upstream/get.ts';
 import { codeOf, failureOf } from '../upstream/failures.ts';
 import { ProxyFailure } from '../upstream/bad-response.ts';
@@ -34,8 +35,8 @@ export async function checkGateway(
   report: Reporter,
 ): Promise<GatewayFound> {
   const { deployment, entries } = client.group;
-  const { origin, pathPrefix } = deployment;
-  const path = `${pathPrefix}/models`;
+  const { origin } = deployment;
+  const path = ownPath(deployment, 'models');
   const asked = await client.ask({ method: 'GET', path }, { ...limits, maxBytes: LIST_BYTES });
   const [first] = entries;
   const basePlace = first?.basePlace ?? null;
@@ -67,7 +68,7 @@ export async function checkGateway(
     return { ...UNUSABLE, skewMs, isUsable: refusal === 'TL-1509' };
   }
   report.passed('key', `${what} answered ${reply.status} in ${reply.headMs} ms`);
-  const list = listedModels(reply);
+  const list = deployment.modelInPath ? null : listedModels(reply); // Azure lists models, not its deployments
   if (list === null) {
     report.found('models', 'TL-1507', { seen });
     return { ...UNUSABLE, isUsable: true, skewMs };
@@ -78,7 +79,9 @@ export async function checkGateway(
 
 function hasAuthorization({ group }: GatewayClient): boolean {
   return group.headers.some(
-    (name, i) => i % 2 === 0 && /^(?:authorization|x-api-key|api-key|x-portkey-api-key|x-bf-vk)$/i.test(name),
+    (name, i) =>
+      i % 2 === 0 &&
+      /^(?:authorization|x-api-key|api-key|x-goog-api-key|x-portkey-api-key|x-bf-vk)$/i.test(name),
   );
 }
 

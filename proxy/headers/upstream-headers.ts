@@ -16,17 +16,28 @@ export interface DeploymentHeaders {
   readonly names: ReadonlySet<string>;
   /** Why each header of `fixed` is there, in that order. */
   readonly rules: readonly string[];
+  /** Headers of clients that go even while forwarding is off. */
+  readonly passed: ReadonlySet<string>;
   /** Headers in which this gateway reads identity: only the proxy writes them. */
   readonly identityNames: ReadonlySet<string>;
   /** Further identity headers have names that depend on the call. */
   readonly writesEach: boolean;
 }
 
-/** Builds the fixed part. The bearer wins over an `authorization` of the operator when the deployment has a key. */
-export function deploymentHeaders(
-  deployment: Pick<Deployment, 'gateway' | 'apiKey' | 'staticHeaders' | 'forwardClientHeaders'>,
-  userAgent: string,
-): DeploymentHeaders {
+/** What of a deployment makes its headers. */
+export type HeaderSource = Pick<
+  Deployment,
+  | 'gateway'
+  | 'apiKey'
+  | 'credentialHeader'
+  | 'vendorHeaders'
+  | 'passedHeaders'
+  | 'staticHeaders'
+  | 'forwardClientHeaders'
+>;
+
+/** Builds the fixed part. The key wins over a header of the operator in the same place. */
+export function deploymentHeaders(deployment: HeaderSource, userAgent: string): DeploymentHeaders {
   const sessionHeader = deployment.gateway.session;
   const fixed: string[] = [];
   const rules: string[] = [];
@@ -37,19 +48,24 @@ export function deploymentHeaders(
     fixed.push(name, value);
     rules.push(rule);
   };
-  if (deployment.apiKey !== null)
-    put('authorization', `Bearer ${deployment.apiKey.reveal()}`, "the entry's api_key");
+  const { apiKey, credentialHeader } = deployment;
+  if (apiKey !== null) {
+    const scheme = credentialHeader === 'authorization' ? 'Bearer ' : '';
+    put(credentialHeader, `${scheme}${apiKey.reveal()}`, "the entry's api_key");
+  }
   for (const [name, value] of deployment.staticHeaders) {
     // Without forwarding nothing is stamped, and then an operator's fixed session id is the only one there is.
     const isTwin = name !== sessionHeader && dashed(name) === sessionHeader; // CGI readers see no difference
     if (!isTwin && (name !== sessionHeader || !deployment.forwardClientHeaders))
       put(name, value.reveal(), 'extra_headers of the operator');
   }
+  for (const [name, value] of deployment.vendorHeaders) put(name, value, 'the API of the vendor asks for it');
   put('user-agent', userAgent, 'names this proxy');
   const names = new Set([...exact].map(dashed));
   const { gateway } = deployment;
   const writesEach = gateway.tags?.as === 'each' || gateway.metadata?.as === 'each';
-  return { gateway, fixed, names, rules, identityNames: identityNames(gateway), writesEach };
+  const { passedHeaders: passed } = deployment;
+  return { gateway, fixed, names, rules, passed, identityNames: identityNames(gateway), writesEach };
 }
 
 /** What one call brings along, beside the headers of its client. */
@@ -165,7 +181,7 @@ function verdictOn(
   const { name, plainName } = rule;
   if (name === deployment.gateway.session) return forwards ? SESSION_STAMPED : OFF;
   if (rule.verdict.action !== 'forwarded') return rule.verdict;
-  if (!forwards && !rule.always) return OFF;
+  if (!forwards && !rule.always && !deployment.passed.has(name)) return OFF;
   if (rule.role !== 'content-type' && client.nominated?.has(name) === true) return NOMINATED;
   if (deployment.names.has(plainName)) return OPERATOR_WINS;
   if (isIdentity(plainName, deployment, identity))

@@ -7,6 +7,7 @@ import { addBrakeMetrics } from './brake-metrics.ts';
 import { addConfigMetrics, type ReloadResult } from './config-metrics.ts';
 import { countDroppedParameters, countRefusedConnections } from './connection-metrics.ts';
 import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deployment-metrics.ts';
+import { addDiscoveryMetrics, type DiscoveryFigure } from './discovery-metrics.ts';
 import { addGatewayMetrics } from './gateway-metrics.ts';
 import { LabelValues } from './label-values.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
@@ -301,6 +302,14 @@ export class Metrics {
   /** A fallback from one model group to another; both names are of the configuration. */
   fellBack(model: string, to: string): void {
     this.#attempts.fallbacks(model, to).add(1);
+  }
+
+  /** Adds what gateways say that they serve, read at every scrape. Call it once. */
+  watchDiscovery(read: () => Iterable<DiscoveryFigure>): void {
+    const values = this.#labelValues;
+    addDiscoveryMetrics(this.#registry, () =>
+      Array.from(read(), (one) => ({ ...one, host: values.gateway(one.apiBase) })),
+    );
   }
 
   /** Adds the state of each deployment, read at every scrape. Call it once. */

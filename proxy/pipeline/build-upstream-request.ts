@@ -1,6 +1,7 @@
 // A parsed request and a deployment -> the upstream request: path, headers, and the body with exactly the members changed
 // that must be.
 import { Buffer } from 'node:buffer';
+import { upstreamPath } from '../../config/upstream-path.ts';
 import { Fault } from '../errors/fault.ts';
 import { isControlMember } from '../active-config/active-config.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
@@ -57,7 +58,7 @@ export function buildUpstreamRequest(
   { replaceable = false, explainer, cuts = [] }: BuildOptions = {},
 ): UpstreamRequest {
   const { endpoint, stream, body } = request;
-  const asksUsage = wantsUsageEvent(x, request);
+  const asksUsage = wantsUsageEvent(x, request, selected);
   const changes = bodyChanges(x, request, selected, asksUsage);
   const sessions = sessionsToMend(request, identity, selected);
   if (explainer !== undefined) {
@@ -130,10 +131,9 @@ function upstreamRequest(
     apiBase: config.apiBase,
     method,
     path: pathWithQuery(
-      `${config.pathPrefix}/${path}`,
+      upstreamPath(config, path, selected.upstreamModel),
       x.query,
-      endpoint.query,
-      config.allowedQuery,
+      { documented: endpoint.query, allowed: config.allowedQuery, own: config.upstreamQuery },
       (decision) => {
         if (decision.action === 'dropped') x.active.services.metrics.queryParameterDropped();
         explainer?.query(decision);
@@ -228,8 +228,9 @@ function lastEventOf({ isSingle, streamOptions }: ParsedRequest): Observation['l
 }
 
 /** Streams without usage cannot be billed: ask for it where the client did not. */
-function wantsUsageEvent(x: Exchange, request: ParsedRequest): boolean {
+function wantsUsageEvent(x: Exchange, request: ParsedRequest, { deployment }: SelectedDeployment): boolean {
   if (!request.stream || !request.endpoint.usageOnRequest) return false;
+  if (deployment.config.refusedMembers.has('stream_options')) return false; // it states the usage unasked
   if (x.active.snapshot.alwaysIncludeStreamUsage === false) return false;
   return request.streamOptions?.['include_usage'] !== true;
 }
@@ -253,6 +254,8 @@ function bodyChanges(
   for (const { name } of names) {
     if (name === 'user')
       changes.push({ member: name, change: 'removed', why: 'recorded as end user, not forwarded' });
+    else if (config.refusedMembers.has(name))
+      changes.push({ member: name, change: 'removed', why: `${config.provider} refuses it` });
     else if (config.stripsControlMembers && isControlMember(name, brand)) {
       changes.push({
         member: name,

@@ -1,5 +1,6 @@
 // From the usage that a response states to what is charged: token counts, units, tier, the cost that the upstream states.
 // Pure. Used when a request ends and for the cost in a stream's usage event, so the two agree.
+import { catalogueName } from '../../config/catalogue-name.ts';
 import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
 import { picoDollars, usd, type PriceSources } from '../spend/record/cost.ts';
@@ -104,7 +105,7 @@ export function pricesFor(
   { deployment: { config }, upstreamModel }: SelectedDeployment,
 ): PriceSources {
   const catalogue = config.group.includes('*')
-    ? (x.active.services.catalogue.lookUp(upstreamModel)?.prices ?? null)
+    ? (x.active.services.catalogue.lookUp(catalogueName(config, upstreamModel))?.prices ?? null)
     : config.cataloguePrices;
   return { deployment: config.prices, catalogue };
 }

@@ -2,7 +2,7 @@
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import { servedName, type CallerModels } from '../access/model-access.ts';
 import type { ActiveConfig } from '../active-config/active-config.ts';
-import { modelListBytes, modelNames } from '../active-config/listings.ts';
+import { modelListBytes } from '../active-config/listings.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 import type { ParsedRequest } from './parse-request.ts';
@@ -62,7 +62,7 @@ export function isListedFor(active: ActiveConfig, caller: AuthenticatedCaller, n
   if (models.aliases.includes(name)) return namesFor(active, models).includes(name);
   const isKnown =
     active.groups.has(name) ||
-    modelNames(active.snapshot, active.listings.registry).includes(name) ||
+    active.listings.names.includes(name) ||
     (models.stated.includes(name) && isServed(active, name));
   return isKnown && models.allows(name, active.snapshot.routing.aliases.get(name) ?? name);
 }
@@ -71,7 +71,7 @@ export function isListedFor(active: ActiveConfig, caller: AuthenticatedCaller, n
 function namesFor(active: ActiveConfig, models: CallerModels): readonly string[] {
   const { aliases } = active.snapshot.routing;
   const isAllowed = (name: string): boolean => models.allows(name, aliases.get(name) ?? name);
-  const listed = modelNames(active.snapshot, active.listings.registry).filter(isAllowed);
+  const listed = active.listings.names.filter(isAllowed);
   const stated = models.stated.filter((name) => isAllowed(name) && isServed(active, name));
   const own = models.aliases.filter((alias) => {
     const served = models.servedName(alias);

@@ -1,6 +1,7 @@
 // Reserves what a call needs of budgets and limits before it goes upstream: the most that it may cost, in every budget that its
 // record will count for, and a place in every limit, or nothing at all. What is held is given back when the record is settled.
 // A call without budgets and limits asks for nothing.
+import { catalogueName } from '../../config/catalogue-name.ts';
 import type { Cap } from '../access/budgets/caps.ts';
 import {
   mostCost,
@@ -157,7 +158,7 @@ function sizeOf({ endpoint, body, members, maxOutput, choices, billable }: Parse
 function candidateOf(x: Exchange, selected: SelectedDeployment): Candidate {
   const { config } = selected.deployment;
   const facts = config.group.includes('*')
-    ? (x.active.services.catalogue.lookUp(selected.upstreamModel)?.facts ?? {})
+    ? (x.active.services.catalogue.lookUp(catalogueName(config, selected.upstreamModel))?.facts ?? {})
     : config.knownFacts;
   return {
     model: selected.upstreamModel,

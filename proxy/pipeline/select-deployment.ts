@@ -35,7 +35,7 @@ export function findGroup(active: ActiveConfig, model: string): LiveModelGroup |
     const match = regex.exec(name);
     if (match === null) continue;
     const isBare = pattern === '*' && !name.includes('/');
-    const usable = isBare ? deployments.filter(({ kind }) => kind !== 'compat') : deployments;
+    const usable = isBare ? deployments.filter((one) => takesBare(active, one, name)) : deployments;
     if (usable.length === 0) throw bareName(name);
     const forwards = active.snapshot.forwards(name);
     return {
@@ -49,6 +49,12 @@ export function findGroup(active: ActiveConfig, model: string): LiveModelGroup |
     };
   }
   return null;
+}
+
+/** OpenAI-compatible gateways refuse names without a provider, unless they list this very one. */
+function takesBare({ services }: ActiveConfig, deployment: Deployment, name: string): boolean {
+  if (deployment.kind !== 'compat') return true;
+  return deployment.discovers && services.discoveredModels.of(deployment).ids?.has(name) === true;
 }
 
 function selectExactly(deployment: LiveDeployment): SelectedDeployment {

@@ -1,7 +1,7 @@
 // The model names that the proxy serves now, for the API that is mounted on its server. Asked anew each time, because
 // reloads and runtime models change them.
 import type { ActiveConfig } from '../active-config/active-config.ts';
-import { listedModels, modelNames } from '../active-config/listings.ts';
+import { listedModels } from '../active-config/listings.ts';
 import type { ListedModel } from '../base/mount.ts';
 import { Fault } from '../errors/fault.ts';
 import { findGroup, groupOf } from './select-deployment.ts';
@@ -23,12 +23,12 @@ export function servedModels(active: () => ActiveConfig | null): ServedModels {
     names: () => {
       const now = active();
       if (now === null) return [];
-      return modelNames(now.snapshot, now.listings.registry).filter((name) => !isPattern(now, name));
+      return now.listings.names.filter((name) => !isPattern(now, name));
     },
     list: () => {
       const now = active();
       if (now === null) return [];
-      return listedModels(now.snapshot, now.listings.registry).filter(({ name }) => !isPattern(now, name));
+      return listedModels(now.snapshot, now.listings.names).filter(({ name }) => !isPattern(now, name));
     },
     find: (name) => {
       const now = active();
@@ -58,7 +58,7 @@ function isPattern({ snapshot }: ActiveConfig, name: string): boolean {
 /** An alias may be kept out of the list; a bare `*` puts the names of the catalogue into it. */
 function isListed({ groups, snapshot, listings }: ActiveConfig, name: string): boolean {
   if (groups.has(name) || snapshot.routing.aliases.has(name)) return true;
-  return modelNames(snapshot, listings.registry).includes(name);
+  return listings.names.includes(name);
 }
 
 function isServed(active: ActiveConfig, name: string): boolean {

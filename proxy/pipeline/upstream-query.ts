@@ -14,24 +14,37 @@ export interface QueryDecision {
 const DOCUMENTED = 'a parameter of this endpoint';
 const ALLOWED = 'allowed_query_parameters';
 const UNKNOWN = 'no parameter of this endpoint, and not in allowed_query_parameters';
+const OWN = 'the entry states it';
+
+/** Which parameters go upstream. */
+interface QueryRules {
+  readonly documented: QueryTable;
+  /** Names beyond these, which may repeat. */
+  readonly allowed: ReadonlySet<string>;
+  /** What the upstream wants with every call, '' for nothing; a client's parameter of that name is dropped. */
+  readonly own: string;
+}
 
 /**
  * The path with the query that goes upstream.
  * @param query of the client, without the question mark
- * @param allowed names beyond `table`; these may repeat
  * @throws Fault duplicate_parameter
  */
 export function pathWithQuery(
   path: string,
   query: string,
-  table: QueryTable,
-  allowed: ReadonlySet<string>,
+  { documented, allowed, own }: QueryRules,
   note: (decision: QueryDecision) => void,
 ): string {
-  if (query === '') return path;
-  const kept: QueryParameter[] = [];
+  if (query === '') return own === '' ? path : `${path}?${own}`;
+  const kept: QueryParameter[] = own === '' ? [] : [...readQuery(own)];
+  const ownNames = new Set(kept.map(([name]) => name));
   for (const [name, value] of readQuery(query)) {
-    const occurrence = table.get(name);
+    if (ownNames.has(name)) {
+      note({ name, action: 'dropped', rule: OWN });
+      continue;
+    }
+    const occurrence = documented.get(name);
     const isKept = occurrence !== undefined || allowed.has(name);
     note({
       name,

@@ -10,6 +10,7 @@ import { ConfigReloader } from '../active-config/config-reloader.ts';
 import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
 import { openLedger, type Ledger } from '../spend/ledger.ts';
 import { HealthChecks } from './health-checks.ts';
+import { ModelDiscovery } from './model-discovery.ts';
 import type { StoredObjects } from '../access/objects/access-objects.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import type { DurableStops } from '../access/brake/durable-stops.ts';
@@ -88,6 +89,7 @@ export class RunningProxy {
   /** null in a worker: the supervisor watches. */
   readonly #watcher: ConfigWatcher | null;
   readonly #checks: HealthChecks;
+  readonly #discovery: ModelDiscovery;
   readonly #models: ModelWatcher | null;
   readonly #platform: Platform | null;
   readonly #access: StoredObjects;
@@ -112,6 +114,7 @@ export class RunningProxy {
     pools: Pools;
     watcher: ConfigWatcher | null;
     checks: HealthChecks;
+    discovery: ModelDiscovery;
     models: ModelWatcher | null;
     platform: Platform | null;
     access: StoredObjects;
@@ -134,6 +137,7 @@ export class RunningProxy {
     this.#watcher = parts.watcher;
     parts.reloader.whenApplied(() => this.#followFiles());
     this.#checks = parts.checks;
+    this.#discovery = parts.discovery;
     this.#models = parts.models;
     this.#platform = parts.platform;
     this.#access = parts.access;
@@ -187,6 +191,7 @@ export class RunningProxy {
     this.#watcher?.follow(snapshot.files);
     this.#ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
     this.#checks.follow();
+    this.#discovery.follow();
     if (!isSameOtel(snapshot.otel, this.#otel))
       this.#log.warn(
         'the trace settings were changed in the configuration; they take effect after a restart',
@@ -209,6 +214,7 @@ export class RunningProxy {
     this.#log.info({ in_flight: this.#server.inFlight, drain_ms, min_drain_ms }, 'stopping');
     this.#watcher?.close();
     this.#checks.close();
+    this.#discovery.close();
     this.#models?.close();
     this.reloader.active.services.loopLag.stop();
     await this.#server.drain(drain);
@@ -336,6 +342,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const listening = await listenOn(server, wanted);
     const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;
     const checks = new HealthChecks(() => configs.active);
+    const discovery = new ModelDiscovery(() => configs.active);
     // One worker is enough: it tells the others.
     const models = (worker?.welcome.number ?? 1) === 1 ? new ModelWatcher(ledger.models, configs) : null;
     metrics.watchDeployments(() => troubled(configs.active));
@@ -350,6 +357,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       pools,
       watcher,
       checks,
+      discovery,
       models,
       platform,
       access,
@@ -361,6 +369,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     });
     alerts.watch();
     checks.follow();
+    discovery.follow();
     models?.start();
     platform?.serve(proxy.url, proxy.platformUrl ?? proxy.url);
     watcher?.follow(loaded.snapshot.files);

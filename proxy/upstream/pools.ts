@@ -4,6 +4,7 @@ import { lookup as dnsLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { UpstreamTls } from '../../config/tls-settings.ts';
 import { NO_PROXIES, proxyFor, type ProxySettings } from './http-proxies.ts';
+import { MockPool } from './mock-pool.ts';
 import { MultiplexedPool } from './multiplexed-pool.ts';
 import { ConnectionPool, type Pool } from './pool.ts';
 import { safeLookup } from './safe-lookup.ts';
@@ -17,6 +18,8 @@ export interface PoolKey {
   readonly refuseLinkLocal?: boolean;
   /** Pools with other authorities or another client certificate share no connection either. */
   readonly tls?: UpstreamTls | null;
+  /** Nothing is sent: requests get this answer. */
+  readonly mock?: string | null;
 }
 
 interface SharedPool {
@@ -60,16 +63,20 @@ export class Pools {
     const name = nameOf(key);
     let shared = this.#pools.get(name);
     if (shared === undefined) {
-      const proxy = proxyFor(key.origin, this.#proxies);
-      const lookup = key.refuseLinkLocal === true ? this.#safeLookup : null;
-      const pool = speaksH2(key)
-        ? new MultiplexedPool(key.origin, proxy, this.#mono, key.tls, lookup)
-        : new ConnectionPool(key.origin, proxy, this.#mono, key.tls, lookup);
-      shared = { pool, users: 0 };
+      shared = { pool: this.#open(key), users: 0 };
       this.#pools.set(name, shared);
     }
     shared.users += 1;
     return shared.pool;
+  }
+
+  #open(key: PoolKey): Pool {
+    if (key.mock !== undefined && key.mock !== null) return new MockPool(key.mock);
+    const proxy = proxyFor(key.origin, this.#proxies);
+    const lookup = key.refuseLinkLocal === true ? this.#safeLookup : null;
+    return speaksH2(key)
+      ? new MultiplexedPool(key.origin, proxy, this.#mono, key.tls, lookup)
+      : new ConnectionPool(key.origin, proxy, this.#mono, key.tls, lookup);
   }
 
   /** Removes a user. A pool without users finishes its requests in flight, then closes. */
@@ -98,5 +105,7 @@ export class Pools {
 
 const speaksH2 = ({ origin, allowH2 }: PoolKey): boolean => allowH2 && origin.startsWith('https:');
 const nameOf = (key: PoolKey): string =>
-  `${key.refuseLinkLocal === true ? 'checked ' : ''}${speaksH2(key) ? 'h2 ' : ''}${tlsName(key)}${key.origin}`;
+  `${mockName(key)}${key.refuseLinkLocal === true ? 'checked ' : ''}${speaksH2(key) ? 'h2 ' : ''}${tlsName(key)}${key.origin}`;
+const mockName = ({ mock }: PoolKey): string =>
+  mock === undefined || mock === null ? '' : `mock ${JSON.stringify(mock)} `;
 const tlsName = ({ tls }: PoolKey): string => (tls === undefined || tls === null ? '' : `${tls.sha256} `);

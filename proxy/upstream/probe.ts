@@ -1,5 +1,6 @@
 // Health probes: `GET {prefix}/models` with the deployment's key, one request per address and key.
 import type { Deployment } from '../../config/snapshot.ts';
+import { ownPath } from '../../config/upstream-path.ts';
 import { failureOf } from './failures.ts';
 import { get, GetTimeout } from './get.ts';
 import type { Pool } from './pool.ts';
@@ -30,7 +31,7 @@ export async function probe(targets: readonly ProbeTarget[]): Promise<(string | 
 async function probeOne({ config, pool, headers }: ProbeTarget): Promise<string | null> {
   try {
     const { status } = await get(pool, {
-      path: `${config.pathPrefix}/models`,
+      path: ownPath(config, 'models'),
       headers: headers.fixed,
       timeoutMs: PROBE_MS,
       maxBytes: 0,

@@ -45,6 +45,17 @@ const ENTRIES: readonly Readonly<Record<string, string>>[] = [
   { model: 'openai/a', api_base: `${URL}/v1/messages` },
   { model: 'openai/a/b', api_base: `${URL}/V1` },
   { model: 'gpt-4', api_base: `${URL}/v1` },
+  { model: 'gpt-4', api_base: URL },
+  { model: 'gpt-4', api_key: 'k' },
+  { model: 'gpt', api_base: `${URL}/v1` },
+  { model: 'claude-opus-4-1', api_key: 'k' },
+  { model: 'openai/gpt-4', api_key: 'k' },
+  { model: 'openai/mine', api_key: 'k' },
+  { model: 'groq/x', api_key: 'k' },
+  { model: 'groq/x', api_base: `${URL}/v1/chat/completions` },
+  { model: 'ollama/x' },
+  { model: 'bedrock/x', api_base: URL },
+  { model: 'cohere/x', api_base: URL },
   { model: 'gpt-4', custom_llm_provider: 'openai', api_base: `${URL}/v1` },
   { model: 'gpt-4', custom_llm_provider: 'litellm_proxy', api_base: `${URL}/v1` },
   { model: 'openai/gpt-4', custom_llm_provider: 'litellm_proxy', api_base: URL },
@@ -111,12 +122,27 @@ t.test('the models of the replaced chart get a sentence each', { skip: NO_HELM }
   t.notOk(ok);
   t.match(
     err,
-    /model_list\[0\] \(gpt-3\.5-turbo\): "gpt-3\.5-turbo" has no provider prefix - write litellm_proxy\/NAME .*skip_unsupported_models: true/,
-  );
-  t.match(
-    err,
     /model_list\[1\] \(fake-openai-endpoint\): api_base must include \/v1 for openai\/, .* - write https:\/\/\S+\.railway\.app\/v1\./,
   );
+  t.end();
+});
+
+t.test('a provider that nothing here calls gets a sentence', { skip: NO_HELM }, (t) => {
+  const values = join(t.testdir(), 'values.yaml');
+  const models = {
+    strange: { model: 'cohere/command' },
+    signed: { model: 'bedrock/claude' },
+    bare: { model: 'my-model' },
+  };
+  const entries = Object.entries(models).map(([name, params]) => [name, { litellm_params: params }]);
+  writeFileSync(values, stringify({ models: Object.fromEntries(entries) as unknown }));
+  const { err } = helm('template', CHART, '--kube-version', '1.31.0', '-f', values);
+  t.match(
+    err,
+    /"cohere" is not a supported provider prefix - write litellm_proxy\/NAME .*skip_unsupported_models: true/,
+  );
+  t.match(err, /calls of "bedrock" need a signature of AWS, .* write litellm_proxy\/NAME/);
+  t.match(err, /"my-model" has no provider prefix - write litellm_proxy\/NAME/);
   t.end();
 });
 

@@ -137,7 +137,7 @@ t.test('models in memory', async (t) => {
       const ids = await modelIds(rig);
       const cases: readonly (readonly [body: unknown, message: RegExp])[] = [
         [
-          entry(rig, 'bad', { model: 'azure/gpt' }),
+          entry(rig, 'bad', { model: 'cohere/gpt' }),
           /litellm_params\.model: .*litellm_proxy\/NAME.*openai\/NAME/,
         ],
         [entry(rig, 'bad', { api_base: `${rig.demo.url}/v1` }), /litellm_params\.api_base: .*\/v1/],

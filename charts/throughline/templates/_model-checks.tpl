@@ -21,13 +21,19 @@ in. test/charts/models.test.ts holds them to what the server says. */}}
 {{- $model := toString (default "" $params.model) -}}
 {{- $provider := toString (default "" $params.custom_llm_provider) -}}
 {{- $prefix := default (ternary (first (splitList "/" $model)) "" (contains "/" $model)) $provider -}}
+{{- $bare := and (not $prefix) (not (contains "/" $model)) -}}
+{{- $isClaude := and $bare (regexMatch $facts.bareNames.anthropic $model) -}}
+{{- if and $bare (regexMatch $facts.bareNames.openai $model) }}{{ $prefix = $compat }}{{ else if $isClaude }}{{ $prefix = "anthropic" }}{{ end -}}
+{{- $isVendor := or $isClaude (and (has $prefix $facts.vendors) (not (has $prefix (list $proxy $compat)))) -}}
+{{- $upstream := trimPrefix (printf "%s/" $prefix) $model -}}
+{{- $isKnown := and (eq $prefix $compat) (or (contains "*" $upstream) (regexMatch $facts.bareNames.openai $upstream)) -}}
 {{- if and $model (not (regexMatch $isReference $model)) (not (regexMatch $isReference $provider)) -}}
-{{- if not (has $prefix (list $proxy $compat)) -}}
+{{- if not (or $isVendor (has $prefix (list $proxy $compat))) -}}
 {{- if not $skips }}
-{{ $at }} ({{ $entry.model_name }}): {{ if $prefix }}{{ $prefix | quote }} is not a supported provider prefix{{ else }}{{ $model | quote }} has no provider prefix{{ end }} - write {{ $rules }} in litellm_params.model, or set proxy_config.general_settings.skip_unsupported_models: true to leave such models out.
+{{ $at }} ({{ $entry.model_name }}): {{ if hasKey $facts.signed $prefix }}calls of {{ $prefix | quote }} need {{ get $facts.signed $prefix }}, which this proxy does not make; let a gateway that does stand in front of it{{ else if $prefix }}{{ $prefix | quote }} is not a supported provider prefix{{ else }}{{ $model | quote }} has no provider prefix{{ end }} - write {{ $rules }} in litellm_params.model, or set proxy_config.general_settings.skip_unsupported_models: true to leave such models out.
 {{- end }}
 {{- else -}}
-{{- include "throughline.baseChecks" (dict "at" $at "entry" $entry "isProxy" (eq $prefix $proxy) "isReference" $isReference "prefix" $prefix) -}}
+{{- include "throughline.baseChecks" (dict "at" $at "entry" $entry "isProxy" (eq $prefix $proxy) "isVendor" $isVendor "isLenient" (eq (toString $general.unknown_keys) "warn") "isKnown" (or $isVendor $isKnown $skips) "isReference" $isReference "prefix" $prefix) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -41,7 +47,7 @@ in. test/charts/models.test.ts holds them to what the server says. */}}
 {{- $base := trim (toString (default "" (get $params $key))) -}}
 {{- $who := printf "%s (%s): %s" .at .entry.model_name $key -}}
 {{- if eq $base "" -}}
-{{- if not $params.litellm_credential_name }}
+{{- if not (or $params.litellm_credential_name .isKnown) }}
 {{ $who }} is missing - set litellm_params.api_base{{ if .isProxy }}, without /v1{{ else }}, with /v1{{ end }}; there is no default provider.
 {{- end }}
 {{- else if not (regexMatch .isReference $base) -}}
@@ -55,6 +61,7 @@ in. test/charts/models.test.ts holds them to what the server says. */}}
 {{ $who }} must not contain a query or a fragment - remove it.
 {{- else if regexMatch "/(chat/completions|completions|embeddings|responses|messages|models)$" $path }}
 {{ $who }} must not name an endpoint, which the proxy appends - remove {{ regexFind "/(chat/completions|completions|embeddings|responses|messages|models)$" $path }} from it.
+{{- else if or .isVendor .isLenient }}
 {{- else if and .isProxy (hasSuffix "/v1" $path) }}
 {{ $who }} must not end in /v1 for {{ .prefix }}/, because the proxy adds it - write {{ regexReplaceAll "(/+v1)+/*$" $base "" }}.
 {{- else if and (not .isProxy) (not (regexMatch "/v1[a-z0-9]*(/|$)" $path)) }}

@@ -2,7 +2,7 @@
 // and its name in the schema.
 import type { Dialect } from '../../dialect.ts';
 import type { EntryParams } from '../../gateway-file.ts';
-import type { KindName } from '../../snapshot.ts';
+import type { KindName } from '../../kind-names.ts';
 import { bifrost } from './bifrost.ts';
 import type { Gateway, GatewayMaker } from './gateway.ts';
 import { litellm } from './litellm.ts';
@@ -20,7 +20,10 @@ const MAKERS: Readonly<Record<GatewayName, GatewayMaker>> = Object.freeze({
   none,
 });
 
+/** Vendors read no identity from headers: they get none. */
+const DEFAULTS: Readonly<Partial<Record<KindName, GatewayName>>> = { proxy: 'litellm', compat: 'plain' };
+
 /** The dialect that an entry names, else the default of its kind. */
 export function gatewayOf(named: GatewayName | undefined, kind: KindName, dialect: Dialect): Gateway {
-  return MAKERS[named ?? (kind === 'proxy' ? 'litellm' : 'plain')](dialect);
+  return MAKERS[named ?? DEFAULTS[kind] ?? 'none'](dialect);
 }

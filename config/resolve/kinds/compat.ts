@@ -1,16 +1,26 @@
-// Compat-type upstreams: anything with an OpenAI-compatible API. Their api_base contains the whole path with /v1, because
-// such services use different paths (/openai/v1, /v1beta/openai).
+// Compat-type upstreams: anything with an OpenAI-compatible API, OpenAI's own among them. Their api_base contains the whole
+// path with /v1, because such services use different paths (/openai/v1, /v1beta/openai).
 import type { Dialect } from '../../dialect.ts';
-import type { Kind, PathCheck } from './kind.ts';
+import { bareVendorOf } from './bare-names.ts';
+import { USUAL, type Kind, type PathCheck } from './kind.ts';
 
 export const compatKind: Kind = Object.freeze({
+  ...USUAL,
   name: 'compat',
-  stripsControlMembers: true,
+  known: {
+    base: 'https://api.openai.com/v1',
+    isFor: (upstream: string) => upstream.includes('*') || bareVendorOf(upstream) === 'openai',
+    baseVariables: ['OPENAI_BASE_URL', 'OPENAI_API_BASE'],
+    keyVariables: ['OPENAI_API_KEY'],
+    needsKey: true,
+    hosts: null,
+    version: null,
+  },
   prefix: (dialect: Dialect): string => dialect.compatPrefix,
   pathPrefix(basePath: string): PathCheck {
     if (/\/v1[a-z0-9]*(\/|$)/.test(basePath)) return { ok: true, pathPrefix: basePath };
     const message = 'must include /v1 for a compat-type model; endpoints are appended to it as it is';
-    return { ok: false, message, fixedPath: `${basePath}/v1` };
+    return { ok: false, message, fixedPath: `${basePath}/v1`, asWritten: basePath };
   },
   rule: (dialect: Dialect): string => `${dialect.compatPrefix}/NAME (compat-type, api_base with /v1)`,
 });

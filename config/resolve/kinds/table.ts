@@ -1,15 +1,37 @@
-// All gateway kinds. A new kind is one file beside this one and one line here.
+// All kinds of upstreams. A new kind is one row of vendors.ts, or one file beside this one and one line here.
 import type { Dialect } from '../../dialect.ts';
+import { shownName } from '../../shown.ts';
+import { anthropicKind } from './anthropic.ts';
+import { azureKind } from './azure.ts';
+import { bareVendorOf } from './bare-names.ts';
 import { compatKind } from './compat.ts';
+import { geminiKind } from './gemini.ts';
 import type { Kind } from './kind.ts';
 import { proxyKind } from './proxy.ts';
+import { signatureOf } from './signed.ts';
+import { VENDORS } from './vendors.ts';
 
-export const KINDS: readonly Kind[] = Object.freeze([proxyKind, compatKind]);
+export const KINDS: readonly Kind[] = Object.freeze([
+  proxyKind,
+  compatKind,
+  anthropicKind,
+  azureKind,
+  geminiKind,
+  ...VENDORS,
+]);
+
+/** Those that lead to another gateway. */
+const CHAIN: readonly Kind[] = [proxyKind, compatKind];
+
+/** Without the slash. */
+export const VENDOR_PREFIXES: readonly string[] = KINDS.filter((kind) => !CHAIN.includes(kind)).map(
+  ({ name }) => name,
+);
 
 /** The parts of a model name; `kind` null = no known prefix. */
 export interface ModelName {
   readonly kind: Kind | null;
-  /** The prefix as written, '' for none. */
+  /** The prefix as written, '' for none; of a bare name that is known, its vendor's. */
   readonly prefix: string;
   /** The name that is sent upstream. */
   readonly upstream: string;
@@ -23,11 +45,34 @@ export function splitModelName(model: string, provider: string | undefined, dial
   const slash = model.indexOf('/');
   const before = slash === -1 ? '' : model.slice(0, slash);
   const prefix = provider ?? before;
+  if (prefix === '' && provider === undefined) return bareName(model, dialect);
   const kind = KINDS.find((one) => one.prefix(dialect) === prefix) ?? null;
-  return { kind, prefix, upstream: before === prefix ? model.slice(slash + 1) : model };
+  const name = before === prefix ? model.slice(slash + 1) : model;
+  return { kind, prefix, upstream: kind?.upstreamName(name) ?? name };
+}
+
+function bareName(model: string, dialect: Dialect): ModelName {
+  const vendor = bareVendorOf(model);
+  if (vendor === null) return { kind: null, prefix: '', upstream: model };
+  const kind = vendor === 'openai' ? compatKind : anthropicKind;
+  return { kind, prefix: kind.prefix(dialect), upstream: model };
+}
+
+/** Why no kind is found, and what to write. */
+export function unsupported({ prefix }: ModelName, dialect: Dialect): { what: string; fix: string } {
+  const signature = signatureOf(prefix);
+  if (signature !== null)
+    return {
+      what: `${shownName(prefix)} is left out: its calls need ${signature}, which this proxy does not make`,
+      fix: `let a gateway that does stand in front of it, and write ${proxyKind.rule(dialect)}`,
+    };
+  const what =
+    prefix === '' ? 'has no provider prefix' : `${shownName(prefix)} is not a supported provider prefix`;
+  return { what, fix: `write ${kindRules(dialect)}` };
 }
 
 /** The rules of all kinds in one clause, for messages about an unknown prefix. */
 export function kindRules(dialect: Dialect): string {
-  return KINDS.map((kind) => kind.rule(dialect)).join(' or ');
+  const vendors = VENDOR_PREFIXES.map((prefix) => `${prefix}/`);
+  return `${CHAIN.map((kind) => kind.rule(dialect)).join(' or ')}; vendors by their names: ${vendors.join(', ')}`;
 }

@@ -96,7 +96,7 @@ t.test('every field gets a finding with its path and line, and nothing is droppe
   t.match(at(result, 'model_list[1].litellm_params.api_base'), /^exact 15 .*https:\/\/api\.openai\.com\/v1/);
   t.match(at(result, 'model_list[2].litellm_params.timeout'), /^exact 20 /);
   t.match(at(result, 'model_list[3]'), /^unsupported 21 .*bedrock\/anthropic\.claude.*chain to it/);
-  t.match(at(result, 'model_list[4].litellm_params.model'), /^approximate 27 .*deepseek/);
+  t.match(at(result, 'model_list[4].litellm_params.model'), /^exact 27 /);
   t.match(
     at(result, 'model_list[5].litellm_params.api_base'),
     /^approximate 6 .*http:\/\/localhost:8000\/v1/,
@@ -144,10 +144,14 @@ t.test('comments and the order of keys stay; comments of what is left out are in
       { model_name: 'claude', litellm_params: { api_base: 'https://gateway.example.com' } },
       { litellm_params: { model: 'openai/gpt-4o', api_key: 'os.environ/OPENAI_API_KEY' } },
       { litellm_params: { model: 'openai/gpt-4o', timeout: 30 } },
-      { litellm_params: { model: 'openai/deepseek-chat', api_base: 'https://api.deepseek.com/v1' } },
+      { litellm_params: { model: 'deepseek/deepseek-chat', api_key: 'os.environ/DEEPSEEK_API_KEY' } },
       { litellm_params: { model: 'openai/team-model', api_base: 'http://localhost:8000/v1' } },
     ],
-    general_settings: { master_key: 'sk-1234', forward_client_headers_to_llm_api: true },
+    general_settings: {
+      master_key: 'sk-1234',
+      unknown_keys: 'warn',
+      forward_client_headers_to_llm_api: true,
+    },
   });
 });
 

@@ -159,7 +159,7 @@ t.test(
     const later =
       'general_settings: { store_model_in_db: true }\nrouter_settings: { fallbacks: [{ a: [later] }] }\n';
     t.match(issues(t, later), [/^warning .* serves 'later' \(it may come from the store\)/]);
-    const skipping = `${entry('left-out').replace('litellm_proxy/', 'azure/')}general_settings: { skip_unsupported_models: true }
+    const skipping = `${entry('left-out').replace('litellm_proxy/', 'cohere/')}general_settings: { skip_unsupported_models: true }
 router_settings: { fallbacks: [{ a: [left-out, b] }] }
 `;
     t.match(issues(t, skipping), [

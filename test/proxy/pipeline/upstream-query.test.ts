@@ -6,8 +6,8 @@ import { ANY_CALL, LIST, MESSAGES, RETRIEVE, type QueryTable } from '../../../pr
 
 const NONE: ReadonlySet<string> = new Set();
 
-function sent(query: string, table: QueryTable = ANY_CALL, allowed = NONE): string {
-  return pathWithQuery('/p', query, table, allowed, () => undefined);
+function sent(query: string, documented: QueryTable = ANY_CALL, allowed = NONE, own = ''): string {
+  return pathWithQuery('/p', query, { documented, allowed, own }, () => undefined);
 }
 
 t.test('what the APIs document', async (t) => {
@@ -50,10 +50,18 @@ t.test('the operator allows more', async (t) => {
   t.equal(sent('deployment-id=d&tag=a&tag=b&model=x', ANY_CALL, allowed), '/p?deployment-id=d&tag=a&tag=b');
 });
 
+t.test('what the entry states wins, in every spelling', async (t) => {
+  const own = 'api-version=2024-10-21';
+  t.equal(sent('', ANY_CALL, NONE, own), `/p?${own}`);
+  for (const query of ['api-version=1', '%61pi-version=1&api-version=2', 'API-VERSION=1', 'beta=true'])
+    t.equal(sent(query, ANY_CALL, new Set(['api-version']), own), `/p?${own}`, query);
+});
+
 t.test('each decision is told', async (t) => {
   const told: QueryDecision[] = [];
   const note = (decision: QueryDecision): void => void told.push(decision);
-  pathWithQuery('/p', 'api-version=1&mine=2&model=3', ANY_CALL, new Set(['mine']), note);
+  const rules = { documented: ANY_CALL, allowed: new Set(['mine']), own: '' };
+  pathWithQuery('/p', 'api-version=1&mine=2&model=3', rules, note);
   t.match(told, [
     { name: 'api-version', action: 'forwarded', rule: 'a parameter of this endpoint' },
     { name: 'mine', action: 'forwarded', rule: 'allowed_query_parameters' },

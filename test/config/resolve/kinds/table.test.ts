@@ -3,7 +3,9 @@ import { DEFAULT_WORDS, dialectOf } from '../../../../config/dialect.ts';
 import { baseOf } from '../../../../config/resolve/api-base.ts';
 import { compatKind } from '../../../../config/resolve/kinds/compat.ts';
 import { proxyKind } from '../../../../config/resolve/kinds/proxy.ts';
-import { splitModelName } from '../../../../config/resolve/kinds/table.ts';
+import type { Kind } from '../../../../config/resolve/kinds/kind.ts';
+import { KINDS, splitModelName } from '../../../../config/resolve/kinds/table.ts';
+import { ownPath, upstreamPath } from '../../../../config/upstream-path.ts';
 
 const dialect = dialectOf(DEFAULT_WORDS);
 
@@ -25,7 +27,23 @@ t.test('what follows the prefix goes upstream verbatim', async (t) => {
     ['plain', 'litellm_proxy', 'proxy', 'plain'],
     ['openai', undefined, undefined, 'openai'],
     ['OpenAI/a', undefined, undefined, 'a'],
-    ['azure/a', undefined, undefined, 'a'],
+    ['cohere/a', undefined, undefined, 'a'],
+    ['azure/a', undefined, 'azure', 'a'],
+    ['openrouter/anthropic/claude', undefined, 'openrouter', 'anthropic/claude'],
+    ['a/b', 'groq', 'groq', 'a/b'],
+    ['fireworks_ai/llama-v3', undefined, 'fireworks_ai', 'accounts/fireworks/models/llama-v3'],
+    ['fireworks_ai/accounts/me/models/x', undefined, 'fireworks_ai', 'accounts/me/models/x'],
+    ['fireworks_ai/*', undefined, 'fireworks_ai', '*'],
+    ['gpt-4o', undefined, 'compat', 'gpt-4o'],
+    ['o3', undefined, 'compat', 'o3'],
+    ['text-embedding-3-small', undefined, 'compat', 'text-embedding-3-small'],
+    ['ft:gpt-4o:acme::id', undefined, 'compat', 'ft:gpt-4o:acme::id'],
+    ['claude-opus-4-1', undefined, 'anthropic', 'claude-opus-4-1'],
+    ['gpt', undefined, undefined, 'gpt'],
+    ['o3x', undefined, undefined, 'o3x'],
+    ['GPT-4o', undefined, undefined, 'GPT-4o'],
+    ['claudette', undefined, undefined, 'claudette'],
+    ['gpt-*', undefined, undefined, 'gpt-*'],
   ];
   for (const [model, provider, kind, upstream] of cases) {
     const name = splitModelName(model, provider, dialect);
@@ -47,6 +65,71 @@ t.test('proxy-type: the path is api_base + /v1, compat-type: api_base as it is',
   ] as const;
   for (const [kind, text, origin, pathPrefix] of cases)
     t.match(baseOf(text, kind), { ok: true, base: { origin, pathPrefix } }, text);
+});
+
+t.test('each vendor has its address, its paths and its header', async (t) => {
+  const kindOf = (prefix: string): Kind => {
+    const found = KINDS.find((kind) => kind.prefix(dialect) === prefix);
+    if (found === undefined) throw new Error(prefix);
+    return found;
+  };
+  const cases = [
+    ['openai', null, '', 'https://api.openai.com', '/v1', 'authorization'],
+    ['anthropic', null, '', 'https://api.anthropic.com', '/v1', 'x-api-key'],
+    ['anthropic', 'https://h/anthropic', '', 'https://h', '/anthropic/v1', 'x-api-key'],
+    ['gemini', null, '', 'https://generativelanguage.googleapis.com', '/v1beta', 'x-goog-api-key'],
+    ['gemini', 'https://h/v1alpha', '', 'https://h', '/v1alpha', 'x-goog-api-key'],
+    ['openrouter', null, '', 'https://openrouter.ai', '/api/v1', 'authorization'],
+    ['mistral', null, '', 'https://api.mistral.ai', '/v1', 'authorization'],
+    ['mistral', 'https://h/', '', 'https://h', '/v1', 'authorization'],
+    ['groq', null, '', 'https://api.groq.com', '/openai/v1', 'authorization'],
+    ['deepseek', null, '', 'https://api.deepseek.com', '/beta', 'authorization'],
+    ['together_ai', null, '', 'https://api.together.ai', '/v1', 'authorization'],
+    ['fireworks_ai', null, '', 'https://api.fireworks.ai', '/inference/v1', 'authorization'],
+    ['xai', null, '', 'https://api.x.ai', '/v1', 'authorization'],
+    ['cerebras', null, '', 'https://api.cerebras.ai', '/v1', 'authorization'],
+    ['perplexity', null, '', 'https://api.perplexity.ai', '', 'authorization'],
+    ['hosted_vllm', 'http://h:8000', '', 'http://h:8000', '/v1', 'authorization'],
+    ['lm_studio', 'http://h:1234/v1', '', 'http://h:1234', '/v1', 'authorization'],
+    ['ollama', null, '', 'http://localhost:11434', '/v1', 'authorization'],
+    ['ollama_chat', 'http://h:1/', '', 'http://h:1', '/v1', 'authorization'],
+    [
+      'azure',
+      'https://r.openai.azure.com/',
+      '2024-10-21',
+      'https://r.openai.azure.com',
+      '/openai',
+      'api-key',
+    ],
+    ['azure', 'https://r.openai.azure.com', 'preview', 'https://r.openai.azure.com', '/openai/v1', 'api-key'],
+    [
+      'azure',
+      'https://r.openai.azure.com/openai/v1/',
+      '',
+      'https://r.openai.azure.com',
+      '/openai/v1',
+      'api-key',
+    ],
+  ] as const;
+  for (const [prefix, stated, version, origin, pathPrefix, header] of cases) {
+    const kind = kindOf(prefix);
+    const check = baseOf(stated ?? kind.known.base ?? '', kind, version);
+    t.match(check, { ok: true, base: { origin, pathPrefix } }, `${prefix} ${stated ?? ''}`);
+    t.equal(kind.credentialHeader, header, prefix);
+  }
+  t.match(baseOf('https://r.openai.azure.com/openai/deployments/x', kindOf('azure'), ''), {
+    ok: false,
+    instead: 'https://r.openai.azure.com',
+  });
+});
+
+t.test('where the model stands in the path', async (t) => {
+  const azure = { pathPrefix: '/openai', modelInPath: true };
+  t.equal(upstreamPath(azure, 'chat/completions', 'a b/c'), '/openai/deployments/a%20b%2Fc/chat/completions');
+  t.equal(upstreamPath(azure, 'responses', 'a'), '/openai/responses');
+  t.equal(upstreamPath(azure, 'responses/id/cancel', 'a'), '/openai/responses/id/cancel');
+  t.equal(upstreamPath({ pathPrefix: '/v1', modelInPath: false }, 'messages', 'a'), '/v1/messages');
+  t.equal(ownPath({ ...azure, upstreamQuery: 'api-version=1' }, 'models'), '/openai/models?api-version=1');
 });
 
 t.test('an api_base that does not fit is told the one that does', async (t) => {

@@ -1,0 +1,63 @@
+// Keys that nothing here knows. A file of LiteLLM has some, since its keys become more with each release; with
+// `general_settings.unknown_keys: warn` they do not end the start. What would protect something does all the same, and so
+// does a misspelt key of this proxy: the operator counts on both. Pure.
+import type { SchemaNode } from './schema.ts';
+import { memberOf } from './tree.ts';
+import type { Path, Tree } from './tree.ts';
+
+/** Sections that LiteLLM has too, and where it passes over what it does not know; `*` = any position of a list. */
+const SECTIONS: ReadonlySet<string> = new Set([
+  '',
+  'model_list.*',
+  'model_list.*.litellm_params',
+  'credential_list.*',
+  'credential_list.*.credential_values',
+  'general_settings',
+  'litellm_settings',
+  'router_settings',
+  'router_settings.default_litellm_params',
+]);
+
+/** Words in the names of keys that limit, check or refuse something. */
+const PROTECTS =
+  /(?:^|_)(?:auth|authn|authz|oauth2?|jwt|sso|mfa|rbac|acl|iam|role|roles|permission|permissions|polic(?:y|ies)|guard|guards|guardrails?|shield|firewall|moderations?|moderate|filters?|blocked|block|blocklist|ban|banned|deny|denied|denylist|disallow|disallowed|forbid|forbidden|reject|refuse|restrict|restricted|restrictions|allow|allowed|allowlist|allowlisted|whitelist|blacklist|protect|protected|protection|secure|security|tls|ssl|mtls|verify|verification|validate|validates|validation|validator|enforce|enforced|enforces|enforcement|require|required|requires|private|privacy|pii|mask|masked|masking|redact|redacted|redaction|sanitize|encrypt|encrypted|encryption|salt|sign|signed|signature|hmac|secrets?|passwords?|cors|csrf|ips?|cidrs?|budgets?|quotas?|spend|max|limits?|limiter|caps?|ceiling|cutoff|threshold|expire|expires|expiry|audit|compliance|consent)(?:_|$)/;
+
+/** Of shorter words, two letters are too many. */
+const SHORTEST = 5;
+
+/** Whether the file asks for warnings. @param root resolved */
+export function warnsOfUnknown(root: Tree): boolean {
+  const setting = memberOf(memberOf(root, 'general_settings'), 'unknown_keys');
+  return setting?.kind === 'scalar' && setting.value === 'warn';
+}
+
+/** Why an unknown key is refused all the same; null = it may be passed over. @param schema of the mapping that holds it */
+export function whyRefused(
+  path: Path,
+  schema: SchemaNode,
+): 'not of LiteLLM' | 'protects' | 'misspelt' | null {
+  const place = path.slice(0, -1).map((step) => (typeof step === 'number' ? '*' : step));
+  if (!SECTIONS.has(place.join('.'))) return 'not of LiteLLM';
+  const key = String(path.at(-1))
+    .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .toLowerCase();
+  if (isTypo(key, schema)) return 'misspelt';
+  return PROTECTS.test(key) ? 'protects' : null;
+}
+
+function isTypo(key: string, schema: SchemaNode): boolean {
+  const known = Object.entries(schema.properties ?? {});
+  return known.some(([name, inner]) => inner['x-effect'] !== 'none' && isNear(key, name));
+}
+
+/** At most two letters differ, and these stand together: the beginning and the end of the two are the same. */
+function isNear(key: string, name: string): boolean {
+  if (key.length < SHORTEST) return false;
+  let start = 0;
+  while (start < key.length && key[start] === name[start]) start += 1;
+  let end = 0;
+  while (end < key.length - start && key.at(-1 - end) === name.at(-1 - end)) end += 1;
+  const middle = (text: string): number => Math.max(0, text.length - start - end);
+  return Math.max(middle(key), middle(name)) <= 2;
+}
