@@ -184,6 +184,8 @@ function capPlace(cap: Cap, { active, caller, places }: Explained): string {
     user: () => directory.user(id),
     end_user: () => directory.customer(id),
     organization: () => directory.organization(id),
+    tag: () => directory.tag(id),
+    conversation: () => caller.key,
   };
   const owner = kind in object ? object[kind as keyof typeof object]() : null;
   if (owner === null) return '';
@@ -203,6 +205,7 @@ function limitLines(of: Explained): string[] {
 function limitText({ need, model }: ScopedLimit): string {
   const of = model === null ? '' : ` of ${model}`;
   if (need.kind === 'parallel') return `${need.most} calls at once${of}`;
+  if (need.kind === 'calls') return `${need.most} calls in all`;
   return `${need.perMinute} ${need.kind} a minute${of}`;
 }
 

@@ -91,6 +91,7 @@ export class Budgets {
         if (cap.model === null || coversModel(cap, call.modelGroup, this.#meant(call.modelGroup)))
           (caps ??= []).push(cap);
     }
+    for (const cap of sources.ofSession(call)) (caps ??= []).push(cap);
     return caps ?? NONE;
   }
 

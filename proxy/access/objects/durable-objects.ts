@@ -17,6 +17,7 @@ const KINDS: readonly ObjectKind[] = [
   'budget',
   'organization',
   'access_group',
+  'tag',
   'team',
   'user',
   'customer',

@@ -9,6 +9,7 @@ import { KEY_OPERATIONS } from './keys.ts';
 import { ref, type Described, type JsonSchema } from './operation.ts';
 import { SCHEMAS } from './schemas.ts';
 import { SPEND_OPERATIONS } from './spend.ts';
+import { TAG_OPERATIONS } from './tags.ts';
 import { TEAM_OPERATIONS } from './teams.ts';
 
 /** Of the interface, not of the program: strangers read it. */
@@ -18,6 +19,7 @@ const DESCRIBED: readonly Described[] = [
   ...CALL_OPERATIONS,
   ...KEY_OPERATIONS,
   ...TEAM_OPERATIONS,
+  ...TAG_OPERATIONS,
   ...SPEND_OPERATIONS,
 ];
 
