@@ -34,6 +34,7 @@ import type { DetachedStreams } from '../relay/detached-streams.ts';
 import type { Routable } from '../routing/routable.ts';
 import type { HealthRegistry } from '../routing/deployment-health.ts';
 import type { RetryBudget } from '../routing/retry-budget.ts';
+import { retriesOf, UNSTATED_RETRIES } from '../routing/retries.ts';
 import { seedOf } from '../routing/session-affinity.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { ClusterPeers } from './cluster-peers.ts';
@@ -44,12 +45,14 @@ import {
   type ResponseHeaderNames,
 } from '../headers/response-header-names.ts';
 import { namesTool } from '../access/brake/exempt-tools.ts';
+import { NEEDED_MEMBERS } from '../protocols/needs.ts';
 import { PROTOCOLS } from '../protocols/table.ts';
 import { ANY_SERVER } from '../../config/resolve/gateways/others.ts';
 import type { SteeringRule } from '../../config/resolve/gateways/steering.ts';
 import { HeaderRules } from '../headers/header-rules.ts';
 import { deploymentHeaders, type DeploymentHeaders } from '../headers/upstream-headers.ts';
 import { listingsOf, type Listings } from './listings.ts';
+import { byUpstreamModel } from './upstream-models.ts';
 import type { DeploymentMetrics } from '../observability/deployment-metrics.ts';
 
 export const VERSION = '0.1.0';
@@ -172,10 +175,11 @@ const READ_MEMBERS: readonly string[] = [
   'metadata',
   'tags',
   'previous_response_id',
+  'fallbacks',
 ];
 
 /** Those of them that hold further members or a list; the others are text, numbers and flags. */
-const NESTED_MEMBERS: readonly string[] = ['stream_options', 'metadata', 'tags'];
+const NESTED_MEMBERS: readonly string[] = ['stream_options', 'metadata', 'tags', 'fallbacks'];
 
 /** Where the runaway brake finds what is said. Their places are noted, they are not read whole. */
 const CONVERSATION_MEMBERS: readonly string[] = PROTOCOLS.flatMap(({ conversation }) =>
@@ -240,6 +244,8 @@ export class ActiveConfig {
   readonly rules: HeaderRules;
   readonly deployments: ReadonlyMap<string, LiveDeployment>;
   readonly groups: ReadonlyMap<string, readonly LiveDeployment[]>;
+  /** Deployments that have an upstream model (`litellm_params.model`) alone, by its name. */
+  readonly byUpstreamModel: ReadonlyMap<string, LiveDeployment>;
   readonly wanted: WantedMembers;
   /** Members of a body whose values are read. */
   readonly readMembers: ReadonlySet<string>;
@@ -289,6 +295,7 @@ export class ActiveConfig {
         deployments.map((deployment) => this.deployment(deployment)),
       ]),
     );
+    this.byUpstreamModel = byUpstreamModel(this.deployments.values());
     this.isExemptTool = namesTool(snapshot.brake?.exemptTools ?? []);
     const { brand } = dialect;
     this.readMembers = new Set([
@@ -305,6 +312,7 @@ export class ActiveConfig {
       names: new Set([
         ...this.readMembers,
         ...CONTROL_MEMBERS,
+        ...NEEDED_MEMBERS,
         ...(snapshot.brake === null ? [] : CONVERSATION_MEMBERS),
       ]),
       prefixes: [`${brand}_`],
@@ -359,7 +367,12 @@ export class ActiveConfig {
       health: this.services.health.acquire(deployment.id),
       pool: this.services.pools.acquire(deployment),
       headers: deploymentHeaders(deployment, `throughline/${VERSION}`),
-      responseHeaders: deploymentResponseHeaders(this.headerNames, deployment, VERSION),
+      responseHeaders: deploymentResponseHeaders(
+        this.headerNames,
+        deployment,
+        retriesOf(this.snapshot.routing, deployment) ?? UNSTATED_RETRIES,
+        VERSION,
+      ),
       metrics,
     };
   }

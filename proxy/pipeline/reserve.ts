@@ -28,7 +28,7 @@ import { headersOfLimits, LimitQueue, limitsOfCall, promptTokensOf } from './res
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { planCall, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
+import { planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
 import { findGroup, type SelectedDeployment } from './select-deployment.ts';
 import type { SpendRecorder } from './spend-recorder.ts';
 import { pause, untilClientLeaves } from './until-client-leaves.ts';
@@ -109,7 +109,7 @@ export async function reserveCall(
       continue;
     }
     if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
-    const usable = excluded.size === 0 ? plan : planCall(x.active, request.model, identity, models, excluded);
+    const usable = excluded.size === 0 ? plan : planRequest(x.active, request, identity, models, excluded);
     return reservedCall(asks, usable, result.remaining);
   }
 }
@@ -125,13 +125,15 @@ function reservedCall(
 /** Every deployment that may serve the call, the planned one first. */
 function reachableOf(
   x: Exchange,
-  { model }: ParsedRequest,
+  request: ParsedRequest,
   models: CallerModels,
   plan: CallPlan,
 ): readonly SelectedDeployment[] {
+  const { model } = request;
   const first = selectedBy(plan);
   if (!plan.hasMore) return [first];
-  const others = reachableDeployments(x.active, model, models).filter((one) => one !== first.deployment);
+  const reachable = reachableDeployments(x.active, model, models, request.ownFallbacks ?? null);
+  const others = reachable.filter((one) => one !== first.deployment);
   return [first, ...others.map((deployment) => selectedIn(x, deployment, model))];
 }
 
@@ -203,7 +205,7 @@ async function reserve({ x, limits, queue }: Asks, caps: readonly Cap[], pico: b
   const { budgets, clock } = x.active.services;
   const untilMs = clock.mono() + SEED_WITHIN_MS;
   const call = { requestId: x.id, pico, limits: limits.map((limit) => limit.need) };
-  for (let seedings = 0; clock.mono() <= untilMs; ) {
+  for (let seedings = 0; clock.mono() <= untilMs;) {
     const result = await asked(x, { ...call, budgets: budgets.needsOf(caps, x.startMs) });
     if (result.kind === 'over_budget') return { ...NOTHING_RESERVED, refusal: result.refusal };
     if (result.kind === 'admitted') return { ...NOTHING_RESERVED, remaining: result.remaining };

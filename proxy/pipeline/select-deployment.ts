@@ -12,6 +12,8 @@ export interface SelectedDeployment {
   readonly upstreamModel: string;
   /** Whether client headers go upstream with this call. */
   readonly forwards: boolean;
+  /** The name that was asked for, below a wildcard; absent: that of the entry. */
+  readonly group?: string;
 }
 
 /** The deployments of one name (a `model_name`, or the requested name under a wildcard), and how to select one. */
@@ -45,6 +47,7 @@ export function findGroup(active: ActiveConfig, model: string): LiveModelGroup |
         deployment,
         upstreamModel: fill(deployment.config, name, match.slice(1)),
         forwards: deployment.config.forwardClientHeaders || forwards,
+        group: name,
       }),
     };
   }

@@ -81,7 +81,8 @@ export function openApiDocument(rows: readonly RouteRow[]): Document {
   const found = new Map<Described, RouteRow[]>();
   const gets = new Set(rows.filter(({ method }) => method === 'GET').map(({ path }) => path));
   for (const row of rows) {
-    if (row.method === 'HEAD' && gets.has(row.path)) continue; // every GET answers it
+    const isBeside = row.method === 'HEAD' || row.method === 'OPTIONS';
+    if (isBeside && gets.has(row.path)) continue; // every GET answers HEAD, probes answer OPTIONS
     const described = canonical(row, byRoute);
     found.set(described, [...(found.get(described) ?? []), row]);
   }

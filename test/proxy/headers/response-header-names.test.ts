@@ -32,7 +32,12 @@ t.test('names follow the brand, and no two are alike', async (t) => {
 });
 
 t.test('which deployment served is told by its id, its base URL and our version', async (t) => {
-  const headers = deploymentResponseHeaders(NAMES, { id: 'one', apiBase: 'http://gateway' }, '1.2.3');
+  const headers = deploymentResponseHeaders(
+    NAMES,
+    { id: 'one', group: 'm', apiBase: 'http://gateway' },
+    3,
+    '1.2.3',
+  );
   t.same(headers, [
     ...[
       'x-litellm-model-id',
@@ -41,6 +46,10 @@ t.test('which deployment served is told by its id, its base URL and our version'
       'http://gateway',
       'x-litellm-version',
       '1.2.3',
+      'x-litellm-max-retries',
+      '3',
+      'x-litellm-model-group',
+      'm',
     ],
   ]);
 });
