@@ -276,6 +276,7 @@ export class ActiveConfig {
     const traced = services.traces !== null;
     this.rules = new HeaderRules(dialect, headers, tagHeaders, userHeader, traced, heldBack);
     services.metrics.limitLabels(snapshot.maxMetricLabelValues);
+    services.metrics.useDialect(snapshot.dialectMetrics ? dialect.brand : null);
     const metrics = new Map<string, DeploymentMetrics>();
     const metricsOf = ({ group, apiBase }: Deployment): DeploymentMetrics => {
       const key = `${apiBase} ${group}`;
