@@ -63,6 +63,8 @@ interface Pattern {
 }
 
 const VERSIONED = ['', '/v1', '//v1', '/v1/v1'];
+/** What is also there below `/anthropic`, as clients of LiteLLM's pass-through call it: with a row, to the models of this proxy. */
+const ANTHROPIC: ReadonlySet<string> = new Set(['messages', 'messages/count_tokens']);
 /** Metrics and administration: for the master key alone. */
 const admin = (handle: Handler): Route => ({ handle, access: 'admin', port: 'admin' });
 /** A change by an administrator; each attempt leaves its audit line. */
@@ -164,6 +166,7 @@ export class RouteTable implements Routes {
       const plain = call((x, caller) => forward(x, caller, endpoint, null));
       const paths = [...VERSIONED, '/openai/v1'].map((base) => `${base}/${endpoint.path}`);
       if (endpoint.path === 'rerank') paths.push('/v2/rerank');
+      if (ANTHROPIC.has(endpoint.path)) paths.push(`/anthropic/v1/${endpoint.path}`);
       for (const path of paths) this.#set(path, { POST: plain });
       const named = call((x, caller, model) => forward(x, caller, endpoint, model));
       for (const prefix of ['/openai/deployments/', '/engines/', '/v1/engines/']) {

@@ -49,7 +49,8 @@ export function callerAsked(
   return keyCaller(key, team, key.userId === null ? null : directory.user(key.userId));
 }
 
-const WHERE = 'in the configuration - give --data-dir DIR for those that were made by API';
+const WHERE =
+  'in the configuration and its database - without a database, give --data-dir DIR for those that were made by API';
 
 interface Explained {
   readonly active: ActiveConfig;

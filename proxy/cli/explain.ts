@@ -58,7 +58,10 @@ export const explain: Define = (command, terminal) => {
     .option('--model <name>', 'the name a client asks for')
     .option('--key <name>', 'say what a key may do, by its alias or SHA-256; --model adds the call')
     .option('--team <id>', 'the same for any key of a team')
-    .option('--data-dir <dir>', 'know the keys and teams that were made by API, too')
+    .option(
+      '--data-dir <dir>',
+      'know the keys and teams that were made by API there; else those of the database of the configuration',
+    )
     .option('--header <header>', "a header of the client, 'Name: value'; repeat for more", collected, [])
     .option('--body <file>', 'the JSON body of the client (default: one short message)')
     .option('--query <text>', 'the query of the client, e.g. api-version=2024-10-21', '')
@@ -81,7 +84,9 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   }
   const loaded = loadConfig(resolve(terminal.cwd, configPathOf(values.config, terminal)), terminal.env);
   if (!loaded.ok) throw new ConfigRefused(loaded.issues);
-  const access = await accessFor(loaded.snapshot.access, values.dataDir, terminal);
+  const { dataDir } = values;
+  const database = isOfCaller ? loaded.snapshot.database : null;
+  const access = await accessFor(loaded.snapshot.access, { dataDir, database }, terminal);
   const active = new ActiveConfig(loaded.snapshot, idleServices(loaded.snapshot, access), registryNames());
   try {
     active.services.budgets.use(loaded.snapshot);

@@ -124,7 +124,7 @@ function routesOf({ route, aliases = [] }: Described): readonly string[] {
 
 /** Bases that stand for `/v1` in front of LLM calls and listings. */
 const BASES =
-  /^(?:\/openai\/v1|\/\/v1|\/v1\/v1|\/openai\/deployments\/\{param\}|(?:\/v1)?\/engines\/\{param\}|)\//;
+  /^(?:\/(?:openai|anthropic)\/v1|\/\/v1|\/v1\/v1|\/openai\/deployments\/\{param\}|(?:\/v1)?\/engines\/\{param\}|)\//;
 
 function canonical({ method, path }: RouteRow, byRoute: ReadonlyMap<string, Described>): Described {
   const described =
