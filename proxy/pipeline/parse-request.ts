@@ -101,18 +101,17 @@ export async function parseRequest(
       param: 'model',
     });
   }
-  const missing = missingMember(endpoint.path, (name) => isStated(found, bytes, name));
-  if (missing !== null) {
-    const text = `/${endpoint.path}: Missing required parameter: '${missing}'.`;
-    throw new Fault('missing_parameter', text, { param: missing });
-  }
   const options = members.get('stream_options');
+  const stream = streamOf(members.get('stream'), found.kind);
+  const missing = missingMember(endpoint.path, (name) => isStated(found, bytes, name));
+  if (missing !== null)
+    throw new Fault('missing_parameter', `Missing required parameter: '${missing}'.`, { param: missing });
   return {
     endpoint,
     model,
     fallbacks: members.get('fallbacks'),
     bodyModel,
-    stream: streamOf(members.get('stream'), found.kind),
+    stream,
     previousResponse: previousResponseOf(members.get('previous_response_id')),
     isSingle: (members.get('n') ?? 1) === 1,
     choices: choicesOf(members),

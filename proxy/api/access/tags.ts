@@ -1,10 +1,10 @@
 // Tags that somebody has stated: `/tag/new`, `/tag/info`, `/tag/list`, `/tag/update`, `/tag/delete`. A tag that nobody has stated is
 // counted as well; stated, it may have a budget and limits. Its `models` are kept and shown: they choose no deployment here, as
 // in LiteLLM without `enable_tag_filtering`.
-import { demand, seesAll, visibleKeys } from '../../access/may.ts';
+import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type Tag } from '../../access/objects/objects.ts';
-import type { Activity, ActivityFilter } from '../../spend/store/store.ts';
+import type { Activity } from '../../spend/store/store.ts';
 import { readObject } from '../json-body.ts';
 import { days, groupsOf } from '../spend-query.ts';
 import { anything, BUDGET_FIELDS, id, LIMIT_FIELDS, readFields, text, texts, type Fields } from './fields.ts';
@@ -86,15 +86,14 @@ export async function tagInfo(call: Call): Promise<Row> {
 /** `GET /tag/list`, with `start_date` and `end_date` for the tags that nobody has stated. */
 export async function tagList(call: Call): Promise<readonly Row[]> {
   const directory = directoryOf(call);
-  const own = ownPart(call, directory);
+  demand(call.caller, directory, 'other.read', null);
   const isPart = call.query.has('start_date') !== call.query.has('end_date');
   if (isPart) throw invalid('start_date and end_date must be provided together', 'start_date');
   const used = Map.groupBy(
-    await groupsOf(call.x, { ...days(call.query, false), ...own }, ['tag', 'day']),
+    await groupsOf(call.x, days(call.query, false), ['tag', 'day']),
     ({ group }) => group.tag ?? '',
   );
-  const isShown = ({ id: name }: Tag): boolean => own.apiKeyHash === undefined || used.has(name);
-  const stated = [...directory.all('tag')].filter(isShown).toSorted(byId);
+  const stated = [...directory.all('tag')].toSorted(byId);
   const others = [...used.keys()].filter((name) => name !== '' && directory.tag(name) === null).sort();
   return [
     ...stated.map((tag) => withBudget(call, tag)),
@@ -120,13 +119,6 @@ function nameIn({ name }: { readonly name?: string | null }): string {
 }
 
 const byId = (a: Tag, b: Tag): number => Number(a.id > b.id) - Number(a.id < b.id);
-
-/** Users see the tags that their keys have used. @throws Fault management_denied */
-function ownPart(call: Call, directory: AccessDirectory): Pick<ActivityFilter, 'apiKeyHash'> {
-  if (seesAll(call.caller)) return {};
-  if (call.caller.role !== 'key') demand(call.caller, directory, 'other.read', null);
-  return { apiKeyHash: Array.from(visibleKeys(call.caller, directory), (key) => key.id) };
-}
 
 const emptyTag = (name: string, author: Author): Tag => ({
   ...newObject(author),

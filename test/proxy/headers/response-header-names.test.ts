@@ -16,16 +16,27 @@ t.test('names follow the brand, and no two are alike', async (t) => {
     [
       ...[
         'call-id',
+        'request-id',
         'session-id',
         'model-id',
+        'model-group',
         'model-api-base',
         'version',
         'response-cost',
         'key-spend',
         'key-max-budget',
         'overhead-duration-ms',
+        'response-duration-ms',
+        'timeout',
       ],
-      ...['attempted-retries', 'attempted-fallbacks', 'error-source', 'brake', 'original-call-id'],
+      ...[
+        'attempted-retries',
+        'max-retries',
+        'attempted-fallbacks',
+        'error-source',
+        'brake',
+        'original-call-id',
+      ],
     ],
   );
   t.ok(Object.isFrozen(NAMES));
