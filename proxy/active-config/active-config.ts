@@ -175,7 +175,6 @@ const READ_MEMBERS: readonly string[] = [
   'metadata',
   'tags',
   'previous_response_id',
-  'fallbacks',
 ];
 
 /** Those of them that hold further members or a list; the others are text, numbers and flags. */
@@ -299,8 +298,10 @@ export class ActiveConfig {
     this.byUpstreamModel = byUpstreamModel(this.deployments.values());
     this.isExemptTool = namesTool(snapshot.brake?.exemptTools ?? []);
     const { brand } = dialect;
+    const takesFallbacks = snapshot.deployments.some((one) => one.allowedClientParameters.has('fallbacks'));
     this.readMembers = new Set([
       ...READ_MEMBERS,
+      ...(takesFallbacks ? ['fallbacks'] : []),
       `${brand}_session_id`,
       `${brand}_trace_id`,
       `${brand}_metadata`,

@@ -17,7 +17,7 @@ import { addressed } from '../pipeline/addressed.ts';
 import { chainOf } from '../pipeline/plan.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import { identityOf, type Identity } from '../pipeline/identity.ts';
-import { parseRequest } from '../pipeline/parse-request.ts';
+import { checkComplete, parseRequest } from '../pipeline/parse-request.ts';
 import { selectedBy, planRequest, type CallPlan } from '../pipeline/plan.ts';
 import { neededMembers } from '../protocols/needs.ts';
 import { refuseSteering } from '../pipeline/steering.ts';
@@ -129,6 +129,7 @@ async function printCall(
     const changes: BodyChange[] = [];
     const plan = planRequest(active, request, identity);
     refuseSteering(active, request);
+    checkComplete(request);
     const selected = selectedBy(plan);
     if (caller !== null) {
       const call = { model: asked.model, selected };

@@ -17,7 +17,7 @@ import { finishWithResponse, finishWithFault, finishWithReplay } from './finish.
 import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from './idempotency.ts';
 import { identityOf } from './identity.ts';
 import { checkModel, underServedName } from './models-of-caller.ts';
-import { parseRequest } from './parse-request.ts';
+import { checkComplete, parseRequest } from './parse-request.ts';
 import { selectedBy, planRequest } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { refuseSteering } from './steering.ts';
@@ -52,6 +52,7 @@ export async function forward(
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
     const planned = planRequest(x.active, request, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
+    checkComplete(request); // what the endpoint works on
     const braked = await applyBrake(x, caller, request, identity, recorder); // a conversation that runs away
     const reserved = await reserveCall(x, recorder, { request, identity, models }, planned); // budgets and limits; given back when it is settled
     const { plan } = reserved;

@@ -102,16 +102,12 @@ export async function parseRequest(
     });
   }
   const options = members.get('stream_options');
-  const stream = streamOf(members.get('stream'), found.kind);
-  const missing = missingMember(endpoint.path, (name) => isStated(found, bytes, name));
-  if (missing !== null)
-    throw new Fault('missing_parameter', `Missing required parameter: '${missing}'.`, { param: missing });
   return {
     endpoint,
     model,
     fallbacks: members.get('fallbacks'),
     bodyModel,
-    stream,
+    stream: streamOf(members.get('stream'), found.kind),
     previousResponse: previousResponseOf(members.get('previous_response_id')),
     isSingle: (members.get('n') ?? 1) === 1,
     choices: choicesOf(members),
@@ -123,6 +119,13 @@ export async function parseRequest(
     members: found,
     body,
   };
+}
+
+/** Whether a call has what its endpoint works on. @throws Fault missing_parameter */
+export function checkComplete({ endpoint, members, body }: ParsedRequest): void {
+  const missing = missingMember(endpoint.path, (name) => isStated(members, body.bytes, name));
+  if (missing === null) return;
+  throw new Fault('missing_parameter', `Missing required parameter: '${missing}'.`, { param: missing });
 }
 
 /** A member that says null says nothing. */

@@ -14,7 +14,12 @@ export function refuseSteering(
   request: ParsedRequest,
   allowed: CallerModels = ALL_MODELS,
 ): void {
-  const { model, steering } = request;
+  const { model, ownFallbacks = null } = request;
+  // What counts here goes nowhere else.
+  const steering =
+    ownFallbacks === null
+      ? request.steering
+      : request.steering.filter(({ topLevel }) => topLevel !== 'fallbacks');
   if (steering.length === 0) return;
   const { brand } = active.snapshot.dialect;
   for (const { config } of reachableDeployments(active, model, allowed, request.ownFallbacks ?? null)) {

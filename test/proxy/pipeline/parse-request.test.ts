@@ -6,7 +6,7 @@ import { Fault } from '../../../proxy/errors/fault.ts';
 import type { ActiveConfig } from '../../../proxy/active-config/active-config.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
-import { parseRequest, type ParsedRequest } from '../../../proxy/pipeline/parse-request.ts';
+import { checkComplete, parseRequest, type ParsedRequest } from '../../../proxy/pipeline/parse-request.ts';
 import { exchangeOf, servicesOf, liveOf } from '../../support/services.ts';
 
 const endpoint = (path: string): Endpoint => ENDPOINTS.find((one) => one.path === path) as Endpoint;
@@ -119,9 +119,6 @@ t.test('each kind of bad body has its code', async (t) => {
     [`{"model":"${'m'.repeat(513)}"}`, 'invalid_member'],
     ['{"model":"m","stream":"true"}', 'invalid_member'],
     ['{"model":"m","stream":1}', 'invalid_member'],
-    ['{"model":"m"}', 'missing_parameter'],
-    ['{"model":"m","messages":null}', 'missing_parameter'],
-    ['{"model":"m","prompt":"x","input":"x"}', 'missing_parameter'],
     ['{"model":"m","messages":[],"messages":[]}', 'duplicate_member'],
   ];
   for (const [body, code] of cases) t.equal(await codeOf(read(body)), code, String(body).slice(0, 60));
@@ -130,4 +127,39 @@ t.test('each kind of bad body has its code', async (t) => {
     'none',
     'members that nobody acts on are not our business',
   );
+});
+
+t.test('what an endpoint works on must be there, and not null', async (t) => {
+  const read = await reader(t);
+  const checked = async (body: string, path: string): Promise<FaultCode | 'none'> => {
+    const to = ENDPOINTS.find((one) => one.path === path) as Endpoint;
+    return codeOf(read(body, { to }).then((request) => (checkComplete(request), request)));
+  };
+  for (const [path, body] of [
+    ['chat/completions', '{"model":"m","messages":[]}'],
+    ['chat/completions', '{"model":"m","messag\\u0065s":[]}'],
+    ['completions', '{"model":"m","prompt":""}'],
+    ['embeddings', '{"model":"m","input":"x"}'],
+    ['embeddings', '{"model":"m","messages":[]}'],
+    ['responses', '{"model":"m","prompt":{"id":"p"}}'],
+    ['messages', '{"model":"m","messages":[]}'],
+    ['rerank', '{"model":"m","query":"q","documents":[]}'],
+    ['audio/transcriptions', '{"model":"m"}'],
+    ['images/edits', '{"model":"m"}'],
+  ] as const)
+    t.equal(await checked(body, path), 'none', `${path} ${body}`);
+  for (const [path, body] of [
+    ['chat/completions', '{"model":"m"}'],
+    ['chat/completions', '{"model":"m","messages":null}'],
+    ['chat/completions', '{"model":"m","MESSAGES":[],"prompt":"x","input":"x"}'],
+    ['completions', '{"model":"m","messages":[]}'],
+    ['embeddings', '{"model":"m","prompt":"x"}'],
+    ['responses', '{"model":"m","messages":[]}'],
+    ['messages/count_tokens', '{"model":"m"}'],
+    ['moderations', '{"model":"m"}'],
+    ['images/generations', '{"model":"m"}'],
+    ['audio/speech', '{"model":"m"}'],
+    ['rerank', '{"model":"m","query":"q"}'],
+  ] as const)
+    t.equal(await checked(body, path), 'missing_parameter', `${path} ${body}`);
 });
