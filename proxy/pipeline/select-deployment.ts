@@ -82,9 +82,12 @@ function bareName(model: string): Fault {
 function unknownModel(active: ActiveConfig, model: string): Fault {
   const near = nearestNames(model, active.groups.keys(), 3);
   const hint = near.length === 0 ? '' : ` Did you mean ${near.map((name) => `\`${name}\``).join(', ')}?`;
+  const list = model.includes(',')
+    ? ' Several names in one call are not served: send one call per name.'
+    : '';
   return new Fault(
     'model_not_found',
-    `The model \`${shown(model)}\` does not exist on this proxy.${hint} GET /v1/models lists the names.`,
+    `The model \`${shown(model)}\` does not exist on this proxy.${list}${hint} GET /v1/models lists the names.`,
     { param: 'model' },
   );
 }
