@@ -212,6 +212,10 @@ export class RouteTable implements Routes {
       '/health/readiness',
       open((x) => readiness(x, owner.reloader, owner.state)),
     );
+    this.#get(
+      '/health/readiness/details',
+      admin((x) => readiness(x, owner.reloader, owner.state)),
+    );
     this.#get('/metrics', metricsRoute);
     const doctor = new DoctorRoutes(owner);
     this.#set('/doctor', { GET: admin((x) => doctor.show(x)), POST: admin((x) => doctor.run(x)) });

@@ -259,6 +259,13 @@ const HEALTH: readonly Described[] = [
     others: { '503': 'It stops, or can write no record' },
   },
   {
+    route: 'GET /health/readiness/details',
+    tag: 'health',
+    summary: 'The same for administrators.',
+    answers: json(object({ status: TEXT, db: TEXT, config: ANY_OBJECT, journal: ANY_OBJECT })),
+    others: { '503': 'It stops, or can write no record' },
+  },
+  {
     route: 'GET /health',
     tag: 'health',
     summary: 'Asks each gateway for its list of models, which costs nothing.',
