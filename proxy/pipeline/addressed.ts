@@ -23,7 +23,7 @@ export function addressed(active: ActiveConfig, request: ParsedRequest): ParsedR
 }
 
 /** Names that are served come first, then ids, then wildcards, then upstream names of one deployment alone. */
-export function deploymentMeant(active: ActiveConfig, name: string): LiveDeployment | null {
+function deploymentMeant(active: ActiveConfig, name: string): LiveDeployment | null {
   if (active.groups.has(name) || active.snapshot.routing.aliases.has(name)) return null;
   const byId = active.deployments.get(name);
   if (byId !== undefined) return isCallableAlone(byId) ? byId : null;

@@ -176,10 +176,10 @@ t.test('the listings of a key and of a user show what they may call', async (t) 
   t.ok(list((await get('/models', key))['data']).length > 0);
   t.same(list((await get('/models?only_model_access_groups=True', key))['data']), [], 'there is no group');
   const narrow = await newKey(rig, { models: ['gpt-4'] });
-  const [shown, ...others] = list((await get('/model/info', narrow))['data']);
+  const [shown = {}, ...others] = list((await get('/model/info', narrow))['data']);
   t.match(shown, { model_name: 'gpt-4' });
   t.same(others, []);
-  const id = (shown?.['model_info'] as Json)['id'];
+  const id = (shown['model_info'] as Json)['id'];
   t.same(list((await get(`/model/info?litellm_model_id=${String(id)}`, narrow))['data']), [shown]);
   const user = await managed(rig, 'POST /user/new', { user_id: 'personal', models: ['gpt-3.5-turbo'] });
   const groups = list((await get('/model_group/info', String(user['key'])))['data']);

@@ -123,7 +123,10 @@ export class Seedings {
   async #read(seedings: readonly Seeding[]): Promise<void> {
     const { counters, clock, sums, begun } = this.#work;
     let capturedMs = Infinity;
-    const asked = seedings.map(({ counter: { windowStartMs }, tracked: { cap } }) => ({ cap, windowStartMs }));
+    const asked = seedings.map(({ counter: { windowStartMs }, tracked: { cap } }) => ({
+      cap,
+      windowStartMs,
+    }));
     const read = await sums(asked, () => {
       capturedMs = clock.now();
       for (const one of seedings) one.pico = 0n;

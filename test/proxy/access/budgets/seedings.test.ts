@@ -1,6 +1,6 @@
 // Sums that counters begin with: read together, each record counted once, whoever waits gets what was read for it.
 import { setImmediate } from 'node:timers/promises';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { capsOf } from '../../../../proxy/access/budgets/caps.ts';
 import { Seedings } from '../../../../proxy/access/budgets/seedings.ts';
 import { untouched, type Tracked } from '../../../../proxy/access/budgets/tracked.ts';
@@ -22,7 +22,7 @@ interface Bench {
   seed(name: string): Promise<void>;
 }
 
-function bench(_: Test): Bench {
+function bench(): Bench {
   const clock = new ManualClock(0);
   const counters = new LocalCounters(clock.mono);
   const readings: Reading[] = [];
@@ -55,7 +55,7 @@ const answered = ({ captured, answer, names }: Reading): void => {
 };
 
 t.test('a thousand conversations that begin at once are read in a few readings', async (t) => {
-  const { readings, seed, counters } = bench(t);
+  const { readings, seed, counters } = bench();
   const all = Array.from({ length: 1_000 }, (_, i) => seed(`s${i}`));
   for (let read = 0; read < 6; read += 1) {
     t.equal(readings.length, read + 1, 'one at a time');
@@ -70,7 +70,7 @@ t.test('a thousand conversations that begin at once are read in a few readings',
 });
 
 t.test('who asks for the same counter waits for the same reading', async (t) => {
-  const { readings, seed } = bench(t);
+  const { readings, seed } = bench();
   const both = [seed('a'), seed('a')];
   answered(readings[0] as Reading);
   await Promise.all(both);
@@ -78,7 +78,7 @@ t.test('who asks for the same counter waits for the same reading', async (t) => 
 });
 
 t.test('a reading that fails fails for those that it was made for, and the next one is made', async (t) => {
-  const { readings, seed } = bench(t);
+  const { readings, seed } = bench();
   const first = seed('a');
   const second = seed('b');
   readings[0]?.answer.reject(new Error('away'));
@@ -91,16 +91,19 @@ t.test('a reading that fails fails for those that it was made for, and the next 
   t.equal(readings.length, 3);
 });
 
-t.test('a record that is settled meanwhile counts once: in the sum, beside it, or in the counter', async (t) => {
-  const { seedings, readings, seed, counters } = bench(t);
-  const counter = { budget: 'a', windowStartMs: 0 };
-  t.ok(seedings.settle(counter, 'r0', 1n), 'nobody reads: the counter counts it');
-  const seeded = seed('a');
-  t.ok(seedings.settle(counter, 'r1', 1n), 'before the moment of the sum, which holds it');
-  readings[0]?.captured();
-  t.notOk(seedings.settle(counter, 'r2', 7n), 'after it: added to the sum');
-  readings[0]?.answer.resolve([5n]);
-  await seeded;
-  t.equal(counters.read(counter)?.spentPico, 12n);
-  t.ok(seedings.settle(counter, 'r3', 1n), 'the counter counts again');
-});
+t.test(
+  'a record that is settled meanwhile counts once: in the sum, beside it, or in the counter',
+  async (t) => {
+    const { seedings, readings, seed, counters } = bench();
+    const counter = { budget: 'a', windowStartMs: 0 };
+    t.ok(seedings.settle(counter, 'r0', 1n), 'nobody reads: the counter counts it');
+    const seeded = seed('a');
+    t.ok(seedings.settle(counter, 'r1', 1n), 'before the moment of the sum, which holds it');
+    readings[0]?.captured();
+    t.notOk(seedings.settle(counter, 'r2', 7n), 'after it: added to the sum');
+    readings[0]?.answer.resolve([5n]);
+    await seeded;
+    t.equal(counters.read(counter)?.spentPico, 12n);
+    t.ok(seedings.settle(counter, 'r3', 1n), 'the counter counts again');
+  },
+);
