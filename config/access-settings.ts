@@ -37,6 +37,8 @@ export interface FileKey extends FileTerms {
   readonly aliases: Readonly<Record<string, string>>;
   readonly teamId: string | null;
   readonly userId: string | null;
+  /** What holds for each of its conversations, by the names that a key's metadata have. */
+  readonly ofSessions: Readonly<Record<string, number>>;
   /** null = never. */
   readonly expiresMs: number | null;
 }

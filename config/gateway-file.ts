@@ -994,6 +994,10 @@ export interface GeneralSettings {
    */
   max_metric_label_values: number | string;
   /**
+   * `/metrics` also has the metrics of LiteLLM by their names there (`litellm_spend_metric_total`, ...), for dashboards that ask for them. Once on, a name stays until the restart.
+   */
+  dialect_metrics: boolean;
+  /**
    * How long new connections, and requests on open ones, are still served after SIGTERM, seconds: for load balancers that notice late. Readiness is 503 at once. SIGINT skips it. Counts into `drain_seconds`.
    */
   min_drain_seconds: number | string;
@@ -2485,6 +2489,22 @@ export interface FileKey {
   aliases: {
     [k: string]: string;
   };
+  /**
+   * Calls of each conversation, in all. Further ones are refused.
+   */
+  max_iterations?: number;
+  /**
+   * What each conversation may spend, USD.
+   */
+  max_budget_per_session?: number;
+  /**
+   * Calls a minute of each conversation.
+   */
+  session_rpm_limit?: number;
+  /**
+   * Tokens a minute of each conversation.
+   */
+  session_tpm_limit?: number;
   /**
    * Its team: of `teams`, or one that was made by the API.
    */

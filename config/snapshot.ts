@@ -347,6 +347,8 @@ export interface Snapshot {
   readonly apiDocs: boolean;
   /** Different values of a metric's label `team` or `gateway`; further ones are counted as `other`. */
   readonly maxMetricLabelValues: number;
+  /** `/metrics` has the dialect's names, too. */
+  readonly dialectMetrics: boolean;
   readonly storeModelInDb: boolean;
   /** Estimate tokens when an upstream reports none (`general_settings.estimate_missing_usage`). */
   readonly estimateMissingUsage: boolean;

@@ -57,6 +57,7 @@ export function fileKeysOf({ file, tree, masterKey, inferenceKeys, diagnostics }
         aliases: entry.aliases,
         teamId: entry.team_id ?? null,
         userId: entry.user_id ?? null,
+        ofSessions: sessionTermsOf(entry),
         expiresMs: momentAt(entry.expires, [...path, 'expires'], diagnostics),
       },
     ];
@@ -82,6 +83,20 @@ export function fileTeamsOf({ file, diagnostics }: Sources): FileTeam[] {
       },
     ];
   });
+}
+
+const OF_SESSIONS = [
+  'max_iterations',
+  'max_budget_per_session',
+  'session_rpm_limit',
+  'session_tpm_limit',
+] as const;
+
+function sessionTermsOf(entry: File.FileKey): Readonly<Record<string, number>> {
+  const stated = OF_SESSIONS.flatMap((name) =>
+    entry[name] === undefined ? [] : [[name, entry[name]] as const],
+  );
+  return Object.fromEntries(stated);
 }
 
 function valueOf(

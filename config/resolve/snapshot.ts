@@ -89,6 +89,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     allowUnauthenticated: general.allow_unauthenticated,
     apiDocs: general.api_docs,
     maxMetricLabelValues: Number(general.max_metric_label_values),
+    dialectMetrics: general.dialect_metrics,
     storeModelInDb: storesModels(input),
     estimateMissingUsage: general.estimate_missing_usage,
     costInStreamingUsage: litellm.include_cost_in_streaming_usage,

@@ -63,8 +63,9 @@ const GROUPS: ReadonlyMap<string, Group> = new Map<string, Group>([
 
 const isMessages = (plain: string): boolean => below('/messages')({ path: plain, kind: 'llm' }, plain);
 
-/** `/v1/x`, `//v1/x` and `/v1/v1/x` are one route: `/x`. */
-const withoutVersion = (path: string): string => path.replace(/^(?:\/openai)?\/{1,2}v1(?:\/v1)?(?=\/)/, '');
+/** `/v1/x`, `//v1/x`, `/v1/v1/x` and `/v1/x/` are one route: `/x`. */
+const withoutVersion = (path: string): string =>
+  path.replace(/^(?:\/(?:openai|anthropic))?\/{1,2}v1(?:\/v1)?(?=\/)/, '').replace(/(?<=.)\/$/, '');
 
 /** @throws Fault route_denied */
 export function checkRoute({ type, allowedRoutes }: VirtualKey, route: RouteKind): void {

@@ -35,6 +35,7 @@ import type { DetachedStreams } from '../relay/detached-streams.ts';
 import type { Routable } from '../routing/routable.ts';
 import type { HealthRegistry } from '../routing/deployment-health.ts';
 import type { RetryBudget } from '../routing/retry-budget.ts';
+import { retriesOf, UNSTATED_RETRIES } from '../routing/retries.ts';
 import { seedOf } from '../routing/session-affinity.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { ClusterPeers } from './cluster-peers.ts';
@@ -45,12 +46,14 @@ import {
   type ResponseHeaderNames,
 } from '../headers/response-header-names.ts';
 import { namesTool } from '../access/brake/exempt-tools.ts';
+import { NEEDED_MEMBERS } from '../protocols/needs.ts';
 import { PROTOCOLS } from '../protocols/table.ts';
 import { ANY_SERVER } from '../../config/resolve/gateways/others.ts';
 import type { SteeringRule } from '../../config/resolve/gateways/steering.ts';
 import { HeaderRules } from '../headers/header-rules.ts';
 import { deploymentHeaders, type DeploymentHeaders } from '../headers/upstream-headers.ts';
 import { listingsOf, type Listings } from './listings.ts';
+import { byUpstreamModel } from './upstream-models.ts';
 import type { DeploymentMetrics } from '../observability/deployment-metrics.ts';
 
 export const VERSION = '0.1.0';
@@ -177,7 +180,7 @@ const READ_MEMBERS: readonly string[] = [
 ];
 
 /** Those of them that hold further members or a list; the others are text, numbers and flags. */
-const NESTED_MEMBERS: readonly string[] = ['stream_options', 'metadata', 'tags'];
+const NESTED_MEMBERS: readonly string[] = ['stream_options', 'metadata', 'tags', 'fallbacks'];
 
 /** Where the runaway brake finds what is said. Their places are noted, they are not read whole. */
 const CONVERSATION_MEMBERS: readonly string[] = PROTOCOLS.flatMap(({ conversation }) =>
@@ -242,6 +245,8 @@ export class ActiveConfig {
   readonly rules: HeaderRules;
   readonly deployments: ReadonlyMap<string, LiveDeployment>;
   readonly groups: ReadonlyMap<string, readonly LiveDeployment[]>;
+  /** Deployments that have an upstream model (`litellm_params.model`) alone, by its name. */
+  readonly byUpstreamModel: ReadonlyMap<string, LiveDeployment>;
   readonly wanted: WantedMembers;
   /** Members of a body whose values are read. */
   readonly readMembers: ReadonlySet<string>;
@@ -273,6 +278,7 @@ export class ActiveConfig {
     const traced = services.traces !== null;
     this.rules = new HeaderRules(dialect, headers, tagHeaders, userHeader, traced, heldBack);
     services.metrics.limitLabels(snapshot.maxMetricLabelValues);
+    services.metrics.useDialect(snapshot.dialectMetrics ? dialect.brand : null);
     const metrics = new Map<string, DeploymentMetrics>();
     const metricsOf = ({ group, apiBase }: Deployment): DeploymentMetrics => {
       const key = `${apiBase} ${group}`;
@@ -292,10 +298,13 @@ export class ActiveConfig {
         deployments.map((deployment) => this.deployment(deployment)),
       ]),
     );
+    this.byUpstreamModel = byUpstreamModel(this.deployments.values());
     this.isExemptTool = namesTool(snapshot.brake?.exemptTools ?? []);
     const { brand } = dialect;
+    const takesFallbacks = snapshot.deployments.some((one) => one.allowedClientParameters.has('fallbacks'));
     this.readMembers = new Set([
       ...READ_MEMBERS,
+      ...(takesFallbacks ? ['fallbacks'] : []),
       `${brand}_session_id`,
       `${brand}_trace_id`,
       `${brand}_metadata`,
@@ -308,6 +317,7 @@ export class ActiveConfig {
       names: new Set([
         ...this.readMembers,
         ...CONTROL_MEMBERS,
+        ...NEEDED_MEMBERS,
         ...(snapshot.brake === null ? [] : CONVERSATION_MEMBERS),
       ]),
       prefixes: [`${brand}_`],
@@ -376,7 +386,12 @@ export class ActiveConfig {
       health: this.services.health.acquire(deployment.id),
       pool: this.services.pools.acquire(deployment),
       headers: deploymentHeaders(deployment, `throughline/${VERSION}`),
-      responseHeaders: deploymentResponseHeaders(this.headerNames, deployment, VERSION),
+      responseHeaders: deploymentResponseHeaders(
+        this.headerNames,
+        deployment,
+        retriesOf(this.snapshot.routing, deployment) ?? UNSTATED_RETRIES,
+        VERSION,
+      ),
       metrics,
     };
   }

@@ -5,6 +5,8 @@ import type { ConfigSource, RuntimeModel } from '../../config/load.ts';
 import type { Brake, BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import type { Counters, RecordedCall } from '../access/counters.ts';
 import type { SharedKeys } from '../access/shared-keys.ts';
+import type { BreakerPeers } from '../routing/breaker.ts';
+import type { HealthRegistry } from '../routing/deployment-health.ts';
 import type { Ledger, LedgerStatus } from '../spend/ledger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Figures } from '../observability/worker-figures.ts';
@@ -45,6 +47,14 @@ export interface ClusterPeers {
   brake(question: BrakeQuestion): Promise<readonly BrakeReport[]>;
 }
 
+/** Cooldowns of deployments that all processes of a host know. */
+export interface SharedHealth {
+  /** The other processes, for the breaker of one deployment. */
+  peersOf(id: string): BreakerPeers;
+  /** What the others find changes this. @param mono monotonic ms. @param learned another one has found that it fails */
+  follow(registry: HealthRegistry, mono: () => number, learned: (id: string) => void): void;
+}
+
 /** What a worker learns when it joins. */
 export interface Welcome {
   /** Counting from 1; names the journal and the log lines. A worker that replaces another one gets its number. */
@@ -75,6 +85,8 @@ export interface WorkerRole extends ClusterPeers {
   readonly counters: Counters;
   /** Idempotency keys of all workers. */
   readonly keys: SharedKeys;
+  /** Cooldowns of all workers. */
+  readonly health: SharedHealth;
   /** @throws Error when another worker cannot bring its rows into the store */
   flushOthers(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { formatIssue, type Issue } from '../../config/issue.ts';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { VERSION } from '../active-config/active-config.ts';
-import { sendBytes, sendJson } from '../pipeline/respond.ts';
+import { sendBytes, sendJson, sendResponse } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { probe } from '../upstream/probe.ts';
 
@@ -18,6 +18,11 @@ export interface ServerState {
 /** `GET /health/liveness`, `/health/liveliness`. */
 export function liveness(x: Exchange): void {
   sendJson(x, "I'm alive!");
+}
+
+/** `OPTIONS` on them, as probes of LiteLLM ask. */
+export function probeOptions(x: Exchange): void {
+  sendResponse(x, 200, ['allow', 'GET, HEAD, OPTIONS'], Buffer.alloc(0));
 }
 
 /**

@@ -36,6 +36,20 @@ export async function updateModel(
   sendChange(x, reloader, accepted(await stored(reloader.updateModel(id, body)), attempt), 'updated');
 }
 
+/** `PATCH /model/{id}/update`: the members that are sent take the place of those that were. */
+export async function patchModel(
+  x: Exchange,
+  reloader: ConfigReloader,
+  id: string,
+  attempt: AdminAttempt,
+): Promise<void> {
+  const body = await readObject(x);
+  attempt.concerns({ id, before: null, after: body });
+  if (idIn(body) !== null && idIn(body) !== id)
+    throw new Fault('invalid_model_entry', 'model_info.id is another model than the one in the path.');
+  sendChange(x, reloader, accepted(await stored(reloader.updateModel(id, body)), attempt), 'updated');
+}
+
 /** `POST /model/delete` with `{id}`. */
 export async function deleteModel(
   x: Exchange,

@@ -2,9 +2,11 @@
 // proxy must never look like one.
 import { Fault } from '../errors/fault.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
+import type { LiveDeployment } from '../active-config/active-config.ts';
 import { disabledModelItem, modelInfoItem, modelItem } from '../active-config/listings.ts';
 import { isListedFor, modelListOf } from '../pipeline/models-of-caller.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
+import { whole, wrong } from './spend-query.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 
 const JSON_TYPE = 'application/json';
@@ -14,7 +16,9 @@ export function listModels(x: Exchange, caller: AuthenticatedCaller): void {
   const query = new URLSearchParams(x.query);
   const isOnly = isTrue(query.get('only_model_access_groups'));
   const groups = { isOnly, areIncluded: isOnly || isTrue(query.get('include_model_access_groups')) };
-  sendBytes(x, JSON_TYPE, modelListOf(x.active, caller, groups));
+  const listing = modelListOf(x.active, caller, groups);
+  if (isTrue(query.get('include_metadata'))) sendJson(x, withMetadata(x, listing, query));
+  else sendBytes(x, JSON_TYPE, listing);
 }
 
 const isTrue = (value: string | null): boolean => /^(?:true|1)$/i.test(value ?? '');
@@ -24,6 +28,83 @@ export function oneModel(x: Exchange, caller: AuthenticatedCaller, id: string): 
   if (!isListedFor(x.active, caller, id))
     throw new Fault('model_not_found', `The model \`${id.slice(0, 100)}\` does not exist on this proxy.`);
   sendJson(x, modelItem(id));
+}
+
+/** The names of a listing with their fallbacks, `?include_metadata=true&fallback_type=general`. @throws Fault invalid_parameter */
+function withMetadata({ active }: Exchange, listing: Buffer, query: URLSearchParams): object {
+  const type = query.get('fallback_type') || 'general';
+  const { routing } = active.snapshot;
+  const lists = {
+    general: routing.fallbacks,
+    context_window: routing.contextWindowFallbacks,
+    content_policy: routing.contentPolicyFallbacks,
+  };
+  if (!Object.hasOwn(lists, type))
+    throw new Fault(
+      'invalid_parameter',
+      `Invalid fallback_type. Must be one of: ['general', 'context_window', 'content_policy']`,
+      { param: 'fallback_type' },
+    );
+  const of = lists[type as keyof typeof lists];
+  const { data } = JSON.parse(listing.toString()) as { readonly data: readonly { readonly id: string }[] };
+  const items = data.map((item) => {
+    const fallbacks = of.get(item.id) ?? of.get('*') ?? [];
+    return { ...item, metadata: { fallbacks } };
+  });
+  return { data: items, object: 'list' };
+}
+
+/** Pages of `GET /v2/model/info`. */
+const PAGE = { usual: 50, most: 1_000 } as const;
+const SORTS = ['model_name', 'created_at', 'updated_at', 'costs', 'status'];
+
+/** `GET /v2/model/info`: the same as `/model/info`, page by page, with filters. @throws Fault invalid_parameter */
+export async function modelInfoPage(x: Exchange, caller: AuthenticatedCaller): Promise<void> {
+  const query = new URLSearchParams(x.query);
+  const page = whole(query, 'page', 1, Number.MAX_SAFE_INTEGER);
+  const size = whole(query, 'size', PAGE.usual, PAGE.most);
+  const model = query.get('model') ?? '';
+  const id = query.get('modelId') ?? '';
+  const search = (query.get('search') ?? '').toLowerCase();
+  const group = query.get('access_group') ?? '';
+  const models = x.active.modelAccess.of(caller);
+  const isWanted = ({ config }: LiveDeployment): boolean =>
+    models.allows(config.group) &&
+    (model === '' || config.group === model) &&
+    (id === '' || config.id === id) &&
+    config.group.toLowerCase().includes(search) &&
+    (group === '' || groupsIn(config.statedInfo).includes(group)) &&
+    (!isTrue(query.get('wildcard_only')) || config.group.includes('*'));
+  const found = sorted([...x.active.deployments.values()].filter(isWanted), query);
+  const { gatewayFacts } = x.active.services;
+  await gatewayFacts.refresh(x.active.deployments.values());
+  const shown = found.slice((page - 1) * size, page * size);
+  sendJson(x, {
+    data: shown.map(({ config }) => modelInfoItem(config, gatewayFacts.of(config))),
+    total_count: found.length,
+    current_page: page,
+    total_pages: Math.ceil(found.length / size),
+    size,
+  });
+}
+
+const groupsIn = ({ access_groups: groups }: Readonly<Record<string, unknown>>): readonly unknown[] =>
+  Array.isArray(groups) ? groups : [];
+
+/** In the order of the configuration unless `sortBy=model_name` says otherwise; nothing else is known to sort by. */
+function sorted(found: readonly LiveDeployment[], query: URLSearchParams): readonly LiveDeployment[] {
+  const by = query.get('sortBy') ?? '';
+  if (by === '') return found;
+  const order = (query.get('sortOrder') || 'asc').toLowerCase();
+  if (!SORTS.includes(by)) throw wrong('sortBy', `must be one of ${SORTS.join(', ')}`);
+  if (order !== 'asc' && order !== 'desc') throw wrong('sortOrder', 'must be asc or desc');
+  const inOrder =
+    by === 'model_name'
+      ? found.toSorted(
+          (a, b) => Number(a.config.group > b.config.group) - Number(a.config.group < b.config.group),
+        )
+      : found;
+  return order === 'asc' ? inOrder : inOrder.toReversed();
 }
 
 /** `GET /model/info`, `/v1/model/info`; `?litellm_model_id=` selects one. */

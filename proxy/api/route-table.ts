@@ -16,14 +16,16 @@ import { Exclusive } from './access/exclusive.ts';
 import { MANAGEMENT_ERRORS } from './access/refusals.ts';
 import { KEY_ROUTES } from './access/routes.ts';
 import { TEAM_ROUTES } from './access/team-routes.ts';
-import { health, liveness, metrics, readiness, robots, type ServerState } from './health.ts';
+import { health, liveness, metrics, probeOptions, readiness, robots, type ServerState } from './health.ts';
 import { AdminAttempt, type AdminAction } from './audit.ts';
 import { DoctorRoutes, doctorStream } from './doctor.ts';
 import { ApiPages } from './openapi/pages.ts';
 import type { Port, RouteRow } from './route-row.ts';
-import { deleteModel, newModel, updateModel } from './model-admin.ts';
+import { deleteModel, newModel, patchModel, updateModel } from './model-admin.ts';
 import { reloadConfig } from './reload.ts';
-import { listModels, modelInfo, oneModel } from './models.ts';
+import { routeList } from './route-list.ts';
+import { tokenCounter } from './token-counter.ts';
+import { listModels, modelInfo, modelInfoPage, oneModel } from './models.ts';
 import { modelGroupInfo } from './model-groups.ts';
 import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
@@ -61,17 +63,19 @@ interface Pattern {
 }
 
 const VERSIONED = ['', '/v1', '//v1', '/v1/v1'];
+/** What is also there below `/anthropic`, as clients of LiteLLM's pass-through call it: with a row, to the models of this proxy. */
+const ANTHROPIC: ReadonlySet<string> = new Set(['messages', 'messages/count_tokens']);
 /** Metrics and administration: for the master key alone. */
 const admin = (handle: Handler): Route => ({ handle, access: 'admin', port: 'admin' });
 /** A change by an administrator; each attempt leaves its audit line. */
 const audited = (
   action: AdminAction,
-  change: (x: Exchange, attempt: AdminAttempt) => Promise<void>,
+  change: (x: Exchange, attempt: AdminAttempt, param: string) => Promise<void>,
 ): Route => ({
-  ...admin(async (x, caller) => {
+  ...admin(async (x, caller, param) => {
     const attempt = new AdminAttempt(x, action, caller.keyHash);
     try {
-      await change(x, attempt);
+      await change(x, attempt, param);
     } catch (thrown) {
       attempt.refused(toFault(thrown));
       throw thrown;
@@ -162,6 +166,7 @@ export class RouteTable implements Routes {
       const plain = call((x, caller) => forward(x, caller, endpoint, null));
       const paths = [...VERSIONED, '/openai/v1'].map((base) => `${base}/${endpoint.path}`);
       if (endpoint.path === 'rerank') paths.push('/v2/rerank');
+      if (ANTHROPIC.has(endpoint.path)) paths.push(`/anthropic/v1/${endpoint.path}`);
       for (const path of paths) this.#set(path, { POST: plain });
       const named = call((x, caller, model) => forward(x, caller, endpoint, model));
       for (const prefix of ['/openai/deployments/', '/engines/', '/v1/engines/']) {
@@ -182,11 +187,16 @@ export class RouteTable implements Routes {
       this.#get(`${base}/model/info`, listing(modelInfo));
     }
     this.#get('/model_group/info', listing(modelGroupInfo));
+    this.#get('/v2/model/info', listing(modelInfoPage));
+    this.#set('/utils/token_counter', { POST: listing(tokenCounter) });
     this.#set('/model/new', {
       POST: audited('model_new', (x, attempt) => newModel(x, owner.reloader, attempt)),
     });
     this.#set('/model/update', {
       POST: audited('model_update', (x, attempt) => updateModel(x, owner.reloader, attempt)),
+    });
+    this.#pattern('/model/', '/update', {
+      PATCH: audited('model_update', (x, attempt, id) => patchModel(x, owner.reloader, id, attempt)),
     });
     this.#set('/model/delete', {
       POST: audited('model_delete', (x, attempt) => deleteModel(x, owner.reloader, attempt)),
@@ -195,16 +205,26 @@ export class RouteTable implements Routes {
       POST: audited('config_reload', (x, attempt) => reloadConfig(x, owner.reloader, attempt)),
     });
     this.#get('/health', admin(health));
-    for (const path of ['/health/liveness', '/health/liveliness']) this.#get(path, open(liveness));
-    this.#get(
+    const probed = (path: string, route: Route): void =>
+      this.#set(path, { ...readable(route), OPTIONS: open(probeOptions) });
+    for (const path of ['/health/liveness', '/health/liveliness']) probed(path, open(liveness));
+    probed(
       '/health/readiness',
       open((x) => readiness(x, owner.reloader, owner.state)),
+    );
+    this.#get(
+      '/health/readiness/details',
+      admin((x) => readiness(x, owner.reloader, owner.state)),
     );
     this.#get('/metrics', metricsRoute);
     const doctor = new DoctorRoutes(owner);
     this.#set('/doctor', { GET: admin((x) => doctor.show(x)), POST: admin((x) => doctor.run(x)) });
     this.#set('/doctor/stream', { GET: listing(doctorStream) });
     this.#get('/robots.txt', open(robots));
+    this.#get(
+      '/routes',
+      published((x) => routeList(x, this.rows)),
+    );
     const pages = new ApiPages(allRows);
     this.#get(
       '/',
@@ -274,6 +294,8 @@ export class RouteTable implements Routes {
       allowed = [...allowed, ...Object.keys(methods)];
     }
     if (allowed.length > 0) throw notAllowed(method, [...new Set(allowed)]);
+    // Bases that end in a slash make such paths; one slash, and only where no route has it.
+    if (/[^/]\/$/.test(path)) return this.find(method, path.slice(0, -1));
     throw new Fault('route_not_found', `There is no route ${path.slice(0, 200)} ${ELSEWHERE[this.#role]}`);
   }
 

@@ -49,7 +49,8 @@ export function callerAsked(
   return keyCaller(key, team, key.userId === null ? null : directory.user(key.userId));
 }
 
-const WHERE = 'in the configuration - give --data-dir DIR for those that were made by API';
+const WHERE =
+  'in the configuration and its database - without a database, give --data-dir DIR for those that were made by API';
 
 interface Explained {
   readonly active: ActiveConfig;
@@ -184,6 +185,8 @@ function capPlace(cap: Cap, { active, caller, places }: Explained): string {
     user: () => directory.user(id),
     end_user: () => directory.customer(id),
     organization: () => directory.organization(id),
+    tag: () => directory.tag(id),
+    conversation: () => caller.key,
   };
   const owner = kind in object ? object[kind as keyof typeof object]() : null;
   if (owner === null) return '';
@@ -203,6 +206,7 @@ function limitLines(of: Explained): string[] {
 function limitText({ need, model }: ScopedLimit): string {
   const of = model === null ? '' : ` of ${model}`;
   if (need.kind === 'parallel') return `${need.most} calls at once${of}`;
+  if (need.kind === 'calls') return `${need.most} calls in all`;
   return `${need.perMinute} ${need.kind} a minute${of}`;
 }
 

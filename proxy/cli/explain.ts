@@ -13,11 +13,13 @@ import { ActiveConfig } from '../active-config/active-config.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import { ENDPOINTS } from '../protocols/table.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
+import { addressed } from '../pipeline/addressed.ts';
 import { chainOf } from '../pipeline/plan.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import { identityOf, type Identity } from '../pipeline/identity.ts';
-import { parseRequest } from '../pipeline/parse-request.ts';
-import { selectedBy, planCall, type CallPlan } from '../pipeline/plan.ts';
+import { checkComplete, parseRequest } from '../pipeline/parse-request.ts';
+import { selectedBy, planRequest, type CallPlan } from '../pipeline/plan.ts';
+import { neededMembers } from '../protocols/needs.ts';
 import { refuseSteering } from '../pipeline/steering.ts';
 import type { QueryDecision } from '../pipeline/upstream-query.ts';
 import { buildUpstreamRequest, type BodyChange } from '../pipeline/build-upstream-request.ts';
@@ -56,7 +58,10 @@ export const explain: Define = (command, terminal) => {
     .option('--model <name>', 'the name a client asks for')
     .option('--key <name>', 'say what a key may do, by its alias or SHA-256; --model adds the call')
     .option('--team <id>', 'the same for any key of a team')
-    .option('--data-dir <dir>', 'know the keys and teams that were made by API, too')
+    .option(
+      '--data-dir <dir>',
+      'know the keys and teams that were made by API there; else those of the database of the configuration',
+    )
     .option('--header <header>', "a header of the client, 'Name: value'; repeat for more", collected, [])
     .option('--body <file>', 'the JSON body of the client (default: one short message)')
     .option('--query <text>', 'the query of the client, e.g. api-version=2024-10-21', '')
@@ -79,7 +84,9 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   }
   const loaded = loadConfig(resolve(terminal.cwd, configPathOf(values.config, terminal)), terminal.env);
   if (!loaded.ok) throw new ConfigRefused(loaded.issues);
-  const access = await accessFor(loaded.snapshot.access, values.dataDir, terminal);
+  const { dataDir } = values;
+  const database = isOfCaller ? loaded.snapshot.database : null;
+  const access = await accessFor(loaded.snapshot.access, { dataDir, database }, terminal);
   const active = new ActiveConfig(loaded.snapshot, idleServices(loaded.snapshot, access), registryNames());
   try {
     active.services.budgets.use(loaded.snapshot);
@@ -114,19 +121,20 @@ async function printCall(
   const body = bodyOf(values.body, model, endpoint.path, terminal);
   try {
     const asked = await parseRequest(x, endpoint, new RequestBody(body), null);
-    const request = caller === null ? asked : underServedName(caller, asked);
+    const request = addressed(active, caller === null ? asked : underServedName(caller, asked));
     const identity = identityOf(x, caller ?? { keyHash: '' }, request.identityMembers);
     if (asked.model !== model) terminal.out(`note: the body asks for ${asked.model}; that is explained\n`);
     const query: QueryDecision[] = [];
     const headers: HeaderDecision[] = [];
     const changes: BodyChange[] = [];
-    const plan = planCall(active, request.model, identity);
+    const plan = planRequest(active, request, identity);
     refuseSteering(active, request);
+    checkComplete(request);
     const selected = selectedBy(plan);
     if (caller !== null) {
       const call = { model: asked.model, selected };
       terminal.out(`${callerText({ active, caller, places, call, nowMs: x.startMs })}\n`);
-      checkModel(x, caller, asked.model, request.model);
+      checkModel(x, caller, asked.model, request);
     }
     const explainer = {
       query: (decision: QueryDecision) => query.push(decision),
@@ -215,6 +223,11 @@ function headerOf(text: string): string[] {
   return [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
 }
 
+const EXAMPLES: Readonly<Record<string, unknown>> = {
+  messages: [{ role: 'user', content: 'Hello' }],
+  documents: ['Hello'],
+};
+
 function bodyOf(file: string | undefined, model: string, path: string, terminal: Terminal): Buffer {
   if (file !== undefined) {
     try {
@@ -227,9 +240,8 @@ function bodyOf(file: string | undefined, model: string, path: string, terminal:
     }
     throw new UsageError(`the body ${file} is larger than ${LONGEST_BODY} bytes`);
   }
-  const content =
-    path === 'embeddings' ? { input: 'Hello' } : { messages: [{ role: 'user', content: 'Hello' }] };
-  return Buffer.from(JSON.stringify({ model, ...content }));
+  const content = neededMembers(path).map((name) => [name, EXAMPLES[name] ?? 'Hello'] as const);
+  return Buffer.from(JSON.stringify({ model, ...Object.fromEntries(content) }));
 }
 
 /** The list as it would be written; values that may be secrets are masked. */

@@ -10,6 +10,7 @@ import type {
 } from '../access/counters.ts';
 import type { Told } from '../access/host-counters.ts';
 import type { KeyClaim, KeyedCall, KeyedEnding } from '../access/shared-keys.ts';
+import type { CooldownNews } from '../routing/host-cooldowns.ts';
 import type { LedgerStatus } from '../spend/ledger.ts';
 import type { Figures } from '../observability/worker-figures.ts';
 import type { SharedConfig, Welcome, WholeStatus } from '../active-config/cluster-peers.ts';
@@ -56,6 +57,10 @@ export type OfSupervisor = {
   spent: { readonly args: CounterName; readonly value: CounterState | null };
   /** `SharedKeys` of all workers. */
   keyClaim: { readonly args: { readonly key: string; readonly call: KeyedCall }; readonly value: KeyClaim };
+  /** A deployment cools down, or is well again: the other workers hear it. */
+  cooldown: { readonly args: CooldownNews; readonly value: null };
+  /** Whether this worker may try a deployment whose cooldown is over. */
+  cooldownTrial: { readonly args: string; readonly value: boolean };
   keyOver: { readonly args: string; readonly value: null };
   keyEnd: {
     readonly args: {
@@ -72,6 +77,7 @@ export type OfWorker = {
   adopt: { readonly args: SharedConfig; readonly value: null };
   status: { readonly args: null; readonly value: LedgerStatus };
   brake: { readonly args: BrakeQuestion; readonly value: readonly BrakeReport[] };
+  cooldown: { readonly args: CooldownNews; readonly value: null };
   figures: { readonly args: null; readonly value: Figures };
   flush: { readonly args: null; readonly value: null };
   /** What the store says of these calls; those without a record are left out. */

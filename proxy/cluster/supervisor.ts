@@ -8,6 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../observability/logger.ts';
 import { WorkerFigures, type Figures } from '../observability/worker-figures.ts';
 import type { SharedConfig, WholeStatus, Welcome } from '../active-config/cluster-peers.ts';
+import { HostCooldowns, type CooldownNews } from '../routing/host-cooldowns.ts';
 import { ConfigWatcher } from '../server/config-watcher.ts';
 import { NoAnswer, type Answers } from './channel.ts';
 import type { OfSupervisor, OfWorker, Serving } from './protocol.ts';
@@ -58,6 +59,7 @@ export class Supervisor {
   readonly #watcher: ConfigWatcher;
   readonly #counters: HostCounters;
   readonly #keys: HostKeys;
+  readonly #cooldowns: HostCooldowns;
   /** Calls that workers of a number reserved for and did not settle before they ended. */
   readonly #unsettled = new Map<number, string[]>();
   readonly #over = Promise.withResolvers<number>();
@@ -72,6 +74,7 @@ export class Supervisor {
     this.#options = options;
     this.#counters = new HostCounters(options.clock.mono);
     this.#keys = new HostKeys(options.clock.mono);
+    this.#cooldowns = new HostCooldowns(options.clock.mono);
     this.#figures = new WorkerFigures(() => ({
       configured: options.count,
       serving: this.#serving().length,
@@ -144,6 +147,7 @@ export class Supervisor {
           this.#adminWanted = serving.adminWanted;
           this.#take(serving.shared);
         }
+        for (const news of this.#cooldowns.all) this.#tellCooldown(worker, news);
         onServing(serving);
         return null;
       },
@@ -173,6 +177,13 @@ export class Supervisor {
       },
       spent: (counter) => this.#counters.read(counter),
       keyClaim: ({ key, call }) => this.#keys.claim(worker.id, key, call),
+      cooldown: (news) => {
+        if (this.#cooldowns.told(news))
+          for (const other of this.#processes.values())
+            if (other !== worker && other.joined) this.#tellCooldown(other, news);
+        return null;
+      },
+      cooldownTrial: (id) => this.#cooldowns.mayTry(worker.id, id),
       keyOver: async (key) => {
         await this.#keys.over(key);
         return null;
@@ -266,6 +277,7 @@ export class Supervisor {
     this.#turns.end(worker);
     this.#figures.ended(worker.id);
     this.#keys.ended(worker.id);
+    this.#cooldowns.ended(worker.id);
     this.#unsettled.set(number, [...(this.#unsettled.get(number) ?? []), ...this.#counters.ended(worker.id)]);
     if (this.#phase.is === 'stopping') {
       if (this.#processes.size === 0) this.#over.resolve(this.#phase.exitCode);
@@ -329,6 +341,10 @@ export class Supervisor {
       const about = { worker: worker.number, calls: requestIds.length, why: (error as Error).message };
       this.#options.log.warn(about, 'what a worker had reserved of budgets when it ended stays reserved');
     }
+  }
+
+  #tellCooldown({ channel }: WorkerProcess, news: CooldownNews): void {
+    channel.ask('cooldown', news).catch(() => undefined); // a worker that is gone learns it when it begins again
   }
 
   #serving(): WorkerProcess[] {

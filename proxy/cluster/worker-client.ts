@@ -14,6 +14,7 @@ import type { SharedKeys } from '../access/shared-keys.ts';
 import { Channel } from './channel.ts';
 import type { OfSupervisor, OfWorker, Serving } from './protocol.ts';
 import { SupervisedCounters } from './supervised-counters.ts';
+import { SupervisedHealth } from './supervised-health.ts';
 import { SupervisedKeys } from './supervised-keys.ts';
 
 type SupervisorSignal = 'stop' | 'interrupt' | 'reload';
@@ -28,6 +29,7 @@ export class WorkerClient implements WorkerRole {
   readonly welcome: Welcome;
   readonly counters: Counters;
   readonly keys: SharedKeys;
+  readonly health: SupervisedHealth;
   /** The supervisor is gone, and this worker stops by itself. */
   readonly orphaned: Promise<void>;
   readonly #channel: Channel<OfSupervisor, OfWorker>;
@@ -52,6 +54,7 @@ export class WorkerClient implements WorkerRole {
     this.#channel = channel;
     this.counters = new SupervisedCounters(channel);
     this.keys = new SupervisedKeys(channel);
+    this.health = new SupervisedHealth(channel);
     this.welcome = welcome;
     this.orphaned = this.#endAfter(orphaned);
   }
@@ -72,6 +75,7 @@ export class WorkerClient implements WorkerRole {
       status: () => duties.status(),
       figures: () => duties.figures(),
       brake: (question) => duties.brake(question),
+      cooldown: (news) => settled(this.health.heard(news)),
       flush: async () => settled(await duties.flush()),
       records: (requestIds) => duties.records(requestIds),
       stop: () => settled(this.#deliver('stop')),

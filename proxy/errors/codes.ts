@@ -237,6 +237,17 @@ export const FAULTS = {
     'Lower max_tokens, wait until the budget begins anew, or have it raised. The status is litellm_settings.budget_exceeded_status_code.',
     'budget_exceeded',
   ),
+  missing_parameter: client(
+    400,
+    'The call lacks a member without which its endpoint has nothing to do: `messages`, `input`, `prompt`, ...; the text names it.',
+    'Add it to the body.',
+  ),
+  session_calls_used_up: client(
+    422,
+    'The conversation has made as many calls as `max_iterations` in the metadata of its key allows.',
+    'Begin another conversation, or have the number raised. The status is litellm_settings.budget_exceeded_status_code.',
+    'budget_exceeded',
+  ),
   rate_limit_exceeded: client(
     429,
     'A limit of the key, or of its user, team, end user or organization is reached (requests or tokens per minute, calls at a time); the text says which.',

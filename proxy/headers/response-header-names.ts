@@ -6,15 +6,21 @@ export type ResponseHeaderNames = Readonly<Record<keyof typeof SUFFIXES, string>
 
 const SUFFIXES = {
   callId: 'call-id',
+  /** Our own id of the call, where its `call-id` is the client's. */
+  requestId: 'request-id',
   sessionId: 'session-id',
   modelId: 'model-id',
+  modelGroup: 'model-group',
   apiBase: 'model-api-base',
   version: 'version',
   cost: 'response-cost',
   keySpend: 'key-spend',
   keyMaxBudget: 'key-max-budget',
   overheadMs: 'overhead-duration-ms',
+  responseMs: 'response-duration-ms',
+  timeout: 'timeout',
   retries: 'attempted-retries',
+  maxRetries: 'max-retries',
   fallbacks: 'attempted-fallbacks',
   errorSource: 'error-source',
   brake: 'brake',
@@ -30,8 +36,21 @@ export function responseHeaderNames({ headerPrefix }: Pick<Dialect, 'headerPrefi
 /** Headers that depend on the deployment alone, flat; made when the configuration is loaded. */
 export function deploymentResponseHeaders(
   names: ResponseHeaderNames,
-  deployment: { readonly id: string; readonly apiBase: string },
+  deployment: { readonly id: string; readonly group: string; readonly apiBase: string },
+  maxRetries: number,
   version: string,
 ): readonly string[] {
-  return [names.modelId, deployment.id, names.apiBase, deployment.apiBase, names.version, version];
+  const { id, group, apiBase } = deployment;
+  const list = [names.modelId, id, names.apiBase, apiBase, names.version, version];
+  list.push(names.maxRetries, String(maxRetries));
+  // Below a wildcard it is the name that was asked for.
+  if (!group.includes('*')) list.push(...modelGroupHeader(names, group));
+  return list;
 }
+
+/** Printable ASCII: Node refuses other characters in the value of a header. */
+const PLAIN = /^[\x20-\x7e]*$/;
+
+/** The name whose deployments served the call; flat. A name that no header can hold is left out. */
+export const modelGroupHeader = (names: ResponseHeaderNames, group: string): readonly string[] =>
+  PLAIN.test(group) ? [names.modelGroup, group] : [];

@@ -9,6 +9,7 @@ import { countDroppedParameters, countRefusedConnections } from './connection-me
 import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deployment-metrics.ts';
 import { addDiscoveryMetrics, type DiscoveryFigure } from './discovery-metrics.ts';
 import { addGatewayMetrics } from './gateway-metrics.ts';
+import { DialectMetrics } from './dialect-metrics.ts';
 import { LabelValues } from './label-values.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
 import { talliedCounter, type LabelledHistogram, type Tally } from './tally.ts';
@@ -157,6 +158,8 @@ export class Metrics {
     ),
   };
   readonly #config = addConfigMetrics(this.#registry);
+  #dialect: DialectMetrics | null = null;
+  #countsDialect = false;
 
   /** @param figures read at every scrape. */
   constructor(figures: () => LedgerFigures, inFlight: () => number, version: string) {
@@ -223,6 +226,12 @@ export class Metrics {
     return registeredHistogram(this.#registry, name, help, 'model', bounds);
   }
 
+  /** From now on the dialect's names are there as well; a counter that is there stays. @param brand null = they count no more */
+  useDialect(brand: string | null): void {
+    this.#countsDialect = brand !== null;
+    if (brand !== null) this.#dialect ??= new DialectMetrics(this.#registry, this.#labelValues, brand);
+  }
+
   /** At most so many different values of the labels `team` and `gateway`; further ones are `other`. */
   limitLabels(most: number): void {
     this.#labelValues.limit(most);
@@ -281,6 +290,7 @@ export class Metrics {
         if (record.spendPico !== null) spend.add(record.spendPico / 1e12);
         else if (record.status === 'success') unpriced.add(1);
         this.#compare(model, record);
+        if (this.#countsDialect) this.#dialect?.observe(model, record, overheadMs);
       },
     };
   }

@@ -252,7 +252,9 @@ function bodyChanges(
     changes.push({ member: 'model', change: has('model') ? 'replaced' : 'added', why });
   }
   for (const { name } of names) {
-    if (name === 'user')
+    if (name === 'fallbacks' && request.ownFallbacks !== undefined)
+      changes.push({ member: name, change: 'removed', why: 'names of this proxy, which falls back to them' });
+    else if (name === 'user')
       changes.push({ member: name, change: 'removed', why: 'recorded as end user, not forwarded' });
     else if (config.refusedMembers.has(name))
       changes.push({ member: name, change: 'removed', why: `${config.provider} refuses it` });

@@ -2,6 +2,7 @@
 // overhead is measured at the same moment.
 import type { Outcome } from '../relay/outcome.ts';
 import type { HeadWriter } from '../relay/relay-handle.ts';
+import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import { dollarText } from '../spend/record/dollars.ts';
 import type { AdmissionPermit } from './admission-permit.ts';
 import { callHeaders } from './respond.ts';
@@ -16,6 +17,15 @@ interface AddedToHead {
   readonly headers: readonly string[];
   /** How long the call waited there. */
   readonly waitedMs: number;
+}
+
+/** The time that the upstream has for its first byte: the client's own, else the deployment's. */
+export function timeoutOf(
+  { active }: Exchange,
+  { firstByteMs }: Pick<UpstreamRequest, 'firstByteMs'>,
+): AddedToHead | null {
+  if (firstByteMs === 0) return null;
+  return { headers: [active.headerNames.timeout, String(firstByteMs / 1000)], waitedMs: 0 };
 }
 
 export class CallHead implements HeadWriter {
@@ -52,6 +62,7 @@ export class CallHead implements HeadWriter {
       selected,
       attempts: this.#attempts,
       overheadMs,
+      responseMs: this.#x.active.services.clock.mono() - this.#x.startedAt,
       upstreamStatus,
     };
     const list = callHeaders(this.#x);

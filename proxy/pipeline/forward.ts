@@ -1,6 +1,7 @@
 // The table of contents of the program: one LLM call, from its body to its spend record, step by step. Each step takes
 // values and returns one. A call ends with a response or with a fault, and its record is settled exactly once.
 import type { RequestBody } from '../bodies/request-body.ts';
+import { addressed, withOwnFallbacks } from './addressed.ts';
 import { AdmissionPermit, checkLag } from './admission-permit.ts';
 import { AttemptLog } from './attempt-log.ts';
 import { runAttempts } from './attempts.ts';
@@ -9,15 +10,15 @@ import type { Endpoint } from '../protocols/protocol.ts';
 import { applyBrake } from './brake.ts';
 import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
-import { CallHead } from './call-head.ts';
+import { CallHead, timeoutOf } from './call-head.ts';
 import { reserveCall } from './reserve.ts';
 import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault, finishWithReplay } from './finish.ts';
 import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from './idempotency.ts';
 import { identityOf } from './identity.ts';
 import { checkModel, underServedName } from './models-of-caller.ts';
-import { parseRequest } from './parse-request.ts';
-import { selectedBy, planCall } from './plan.ts';
+import { checkComplete, parseRequest } from './parse-request.ts';
+import { selectedBy, planRequest } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { refuseSteering } from './steering.ts';
 import { SpendRecorder } from './spend-recorder.ts';
@@ -40,16 +41,18 @@ export async function forward(
     body = await readBody(x); // bounded and inflated
     recorder.note({ requestBytes: body.bytes.length });
     const parsed = await parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on
-    const request = underServedName(caller, parsed); // what the caller's key or team call differently
-    const identity = identityOf(x, caller, request.identityMembers); // from key, headers and body, resolved once
-    recorder.note({ model: request.model, stream: request.stream, identity });
-    const models = checkModel(x, caller, parsed.model, request.model); // what the key may call
+    const named = addressed(x.active, underServedName(caller, parsed)); // what the caller's key or team call differently, and ids
+    const identity = identityOf(x, caller, named.identityMembers); // from key, headers and body, resolved once
+    recorder.note({ model: named.model, stream: named.stream, identity });
+    const models = checkModel(x, caller, parsed.model, named); // what the key may call
+    const request = withOwnFallbacks(x.active, named, models);
     checkCallerRules(x, request, identity); // what the operator asks of every call
     await checkPreviousResponse(x, caller, request); // a response that it continues is the caller's own
     claim = await claimIdempotencyKey(x, caller, request);
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
-    const planned = planCall(x.active, request.model, identity, models); // the deployment to try first, and the ones after it
+    const planned = planRequest(x.active, request, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
+    checkComplete(request); // what the endpoint works on
     const braked = await applyBrake(x, caller, request, identity, recorder); // a conversation that runs away
     const reserved = await reserveCall(x, recorder, { request, identity, models }, planned); // budgets and limits; given back when it is settled
     const { plan } = reserved;
@@ -57,7 +60,11 @@ export async function forward(
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
     const first = buildUpstreamRequest(x, request, identity, selected, { replaceable: plan.hasMore });
-    const head = new CallHead(x, identity, log, permit, caller.keyHash, [braked, reserved]);
+    const head = new CallHead(x, identity, log, permit, caller.keyHash, [
+      braked,
+      reserved,
+      timeoutOf(x, first),
+    ]);
     const result = await runAttempts({ x, request, identity, plan, permit, log, head }, first);
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {

@@ -16,15 +16,17 @@ export function underServedName(caller: AuthenticatedCaller, request: ParsedRequ
 
 /**
  * What the caller may call, the requested model among it.
- * @param served the name that it stands for. @throws Fault key_model_access_denied, ...
+ * @param request with the name that it stands for. @throws Fault key_model_access_denied, ...
  */
 export function checkModel(
   { active }: Exchange,
   caller: AuthenticatedCaller,
   requested: string,
-  served: string,
+  { model: served, only }: Pick<ParsedRequest, 'model' | 'only'>,
 ): CallerModels {
   const models = active.modelAccess.of(caller);
+  // An id fits no list: what the deployment is called here does.
+  if (only !== undefined) requested = served;
   const target = active.snapshot.routing.aliases.get(served) ?? served;
   if (!models.allows(requested, served, target)) models.refuse(requested, served, target);
   return models;

@@ -17,6 +17,8 @@ import {
   type SteeringMember,
   type TopLevelMember,
 } from '../bodies/steering.ts';
+import type { LiveDeployment } from '../active-config/active-config.ts';
+import { missingMember } from '../protocols/needs.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
 import { isObject, type IdentityMembers } from './identity.ts';
@@ -31,6 +33,12 @@ export interface ParsedRequest {
   readonly endpoint: Endpoint;
   /** The requested model name: in the path, else in the body. */
   readonly model: string;
+  /** The deployment that it is for alone, where it named one by its id. */
+  readonly only?: LiveDeployment;
+  /** What the client states as `fallbacks`. */
+  readonly fallbacks?: unknown;
+  /** Names of it that count here in place of the configuration's; absent: none do. */
+  readonly ownFallbacks?: readonly string[];
   /** The body's own `model`; null when only the path names one. */
   readonly bodyModel: string | null;
   readonly stream: boolean;
@@ -97,6 +105,7 @@ export async function parseRequest(
   return {
     endpoint,
     model,
+    fallbacks: members.get('fallbacks'),
     bodyModel,
     stream: streamOf(members.get('stream'), found.kind),
     previousResponse: previousResponseOf(members.get('previous_response_id')),
@@ -111,6 +120,26 @@ export async function parseRequest(
     body,
   };
 }
+
+/** Whether a call has what its endpoint works on. @throws Fault missing_parameter */
+export function checkComplete({ endpoint, members, body }: ParsedRequest): void {
+  const missing = missingMember(endpoint.path, (name) => isStated(members, body.bytes, name));
+  if (missing === null) return;
+  throw new Fault('missing_parameter', `Missing required parameter: '${missing}'.`, { param: missing });
+}
+
+/** A member that says null says nothing. */
+function isStated(found: RequestMembers, bytes: Buffer, name: string): boolean {
+  if (found.kind === 'form') return true; // files are no fields
+  const member = found.peeked.members.find((one) => one.name === name);
+  return (
+    member !== undefined &&
+    !(member.valueEnd - member.valueStart === 4 && bytes[member.valueStart] === LETTER_N)
+  );
+}
+
+/** Of `null`. */
+const LETTER_N = 0x6e;
 
 /** Of several, the largest: nobody knows which one an upstream reads. */
 function maxOutputOf({ protocol: { outputLimits = [] } }: Endpoint, members: Members): number | null {

@@ -6,7 +6,10 @@ import { Fault } from '../errors/fault.ts';
 import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
 import { FailoverPlan, type FailureKind, type FailoverPolicy } from '../routing/failover-plan.ts';
 import { rank } from '../routing/rank.ts';
+import { retriesOf, UNSTATED_RETRIES } from '../routing/retries.ts';
+import { selectedAlone } from './addressed.ts';
 import type { Identity } from './identity.ts';
+import type { ParsedRequest } from './parse-request.ts';
 import { findGroup, groupOf, type LiveModelGroup, type SelectedDeployment } from './select-deployment.ts';
 
 export type CallPlan = FailoverPlan<LiveDeployment, LiveModelGroup>;
@@ -14,8 +17,7 @@ export type CallPlan = FailoverPlan<LiveDeployment, LiveModelGroup>;
 /** The deployment that gets the next attempt. */
 export const selectedBy = ({ group, deployment }: CallPlan): SelectedDeployment => group.select(deployment);
 
-/** Retries where no number is configured: on other deployments only, so a name with one deployment is tried once. */
-const UNSTATED = { count: 2, again: false } as const;
+const UNSTATED = { count: UNSTATED_RETRIES, again: false } as const;
 
 /** @throws Fault model_not_found, provider_required. */
 export function planCall(
@@ -24,12 +26,25 @@ export function planCall(
   { sessionId, sessionSource }: Pick<Identity, 'sessionId' | 'sessionSource'>,
   allowed: CallerModels = ALL_MODELS,
   excluded: typeof NONE = NONE,
+  fallbacks: readonly string[] | null = null,
 ): CallPlan {
   const session = sessionSource === 'generated' ? null : sessionId; // a fresh id binds a call to nothing
-  const policy = new Policy(active, groupOf(active, model), session, allowed, excluded);
+  const policy = new Policy(active, groupOf(active, model), session, allowed, { excluded, fallbacks });
   const isEmpty = policy.first.deployments.length === 0; // all of it is excluded
   const first = isEmpty ? (policy.fallbacks('server')[0] ?? policy.first) : policy.first;
   return new FailoverPlan(first, policy, active.services.clock.mono());
+}
+
+/** The plan of a request: to the deployment that it names, else to those of the name, then to its own fallbacks. @throws as `planCall` */
+export function planRequest(
+  active: ActiveConfig,
+  request: ParsedRequest,
+  identity: Pick<Identity, 'sessionId' | 'sessionSource'>,
+  allowed: CallerModels = ALL_MODELS,
+  excluded: typeof NONE = NONE,
+): CallPlan {
+  if (request.only !== undefined) return planSingle(active, selectedAlone(request.only));
+  return planCall(active, request.model, identity, allowed, excluded, request.ownFallbacks ?? null);
 }
 
 /** The plan of a call that only one deployment can serve: one attempt. */
@@ -56,6 +71,11 @@ export function planSingle(active: ActiveConfig, selected: SelectedDeployment): 
 
 const NONE: Pick<ReadonlySet<LiveDeployment>, 'size' | 'has'> = Object.freeze({ size: 0, has: () => false });
 
+const FREE: { readonly excluded: typeof NONE; readonly fallbacks: readonly string[] | null } = {
+  excluded: NONE,
+  fallbacks: null,
+};
+
 /** The kinds of failure with a retry count of their own, beside `server`. */
 const STATED: Readonly<Partial<Record<FailureKind, 'timeout' | 'rateLimit'>>> = {
   timeout: 'timeout',
@@ -69,15 +89,18 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
   readonly #allowed: CallerModels;
   /** They have no room for the call. */
   readonly #excluded: typeof NONE;
+  /** What the client states in place of the configuration's; null = nothing. */
+  readonly #own: readonly string[] | null;
 
   constructor(
     active: ActiveConfig,
     group: LiveModelGroup,
     session: string | null,
     allowed: CallerModels,
-    excluded = NONE,
+    { excluded, fallbacks }: typeof FREE = FREE,
   ) {
     this.#excluded = excluded;
+    this.#own = fallbacks;
     this.#allowed = allowed;
     this.#active = active;
     this.#session = session;
@@ -85,20 +108,18 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
   }
 
   retries(kind: FailureKind): { readonly count: number; readonly again: boolean } {
-    const { groupRetryPolicy, retryPolicy, numRetries } = this.#routing;
-    const member = STATED[kind] ?? 'server';
-    const count =
-      groupRetryPolicy.get(this.first.name)?.[member] ??
-      retryPolicy[member] ??
-      this.first.deployments[0]?.config.numRetries ??
-      numRetries;
+    const { name, deployments } = this.first;
+    const count = retriesOf(this.#routing, deployments[0]?.config, STATED[kind], name);
     return count === null ? UNSTATED : { count, again: true };
   }
 
   get hasFallbacks(): boolean {
     const { contextWindowFallbacks: context, contentPolicyFallbacks: content } = this.#routing;
     return (
-      generalFallbacks(this.#routing, this.first.name).length > 0 || context.size > 0 || content.size > 0
+      this.#own !== null ||
+      generalFallbacks(this.#routing, this.first.name).length > 0 ||
+      context.size > 0 ||
+      content.size > 0
     );
   }
 
@@ -109,7 +130,7 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
     const names =
       kind === 'context_window' || kind === 'content_policy'
         ? (byKind[kind].get(name) ?? byKind[kind].get('*') ?? [])
-        : chainOf(this.#routing, name);
+        : (this.#own ?? chainOf(this.#routing, name));
     return names.flatMap((one) => this.#group(one));
   }
 
@@ -178,8 +199,9 @@ export function reachableDeployments(
   active: ActiveConfig,
   model: string,
   allowed: CallerModels = ALL_MODELS,
+  fallbacks: readonly string[] | null = null,
 ): readonly LiveDeployment[] {
-  const policy = new Policy(active, groupOf(active, model), null, allowed);
+  const policy = new Policy(active, groupOf(active, model), null, allowed, { ...FREE, fallbacks });
   const kinds: readonly FailureKind[] = ['server', 'context_window', 'content_policy'];
   const groups = [policy.first, ...kinds.flatMap((kind) => policy.fallbacks(kind))];
   return [...new Set(groups.flatMap(({ deployments }) => deployments))];

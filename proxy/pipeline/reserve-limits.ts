@@ -2,7 +2,7 @@
 // configured.
 import type { ScopedLimit } from '../access/limits/call-limits.ts';
 import { limitHeaders } from '../access/limits/limit-headers.ts';
-import { limitAnswer } from '../access/limits/limit-refusal.ts';
+import { callsUsedUp, limitAnswer } from '../access/limits/limit-refusal.ts';
 import type { LimitRefusal } from '../access/limits/rate-book.ts';
 import { promptTokensAtMost } from '../access/budgets/prompt-tokens.ts';
 import { Fault } from '../errors/fault.ts';
@@ -82,6 +82,11 @@ export class LimitQueue {
   #refused(refusal: LimitRefusal): Fault {
     const limit = this.#limits.find(({ need }) => need === refusal.need);
     if (limit === undefined) throw new Error('a limit refused that the call did not ask');
+    if (limit.need.kind === 'calls') {
+      const status = this.#x.active.snapshot.budgets.exceededStatus; // SDKs send a call again after a 429
+      const text = callsUsedUp(limit.value, limit.need.most);
+      return new Fault('session_calls_used_up', text, { status });
+    }
     const { message, headers } = limitAnswer(limit, refusal, this.#x.active.services.clock.now());
     return new Fault('rate_limit_exceeded', message, { headers });
   }

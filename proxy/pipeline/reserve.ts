@@ -13,7 +13,12 @@ import {
 import { refusalText } from '../access/budgets/refusal.ts';
 import { isOfDestination } from '../access/budgets/scopes.ts';
 import type { BudgetRefusal } from '../access/budgets/budget-book.ts';
-import { CountersUnavailable, type ReserveResult, type ReservingCall } from '../access/counters.ts';
+import {
+  CountersUnavailable,
+  type CounterName,
+  type ReserveResult,
+  type ReservingCall,
+} from '../access/counters.ts';
 import type { ScopedLimit } from '../access/limits/call-limits.ts';
 import type { CallerModels } from '../access/model-access.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
@@ -24,12 +29,20 @@ import { headersOfLimits, LimitQueue, limitsOfCall, promptTokensOf } from './res
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { planCall, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
+import { planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
 import { findGroup, type SelectedDeployment } from './select-deployment.ts';
 import type { SpendRecorder } from './spend-recorder.ts';
+import { pause, untilClientLeaves } from './until-client-leaves.ts';
 
-/** A counter that was forgotten meanwhile is seeded again; more often than this it is a bug. */
-const MOST_SEEDINGS = 5;
+/**
+ * For so long a call asks again where its counters are not known: on a full machine shared counters come and go, and what is
+ * seeded here is gone again before it is asked for.
+ */
+const SEED_WITHIN_MS = 30_000;
+/** After so many rounds it pauses before the next one, longer each time. */
+const SEEDINGS_AT_ONCE = 4;
+const FIRST_PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 1_000;
 
 interface Reserving {
   readonly request: ParsedRequest;
@@ -97,7 +110,7 @@ export async function reserveCall(
       continue;
     }
     if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
-    const usable = excluded.size === 0 ? plan : planCall(x.active, request.model, identity, models, excluded);
+    const usable = excluded.size === 0 ? plan : planRequest(x.active, request, identity, models, excluded);
     return reservedCall(asks, usable, result.remaining);
   }
 }
@@ -113,13 +126,15 @@ function reservedCall(
 /** Every deployment that may serve the call, the planned one first. */
 function reachableOf(
   x: Exchange,
-  { model }: ParsedRequest,
+  request: ParsedRequest,
   models: CallerModels,
   plan: CallPlan,
 ): readonly SelectedDeployment[] {
+  const { model } = request;
   const first = selectedBy(plan);
   if (!plan.hasMore) return [first];
-  const others = reachableDeployments(x.active, model, models).filter((one) => one !== first.deployment);
+  const reachable = reachableDeployments(x.active, model, models, request.ownFallbacks ?? null);
+  const others = reachable.filter((one) => one !== first.deployment);
   return [first, ...others.map((deployment) => selectedIn(x, deployment, model))];
 }
 
@@ -188,9 +203,10 @@ const NOTHING_RESERVED: ReserveEnd = { remaining: [], refusal: null };
 
 /** @throws Fault budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
 async function reserve({ x, limits, queue }: Asks, caps: readonly Cap[], pico: bigint): Promise<ReserveEnd> {
-  const { budgets } = x.active.services;
+  const { budgets, clock } = x.active.services;
+  const untilMs = clock.mono() + SEED_WITHIN_MS;
   const call = { requestId: x.id, pico, limits: limits.map((limit) => limit.need) };
-  for (let seedings = 0; seedings < MOST_SEEDINGS;) {
+  for (let seedings = 0; clock.mono() <= untilMs;) {
     const result = await asked(x, { ...call, budgets: budgets.needsOf(caps, x.startMs) });
     if (result.kind === 'over_budget') return { ...NOTHING_RESERVED, refusal: result.refusal };
     if (result.kind === 'admitted') return { ...NOTHING_RESERVED, remaining: result.remaining };
@@ -200,14 +216,28 @@ async function reserve({ x, limits, queue }: Asks, caps: readonly Cap[], pico: b
     }
     seedings += 1;
     try {
-      await budgets.seed(result.counters);
+      await seed(x, result.counters, seedings);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       if (letsPass(x, error)) return NOTHING_RESERVED;
       throw unverified(error);
     }
   }
-  throw unverified(new Error('counters are forgotten again and again'));
+  throw unverified(new Error(`counters are forgotten again and again, for ${SEED_WITHIN_MS / 1000} s`));
+}
+
+/** Begins the counters, unless the client leaves. @throws StoreUnavailable, Fault client_gone, shutting_down */
+async function seed(x: Exchange, counters: readonly CounterName[], seedings: number): Promise<void> {
+  const during = 'the sums of its budgets were read';
+  const further = seedings - SEEDINGS_AT_ONCE - 1;
+  if (further >= 0) {
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(further, 10));
+    const left = await pause(x.res, pauseMs, during);
+    if (left !== null) throw left;
+  }
+  const done = x.active.services.budgets.seed(counters);
+  const end = await untilClientLeaves(x.res, { done }, during);
+  if (end.kind === 'left') throw end.why;
 }
 
 async function asked(x: Exchange, call: ReservingCall): Promise<ReserveResult> {

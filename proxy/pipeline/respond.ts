@@ -52,9 +52,16 @@ function send(x: Exchange, status: number, type: string, body: Buffer, extra: re
   x.res.end(x.req.method === 'HEAD' ? null : body);
 }
 
+/** In the form of RFC 9562 section 4. */
+const UUID = /^[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i;
+
 /** What every response carries: the id of the call, and CORS headers where they are configured. Flat. */
 export function callHeaders(x: Exchange): string[] {
-  return [`${x.active.snapshot.dialect.headerPrefix}call-id`, x.id, ...corsHeaders(x)];
+  const { headers, active, id } = x;
+  const { callId, requestId } = active.headerNames;
+  const theirs = headers.callId;
+  const ids = theirs !== null && UUID.test(theirs) ? [callId, theirs, requestId, id] : [callId, id];
+  return [...ids, ...corsHeaders(x)];
 }
 
 /** CORS headers for an allowed origin; none unless configured. Flat list. */

@@ -1,6 +1,6 @@
 // The response headers about a call: its session, the deployment, the number of attempts, the proxy's overhead and the
 // cost. One function makes them all, for upstream responses and for our own.
-import type { ResponseHeaderNames } from '../headers/response-header-names.ts';
+import { modelGroupHeader, type ResponseHeaderNames } from '../headers/response-header-names.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { Identity } from './identity.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
@@ -15,20 +15,24 @@ interface CallResponse {
   readonly attempts: Pick<AttemptLog, 'retries' | 'fallbacks'>;
   /** The proxy's own overhead, ms; absent in a response of our own. */
   readonly overheadMs?: number;
+  /** Since the call came, ms; absent in a response of our own. */
+  readonly responseMs?: number;
   /** The status of the upstream's response; absent in a response of our own. */
   readonly upstreamStatus?: number;
 }
 
 /** A flat name, value list. */
 export function responseHeaders(names: ResponseHeaderNames, response: CallResponse): string[] {
-  const { identity, selected, attempts, overheadMs, upstreamStatus } = response;
+  const { identity, selected, attempts, overheadMs, responseMs, upstreamStatus } = response;
   const list = [names.sessionId, identity.sessionId];
   if (selected !== null) {
     list.push(...selected.deployment.responseHeaders);
+    if (selected.group !== undefined) list.push(...modelGroupHeader(names, selected.group));
     list.push(names.retries, String(attempts.retries));
     list.push(names.fallbacks, String(attempts.fallbacks));
   }
   if (overheadMs !== undefined) list.push(names.overheadMs, overheadMs.toFixed(3));
+  if (responseMs !== undefined) list.push(names.responseMs, responseMs.toFixed(3));
   if (upstreamStatus !== undefined && upstreamStatus >= 400) list.push(names.errorSource, 'upstream');
   return list;
 }

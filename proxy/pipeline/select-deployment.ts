@@ -12,6 +12,8 @@ export interface SelectedDeployment {
   readonly upstreamModel: string;
   /** Whether client headers go upstream with this call. */
   readonly forwards: boolean;
+  /** The name that was asked for, below a wildcard; absent: that of the entry. */
+  readonly group?: string;
 }
 
 /** The deployments of one name (a `model_name`, or the requested name under a wildcard), and how to select one. */
@@ -45,6 +47,7 @@ export function findGroup(active: ActiveConfig, model: string): LiveModelGroup |
         deployment,
         upstreamModel: fill(deployment.config, name, match.slice(1)),
         forwards: deployment.config.forwardClientHeaders || forwards,
+        group: name,
       }),
     };
   }
@@ -85,9 +88,12 @@ function bareName(model: string): Fault {
 function unknownModel(active: ActiveConfig, model: string): Fault {
   const near = nearestNames(model, active.groups.keys(), 3);
   const hint = near.length === 0 ? '' : ` Did you mean ${near.map((name) => `\`${name}\``).join(', ')}?`;
+  const list = model.includes(',')
+    ? ' Several names in one call are not served: send one call per name.'
+    : '';
   return new Fault(
     'model_not_found',
-    `The model \`${shown(model)}\` does not exist on this proxy.${hint} GET /v1/models lists the names.`,
+    `The model \`${shown(model)}\` does not exist on this proxy.${list}${hint} GET /v1/models lists the names.`,
     { param: 'model' },
   );
 }

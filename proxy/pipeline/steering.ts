@@ -11,12 +11,18 @@ import { reachableDeployments } from './plan.ts';
 /** @throws Fault parameter_not_allowed, model_not_found, provider_required */
 export function refuseSteering(
   active: ActiveConfig,
-  { model, steering }: ParsedRequest,
+  request: ParsedRequest,
   allowed: CallerModels = ALL_MODELS,
 ): void {
+  const { model, ownFallbacks = null } = request;
+  // What counts here goes nowhere else.
+  const steering =
+    ownFallbacks === null
+      ? request.steering
+      : request.steering.filter(({ topLevel }) => topLevel !== 'fallbacks');
   if (steering.length === 0) return;
   const { brand } = active.snapshot.dialect;
-  for (const { config } of reachableDeployments(active, model, allowed)) {
+  for (const { config } of reachableDeployments(active, model, allowed, request.ownFallbacks ?? null)) {
     const refused = steering.find((member) => isRefused(member, config, brand));
     if (refused !== undefined) throw notAllowed(refused, config);
   }

@@ -47,7 +47,9 @@ export async function openCounters(
   if (settings === null) {
     const counters = worker?.counters ?? local();
     const idempotency = knowing(worker?.keys ?? null);
-    return { services: { counters, idempotency, health: new HealthRegistry() }, valkey: null };
+    const health = new HealthRegistry((id) => worker?.health.peersOf(id) ?? null);
+    worker?.health.follow(health, clock.mono, (id) => learned(active(), id));
+    return { services: { counters, idempotency, health }, valkey: null };
   }
   // The client library is loaded only here.
   const { ValkeyCounters } = await import('../access/valkey/valkey-counters.ts');

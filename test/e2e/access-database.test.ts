@@ -5,7 +5,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { blankKey, blankTeam } from '../../proxy/access/objects/blank.ts';
 import type { AccessObjects } from '../../proxy/access/objects/access-objects.ts';
-import { ownPostgres } from '../support/postgres.ts';
+import { postgresItems } from '../../proxy/items/read-postgres.ts';
+import { openExtensionTables } from '../../proxy/spend/store/postgres/extension-tables.ts';
+import { runWithin } from '../support/cli.ts';
+import { ownPostgres, settingsOf } from '../support/postgres.ts';
 import { chat, defaultConfig, send, startRig, type Rig } from '../support/rig.ts';
 
 const as = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
@@ -17,6 +20,22 @@ const statusOf = async (rig: Rig, key: string): Promise<number> =>
 /** Asks until it is so; the test's own time limit ends it. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await wait(20);
+}
+
+/** What servers have said of themselves. */
+async function serversOn(url: string): Promise<number> {
+  const database = settingsOf(url);
+  const tables = openExtensionTables(database);
+  try {
+    let count = 0;
+    for await (const page of postgresItems(tables, { schema: database.schema, prefix: 'access' }, [
+      'replica',
+    ]))
+      count += page.length;
+    return count;
+  } finally {
+    await tables.close();
+  }
 }
 
 async function remove(rig: Rig, key: string): Promise<void> {
@@ -87,6 +106,12 @@ t.test('servers on one database hear of each other; without it they go on with w
     { put: blankKey(sha('sk-shared'), 'ared', 1) },
     { put: blankKey(sha('sk-stays'), 'tays', 1) },
   ]);
+  const explain = (name: string): Promise<{ readonly out: string }> =>
+    runWithin(['explain', '--config', 'gateway.yaml', '--key', name], { cwd: one.folder, env });
+  const before = await serversOn(env.DATABASE_URL);
+  t.match((await explain(sha('sk-stays'))).out, /^ +key +sk-\.\.\.tays \(sk-\.\.\.tays\) +made by API/m);
+  await t.rejects(explain('nobody'), { message: /no key nobody .*database/ });
+  t.equal(await serversOn(env.DATABASE_URL), before, 'it looks, and is no server of theirs');
   t.equal(await statusOf(one, 'sk-shared'), 200, 'at once where it was made');
   await until(async () => (await statusOf(two, 'sk-shared')) === 200);
   await remove(one, 'sk-shared');

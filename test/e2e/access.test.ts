@@ -62,15 +62,16 @@ t.test('every route of the table, as a stranger, as an agent, as an admin', asyn
 /** Said again here, so that a row of the table cannot open what it should not by a slip. */
 const OPEN = ['/health/liveness', '/health/liveliness', '/health/readiness', '/robots.txt'];
 /** They describe the interface, and nothing of the installation. */
-const PUBLIC = ['/', '/docs', '/openapi.json'];
+const PUBLIC = ['/', '/docs', '/openapi.json', '/routes'];
 /** Shows a key its own conversations alone. */
 const OWN_BRAKE = '/conversations/{param}/brake';
 /** Five events and the names of the caller's own headers: what an agent's connection does to a stream. */
 const EVENTS = '/doctor/stream';
 const LLM =
-  /^(?:\/|\/v1\/|\/\/v1\/|\/v1\/v1\/|\/openai\/v1\/|\/v2\/|\/(?:v1\/)?engines\/\{param\}\/|\/openai\/deployments\/\{param\}\/)(?:chat\/completions|completions|embeddings|responses|messages|messages\/count_tokens|images\/(?:generations|edits|variations)|audio\/(?:speech|transcriptions|translations)|moderations|rerank)$/;
+  /^(?:\/|\/v1\/|\/\/v1\/|\/v1\/v1\/|\/(?:openai|anthropic)\/v1\/|\/v2\/|\/(?:v1\/)?engines\/\{param\}\/|\/openai\/deployments\/\{param\}\/)(?:chat\/completions|completions|embeddings|responses|messages|messages\/count_tokens|images\/(?:generations|edits|variations)|audio\/(?:speech|transcriptions|translations)|moderations|rerank)$/;
 const BY_ID = /^(?:|\/v1|\/\/v1|\/v1\/v1|\/openai\/v1)\/responses\/\{param\}(?:|\/cancel|\/input_items)$/;
-const LISTING = /^(?:|\/v1|\/\/v1|\/v1\/v1)\/(?:models|models\/\{param\}|model\/info|model_group\/info)$/;
+const LISTING =
+  /^(?:|\/v1|\/\/v1|\/v1\/v1)\/(?:models|models\/\{param\}|model\/info|model_group\/info)$|^\/v2\/model\/info$|^\/utils\/token_counter$/;
 /** Each of them asks about the object. */
 const MANAGEMENT = /^(?:\/v2)?\/(?:key|team|user|customer|end_user|budget|organization|access_group|tag)\//;
 
@@ -135,7 +136,7 @@ t.test('other spellings of an admin path do not open it to an agent', async (t) 
   ];
   for (const path of spellings) {
     const answer = await send(rig.url, 'GET', path, undefined, as(AGENT));
-    t.ok([400, 403, 404].includes(answer.status), `${path} ${answer.status}`);
+    t.ok([400, 403, 404, 405].includes(answer.status), `${path} ${answer.status}`);
     t.notMatch(answer.text, /request_id|throughline_/, path);
   }
   for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS'])

@@ -94,7 +94,7 @@ t.test('a client that leaves before a connection stands is gone at once', async 
   const call = openCall(
     rig.url,
     '/v1/chat/completions',
-    { model: 'waits' },
+    { model: 'waits', messages: [] },
     { 'x-litellm-session-id': 'gone-connecting' },
   );
   const admitted = new Promise((resolve) => call.req.once('finish', resolve));
@@ -116,7 +116,11 @@ t.test('first byte of streams: a clock of its own', async (t) => {
     await clock.during(chat(rig, 'first-of-streams', { stream: true })),
     'first_byte_timeout',
   );
-  const call = openCall(rig.url, '/v1/chat/completions', { model: 'streams-wait', stream: true });
+  const call = openCall(rig.url, '/v1/chat/completions', {
+    model: 'streams-wait',
+    messages: [],
+    stream: true,
+  });
   await timedOut(t, await clock.during(chat(rig, 'streams-wait')), 'first_byte_timeout');
   rig.demo.release(); // the streamed call was there before and has outlived the other one
   t.match(await call.received('[DONE]'), /finish_reason":"stop/);
@@ -187,7 +191,7 @@ t.test('x-litellm-timeout is the client’s own first-byte clock, in seconds', a
       rig.url,
       'POST',
       '/v1/chat/completions',
-      { model: 'patient' },
+      { model: 'patient', messages: [] },
       { 'x-litellm-timeout': value },
     );
     t.equal(answer.status, 400, JSON.stringify(value));

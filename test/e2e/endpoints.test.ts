@@ -39,6 +39,9 @@ const FACES = [
   ['compat', '/compat/v1', 'acme/demo'],
 ] as const;
 
+/** What some endpoint needs. */
+const WHOLE = { messages: [], input: 'x', prompt: 'x', query: 'q', documents: ['d'] };
+
 function modelSeen(of: Rig): unknown {
   return (JSON.parse(lastSeen(of).body.toString()) as { model?: unknown }).model;
 }
@@ -50,9 +53,8 @@ t.test(
       for (const [model, prefix, upstreamModel] of FACES) {
         const answer = await send(rig.url, 'POST', `/v1/${path}`, {
           model,
+          ...WHOLE,
           input: 'one two',
-          query: 'q',
-          documents: ['d'],
         });
         t.equal(answer.status, 200, `${model} ${path}`);
         t.equal(lastSeen(rig).method, 'POST');
@@ -66,7 +68,7 @@ t.test(
 t.test('every base that clients use leads to the same place', async (t) => {
   for (const path of JSON_PATHS) {
     for (const base of ['', '/v1', '//v1', '/v1/v1', '/openai/v1']) {
-      const answer = await send(rig.url, 'POST', `${base}/${path}`, { model: 'demo' });
+      const answer = await send(rig.url, 'POST', `${base}/${path}`, { model: 'demo', ...WHOLE });
       t.equal(answer.status, 200, `${base}/${path}`);
       t.equal(lastSeen(rig).path, `/v1/${path}`);
     }
@@ -80,18 +82,19 @@ t.test('every base that clients use leads to the same place', async (t) => {
 
 t.test('of the query goes along what the API documents', async (t) => {
   const query = 'api-version=2024-06-01&model=compat&x=%2f&y';
-  const made = await send(rig.url, 'POST', `/v1/chat/completions?${query}`, { model: 'demo' });
+  const made = await send(rig.url, 'POST', `/v1/chat/completions?${query}`, { model: 'demo', ...WHOLE });
   t.equal(lastSeen(rig).path, '/v1/chat/completions?api-version=2024-06-01');
   t.match(await rowOf(rig, made), { model_group: 'demo' });
   const { text: metrics } = await send(rig.url, 'GET', '/metrics');
   t.match(metrics, /^throughline_query_parameters_dropped_total 3$/m);
   const twice = await send(rig.url, 'POST', '/v1/chat/completions?api-version=1&api-version=2', {
     model: 'demo',
+    ...WHOLE,
   });
   t.equal(twice.status, 400);
   t.match(JSON.parse(twice.text), { error: { code: 'duplicate_parameter', param: 'api-version' } });
   const before = rig.demo.seen.length;
-  const answer = await send(rig.url, 'POST', '/v1/chat/completions?api-key=abc', { model: 'demo' });
+  const answer = await send(rig.url, 'POST', '/v1/chat/completions?api-key=abc', { model: 'demo', ...WHOLE });
   t.match(JSON.parse(answer.text), { error: { code: 'credentials_in_query' } });
   t.equal(rig.demo.seen.length, before);
 });
@@ -101,20 +104,28 @@ t.test('a model in the path', async (t) => {
     for (const path of ['chat/completions', 'completions', 'embeddings', 'images/generations'] as const) {
       for (const base of ['/openai/deployments', '/engines', '/v1/engines']) {
         const title = `${base}/${model}/${path}`;
-        const answer = await send(rig.url, 'POST', title, Buffer.from('{"input":"a" }'));
+        const answer = await send(
+          rig.url,
+          'POST',
+          title,
+          Buffer.from('{"input":"a","messages":[],"prompt":"a" }'),
+        );
         t.equal(answer.status, 200, title);
         t.equal(lastSeen(rig).path, `${prefix}/${path}`);
-        t.equal(lastSeen(rig).body.toString(), `{"input":"a","model":"${upstreamModel}" }`);
+        t.equal(
+          lastSeen(rig).body.toString(),
+          `{"input":"a","messages":[],"prompt":"a","model":"${upstreamModel}" }`,
+        );
         t.match(await rowOf(rig, answer), { model_group: model, model: upstreamModel });
       }
     }
   }
   t.test('wins over the one in the body', async (t) => {
-    await send(rig.url, 'POST', '/openai/deployments/compat/chat/completions', { model: 'demo', n: 1 });
+    await send(rig.url, 'POST', '/openai/deployments/compat/chat/completions', { model: 'demo', ...WHOLE });
     t.equal(modelSeen(rig), 'acme/demo');
   });
   t.test('may be percent-encoded, and a form takes it too', async (t) => {
-    await send(rig.url, 'POST', '/engines/demo%2Dx/chat/completions', { n: 1 });
+    await send(rig.url, 'POST', '/engines/demo%2Dx/chat/completions', WHOLE);
     t.equal(modelSeen(rig), 'demo-x');
     const answer = await send(
       rig.url,
@@ -358,11 +369,11 @@ general_settings: { master_key: ${KEY}, allowed_query_parameters: [tenant] }`;
   const own = await startRig(t, { config });
   const path = '/v1/chat/completions';
   const query = 'tenant=a&tenant=b+c&%64eployment-id=d;model=x&model=two';
-  await send(own.url, 'POST', `${path}?${query}`, { model: 'one' });
+  await send(own.url, 'POST', `${path}?${query}`, { model: 'one', ...WHOLE });
   t.equal(lastSeen(own).path, `${path}?tenant=a&tenant=b%20c&deployment-id=d%3Bmodel%3Dx`);
-  await send(own.url, 'POST', `${path}?${query}`, { model: 'two' });
+  await send(own.url, 'POST', `${path}?${query}`, { model: 'two', ...WHOLE });
   t.equal(lastSeen(own).path, `${path}?tenant=a&tenant=b%20c`);
   await own.reconfigure(config(own.demo).replace(', allowed_query_parameters: [tenant]', ''));
-  await send(own.url, 'POST', `${path}?${query}`, { model: 'two' });
+  await send(own.url, 'POST', `${path}?${query}`, { model: 'two', ...WHOLE });
   t.equal(lastSeen(own).path, path);
 });

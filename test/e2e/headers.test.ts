@@ -31,6 +31,9 @@ function form(model: string): Buffer {
 const FORM = { 'content-type': 'multipart/form-data; boundary=b' };
 
 /** Every way into an upstream. */
+/** What some endpoint needs. */
+const WHOLE = { messages: [], input: 'x', prompt: 'x', query: 'q', documents: [] };
+
 const CALLS: readonly (readonly [
   path: string,
   send: (rig: Rig, headers: Record<string, string>) => Promise<unknown>,
@@ -52,7 +55,7 @@ const CALLS: readonly (readonly [
         [
           path,
           (of: Rig, headers: Record<string, string>) =>
-            send(of.url, 'POST', `/v1/${path}`, { model }, headers),
+            send(of.url, 'POST', `/v1/${path}`, { model, ...WHOLE }, headers),
         ] as const,
     ),
   ),
@@ -268,7 +271,7 @@ router_settings: { default_litellm_params: { extra_headers: { x-team: everywhere
 t.test('the session header is reserved', async (t) => {
   const head = (lines: string): string =>
     `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\n` +
-    `content-length: 16\r\n${lines}\r\n{"model":"demo"}`;
+    `content-length: 30\r\n${lines}\r\n{"model":"demo","messages":[]}`;
   t.test('of several values the last wins, in any case', async (t) => {
     const lines =
       'connection: close\r\nx-litellm-session-id: one\r\nX-LITELLM-SESSION-ID: two\r\nX-LiteLLM-Session-Id: three\r\n';

@@ -114,7 +114,9 @@ t.test('`user` goes to neither kind of upstream, on any endpoint', async (t) => 
       'images/generations',
       'rerank',
     ]) {
-      const body = Buffer.from(`{"model":"${model}","user":"somebody","input":"a"}`);
+      const body = Buffer.from(
+        `{"model":"${model}","user":"somebody","input":"a","messages":[],"prompt":"a","query":"q","documents":[]}`,
+      );
       const answer = await send(rig.url, 'POST', `/v1/${path}`, body);
       t.notMatch(lastSeen(rig).body.toString(), /user|somebody/, path);
       t.match(await rowOf(rig, answer), { end_user: 'somebody' });
@@ -179,6 +181,8 @@ t.test(
       store: false,
       reasoning_effort: 'low',
       unknown_member: 1,
+      messages: [],
+      input: 'x',
     };
     for (const path of ['chat/completions', 'embeddings', 'responses']) {
       const seenFor = async (model: string, own: object): Promise<object> => {
@@ -251,7 +255,14 @@ t.test('rows carry the call type of their endpoint', async (t) => {
     rerank: 'arerank',
   };
   for (const [path, type] of Object.entries(types)) {
-    const answer = await send(rig.url, 'POST', `/v1/${path}`, { model: 'demo', input: 'one two' });
+    const answer = await send(rig.url, 'POST', `/v1/${path}`, {
+      model: 'demo',
+      input: 'one two',
+      messages: [],
+      prompt: 'x',
+      query: 'q',
+      documents: [],
+    });
     t.match(await rowOf(rig, answer), { call_type: type, end_reason: 'complete' }, path);
   }
 });

@@ -99,7 +99,12 @@ t.test('the same holds for the other kinds of calls', async (t) => {
   };
   for (const [path, member] of Object.entries(paths)) {
     for (const kind of ['error', 'html', 'empty']) {
-      const answer = await send(rig.url, 'POST', `/v1/${path}`, { model: 'alone', kind, [member]: 'x' });
+      const answer = await send(rig.url, 'POST', `/v1/${path}`, {
+        model: 'alone',
+        kind,
+        documents: [],
+        [member]: 'x',
+      });
       t.match(
         await rowOf(rig, answer),
         { status: 'failure', end_reason: 'upstream_error' },

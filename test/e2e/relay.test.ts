@@ -35,32 +35,43 @@ t.test('the upstream gets the bytes of the client, but for the members that must
     t.equal(await passed(`${before}"compat"${after}`), `${before}"acme/demo"${after}`);
   });
   t.test('a name spelled with escapes is understood and replaced', async (t) => {
-    t.equal(await passed('{"\\u006dodel":"c\\u006fmpat","x":[]}'), '{"\\u006dodel":"acme/demo","x":[]}');
+    t.equal(
+      await passed('{"\\u006dodel":"c\\u006fmpat","messages":[]}'),
+      '{"\\u006dodel":"acme/demo","messages":[]}',
+    );
   });
   t.test('the end user goes, its comma with it, wherever it stands', async (t) => {
-    t.equal(await passed('{"user":"u","model":"demo","x":1}'), '{"model":"demo","x":1}');
-    t.equal(await passed('{"model":"demo", "user": "u" ,"x":1}'), '{"model":"demo", "x":1}');
-    t.equal(await passed('{"model":"demo","x":1,"user":"u"}'), '{"model":"demo","x":1}');
+    t.equal(await passed('{"user":"u","model":"demo","messages":[]}'), '{"model":"demo","messages":[]}');
+    t.equal(await passed('{"model":"demo", "user": "u" ,"messages":[]}'), '{"model":"demo", "messages":[]}');
+    t.equal(await passed('{"model":"demo","messages":[],"user":"u"}'), '{"model":"demo","messages":[]}');
   });
   t.test(
     'a proxy-type upstream keeps metadata and control members, a compat-type one never sees them',
     async (t) => {
       const more =
         '"metadata":{"session_id":"s-2"},"tags":["a"],"litellm_session_id":"s-2","litellm_x":{"y":[1.0]},"cache":{}';
-      t.equal(await passed(`{"model":"demo",${more},"top_p":1.0}`), `{"model":"demo",${more},"top_p":1.0}`);
-      t.equal(await passed(`{"model":"compat",${more},"top_p":1.0}`), '{"model":"acme/demo","top_p":1.0}');
+      t.equal(
+        await passed(`{"model":"demo","messages":[],${more},"top_p":1.0}`),
+        `{"model":"demo","messages":[],${more},"top_p":1.0}`,
+      );
+      t.equal(
+        await passed(`{"model":"compat","messages":[],${more},"top_p":1.0}`),
+        '{"model":"acme/demo","messages":[],"top_p":1.0}',
+      );
     },
   );
   t.test('usage is asked for in a stream: added, or put into the options that are there', async (t) => {
     t.equal(
-      await passed(`{"model":"demo","stream":true,"n":1.0}`),
-      '{"model":"demo","stream":true,"n":1.0,"stream_options":{"include_usage":true}}',
+      await passed(`{"model":"demo","stream":true,"messages":[]}`),
+      '{"model":"demo","stream":true,"messages":[],"stream_options":{"include_usage":true}}',
     );
     t.equal(
-      await passed('{"stream_options":{"include_obfuscation":false},"stream":true,"model":"demo","n":1.0}'),
-      '{"stream_options":{"include_obfuscation":false,"include_usage":true},"stream":true,"model":"demo","n":1.0}',
+      await passed(
+        '{"stream_options":{"include_obfuscation":false},"stream":true,"model":"demo","messages":[]}',
+      ),
+      '{"stream_options":{"include_obfuscation":false,"include_usage":true},"stream":true,"model":"demo","messages":[]}',
     );
-    const asked = '{"model":"demo","stream":true,"stream_options":{ "include_usage" : true }}';
+    const asked = '{"model":"demo","messages":[],"stream":true,"stream_options":{ "include_usage" : true }}';
     t.equal(await passed(asked), asked);
   });
   t.test('members of that name deeper down are nobody’s business', async (t) => {
@@ -129,7 +140,7 @@ general_settings: { master_key: ${KEY} }
     t.test(model, async (t) => {
       const path = model.startsWith('audio') ? '/v1/audio/speech' : '/v1/chat/completions';
       const options = { stream: model.startsWith('events'), stream_options: { include_usage: true } };
-      const answer = await send(scripted.url, 'POST', path, { model, ...options });
+      const answer = await send(scripted.url, 'POST', path, { model, messages: [], input: 'x', ...options });
       t.equal(answer.status, 200);
       t.ok(answer.body.equals(body), 'the same bytes');
       t.equal(answer.headers['content-type'], type);
@@ -200,7 +211,7 @@ general_settings: { master_key: ${KEY} }
 `,
   });
   const before = process.memoryUsage().arrayBuffers;
-  const call = openCall(slow.url, '/v1/chat/completions', { model: 'm', stream: true });
+  const call = openCall(slow.url, '/v1/chat/completions', { model: 'm', messages: [], stream: true });
   const res = await call.head;
   // The client reads nothing until the upstream has come to a standstill.
   for (let still = 0, seen = -1; still < 3_000; still = seen === sent ? still + 1 : 0) {
@@ -269,7 +280,7 @@ general_settings: { master_key: ${KEY}, forward_client_headers_to_llm_api: true 
   const latin = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer ${KEY}\r\n`;
   const answer = await raw(
     odd.port,
-    Buffer.from(`${latin}x-note: caf\xe9\r\ncontent-length: 13\r\n\r\n{"model":"x"}`, 'latin1'),
+    Buffer.from(`${latin}x-note: caf\xe9\r\ncontent-length: 27\r\n\r\n{"model":"x","messages":[]}`, 'latin1'),
   );
   t.match(answer, 'caf\xc3\xa9', 'a value beyond ASCII arrives as its bytes');
 });

@@ -61,7 +61,7 @@ async function leftAt(rig: Rig, path: string, events: string, last: string, more
   const call = openCall(
     rig.url,
     path,
-    { model: 'm', stream: true, ...CHAT, events, ...more },
+    { model: 'm', stream: true, ...CHAT, input: 'x', prompt: 'x', events, ...more },
     { 'x-litellm-session-id': session },
   );
   await call.received(last);

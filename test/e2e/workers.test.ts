@@ -198,6 +198,19 @@ t.test('an object made by one worker is found by the other', async (t) => {
   }
 });
 
+t.test('what one worker finds of a deployment the other one hears', async (t) => {
+  const entry = (model: string, order: number): object => ({
+    model_name: 'pair',
+    litellm_params: { model, api_base: shared.demo.url, api_key: 'sk-x', order },
+  });
+  for (const one of [entry('litellm_proxy/demo-429', 1), entry('litellm_proxy/demo', 2)])
+    t.equal((await send(proxy.url, 'POST', '/model/new', one)).status, 200);
+  t.equal((await send(proxy.url, 'POST', '/v1/chat/completions', { ...BODY, model: 'pair' })).status, 200);
+  const learned = 'throughline_cooldowns_from_others_total{model="pair"}';
+  const metrics = async (): Promise<string> => (await send(proxy.url, 'GET', '/metrics')).text;
+  while (metric(await metrics(), learned) !== 1) await beforeNextLook();
+});
+
 t.test('what hinders the start is said once; the exit codes are those of a single process', async (t) => {
   const { demo, dir, config } = await house(t);
   const start = (...more: string[]) =>

@@ -154,7 +154,7 @@ general_settings: { master_key: ${KEY} }
   });
   const { rawHeaders } = await chat(rig, 'm');
   const value = (name: string): string | undefined => headerOf(rawHeaders, name);
-  for (const name of ['key-spend', 'key-max-budget', 'model-group', 'response-cost-original', 'new-one'])
+  for (const name of ['key-spend', 'key-max-budget', 'response-cost-original', 'new-one'])
     t.equal(value(`x-litellm-${name}`), undefined, name);
   t.equal(value('llm_provider-x-litellm-key-spend'), '12.5', 'one value: of the nearest gateway');
   t.equal(value('llm_provider-x-litellm-model-api-base'), 'https://inner.example');

@@ -13,6 +13,7 @@ import { CapSources, type CapDirectory } from './cap-sources.ts';
 import { basePico, capAt, coversModel, type Cap } from './caps.ts';
 import { tellMarks } from './marks.ts';
 import { isOfDestination, scopesOf, type Scope, type ScopedRecord, type ScopeKind } from './scopes.ts';
+import { Seedings } from './seedings.ts';
 import { StartSums } from './start-sums.ts';
 import { untouched, type CounterReading, type Tracked } from './tracked.ts';
 import { CapWindows, endOf } from './windows.ts';
@@ -33,14 +34,6 @@ export interface BudgetsOptions {
   readonly events: AccessEvents;
 }
 
-interface Seeding {
-  readonly done: Promise<void>;
-  /** null = not at that moment yet. */
-  pico: bigint | null;
-  /** Requests that were settled before that moment. */
-  readonly counted: string[];
-}
-
 /** Caps of rules for each one (`*`) may be many: what nobody has used for an hour is forgotten, and seeded again when it is. */
 const MOST_TRACKED = 100_000;
 const IDLE_MS = 3_600_000;
@@ -51,8 +44,7 @@ export class Budgets {
   /** By kind and id: names that are put together are hashed anew each time. */
   readonly #byScope = new Map<ScopeKind, Map<string, readonly Tracked[]>>();
   readonly #byCounter = new Map<string, Tracked>();
-  /** Windows whose sums are being read, and what records have added since the moment they are read at. */
-  readonly #seeding = new Map<string, Seeding>();
+  readonly #seedings: Seedings;
   readonly #refusals = new Map<ScopeKind, number>();
   #prunedMs = 0;
   /** null: every budget has a counter. */
@@ -64,6 +56,10 @@ export class Budgets {
 
   constructor(options: BudgetsOptions) {
     this.#options = options;
+    const { counters, clock } = options;
+    const sums = this.sums.bind(this);
+    const begun = (tracked: Tracked): void => this.#mark(tracked, this.#emit);
+    this.#seedings = new Seedings({ counters, clock, sums, begun });
   }
 
   /** Takes another configuration. */
@@ -95,6 +91,7 @@ export class Budgets {
         if (cap.model === null || coversModel(cap, call.modelGroup, this.#meant(call.modelGroup)))
           (caps ??= []).push(cap);
     }
+    for (const cap of sources.ofSession(call)) (caps ??= []).push(cap);
     return caps ?? NONE;
   }
 
@@ -166,17 +163,7 @@ export class Budgets {
 
   /** Reads what these counters had spent, and begins them. @throws StoreUnavailable */
   async seed(counters: readonly CounterName[]): Promise<void> {
-    const under: Promise<void>[] = [];
-    const mine: { readonly name: string; readonly counter: CounterName; readonly tracked: Tracked }[] = [];
-    for (const counter of counters) {
-      const name = nameOf(counter);
-      const tracked = this.#byCounter.get(counter.budget);
-      const before = this.#seeding.get(name);
-      if (before !== undefined) under.push(before.done);
-      else if (tracked !== undefined) mine.push({ name, counter, tracked });
-    }
-    if (mine.length > 0) under.push(this.#seedAll(mine));
-    await Promise.all(under);
+    await this.#seedings.seed(counters, (budget) => this.#byCounter.get(budget));
   }
 
   /** Seeds the caps of all objects and rules at once: at the start, so that no call waits for its own. @throws StoreUnavailable */
@@ -224,12 +211,7 @@ export class Budgets {
         for (const tracked of counted) {
           if (!coversModel(tracked.cap, record.modelGroup, meant)) continue;
           const counter = { budget: tracked.cap.counter, windowStartMs: this.#open(tracked, record.startMs) };
-          const seeding = this.#seeding.size === 0 ? undefined : this.#seeding.get(nameOf(counter));
-          if (seeding?.pico === null) seeding.counted.push(requestId);
-          // Shared counters keep by themselves what comes before its sum.
-          if (seeding !== undefined && seeding.pico !== null && counters.isShared !== true)
-            seeding.pico += pico;
-          else spent.push({ ...counter, pico });
+          if (this.#seedings.settle(counter, requestId, pico)) spent.push({ ...counter, pico });
           touched.push(tracked);
         }
       }
@@ -268,42 +250,6 @@ export class Budgets {
   async sums(asked: readonly Unsummed[], captured: () => void = () => undefined): Promise<readonly bigint[]> {
     const plan = queriesFor(asked, this.#options.directory);
     return await plan.sumsOf(await this.#options.ledger.spentBefore(plan.queries, captured), this.#meant);
-  }
-
-  async #seedAll(
-    mine: readonly { readonly name: string; readonly counter: CounterName; readonly tracked: Tracked }[],
-  ): Promise<void> {
-    const done = Promise.withResolvers<void>();
-    done.promise.catch(() => undefined); // whoever waits for it handles it
-    const states = mine.map(({ name }) => {
-      const state: Seeding = { done: done.promise, pico: null, counted: [] };
-      this.#seeding.set(name, state);
-      return state;
-    });
-    let capturedMs = Infinity;
-    try {
-      const asked = mine.map(({ counter: { windowStartMs }, tracked: { cap } }) => ({ cap, windowStartMs }));
-      const sums = await this.sums(asked, () => {
-        capturedMs = this.#options.clock.now();
-        for (const state of states) state.pico = 0n;
-      });
-      for (const [i, { counter, tracked }] of mine.entries()) {
-        const base = basePico(tracked.cap, counter.windowStartMs);
-        const { pico, counted } = states[i] ?? { pico: 0n, counted: [] };
-        const sum = base + (sums[i] ?? 0n) + (pico ?? 0n);
-        const seeded = this.#options.counters.seed(counter, sum, counted);
-        if (seeded !== undefined) await seeded; // in this process in the same turn, before another record comes
-        tracked.sinceMs = Math.min(tracked.sinceMs, capturedMs);
-        tracked.openedMs = Math.max(tracked.openedMs, counter.windowStartMs);
-        if (tracked.cap.capPico === null) this.#mark(tracked, this.#emit);
-      }
-      done.resolve();
-    } catch (error) {
-      done.reject(error);
-      throw error;
-    } finally {
-      for (const { name } of mine) this.#seeding.delete(name);
-    }
   }
 
   #track(cap: Cap, nowMs: number): Tracked {
@@ -395,5 +341,3 @@ export class Budgets {
 
 const NONE: readonly Cap[] = Object.freeze([]);
 const NO_TRACKED: readonly Tracked[] = Object.freeze([]);
-
-const nameOf = ({ budget, windowStartMs }: CounterName): string => `${windowStartMs} ${budget}`;

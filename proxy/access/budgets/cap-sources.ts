@@ -3,8 +3,10 @@
 import type { BudgetRule, BudgetSettings } from '../../../config/budget-settings.ts';
 import { NO_BUDGET, type Budget, type BudgetTerms, type TeamMember } from '../objects/objects.ts';
 import type { ObjectKind, ObjectOf, Team } from '../objects/objects.ts';
+import { sessionTermsOf } from '../session-terms.ts';
 import { capsOf, uncapped, type Cap } from './caps.ts';
 import {
+  conversationOf,
   memberOf,
   type Scope,
   type ScopeDirectory,
@@ -18,8 +20,10 @@ export interface CapDirectory extends ScopeDirectory {
   user(id: string): ObjectOf<'user'> | null;
   customer(id: string): ObjectOf<'customer'> | null;
   organization(id: string): ObjectOf<'organization'> | null;
+  tag(name: string): ObjectOf<'tag'> | null;
   budget(id: string): Budget | null;
   all<K extends ObjectKind>(kind: K): Iterable<ObjectOf<K>>;
+  count(kind: ObjectKind): number;
   /** By its present id. */
   key(id: string): ObjectOf<'key'> | null;
 }
@@ -30,6 +34,13 @@ const RULE_MARK = ' rule';
 /** Whether a rule of the configuration states a cap, not an object. */
 export const isRule = ({ counter }: Cap): boolean => counter.endsWith(RULE_MARK);
 
+/** Ends the names of counters of what a key says of each of its conversations. */
+const SESSION_MARK = ' key';
+
+/** Whether a cap is what a key says of each of its conversations. */
+export const isOfSession = ({ counter, scope }: Cap): boolean =>
+  scope.kind === 'conversation' && counter.endsWith(SESSION_MARK);
+
 const NO_CAPS: readonly Cap[] = Object.freeze([]);
 /** Caps of rules for each one (`*`) that are kept; the others are made again. */
 const MOST_KEPT = 10_000;
@@ -38,7 +49,17 @@ const MOST_PREPARED = 200_000;
 /** Kinds of scopes whose objects state budgets, beside members of teams. */
 const OBJECT_KINDS = ['key', 'team', 'organization', 'user', 'end_user'] as const;
 
-type Owner = ObjectOf<'key' | 'team' | 'user' | 'customer' | 'organization'> | TeamMember;
+type Owner = ObjectOf<'key' | 'team' | 'user' | 'customer' | 'organization' | 'tag'> | TeamMember;
+
+interface KindSets {
+  readonly plain: WantedKinds;
+  readonly tagged: WantedKinds;
+}
+
+const kindSets = (kinds: readonly ScopeKind[]): KindSets => ({
+  plain: new Set(kinds),
+  tagged: new Set<ScopeKind>([...kinds, 'tag']),
+});
 
 interface Prepared {
   readonly owner: Owner;
@@ -54,8 +75,9 @@ export class CapSources {
   /** Of the objects that calls have asked for, by kind and id. A `WeakMap` of as many costs the garbage collector more. */
   readonly #prepared = new Map<ScopeKind, Map<string, Prepared>>();
   readonly #members = new WeakMap<Team, ReadonlyMap<string, TeamMember>>();
-  readonly #withMembers: WantedKinds;
-  readonly #withoutMembers: WantedKinds;
+  /** Of calls of teams with members, and of others; each also with tags. */
+  readonly #withMembers: KindSets;
+  readonly #withoutMembers: KindSets;
 
   constructor(directory: CapDirectory, { rules }: BudgetSettings) {
     this.#directory = directory;
@@ -63,8 +85,9 @@ export class CapSources {
       const ids = this.#rules.get(rule.scope) ?? new Map<string, readonly BudgetRule[]>();
       this.#rules.set(rule.scope, ids.set(rule.id, [...(ids.get(rule.id) ?? []), rule]));
     }
-    this.#withoutMembers = new Set<ScopeKind>([...OBJECT_KINDS, ...this.#rules.keys()]);
-    this.#withMembers = new Set<ScopeKind>(['member', ...OBJECT_KINDS, ...this.#rules.keys()]);
+    const kinds = [...OBJECT_KINDS, ...this.#rules.keys()];
+    this.#withoutMembers = kindSets(kinds);
+    this.#withMembers = kindSets(['member', ...kinds]);
   }
 
   /** Whether budgets of deployments, providers or profiles are stated: what a call reserves depends on where it may go. */
@@ -75,7 +98,8 @@ export class CapSources {
   /** The kinds of scopes of a call that may have caps. */
   kindsFor({ teamId }: Pick<ScopedRecord, 'teamId'>): WantedKinds {
     const team = teamId === null ? null : this.#directory.team(teamId);
-    return team !== null && team.members.length > 0 ? this.#withMembers : this.#withoutMembers;
+    const sets = team !== null && team.members.length > 0 ? this.#withMembers : this.#withoutMembers;
+    return this.#directory.count('tag') > 0 ? sets.tagged : sets.plain; // a call may carry a hundred tags
   }
 
   hasRulesFor(kind: ScopeKind): boolean {
@@ -93,6 +117,20 @@ export class CapSources {
     if (ruled.length === 0) return own; // the same list each time
     if (own.length === 0) return ruled;
     return [...own, ...ruled];
+  }
+
+  /** What the key of a call says of each of its conversations (`max_budget_per_session`). */
+  ofSession(call: Pick<ScopedRecord, 'apiKeyHash' | 'sessionId' | 'sessionSource'>): readonly Cap[] {
+    const metadata = this.#directory.keyOfCredential(call.apiKeyHash, 0)?.metadata;
+    if (metadata === undefined || metadata['max_budget_per_session'] === undefined) return NO_CAPS;
+    const maxBudget = sessionTermsOf(metadata)?.maxBudget ?? null;
+    const id = conversationOf(call);
+    if (maxBudget === null || id === null) return NO_CAPS;
+    const scope: Scope = { kind: 'conversation', id };
+    return capsOf(scope, { ...NO_BUDGET, maxBudget }).map((cap) => ({
+      ...cap,
+      counter: `${cap.counter}${SESSION_MARK}`,
+    }));
   }
 
   /** The window that the spending of a scope is shown for: that of `max_budget`, else of what the configuration says, else all. */
@@ -122,6 +160,7 @@ export class CapSources {
     for (const { id } of this.#directory.all('customer')) yield* this.#stated({ kind: 'end_user', id });
     for (const { id } of this.#directory.all('organization'))
       yield* this.#stated({ kind: 'organization', id });
+    for (const { id } of this.#directory.all('tag')) yield* this.#stated({ kind: 'tag', id });
     for (const [kind, ids] of this.#rules) for (const id of ids.keys()) if (id !== '*') yield { kind, id };
   }
 
@@ -159,6 +198,8 @@ export class CapSources {
         return directory.customer(id);
       case 'organization':
         return directory.organization(id);
+      case 'tag':
+        return directory.tag(id);
       case 'member':
         return this.#memberOf(id);
       default:

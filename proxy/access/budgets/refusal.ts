@@ -2,6 +2,7 @@
 // what the call may cost and what to do. Never "429" or "rate limit": SDKs would send the call again.
 import { dollarText } from '../../spend/record/dollars.ts';
 import type { BudgetRefusal } from './budget-book.ts';
+import { isOfSession } from './cap-sources.ts';
 import type { Cap } from './caps.ts';
 import { memberOf } from './scopes.ts';
 
@@ -30,6 +31,8 @@ function headline({ refusal, keyName, cap }: RefusedCall): string {
   const { kind, id } = cap.scope;
   if (cap.model !== null)
     return `LiteLLM ${kind === 'user' ? 'User' : 'Virtual Key'}: ${id}, exceeded budget for model=${cap.model}. Current cost: ${spent}, Max budget: ${limit}.`;
+  if (isOfSession(cap))
+    return `Session budget exceeded for session ${id}. Current spend: $${spent}, max_budget_per_session: $${limit}.`;
   const whose = `${NAMES[kind]}=${kind === 'member' ? memberText(id) : keyName || id}`;
   if (kind === 'user' || kind === 'end_user')
     return `ExceededBudget: ${whose} over budget. Spend=${spent}, Budget=${limit}.`;

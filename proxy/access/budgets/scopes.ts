@@ -112,7 +112,10 @@ export function scopesOf(
 const ALL: WantedKinds = new Set(SCOPE_KINDS);
 
 /** The conversation of a record; null where the id was made for this one call. */
-const conversationOf = ({ sessionId, sessionSource }: ScopedRecord): string | null =>
+export const conversationOf = ({
+  sessionId,
+  sessionSource,
+}: Pick<ScopedRecord, 'sessionId' | 'sessionSource'>): string | null =>
   sessionSource === 'generated' ? null : sessionKey(sessionId);
 
 /** UUIDs with and without dashes, in any case, are one conversation, as in the store. */

@@ -1,8 +1,16 @@
 // Which limits a call has: those of its key, user, team, place in the team, end user and organization, and those that they
 // state for the model that it asks for. In the order in which they refuse. What an object leaves open its shared budget
 // states.
-import { NO_LIMITS, type LimitTerms, type ObjectOf, type TeamMember } from '../objects/objects.ts';
 import {
+  NO_LIMITS,
+  type LimitTerms,
+  type ObjectOf,
+  type TeamMember,
+  type VirtualKey,
+} from '../objects/objects.ts';
+import { sessionTermsOf } from '../session-terms.ts';
+import {
+  conversationOf,
   memberId,
   organizationOf,
   type ScopeDirectory,
@@ -19,6 +27,8 @@ export type LimitScope =
   | 'team_member'
   | 'end_user'
   | 'organization'
+  | 'tag'
+  | 'session'
   | 'model_per_key'
   | 'model_per_team';
 
@@ -37,10 +47,12 @@ export interface LimitDirectory extends ScopeDirectory {
   user(id: string): ObjectOf<'user'> | null;
   customer(id: string): ObjectOf<'customer'> | null;
   organization(id: string): ObjectOf<'organization'> | null;
+  tag(name: string): ObjectOf<'tag'> | null;
+  count(kind: 'tag'): number;
   budget(id: string): ObjectOf<'budget'> | null;
 }
 
-type Owner = ObjectOf<'key' | 'user' | 'team' | 'customer' | 'organization'> | TeamMember;
+type Owner = ObjectOf<'key' | 'user' | 'team' | 'customer' | 'organization' | 'tag'> | TeamMember;
 
 /** The limits of an object for calls of one model. */
 interface Prepared {
@@ -57,6 +69,8 @@ const KINDS: Readonly<Record<LimitScope, ScopeKind>> = {
   api_key: 'key',
   team: 'team',
   organization: 'organization',
+  tag: 'tag',
+  session: 'conversation',
   user: 'user',
   end_user: 'end_user',
   model_per_key: 'key',
@@ -102,6 +116,13 @@ export class CallLimits {
     add('user', user, user?.budgetId ?? null, user?.id ?? '');
     const customer = endUser === null ? null : directory.customer(endUser);
     add('end_user', customer, customer?.budgetId ?? null, customer?.id ?? '');
+    if (call.tags.length > 0 && directory.count('tag') > 0)
+      for (const name of new Set(call.tags)) {
+        const tag = directory.tag(name);
+        add('tag', tag, tag?.budgetId ?? null, name);
+      }
+    for (const limit of key === null ? NONE : sessionLimits(key, call))
+      (limits ??= []).push(withTokens(limit, tokens));
     return limits ?? NONE;
   }
 
@@ -153,6 +174,20 @@ function stated(
   if (modelTpm !== null)
     addOfModel({ kind: 'tokens', limit: `${modelName}:tpm`, perMinute: modelTpm, amount: modelTpm });
   return all;
+}
+
+/** What a key says of each of its conversations. Another key counts by itself: an id of a session is no secret. */
+function sessionLimits(key: VirtualKey, call: ScopedRecord): readonly ScopedLimit[] {
+  const terms = sessionTermsOf(key.metadata);
+  const id = terms === null ? null : conversationOf(call);
+  if (terms === null || id === null) return NONE;
+  const name = `key:${key.id}:conversation:${id}`;
+  const { maxIterations, rpm, tpm } = terms;
+  const needs: LimitNeed[] = [];
+  if (maxIterations !== null) needs.push({ kind: 'calls', limit: `${name}:calls`, most: maxIterations });
+  if (rpm !== null) needs.push({ kind: 'requests', limit: `${name}:rpm`, perMinute: rpm, amount: 1 });
+  if (tpm !== null) needs.push({ kind: 'tokens', limit: `${name}:tpm`, perMinute: tpm, amount: tpm });
+  return needs.map((need) => ({ need, scope: 'session', value: call.sessionId, model: null }));
 }
 
 /** A limit of tokens, for the tokens of this call. */

@@ -34,6 +34,7 @@ const of = (scope: LimitScope): Readonly<Record<LimitNeed['kind'], HeaderNames>>
   parallel: named(scope, 'max_parallel_requests'),
   requests: named(scope, 'requests'),
   tokens: named(scope, 'tokens'),
+  calls: named(scope, 'max_iterations'),
 });
 
 const OF_SCOPES: Readonly<Record<LimitScope, Readonly<Record<LimitNeed['kind'], HeaderNames>>>> = {
@@ -45,6 +46,8 @@ const OF_SCOPES: Readonly<Record<LimitScope, Readonly<Record<LimitNeed['kind'], 
   organization: of('organization'),
   model_per_key: of('model_per_key'),
   model_per_team: of('model_per_team'),
+  tag: of('tag'),
+  session: of('session'),
 };
 
 /** Flat. @param remaining of each limit after the call, in their order; @param prefix `x-litellm-` */
@@ -64,10 +67,10 @@ export function limitHeaders(
   }
   for (const [index, { need, scope, model }] of limits.entries()) {
     const left = String(remaining[index] ?? 0);
-    const most = String(need.kind === 'parallel' ? need.most : need.perMinute);
+    const most = String('most' in need ? need.most : need.perMinute);
     const names = OF_SCOPES[scope][need.kind];
     headers.push(names.limit, most, names.remaining, left);
-    if (need.kind === 'parallel') continue;
+    if ('most' in need) continue;
     if (scope === 'api_key') headers.push(`${prefix}key-${SHORT[need.kind]}-limit`, most);
     if (scope === 'model_per_key' && model !== null)
       headers.push(`${prefix}key-remaining-${need.kind}-${token(model)}`, left);

@@ -1,8 +1,13 @@
 // What a client is told when a limit is reached: the dialect's text, and a time to wait that is true.
 import type { ScopedLimit } from './call-limits.ts';
-import type { LimitRefusal } from './rate-book.ts';
+import type { LimitNeed, LimitRefusal } from './rate-book.ts';
 
-const TYPES = { requests: 'requests', tokens: 'tokens', parallel: 'max_parallel_requests' } as const;
+const TYPES = {
+  requests: 'requests',
+  tokens: 'tokens',
+  parallel: 'max_parallel_requests',
+  calls: 'max_iterations',
+} as const;
 /** For places of parallel limits, which are free when a call of others ends. */
 const PARALLEL_WAIT_S = 1;
 /** For what is never let in: nothing changes before an operator does. */
@@ -14,10 +19,17 @@ export interface LimitAnswer {
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
+/** Why a conversation gets no further call, in the dialect's words: nothing changes by asking again. */
+export const callsUsedUp = (conversation: string, most: number): string =>
+  `Max iterations exceeded for session ${conversation}. Current count: ${most}, max_iterations: ${most}. ` +
+  'Begin another conversation, or have max_iterations raised in the metadata of the key.';
+
+const mostOf = (need: LimitNeed): number => ('most' in need ? need.most : need.perMinute);
+
 export function limitAnswer(limit: ScopedLimit, refusal: LimitRefusal, nowMs: number): LimitAnswer {
   const { need, scope, value } = limit;
   const type = TYPES[need.kind];
-  const most = need.kind === 'parallel' ? need.most : need.perMinute;
+  const most = mostOf(need);
   const seconds = waitSeconds(refusal);
   const resetAt = new Date(nowMs + seconds * 1000)
     .toISOString()

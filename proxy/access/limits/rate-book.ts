@@ -3,7 +3,7 @@
 // wait is exact. A call is let in by all its limits or consumes nothing of any. Pure: the clock is passed in.
 
 /** What a call asks of one limit. */
-export type LimitNeed = RateNeed | ParallelNeed;
+export type LimitNeed = RateNeed | ParallelNeed | CallsNeed;
 
 interface RateNeed {
   readonly kind: 'requests' | 'tokens';
@@ -19,6 +19,16 @@ interface ParallelNeed {
   readonly limit: string;
   readonly most: number;
 }
+
+/** So many calls in all; nobody gives one back. */
+interface CallsNeed {
+  readonly kind: 'calls';
+  readonly limit: string;
+  readonly most: number;
+}
+
+/** A count of calls is forgotten so long after the last one. */
+export const CALLS_KEPT_MS = 86_400_000;
 
 /** The first of a call's limits that is reached. */
 export interface LimitRefusal {
@@ -46,8 +56,10 @@ const MINUTE_MS = 60_000;
 
 /** Of one limit. */
 interface Bucket {
-  /** When a rate's bucket will be empty, monotonic milliseconds. Past = it is empty. */
+  /** When a rate's bucket will be empty, or a count of calls is forgotten, monotonic milliseconds. Past = it is. */
   emptyAtMs: number;
+  /** Calls that were counted. */
+  calls: number;
   /** Calls of a parallel limit. */
   running: number;
   /** Said nothing any more; another one may have its place. */
@@ -71,7 +83,10 @@ export class RateBook {
     const buckets = needs.map((need, i) => {
       const bucket = known[i] ?? this.#bucketOf(need.limit);
       if (need.kind === 'parallel') bucket.running += 1;
-      else bucket.emptyAtMs = Math.max(nowMs, bucket.emptyAtMs) + costMs(need);
+      else if (need.kind === 'calls') {
+        bucket.calls = countedCalls(bucket, nowMs) + 1;
+        bucket.emptyAtMs = nowMs + CALLS_KEPT_MS;
+      } else bucket.emptyAtMs = Math.max(nowMs, bucket.emptyAtMs) + costMs(need);
       return bucket;
     });
     const remaining = needs.map((need, i) => remainingOf(need, buckets[i], nowMs));
@@ -127,7 +142,7 @@ export class RateBook {
   #bucketOf(limit: string): Bucket {
     const known = this.#buckets.get(limit);
     if (known !== undefined) return known;
-    const bucket = { emptyAtMs: 0, running: 0, isDropped: false };
+    const bucket = { emptyAtMs: 0, calls: 0, running: 0, isDropped: false };
     this.#buckets.set(limit, bucket);
     return bucket;
   }
@@ -140,18 +155,23 @@ export class RateBook {
 
 function remainingOf(need: LimitNeed, bucket: Bucket | undefined, nowMs: number): number {
   if (need.kind === 'parallel') return Math.max(0, need.most - (bucket?.running ?? 0));
+  if (need.kind === 'calls') return Math.max(0, need.most - countedCalls(bucket, nowMs));
   const levelMs = Math.max(0, (bucket?.emptyAtMs ?? 0) - nowMs);
   return Math.max(0, Math.floor(need.perMinute - (levelMs * need.perMinute) / MINUTE_MS + 1e-6));
 }
 
 function refusalOf(need: LimitNeed, bucket: Bucket | undefined, nowMs: number): LimitRefusal | null {
   const remaining = remainingOf(need, bucket, nowMs);
-  if (need.kind === 'parallel') return remaining > 0 ? null : { need, waitMs: null, remaining };
+  if (need.kind === 'parallel' || need.kind === 'calls')
+    return remaining > 0 ? null : { need, waitMs: null, remaining };
   if (need.perMinute <= 0 || (need.amount > need.perMinute && need.kind === 'tokens'))
     return { need, waitMs: null, remaining };
   const emptyAtMs = Math.max(nowMs, bucket?.emptyAtMs ?? nowMs) + costMs(need);
   const waitMs = emptyAtMs - nowMs - MINUTE_MS;
   return waitMs > 1e-6 ? { need, waitMs, remaining } : null;
 }
+
+const countedCalls = (bucket: Bucket | undefined, nowMs: number): number =>
+  bucket === undefined || bucket.emptyAtMs <= nowMs ? 0 : bucket.calls;
 
 const costMs = ({ amount, perMinute }: RateNeed): number => (amount * MINUTE_MS) / perMinute;

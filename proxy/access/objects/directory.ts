@@ -79,6 +79,7 @@ export class AccessDirectory {
     budget: new Map(),
     organization: new Map(),
     access_group: new Map(),
+    tag: new Map(),
   };
   readonly #aliases = new Index<VirtualKey>(
     () => this.all('key'),
@@ -170,6 +171,10 @@ export class AccessDirectory {
 
   accessGroup(id: string): ObjectOf<'access_group'> | null {
     return this.#tables.access_group.get(id) ?? null;
+  }
+
+  tag(name: string): ObjectOf<'tag'> | null {
+    return this.#tables.tag.get(name) ?? null;
   }
 
   /** In no order that says anything. */
@@ -265,6 +270,9 @@ export class AccessDirectory {
       case 'access_group':
         this.#groupsVersion += 1;
         this.#tables.access_group.set(object.id, object);
+        return;
+      case 'tag':
+        this.#tables.tag.set(object.id, object);
         return;
     }
   }

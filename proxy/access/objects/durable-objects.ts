@@ -13,10 +13,11 @@ type DurableOptions = Omit<ConstructorParameters<typeof SharedItems<ObjectKind>>
 const MOST_TRIES = 3;
 
 /** Budgets, teams and users before the keys that refer to them. */
-const KINDS: readonly ObjectKind[] = [
+export const OBJECT_KINDS: readonly ObjectKind[] = [
   'budget',
   'organization',
   'access_group',
+  'tag',
   'team',
   'user',
   'customer',
@@ -29,7 +30,7 @@ export class DurableObjects implements ObjectStore {
   readonly #reader = new ObjectReader();
 
   constructor(options: DurableOptions) {
-    this.#items = new SharedItems({ ...options, name: 'access', kinds: KINDS });
+    this.#items = new SharedItems({ ...options, name: 'access', kinds: OBJECT_KINDS });
   }
 
   async *load(listener: ObjectListener): AsyncGenerator<readonly AccessObject[]> {

@@ -30,6 +30,7 @@ export function fileObjects({ keys, teams }: AccessSettings): readonly AccessObj
         aliases,
         teamId,
         userId,
+        ofSessions,
         expiresMs,
         ...terms
       }): AccessObject => ({
@@ -44,6 +45,7 @@ export function fileObjects({ keys, teams }: AccessSettings): readonly AccessObj
         teamId,
         userId,
         expiresMs,
+        metadata: ofSessions,
       }),
     ),
   ].map((object) => Object.freeze(object));

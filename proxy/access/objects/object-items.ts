@@ -24,6 +24,17 @@ const BLANK: { readonly [K in ObjectKind]: Extract<AccessObject, { readonly kind
   budget: { kind: 'budget', id: '', budget: NO_BUDGET, limits: NO_LIMITS, ...COMMON, ...BY },
   organization: { kind: 'organization', id: '', models: EMPTY_LIST, ...TERMS, ...COMMON, ...BY },
   access_group: { kind: 'access_group', id: '', models: EMPTY_LIST, ...COMMON, ...BY },
+  tag: {
+    kind: 'tag',
+    id: '',
+    description: null,
+    models: EMPTY_LIST,
+    budgetId: null,
+    budget: NO_BUDGET,
+    limits: NO_LIMITS,
+    ...COMMON,
+    ...BY,
+  },
 };
 
 /** Columns of an item, and what only memory says. */

@@ -186,7 +186,19 @@ export interface AccessGroup extends Common {
   readonly models: readonly string[];
 }
 
-export type AccessObject = VirtualKey | Team | User | Customer | Budget | Organization | AccessGroup;
+/** What is said of a tag that calls carry. A tag without an object is counted as well. */
+export interface Tag extends Common {
+  readonly kind: 'tag';
+  readonly id: string;
+  readonly description: string | null;
+  /** Names or ids of models; shown, and nothing else. */
+  readonly models: readonly string[];
+  readonly budgetId: string | null;
+  readonly budget: BudgetTerms;
+  readonly limits: LimitTerms;
+}
+
+export type AccessObject = VirtualKey | Team | User | Customer | Budget | Organization | AccessGroup | Tag;
 export type ObjectKind = AccessObject['kind'];
 /** The object of a kind. */
 export type ObjectOf<K extends ObjectKind> = Extract<AccessObject, { readonly kind: K }>;

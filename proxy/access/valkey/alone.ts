@@ -79,7 +79,7 @@ export class AloneCounters {
 
 /** One call at least, else a small limit would stop a server for as long as it is alone. */
 function shareOf(need: LimitNeed, servers: number): LimitNeed {
-  if (need.kind === 'parallel')
+  if ('most' in need)
     return { ...need, most: need.most <= 0 ? 0 : Math.max(1, Math.floor(need.most / servers)) };
   if (need.perMinute <= 0) return need;
   const perMinute = Math.max(Math.min(need.amount, need.perMinute), need.perMinute / servers);

@@ -4,7 +4,12 @@ import type { LimitNeed } from '../limits/rate-book.ts';
 import { partsOf, picoOf } from './amounts.ts';
 
 /** Letters of the kinds of limits in keys. */
-const LETTERS: Readonly<Record<LimitNeed['kind'], string>> = { requests: 'r', tokens: 't', parallel: 'p' };
+const LETTERS: Readonly<Record<LimitNeed['kind'], string>> = {
+  requests: 'r',
+  tokens: 't',
+  parallel: 'p',
+  calls: 'n',
+};
 
 /** No cap of a budget is larger: 10^18 dollars. */
 const MOST_PICO = 10n ** 30n - 1n;
@@ -20,9 +25,9 @@ export function reserveArguments(server: string, call: ReservingCall): (string |
   }
   args.push(limits.length);
   for (const limit of limits) {
-    const isParallel = limit.kind === 'parallel';
     args.push(LETTERS[limit.kind], limit.limit);
-    args.push(isParallel ? limit.most : limit.perMinute, isParallel ? 1 : limit.amount);
+    if ('most' in limit) args.push(limit.most, 1);
+    else args.push(limit.perMinute, limit.amount);
   }
   return args;
 }

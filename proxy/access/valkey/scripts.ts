@@ -3,6 +3,7 @@
 // Keys of one installation share a hash tag, so that they stand in one slot of a cluster. Below `<tag>:<generation>:`
 //   c:<budget>@<window>  hash: s S spent, r R reserved, w somebody reads its sum, l:<request> settled before the sum came
 //   r:<limit> t:<limit>  microsecond at which the bucket of requests or tokens is empty
+//   n:<limit>            calls of a conversation that were let in
 //   p:<limit>            sorted set of running calls, by the millisecond at which their lease ends
 //   q:<request>          what a call has reserved (MessagePack), or `s` settled, or `x` cancelled
 //   o:<server>           set of the requests that a server has reserved for
@@ -16,6 +17,7 @@
 //
 // Lua's numbers are doubles, exact up to 2^53; amounts are two of them: below 10^15 pico-dollars, and thousands of dollars.
 import { createHash } from 'node:crypto';
+import { CALLS_KEPT_MS } from '../limits/rate-book.ts';
 
 /** One Lua program. Scripts are called by their hash, so two versions of the proxy run beside each other. */
 export interface Script {
@@ -124,7 +126,7 @@ local function reserveCall(A)
   if refused then return refused end
   local nl = tonumber(A[i])
   i = i + 1
-  local reply, takes, places = {'admitted'}, {}, {}
+  local reply, takes, places, counts = {'admitted'}, {}, {}, {}
   for l = 1, nl do
     local kind, most, want = A[i], tonumber(A[i + 2]), tonumber(A[i + 3])
     local key = P .. kind .. ':' .. A[i + 1]
@@ -134,6 +136,14 @@ local function reserveCall(A)
       if not held and n >= most then return {'limit', l - 1, -1, 0} end
       places[#places + 1] = key
       if not held then n = n + 1 end
+      reply[l + 1] = math.max(0, most - n)
+    elseif kind == 'n' then
+      local n = tonumber(redis.call('GET', key) or 0)
+      if not held then
+        if n >= most then return {'limit', l - 1, -1, 0} end
+        counts[#counts + 1] = key
+        n = n + 1
+      end
       reply[l + 1] = math.max(0, most - n)
     else
       local empty = math.max(now, tonumber(redis.call('GET', key) or 0))
@@ -157,6 +167,10 @@ local function reserveCall(A)
   end
   for _, r in ipairs(takes) do redis.call('SET', r[1], r[2], 'PX', math.ceil((r[2] - now) / 1000) + 1000) end
   for _, key in ipairs(places) do occupy(key, id, now) end
+  for _, key in ipairs(counts) do
+    redis.call('INCR', key)
+    redis.call('PEXPIRE', key, ${CALLS_KEPT_MS})
+  end
   hold(P, id, server, A, nb > 0, now)
   return reply
 end
@@ -199,6 +213,8 @@ local function free(id, entry, tokens, undo)
     local kind, most, want = entry[i], tonumber(entry[i + 2]), tonumber(entry[i + 3])
     local key = P .. kind .. ':' .. entry[i + 1]
     if kind == 'p' then redis.call('ZREM', key, id)
+    elseif kind == 'n' then
+      if undo and redis.call('EXISTS', key) == 1 then redis.call('DECR', key) end
     elseif undo then rate(key, most, -want)
     elseif kind == 't' and tokens >= 0 then rate(key, most, tokens - want) end
     i = i + 4

@@ -135,14 +135,17 @@ export class ValkeyCounters implements Counters {
   async seed(counter: CounterName, pico: bigint, counted: readonly string[] = []): Promise<void> {
     await this.#alone?.seed(counter, pico);
     const { state } = this.#link;
-    if (state.is !== 'shared') return;
-    const { connection, generation, key, prefix } = state;
-    const [hi, lo] = partsOf(pico);
-    const args = [generation, String(hi), String(lo), JSON.stringify(counted)];
-    const keys = [key, `${prefix}c:${nameOf(counter)}`];
-    await connection.run(SEED, keys, args, this.#times.answerMs).catch((error: unknown) => {
-      this.#link.suspect((error as Error).message);
-    });
+    if (state.is === 'shared') {
+      const { connection, generation, key, prefix } = state;
+      const [hi, lo] = partsOf(pico);
+      const args = [generation, String(hi), String(lo), JSON.stringify(counted)];
+      const keys = [key, `${prefix}c:${nameOf(counter)}`];
+      await connection.run(SEED, keys, args, this.#times.answerMs).catch((error: unknown) => {
+        this.#link.suspect((error as Error).message);
+      });
+    }
+    // Where they are away now, the call counts alone next, and reading its sums once more may take longer than they are away.
+    if (this.#link.state.is !== 'shared') await this.#countingAlone().seed(counter, pico);
   }
 
   release(requestId: string): void {
@@ -217,12 +220,16 @@ export class ValkeyCounters implements Counters {
     const { failClosed, shown } = this.#options.settings;
     if ((failClosed.limits && call.limits.length > 0) || (failClosed.budgets && call.budgets.length > 0))
       throw new CountersUnavailable(`the counters at ${shown} do not answer`);
+    const result = await this.#countingAlone().reserve(call);
+    if (result.kind === 'admitted') this.#hold(call, 'alone');
+    return result;
+  }
+
+  #countingAlone(): AloneCounters {
     this.#alone ??= new AloneCounters(this.#options.local(), this.#link.servers, (counter) =>
       this.#reservedIn(counter),
     );
-    const result = await this.#alone.reserve(call);
-    if (result.kind === 'admitted') this.#hold(call, 'alone');
-    return result;
+    return this.#alone;
   }
 
   #hold(call: ReservingCall, by: Held['by']): void {

@@ -16,6 +16,7 @@ const KEY = /sk-[\w-]{6,}/g;
 const SHOWN: ReadonlySet<string> = new Set([
   'name',
   'alias',
+  'description',
   'type',
   'allowedRoutes',
   'models',

@@ -176,6 +176,7 @@ function usersOf(budgetId: string, directory: AccessDirectory): readonly string[
     ...[...directory.all('user')].filter(has).map((user) => `user ${user.id}`),
     ...[...directory.all('customer')].filter(has).map((customer) => `customer ${customer.id}`),
     ...[...directory.all('organization')].filter(has).map((one) => `organization ${one.id}`),
+    ...[...directory.all('tag')].filter(has).map((tag) => `tag ${tag.id}`),
     ...[...directory.all('team')].flatMap((team) => [
       ...(team.memberBudgetId === budgetId ? [`members of team ${team.id}`] : []),
       ...team.members.filter(has).map(({ userId }) => `member ${userId} of team ${team.id}`),

@@ -1,6 +1,7 @@
 // The members of the bodies of calls about keys, and what a key is after one of them.
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { blankKey } from '../../access/objects/blank.ts';
+import { sessionTermsMistake } from '../../access/session-terms.ts';
 import { type BudgetTerms, type VirtualKey } from '../../access/objects/objects.ts';
 import {
   anything,
@@ -98,6 +99,8 @@ export function keyFrom(
   { nowMs, by }: Author,
 ): VirtualKey {
   const metadata = metadataFrom(fields, before.metadata);
+  const mistake = metadata === before.metadata ? null : sessionTermsMistake(metadata);
+  if (mistake !== null) throw invalid(mistake.message, mistake.param);
   const key: VirtualKey = {
     ...before,
     alias: changed(fields.key_alias, before.alias),

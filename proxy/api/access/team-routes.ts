@@ -1,4 +1,4 @@
-// The routes of teams, customers, budgets, organizations and access groups.
+// The routes of teams, customers, budgets, organizations, access groups and tags.
 import {
   accessGroupInfo,
   accessGroupList,
@@ -32,6 +32,7 @@ import {
   removeTeamModels,
   updateTeam,
 } from './teams-change.ts';
+import { deleteTag, newTag, tagInfo, tagList, updateTag } from './tags.ts';
 import { addMembers, removeMember, updateMember } from './teams-members.ts';
 import { availableTeams, teamInfo, teamList, teamPage } from './teams-read.ts';
 
@@ -85,5 +86,10 @@ export const TEAM_ROUTES: readonly CallRow[] = [
   reads('/access_group/list', accessGroupList),
   reads('/access_group/{group}/info', accessGroupInfo),
   by('PUT', changes('access_group_update', '/access_group/{group}/update', updateAccessGroup)),
+  changes('tag_new', '/tag/new', newTag),
+  changes('tag_update', '/tag/update', updateTag),
+  changes('tag_delete', '/tag/delete', deleteTag),
+  { method: 'POST', path: '/tag/info', action: null, handle: tagInfo },
+  reads('/tag/list', tagList),
   by('DELETE', changes('access_group_delete', '/access_group/{group}/delete', deleteAccessGroup)),
 ];

@@ -9,6 +9,7 @@ import { KEY_OPERATIONS } from './keys.ts';
 import { ref, type Described, type JsonSchema } from './operation.ts';
 import { SCHEMAS } from './schemas.ts';
 import { SPEND_OPERATIONS } from './spend.ts';
+import { TAG_OPERATIONS } from './tags.ts';
 import { TEAM_OPERATIONS } from './teams.ts';
 
 /** Of the interface, not of the program: strangers read it. */
@@ -18,6 +19,7 @@ const DESCRIBED: readonly Described[] = [
   ...CALL_OPERATIONS,
   ...KEY_OPERATIONS,
   ...TEAM_OPERATIONS,
+  ...TAG_OPERATIONS,
   ...SPEND_OPERATIONS,
 ];
 
@@ -79,7 +81,8 @@ export function openApiDocument(rows: readonly RouteRow[]): Document {
   const found = new Map<Described, RouteRow[]>();
   const gets = new Set(rows.filter(({ method }) => method === 'GET').map(({ path }) => path));
   for (const row of rows) {
-    if (row.method === 'HEAD' && gets.has(row.path)) continue; // every GET answers it
+    const isBeside = row.method === 'HEAD' || row.method === 'OPTIONS';
+    if (isBeside && gets.has(row.path)) continue; // every GET answers HEAD, probes answer OPTIONS
     const described = canonical(row, byRoute);
     found.set(described, [...(found.get(described) ?? []), row]);
   }
@@ -121,7 +124,7 @@ function routesOf({ route, aliases = [] }: Described): readonly string[] {
 
 /** Bases that stand for `/v1` in front of LLM calls and listings. */
 const BASES =
-  /^(?:\/openai\/v1|\/\/v1|\/v1\/v1|\/openai\/deployments\/\{param\}|(?:\/v1)?\/engines\/\{param\}|)\//;
+  /^(?:\/(?:openai|anthropic)\/v1|\/\/v1|\/v1\/v1|\/openai\/deployments\/\{param\}|(?:\/v1)?\/engines\/\{param\}|)\//;
 
 function canonical({ method, path }: RouteRow, byRoute: ReadonlyMap<string, Described>): Described {
   const described =

@@ -52,6 +52,8 @@ keys:
     model_tpm_limit: { gpt-4o: 7 }
     tags: [batch]
     blocked: true
+    max_iterations: 3
+    max_budget_per_session: 0.5
 teams:
   - team_id: acme
     team_alias: Acme
@@ -85,6 +87,7 @@ teams:
       aliases: {},
       teamId: 'acme',
       userId: null,
+      ofSessions: {},
       expiresMs: null,
     },
     {
@@ -97,6 +100,7 @@ teams:
       aliases: { fast: 'gpt-4o' },
       teamId: null,
       userId: 'ann',
+      ofSessions: { max_iterations: 3, max_budget_per_session: 0.5 },
       expiresMs: Date.UTC(2030, 0, 2, 2, 4, 5),
       maxBudget: 10.5,
       softBudget: 8,

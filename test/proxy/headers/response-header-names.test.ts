@@ -16,23 +16,39 @@ t.test('names follow the brand, and no two are alike', async (t) => {
     [
       ...[
         'call-id',
+        'request-id',
         'session-id',
         'model-id',
+        'model-group',
         'model-api-base',
         'version',
         'response-cost',
         'key-spend',
         'key-max-budget',
         'overhead-duration-ms',
+        'response-duration-ms',
+        'timeout',
       ],
-      ...['attempted-retries', 'attempted-fallbacks', 'error-source', 'brake', 'original-call-id'],
+      ...[
+        'attempted-retries',
+        'max-retries',
+        'attempted-fallbacks',
+        'error-source',
+        'brake',
+        'original-call-id',
+      ],
     ],
   );
   t.ok(Object.isFrozen(NAMES));
 });
 
 t.test('which deployment served is told by its id, its base URL and our version', async (t) => {
-  const headers = deploymentResponseHeaders(NAMES, { id: 'one', apiBase: 'http://gateway' }, '1.2.3');
+  const headers = deploymentResponseHeaders(
+    NAMES,
+    { id: 'one', group: 'm', apiBase: 'http://gateway' },
+    3,
+    '1.2.3',
+  );
   t.same(headers, [
     ...[
       'x-litellm-model-id',
@@ -41,6 +57,10 @@ t.test('which deployment served is told by its id, its base URL and our version'
       'http://gateway',
       'x-litellm-version',
       '1.2.3',
+      'x-litellm-max-retries',
+      '3',
+      'x-litellm-model-group',
+      'm',
     ],
   ]);
 });

@@ -62,27 +62,27 @@ interface Asked {
 t.test('a body that needs no change is the very buffer that came', async (t) => {
   const active = liveOf(t, MODELS, await servicesOf(t));
   const { x } = await exchangeOf(t, active);
-  const bytes = Buffer.from('{ "model" : "same", "temperature" : 1.0e0, "x" : "\\u00e9" }');
+  const bytes = Buffer.from('{ "model" : "same", "messages": [], "temperature" : 1.0e0, "x" : "\\u00e9" }');
   const ask = await parseRequest(x, ENDPOINTS[0] as Endpoint, new RequestBody(bytes), null);
   t.equal(buildUpstreamRequest(x, ask, identityOf(x, NOBODY), firstOf(active, 'same')).body, bytes);
 });
 
 t.test('path, clocks and flags follow the entry and the ask', async (t) => {
   const of = await shaper(t);
-  t.match((await of('{"model":"m"}')).call, {
+  t.match((await of('{"model":"m","messages":[]}')).call, {
     origin: BASE,
     path: '/sub/v1/chat/completions',
     method: 'POST',
     firstByteMs: 7_000,
     observation: { stripUsage: false },
   });
-  t.match((await of('{"model":"m","stream":true}')).call, {
+  t.match((await of('{"model":"m","messages":[],"stream":true}')).call, {
     firstByteMs: 3_000,
     observation: { stripUsage: true },
   });
-  t.equal((await of('{"model":"compat"}', { path: 'embeddings' })).call.path, '/v1/embeddings');
+  t.equal((await of('{"model":"compat","messages":[]}', { path: 'embeddings' })).call.path, '/v1/embeddings');
   t.equal(
-    (await of('{"model":"m"}', { query: '?api-version=1&x=%20' })).call.path,
+    (await of('{"model":"m","messages":[]}', { query: '?api-version=1&x=%20' })).call.path,
     '/sub/v1/chat/completions?api-version=1',
   );
 });
@@ -107,27 +107,30 @@ t.test('exactly the members that must change do', async (t) => {
     'tags removed',
     'user removed',
   ]);
-  t.equal((await of('{}', { pathModel: 'm' })).body, '{"model":"up"}');
+  t.equal((await of('{"messages":[]}', { pathModel: 'm' })).body, '{"messages":[],"model":"up"}');
 });
 
 t.test('streams that would come without usage ask for it; those that ask are left alone', async (t) => {
   const of = await shaper(t);
-  const asked = await of('{"model":"same","stream":true}');
+  const asked = await of('{"model":"same","messages":[],"stream":true}');
   t.strictSame(JSON.parse(asked.body), {
     model: 'same',
+    messages: [],
     stream: true,
     stream_options: { include_usage: true },
   });
-  const kept = await of('{"model":"same","stream":true,"stream_options":{"include_obfuscation":false}}');
+  const kept = await of(
+    '{"model":"same","messages":[],"stream":true,"stream_options":{"include_obfuscation":false}}',
+  );
   t.strictSame(JSON.parse(kept.body).stream_options, { include_obfuscation: false, include_usage: true });
   t.ok(kept.call.observation.stripUsage);
-  const own = '{"model":"same","stream":true,"stream_options":{"include_usage":true}}';
+  const own = '{"model":"same","messages":[],"stream":true,"stream_options":{"include_usage":true}}';
   t.match(await of(own), { body: own, changes: [], call: { observation: { stripUsage: false } } });
-  const off = '{"model":"same","stream":true,"stream_options":{"include_usage":false}}';
+  const off = '{"model":"same","messages":[],"stream":true,"stream_options":{"include_usage":false}}';
   t.match(await of(off), { call: { observation: { stripUsage: true } }, body: /"include_usage":true/ });
   for (const path of ['responses', 'messages']) {
     t.same(
-      (await of('{"model":"same","stream":true}', { path })).changes,
+      (await of('{"model":"same","messages":[],"input":"x","stream":true}', { path })).changes,
       [],
       `${path} streams carry it anyway`,
     );
@@ -136,12 +139,12 @@ t.test('streams that would come without usage ask for it; those that ask are lef
 
 t.test('always_include_stream_usage hands usage on, or never asks for it', async (t) => {
   const on = await shaper(t, 'general_settings: { always_include_stream_usage: true }');
-  t.match(await on('{"model":"same","stream":true}'), {
+  t.match(await on('{"model":"same","messages":[],"stream":true}'), {
     call: { observation: { stripUsage: false } },
     body: /include_usage/,
   });
   const off = await shaper(t, 'general_settings: { always_include_stream_usage: false }');
-  t.match(await off('{"model":"same","stream":true}'), {
+  t.match(await off('{"model":"same","messages":[],"stream":true}'), {
     call: { observation: { stripUsage: false } },
     changes: [],
   });
@@ -152,7 +155,7 @@ t.test(
   async (t) => {
     const of = await shaper(t);
     const timed = (value: string): Promise<Built> =>
-      of('{"model":"m"}', { headers: { 'x-litellm-timeout': value } });
+      of('{"model":"m","messages":[]}', { headers: { 'x-litellm-timeout': value } });
     t.equal((await timed('1.5')).call.firstByteMs, 1_500);
     for (const bad of ['0', '-1', 'soon', '', '1e9', 'NaN']) {
       await t.rejects(timed(bad), { code: 'invalid_header', param: 'x-litellm-timeout' }, bad);

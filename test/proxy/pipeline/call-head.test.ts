@@ -57,6 +57,7 @@ t.test('before anything was sent the head names the call and its session alone',
     'call-id': x.id,
     'session-id': 's-1',
     'overhead-duration-ms': '0.000',
+    'response-duration-ms': '0.000',
   });
 });
 

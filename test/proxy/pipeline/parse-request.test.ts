@@ -6,7 +6,7 @@ import { Fault } from '../../../proxy/errors/fault.ts';
 import type { ActiveConfig } from '../../../proxy/active-config/active-config.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
-import { parseRequest, type ParsedRequest } from '../../../proxy/pipeline/parse-request.ts';
+import { checkComplete, parseRequest, type ParsedRequest } from '../../../proxy/pipeline/parse-request.ts';
 import { exchangeOf, servicesOf, liveOf } from '../../support/services.ts';
 
 const endpoint = (path: string): Endpoint => ENDPOINTS.find((one) => one.path === path) as Endpoint;
@@ -46,23 +46,26 @@ async function codeOf(asked: Promise<ParsedRequest>): Promise<FaultCode | 'none'
 t.test('model, stream and identity are read; the bytes are those that came', async (t) => {
   const read = await reader(t);
   const text =
-    '{"model":"m","stream":true,"user":"ann","stream_options":{"x":1},"metadata":{"session_id":"s"},"n":1.0}';
+    '{"model":"m","messages":[],"stream":true,"user":"ann","stream_options":{"x":1},"metadata":{"session_id":"s"},"n":1.0}';
   const ask = await read(text);
   t.match(ask, { model: 'm', bodyModel: 'm', stream: true, streamOptions: { x: 1 } });
   t.match(ask.identityMembers, { user: 'ann', metadata: { session_id: 's' } });
   t.equal(ask.body.bytes.toString(), text);
-  t.match(await read('{"model":"m"}'), { stream: false, streamOptions: null });
-  t.match(await read('{"model":"m","stream":null,"stream_options":null}'), {
+  t.match(await read('{"model":"m","messages":[]}'), { stream: false, streamOptions: null });
+  t.match(await read('{"model":"m","messages":[],"stream":null,"stream_options":null}'), {
     stream: false,
     streamOptions: null,
   });
-  t.equal((await read('{"mod\\u0065l":"m\\u00fc"}')).model, 'mü', 'escapes are read');
+  t.equal((await read('{"mod\\u0065l":"m\\u00fc","messages":[]}')).model, 'mü', 'escapes are read');
 });
 
 t.test('a model of the path is asked for, and what the body says is kept apart', async (t) => {
   const read = await reader(t);
-  t.match(await read('{"model":"body"}', { pathModel: 'path' }), { model: 'path', bodyModel: 'body' });
-  t.match(await read('{}', { pathModel: 'path' }), { model: 'path', bodyModel: null });
+  t.match(await read('{"model":"body","messages":[]}', { pathModel: 'path' }), {
+    model: 'path',
+    bodyModel: 'body',
+  });
+  t.match(await read('{"messages":[]}', { pathModel: 'path' }), { model: 'path', bodyModel: null });
 });
 
 t.test('JSON is any type that ends in json, and what has no type', async (t) => {
@@ -73,7 +76,7 @@ t.test('JSON is any type that ends in json, and what has no type', async (t) => 
     'application/vnd.api+json',
     '',
   ]) {
-    t.equal((await read('{"model":"m"}', { type })).model, 'm', type);
+    t.equal((await read('{"model":"m","messages":[]}', { type })).model, 'm', type);
   }
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
     t.equal(await codeOf(read('{"model":"m"}', { type })), 'unsupported_media_type', type);
@@ -116,11 +119,47 @@ t.test('each kind of bad body has its code', async (t) => {
     [`{"model":"${'m'.repeat(513)}"}`, 'invalid_member'],
     ['{"model":"m","stream":"true"}', 'invalid_member'],
     ['{"model":"m","stream":1}', 'invalid_member'],
+    ['{"model":"m","messages":[],"messages":[]}', 'duplicate_member'],
   ];
   for (const [body, code] of cases) t.equal(await codeOf(read(body)), code, String(body).slice(0, 60));
   t.equal(
-    await codeOf(read('{"model":"m","x":1,"x":2}')),
+    await codeOf(read('{"model":"m","messages":[],"x":1,"x":2}')),
     'none',
     'members that nobody acts on are not our business',
   );
+});
+
+t.test('what an endpoint works on must be there, and not null', async (t) => {
+  const read = await reader(t);
+  const checked = async (body: string, path: string): Promise<FaultCode | 'none'> => {
+    const to = ENDPOINTS.find((one) => one.path === path) as Endpoint;
+    return codeOf(read(body, { to }).then((request) => (checkComplete(request), request)));
+  };
+  for (const [path, body] of [
+    ['chat/completions', '{"model":"m","messages":[]}'],
+    ['chat/completions', '{"model":"m","messag\\u0065s":[]}'],
+    ['completions', '{"model":"m","prompt":""}'],
+    ['embeddings', '{"model":"m","input":"x"}'],
+    ['embeddings', '{"model":"m","messages":[]}'],
+    ['responses', '{"model":"m","prompt":{"id":"p"}}'],
+    ['messages', '{"model":"m","messages":[]}'],
+    ['rerank', '{"model":"m","query":"q","documents":[]}'],
+    ['audio/transcriptions', '{"model":"m"}'],
+    ['images/edits', '{"model":"m"}'],
+  ] as const)
+    t.equal(await checked(body, path), 'none', `${path} ${body}`);
+  for (const [path, body] of [
+    ['chat/completions', '{"model":"m"}'],
+    ['chat/completions', '{"model":"m","messages":null}'],
+    ['chat/completions', '{"model":"m","MESSAGES":[],"prompt":"x","input":"x"}'],
+    ['completions', '{"model":"m","messages":[]}'],
+    ['embeddings', '{"model":"m","prompt":"x"}'],
+    ['responses', '{"model":"m","messages":[]}'],
+    ['messages/count_tokens', '{"model":"m"}'],
+    ['moderations', '{"model":"m"}'],
+    ['images/generations', '{"model":"m"}'],
+    ['audio/speech', '{"model":"m"}'],
+    ['rerank', '{"model":"m","query":"q"}'],
+  ] as const)
+    t.equal(await checked(body, path), 'missing_parameter', `${path} ${body}`);
 });

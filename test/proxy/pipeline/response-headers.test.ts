@@ -44,6 +44,8 @@ t.test('a call that went somewhere tells where, and after how many attempts', as
     'x-litellm-model-id',
     'x-litellm-model-api-base',
     'x-litellm-version',
+    'x-litellm-max-retries',
+    'x-litellm-model-group',
     'x-litellm-attempted-retries',
     'x-litellm-attempted-fallbacks',
   ]);

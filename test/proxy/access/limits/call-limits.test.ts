@@ -95,6 +95,8 @@ function directory(...objects: readonly AccessObject[]): LimitDirectory {
     customer: (id) => find('customer', id),
     organization: (id) => find('organization', id),
     budget: (id) => find('budget', id),
+    tag: (id) => find('tag', id),
+    count: (kind) => objects.filter((one) => one.kind === kind).length,
   };
 }
 

@@ -1,7 +1,12 @@
 // Rates and calls at a time: no edge lets twice the limit through, refusals consume nothing, waits are true.
 import fc from 'fast-check';
 import t from 'tap';
-import { RateBook, type LimitNeed, type LimitPermit } from '../../../../proxy/access/limits/rate-book.ts';
+import {
+  CALLS_KEPT_MS,
+  RateBook,
+  type LimitNeed,
+  type LimitPermit,
+} from '../../../../proxy/access/limits/rate-book.ts';
 
 const rpm = (perMinute: number, limit = 'key:a:rpm'): LimitNeed => ({
   kind: 'requests',
@@ -138,5 +143,22 @@ t.test('what is over is forgotten', (t) => {
   t.equal(book.size, 100);
   book.prune(1_000);
   t.equal(book.size, 0);
+  t.end();
+});
+
+t.test('calls in all: nobody gives one back, and a day after the last one they are forgotten', (t) => {
+  const book = new RateBook();
+  const calls = (most: number): LimitNeed => ({ kind: 'calls', limit: 'key:a:conversation:s:calls', most });
+  t.same(permitted(book, [calls(2)], 0).remaining, [1]);
+  permitted(book, [calls(2)], 1).release();
+  const refused = book.admit([calls(2)], 2);
+  t.match(refused, { ok: false, refusal: { waitMs: null, remaining: 0 } });
+  t.notOk(book.admit([rpm(5), calls(2)], 3).ok);
+  t.equal(book.remaining(rpm(5), 3), 5, 'what is refused consumes nothing elsewhere');
+  t.same(permitted(book, [calls(3)], 4).remaining, [0], 'a higher one goes on with the count');
+  book.prune(CALLS_KEPT_MS);
+  t.notOk(book.admit([calls(3)], CALLS_KEPT_MS).ok);
+  t.same(permitted(book, [calls(3)], CALLS_KEPT_MS + 5).remaining, [2]);
+  t.notOk(book.admit([calls(0)], CALLS_KEPT_MS * 9).ok);
   t.end();
 });

@@ -170,6 +170,29 @@ withServer('tokens are reserved by estimate and settled by the record', async (t
   );
 });
 
+withServer(
+  'calls of a conversation are counted by all servers, and what was undone is not',
+  async (t, server) => {
+    const [one, two] = [await counters(t, server), await counters(t, server)];
+    const limits: readonly LimitNeed[] = [{ kind: 'calls', limit: 'key:a:conversation:s:calls', most: 3 }];
+    t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [2] });
+    t.match(await two.reserve(call('2', { limits })), { kind: 'admitted', remaining: [1] });
+    t.match(await two.reserve(call('2', { limits })), { kind: 'admitted', remaining: [1] }, 'the same call');
+    one.settle(settled('1'));
+    await told(one);
+    const cap = budget('key:full', 0n);
+    await need(one, call('x', { budgets: [cap] }));
+    t.match(await one.reserve(call('3', { budgets: [cap], limits })), { kind: 'over_budget' });
+    t.match(
+      await one.reserve(call('4', { limits })),
+      { kind: 'admitted', remaining: [0] },
+      'nothing gives one back',
+    );
+    const over = await two.reserve(call('5', { limits }));
+    t.match(over, { kind: 'over_limit', refusal: { need: limits[0], waitMs: null, remaining: 0 } });
+  },
+);
+
 withServer('of 200 calls of four servers exactly those are let in that fit', async (t, server) => {
   const all = await Promise.all([1, 2, 3, 4].map(() => counters(t, server, { servers: 4 })));
   await until(() => all.every(({ state }) => state.away === null));

@@ -27,6 +27,10 @@ const BODIES: Readonly<Record<string, Json>> = {
   '/organization/new': { organization_alias: 'x' },
   '/organization/update': { organization_id: 'there', organization_alias: 'x' },
   '/organization/delete': { organization_ids: ['there'] },
+  '/tag/new': { name: 'new' },
+  '/tag/update': { name: 'there' },
+  '/tag/delete': { name: 'there' },
+  '/tag/info': { names: ['there'] },
   '/access_group/new': { access_group: 'new', model_names: ['demo'] },
   '/access_group/{group}/update': { model_names: ['demo'] },
 };
@@ -50,6 +54,7 @@ t.test('each route', async (t) => {
   await managed(rig, 'POST /customer/new', { user_id: 'there' });
   await managed(rig, 'POST /organization/new', { organization_alias: 'o', organization_id: 'there' });
   await managed(rig, 'POST /access_group/new', { access_group: 'there', model_names: ['demo'] });
+  await managed(rig, 'POST /tag/new', { name: 'there' });
   const stranger = await newKey(rig, { user_id: 'stranger' });
   const member = await newKey(rig, { user_id: 'member', team_id: 'there' });
   const caller = await newKey(rig, { key_type: 'llm_api' });

@@ -56,7 +56,7 @@ t.test('HEAD, other methods, and paths that only look like them', async (t) => {
     t.equal(head.text, '');
     t.equal((await send(rig.url, 'POST', path, {})).status, 405);
   }
-  for (const path of ['/docs/', '/Docs', '/openapi.json/', '/%64ocs', '//docs', '/v1/docs', '/openapi.yaml'])
+  for (const path of ['/docs//', '/Docs', '/%64ocs', '//docs', '/v1/docs', '/openapi.yaml'])
     t.equal((await send(rig.url, 'GET', path, undefined, STRANGER)).status, 404, path);
 });
 
