@@ -23,6 +23,7 @@ import {
   configPathOf,
   DATA_DIR_FLAG,
   dataDirOf,
+  msOf,
   oneOf,
   UsageError,
   type Define,
@@ -199,14 +200,6 @@ function mutedOf({ mute = [] }: Flags): ReadonlySet<Code> {
   return new Set(
     mute.flatMap((text) => text.split(',')).map((word) => oneOf('--mute', word.toUpperCase() as Code, known)),
   );
-}
-
-const UNITS: Readonly<Record<string, number>> = { '': 1_000, s: 1_000, m: 60_000, h: 3_600_000 };
-
-function msOf(flag: string, text: string): number {
-  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(s|m|h|)$/.exec(text.trim()) ?? [];
-  if (count === undefined) throw new UsageError(`${flag} ${text} is no time - for example 60s or 5m`);
-  return Number(count) * (UNITS[unit] ?? 1_000);
 }
 
 function urlOf(text: string): URL {
