@@ -9,6 +9,7 @@ import type { Code } from './codes.ts';
 import type { Entry } from './entries.ts';
 import type { Reporter } from './finding.ts';
 import { refusalOf } from './gateway.ts';
+import { checkLatency } from './latency.ts';
 import type { GatewayClient } from './gateway-group.ts';
 import { identityOf } from './identity.ts';
 import {
@@ -62,20 +63,11 @@ export async function checkCalls(
   report: Reporter,
 ): Promise<void> {
   const { deployment, place } = entry;
-  const { group, upstreamModel } = deployment;
   const why = whyNoCall(deployment);
   if (why !== null) return report.skipped('call', why);
-  const identity = identityOf(deployment, `doctor-${randomUUID()}`);
-  const path = `${deployment.pathPrefix}/chat/completions`;
-  const directly: Send = (body) =>
-    client.ask({ method: 'POST', path, body }, { timeoutMs, maxBytes: STREAM_BYTES }, identity);
-  const atGateway: Route = { where: 'at the gateway', model: upstreamModel, send: directly };
+  const atGateway = routeToGateway(deployment, client, timeoutMs);
   if (proxy === null) return reportWay(await tryWay(atGateway, deployment), atGateway, entry, report);
-  const throughProxy: Route = {
-    where: 'through the proxy',
-    model: group,
-    send: (body) => proxy.call(body, timeoutMs),
-  };
+  const throughProxy = routeThrough(proxy, deployment, timeoutMs);
   const through = await tryWay(throughProxy, deployment);
   if (isEnough(through, deployment)) return reportWay(through, throughProxy, entry, report);
   const direct = await tryWay(atGateway, deployment);
@@ -99,6 +91,37 @@ export async function checkCalls(
   return reportWay(direct, atGateway, entry, report);
 }
 
+function routeToGateway(deployment: Deployment, client: GatewayClient, timeoutMs: number): Route {
+  const identity = identityOf(deployment, `doctor-${randomUUID()}`);
+  const path = `${deployment.pathPrefix}/chat/completions`;
+  const limits = { timeoutMs, maxBytes: STREAM_BYTES };
+  return {
+    where: 'at the gateway',
+    model: deployment.upstreamModel,
+    send: (body) => client.ask({ method: 'POST', path, body }, limits, identity),
+  };
+}
+
+const routeThrough = (proxy: ProxyClient, { group }: Deployment, timeoutMs: number): Route => ({
+  where: 'through the proxy',
+  model: group,
+  send: (body) => proxy.call(body, timeoutMs),
+});
+
+/** What the proxy adds to calls of an entry. */
+export async function timeCalls(
+  { deployment, place }: Entry,
+  client: GatewayClient,
+  proxy: ProxyClient | null,
+  { timeoutMs }: CallLimits,
+  report: Reporter,
+): Promise<void> {
+  if (proxy === null) return report.skipped('latency', 'there is no proxy to compare with');
+  const direct = routeToGateway(deployment, client, timeoutMs);
+  const through = routeThrough(proxy, deployment, timeoutMs);
+  await checkLatency(direct, through, { id: deployment.id, place }, report);
+}
+
 /** Nothing more is to be learned at the gateway itself. */
 function isEnough(way: Way, deployment: Deployment): boolean {
   if (way.is === 'no tools') return true;
@@ -110,7 +133,7 @@ function isEnough(way: Way, deployment: Deployment): boolean {
 const isByOther = (way: Way, { id }: Deployment): boolean =>
   way.is === 'answered' && way.servedBy !== null && way.servedBy !== id;
 
-function whyNoCall({ knownFacts, statedInfo, upstreamModel }: Deployment): string | null {
+export function whyNoCall({ knownFacts, statedInfo, upstreamModel }: Deployment): string | null {
   if (upstreamModel.includes('*')) return 'the entry is a pattern: name a model of it in an entry of its own';
   const mode = statedInfo['mode'] ?? knownFacts['mode'];
   if (typeof mode === 'string' && mode !== 'chat' && mode !== 'responses') return `${mode} is no chat`;
