@@ -14,6 +14,7 @@ import { agentServer } from './suites/agent-server.ts';
 import { openapi } from './suites/openapi.ts';
 import { charts } from './suites/charts.ts';
 import { clickhouse } from './suites/clickhouse.ts';
+import { dashboards } from './suites/dashboards.ts';
 import { platformClient } from './suites/platform-client.ts';
 
 /** One file each. */
@@ -25,6 +26,7 @@ const SUITES: readonly Suite[] = [
   charts,
   openapi,
   clickhouse,
+  dashboards,
 ];
 
 const NOT_PLAYED = 3;
