@@ -55,7 +55,7 @@ export async function checkLatency(
 
 const firstOf = ({ firstMs }: Timed): number => firstMs;
 
-export function medianOf(values: readonly number[]): number {
+function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

@@ -51,7 +51,10 @@ t.test('the page has every operation with a curl line', async (t) => {
 t.test('headers are named as the configured dialect has them, also after a reload', async (t) => {
   const named = async (brand: string): Promise<void> => {
     const { text } = await send(rig.url, 'GET', '/openapi.json', undefined, STRANGER);
-    t.same(text.match(/x-\w+-api-key/g)?.find((name) => !name.includes('goog')), `x-${brand}-api-key`);
+    t.same(
+      text.match(/x-\w+-api-key/g)?.find((name) => !name.includes('goog')),
+      `x-${brand}-api-key`,
+    );
   };
   const config = (brand: string): string => `
 model_list:
