@@ -11,6 +11,7 @@ import { machineFacts } from '../doctor/machine.ts';
 import type { Report } from '../doctor/report.ts';
 import { Fault } from '../errors/fault.ts';
 import { callHeaders, sendJson } from '../pipeline/respond.ts';
+import { pause } from '../pipeline/until-client-leaves.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { ServerState } from './health.ts';
 import { readObject } from './json-body.ts';
@@ -95,6 +96,8 @@ export class DoctorRoutes {
         models: [],
         pools: services.pools,
         send,
+        latency: false,
+        idleProbeS: null,
         timeoutMs: TIMEOUT_MS,
         callTimeoutMs: CALL_TIMEOUT_MS,
         muted: new Set(),
@@ -119,11 +122,28 @@ function arrived({ req }: Exchange): string[] {
 
 const EVENTS = 5;
 const PAUSE_MS = 200;
+/** Longer than any load balancer lets a connection be idle by default. */
+const LONGEST_SILENCE_S = 600;
 
-/** `GET /doctor/stream`: the same headers as streams of calls have. Takes a second, and costs nothing. */
+/** `?silence=SECONDS`; null = not asked for. @throws Fault invalid_parameter */
+function silenceMsOf(query: string): number | null {
+  const text = new URLSearchParams(query).get('silence') ?? '';
+  if (text === '') return null;
+  const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : NaN;
+  if (seconds > 0 && seconds <= LONGEST_SILENCE_S) return seconds * 1000;
+  const message = `silence must be a number of seconds above 0, at most ${LONGEST_SILENCE_S}.`;
+  throw new Fault('invalid_parameter', message, { param: 'silence' });
+}
+
+/**
+ * `GET /doctor/stream`: the same headers as streams of calls have. Takes a second, and costs nothing. With `silence` there are
+ * two events with that silence between them: a stream of a model that thinks, for those who look for idle timeouts.
+ */
 export async function doctorStream(x: Exchange): Promise<void> {
   const { clock } = x.active.services;
   const startedAt = clock.mono();
+  const silenceMs = silenceMsOf(x.query);
+  const events = silenceMs === null ? EVENTS : 2;
   const headers = [
     'content-type',
     'text/event-stream',
@@ -133,11 +153,13 @@ export async function doctorStream(x: Exchange): Promise<void> {
     'no',
   ];
   x.res.writeHead(200, [...headers, ...callHeaders(x)]);
-  for (let n = 1; n <= EVENTS && !x.res.destroyed; n += 1) {
+  for (let n = 1; n <= events && !x.res.destroyed; n += 1) {
     const sent_ms = Math.round(clock.mono() - startedAt);
-    const event = JSON.stringify({ n, of: EVENTS, sent_ms, ...(n === 1 ? { headers: arrived(x) } : {}) });
+    const event = JSON.stringify({ n, of: events, sent_ms, ...(n === 1 ? { headers: arrived(x) } : {}) });
     x.res.write(Buffer.from(`data: ${event}\n\n`));
-    if (n < EVENTS) await new Promise((next) => setTimeout(next, PAUSE_MS));
+    if (n === events) break;
+    const left = await pause(x.res, silenceMs ?? PAUSE_MS, 'the stream was silent');
+    if (left !== null) return x.res.destroy();
   }
   x.res.end(Buffer.from('data: [DONE]\n\n'));
 }

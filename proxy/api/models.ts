@@ -111,7 +111,7 @@ function sorted(found: readonly LiveDeployment[], query: URLSearchParams): reado
 export async function modelInfo(x: Exchange, caller: AuthenticatedCaller): Promise<void> {
   const { snapshot, deployments, services, modelAccess } = x.active;
   const models = modelAccess.of(caller);
-  const id = new URLSearchParams(x.query).get(`${snapshot.dialect.brand}_model_id`);
+  const id = new URLSearchParams(x.query).get(`${snapshot.dialect.brand}_model_id`) || null;
   const isWanted = (one: { readonly id: string }): boolean => id === null || one.id === id;
   const served = [...deployments.values()].filter(
     ({ config }) => isWanted(config) && models.allows(config.group),

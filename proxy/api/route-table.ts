@@ -103,8 +103,8 @@ const open = (handle: Handler): Route => ({ handle, access: 'open', port: 'both'
 const published = (handle: Handler): Route => ({ handle, access: 'public', port: 'both' });
 const metricsRoute: Route = { handle: metrics, access: 'metrics', port: 'admin' };
 
-/** The routes of one port: `all` where there is only one. */
-export type PortRole = 'all' | 'main' | 'admin';
+/** The routes of one port: `all` where there is only one; `health`: what probes ask, and nothing else. */
+export type PortRole = 'all' | 'main' | 'admin' | 'health';
 
 /** What one port serves. */
 export interface Routes {
@@ -323,8 +323,9 @@ export class RouteTable implements Routes {
 
   /** The methods that are served on this port; null = none. */
   #served(methods: Methods): Methods | null {
-    const kept = Object.entries(methods).filter(
-      ([, { port }]) => this.#role === 'all' || port === 'both' || port === this.#role,
+    const role = this.#role;
+    const kept = Object.entries(methods).filter(([, { port, access }]) =>
+      role === 'health' ? access === 'open' : role === 'all' || port === 'both' || port === role,
     );
     return kept.length === 0 ? null : Object.fromEntries(kept);
   }
@@ -350,6 +351,7 @@ export function allRows(): readonly RouteRow[] {
 const ELSEWHERE: Readonly<Record<PortRole, string>> = {
   all: 'on this proxy.',
   main: 'on this port. Metrics, spend and administration have a port of their own (general_settings.admin_port).',
+  health: 'on this port, which answers probes alone (SEPARATE_HEALTH_PORT).',
   admin: 'on this port, which serves metrics and administration. LLM calls go to the port of the proxy.',
 };
 

@@ -6,7 +6,8 @@ import { VERSION } from '../active-config/active-config.ts';
 import { systemClock } from '../base/clock.ts';
 import { askedOfProxy } from '../doctor/asked-of-proxy.ts';
 import { priceOf } from '../doctor/calls.ts';
-import { ANSWER_TOKENS } from '../doctor/trial-call.ts';
+import { LATENCY_CALLS } from '../doctor/latency.ts';
+import { ANSWER_TOKENS, SHORT_TOKENS } from '../doctor/trial-call.ts';
 import { CODES, type Code } from '../doctor/codes.ts';
 import { runDoctor, type DoctorOptions } from '../doctor/doctor.ts';
 import { entriesOf, inspect, type Inspected } from '../doctor/entries.ts';
@@ -23,6 +24,7 @@ import {
   configPathOf,
   DATA_DIR_FLAG,
   dataDirOf,
+  msOf,
   oneOf,
   UsageError,
   type Define,
@@ -41,6 +43,7 @@ const COLUMNS = 100;
 const NAMES_SHOWN = 100;
 const CALL_TIMEOUT_MS = 60_000;
 const PAUSE_MS = 2_000;
+const LONGEST_PROBE_S = 600;
 const DEFAULT_PORT = 4_000;
 
 interface Flags {
@@ -52,6 +55,8 @@ interface Flags {
   readonly model?: readonly string[] | undefined;
   readonly mute?: readonly string[] | undefined;
   readonly send?: boolean | undefined;
+  readonly latency?: boolean | undefined;
+  readonly idleProbe?: number | undefined;
   readonly json?: boolean | undefined;
   readonly verbose?: boolean | undefined;
   readonly strict?: boolean | undefined;
@@ -75,6 +80,15 @@ export const doctor: Define = (command, terminal) => {
       'file with a key of the proxy (or THROUGHLINE_MASTER_KEY, PROXY_MASTER_KEY, LITELLM_MASTER_KEY, or that of the configuration)',
     )
     .option('--send', 'also call each entry once: chat, stream, tool call, usage; the price is said first')
+    .option(
+      '--latency',
+      `with --send: ${LATENCY_CALLS} more calls directly and ${LATENCY_CALLS} through the proxy for one entry of each gateway, and what the proxy adds`,
+    )
+    .option(
+      '--idle-probe <seconds>',
+      'have the proxy hold a stream silent for so long, and see whether something in front of it cuts it; at most 600',
+      amountOf('--idle-probe'),
+    )
     .option('--only <area...>', `parts of the walk: ${AREAS.join(', ')}`)
     .option('--model <name...>', 'entries to look at, by model_name')
     .option('--mute <code...>', 'findings that neither show nor count')
@@ -102,6 +116,10 @@ async function examine(flags: Flags, terminal: Terminal): Promise<number> {
   const waitMs = flags.wait === undefined ? 0 : msOf('--wait', flags.wait);
   if (waitMs > 0 && flags.send === true)
     throw new UsageError('--wait repeats the walk and --send costs money each time - wait first, then send');
+  if (flags.latency === true && flags.send !== true)
+    throw new UsageError('--latency makes calls that cost money - add --send');
+  if (flags.idleProbe !== undefined && (flags.idleProbe <= 0 || flags.idleProbe > LONGEST_PROBE_S))
+    throw new UsageError(`--idle-probe must be above 0, at most ${LONGEST_PROBE_S}`);
   if (flags.timeout <= 0) throw new UsageError('--timeout must be above 0');
   const url = flags.url === undefined ? null : urlOf(flags.url);
   const isConfigured =
@@ -165,6 +183,8 @@ async function runOnce(examination: Examination, terminal: Terminal): Promise<Re
     models: flags.model ?? [],
     pools,
     send: flags.send === true ? 'both' : 'never',
+    latency: flags.latency === true,
+    idleProbeS: flags.idleProbe ?? null,
     timeoutMs,
     callTimeoutMs: CALL_TIMEOUT_MS,
     muted,
@@ -201,14 +221,6 @@ function mutedOf({ mute = [] }: Flags): ReadonlySet<Code> {
   );
 }
 
-const UNITS: Readonly<Record<string, number>> = { '': 1_000, s: 1_000, m: 60_000, h: 3_600_000 };
-
-function msOf(flag: string, text: string): number {
-  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(s|m|h|)$/.exec(text.trim()) ?? [];
-  if (count === undefined) throw new UsageError(`${flag} ${text} is no time - for example 60s or 5m`);
-  return Number(count) * (UNITS[unit] ?? 1_000);
-}
-
 function urlOf(text: string): URL {
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
   if (url === null) throw new UsageError('--url is no URL of a proxy - for example http://127.0.0.1:4000');
@@ -217,7 +229,7 @@ function urlOf(text: string): URL {
   return url;
 }
 
-function priceText({ model = [] }: Flags, inspected: Inspected | null): string {
+function priceText({ model = [], latency }: Flags, inspected: Inspected | null): string {
   if (inspected === null || inspected.snapshot === null) return '';
   const entries = entriesOf(inspected.snapshot, inspected.source);
   const chosen =
@@ -226,7 +238,11 @@ function priceText({ model = [] }: Flags, inspected: Inspected | null): string {
   const known = calls === unknown ? 'prices are not known' : `at most $${usd.toFixed(6)}`;
   const more = unknown === 0 || calls === unknown ? '' : ` and ${unknown} calls whose price is not known`;
   const count = `${calls} ${calls === 1 ? 'call' : 'calls'}`;
-  return `--send makes up to ${count} of ${ANSWER_TOKENS} tokens at most, tagged doctor: ${known}${more}; one that fails is made twice\n\n`;
+  const timed =
+    latency === true
+      ? `; --latency makes ${2 * LATENCY_CALLS} of ${SHORT_TOKENS} tokens for each gateway, too`
+      : '';
+  return `--send makes up to ${count} of ${ANSWER_TOKENS} tokens at most, tagged doctor: ${known}${more}; one that fails is made twice${timed}\n\n`;
 }
 
 interface Progress {

@@ -87,8 +87,9 @@ export async function serveUntilStopped(flags: ServeFlags, terminal: Terminal): 
   const stopped = untilStopped(running, terminal); // first: who reads the next line may send a signal at once
   const { snapshot } = running.gateway.reloader.active;
   terminal.err(`throughline serves ${snapshot.deployments.length} models on ${running.gateway.url}\n`);
-  const { platformUrl, adminUrl } = running.gateway;
+  const { platformUrl, adminUrl, healthUrl } = running.gateway;
   if (adminUrl !== null) terminal.err(`metrics and administration are served on ${adminUrl}\n`);
+  if (healthUrl !== null) terminal.err(`probes are answered on ${healthUrl} as well\n`);
   if (platformUrl !== null) terminal.err(`the platform interface is served on ${platformUrl}/api\n`);
   return stopped;
 }

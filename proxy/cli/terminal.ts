@@ -73,6 +73,15 @@ export function choice<const F extends `--${string}`, W extends string>(
   return new Option(flags, description).choices(words).argParser((word) => oneOf(flag, word, words));
 }
 
+const UNITS: Readonly<Record<string, number>> = { '': 1_000, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** A time from a flag, in milliseconds: `90`, `60s`, `5m`, `1h`. @throws UsageError when it is none */
+export function msOf(flag: string, text: string): number {
+  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(s|m|h|)$/.exec(text.trim()) ?? [];
+  if (count === undefined) throw new UsageError(`${flag} ${text} is no time - for example 60s or 5m`);
+  return Number(count) * (UNITS[unit] ?? 1_000);
+}
+
 export const CONFIG_FLAG = ['--config <file>', 'YAML with a model_list (or CONFIG_FILE_PATH)'] as const;
 export const DATA_DIR_FLAG = [
   '--data-dir <dir>',

@@ -11,6 +11,7 @@ import type { Code } from './codes.ts';
 import type { Entry } from './entries.ts';
 import type { Reporter } from './finding.ts';
 import { refusalOf } from './gateway.ts';
+import { checkLatency } from './latency.ts';
 import type { GatewayClient } from './gateway-group.ts';
 import { identityOf } from './identity.ts';
 import {
@@ -64,21 +65,11 @@ export async function checkCalls(
   report: Reporter,
 ): Promise<void> {
   const { deployment, place } = entry;
-  const { group, upstreamModel } = deployment;
   const why = whyNoCall(deployment);
   if (why !== null) return report.skipped('call', why);
-  const identity = identityOf(deployment, `doctor-${randomUUID()}`);
-  const query = deployment.upstreamQuery === '' ? '' : `?${deployment.upstreamQuery}`;
-  const path = `${upstreamPath(deployment, 'chat/completions', upstreamModel)}${query}`;
-  const directly: Send = (body) =>
-    client.ask({ method: 'POST', path, body }, { timeoutMs, maxBytes: STREAM_BYTES }, identity);
-  const atGateway: Route = { where: 'at the gateway', model: upstreamModel, send: directly };
+  const atGateway = routeToGateway(deployment, client, timeoutMs);
   if (proxy === null) return reportWay(await tryWay(atGateway, deployment), atGateway, entry, report);
-  const throughProxy: Route = {
-    where: 'through the proxy',
-    model: group,
-    send: (body) => proxy.call(body, timeoutMs),
-  };
+  const throughProxy = routeThrough(proxy, deployment, timeoutMs);
   const through = await tryWay(throughProxy, deployment);
   if (isEnough(through, deployment)) return reportWay(through, throughProxy, entry, report);
   const direct = await tryWay(atGateway, deployment);
@@ -102,6 +93,39 @@ export async function checkCalls(
   return reportWay(direct, atGateway, entry, report);
 }
 
+function routeToGateway(deployment: Deployment, client: GatewayClient, timeoutMs: number): Route {
+  const identity = identityOf(deployment, `doctor-${randomUUID()}`);
+  const { upstreamModel, upstreamQuery } = deployment;
+  const query = upstreamQuery === '' ? '' : `?${upstreamQuery}`;
+  const path = `${upstreamPath(deployment, 'chat/completions', upstreamModel)}${query}`;
+  const limits = { timeoutMs, maxBytes: STREAM_BYTES };
+  return {
+    where: 'at the gateway',
+    model: upstreamModel,
+    send: (body) => client.ask({ method: 'POST', path, body }, limits, identity),
+  };
+}
+
+const routeThrough = (proxy: ProxyClient, { group }: Deployment, timeoutMs: number): Route => ({
+  where: 'through the proxy',
+  model: group,
+  send: (body) => proxy.call(body, timeoutMs),
+});
+
+/** What the proxy adds to calls of an entry. */
+export async function timeCalls(
+  { deployment, place }: Entry,
+  client: GatewayClient,
+  proxy: ProxyClient | null,
+  { timeoutMs }: CallLimits,
+  report: Reporter,
+): Promise<void> {
+  if (proxy === null) return report.skipped('latency', 'there is no proxy to compare with');
+  const direct = routeToGateway(deployment, client, timeoutMs);
+  const through = routeThrough(proxy, deployment, timeoutMs);
+  await checkLatency(direct, through, { id: deployment.id, place }, report);
+}
+
 /** Nothing more is to be learned at the gateway itself. */
 function isEnough(way: Way, deployment: Deployment): boolean {
   if (way.is === 'no tools') return true;
@@ -113,7 +137,7 @@ function isEnough(way: Way, deployment: Deployment): boolean {
 const isByOther = (way: Way, { id }: Deployment): boolean =>
   way.is === 'answered' && way.servedBy !== null && way.servedBy !== id;
 
-function whyNoCall({ kind, provider, knownFacts, statedInfo, upstreamModel }: Deployment): string | null {
+export function whyNoCall({ kind, provider, knownFacts, statedInfo, upstreamModel }: Deployment): string | null {
   if (upstreamModel.includes('*')) return 'the entry is a pattern: name a model of it in an entry of its own';
   const serves = KINDS.find(({ name }) => name === kind)?.serves ?? null;
   if (serves?.has('chat') === false) return `${provider}/ does not speak chat completions`;

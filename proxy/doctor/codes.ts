@@ -1,34 +1,8 @@
 // Every code that the doctor reports: its level, the hop at fault, what it means, and what helps. docs/doctor.md has the
 // same table, held by a test. A code keeps its meaning for good; a number that is no longer used is not used again.
 
-/** Where a fault lies, in the order in which a call passes them. */
-export const HOPS = [
-  'client',
-  'machine',
-  'configuration',
-  'proxy',
-  'network',
-  'gateway',
-  'provider',
-] as const;
-export type Hop = (typeof HOPS)[number];
-
-export type Level = 'error' | 'warning' | 'info';
-
-interface CodeRule {
-  readonly level: Level;
-  readonly hop: Hop;
-  readonly meaning: string;
-  /** What helps in general; a finding mostly says it with its own names. */
-  readonly fix: string;
-}
-
-const rule = (level: Level, hop: Hop, meaning: string, fix: string): CodeRule => ({
-  level,
-  hop,
-  meaning,
-  fix,
-});
+import { rule, type CodeRule } from './code-rule.ts';
+import { CALL_CODES } from './call-codes.ts';
 
 export const CODES = {
   'TL-1001': rule(
@@ -187,6 +161,12 @@ export const CODES = {
     'Headers of the caller are removed in front of the proxy, so that calls have no session and no tags.',
     'Look at the Ingress or load balancer of the URL, and let x- headers pass.',
   ),
+  'TL-1310': rule(
+    'warning',
+    'network',
+    'Something in front of the proxy cuts a stream that is silent for a while, as one is while a model thinks.',
+    'Raise the idle timeout there above the longest silence: nginx proxy_read_timeout, HAProxy timeout server and timeout tunnel, AWS idle_timeout.',
+  ),
   'TL-1401': rule(
     'error',
     'network',
@@ -325,72 +305,7 @@ export const CODES = {
     'The gateway asks for a key, and the entry has none.',
     'Add api_key: os.environ/NAME to the entry.',
   ),
-  'TL-1601': rule(
-    'error',
-    'gateway',
-    'The gateway refuses the call.',
-    'Read what it says; try the model at the gateway itself.',
-  ),
-  'TL-1602': rule(
-    'info',
-    'provider',
-    'The model takes no tools. The chain is in order: without tools the same call is answered.',
-    'Use another model for agents, or state supports_function_calling: false.',
-  ),
-  'TL-1603': rule(
-    'error',
-    'proxy',
-    'The tool call arrives from the gateway directly, but not through the proxy.',
-    'Run throughline explain for this model and report what it says.',
-  ),
-  'TL-1604': rule(
-    'warning',
-    'gateway',
-    'The stream states no usage, so that spend can only be estimated.',
-    'Switch usage in streams on at the gateway, or set general_settings.estimate_missing_usage.',
-  ),
-  'TL-1605': rule(
-    'warning',
-    'gateway',
-    'The stream arrives in one piece at its end: somebody behind the proxy collects it.',
-    'Switch buffering off at the gateway or in front of it; nginx: proxy_http_version 1.1 and proxy_buffering off.',
-  ),
-  'TL-1606': rule(
-    'warning',
-    'gateway',
-    'The stream ends without the event that marks its end.',
-    'Update the gateway; look for a timeout on the way that cuts streams.',
-  ),
-  'TL-1607': rule(
-    'error',
-    'network',
-    'Headers are removed between this machine and the gateway.',
-    'Look at what stands in front of the gateway; nginx drops names with underscores.',
-  ),
-  'TL-1608': rule(
-    'error',
-    'proxy',
-    'The call works at the gateway directly, but not through the proxy.',
-    'Read what the proxy answers; its log has a line with the call id.',
-  ),
-  'TL-1609': rule(
-    'error',
-    'network',
-    'The call works at the gateway directly, but what stands in front of the proxy answers in its place.',
-    'Look at the Ingress or load balancer of the URL.',
-  ),
-  'TL-1610': rule(
-    'info',
-    'provider',
-    'The model answered in text although a tool was offered; that is its choice, not a fault of the chain.',
-    'Try a model that is made for tools.',
-  ),
-  'TL-1611': rule(
-    'error',
-    'provider',
-    'The gateway passes on an error of the provider behind it.',
-    'Look at the account, the quota and the status page of the provider.',
-  ),
+  ...CALL_CODES,
 } as const satisfies Readonly<Record<string, CodeRule>>;
 
 export type Code = keyof typeof CODES;

@@ -5,7 +5,7 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import { proxyFor } from '../upstream/http-proxies.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { bounded, TookTooLong } from './bounded.ts';
-import { checkCalls } from './calls.ts';
+import { checkCalls, timeCalls, whyNoCall } from './calls.ts';
 import { checkConfiguration } from './configuration.ts';
 import { checkData } from './data.ts';
 import { checkEcho } from './echo.ts';
@@ -42,6 +42,10 @@ export interface DoctorOptions {
   /** Those of the proxy, or made for this run; they stay open. */
   readonly pools: Pools;
   readonly send: SendMode;
+  /** With calls: also what the proxy adds, by more of them for one entry of each gateway. */
+  readonly latency: boolean;
+  /** How long a stream of the proxy is to be silent; null = not tried. */
+  readonly idleProbeS: number | null;
   readonly timeoutMs: number;
   readonly callTimeoutMs: number;
   readonly muted: ReadonlySet<string>;
@@ -149,7 +153,8 @@ class Run {
     const brand = inspected?.snapshot?.dialect.brand ?? 'litellm';
     const client = new ProxyClient(proxy.url, proxy.key, brand, this.#pools, clock.mono);
     const snapshot = inspected?.isServed === true ? inspected.snapshot : null;
-    const question = { timeoutMs, isNamed: proxy.isNamed, snapshot };
+    const { idleProbeS } = this.#options;
+    const question = { timeoutMs, isNamed: proxy.isNamed, snapshot, idleProbeS };
     const serves = await checkProxy(client, question, this.#reporter('proxy', client.shown));
     if (serves) return client;
     client.close();
@@ -271,13 +276,20 @@ class Run {
     unknown: ReadonlySet<string>,
     report: Reporter,
   ): Promise<void> {
-    const { callTimeoutMs } = this.#options;
+    const { callTimeoutMs, latency } = this.#options;
+    const limits = { timeoutMs: callTimeoutMs };
+    let isTimed = !latency;
     // One after the other: a gateway must not take the doctor for a burst of load.
     for (const entry of client.group.entries) {
       const own = report.about(`entry ${entry.deployment.group}`);
       if (unknown.has(entry.deployment.upstreamModel))
         own.skipped('call', 'the gateway does not know the model');
-      else await checkCalls(entry, client, proxy, { timeoutMs: callTimeoutMs }, own);
+      else {
+        await checkCalls(entry, client, proxy, limits, own);
+        if (isTimed || whyNoCall(entry.deployment) !== null) continue;
+        isTimed = true;
+        await timeCalls(entry, client, proxy, limits, own);
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 // What a check says: passed, skipped because of something, or a finding. Texts go through `Redactor` before anyone sees
 // them. Pure.
-import { CODES, type Code, type Hop, type Level } from './codes.ts';
+import type { Hop, Level } from './code-rule.ts';
+import { CODES, type Code } from './codes.ts';
 
 /** The parts of a run, in the order of dependence. */
 export const AREAS = ['machine', 'configuration', 'data', 'proxy', 'gateway', 'call'] as const;

@@ -1,6 +1,7 @@
 // A whole run as one document: what `--json` and `GET /doctor` give. schemas/doctor.json describes it; a member that
 // changes its meaning gets another `schema`.
-import { HOPS, type Code, type Hop, type Level } from './codes.ts';
+import { HOPS, type Hop, type Level } from './code-rule.ts';
+import type { Code } from './codes.ts';
 import { AREAS, type Area, type Finding, type Outcome } from './finding.ts';
 
 export interface Report {

@@ -52,6 +52,12 @@ export class ProxyClient {
     return this.#get('/doctor/stream', this.#headers(this.agentHeaders), timeoutMs, SOME_BYTES);
   }
 
+  /** Two events, and silence between them. */
+  silence(seconds: number, timeoutMs: number): Promise<Asked> {
+    const path = `/doctor/stream?silence=${seconds}`;
+    return this.#get(path, this.#headers([]), seconds * 1000 + timeoutMs, SOME_BYTES);
+  }
+
   /** Flat. */
   get agentHeaders(): readonly string[] {
     return [`x-${this.#brand}-session-id`, 'doctor', `x-${this.#brand}-tags`, DOCTOR_TAG];
@@ -86,6 +92,8 @@ interface ProxyQuestion {
   readonly isNamed: boolean;
   /** Of the file, for comparison; null = it cannot be served. */
   readonly snapshot: Snapshot | null;
+  /** null = not tried. */
+  readonly idleProbeS: number | null;
 }
 
 /** @returns whether calls can be made through it */
@@ -117,6 +125,7 @@ export async function checkProxy(
   const opens = await checkKey(client, timeoutMs, report);
   if (!opens) return false;
   await checkEvents(client, timeoutMs, report);
+  if (question.idleProbeS !== null) await checkSilence(client, question.idleProbeS, timeoutMs, report);
   await checkMetrics(client, timeoutMs, report);
   return isReady;
 }
@@ -199,6 +208,30 @@ async function checkEvents(client: ProxyClient, timeoutMs: number, report: Repor
     if (arrivedMs >= sentMs / 4) return report.passed('buffering', `events arrive one by one: ${seen}`);
   }
   report.found('buffering', 'TL-1305', { seen });
+}
+
+/** Whatever stands in front of the proxy closes what is idle for longer than it allows. */
+async function checkSilence(
+  client: ProxyClient,
+  seconds: number,
+  timeoutMs: number,
+  report: Reporter,
+): Promise<void> {
+  const asked = await client.silence(seconds, timeoutMs);
+  const probe = `a stream that is to be silent for ${seconds} s`;
+  if (!asked.ok)
+    return report.found('idle timeout', 'TL-1310', { seen: `${probe}: ${whyOf(asked.error, timeoutMs)}` });
+  const { status, text, pieceMs, endMs } = asked.reply;
+  const events = text.match(/"sent_ms":/g)?.length ?? 0;
+  if (status === 200 && events > 2)
+    return report.skipped('idle timeout', 'this version of the proxy cannot be silent for a time');
+  if (status === 200 && events === 2 && text.includes('[DONE]'))
+    return report.passed('idle timeout', `a stream may be silent for ${seconds} s`);
+  if (status >= 400 && status < 500)
+    return report.skipped('idle timeout', `GET /doctor/stream ${shownReply(asked.reply)}`);
+  const silentMs = endMs - (pieceMs[0] ?? 0);
+  const seen = status === 200 ? `is cut after ${(silentMs / 1000).toFixed(1)} s` : shownReply(asked.reply);
+  report.found('idle timeout', 'TL-1310', { seen: `${probe} ${seen}` });
 }
 
 /** The proxy names the headers that arrived, without their values. */

@@ -1,5 +1,5 @@
 // A run as text: passes folded into a count, a block for each finding, the verdict last. Pure.
-import type { Level } from './codes.ts';
+import type { Level } from './code-rule.ts';
 import { AREAS, type Area } from './finding.ts';
 import type { Report } from './report.ts';
 

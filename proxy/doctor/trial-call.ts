@@ -35,6 +35,17 @@ export function trialBody(model: string, withTools: boolean, limit: LimitMember 
   };
 }
 
+/** Most tokens of the answer below. */
+export const SHORT_TOKENS = 16;
+
+/** As cheap as a call can be, for the time it takes. */
+export const shortBody = (model: string, limit: LimitMember): object => ({
+  model,
+  messages: [{ role: 'user', content: 'Write the word ok.' }],
+  stream: true,
+  [limit]: SHORT_TOKENS,
+});
+
 /** What a stream held. */
 export interface Trial {
   readonly events: number;

@@ -1,6 +1,7 @@
 // Where the proxy listens: the default address, addresses it must refuse, and the messages for a failed bind. Binds
 // nothing itself.
 import { isIP } from 'node:net';
+import type { Environment } from '../../config/load.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 
@@ -17,6 +18,7 @@ export interface AddressNames {
 
 export const FLAG_NAMES: AddressNames = { host: '--host', port: '--port' };
 export const KEY_NAMES: AddressNames = { host: 'platform.host', port: 'platform.port' };
+export const HEALTH_NAMES: AddressNames = { host: '--host', port: 'SEPARATE_HEALTH_PORT' };
 export const ADMIN_NAMES: AddressNames = {
   host: 'general_settings.admin_host',
   port: 'general_settings.admin_port',
@@ -60,6 +62,29 @@ export function adminAddressOf(snapshot: Snapshot, own: Address): Address | null
         `it out to have metrics and administration served on the port of the proxy`,
     );
   return { host: admin.host === null ? own.host : hostFor(snapshot, admin.host), port: admin.port };
+}
+
+const HEALTH_PORT = '4001';
+
+/**
+ * The further address of probes, as LiteLLM has it: `SEPARATE_HEALTH_APP=1`, `SEPARATE_HEALTH_PORT`. They stay on the port of the
+ * proxy as well. @param others what else this proxy listens on @throws CannotStart
+ */
+export function healthAddressOf(
+  env: Environment,
+  own: Address,
+  others: readonly (Address | null)[],
+): Address | null {
+  if (env['SEPARATE_HEALTH_APP'] !== '1') return null;
+  const text = env['SEPARATE_HEALTH_PORT'] || HEALTH_PORT;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : NaN;
+  if (!(port <= 65_535)) throw new CannotStart(`SEPARATE_HEALTH_PORT ${text} is not a port (0 to 65535)`);
+  if (port !== 0 && [own, ...others].some((one) => one?.port === port))
+    throw new CannotStart(
+      `SEPARATE_HEALTH_PORT is ${port}, which this proxy uses for something else - choose another one, or unset SEPARATE_HEALTH_APP: ` +
+        'probes are answered on the port of the proxy, too',
+    );
+  return { host: own.host, port };
 }
 
 /** Where what listens on all addresses is reached on this machine; `::` may be IPv6 alone. */

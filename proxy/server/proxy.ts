@@ -79,6 +79,8 @@ export class RunningProxy {
   readonly platformUrl: string | null;
   /** Where metrics and administration are served, when they have a port of their own. */
   readonly adminUrl: string | null;
+  /** Where probes are answered as well, when they have a port of their own. */
+  readonly healthUrl: string | null;
   /** The same as it was asked for: port 0 is any free one. */
   readonly adminWanted: Address | null;
   /** Of all ports, at the start. */
@@ -128,6 +130,7 @@ export class RunningProxy {
     this.adminWanted = parts.adminWanted;
     this.#scheme = parts.reloader.active.snapshot.tls === null ? 'http' : 'https';
     this.adminUrl = urlOrNull(parts.listening.admin, this.#scheme);
+    this.healthUrl = urlOrNull(parts.listening.health, this.#scheme);
     this.port = parts.listening.main.port;
     this.platformUrl = urlOrNull(parts.listening.platform, this.#scheme);
     this.reloader = parts.reloader;
@@ -307,7 +310,12 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   if (spans !== null) metrics.add(addTraceMetrics, () => spans.figures);
   try {
     const served = worker?.welcome.served ?? null;
-    const wanted = wantedAddresses(first.snapshot, { host, port: options.port }, worker?.welcome ?? null);
+    const wanted = wantedAddresses(
+      first.snapshot,
+      { host, port: options.port },
+      env,
+      worker?.welcome ?? null,
+    );
     // The other workers start when the first one serves: only that one creates or migrates the store.
     if (worker !== undefined && served === null) await ledger.models.listModels().catch(() => undefined);
     const { loaded, runtime } =
@@ -338,7 +346,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       records: (requestIds) => recordsOf(ledger, requestIds),
     });
     await warmBudgets(services.budgets, log);
-    server = new ProxyServer(configs, { mount: wanted.platform !== null, admin: wanted.admin !== null });
+    server = new ProxyServer(configs, wanted);
     const listening = await listenOn(server, wanted);
     const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;
     const checks = new HealthChecks(() => configs.active);

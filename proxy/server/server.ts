@@ -49,10 +49,13 @@ export class ProxyServer {
   readonly #mountHttp: HttpServer | null;
   /** The separate port of metrics and administration; null = they share the port. */
   readonly #adminHttp: HttpServer | null;
+  /** A further port for probes; null = there is none. */
+  readonly #healthHttp: HttpServer | null;
   readonly #state: { draining: boolean; ownUrl: string | null } = { draining: false, ownUrl: null };
   #bound: BoundAddress = boundTo('');
   #mountBound: BoundAddress = boundTo('');
   #adminBound: BoundAddress = boundTo('');
+  #healthBound: BoundAddress = boundTo('');
   #inFlight = 0;
   #begun = 0;
   /** Requests whose handler has not returned; one whose client has left still writes its record. */
@@ -62,22 +65,29 @@ export class ProxyServer {
   /** Called whenever a request ends while a drain waits. */
   #onProgress: (() => void) | null = null;
 
-  /** @param own what is served on a port of its own: the mounted API, metrics and administration */
-  constructor(reloader: ConfigReloader, own: { readonly mount: boolean; readonly admin: boolean }) {
+  /** @param own what is served on a port of its own; null = on the port of the proxy */
+  constructor(reloader: ConfigReloader, own: Readonly<Record<'platform' | 'admin' | 'health', unknown>>) {
     this.#reloader = reloader;
     const { mount, callers } = reloader.active.services;
     this.#tls = reloader.active.snapshot.tls;
     const owner = { reloader, state: this.#state, hasSessions: callers !== null };
     const mountRoutes = mount === null ? null : new MountRoutes(mount);
     this.#http = this.#createHttpServer(
-      new RouteTable(owner, own.mount ? null : mountRoutes, own.admin ? 'main' : 'all'),
+      new RouteTable(owner, own.platform === null ? mountRoutes : null, own.admin === null ? 'all' : 'main'),
       () => this.#bound,
     );
     this.#mountHttp =
-      own.mount && mountRoutes !== null ? this.#createHttpServer(mountRoutes, () => this.#mountBound) : null;
-    this.#adminHttp = own.admin
-      ? this.#createHttpServer(new RouteTable(owner, null, 'admin'), () => this.#adminBound)
-      : null;
+      own.platform !== null && mountRoutes !== null
+        ? this.#createHttpServer(mountRoutes, () => this.#mountBound)
+        : null;
+    this.#adminHttp =
+      own.admin === null
+        ? null
+        : this.#createHttpServer(new RouteTable(owner, null, 'admin'), () => this.#adminBound);
+    this.#healthHttp =
+      own.health === null
+        ? null
+        : this.#createHttpServer(new RouteTable(owner, null, 'health'), () => this.#healthBound);
   }
 
   /** Requests whose response has not ended. */
@@ -114,6 +124,12 @@ export class ProxyServer {
   async listenAdmin(host: string, port: number): Promise<AddressInfo | null> {
     this.#adminBound = boundTo(host);
     return this.#adminHttp === null ? null : this.#adminHttp.listen({ host, port });
+  }
+
+  /** The same for probes; null when they have no port of their own. */
+  async listenHealth(host: string, port: number): Promise<AddressInfo | null> {
+    this.#healthBound = boundTo(host);
+    return this.#healthHttp === null ? null : this.#healthHttp.listen({ host, port });
   }
 
   /** New connections of all ports get another certificate. @returns false when the change needs a restart */
@@ -207,6 +223,7 @@ export class ProxyServer {
     act(this.#http);
     if (this.#mountHttp !== null) act(this.#mountHttp);
     if (this.#adminHttp !== null) act(this.#adminHttp);
+    if (this.#healthHttp !== null) act(this.#healthHttp);
   }
 
   #serve(

@@ -36,6 +36,34 @@ const ON = { enabled: true };
 const SOUND = { requests: { cpu: '1', memory: '1Gi' } };
 const CASES: readonly Case[] = [
   {
+    name: 'names and an image that nothing would take',
+    values: {
+      fullnameOverride: 'LLM_Proxy',
+      nameOverride: 'lite llm',
+      image: { repository: 'example.com:5000/llm/throughline:1.0', tag: 'v1@sha256:ab' },
+    },
+    says: [
+      /^fullnameOverride is "LLM_Proxy", which is no name of a Service - write .* llm-proxy\.$/,
+      /^nameOverride is "lite llm", which is no value of a label/,
+      /^image\.tag is "v1@sha256:ab", which is no tag - .* put a digest into image\.digest\.$/,
+      /^image\.repository is .* holds a tag or a digest - move it to image\.tag/,
+    ],
+  },
+  {
+    name: 'names that begin with a digit, end with a dash, or are too long; an image in capitals',
+    values: {
+      fullnameOverride: `1${'a'.repeat(60)}-`,
+      nameOverride: 'Proxy',
+      image: { repository: 'example.com/LLM', tag: '.1' },
+    },
+    says: [
+      /^fullnameOverride is "1a+-", which is no name/,
+      /^fullnameOverride has 62 characters, .* - write at most 52/,
+      /^image\.tag is "\.1", which is no tag/,
+      /^image\.repository is "example\.com\/LLM", which is no name of an image/,
+    ],
+  },
+  {
     name: 'autoscaling without requests, with more fewest pods than most',
     values: { autoscaling: { ...ON, minReplicas: 5, maxReplicas: 3, targetMemoryUtilizationPercentage: 70 } },
     says: [
@@ -234,6 +262,11 @@ const FINE: readonly Values[] = [
     proxy_config: { general_settings: { store_model_in_db: true } },
   },
   { replicaCount: 0, pdb: { ...ON, minAvailable: 1 } },
+  {
+    nameOverride: 'Lite.LLM',
+    fullnameOverride: 'llm-proxy-2',
+    image: { repository: 'localhost:5000/a/b__c', tag: 'v1.2_3-x' },
+  },
 ];
 
 t.test('what can work is not refused', { skip: NO_HELM }, (t) => {

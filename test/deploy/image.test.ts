@@ -16,7 +16,7 @@ import {
 import { freePort } from '../support/free-port.ts';
 import { isOffline, NPM_ENV, WITHOUT_REGISTRY } from '../support/npm.ts';
 
-/** docs/install.md states it: our layers, uncompressed. With node:26-slim the whole is below 150 MB as it is pulled. */
+/** docs/install.md states it: our layers, uncompressed. The whole is below 150 MB as it is pulled. */
 const LAYERS_BYTES = 40_000_000;
 
 const { global, stages } = readDockerfile(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'));

@@ -17,6 +17,30 @@ interface Health {
   readonly unhealthy_count: number;
 }
 
+t.test('a further port for probes, as containers of LiteLLM have it', async (t) => {
+  const rig = await startRig(t, { env: { SEPARATE_HEALTH_APP: '1', SEPARATE_HEALTH_PORT: '0' } });
+  const url = rig.gateway.healthUrl ?? '';
+  t.not(url, rig.url);
+  for (const path of ['/health/liveliness', '/health/readiness'])
+    for (const base of [url, rig.url])
+      t.equal((await send(base, 'GET', path, undefined, NO_KEY)).status, 200, `${base}${path}`);
+  for (const [method, path] of [
+    ['GET', '/metrics'],
+    ['GET', '/health'],
+    ['GET', '/v1/models'],
+    ['GET', '/openapi.json'],
+    ['POST', '/v1/chat/completions'],
+  ] as const)
+    t.match(await send(url, method, path, method === 'POST' ? {} : undefined), {
+      status: 404,
+      text: /answers probes alone \(SEPARATE_HEALTH_PORT\)/,
+    });
+  const wrong = (port: string): Promise<unknown> =>
+    startRig(t, { env: { SEPARATE_HEALTH_APP: '1', SEPARATE_HEALTH_PORT: port } });
+  await t.rejects(wrong('70000'), { message: 'SEPARATE_HEALTH_PORT 70000 is not a port (0 to 65535)' });
+  await t.rejects(wrong('8001x'), { message: /8001x is not a port/ });
+});
+
 t.test('liveness and readiness', async (t) => {
   const rig = await startRig(t);
 

@@ -34,8 +34,9 @@ t.test('without the setting the header has no effect', async (t) => {
 t.test('an answer is given again byte for byte, and paid once; its row says so', async (t) => {
   const rig = await start(t);
   const first = await chat(rig, 'demo-cost', {}, key('k'));
-  const again = await chat(rig, 'demo-cost', {}, key('k'));
-  t.equal(rig.demo.seen.length, 1);
+  const session = { 'x-litellm-session-id': 'another-session' };
+  const again = await chat(rig, 'demo-cost', {}, { ...key('k'), ...session });
+  t.equal(rig.demo.seen.length, 1, 'headers do not make it another call');
   t.same(again.body, first.body);
   t.match(again, {
     status: 200,
@@ -53,6 +54,7 @@ t.test('an answer is given again byte for byte, and paid once; its row says so',
     spend: 0,
     status: 'success',
     end_reason: 'replayed',
+    session_id: 'another-session',
     http_status: 200,
     attempts: 0,
     total_tokens: 0,

@@ -13,10 +13,21 @@ import { sdk } from './suites/sdk.ts';
 import { agentServer } from './suites/agent-server.ts';
 import { openapi } from './suites/openapi.ts';
 import { charts } from './suites/charts.ts';
+import { clickhouse } from './suites/clickhouse.ts';
+import { dashboards } from './suites/dashboards.ts';
 import { platformClient } from './suites/platform-client.ts';
 
 /** One file each. */
-const SUITES: readonly Suite[] = [sdk, agentServer, agentSettings, platformClient, charts, openapi];
+const SUITES: readonly Suite[] = [
+  sdk,
+  agentServer,
+  agentSettings,
+  platformClient,
+  charts,
+  openapi,
+  clickhouse,
+  dashboards,
+];
 
 const NOT_PLAYED = 3;
 

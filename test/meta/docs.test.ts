@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve } from 'node:path';
 import t from 'tap';
+import { NAVIGATION } from '../../docs/site/navigation.js';
 import { BY_ID, ENDPOINTS } from '../../proxy/protocols/table.ts';
 import { runWithin } from '../support/cli.ts';
 import { send, startRig } from '../support/rig.ts';
@@ -63,6 +64,37 @@ t.test('every link to a file or a heading leads somewhere', (t) => {
   }
   t.same(broken, []);
   t.ok(count > 40, 'links were really found');
+  t.end();
+});
+
+t.test('every page is on the documentation site, once', (t) => {
+  const named = NAVIGATION.flatMap(({ pages }) => pages);
+  const isNamed = (page: string): boolean =>
+    named.some((one) => one === page || (one.endsWith('/') && dirname(page) === one.slice(0, -1)));
+  const pages = PAGES.filter((page) => page.startsWith('docs/'));
+  t.ok(pages.length > 40);
+  t.same(
+    pages.filter((page) => !isNamed(page)),
+    [],
+  );
+  t.same(
+    named.filter((page) => !existsSync(join(ROOT, page))),
+    [],
+  );
+  t.equal(new Set(named).size, named.length);
+  t.end();
+});
+
+t.test('the picture of the folders has each of them', (t) => {
+  const picture = read('docs/images/layers.svg');
+  const names = [...read('docs/layers.md').matchAll(/^\| (`[^|]*`) +\|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`(?:proxy\/)?(\w[\w-]*)\/`/g)].map(([, name = '']) => name),
+  );
+  t.ok(names.length > 15);
+  t.same(
+    names.filter((name) => !picture.includes(`${name}/`)),
+    [],
+  );
   t.end();
 });
 

@@ -8,7 +8,7 @@
 //   npm test -- --used                     and what used most CPU
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, globSync, statfsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -26,16 +26,32 @@ const JOBS_PER_CORE = 2;
 /** What a process holds grows with each file: it makes place for a new one after so many. */
 const FILES_PER_PROCESS = 60;
 
-const { values, positionals } = parseArgs({
-  options: {
-    jobs: { type: 'string', default: String(JOBS_PER_CORE * availableParallelism()) },
-    used: { type: 'boolean', default: false },
-  },
-  allowPositionals: true,
-});
+const { values, positionals } = commandLine();
+
+function commandLine() {
+  try {
+    return parseArgs({
+      options: {
+        jobs: { type: 'string', default: String(JOBS_PER_CORE * availableParallelism()) },
+        used: { type: 'boolean', default: false },
+      },
+      allowPositionals: true,
+    });
+  } catch (error) {
+    return wrong((error as Error).message);
+  }
+}
+
+function wrong(sentence: string): never {
+  console.error(sentence);
+  process.exit(2);
+}
 
 function filesOf(paths: readonly string[]): string[] {
   if (paths.length === 0) return globSync('test/**/*.test.ts', { cwd: ROOT });
+  const missing = paths.filter((path) => !existsSync(path));
+  if (missing.length > 0)
+    wrong(`no such test file or folder: ${missing.join(', ')} - paths are relative to ${process.cwd()}`);
   return paths.flatMap((path) =>
     statSync(path).isDirectory()
       ? globSync(join(relative(ROOT, resolve(path)), '**/*.test.ts'), { cwd: ROOT })

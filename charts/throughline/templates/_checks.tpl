@@ -1,12 +1,45 @@
 {{/* What no schema can say: values that contradict each other, and values whose silence would be an outage. Every fault is told at
 once, each in a sentence that names the value to change. */}}
 {{- define "throughline.checks" -}}
+{{ include "throughline.nameChecks" . }}
 {{ include "throughline.podChecks" . }}
 {{ include "throughline.scaleChecks" . }}
 {{ include "throughline.networkChecks" . }}
 {{ include "throughline.monitoringChecks" . }}
 {{ include "throughline.databaseChecks" . }}
 {{ include "throughline.modelChecks" . }}
+{{- end -}}
+
+{{/* A name that Kubernetes refuses would be told of only when it is applied, one object after the other. */}}
+{{- define "throughline.nameChecks" -}}
+{{- $isName := "^[a-z]([-a-z0-9]*[a-z0-9])?$" -}}
+{{- with .Values.fullnameOverride -}}
+{{- if not (regexMatch $isName .) }}
+fullnameOverride is {{ quote . }}, which is no name of a Service - write lower-case letters, digits and -, beginning with a letter, for example llm-proxy.
+{{- end }}
+{{- if gt (len .) 52 }}
+fullnameOverride has {{ len . }} characters, and names are made of it that may have 63 - write at most 52.
+{{- end }}
+{{- end -}}
+{{- with .Values.nameOverride -}}
+{{- if not (regexMatch "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$" .) }}
+nameOverride is {{ quote . }}, which is no value of a label - write letters, digits and -, for example litellm.
+{{- else if not (or $.Values.fullnameOverride (regexMatch $isName .)) }}
+nameOverride is {{ quote . }}, and names of objects are made of it - write lower-case letters, digits and -, for example litellm, or set fullnameOverride.
+{{- end }}
+{{- end -}}
+{{/* https://github.com/distribution/reference: name and tag. */}}
+{{- with .Values.image -}}
+{{- if and .tag (not (regexMatch "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$" (toString .tag))) }}
+image.tag is {{ quote .tag }}, which is no tag - write letters, digits, _, . and - alone{{ if contains "sha256:" (toString .tag) }}, and put a digest into image.digest{{ end }}.
+{{- end }}
+{{- $path := regexReplaceAll "^[A-Za-z0-9.-]+:[0-9]+/" .repository "" -}}
+{{- if contains ":" $path }}
+image.repository is {{ quote .repository }} and holds a tag or a digest - move it to image.tag or image.digest.
+{{- else if not (regexMatch "^([A-Za-z0-9.-]+(:[0-9]+)?/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$" .repository) }}
+image.repository is {{ quote .repository }}, which is no name of an image - write lower-case letters, digits, ., _, - and /, for example registry.example.com/llm/throughline.
+{{- end }}
+{{- end -}}
 {{- end -}}
 
 {{- define "throughline.podChecks" -}}

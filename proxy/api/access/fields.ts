@@ -306,7 +306,7 @@ const windows: Reader<BudgetTerms['budgetLimits']> = described<BudgetTerms['budg
 const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = described<BudgetTerms['modelMaxBudget']>(
   {
     type: 'object',
-    additionalProperties: { ...schemaOf(MODEL_BUDGET), type: ['number', 'object'], minimum: 0 },
+    additionalProperties: { anyOf: [{ type: 'number', minimum: 0 }, schemaOf(MODEL_BUDGET)] },
   },
   (value, at, mistakes) => {
     const one = described<BudgetTerms['modelMaxBudget'][string]>({}, (terms, place) => {

@@ -303,8 +303,16 @@ const HEALTH: readonly Described[] = [
   {
     route: 'GET /doctor/stream',
     tag: 'health',
-    summary: 'Five events in one second: do they arrive one by one?',
+    summary: 'Five events in one second: do they arrive one by one? Or two, with a silence between them.',
+    query: [
+      parameter('silence', 'Seconds of silence: is the stream cut?', {
+        type: 'number',
+        exclusiveMinimum: 0,
+        maximum: 600,
+      }),
+    ],
     answers: { 'text/event-stream': {} },
+    codes: ['invalid_parameter'],
   },
   {
     route: 'GET /robots.txt',

@@ -1,6 +1,6 @@
 // The OpenAPI 3.1 document: the rows of the route table with what is said of each. A route without a description, or a
 // description without a route, is an error, so the two cannot drift apart.
-import { DEFAULT_WORDS, dialectOf } from '../../../config/dialect.ts';
+import { DEFAULT_WORDS, dialectOf, type Dialect } from '../../../config/dialect.ts';
 import { FAULTS, type FaultCode } from '../../errors/codes.ts';
 import type { Access } from '../../access/permissions.ts';
 import type { RouteRow } from '../route-row.ts';
@@ -61,20 +61,26 @@ export interface Document {
   };
 }
 
-const KEY_HEADERS = [
-  `${dialectOf(DEFAULT_WORDS).headerPrefix}api-key`,
-  'api-key',
-  'x-api-key',
-  'x-goog-api-key',
-];
-const SCHEMES: Readonly<Record<string, JsonSchema>> = {
-  bearer: { type: 'http', scheme: 'bearer', description: 'A key of this proxy' },
-  ...Object.fromEntries(KEY_HEADERS.map((name) => [name, { type: 'apiKey', in: 'header', name }])),
-};
-const ANY_SCHEME = Object.keys(SCHEMES).map((name) => ({ [name]: [] }));
+type Schemes = Readonly<Record<string, JsonSchema>>;
 
-/** @param rows all routes, as if one port served them. @throws Error when a row has no description, or the other way round */
-export function openApiDocument(rows: readonly RouteRow[]): Document {
+/** Where a key may stand; names of headers as the configured dialect has them. */
+function schemesOf({ headerPrefix }: Dialect): Schemes {
+  const headers = [`${headerPrefix}api-key`, 'api-key', 'x-api-key', 'x-goog-api-key'];
+  return {
+    bearer: { type: 'http', scheme: 'bearer', description: 'A key of this proxy' },
+    ...Object.fromEntries(headers.map((name) => [name, { type: 'apiKey', in: 'header', name }])),
+  };
+}
+
+/**
+ * @param rows all routes, as if one port served them
+ * @throws Error when a row has no description, or the other way round
+ */
+export function openApiDocument(
+  rows: readonly RouteRow[],
+  dialect: Dialect = dialectOf(DEFAULT_WORDS),
+): Document {
+  const schemes = schemesOf(dialect);
   const byRoute = new Map(
     DESCRIBED.flatMap((one) => routesOf(one).map((route) => [plain(route), one] as const)),
   );
@@ -95,7 +101,7 @@ export function openApiDocument(rows: readonly RouteRow[]): Document {
     const aliases = own.flatMap((one) => (one === row ? [] : [one.path]));
     const stated = (described.aliases ?? []).find((alias) => !aliases.includes(plain(alias)));
     if (stated !== undefined) throw new Error(`no route serves ${stated}, which is described as an alias`);
-    (paths[path] ??= {})[method.toLowerCase()] = operationOf(described, row, aliases);
+    (paths[path] ??= {})[method.toLowerCase()] = operationOf(described, row, aliases, schemes);
   }
   return {
     openapi: '3.1.0',
@@ -111,7 +117,7 @@ export function openApiDocument(rows: readonly RouteRow[]): Document {
     },
     tags: [...new Set(DESCRIBED.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
-    components: { securitySchemes: SCHEMES, schemas: SCHEMAS },
+    components: { securitySchemes: schemes, schemas: SCHEMAS },
   };
 }
 
@@ -133,7 +139,12 @@ function canonical({ method, path }: RouteRow, byRoute: ReadonlyMap<string, Desc
   return described;
 }
 
-function operationOf(described: Described, row: RouteRow, aliases: readonly string[]): Operation {
+function operationOf(
+  described: Described,
+  row: RouteRow,
+  aliases: readonly string[],
+  schemes: Schemes,
+): Operation {
   const { route, tag, summary, query = [], body, bodyTypes = ['application/json'] } = described;
   const inPath = [...route.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
@@ -141,11 +152,12 @@ function operationOf(described: Described, row: RouteRow, aliases: readonly stri
     required: true,
     schema: { type: 'string', minLength: 1 },
   }));
-  const inQuery = query.map(({ name, required = false, ...rest }) => ({
+  const inQuery = query.map(({ name, required = false, schema, ...rest }) => ({
     name,
     in: 'query' as const,
     required,
     ...rest,
+    schema: required ? schema : orEmpty(schema),
   }));
   const parameters = [...inPath, ...inQuery];
   const isKeyless = row.access === 'open' || row.access === 'public';
@@ -156,7 +168,7 @@ function operationOf(described: Described, row: RouteRow, aliases: readonly stri
       .toLowerCase(),
     tags: [tag],
     summary,
-    security: isKeyless ? [] : ANY_SCHEME,
+    security: isKeyless ? [] : Object.keys(schemes).map((name) => ({ [name]: [] })),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}
@@ -171,6 +183,12 @@ function operationOf(described: Described, row: RouteRow, aliases: readonly stri
     'x-port': row.port,
     ...(aliases.length === 0 ? {} : { 'x-aliases': aliases }),
   };
+}
+
+/** Clients send `name=` for what they do not state, and everywhere it means that. */
+function orEmpty(schema: JsonSchema): JsonSchema {
+  const isPlainText = schema['type'] === 'string' && schema['enum'] === undefined;
+  return isPlainText ? schema : { anyOf: [schema, { type: 'string', maxLength: 0 }] };
 }
 
 const KEY_CODES: readonly FaultCode[] = ['missing_api_key', 'invalid_api_key'];

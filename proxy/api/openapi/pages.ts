@@ -28,7 +28,7 @@ const INDEX_PAGE = pageOf(
 
 export class ApiPages {
   readonly #rows: () => readonly RouteRow[];
-  #made: { readonly document: Buffer; readonly page: Buffer } | null = null;
+  #made: { readonly brand: string; readonly document: Buffer; readonly page: Buffer } | null = null;
 
   /** @param rows all routes; asked for once, when somebody wants to see them */
   constructor(rows: () => readonly RouteRow[]) {
@@ -47,19 +47,21 @@ export class ApiPages {
   /** `GET /openapi.json` */
   document(x: Exchange): void {
     demandOn(x);
-    sendResponse(x, 200, JSON_HEADERS, this.#parts().document);
+    sendResponse(x, 200, JSON_HEADERS, this.#parts(x).document);
   }
 
   /** `GET /docs` */
   page(x: Exchange): void {
     demandOn(x);
-    sendResponse(x, 200, PAGE_HEADERS, this.#parts().page);
+    sendResponse(x, 200, PAGE_HEADERS, this.#parts(x).page);
   }
 
-  #parts(): { readonly document: Buffer; readonly page: Buffer } {
-    if (this.#made === null) {
-      const document = openApiDocument(this.#rows());
+  #parts({ active }: Exchange): { readonly document: Buffer; readonly page: Buffer } {
+    const { dialect } = active.snapshot;
+    if (this.#made?.brand !== dialect.brand) {
+      const document = openApiDocument(this.#rows(), dialect);
       this.#made = {
+        brand: dialect.brand,
         document: Buffer.from(JSON.stringify(document)),
         page: Buffer.from(documentPage(document)),
       };

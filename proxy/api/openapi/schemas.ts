@@ -23,6 +23,7 @@ const MANAGEMENT_ERROR: JsonSchema = {
     object({ error: object({ message: TEXT, type: TEXT, code: TEXT, reason: TEXT }) }),
     object({ detail: object({ error: TEXT }) }),
     object({ detail: listOf(object({ type: TEXT, loc: { type: 'array' }, msg: TEXT })) }),
+    ERROR, // what is refused before a route is looked for: a credential in the query, a wrong frame
   ],
 };
 
@@ -87,7 +88,12 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   TeamMember: some({ team_id: TEXT, user_id: TEXT, user_email: orNull('string'), role: TEXT }),
   Customer: object({ user_id: TEXT, alias: orNull('string'), blocked: BOOL, spend: NUMBER }),
   Budget: object({ budget_id: TEXT, ...TERMS }),
-  Organization: object({ organization_id: TEXT, organization_alias: TEXT, models: TEXTS, spend: NUMBER }),
+  Organization: object({
+    organization_id: TEXT,
+    organization_alias: orNull('string'),
+    models: TEXTS,
+    spend: NUMBER,
+  }),
   AccessGroup: object({ access_group: TEXT, model_names: TEXTS, deployment_count: COUNT }),
   AccessGroupChange: object({
     access_group: TEXT,

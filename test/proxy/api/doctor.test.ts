@@ -87,4 +87,11 @@ t.test('/doctor/stream: events for whoever has a key', async (t) => {
   t.match(headers, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
   t.equal(text.match(/"sent_ms"/g)?.length, 5);
   t.match(text, /data: \[DONE\]\n\n$/);
+  const silent = await send(rig.url, 'GET', '/doctor/stream?silence=0.01');
+  t.equal(silent.text.match(/"of":2/g)?.length, 2);
+  for (const silence of ['0', '-1', '601', '0x10', '1e2', 'x', '٣'])
+    t.match(await send(rig.url, 'GET', `/doctor/stream?silence=${encodeURIComponent(silence)}`), {
+      status: 400,
+      text: /silence must be a number of seconds above 0, at most 600/,
+    });
 });

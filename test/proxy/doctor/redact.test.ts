@@ -25,6 +25,35 @@ for (const text of [
   });
 }
 
+t.test('hides a key in whatever spelling a gateway repeats it', (t) => {
+  const key = 'plain/word+key=';
+  const bytes = Buffer.from(key);
+  const around = (before: string): string => Buffer.from(`${before}${key}:x`).toString('base64');
+  const percent = [...bytes].map((byte) => `%${byte.toString(16)}`).join('');
+  const escaped = [...key].map((one) => `\\u00${one.charCodeAt(0).toString(16)}`).join('');
+  for (const text of [
+    key.toUpperCase(),
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
+    around(''),
+    around('a'),
+    around('ab'),
+    around('user:').replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', ''),
+    around('').toUpperCase(),
+    percent,
+    percent.replaceAll('%', '%25'),
+    escaped,
+    [...bytes].map((byte) => `&#${byte};`).join(''),
+    '\uff50\uff4c\uff41\uff49\uff4e/word+key=',
+  ])
+    t.equal(
+      redactor.text(`the gateway says ${text} and no more`),
+      'the gateway says [secret] and no more',
+      text,
+    );
+  t.end();
+});
+
 t.test('leaves what people need to read', (t) => {
   for (const text of [
     'write api_key: os.environ/GATEWAY_KEY there',

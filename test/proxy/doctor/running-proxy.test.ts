@@ -1,6 +1,7 @@
 // The doctor and a running proxy: what clients reach, through what stands in front of it, and the same calls with and
 // without the proxy.
 import { writeFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Report } from '../../../proxy/doctor/report.ts';
@@ -50,6 +51,54 @@ general_settings:
   const rows = await rig.rows();
   t.equal(rows.length, 1);
   t.match(JSON.stringify(rows[0]?.['request_tags']), /doctor/);
+});
+
+t.test('an idle timeout in front of the proxy, and none', async (t) => {
+  const rig = await startRig(t);
+  const probe = ['--only', 'proxy', '--idle-probe', '0.3'];
+  const fine = await doctorOf(rig, rig.url, probe);
+  t.same(codesOf(fine.report), []);
+  t.match(fine.report.passed.find(({ check }) => check === 'idle timeout')?.seen, /may be silent for 0\.3 s/);
+  // Cuts a stream when it has got its first event, as one does after so many seconds of silence.
+  const { hostname, port } = new URL(rig.url);
+  const between = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    client.pipe(upstream);
+    upstream.on('data', (piece: Buffer) => {
+      client.write(piece);
+      if (!piece.includes('"of":2')) return;
+      client.destroySoon();
+      upstream.destroy();
+    });
+    for (const socket of [client, upstream]) socket.on('error', () => undefined);
+    client.on('close', () => upstream.destroy());
+  });
+  await new Promise<void>((listening) => between.listen(0, '127.0.0.1', listening));
+  t.teardown(() => between.close());
+  const cutting = `http://127.0.0.1:${(between.address() as AddressInfo).port}`;
+  const { report } = await doctorOf(rig, cutting, probe);
+  t.same(codesOf(report), ['TL-1310']);
+  t.match(report.findings[0], { hop: 'network', seen: /silent for 0\.3 s is cut after \d/ });
+});
+
+t.test('what the proxy adds to a call: by turns, and by what it states', async (t) => {
+  const config = (demo: { readonly url: string }): string => `
+model_list:
+  - model_name: tools
+    litellm_params: { model: litellm_proxy/demo-tools, api_base: "${demo.url}", api_key: os.environ/GW_KEY }
+general_settings:
+  master_key: os.environ/MK
+`;
+  const env = { GW_KEY: 'sk-upstream-secret', MK: KEY };
+  const rig = await startRig(t, { config, env });
+  const { report } = await doctorOf(rig, rig.url, ['--send', '--latency'], env);
+  // A busy machine may well add 50 ms; what is said is the same then.
+  const said = [...report.passed, ...report.findings].find(({ check }) => check === 'latency')?.seen;
+  t.match(
+    said,
+    /^first byte directly after \d+ ms, through the proxy after \d+ ms: .* \(medians of 5 calls each; it states [\d.]+ ms of its own\)$/,
+  );
+  t.equal((await rig.rows()).length, 6, 'each call through the proxy has its row');
 });
 
 t.test('without a key for the proxy, with a wrong one, and where no proxy is', async (t) => {

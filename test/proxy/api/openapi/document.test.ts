@@ -216,6 +216,28 @@ t.test('refusals are as described', async (t) => {
   t.equal(compared('GET /team/list', stranger.status, JSON.parse(stranger.text)), '');
 });
 
+/** Of parameters that a call must have. */
+const EXAMPLES: Readonly<Record<string, string>> = { start_date: '2026-11-01', end_date: '2026-11-02' };
+
+t.test('an empty parameter of a query is one that is not stated', async (t) => {
+  const rig = await startRig(t);
+  let count = 0;
+  for (const { method, path, operation } of operationsOf(COMMITTED)) {
+    const inQuery = (operation.parameters ?? []).filter((one) => one.in === 'query');
+    const optional = inQuery.filter(({ required, name }) => !required && EXAMPLES[name] === undefined);
+    if (method !== 'GET' || optional.length === 0 || path === '/doctor/stream') continue;
+    const needed = inQuery.filter((one) => !optional.includes(one));
+    const base = needed.map(({ name }) => `${name}=${EXAMPLES[name] ?? 'some'}`).join('&');
+    const ask = (more: string): ReturnType<typeof send> =>
+      send(rig.url, 'GET', `${path.replaceAll(/\{\w+\}/g, 'some')}?${base}${more}`);
+    const without = await ask('');
+    const empty = await ask(optional.map(({ name }) => `&${name}=`).join(''));
+    t.equal(empty.status, without.status, `${path}: ${empty.text.slice(0, 200)}`);
+    count += optional.length;
+  }
+  t.ok(count > 40, `${count} parameters`);
+});
+
 t.test('nothing of the installation is in it', async (t) => {
   const rig = await startRig(t);
   const parts = await Promise.all(

@@ -48,6 +48,26 @@ t.test('the page has every operation with a curl line', async (t) => {
   t.match(page.text, '-X POST &quot;$PROXY/key/generate&quot;');
 });
 
+t.test('headers are named as the configured dialect has them, also after a reload', async (t) => {
+  const named = async (brand: string): Promise<void> => {
+    const { text } = await send(rig.url, 'GET', '/openapi.json', undefined, STRANGER);
+    t.same(
+      text.match(/x-\w+-api-key/g)?.find((name) => !name.includes('goog')),
+      `x-${brand}-api-key`,
+    );
+  };
+  const config = (brand: string): string => `
+model_list:
+  - model_name: a
+    litellm_params: { model: ${brand}_proxy/a, api_base: "http://127.0.0.1:9" }
+general_settings: { dialect: { brand: ${brand} }, master_key: sk-test-master-key }
+`;
+  const rig = await startRig(t, { config: () => config('acme') });
+  await named('acme');
+  await rig.reconfigure(config('litellm'));
+  await named('litellm');
+});
+
 t.test('HEAD, other methods, and paths that only look like them', async (t) => {
   const rig = await startRig(t);
   for (const path of PATHS) {
