@@ -57,6 +57,7 @@ export function fileKeysOf({ file, tree, masterKey, inferenceKeys, diagnostics }
         aliases: entry.aliases,
         teamId: entry.team_id ?? null,
         userId: entry.user_id ?? null,
+        allowsChaos: entry.allow_chaos,
         expiresMs: momentAt(entry.expires, [...path, 'expires'], diagnostics),
       },
     ];

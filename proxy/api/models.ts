@@ -3,7 +3,8 @@
 import { Fault } from '../errors/fault.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import { disabledModelItem, modelInfoItem, modelItem } from '../active-config/listings.ts';
-import { isListedFor, modelListOf } from '../pipeline/models-of-caller.ts';
+import { chaosNames, isChaosListedFor } from '../pipeline/chaos-call.ts';
+import { isListedFor, modelListOf, modelListWith } from '../pipeline/models-of-caller.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 
@@ -14,14 +15,17 @@ export function listModels(x: Exchange, caller: AuthenticatedCaller): void {
   const query = new URLSearchParams(x.query);
   const isOnly = isTrue(query.get('only_model_access_groups'));
   const groups = { isOnly, areIncluded: isOnly || isTrue(query.get('include_model_access_groups')) };
-  sendBytes(x, JSON_TYPE, modelListOf(x.active, caller, groups));
+  const body = isTrue(query.get('include_chaos'))
+    ? modelListWith(x.active, caller, (names) => chaosNames(x.active, caller, names))
+    : modelListOf(x.active, caller, groups);
+  sendBytes(x, JSON_TYPE, body);
 }
 
 const isTrue = (value: string | null): boolean => /^(?:true|1)$/i.test(value ?? '');
 
 /** `GET /v1/models/{id}`; ids may hold slashes. */
 export function oneModel(x: Exchange, caller: AuthenticatedCaller, id: string): void {
-  if (!isListedFor(x.active, caller, id))
+  if (!isListedFor(x.active, caller, id) && !isChaosListedFor(x.active, caller, id))
     throw new Fault('model_not_found', `The model \`${id.slice(0, 100)}\` does not exist on this proxy.`);
   sendJson(x, modelItem(id));
 }

@@ -74,6 +74,17 @@ export const FAULTS = {
     'GET /v1/models lists what the key may call; an administrator can add to it by POST /organization/update.',
     'org_model_access_denied',
   ),
+  chaos_denied: client(
+    403,
+    'The model name asks for a fault (`chaos/<fault>/<model>`), and the key is no test key.',
+    'Use a key whose metadata say `allow_chaos: true`; for the master key set general_settings.allow_chaos.',
+    'auth_error',
+  ),
+  unknown_chaos: client(
+    400,
+    'The model name asks for a fault that there is not, or names no model behind it.',
+    'GET /v1/models?include_chaos=true lists the names; docs/find-a-fault.md explains each.',
+  ),
   address_not_allowed: client(
     403,
     'The address of the caller is not in general_settings.allowed_ips.',

@@ -10,14 +10,15 @@ import { applyBrake } from './brake.ts';
 import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
+import { allowedChaos, calledModel } from './chaos-call.ts';
 import { reserveCall } from './reserve.ts';
 import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault, finishWithReplay } from './finish.ts';
 import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from './idempotency.ts';
 import { identityOf } from './identity.ts';
-import { checkModel, underServedName } from './models-of-caller.ts';
+import { checkModel } from './models-of-caller.ts';
 import { parseRequest } from './parse-request.ts';
-import { selectedBy, planCall } from './plan.ts';
+import { selectedBy, planCall, planSingle } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { refuseSteering } from './steering.ts';
 import { SpendRecorder } from './spend-recorder.ts';
@@ -40,10 +41,12 @@ export async function forward(
     body = await readBody(x); // bounded and inflated
     recorder.note({ requestBytes: body.bytes.length });
     const parsed = await parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on
-    const request = underServedName(caller, parsed); // what the caller's key or team call differently
+    const { request, requested, asked } = calledModel(x.active, caller, parsed); // what the caller's key or team call differently; `chaos/...`
     const identity = identityOf(x, caller, request.identityMembers); // from key, headers and body, resolved once
     recorder.note({ model: request.model, stream: request.stream, identity });
-    const models = checkModel(x, caller, parsed.model, request.model); // what the key may call
+    const chaos = allowedChaos(x.active, caller, asked); // a fault that a test key asks for
+    if (chaos !== null) recorder.note({ chaos });
+    const models = checkModel(x, caller, requested, request.model); // what the key may call
     checkCallerRules(x, request, identity); // what the operator asks of every call
     await checkPreviousResponse(x, caller, request); // a response that it continues is the caller's own
     claim = await claimIdempotencyKey(x, caller, request);
@@ -52,13 +55,13 @@ export async function forward(
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
     const braked = await applyBrake(x, caller, request, identity, recorder); // a conversation that runs away
     const reserved = await reserveCall(x, recorder, { request, identity, models }, planned); // budgets and limits; given back when it is settled
-    const { plan } = reserved;
+    const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // a fault is not mended
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
     const first = buildUpstreamRequest(x, request, identity, selected, { replaceable: plan.hasMore });
     const head = new CallHead(x, identity, log, permit, caller.keyHash, [braked, reserved]);
-    const result = await runAttempts({ x, request, identity, plan, permit, log, head }, first);
+    const result = await runAttempts({ x, request, identity, plan, permit, log, head, chaos }, first);
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {
     await finishWithFault(x, recorder, log, endpoint, thrown);

@@ -3,6 +3,9 @@ import type { AccessSettings, FileTerms } from '../../../config/access-settings.
 import { blankKey, blankTeam } from './blank.ts';
 import { NO_BUDGET, NO_LIMITS, type AccessObject, type VirtualKey } from './objects.ts';
 
+/** As a key of the API says it. */
+const ALLOWS_CHAOS = Object.freeze({ allow_chaos: true });
+
 export function fileObjects({ keys, teams }: AccessSettings): readonly AccessObject[] {
   return [
     ...teams.map(({ id, alias, models, modelAliases, members, ...terms }): AccessObject => ({
@@ -31,6 +34,7 @@ export function fileObjects({ keys, teams }: AccessSettings): readonly AccessObj
         teamId,
         userId,
         expiresMs,
+        allowsChaos,
         ...terms
       }): AccessObject => ({
         ...blankKey(sha256, lastFour, 0),
@@ -44,6 +48,7 @@ export function fileObjects({ keys, teams }: AccessSettings): readonly AccessObj
         teamId,
         userId,
         expiresMs,
+        ...(allowsChaos ? { metadata: ALLOWS_CHAOS } : {}),
       }),
     ),
   ].map((object) => Object.freeze(object));
