@@ -18,6 +18,7 @@ import { KEY_ROUTES } from './access/routes.ts';
 import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, readiness, robots, type ServerState } from './health.ts';
 import { AdminAttempt, type AdminAction } from './audit.ts';
+import { deleteCapsule, listCapsules, oneCapsule, orderCapsules } from './capsules.ts';
 import { DoctorRoutes, doctorStream } from './doctor.ts';
 import { ApiPages } from './openapi/pages.ts';
 import type { Port, RouteRow } from './route-row.ts';
@@ -66,12 +67,12 @@ const admin = (handle: Handler): Route => ({ handle, access: 'admin', port: 'adm
 /** A change by an administrator; each attempt leaves its audit line. */
 const audited = (
   action: AdminAction,
-  change: (x: Exchange, attempt: AdminAttempt) => Promise<void>,
+  change: (x: Exchange, attempt: AdminAttempt, param: string) => Promise<void>,
 ): Route => ({
-  ...admin(async (x, caller) => {
+  ...admin(async (x, caller, param) => {
     const attempt = new AdminAttempt(x, action, caller.keyHash);
     try {
-      await change(x, attempt);
+      await change(x, attempt, param);
     } catch (thrown) {
       attempt.refused(toFault(thrown));
       throw thrown;
@@ -193,6 +194,14 @@ export class RouteTable implements Routes {
     });
     this.#set('/config/reload', {
       POST: audited('config_reload', (x, attempt) => reloadConfig(x, owner.reloader, attempt)),
+    });
+    this.#set('/capsules', {
+      ...readable(admin(listCapsules)),
+      POST: audited('capsule_order', orderCapsules),
+    });
+    this.#pattern('/capsules/', '', {
+      ...readable(audited('capsule_read', oneCapsule)),
+      DELETE: audited('capsule_delete', deleteCapsule),
     });
     this.#get('/health', admin(health));
     for (const path of ['/health/liveness', '/health/liveliness']) this.#get(path, open(liveness));

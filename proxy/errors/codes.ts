@@ -3,6 +3,7 @@
 // on those words whatever the status is.
 
 import { client, proxy, upstream, type FaultRule } from './fault-rule.ts';
+import { FAULT_FINDING_FAULTS } from './fault-finding-codes.ts';
 import { MANAGEMENT_FAULTS } from './management-codes.ts';
 
 export type { FaultSource } from './fault-rule.ts';
@@ -73,17 +74,6 @@ export const FAULTS = {
     'The list of models of the organization of the key does not have this one.',
     'GET /v1/models lists what the key may call; an administrator can add to it by POST /organization/update.',
     'org_model_access_denied',
-  ),
-  chaos_denied: client(
-    403,
-    'The model name asks for a fault (`chaos/<fault>/<model>`), and the key is no test key.',
-    'Use a key whose metadata say `allow_chaos: true`; for the master key set general_settings.allow_chaos.',
-    'auth_error',
-  ),
-  unknown_chaos: client(
-    400,
-    'The model name asks for a fault that there is not, or names no model behind it.',
-    'GET /v1/models?include_chaos=true lists the names; docs/find-a-fault.md explains each.',
   ),
   address_not_allowed: client(
     403,
@@ -241,6 +231,7 @@ export const FAULTS = {
     'The deployment is in the configuration file, which the API cannot edit.',
     'Edit the file; it is reloaded at once.',
   ),
+  ...FAULT_FINDING_FAULTS,
   ...MANAGEMENT_FAULTS,
   budget_exceeded: client(
     422,

@@ -13,6 +13,7 @@ import type { Chaos } from '../chaos/faults.ts';
 import type { AdmissionPermit } from './admission-permit.ts';
 import type { AttemptLog, AttemptStart } from './attempt-log.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
+import { recordedAttempt, type RecordedExchange } from './capsule-call.ts';
 import { sinkWithChaos, withChaos } from './chaos-call.ts';
 import { classify, type Classification, type Ended } from './classify.ts';
 import { timeOf, type Exchange } from './exchange.ts';
@@ -39,6 +40,8 @@ export interface AttemptContext {
   readonly head: HeadWriter;
   /** The fault that the call asks for; null = none. */
   readonly chaos: Chaos | null;
+  /** null = the call is not recorded. */
+  readonly capsule: RecordedExchange | null;
   /** When the first attempt began, monotonic ms: `total_timeout` runs from there. */
   readonly startedAt: number;
 }
@@ -79,7 +82,7 @@ export function startAttempt(
   call: UpstreamRequest,
   options: AttemptOptions = {},
 ): Attempt {
-  const { x, request, plan, log, startedAt, chaos } = context;
+  const { x, request, plan, log, startedAt, chaos, capsule } = context;
   const { deployment, retries, fallbacks } = plan;
   const { clock } = x.active.services;
   const client = options.sink ?? x.res;
@@ -93,7 +96,8 @@ export function startAttempt(
     const resumable = options.resumable ?? transcriptSink(x.active.snapshot.routing, request, plan, sink);
     const head = options.head?.(start) ?? context.head;
     const timed = withTimeLeft(call, start.sentAt - startedAt);
-    const sent = chaos === null ? timed : withChaos(timed, chaos);
+    const spoiled = chaos === null ? timed : withChaos(timed, chaos);
+    const sent = capsule === null ? spoiled : recordedAttempt(capsule, spoiled, start);
     const running = relay(sent, resumable ?? sink, x.active.services, head);
     if (resumable !== null) resumable.abort = (fault) => running.abort(fault);
     const ended = running.ended.then(

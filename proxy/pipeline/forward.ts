@@ -10,6 +10,7 @@ import { applyBrake } from './brake.ts';
 import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
+import { endRecording, openRecording, recordIdentity, type RecordedExchange } from './capsule-call.ts';
 import { allowedChaos, calledModel } from './chaos-call.ts';
 import { reserveCall } from './reserve.ts';
 import type { Exchange } from './exchange.ts';
@@ -36,14 +37,17 @@ export async function forward(
   const permit = new AdmissionPermit(x);
   let body: RequestBody | null = null;
   let claim: IdempotencyClaim | RepeatedCall | null = null;
+  let capsule: RecordedExchange | null = openRecording(x, caller, endpoint); // null unless an administrator has asked for it
   try {
     checkLag(x);
     body = await readBody(x); // bounded and inflated
+    capsule?.recording.requestBody(body.bytes);
     recorder.note({ requestBytes: body.bytes.length });
     const parsed = await parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on
     const { request, requested, asked } = calledModel(x.active, caller, parsed); // what the caller's key or team call differently; `chaos/...`
     const identity = identityOf(x, caller, request.identityMembers); // from key, headers and body, resolved once
     recorder.note({ model: request.model, stream: request.stream, identity });
+    if (capsule !== null) capsule = recordIdentity(x, capsule, request, identity);
     const chaos = allowedChaos(x.active, caller, asked); // a fault that a test key asks for
     if (chaos !== null) recorder.note({ chaos });
     const models = checkModel(x, caller, requested, request.model); // what the key may call
@@ -61,12 +65,16 @@ export async function forward(
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
     const first = buildUpstreamRequest(x, request, identity, selected, { replaceable: plan.hasMore });
     const head = new CallHead(x, identity, log, permit, caller.keyHash, [braked, reserved]);
-    const result = await runAttempts({ x, request, identity, plan, permit, log, head, chaos }, first);
+    const result = await runAttempts(
+      { x, request, identity, plan, permit, log, head, chaos, capsule },
+      first,
+    );
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {
     await finishWithFault(x, recorder, log, endpoint, thrown);
   } finally {
     if (claim?.kind === 'first') claim.settle(recorder.record);
+    if (capsule !== null) endRecording(x, capsule, recorder.record);
     permit.release();
     body?.release();
     x.active.services.counters.release(x.id);
