@@ -1,6 +1,6 @@
 // One call as it is recorded, from its body to the last byte that its client got. Made only for calls of a key or a conversation
 // for which an administrator has asked; all else never comes here.
-import { Buffer } from 'node:buffer';
+import type { Buffer } from 'node:buffer';
 import type { ResponseObserver } from '../downstream/downstream-response.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import { AttemptRecording, type AttemptPlace } from './recorded-attempt.ts';

@@ -14,7 +14,7 @@ export type Injection =
   | { readonly is: 'no answer' }
   /** Between the gateway and the proxy. */
   | { readonly is: 'delay'; readonly of: 'head' | 'first event' | 'each event'; readonly ms: number }
-  | { readonly is: 'after'; readonly events: number; readonly then: AfterEvents }
+  | { readonly is: 'after'; readonly events: number; readonly does: AfterEvents }
   /** Between the proxy and the client: rows state the true usage. */
   | { readonly is: 'wrong usage' };
 
@@ -44,7 +44,7 @@ export interface Chaos {
 
 const SECONDS = (usual: number): Amount => ({ of: 'seconds', usual, most: 600 });
 const EVENTS = (usual: number): Amount => ({ of: 'events', usual, most: 100_000 });
-const after = (then: AfterEvents) => (events: number) => ({ is: 'after', events, then }) as const;
+const after = (does: AfterEvents) => (events: number) => ({ is: 'after', events, does }) as const;
 const answer = (status: number, means: string): FaultRow => ({
   means,
   amount: null,

@@ -122,7 +122,7 @@ export class SpoiledExchange implements UpstreamExchange, ResponseReader {
   #document(bytes: Buffer): void {
     const isFirst = this.#events === 0 && !this.#isError;
     this.#events += 1;
-    if (this.#spoils.is === 'after' && isFirst && this.#spoils.then !== 'garble') {
+    if (this.#spoils.is === 'after' && isFirst && this.#spoils.does !== 'garble') {
       const half = bytes.subarray(0, Math.ceil(bytes.length / 2));
       this.#add(0, half.length, () => this.#reader.onData(half));
       this.#spoil();
@@ -134,12 +134,12 @@ export class SpoiledExchange implements UpstreamExchange, ResponseReader {
   }
 
   #spoil(): void {
-    if (this.#spoils.is !== 'after' || this.#spoils.then === 'garble') return;
-    const { then } = this.#spoils;
+    if (this.#spoils.is !== 'after' || this.#spoils.does === 'garble') return;
+    const { does } = this.#spoils;
     this.#isCut = true;
     this.#letGo(); // whatever the gateway has still to say is not wanted
     const isStream = this.#cuts !== null;
-    switch (then) {
+    switch (does) {
       case 'cut':
         return this.#add(0, 0, () => this.#reader.onError(resetError()));
       case 'end':
@@ -155,8 +155,8 @@ export class SpoiledExchange implements UpstreamExchange, ResponseReader {
     }
   }
 
-  #isAfter(then: 'garble'): boolean {
-    return this.#spoils.is === 'after' && this.#spoils.then === then;
+  #isAfter(does: 'garble'): boolean {
+    return this.#spoils.is === 'after' && this.#spoils.does === does;
   }
 
   #isDue(events: number): boolean {

@@ -53,13 +53,15 @@ export function comparisonText(comparison: Comparison & { readonly why: string |
   return `${textTable(rows, [false, true, true])}\n${notes.join('')}${VERDICTS[verdict]}\n`;
 }
 
-const row = (name: string, both: { readonly recorded: unknown; readonly replayed: unknown }): string[] => [
+const row = (name: string, both: { readonly recorded: Cell; readonly replayed: Cell }): string[] => [
   name,
   cell(both.recorded),
   cell(both.replayed),
 ];
 
-const cell = (value: unknown): string => {
+type Cell = string | number | null;
+
+const cell = (value: Cell): string => {
   if (value === null) return '-';
   return typeof value === 'number' ? grouped(value) : String(value);
 };

@@ -37,8 +37,9 @@ export async function forward(
   const permit = new AdmissionPermit(x);
   let body: RequestBody | null = null;
   let claim: IdempotencyClaim | RepeatedCall | null = null;
-  let capsule: RecordedExchange | null = openRecording(x, caller, endpoint); // null unless an administrator has asked for it
+  let capsule: RecordedExchange | null = null;
   try {
+    capsule = openRecording(x, caller, endpoint); // null unless an administrator has asked for it
     checkLag(x);
     body = await readBody(x); // bounded and inflated
     capsule?.recording.requestBody(body.bytes);
