@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer';
 import { hash, createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { access, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { FinishedRecording } from './call-recording.ts';
@@ -86,6 +86,7 @@ export class CapsuleDirectory {
         const last = lineOf({ sha256: digest.digest('hex') });
         await file.writeFile(last);
         written += last.length;
+        await file.utimes(nowMs / 1000, nowMs / 1000); // its age by the clock that judges it
         await file.sync();
       } finally {
         await file.close();
@@ -182,7 +183,9 @@ export class CapsuleDirectory {
     const id = isPartial ? (name.split('.', 1)[0] ?? '') : name.slice(0, -SUFFIX.length);
     if (!ID.test(id) || (!isPartial && !name.endsWith(SUFFIX))) return null;
     try {
-      const { size, mtimeMs } = await stat(join(this.path, name));
+      const found = await lstat(join(this.path, name));
+      if (!found.isFile()) return null; // a link leads elsewhere
+      const { size, mtimeMs } = found;
       return { name, id, isPartial, bytes: size, writtenMs: Math.floor(mtimeMs) };
     } catch (error) {
       if (isMissing(error)) return null; // another process has removed it

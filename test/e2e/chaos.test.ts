@@ -25,7 +25,7 @@ const rig = await startRig(t, {
   fallbacks: [{ demo: [compat] }]
   num_retries: 3
   allowed_fails: 0
-  default_litellm_params: { idle_timeout: 5 }
+  default_litellm_params: { idle_timeout: 2, timeout: 2, stream_timeout: 2 }
 keys:
   - { key_alias: file-test, key: os.environ/FILE_KEY, allow_chaos: true }
 `,
