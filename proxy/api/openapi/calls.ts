@@ -92,6 +92,7 @@ const LISTINGS: readonly Described[] = [
     query: [
       parameter('include_model_access_groups', 'Also the names of access groups.', FLAG),
       parameter('only_model_access_groups', 'Those alone.', FLAG),
+      parameter('include_chaos', 'Also `chaos/<fault>/<model>`, for keys that may ask for faults.', FLAG),
     ],
     answers: json(object({ object: TEXT, data: listOf(MODEL) })),
   },
