@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import { hash, type KeyObject } from 'node:crypto';
 import { CannotOpen, CHUNK_BYTES, Opener } from './seal.ts';
 
-export const CAPSULE_VERSION = 1;
+const CAPSULE_VERSION = 1;
 
 /** Name and value; null = the value is not kept. */
 export type KeptHeader = readonly [name: string, value: string | null];

@@ -63,7 +63,7 @@ type Cell = string | number | null;
 
 const cell = (value: Cell): string => {
   if (value === null) return '-';
-  return typeof value === 'number' ? grouped(value) : String(value);
+  return typeof value === 'number' ? grouped(value) : value;
 };
 
 function eventLines(difference: Comparison['events']['first_difference']): string[] {

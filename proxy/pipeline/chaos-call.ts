@@ -46,7 +46,7 @@ function askedIn({ groups, snapshot }: ActiveConfig, name: string): ChaosName | 
 }
 
 /** Whether a caller may ask for faults. */
-export function mayAskForChaos({ snapshot }: ActiveConfig, caller: AuthenticatedCaller): boolean {
+function mayAskForChaos({ snapshot }: ActiveConfig, caller: AuthenticatedCaller): boolean {
   const { allowsChaos } = snapshot.access;
   if (allowsChaos === false) return false;
   if (caller.role === 'admin') return allowsChaos === true;

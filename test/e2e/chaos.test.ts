@@ -1,7 +1,7 @@
 // Faults by name against a real proxy, through the official OpenAI client where a client's error path is the point: who may ask, what
 // the client meets, what the row says, and that nothing of it counts against the deployment.
 import OpenAI, {
-  APIError,
+  type APIError,
   AuthenticationError,
   BadRequestError,
   InternalServerError,
