@@ -52,6 +52,7 @@ keys:
     model_tpm_limit: { gpt-4o: 7 }
     tags: [batch]
     blocked: true
+    allow_chaos: true
 teams:
   - team_id: acme
     team_alias: Acme
@@ -86,6 +87,7 @@ teams:
       teamId: 'acme',
       userId: null,
       expiresMs: null,
+      allowsChaos: false,
     },
     {
       sha256: HASH,
@@ -108,6 +110,7 @@ teams:
       modelTpm: { 'gpt-4o': 7 },
       tags: ['batch'],
       blocked: true,
+      allowsChaos: true,
     },
   ]);
   t.same(teams, [
