@@ -11,6 +11,8 @@ import type { AdminAttempt } from './audit.ts';
 import { readObject } from './json-body.ts';
 
 const MEMBERS = ['key', 'session_id', 'minutes', 'bodies'];
+/** What the ids of orders begin with; those of files are call ids. */
+const ORDER = 'order-';
 const USUAL_MINUTES = 15;
 const MOST_MINUTES = 1_440;
 /** At once. */
@@ -38,7 +40,7 @@ export async function orderCapsules(x: Exchange, attempt: AdminAttempt): Promise
     throw invalid('session_id', 'must be 1 to 256 printable ASCII characters');
   const nowMs = x.active.services.clock.now();
   const rule: CapsuleRule = {
-    id: `order-${randomBytes(6).toString('hex')}`,
+    id: `${ORDER}${randomBytes(6).toString('hex')}`,
     keyHash: key === undefined ? null : keyHashOf(x, key),
     sessionId: session ?? null,
     bodies,
@@ -84,7 +86,9 @@ export async function oneCapsule(x: Exchange, attempt: AdminAttempt, id: string)
 export async function deleteCapsule(x: Exchange, attempt: AdminAttempt, id: string): Promise<void> {
   attempt.details({ capsule: id.slice(0, 100) });
   const capsules = theCapsules(x);
-  const isDone = (await stored(capsules.stop(id))) || (await readable(capsules.directory.remove(id)));
+  const isDone = id.startsWith(ORDER)
+    ? await stored(capsules.stop(id))
+    : await readable(capsules.directory.remove(id));
   if (!isDone) throw unknown(id);
   attempt.applied(true);
   sendJson(x, { id, deleted: true });

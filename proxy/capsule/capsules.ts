@@ -51,7 +51,6 @@ export class Capsules {
   #recordings = 0;
   #written = 0;
   readonly #dropped: Record<DropReason, number> = { busy: 0, write_failed: 0 };
-  #bytes = 0;
   #warnedAt = -Infinity;
   /** Files, one after the other. */
   #work: Promise<void> = Promise.resolve();
@@ -71,7 +70,7 @@ export class Capsules {
 
   get figures(): CapsuleFigures {
     const rules = this.rules.all(this.#options.clock.now()).length;
-    return { rules, written: this.#written, dropped: { ...this.#dropped }, bytes: this.#bytes };
+    return { rules, written: this.#written, dropped: { ...this.#dropped }, bytes: this.directory.bytes };
   }
 
   /** Records from now on, in all processes. */
@@ -92,23 +91,28 @@ export class Capsules {
 
   /** What any process records. */
   async orders(): Promise<readonly CapsuleRule[]> {
-    await this.#keeper?.sync();
+    await this.#keeper?.sync().catch(() => undefined); // what is known here is shown all the same
     return this.rules.all(this.#options.clock.now());
   }
 
-  /** null: the call is not recorded. Where only its conversation can decide, it is recorded until that is known. */
-  begin(keyHash: string, call: () => RecordedCall): ActiveRecording | null {
+  /**
+   * null: the call is not recorded. Where only its conversation can decide, it is recorded until that is known.
+   * @param stated the conversation, where the request's head names it
+   */
+  begin(keyHash: string, stated: string | null, call: () => RecordedCall): ActiveRecording | null {
     const { settings } = this;
     if (this.rules.size === 0 || settings === null) return null;
     const nowMs = this.#options.clock.now();
     const rule = this.rules.ofKey(keyHash, nowMs);
-    if (rule === null && !this.rules.hasSessions(nowMs)) return null;
+    const ofSession = stated === null ? null : this.rules.ofSession(stated, nowMs);
+    const mayBeSession = ofSession !== null || (stated === null && this.rules.hasSessions(nowMs));
+    if (rule === null && !mayBeSession) return null;
     if (this.#recordings >= MOST_RECORDINGS) {
-      if (rule !== null) this.#dropped.busy += 1;
+      if (rule !== null || ofSession !== null) this.#dropped.busy += 1;
       return null;
     }
     this.#recordings += 1;
-    const mayKeep = rule?.bodies === true || this.rules.hasSessions(nowMs);
+    const mayKeep = rule?.bodies === true || (ofSession?.bodies ?? mayBeSession);
     const keeps = settings.keepsBodies && settings.publicKey !== null && mayKeep;
     const memory = new CallMemory(this.#memory, keeps ? settings.capsuleBytes : 0);
     return { recording: new CallRecording(call(), memory, keeps), rule };
@@ -162,12 +166,10 @@ export class Capsules {
     const recording = isKept ? finished : withoutContent(finished);
     const nowMs = this.#options.clock.now();
     const { maxBytes, maxAgeMs } = settings;
-    await this.directory.write(recording, rule.id, isKept ? settings.publicKey : null, nowMs, {
-      maxBytes,
-      maxAgeMs,
-    });
+    const limits = { maxBytes, maxAgeMs };
+    const publicKey = isKept ? settings.publicKey : null;
+    await this.directory.write(recording, rule.id, publicKey, nowMs, limits);
     this.#written += 1;
-    this.#bytes = await this.directory.prune(nowMs, { maxBytes, maxAgeMs });
   }
 
   #failed(err: unknown): void {

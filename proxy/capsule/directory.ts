@@ -28,14 +28,25 @@ const PARTIAL = '.partial';
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** A partial file of this age is of a process that has died. */
 const STALE_MS = 600_000;
+const MOST_FILES = 10_000;
+const LOOK_EVERY_MS = 10_000;
 /** No capsule is larger: 64 MiB of content in base64, and its times. */
 const MOST_READ_BYTES = 128 * 1024 * 1024;
 
 export class CapsuleDirectory {
   readonly path: string;
+  /** As far as this process knows: others write here, too. */
+  #bytes = 0;
+  #files = 0;
+  #lookedMs = -Infinity;
 
   constructor(path: string) {
     this.path = path;
+  }
+
+  /** Of all files, as far as this process knows. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Makes the folder and says whether files can be written. @throws the system's error */
@@ -66,7 +77,7 @@ export class CapsuleDirectory {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
     const size = first.length + Math.ceil(bytes * 1.34) + chunksOf(bytes) * 64;
     if (size > limits.maxBytes) throw new Error('the capsule alone is larger than capsules.max_bytes');
-    await this.prune(nowMs, { ...limits, maxBytes: limits.maxBytes - size });
+    await this.#makeRoom(size, nowMs, limits);
     const partial = join(this.path, `${metadata.id}.${randomUUID().slice(0, 8)}${PARTIAL}`);
     try {
       const file = await open(partial, 'wx', 0o600);
@@ -87,11 +98,12 @@ export class CapsuleDirectory {
         await file.writeFile(last);
         written += last.length;
         await file.utimes(nowMs / 1000, nowMs / 1000); // its age by the clock that judges it
-        await file.sync();
       } finally {
         await file.close();
       }
       await rename(partial, this.#file(metadata.id));
+      this.#bytes += written;
+      this.#files += 1;
       return written;
     } catch (error) {
       await rm(partial, { force: true }).catch(() => undefined);
@@ -108,7 +120,7 @@ export class CapsuleDirectory {
           ? []
           : [{ id: file.id, bytes: file.bytes, writtenMs: file.writtenMs }],
       )
-      .toSorted((a, b) => b.writtenMs - a.writtenMs || (a.id < b.id ? 1 : -1));
+      .toSorted(newestFirst);
   }
 
   /** null = there is none of this id. */
@@ -128,14 +140,6 @@ export class CapsuleDirectory {
     }
   }
 
-  /** The first line alone: what is known of a call, without what was said. */
-  async readMetadata(id: string): Promise<string | null> {
-    const whole = await this.read(id);
-    if (whole === null) return null;
-    const end = whole.indexOf('\n');
-    return whole.subarray(0, end < 0 ? whole.length : end).toString('utf8');
-  }
-
   /** @returns whether there was one */
   async remove(id: string): Promise<boolean> {
     if (!ID.test(id)) return false;
@@ -148,20 +152,30 @@ export class CapsuleDirectory {
     }
   }
 
-  /** Removes what is too old, and the oldest beyond the bound. @returns the bytes that are left */
-  async prune(nowMs: number, { maxBytes, maxAgeMs }: Limits): Promise<number> {
+  /** Looks at the folder when it may be full, and now and then: 10,000 files are looked at in some 100 ms of other threads. */
+  async #makeRoom(size: number, nowMs: number, limits: Limits): Promise<void> {
+    const mayBeFull = this.#bytes + size > limits.maxBytes || this.#files >= MOST_FILES;
+    const isStale = Math.abs(nowMs - this.#lookedMs) > LOOK_EVERY_MS;
+    if (mayBeFull || isStale) await this.#prune(nowMs, limits.maxBytes - size, limits.maxAgeMs);
+  }
+
+  /** Removes what is too old, and the oldest beyond the bounds. */
+  async #prune(nowMs: number, maxBytes: number, maxAgeMs: number): Promise<void> {
     const found = await Promise.all((await this.#names()).map((name) => this.#look(name)));
-    const files = found
-      .filter((file) => file !== null)
-      .toSorted((a, b) => b.writtenMs - a.writtenMs || (a.id < b.id ? 1 : -1));
-    let left = 0;
-    for (const { name, bytes, writtenMs, isPartial } of files) {
+    const files = found.filter((file) => file !== null).toSorted(newestFirst);
+    let [bytes, count] = [0, 0];
+    for (const { name, bytes: size, writtenMs, isPartial } of files) {
       const ageMs = nowMs - writtenMs;
-      const isGone = isPartial ? ageMs > STALE_MS : ageMs > maxAgeMs || left + bytes > maxBytes;
-      if (isGone) await rm(join(this.path, name), { force: true });
-      else left += bytes;
+      const isBeyond = ageMs > maxAgeMs || bytes + size > maxBytes || count + 1 >= MOST_FILES;
+      if (isPartial ? ageMs > STALE_MS : isBeyond) await rm(join(this.path, name), { force: true });
+      else {
+        bytes += size;
+        count += 1;
+      }
     }
-    return left;
+    this.#bytes = bytes;
+    this.#files = count;
+    this.#lookedMs = nowMs;
   }
 
   #file(id: string): string {
@@ -193,6 +207,9 @@ export class CapsuleDirectory {
     }
   }
 }
+
+const newestFirst = (a: CapsuleFile, b: CapsuleFile): number =>
+  b.writtenMs - a.writtenMs || (a.id < b.id ? 1 : -1);
 
 const isMissing = (error: unknown): boolean =>
   ['ENOENT', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '');

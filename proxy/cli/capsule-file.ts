@@ -30,6 +30,11 @@ export async function capsuleAt(
   return { capsule: readCapsule(file), file };
 }
 
+/** Of a file alone. @throws UsageError, CannotOpen */
+export function capsuleIn(name: string, { cwd }: Terminal): Capsule {
+  return readCapsule(fileOf(resolve(cwd, name), name, MOST_BYTES, 'the capsule'));
+}
+
 /** @throws UsageError, CannotOpen */
 export function privateKeyIn(name: string, { cwd }: Terminal): KeyObject {
   return privateKeyOf(fileOf(resolve(cwd, name), name, LONGEST_KEY, '--private-key').toString('utf8'));

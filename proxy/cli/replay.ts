@@ -14,7 +14,7 @@ import { sendAgain } from '../capsule/replay/send-again.ts';
 import { CannotOpen } from '../capsule/seal.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { ADMIN_FLAGS, amountOf, foundKey, type AdminFlags } from './admin-call.ts';
-import { capsuleAt, privateKeyIn } from './capsule-file.ts';
+import { capsuleIn, privateKeyIn } from './capsule-file.ts';
 import { CANNOT_OPEN } from './capsule-open.ts';
 import { comparisonText, progressTo } from './replay-text.ts';
 import { choice, portOf, UsageError, type Define, type Terminal } from './terminal.ts';
@@ -41,7 +41,7 @@ interface Flags extends AdminFlags {
 export const replay: Define = (command, terminal) => {
   command
     .description('Repeats a recorded call and compares the responses, or plays the recorded one back.')
-    .argument('<capsule>', 'a file, or the id of a capsule of the running proxy')
+    .argument('<file>', 'a capsule, as `capsule show ID --out FILE` writes it')
     .requiredOption('--private-key <file>', 'the private key of general_settings.capsules.public_key')
     .option(
       '--against <model|url>',
@@ -57,7 +57,10 @@ export const replay: Define = (command, terminal) => {
     )
     .option('--timeout <seconds>', 'longest wait for the whole response', amountOf('--timeout'), TIMEOUT_S)
     .option(...ADMIN_FLAGS.url)
-    .option('--key-file <file>', 'file with the key for what is called (or THROUGHLINE_MASTER_KEY, ...)')
+    .option(
+      '--key-file <file>',
+      'file with the key for what is called (for a model also THROUGHLINE_MASTER_KEY, ...)',
+    )
     .option(...ADMIN_FLAGS.json)
     .addHelpText('after', DETAILS)
     .action(async (name, flags) => terminal.exitWith(await run(name, flags, terminal)));
@@ -68,7 +71,7 @@ async function run(name: string, flags: Flags, terminal: Terminal): Promise<numb
     throw new UsageError('say what to do - give --against MODEL or URL, or --serve PORT');
   try {
     const key = privateKeyIn(flags.privateKey, terminal);
-    const { capsule } = await capsuleAt(name, flags, terminal);
+    const capsule = capsuleIn(name, terminal);
     const opened = { capsule, content: openCapsule(capsule, key), attempt: attemptOf(flags, capsule) };
     return flags.against === undefined
       ? await serve(opened, flags, terminal)
@@ -104,7 +107,8 @@ async function repeat(opened: Opened, against: string, flags: Flags, terminal: T
   if (!/^[\w/-]{1,100}$/.test(endpoint)) throw new CannotOpen('the capsule names no endpoint');
   const base = isUrl ? baseOf(against) : `${flags.url.replace(/\/+$/, '')}/v1`;
   const url = `${base}/${endpoint}`;
-  const key = foundKey(flags.keyFile, terminal);
+  // A key of the environment is for the proxy alone.
+  const key = isUrl && flags.keyFile === undefined ? null : foundKey(flags.keyFile, terminal);
   if (flags.json !== true) terminal.err(`POST ${url}${isUrl ? '' : ` for ${against}`}\n`);
   const progress = progressTo(flags.json === true ? null : terminal.err);
   const replayed = await sendAgain(

@@ -82,7 +82,7 @@ export function startAttempt(
   call: UpstreamRequest,
   options: AttemptOptions = {},
 ): Attempt {
-  const { x, request, plan, log, startedAt, chaos, capsule } = context;
+  const { x, request, identity, plan, log, startedAt, chaos, capsule } = context;
   const { deployment, retries, fallbacks } = plan;
   const { clock } = x.active.services;
   const client = options.sink ?? x.res;
@@ -97,7 +97,7 @@ export function startAttempt(
     const head = options.head?.(start) ?? context.head;
     const timed = withTimeLeft(call, start.sentAt - startedAt);
     const spoiled = chaos === null ? timed : withChaos(timed, chaos);
-    const sent = capsule === null ? spoiled : recordedAttempt(capsule, spoiled, start);
+    const sent = capsule === null ? spoiled : recordedAttempt(capsule, spoiled, start, identity);
     const running = relay(sent, resumable ?? sink, x.active.services, head);
     if (resumable !== null) resumable.abort = (fault) => running.abort(fault);
     const ended = running.ended.then(

@@ -12,6 +12,9 @@ import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 
+/** What is used of a header. */
+const SESSION = /^[\x21-\x7e]{1,256}$/;
+
 export type RecordedExchange = ActiveRecording;
 
 /** null: the call is not recorded. */
@@ -23,7 +26,9 @@ export function openRecording(
   const { capsules, clock } = x.active.services;
   if (capsules === null) return null;
   const { snapshot } = x.active;
-  const active = capsules.begin(caller.keyHash, () => ({
+  // Most calls say their conversation in a header, and need not be looked at any further.
+  const stated = caller.identity?.sessionId ?? x.headers.session?.trim() ?? '';
+  const active = capsules.begin(caller.keyHash, SESSION.test(stated) ? stated : null, () => ({
     id: x.id,
     startMs: x.startMs,
     startedAt: x.startedAt,
@@ -72,11 +77,12 @@ export function recordedAttempt(
   { recording }: RecordedExchange,
   call: UpstreamRequest,
   { selected: { deployment, upstreamModel } }: AttemptStart,
+  { keyHeaders }: Pick<Identity, 'keyHeaders'>,
 ): UpstreamRequest {
   const { id, apiKey, staticHeaders } = deployment.config;
   const secrets = [
     ...(apiKey === null ? [] : [apiKey.reveal()]),
-    ...staticHeaders.map(([, value]) => value.reveal()),
+    ...[...staticHeaders, ...(keyHeaders ?? [])].map(([, value]) => value.reveal()),
   ];
   return recording.attempt(call, { deployment: id, model: upstreamModel }, secrets);
 }

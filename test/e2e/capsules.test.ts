@@ -345,7 +345,7 @@ general_settings:`,
     t.match(nobody.out, /broke off/);
     t.match((await against('demo-500')).out, /status +200 +500/);
     await t.rejects(cli('replay', 'r.capsule', ...secrets), /say what to do/);
-    await t.rejects(cli('replay', 'gone', '--against', 'demo', ...secrets), /neither a file nor/);
+    await t.rejects(cli('replay', 'gone', '--against', 'demo', ...secrets), /cannot be read/);
     const playing = await playedBack(rig, [
       'replay',
       'r.capsule',

@@ -10,6 +10,7 @@ import OpenAI, {
   RateLimitError,
 } from 'openai';
 import t from 'tap';
+import { runWithin } from '../support/cli.ts';
 import { ManualClock } from '../support/clock.ts';
 import { managed, newKey } from '../support/manage.ts';
 import { defaultConfig, KEY, send, startRig, type Row } from '../support/rig.ts';
@@ -275,6 +276,19 @@ t.test('listed where it is asked for', async (t) => {
     authorization: `Bearer ${testKey}`,
   });
   t.equal(one.status, 200);
+});
+
+t.test('explained', async (t) => {
+  const explain = (...args: string[]) =>
+    runWithin(['explain', '--config', rig.configPath, ...args], {
+      cwd: rig.folder,
+      env: { FILE_KEY: 'sk-a-test-key-of-the-file' },
+    });
+  const told = await explain('--model', 'chaos/cut-after-7/demo', '--key', 'file-test');
+  t.match(told, { code: 0, out: /^chaos {2}cut-after-7: the connection breaks/m });
+  t.match(told.out, /model +demo -> demo\n/);
+  t.match(await explain('--model', 'chaos/429/demo'), { code: 0, out: /for keys that say allow_chaos/ });
+  t.match(await explain('--model', 'chaos/nothing/demo'), { code: 1, out: /unknown_chaos/ });
 });
 
 t.test('the file can open it to the master key, and close it for all', async (t) => {

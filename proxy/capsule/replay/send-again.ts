@@ -11,8 +11,17 @@ interface Target {
   readonly key: string | null;
 }
 
-/** They are of the connection, or would have the response compressed. */
-const NOT_SENT: ReadonlySet<string> = new Set(['accept-encoding', 'content-length', 'transfer-encoding']);
+/**
+ * They are of the connection, would have the response compressed, or would put the new call among those of the conversation that
+ * was recorded.
+ */
+const NOT_SENT: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'content-length',
+  'transfer-encoding',
+  'traceparent',
+]);
+const OF_CALL = /^x-(?:[\w-]+-)?(?:session|trace|call)-id$/;
 const MOST_BYTES = 256 * 1024 * 1024;
 
 export interface ReplayProgress {
@@ -30,7 +39,8 @@ export async function sendAgain(
 ): Promise<ComparedResponse & { readonly why: string | null }> {
   const startedAt = now();
   const sent = new Headers();
-  for (const [name, value] of headers) if (value !== null && !NOT_SENT.has(name)) sent.append(name, value);
+  for (const [name, value] of headers)
+    if (value !== null && !NOT_SENT.has(name) && !OF_CALL.test(name)) sent.append(name, value);
   sent.set('accept-encoding', 'identity');
   if (key !== null) {
     sent.set('authorization', `Bearer ${key}`);
