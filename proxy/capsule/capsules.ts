@@ -34,6 +34,7 @@ const MOST_RECORDINGS = 200;
 /** A folder that cannot be written would fill the log. */
 const WARN_EVERY_MS = 60_000;
 const CLOSE_MS = 5_000;
+const TIDY_EVERY_MS = 600_000;
 
 /** A call that is being recorded. */
 export interface ActiveRecording {
@@ -48,6 +49,7 @@ export class Capsules {
   readonly #options: CapsulesOptions;
   readonly #memory = new RecordingMemory(MEMORY_BYTES);
   #keeper: RuleKeeper | null = null;
+  #timer: NodeJS.Timeout | null = null;
   #recordings = 0;
   #written = 0;
   readonly #dropped: Record<DropReason, number> = { busy: 0, write_failed: 0 };
@@ -62,6 +64,12 @@ export class Capsules {
 
   shareWith(keeper: RuleKeeper): void {
     this.#keeper = keeper;
+  }
+
+  /** Old files go now, and from now on when their time is over. */
+  tidyOften(): void {
+    this.#tidy();
+    this.#timer = setInterval(() => this.#tidy(), TIDY_EVERY_MS).unref();
   }
 
   get settings(): CapsuleSettings | null {
@@ -147,6 +155,7 @@ export class Capsules {
 
   /** Resolves when everything is written that can be written in time. */
   async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, CLOSE_MS);
     await Promise.race([this.#work, late.promise]);
@@ -157,6 +166,15 @@ export class Capsules {
   /** Resolves when all that has ended so far is written. */
   get idle(): Promise<void> {
     return this.#work;
+  }
+
+  #tidy(): void {
+    const { settings } = this;
+    if (settings === null) return;
+    const nowMs = this.#options.clock.now();
+    this.#work = this.#work
+      .then(() => this.directory.tidy(nowMs, settings))
+      .catch((err: unknown) => this.#warn(err));
   }
 
   async #write(finished: FinishedRecording, rule: CapsuleRule): Promise<void> {
@@ -174,6 +192,10 @@ export class Capsules {
 
   #failed(err: unknown): void {
     this.#dropped.write_failed += 1;
+    this.#warn(err);
+  }
+
+  #warn(err: unknown): void {
     const now = this.#options.clock.mono();
     if (now - this.#warnedAt < WARN_EVERY_MS) return;
     this.#warnedAt = now;

@@ -152,6 +152,11 @@ export class CapsuleDirectory {
     }
   }
 
+  /** Removes what is over its time or beyond the bound, also when nothing is written any more. */
+  tidy(nowMs: number, { maxBytes, maxAgeMs }: Limits): Promise<void> {
+    return this.#prune(nowMs, maxBytes, maxAgeMs);
+  }
+
   /** Looks at the folder when it may be full, and now and then: 10,000 files are looked at in some 100 ms of other threads. */
   async #makeRoom(size: number, nowMs: number, limits: Limits): Promise<void> {
     const mayBeFull = this.#bytes + size > limits.maxBytes || this.#files >= MOST_FILES;

@@ -28,5 +28,6 @@ export async function openCapsules(
   });
   capsules.shareWith(rules);
   await rules.open();
+  capsules.tidyOften();
   return capsules;
 }

@@ -1,6 +1,15 @@
 // Recordings of calls, from outside: what is in a file and what never is, who may ask for one, what bounds them, and that no call
 // notices. Replay and playback of what was recorded.
-import { existsSync, readdirSync, readFileSync, statSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createPublicKey, hash } from 'node:crypto';
 import { join } from 'node:path';
 import t from 'tap';
@@ -415,6 +424,12 @@ t.test('orders outlive a restart, and bodies need the permission of the file', a
   const second = await startRig(t, { folder, config: (demo) => defaultConfig(demo, plain) });
   const answer = await chat(second, 'demo', {}, { 'x-litellm-session-id': 's' });
   t.match((await capsuleOf(second, answer)).metadata, { sealed: null });
+  await second.stop();
+  const old = new Date(Date.now() - 8 * 86_400_000);
+  utimesSync(join(folderOf(second), `${idOf(answer)}.capsule`), old, old);
+  const third = await startRig(t, { folder, config: (demo) => defaultConfig(demo, plain) });
+  await written(third);
+  t.same(filesIn(third), [], 'old files go without a new one');
 });
 
 t.test('a folder that cannot be written hinders no call', async (t) => {

@@ -34,7 +34,7 @@ keys:
   env: { FILE_KEY: 'sk-a-test-key-of-the-file' },
 });
 const testKey = await newKey(rig, { key_alias: 'tester', metadata: { allow_chaos: true } });
-const client = new OpenAI({ baseURL: `${rig.url}/v1`, apiKey: testKey, maxRetries: 0 });
+const client = new OpenAI({ baseURL: `${rig.url}/v1`, apiKey: testKey, maxRetries: 0, logLevel: 'off' });
 const messages = [{ role: 'user' as const, content: 'one two three' }];
 
 /** A call with a key of its own. */
