@@ -68,5 +68,7 @@ function inWords(text: string, said: ErrorWords): string {
     const isOurs = Object.hasOwn(said, name) && typeof value !== 'number';
     return [name, isOurs ? said[name as keyof ErrorWords] : value];
   });
-  return JSON.stringify({ ...whole, error: Object.fromEntries(own) as object });
+  // The event of responses has them outside, too.
+  const outside = 'code' in whole ? { code: said.code, message: said.message, param: said.param } : {};
+  return JSON.stringify({ ...whole, ...outside, error: Object.fromEntries(own) as object });
 }

@@ -196,6 +196,15 @@ t.test('streams that break', async (t) => {
   );
 });
 
+t.test('in the shape of each API', async (t) => {
+  const stream = { input: 'x', stream: true };
+  const responses = await call(testKey, 'chaos/error-after-1/demo', stream, '/v1/responses');
+  t.match(responses.text, /event: error\ndata: \{"type":"error","code":"overloaded"/);
+  const path = '/openai/deployments/chaos%2F503%2Fdemo/chat/completions';
+  const named = await send(rig.url, 'POST', path, { messages }, { authorization: `Bearer ${testKey}` });
+  t.equal(named.status, 503, 'a model that the path names');
+});
+
 t.test('documents that break', async (t) => {
   t.equal(codeOf((await call(testKey, 'chaos/cut-after-5/demo')).text), 'upstream_broken');
   for (const fault of ['end-after', 'garbled-event']) {
