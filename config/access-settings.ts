@@ -41,6 +41,8 @@ export interface FileKey extends FileTerms {
   readonly ofSessions: Readonly<Record<string, number>>;
   /** null = never. */
   readonly expiresMs: number | null;
+  /** It may ask for faults by name. */
+  readonly allowsChaos: boolean;
 }
 
 export interface FileTeam extends FileTerms {
@@ -77,6 +79,8 @@ export interface AccessSettings {
   /** LLM calls must not state tags. */
   readonly refusesClientTags: boolean;
   readonly blockedEndUsers: ReadonlySet<string>;
+  /** Who may ask for faults by name: null = virtual keys that say so, true = the master key as well, false = nobody. */
+  readonly allowsChaos: boolean | null;
   /** Whether rows hold the end user. */
   readonly recordsEndUsers: boolean;
 }

@@ -896,6 +896,11 @@ export interface GeneralSettings {
    */
   admin_host?: string;
   /**
+   * Who may call `chaos/<fault>/<model>`, which serves the model with a fault that is asked for by name, so that clients test their error paths (docs/find-a-fault.md). Left out: virtual keys whose `metadata` or `permissions`, or whose entry in `keys`, say `allow_chaos: true`. true: the master key as well. false: nobody.
+   */
+  allow_chaos?: boolean;
+  capsules?: Capsules;
+  /**
    * Serve without a key on other than loopback addresses.
    */
   allow_unauthenticated: boolean;
@@ -1309,6 +1314,35 @@ export interface TlsSettings {
    * PEM file with authorities: only clients with a certificate from one of them are served (mTLS), probes included. Left out: clients need none.
    */
   client_ca_file?: string;
+}
+/**
+ * Lets an administrator record calls of one key or one conversation, for a time, into files (docs/find-a-fault.md). Left out: nothing can be recorded. Adding or removing the section, or another directory, needs a restart.
+ */
+export interface Capsules {
+  /**
+   * Folder of the files; it is made when it is missing. Left out: `capsules` in the data directory.
+   */
+  directory?: string;
+  /**
+   * Allow capsules that hold what was said: the bodies of requests and the bytes of responses, sealed for `public_key`. false: sizes, times and SHA-256 alone.
+   */
+  keep_bodies: boolean;
+  /**
+   * X25519 public key for which bodies are sealed, as PEM or the base64 of its 32 bytes. `throughline capsule keygen` makes a pair; the private key never belongs on the server.
+   */
+  public_key?: string;
+  /**
+   * Most bytes of bodies and responses in one capsule; what comes after it is counted and not kept.
+   */
+  max_capsule_bytes: number | string;
+  /**
+   * Most bytes of all files in the directory; the oldest are removed for new ones.
+   */
+  max_bytes: number | string;
+  /**
+   * Older files are removed: a number and `d`, `w`, `h`, `m` or `s`.
+   */
+  max_age: string;
 }
 /**
  * What models of `/model/new` and `/model/update` may do beside models of this file. A stored model that may not is disabled, with a warning, and `/model/info` says why.
@@ -2557,6 +2591,10 @@ export interface FileKey {
    * Tags of the rows of its calls, before those of the call.
    */
   tags: string[];
+  /**
+   * It may call `chaos/<fault>/<model>`: its models with a fault that is asked for by name. See docs/find-a-fault.md.
+   */
+  allow_chaos: boolean;
   /**
    * Refuses its calls.
    */

@@ -3,6 +3,7 @@
 import type { AlertSettings } from './alert-settings.ts';
 import type { ValkeySettings } from './valkey-settings.ts';
 import type { BrakeSettings } from './brake-settings.ts';
+import type { CapsuleSettings } from './capsule-settings.ts';
 import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { BudgetSettings } from './budget-settings.ts';
 import type { Dialect } from './dialect.ts';
@@ -388,6 +389,8 @@ export interface Snapshot {
   readonly platform: PlatformSettings | null;
   /** null: the runaway brake is off. */
   readonly brake: BrakeSettings | null;
+  /** null: no call can be recorded. */
+  readonly capsules: CapsuleSettings | null;
   readonly alerts: AlertSettings;
   /** Accepted but doubtful things; also keys of the dialect that have no effect here. */
   readonly warnings: readonly Issue[];

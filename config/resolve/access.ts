@@ -36,6 +36,7 @@ export function accessOf(
     requiresEndUser: general.enforce_user_param,
     refusesClientTags: general.reject_clientside_metadata_tags,
     blockedEndUsers: new Set(litellm.blocked_user_list),
+    allowsChaos: general.allow_chaos ?? null,
     recordsEndUsers: !litellm.disable_end_user_cost_tracking,
   };
 }

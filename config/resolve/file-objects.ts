@@ -58,6 +58,7 @@ export function fileKeysOf({ file, tree, masterKey, inferenceKeys, diagnostics }
         teamId: entry.team_id ?? null,
         userId: entry.user_id ?? null,
         ofSessions: sessionTermsOf(entry),
+        allowsChaos: entry.allow_chaos,
         expiresMs: momentAt(entry.expires, [...path, 'expires'], diagnostics),
       },
     ];

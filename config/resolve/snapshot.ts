@@ -19,6 +19,7 @@ import { checkAccess } from './access-checks.ts';
 import { alertsOf } from './alerts.ts';
 import { budgetsOf } from './budgets.ts';
 import { brakeOf } from './brake.ts';
+import { capsulesOf } from './capsules.ts';
 import { clockDefaults } from './clocks.ts';
 import { databaseOf, periodMs } from './database.ts';
 import { forwarding, warnUnmatched } from './forwarding.ts';
@@ -128,6 +129,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     workers,
     platform,
     brake: brakeOf(input.file, input.diagnostics),
+    capsules: capsulesOf(input.file, input.diagnostics),
     alerts: alertsOf(input.file, input.env, retentionMs, input.diagnostics),
   };
 }

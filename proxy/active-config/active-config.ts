@@ -16,6 +16,7 @@ import type { Counters } from '../access/counters.ts';
 import type { CallLimits } from '../access/limits/call-limits.ts';
 import type { AccessObjects } from '../access/objects/access-objects.ts';
 import type { Mount } from '../base/mount.ts';
+import type { Capsules } from '../capsule/capsules.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CallIds } from '../base/ids.ts';
 import type { Estimator } from '../spend/estimate/estimator.ts';
@@ -111,6 +112,8 @@ export interface Services {
   /** Where those who find something worth telling report it. */
   readonly accessEvents: AccessEvents;
   readonly brake: Brake;
+  /** null: no call can be recorded. */
+  readonly capsules: Capsules | null;
 }
 
 /** A deployment with everything that can be prepared before a request comes. */

@@ -14,6 +14,7 @@ import { Estimator } from '../spend/estimate/estimator.ts';
 import { IdempotencyCache } from './idempotency-cache.ts';
 import { VERSION, type Services } from './active-config.ts';
 import { addBudgetMetrics } from '../observability/budget-metrics.ts';
+import { addCapsuleMetrics } from '../observability/capsule-metrics.ts';
 import { addDiskMetrics } from '../observability/disk-metrics.ts';
 import { LoopLag } from '../observability/loop-lag.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -51,6 +52,8 @@ export function createServices(
   const { accessEvents = loggedEvents(given.log) } = given;
   const budgets = new Budgets({ ledger, counters, directory, clock, events: accessEvents });
   const brake = new Brake((rule, level) => metrics.brake.count(rule, level), accessEvents);
+  const { capsules = null } = given;
+  if (capsules !== null) metrics.add(addCapsuleMetrics, () => capsules.figures);
   if (dataDir !== null) metrics.add(addDiskMetrics, dataDir);
   metrics.teams.watch((id) => directory.team(id)?.alias ?? null);
   metrics.brake.watch(() => brake.figures);
@@ -91,6 +94,7 @@ export function createServices(
     mount: null,
     accessEvents,
     brake,
+    capsules,
     ...given,
   };
 }

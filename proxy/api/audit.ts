@@ -13,7 +13,8 @@ import type { ConcernedObject } from './access/team-call.ts';
 type ModelAction = 'model_new' | 'model_update' | 'model_delete';
 /** What is done to an object: `key_generate`, `team_member_add`, ... */
 export type ObjectAction = `${ObjectKind}_${string}`;
-export type AdminAction = ModelAction | ObjectAction | 'brake_resume' | 'config_reload';
+type CapsuleAction = 'capsule_order' | 'capsule_read' | 'capsule_delete';
+export type AdminAction = ModelAction | ObjectAction | CapsuleAction | 'brake_resume' | 'config_reload';
 
 /** A `model_list` entry before and after a change; null = there is none. */
 export interface ChangedModel {
@@ -51,6 +52,11 @@ export class AdminAttempt {
     this.#x = x;
     this.#action = action;
     this.#keyHash = keyHash;
+  }
+
+  /** SHA-256 of the caller's key; '' = none is configured. */
+  get by(): string {
+    return this.#keyHash ?? '';
   }
 
   /** What the call is about, as soon as it is known. */

@@ -4,7 +4,8 @@ import { Fault } from '../errors/fault.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import { disabledModelItem, modelInfoItem, modelItem } from '../active-config/listings.ts';
-import { isListedFor, modelListOf } from '../pipeline/models-of-caller.ts';
+import { chaosNames, isChaosListedFor } from '../pipeline/chaos-call.ts';
+import { isListedFor, modelListOf, modelListWith } from '../pipeline/models-of-caller.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import { whole, wrong } from './spend-query.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
@@ -16,7 +17,9 @@ export function listModels(x: Exchange, caller: AuthenticatedCaller): void {
   const query = new URLSearchParams(x.query);
   const isOnly = isTrue(query.get('only_model_access_groups'));
   const groups = { isOnly, areIncluded: isOnly || isTrue(query.get('include_model_access_groups')) };
-  const listing = modelListOf(x.active, caller, groups);
+  const listing = isTrue(query.get('include_chaos'))
+    ? modelListWith(x.active, caller, (names) => chaosNames(x.active, caller, names))
+    : modelListOf(x.active, caller, groups);
   if (isTrue(query.get('include_metadata'))) sendJson(x, withMetadata(x, listing, query));
   else sendBytes(x, JSON_TYPE, listing);
 }
@@ -25,7 +28,7 @@ const isTrue = (value: string | null): boolean => /^(?:true|1)$/i.test(value ?? 
 
 /** `GET /v1/models/{id}`; ids may hold slashes. */
 export function oneModel(x: Exchange, caller: AuthenticatedCaller, id: string): void {
-  if (!isListedFor(x.active, caller, id))
+  if (!isListedFor(x.active, caller, id) && !isChaosListedFor(x.active, caller, id))
     throw new Fault('model_not_found', `The model \`${id.slice(0, 100)}\` does not exist on this proxy.`);
   sendJson(x, modelItem(id));
 }

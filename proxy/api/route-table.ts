@@ -18,6 +18,7 @@ import { KEY_ROUTES } from './access/routes.ts';
 import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, probeOptions, readiness, robots, type ServerState } from './health.ts';
 import { AdminAttempt, type AdminAction } from './audit.ts';
+import { deleteCapsule, listCapsules, oneCapsule, orderCapsules } from './capsules.ts';
 import { DoctorRoutes, doctorStream } from './doctor.ts';
 import { ApiPages } from './openapi/pages.ts';
 import type { Port, RouteRow } from './route-row.ts';
@@ -203,6 +204,14 @@ export class RouteTable implements Routes {
     });
     this.#set('/config/reload', {
       POST: audited('config_reload', (x, attempt) => reloadConfig(x, owner.reloader, attempt)),
+    });
+    this.#set('/capsules', {
+      ...readable(admin(listCapsules)),
+      POST: audited('capsule_order', orderCapsules),
+    });
+    this.#pattern('/capsules/', '', {
+      ...readable(audited('capsule_read', oneCapsule)),
+      DELETE: audited('capsule_delete', deleteCapsule),
     });
     this.#get('/health', admin(health));
     const probed = (path: string, route: Route): void =>

@@ -81,11 +81,32 @@ export class AdminCalls {
     return this.#send('POST', path, JSON.stringify(body));
   }
 
-  async #send(method: string, path: string, body: string | null): Promise<unknown> {
-    let response: Response;
-    let text: string;
+  delete(path: string): Promise<unknown> {
+    return this.#send('DELETE', path, null);
+  }
+
+  /** An answer that is no JSON document. */
+  async bytes(path: string): Promise<Buffer> {
+    const { isOk, status, body } = await this.#fetch('GET', path, null);
+    if (!isOk) throw this.#refused(status, body.toString('utf8'));
+    return body;
+  }
+
+  async #send(method: string, path: string, content: string | null): Promise<unknown> {
+    const { isOk, status, body } = await this.#fetch(method, path, content);
+    const text = body.toString('utf8');
+    const answer = parsed(text);
+    if (isOk && answer !== undefined) return answer;
+    throw this.#refused(status, text);
+  }
+
+  async #fetch(
+    method: string,
+    path: string,
+    body: string | null,
+  ): Promise<{ readonly isOk: boolean; readonly status: number; readonly body: Buffer }> {
     try {
-      response = await fetch(`${this.#url}${path}`, {
+      const response = await fetch(`${this.#url}${path}`, {
         method,
         headers: {
           authorization: `Bearer ${this.#key.reveal()}`,
@@ -95,19 +116,22 @@ export class AdminCalls {
         redirect: 'error', // the key is for this proxy alone
         signal: AbortSignal.timeout(ANSWER_MS),
       });
-      text = await response.text();
+      return {
+        isOk: response.ok,
+        status: response.status,
+        body: Buffer.from(await response.arrayBuffer()),
+      };
     } catch (error) {
       const { cause, message } = error as Error;
       const why = cause instanceof Error ? cause.message || cause.name : message;
       throw new CannotStart(`the proxy at ${this.#url} does not answer (${why}) - see --url`);
     }
-    const answer = parsed(text);
-    if (response.ok && answer !== undefined) return answer;
-    const why = whyOf(answer) ?? (text === '' ? 'nothing more' : text);
+  }
+
+  #refused(status: number, text: string): CannotStart {
+    const why = whyOf(parsed(text)) ?? (text === '' ? 'nothing more' : text);
     const shown = why.replaceAll(CONTROL, ' ').trim().slice(0, LONGEST_REFUSAL);
-    throw new CannotStart(
-      `the proxy at ${this.#url} answers ${response.status}: ${shown}${FIXES[response.status] ?? ''}`,
-    );
+    return new CannotStart(`the proxy at ${this.#url} answers ${status}: ${shown}${FIXES[status] ?? ''}`);
   }
 }
 

@@ -13,7 +13,6 @@ import { ActiveConfig } from '../active-config/active-config.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import { ENDPOINTS } from '../protocols/table.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
-import { addressed } from '../pipeline/addressed.ts';
 import { chainOf } from '../pipeline/plan.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import { identityOf, type Identity } from '../pipeline/identity.ts';
@@ -25,7 +24,9 @@ import type { QueryDecision } from '../pipeline/upstream-query.ts';
 import { buildUpstreamRequest, type BodyChange } from '../pipeline/build-upstream-request.ts';
 import { DownstreamRequest } from '../downstream/downstream-request.ts';
 import { DownstreamResponse } from '../downstream/downstream-response.ts';
-import { checkModel, underServedName } from '../pipeline/models-of-caller.ts';
+import { allowedChaos, calledModel } from '../pipeline/chaos-call.ts';
+import { checkModel } from '../pipeline/models-of-caller.ts';
+import { chaosOf, type ChaosName } from '../chaos/faults.ts';
 import type { KeyCaller } from '../access/caller.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import { ConfigPlaces } from './config-places.ts';
@@ -121,7 +122,9 @@ async function printCall(
   const body = bodyOf(values.body, model, endpoint.path, terminal);
   try {
     const asked = await parseRequest(x, endpoint, new RequestBody(body), null);
-    const request = addressed(active, caller === null ? asked : underServedName(caller, asked));
+    const called = calledModel(active, caller ?? ANYBODY, asked);
+    const { request } = called;
+    if (called.asked !== null) terminal.out(chaosText(active, caller, called.asked));
     const identity = identityOf(x, caller ?? { keyHash: '' }, request.identityMembers);
     if (asked.model !== model) terminal.out(`note: the body asks for ${asked.model}; that is explained\n`);
     const query: QueryDecision[] = [];
@@ -132,9 +135,9 @@ async function printCall(
     checkComplete(request);
     const selected = selectedBy(plan);
     if (caller !== null) {
-      const call = { model: asked.model, selected };
+      const call = { model: called.requested, selected };
       terminal.out(`${callerText({ active, caller, places, call, nowMs: x.startMs })}\n`);
-      checkModel(x, caller, asked.model, request);
+      checkModel(x, caller, called.requested, request);
     }
     const explainer = {
       query: (decision: QueryDecision) => query.push(decision),
@@ -167,6 +170,18 @@ async function printCall(
     terminal.out(`refused: ${error.status} ${error.code}: ${error.message}\n`);
     return 1;
   }
+}
+
+/** Nobody in particular: any fault is explained. */
+const ANYBODY = { role: 'admin', keyHash: '' } as const;
+
+/** @throws Fault chaos_denied, unknown_chaos */
+function chaosText(active: ActiveConfig, caller: KeyCaller | null, asked: ChaosName): string {
+  const chaos = caller === null ? chaosOf(asked.fault) : allowedChaos(active, caller, asked);
+  if (typeof chaos === 'string') throw new Fault('unknown_chaos', chaos, { param: 'model' });
+  if (chaos === null) return '';
+  const whose = caller === null ? '; for keys that say allow_chaos: true' : '';
+  return `chaos  ${chaos.text}: ${chaos.means}${whose}\n`;
 }
 
 function queryText(decisions: readonly QueryDecision[]): string {

@@ -20,6 +20,7 @@ interface Flags extends AdminFlags, TermFlags {
   readonly user?: string | undefined;
   readonly duration?: string | undefined;
   readonly type?: (typeof TYPES)[number] | undefined;
+  readonly allowChaos?: true | undefined;
   readonly json?: true | undefined;
 }
 
@@ -39,6 +40,7 @@ export const keysCreate: Define = (command, terminal) => {
     .option('--rpm <n>', 'requests per minute', amountOf('--rpm'))
     .option('--tpm <n>', 'tokens per minute', amountOf('--tpm'))
     .option('--parallel <n>', 'calls at the same time', amountOf('--parallel'))
+    .option('--allow-chaos', 'it may ask for faults by name (docs/find-a-fault.md)')
     .option(...ADMIN_FLAGS.url)
     .option(...ADMIN_FLAGS.keyFile)
     .option(ADMIN_FLAGS.json[0], 'print the whole answer, the key included, as JSON')
@@ -54,6 +56,7 @@ async function create(flags: Flags, terminal: Terminal): Promise<void> {
       user_id: flags.user,
       duration: flags.duration,
       key_type: flags.type,
+      metadata: flags.allowChaos === true ? { allow_chaos: true } : undefined,
       ...termMembers(flags),
     }),
   );

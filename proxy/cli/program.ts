@@ -84,6 +84,16 @@ const SUBCOMMANDS: readonly Subcommand[] = [
     load: async () => (await import('./teams.ts')).teams,
   },
   {
+    name: 'capsule',
+    summary: 'record calls of a running proxy, and look at the recordings',
+    load: async () => (await import('./capsule.ts')).capsule,
+  },
+  {
+    name: 'replay',
+    summary: 'repeat a recorded call and compare, or play its response back',
+    load: async () => (await import('./replay.ts')).replay,
+  },
+  {
     name: 'sandbox-check',
     summary: 'start one sandbox, play a conversation, say what is wrong',
     load: async () => (await import('./sandbox-check.ts')).sandboxCheck,

@@ -40,6 +40,14 @@ export interface ResponseWatcher {
   onInterrupt(fault: Fault): void;
 }
 
+/** Is told what the client gets, for a recording of the call. */
+export interface ResponseObserver {
+  /** @param headers flat */
+  onHead(status: number, headers: readonly string[]): void;
+  onPiece(bytes: Buffer): void;
+  onEnd(how: 'whole' | 'cut'): void;
+}
+
 type State =
   | { readonly is: 'open' }
   /** The headers are set but not sent; another response is no longer possible. */
@@ -69,6 +77,8 @@ export class DownstreamResponse {
   watcher: ResponseWatcher | null = null;
   /** Why this response must end at once; for a watcher that is set after the interrupt. */
   interrupted: Fault | null = null;
+  /** null = nobody records the call. */
+  observer: ResponseObserver | null = null;
   /** Whether to keep a copy of a response that ends in one piece, even after the client has left. */
   keeps = false;
 
@@ -126,6 +136,7 @@ export class DownstreamResponse {
     message.writeHead(status, text, list);
     this.#left = framing === 'length' ? lengthOf(headers) : 0;
     this.#state = { is: 'made', framing, status, headers };
+    this.observer?.onHead(status, headers);
   }
 
   /** Sends the headers alone, before any body. */
@@ -145,6 +156,7 @@ export class DownstreamResponse {
     if (framing === 'length' && piece.length > this.#left)
       throw new RangeError('the response is longer than its content-length');
     if (framing === 'length') this.#left -= piece.length;
+    this.observer?.onPiece(piece);
     return this.#send(framing, piece, done);
   }
 
@@ -159,6 +171,7 @@ export class DownstreamResponse {
     const last = framing === 'none' || piece?.length === 0 ? null : piece;
     const left = framing === 'length' ? this.#left - (last?.length ?? 0) : 0;
     if (left < 0) throw new RangeError('the response is longer than its content-length');
+    if (this.observer !== null && !this.destroyed) tellEnd(this.observer, last, left > 0);
     if (this.keeps && left === 0 && state.is === 'made')
       this.#kept = keptResponse(state.status, state.headers, piece);
     // For Node the end of a response also ends its request. While the request still arrives, end the message later.
@@ -174,6 +187,7 @@ export class DownstreamResponse {
   destroy(): void {
     const state = this.#state;
     if (state.is === 'ended') return; // the connection may already serve another exchange
+    if (!this.destroyed) this.observer?.onEnd('cut');
     // With this framing, a normal close would mark the response as complete.
     const isFramedByClose = state.is !== 'open' && state.framing === 'close';
     this.#connection.cut(isFramedByClose ? 'reset' : 'close');
@@ -215,4 +229,9 @@ function lengthOf(headers: readonly string[]): number {
     if (headers[i] === 'content-length') return Number(headers[i + 1]);
   }
   return -1;
+}
+
+function tellEnd(observer: ResponseObserver, last: Buffer | null, isCut: boolean): void {
+  if (last !== null) observer.onPiece(last);
+  observer.onEnd(isCut ? 'cut' : 'whole');
 }

@@ -3,6 +3,7 @@
 // on those words whatever the status is.
 
 import { client, proxy, upstream, type FaultRule } from './fault-rule.ts';
+import { FAULT_FINDING_FAULTS } from './fault-finding-codes.ts';
 import { MANAGEMENT_FAULTS } from './management-codes.ts';
 
 export type { FaultSource } from './fault-rule.ts';
@@ -230,6 +231,7 @@ export const FAULTS = {
     'The deployment is in the configuration file, which the API cannot edit.',
     'Edit the file; it is reloaded at once.',
   ),
+  ...FAULT_FINDING_FAULTS,
   ...MANAGEMENT_FAULTS,
   budget_exceeded: client(
     422,

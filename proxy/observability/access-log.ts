@@ -25,6 +25,8 @@ export interface AccessLine {
   readonly fault: 'client' | 'proxy' | 'upstream' | null;
   readonly error: string | null;
   readonly why: string | null;
+  /** The fault that a test key asked for by name; only then. */
+  readonly chaos?: string;
   /** Only while tracing is on. */
   readonly trace_id?: string;
 }
@@ -45,6 +47,7 @@ export function accessText(level: LineLevel, start: string, line: AccessLine): s
     `,"session":${quoted(line.session)},"key":${quoted(line.key)},"team":${quoted(line.team)}` +
     `,"tokens":${line.tokens},"attempts":${line.attempts},"upstream_call_id":${quoted(line.upstream_call_id)}` +
     `,"fault":${quoted(line.fault)},"error":${quoted(line.error)},"why":${quoted(line.why)}` +
+    (line.chaos === undefined ? '' : `,"chaos":${quoted(line.chaos)}`) +
     (line.trace_id === undefined ? '' : `,"trace_id":"${line.trace_id}"`) +
     ',"msg":"request"}\n'
   );

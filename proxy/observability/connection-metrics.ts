@@ -1,4 +1,4 @@
-// Metrics of clients' connections, and of what is left out of their requests.
+// Metrics of clients' connections, of what is left out of their requests, and of faults that they ask for.
 import { Counter, type Registry } from 'prom-client';
 
 /** Adds the metric to a registry. @returns a function that counts one refusal */
@@ -19,4 +19,15 @@ export function countDroppedParameters(registry: Registry): () => void {
     registers: [registry],
   });
   return () => counter.inc();
+}
+
+/** Adds the metric to a registry. @returns a function that counts one call; faults are of a closed table */
+export function countChaos(registry: Registry): (fault: string) => void {
+  const counter = new Counter({
+    name: 'throughline_chaos_calls_total',
+    help: 'Calls of test keys that asked for a fault by name, by the fault. No other metric counts them.',
+    labelNames: ['fault'],
+    registers: [registry],
+  });
+  return (fault) => counter.inc({ fault });
 }

@@ -5,7 +5,7 @@ import type { SpendRecord } from '../spend/record/record.ts';
 import { addAlertMetrics } from './alert-metrics.ts';
 import { addBrakeMetrics } from './brake-metrics.ts';
 import { addConfigMetrics, type ReloadResult } from './config-metrics.ts';
-import { countDroppedParameters, countRefusedConnections } from './connection-metrics.ts';
+import { countChaos, countDroppedParameters, countRefusedConnections } from './connection-metrics.ts';
 import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deployment-metrics.ts';
 import { addDiscoveryMetrics, type DiscoveryFigure } from './discovery-metrics.ts';
 import { addGatewayMetrics } from './gateway-metrics.ts';
@@ -55,6 +55,8 @@ export class Metrics {
   readonly connectionRefused = countRefusedConnections(this.#registry);
   readonly brake = addBrakeMetrics(this.#registry);
   readonly alerts = addAlertMetrics(this.#registry);
+  /** A call asked for a fault by name. */
+  readonly chaosCalled = countChaos(this.#registry);
   /** A query parameter of a client did not go upstream. */
   readonly queryParameterDropped = countDroppedParameters(this.#registry);
   readonly #times = {

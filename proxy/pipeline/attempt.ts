@@ -9,9 +9,12 @@ import type { ResponseSink } from '../relay/response-sink.ts';
 import { relay } from '../relay/relay.ts';
 import type { HeadWriter } from '../relay/relay-handle.ts';
 import { ResumableSink } from '../relay/resumable-sink.ts';
+import type { Chaos } from '../chaos/faults.ts';
 import type { AdmissionPermit } from './admission-permit.ts';
 import type { AttemptLog, AttemptStart } from './attempt-log.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
+import { recordedAttempt, type RecordedExchange } from './capsule-call.ts';
+import { sinkWithChaos, withChaos } from './chaos-call.ts';
 import { classify, type Classification, type Ended } from './classify.ts';
 import { timeOf, type Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
@@ -20,8 +23,11 @@ import { selectedBy, type CallPlan } from './plan.ts';
 import { replacedAttempt } from './recording.ts';
 import type { Cut } from '../bodies/splice.ts';
 
-/** Its text was another one than the client has the beginning of: that says nothing about the upstream. */
-const DIVERGED: Classification = { upstream: 'unknown', failure: null };
+/**
+ * Its text was another one than the client has the beginning of, or its fault was asked for: that says nothing about the
+ * upstream, and nothing else is tried.
+ */
+const NO_FAULT_OF_UPSTREAM: Classification = { upstream: 'unknown', failure: null };
 
 /** What all attempts of one call share. */
 export interface AttemptContext {
@@ -32,6 +38,10 @@ export interface AttemptContext {
   readonly permit: AdmissionPermit;
   readonly log: AttemptLog;
   readonly head: HeadWriter;
+  /** The fault that the call asks for; null = none. */
+  readonly chaos: Chaos | null;
+  /** null = the call is not recorded. */
+  readonly capsule: RecordedExchange | null;
   /** When the first attempt began, monotonic ms: `total_timeout` runs from there. */
   readonly startedAt: number;
 }
@@ -72,10 +82,11 @@ export function startAttempt(
   call: UpstreamRequest,
   options: AttemptOptions = {},
 ): Attempt {
-  const { x, request, plan, log, startedAt } = context;
+  const { x, request, identity, plan, log, startedAt, chaos, capsule } = context;
   const { deployment, retries, fallbacks } = plan;
   const { clock } = x.active.services;
-  const sink = options.sink ?? x.res;
+  const client = options.sink ?? x.res;
+  const sink = chaos === null ? client : sinkWithChaos(client, chaos);
   const sentAt = clock.mono();
   const start = { selected: selectedBy(plan), sentAt, sentMs: timeOf(x, sentAt), retries, fallbacks };
   log.begun(start);
@@ -85,7 +96,9 @@ export function startAttempt(
     const resumable = options.resumable ?? transcriptSink(x.active.snapshot.routing, request, plan, sink);
     const head = options.head?.(start) ?? context.head;
     const timed = withTimeLeft(call, start.sentAt - startedAt);
-    const running = relay(timed, resumable ?? sink, x.active.services, head);
+    const spoiled = chaos === null ? timed : withChaos(timed, chaos);
+    const sent = capsule === null ? spoiled : recordedAttempt(capsule, spoiled, start, identity);
+    const running = relay(sent, resumable ?? sink, x.active.services, head);
     if (resumable !== null) resumable.abort = (fault) => running.abort(fault);
     const ended = running.ended.then(
       (outcome): Ended => ({ outcome }),
@@ -110,7 +123,8 @@ export function finishAttempt(context: AttemptContext, attempt: Attempt, ended: 
     const { x } = context;
     const { clock } = x.active.services;
     const hasDiverged = attempt.resumable?.hasDiverged === true;
-    const classification = hasDiverged ? DIVERGED : classify(ended, clock.now());
+    const isOurs = hasDiverged || context.chaos !== null;
+    const classification = isOurs ? NO_FAULT_OF_UPSTREAM : classify(ended, clock.now());
     const { outcome } = ended;
     if (outcome !== undefined && outcome.readOn !== null)
       attempt.deployment.metrics.detachedStreamEnded(outcome.readOn);

@@ -1,7 +1,7 @@
 // The table of contents of the program: one LLM call, from its body to its spend record, step by step. Each step takes
 // values and returns one. A call ends with a response or with a fault, and its record is settled exactly once.
 import type { RequestBody } from '../bodies/request-body.ts';
-import { addressed, withOwnFallbacks } from './addressed.ts';
+import { withOwnFallbacks } from './addressed.ts';
 import { AdmissionPermit, checkLag } from './admission-permit.ts';
 import { AttemptLog } from './attempt-log.ts';
 import { runAttempts } from './attempts.ts';
@@ -11,14 +11,16 @@ import { applyBrake } from './brake.ts';
 import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead, timeoutOf } from './call-head.ts';
+import { endRecording, openRecording, recordIdentity, type RecordedExchange } from './capsule-call.ts';
+import { allowedChaos, calledModel } from './chaos-call.ts';
 import { reserveCall } from './reserve.ts';
 import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault, finishWithReplay } from './finish.ts';
 import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from './idempotency.ts';
 import { identityOf } from './identity.ts';
-import { checkModel, underServedName } from './models-of-caller.ts';
+import { checkModel } from './models-of-caller.ts';
 import { checkComplete, parseRequest } from './parse-request.ts';
-import { selectedBy, planRequest } from './plan.ts';
+import { planRequest, planSingle, selectedBy } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { refuseSteering } from './steering.ts';
 import { SpendRecorder } from './spend-recorder.ts';
@@ -36,15 +38,21 @@ export async function forward(
   const permit = new AdmissionPermit(x);
   let body: RequestBody | null = null;
   let claim: IdempotencyClaim | RepeatedCall | null = null;
+  let capsule: RecordedExchange | null = null;
   try {
+    capsule = openRecording(x, caller, endpoint); // null unless an administrator has asked for it
     checkLag(x);
     body = await readBody(x); // bounded and inflated
+    capsule?.recording.requestBody(body.bytes);
     recorder.note({ requestBytes: body.bytes.length });
     const parsed = await parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on
-    const named = addressed(x.active, underServedName(caller, parsed)); // what the caller's key or team call differently, and ids
+    const { request: named, requested, asked } = calledModel(x.active, caller, parsed); // what the caller's key or team call differently; ids; `chaos/...`
     const identity = identityOf(x, caller, named.identityMembers); // from key, headers and body, resolved once
     recorder.note({ model: named.model, stream: named.stream, identity });
-    const models = checkModel(x, caller, parsed.model, named); // what the key may call
+    if (capsule !== null) capsule = recordIdentity(x, capsule, named, identity);
+    const chaos = allowedChaos(x.active, caller, asked); // a fault that a test key asks for
+    if (chaos !== null) recorder.note({ chaos });
+    const models = checkModel(x, caller, requested, named); // what the key may call
     const request = withOwnFallbacks(x.active, named, models);
     checkCallerRules(x, request, identity); // what the operator asks of every call
     await checkPreviousResponse(x, caller, request); // a response that it continues is the caller's own
@@ -55,7 +63,7 @@ export async function forward(
     checkComplete(request); // what the endpoint works on
     const braked = await applyBrake(x, caller, request, identity, recorder); // a conversation that runs away
     const reserved = await reserveCall(x, recorder, { request, identity, models }, planned); // budgets and limits; given back when it is settled
-    const { plan } = reserved;
+    const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // a fault is not mended
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
@@ -65,12 +73,16 @@ export async function forward(
       reserved,
       timeoutOf(x, first),
     ]);
-    const result = await runAttempts({ x, request, identity, plan, permit, log, head }, first);
+    const result = await runAttempts(
+      { x, request, identity, plan, permit, log, head, chaos, capsule },
+      first,
+    );
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {
     await finishWithFault(x, recorder, log, endpoint, thrown);
   } finally {
     if (claim?.kind === 'first') claim.settle(recorder.record);
+    if (capsule !== null) endRecording(x, capsule, recorder.record);
     permit.release();
     body?.release();
     x.active.services.counters.release(x.id);

@@ -58,6 +58,16 @@ export function modelListOf(active: ActiveConfig, caller: AuthenticatedCaller, g
   return made;
 }
 
+/** The same with more names, of test keys alone: made anew for each of them. */
+export function modelListWith(
+  active: ActiveConfig,
+  caller: AuthenticatedCaller,
+  more: (names: readonly string[]) => readonly string[],
+): Buffer {
+  const names = namesFor(active, active.modelAccess.of(caller));
+  return modelListBytes([...names, ...more(names.filter((name) => !name.includes('*')))]);
+}
+
 /** Whether a caller's listing has a name. */
 export function isListedFor(active: ActiveConfig, caller: AuthenticatedCaller, name: string): boolean {
   const models = active.modelAccess.of(caller);

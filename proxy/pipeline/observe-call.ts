@@ -1,5 +1,6 @@
 // Reports the settled record of a call to metrics, traces and the access log. Runs once for each record, after the journal
 // has it.
+import type { Chaos } from '../chaos/faults.ts';
 import type { Fault } from '../errors/fault.ts';
 import type { AccessLine } from '../observability/access-log.ts';
 import { failureOf, type Failure } from '../observability/failure.ts';
@@ -16,21 +17,25 @@ export interface Observed {
   /** The model that the response names. */
   readonly responseModel: string | null;
   readonly fault: Fault | null;
+  /** The fault that the call asked for; null: none. */
+  readonly chaos: Chaos | null;
 }
 
 export function observeCall({ active }: Exchange, record: SpendRecord, observed: Observed): void {
   const { services } = active;
-  const { selected, overheadMs, responseModel, fault } = observed;
+  const { selected, overheadMs, responseModel, fault, chaos } = observed;
   const failure = failureOf(record, selected?.deployment.config.group.includes('*') === true);
-  (selected?.deployment.metrics ?? services.unrouted).observe(record, overheadMs ?? -1, failure);
+  // What was asked for says nothing about a deployment, and wakes nobody.
+  if (chaos !== null) services.metrics.chaosCalled(chaos.name);
+  else (selected?.deployment.metrics ?? services.unrouted).observe(record, overheadMs ?? -1, failure);
   services.spans?.ended(record, responseModel);
-  const line = lineOf(record, failure);
+  const line = lineOf(record, failure, chaos);
   if (fault?.code === 'internal_error') services.log.error({ ...line, err: fault.cause }, 'request');
-  else services.log.access(line, failure?.level ?? 30);
+  else services.log.access(line, chaos === null ? (failure?.level ?? 30) : 30);
 }
 
 /** The members stand here in the order of the log. */
-function lineOf(record: SpendRecord, failure: Failure | null): AccessLine {
+function lineOf(record: SpendRecord, failure: Failure | null, chaos: Chaos | null): AccessLine {
   return {
     call_id: record.requestId,
     call_type: record.callType,
@@ -50,6 +55,7 @@ function lineOf(record: SpendRecord, failure: Failure | null): AccessLine {
     fault: failure?.side ?? null,
     error: failure?.reason ?? null,
     why: failure?.why ?? null,
+    ...(chaos === null ? {} : { chaos: chaos.text }),
     ...(record.trace === undefined ? {} : { trace_id: record.trace.traceId }),
   };
 }

@@ -6,10 +6,12 @@ import type { Outcome } from '../relay/outcome.ts';
 import type { ReservedCost } from '../access/budgets/reservation.ts';
 import type { ScopedRecord } from '../access/budgets/scopes.ts';
 import type { AttemptLog, AttemptStart } from './attempt-log.ts';
+import type { Chaos } from '../chaos/faults.ts';
 import type { Caller } from './authenticate.ts';
 import type { BillableUnits } from './billable-units.ts';
 import type { BrakedCall } from './braked-call.ts';
 import type { CallHead } from './call-head.ts';
+import { chaosNote } from './chaos-call.ts';
 import type { Exchange } from './exchange.ts';
 import { identityOf, type Identity } from './identity.ts';
 import { countMissingUsage } from './missing-usage.ts';
@@ -44,6 +46,8 @@ interface KnownFacts {
   readonly warning: string | null;
   /** What the runaway brake says of the call; null: nothing. */
   readonly braked: BrakedCall | null;
+  /** The fault that the call asks for; null: none. */
+  readonly chaos: Chaos | null;
 }
 
 /** A call that got a response from an upstream. */
@@ -69,6 +73,7 @@ const NOTHING_KNOWN: KnownFacts = {
   reservedPico: null,
   warning: null,
   braked: null,
+  chaos: null,
 };
 /** What is observed of a call that no upstream answered. */
 const UNANSWERED = { overheadMs: null, responseModel: null } as const;
@@ -181,7 +186,8 @@ export class SpendRecorder {
   #createBegin(): SpendBegin {
     const [caller, endpoint] = [this.#caller, this.#endpoint];
     const begin = beginOf(this.#x, { ...this.#known, caller, endpoint, identity: this.#identity() });
-    const notes = this.#known.braked?.notes ?? [];
+    const { braked, chaos } = this.#known;
+    const notes = [...(braked?.notes ?? []), ...(chaos === null ? [] : [chaosNote(chaos)])];
     return notes.length === 0 ? begin : { ...begin, warnings: [...begin.warnings, ...notes] };
   }
 
@@ -205,7 +211,7 @@ export class SpendRecorder {
     this.#x.active.services.recentResponses.put(upstreamId, { modelId, modelGroup, model, apiKeyHash });
   }
 
-  async #write(record: SpendRecord, observed: Observed): Promise<SpendRecord> {
+  async #write(record: SpendRecord, observed: Omit<Observed, 'chaos'>): Promise<SpendRecord> {
     if (this.#state.kind === 'settled') throw new Error('a call is settled once');
     const { ledger, budgets } = this.#x.active.services;
     const written = ledger.settle(record); // queued in the journal by this call, so it must not happen twice
@@ -214,7 +220,7 @@ export class SpendRecorder {
     this.#known.braked?.ended(record);
     this.#rememberResponse(record); // before the client can ask for it
     await written;
-    observeCall(this.#x, record, observed);
+    observeCall(this.#x, record, { ...observed, chaos: this.#known.chaos });
     return record;
   }
 }

@@ -8,7 +8,7 @@ import type { HttpRequest } from '../upstream/exchange.ts';
 
 /** One upstream request, ready to send. */
 export interface UpstreamRequest extends HttpRequest {
-  readonly pool: Pool;
+  readonly pool: Pick<Pool, 'send'>;
   /** Called once the system has the whole body: its memory may be used for something else. */
   readonly bodySent: () => void;
   readonly origin: string;

@@ -29,6 +29,7 @@ import { ProxyServer, type Drain } from './server.ts';
 import { Pools } from '../upstream/pools.ts';
 import { openAlerts, type OpenedAlerts } from './open-alerts.ts';
 import { openStops } from './open-brake.ts';
+import { openCapsules } from './open-capsules.ts';
 import { openCounters, type OpenedCounters } from './open-counters.ts';
 import { openPlatformMount, sharedTables, type Platform } from './open-platform.ts';
 import { openSpans } from './open-spans.ts';
@@ -207,6 +208,8 @@ export class RunningProxy {
       this.#log.warn(
         'TLS, or the need of a client certificate, was switched in the configuration; it takes effect after a restart',
       );
+    if (snapshot.capsules !== null && this.reloader.active.services.capsules === null)
+      this.#log.warn('general_settings.capsules was added; it takes effect after a restart');
     if (this.#platform !== null) this.#platform.reconfigure(snapshot.platform);
     else if (snapshot.platform !== null)
       this.#log.warn('platform: was added to the configuration; it takes effect after a restart');
@@ -226,6 +229,7 @@ export class RunningProxy {
     await this.#alerts.close();
     await this.#access.close();
     await this.#stops?.close();
+    await this.reloader.active.services.capsules?.close();
     await this.#valkey?.close();
     await Promise.all([this.#ledger.close(RECORDS_MS), this.#spans?.close(SPANS_MS)]);
     this.#pools.destroy();
@@ -273,6 +277,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   };
   const access = await openAccess({ dataDir: options.dataDir, ...shared });
   const active = (): ActiveConfig | null => reloader?.active ?? null;
+  const settings = (): Snapshot => active()?.snapshot ?? first.snapshot;
+  const capsules = await openCapsules(settings, { dataDir: options.dataDir, ...shared });
   const counted = await openCounters(first.snapshot, { ledger, clock, log, worker, active });
   const { valkey } = counted;
   let server: ProxyServer | null = null;
@@ -297,6 +303,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       access,
       ...counted.services,
       accessEvents: alerts.alerts,
+      capsules,
       callers: platform?.callers ?? null,
       mount: platform,
     },
@@ -388,6 +395,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     await platform?.close();
     await access.close();
     await stops?.close();
+    await capsules?.close();
     await valkey?.close();
     await ledger.close(0);
     await spans?.close(0);

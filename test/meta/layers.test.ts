@@ -21,6 +21,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['proxy/downstream', 'proxy/upstream'],
   ['proxy/doctor'],
   ['proxy/relay'],
+  ['proxy/capsule', 'proxy/chaos'],
   ['proxy/active-config'],
   ['proxy/pipeline'],
   ['proxy/api'],

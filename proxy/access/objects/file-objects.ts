@@ -3,6 +3,9 @@ import type { AccessSettings, FileTerms } from '../../../config/access-settings.
 import { blankKey, blankTeam } from './blank.ts';
 import { NO_BUDGET, NO_LIMITS, type AccessObject, type VirtualKey } from './objects.ts';
 
+/** As a key of the API says it. */
+const ALLOWS_CHAOS = Object.freeze({ allow_chaos: true });
+
 export function fileObjects({ keys, teams }: AccessSettings): readonly AccessObject[] {
   return [
     ...teams.map(({ id, alias, models, modelAliases, members, ...terms }): AccessObject => ({
@@ -32,6 +35,7 @@ export function fileObjects({ keys, teams }: AccessSettings): readonly AccessObj
         userId,
         ofSessions,
         expiresMs,
+        allowsChaos,
         ...terms
       }): AccessObject => ({
         ...blankKey(sha256, lastFour, 0),
@@ -45,7 +49,7 @@ export function fileObjects({ keys, teams }: AccessSettings): readonly AccessObj
         teamId,
         userId,
         expiresMs,
-        metadata: ofSessions,
+        metadata: allowsChaos ? { ...ofSessions, ...ALLOWS_CHAOS } : ofSessions,
       }),
     ),
   ].map((object) => Object.freeze(object));

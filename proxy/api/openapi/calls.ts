@@ -96,6 +96,7 @@ const LISTINGS: readonly Described[] = [
       parameter('only_model_access_groups', 'Those alone.', FLAG),
       parameter('include_metadata', 'Each name with its fallbacks.', FLAG),
       parameter('fallback_type', 'Which: general (default), context_window or content_policy.'),
+      parameter('include_chaos', 'Also `chaos/<fault>/<model>`, for keys that may ask for faults.', FLAG),
     ],
     answers: json(object({ object: TEXT, data: listOf(MODEL) })),
   },

@@ -5,6 +5,7 @@ import { FAULTS, type FaultCode } from '../../errors/codes.ts';
 import type { Access } from '../../access/permissions.ts';
 import type { RouteRow } from '../route-row.ts';
 import { CALL_OPERATIONS } from './calls.ts';
+import { CAPSULE_OPERATIONS } from './capsules.ts';
 import { KEY_OPERATIONS } from './keys.ts';
 import { ref, type Described, type JsonSchema } from './operation.ts';
 import { SCHEMAS } from './schemas.ts';
@@ -21,6 +22,7 @@ const DESCRIBED: readonly Described[] = [
   ...TEAM_OPERATIONS,
   ...TAG_OPERATIONS,
   ...SPEND_OPERATIONS,
+  ...CAPSULE_OPERATIONS,
 ];
 
 interface Response {

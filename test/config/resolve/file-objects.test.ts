@@ -54,6 +54,7 @@ keys:
     blocked: true
     max_iterations: 3
     max_budget_per_session: 0.5
+    allow_chaos: true
 teams:
   - team_id: acme
     team_alias: Acme
@@ -89,6 +90,7 @@ teams:
       userId: null,
       ofSessions: {},
       expiresMs: null,
+      allowsChaos: false,
     },
     {
       sha256: HASH,
@@ -112,6 +114,7 @@ teams:
       modelTpm: { 'gpt-4o': 7 },
       tags: ['batch'],
       blocked: true,
+      allowsChaos: true,
     },
   ]);
   t.same(teams, [

@@ -51,7 +51,7 @@ t.test('no text of the table reads as another error to an SDK', async (t) => {
 });
 
 const BARRED =
-  /^(?:admin_key_required|address_not_allowed|route_denied|management_denied|\w+_model_access_denied)$/;
+  /^(?:admin_key_required|address_not_allowed|route_denied|management_denied|chaos_denied|\w+_model_access_denied)$/;
 
 t.test('the status tells the side: clients have 4xx, the proxy and upstreams have 5xx', async (t) => {
   for (const [code, { source, status }] of RULES) {

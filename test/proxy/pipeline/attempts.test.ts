@@ -51,7 +51,10 @@ router_settings: { disable_cooldowns: true, retry_budget: 1${router} }
   await permit.acquire(plan);
   const first = buildUpstreamRequest(x, request, identity, selectedBy(plan), { replaceable: plan.hasMore });
   const head = new CallHead(x, identity, log, permit);
-  const done = runAttempts({ x, request, identity, plan, permit, log, head }, first);
+  const done = runAttempts(
+    { x, request, identity, plan, permit, log, head, chaos: null, capsule: null },
+    first,
+  );
   done.catch(() => undefined); // until the test looks at it
   const health = [...active.deployments.values()].map((one) => one.health);
   /** The attempts beside the answer: where, and why they were not it. */

@@ -19,7 +19,8 @@ async function watched(t: Test) {
   const active = liveOf(t, CONFIG, { ...(await servicesOf(t)), log: openLog('info', { write }).log });
   const { x } = await exchangeOf(t, active);
   const observe = (record: SpendRecord, more: Partial<Observed> = {}): Record<string, unknown> => {
-    observeCall(x, record, { selected: null, overheadMs: null, responseModel: null, fault: null, ...more });
+    const nothing = { selected: null, overheadMs: null, responseModel: null, fault: null, chaos: null };
+    observeCall(x, record, { ...nothing, ...more });
     return lines.at(-1) ?? {};
   };
   return { active, observe, metrics: () => active.services.metrics.scrape() };

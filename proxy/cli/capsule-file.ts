@@ -1,0 +1,52 @@
+// Where a command finds a capsule: in a file, or at a running proxy by its id. And the private key that opens it.
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { KeyObject } from 'node:crypto';
+import { bytesOf } from '../../config/read.ts';
+import { readCapsule, type Capsule } from '../capsule/format.ts';
+import { privateKeyOf } from '../capsule/seal.ts';
+import { AdminCalls, type AdminFlags } from './admin-call.ts';
+import { UsageError, type Terminal } from './terminal.ts';
+
+const MOST_BYTES = 128 * 1024 * 1024;
+const LONGEST_KEY = 16 * 1024;
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** @throws UsageError, CannotStart, CannotOpen */
+export async function capsuleAt(
+  name: string,
+  flags: AdminFlags,
+  terminal: Terminal,
+): Promise<{ readonly capsule: Capsule; readonly file: Buffer }> {
+  const path = resolve(terminal.cwd, name);
+  const isFile = existsSync(path);
+  if (!isFile && !ID.test(name))
+    throw new UsageError(
+      `${name} is neither a file nor the id of a capsule - \`capsule list\` prints the ids`,
+    );
+  const file = isFile
+    ? fileOf(path, name, MOST_BYTES, 'the capsule')
+    : await new AdminCalls(flags, terminal).bytes(`/capsules/${name}`);
+  return { capsule: readCapsule(file), file };
+}
+
+/** Of a file alone. @throws UsageError, CannotOpen */
+export function capsuleIn(name: string, { cwd }: Terminal): Capsule {
+  return readCapsule(fileOf(resolve(cwd, name), name, MOST_BYTES, 'the capsule'));
+}
+
+/** @throws UsageError, CannotOpen */
+export function privateKeyIn(name: string, { cwd }: Terminal): KeyObject {
+  return privateKeyOf(fileOf(resolve(cwd, name), name, LONGEST_KEY, '--private-key').toString('utf8'));
+}
+
+function fileOf(path: string, name: string, most: number, what: string): Buffer {
+  let bytes: Buffer | null;
+  try {
+    bytes = bytesOf(path, most);
+  } catch (error) {
+    throw new UsageError(`${what} ${name} cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`);
+  }
+  if (bytes === null) throw new UsageError(`${what} ${name} is larger than ${most} bytes`);
+  return bytes;
+}

@@ -1,0 +1,110 @@
+// Calls that an administrator has asked to be recorded: what of a call goes into its capsule, step by step. All other calls meet
+// the first line of `openRecording` and nothing else.
+import type { AuthenticatedCaller } from '../access/caller.ts';
+import { VERSION } from '../active-config/active-config.ts';
+import type { ActiveRecording } from '../capsule/capsules.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
+import type { UpstreamRequest } from '../relay/upstream-request.ts';
+import { dollarsOf } from '../spend/record/cost.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
+import type { AttemptStart } from './attempt-log.ts';
+import type { Exchange } from './exchange.ts';
+import type { Identity } from './identity.ts';
+import type { ParsedRequest } from './parse-request.ts';
+
+/** What is used of a header. */
+const SESSION = /^[\x21-\x7e]{1,256}$/;
+
+export type RecordedExchange = ActiveRecording;
+
+/** null: the call is not recorded. */
+export function openRecording(
+  x: Exchange,
+  caller: AuthenticatedCaller,
+  endpoint: Endpoint,
+): RecordedExchange | null {
+  const { capsules, clock } = x.active.services;
+  if (capsules === null) return null;
+  const { snapshot } = x.active;
+  // Most calls say their conversation in a header, and need not be looked at any further.
+  const stated = caller.identity?.sessionId ?? x.headers.session?.trim() ?? '';
+  const active = capsules.begin(caller.keyHash, SESSION.test(stated) ? stated : null, () => ({
+    id: x.id,
+    startMs: x.startMs,
+    startedAt: x.startedAt,
+    mono: clock.mono,
+    proxy: VERSION,
+    config: snapshot.version,
+    endpoint: endpoint.path,
+    headers: x.headers.raw,
+    credentials: x.headers.credentials,
+    ownPrefix: snapshot.dialect.headerPrefix,
+  }));
+  if (active === null) return null;
+  x.res.observer = active.recording;
+  active.recording.note({
+    key_hash: caller.keyHash,
+    key_alias: caller.keyName ?? null,
+    team_id: caller.teamId ?? null,
+    user_id: caller.userId ?? null,
+  });
+  return active;
+}
+
+/** Whose call it is, by ids. @returns null when its conversation is none of those that are recorded */
+export function recordIdentity(
+  x: Exchange,
+  active: RecordedExchange,
+  { model, stream }: ParsedRequest,
+  { sessionId, sessionSource, endUser }: Identity,
+): RecordedExchange | null {
+  if (x.active.services.capsules?.identified(active, sessionId) !== true) {
+    x.res.observer = null;
+    return null;
+  }
+  active.recording.note({
+    model,
+    stream,
+    end_user: x.active.snapshot.access.recordsEndUsers ? endUser : null,
+    session_id: sessionId,
+    session_source: sessionSource,
+  });
+  return active;
+}
+
+/** The request of an attempt, over connections that are listened to. */
+export function recordedAttempt(
+  { recording }: RecordedExchange,
+  call: UpstreamRequest,
+  { selected: { deployment, upstreamModel } }: AttemptStart,
+  { keyHeaders }: Pick<Identity, 'keyHeaders'>,
+): UpstreamRequest {
+  const { id, apiKey, staticHeaders } = deployment.config;
+  const secrets = [
+    ...(apiKey === null ? [] : [apiKey.reveal()]),
+    ...[...staticHeaders, ...(keyHeaders ?? [])].map(([, value]) => value.reveal()),
+  ];
+  return recording.attempt(call, { deployment: id, model: upstreamModel }, secrets);
+}
+
+/** @param record null where it could not be settled */
+export function endRecording(x: Exchange, active: RecordedExchange, record: SpendRecord | null): void {
+  x.res.observer = null;
+  x.active.services.capsules?.ended(active, record === null ? {} : endOf(record), x.res.destroyed);
+}
+
+const endOf = (record: SpendRecord): Readonly<Record<string, unknown>> => ({
+  end_reason: record.endReason,
+  status: record.status,
+  http_status: record.httpStatus,
+  error_code: record.errorCode,
+  error_source: record.errorSource,
+  why: record.errorText,
+  attempts: record.attempts,
+  prompt_tokens: record.tokens.prompt,
+  completion_tokens: record.tokens.completion,
+  spend_usd: record.spendPico === null ? null : dollarsOf(record.spendPico),
+  upstream_id: record.upstreamId,
+  upstream_call_id: record.upstreamCallId,
+  warnings: record.warnings,
+});
