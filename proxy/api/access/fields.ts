@@ -306,7 +306,8 @@ const windows: Reader<BudgetTerms['budgetLimits']> = described<BudgetTerms['budg
 const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = described<BudgetTerms['modelMaxBudget']>(
   {
     type: 'object',
-    additionalProperties: { anyOf: [{ type: 'number', minimum: 0 }, schemaOf(MODEL_BUDGET)] },
+    // Not additionalProperties: schemathesis takes a member that it makes up for those as one that is required.
+    patternProperties: { '': { anyOf: [{ type: 'number', minimum: 0 }, schemaOf(MODEL_BUDGET)] } },
   },
   (value, at, mistakes) => {
     const one = described<BudgetTerms['modelMaxBudget'][string]>({}, (terms, place) => {
