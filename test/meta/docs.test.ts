@@ -163,6 +163,7 @@ const COMMANDS = [
   'start',
   'check',
   'explain',
+  'models',
   'doctor',
   'healthcheck',
   'init',
