@@ -195,6 +195,7 @@ const COMMANDS = [
   'start',
   'check',
   'explain',
+  'models',
   'doctor',
   'healthcheck',
   'init',
