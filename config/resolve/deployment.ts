@@ -27,6 +27,7 @@ import type { ModelName } from './kinds/table.ts';
 import { pricesOf } from './prices.ts';
 import { publicOf } from './public.ts';
 import { wholeOf, type AttemptDefaults } from './routing.ts';
+import { servesOf } from './serves.ts';
 import type { TlsResolver } from './tls.ts';
 
 /** What all deployments share. */
@@ -42,6 +43,8 @@ export interface SharedSettings {
   readonly allowedQuery: readonly string[];
   /** For every entry. */
   readonly allowedClientParameters: readonly string[];
+  /** Of entries that do not say it themselves. */
+  readonly dropParams: boolean;
   /** Whether runtime additions are stored (`store_model_in_db`). */
   readonly stored: boolean;
   readonly catalogue: Catalogue;
@@ -107,6 +110,8 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     forwardClientHeaders: shared.forwards(entry.model_name),
     allowedQuery: new Set([...shared.allowedQuery, ...(params.allowed_query_parameters ?? [])]),
     stripsControlMembers: name.kind.stripsControlMembers,
+    serves: servesOf(entry, name.kind.serves ?? null, path, diagnostics),
+    dropParams: params.drop_params ?? shared.dropParams,
     allowedClientParameters: allowedParameters(shared.allowedClientParameters, params),
     clocks: clocksOf(params, shared.clocks),
     ...shared.readOn(params),

@@ -28,6 +28,7 @@ import type { LoopLag } from '../observability/loop-lag.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { SpanExport } from '../observability/span-export.ts';
 import type { Traces } from '../observability/traces.ts';
+import { AbsentEndpoints } from '../routing/absent-endpoints.ts';
 import type { Admission } from '../routing/admission.ts';
 import type { Deadlines } from '../relay/deadlines.ts';
 import type { DetachedStreams } from '../relay/detached-streams.ts';
@@ -116,6 +117,8 @@ export interface LiveDeployment extends Routable {
   /** Response headers that depend on the deployment alone, flat. */
   readonly responseHeaders: readonly string[];
   readonly metrics: DeploymentMetrics;
+  /** What its gateway was found not to serve. */
+  readonly absent: AbsentEndpoints;
 }
 
 /** Names of the members a body may carry that the proxy acts on; see `pipeline/parse-request.ts`. */
@@ -167,7 +170,9 @@ const READ_MEMBERS: readonly string[] = [
   'safety_identifier',
   'n',
   'best_of',
-  ...PROTOCOLS.flatMap(({ outputLimits = [] }) => outputLimits),
+  ...PROTOCOLS.flatMap(({ outputLimits = [], choiceCounts = [] }) =>
+    [...outputLimits, ...choiceCounts].map((name) => name.split('.', 1)[0] ?? name),
+  ),
   'service_tier',
   'metadata',
   'tags',
@@ -175,7 +180,13 @@ const READ_MEMBERS: readonly string[] = [
 ];
 
 /** Those of them that hold further members or a list; the others are text, numbers and flags. */
-const NESTED_MEMBERS: readonly string[] = ['stream_options', 'metadata', 'tags'];
+const NESTED_MEMBERS: readonly string[] = [
+  'stream_options',
+  'metadata',
+  'tags',
+  'generationConfig',
+  'generation_config',
+];
 
 /** Where the runaway brake finds what is said. Their places are noted, they are not read whole. */
 const CONVERSATION_MEMBERS: readonly string[] = PROTOCOLS.flatMap(({ conversation }) =>
@@ -361,6 +372,7 @@ export class ActiveConfig {
       headers: deploymentHeaders(deployment, `throughline/${VERSION}`),
       responseHeaders: deploymentResponseHeaders(this.headerNames, deployment, VERSION),
       metrics,
+      absent: new AbsentEndpoints(),
     };
   }
 

@@ -20,7 +20,7 @@ import { health, liveness, metrics, readiness, robots, type ServerState } from '
 import { AdminAttempt, type AdminAction } from './audit.ts';
 import { DoctorRoutes, doctorStream } from './doctor.ts';
 import { ApiPages } from './openapi/pages.ts';
-import type { Port, RouteRow } from './route-row.ts';
+import { MODEL_IN_PATH, type Port, type RouteRow } from './route-row.ts';
 import { deleteModel, newModel, updateModel } from './model-admin.ts';
 import { reloadConfig } from './reload.ts';
 import { listModels, modelInfo, oneModel } from './models.ts';
@@ -159,6 +159,15 @@ export class RouteTable implements Routes {
     this.#mount = mount;
     this.#scoped = role !== 'admin' && owner.hasSessions;
     for (const endpoint of ENDPOINTS) {
+      const [beforeModel, behindModel] = endpoint.path.split('{model}');
+      if (behindModel !== undefined) {
+        const named = call((x, caller, model) => forward(x, caller, endpoint, model));
+        for (const base of MODEL_IN_PATH)
+          this.#pattern(`${base}/${beforeModel ?? ''}`, behindModel, {
+            POST: { ...named, errors: endpoint.protocol.errors },
+          });
+        continue;
+      }
       const plain = call((x, caller) => forward(x, caller, endpoint, null));
       const paths = [...VERSIONED, '/openai/v1'].map((base) => `${base}/${endpoint.path}`);
       if (endpoint.path === 'rerank') paths.push('/v2/rerank');

@@ -128,7 +128,12 @@ async function printCall(
       terminal.out(`${callerText({ active, caller, places, call, nowMs: x.startMs })}\n`);
       checkModel(x, caller, asked.model, request.model);
     }
+    let translation = '';
     const explainer = {
+      translated: ({ from, to, dropped }: { from: string; to: string; dropped: readonly string[] }) => {
+        translation = `  protocol   ${from} -> ${to}, translated\n`;
+        if (dropped.length > 0) translation += `  dropped    ${dropped.join(', ')}\n`;
+      },
       query: (decision: QueryDecision) => query.push(decision),
       header: (decision: HeaderDecision) => headers.push(decision),
       body: (change: BodyChange) => changes.push(change),
@@ -140,6 +145,7 @@ async function printCall(
     terminal.out(`  model      ${request.model} -> ${selected.upstreamModel}\n`);
     terminal.out(`  session    ${identity.sessionId} (${identity.sessionSource})\n`);
     terminal.out(`  gateway    ${config.gateway.name}\n`);
+    terminal.out(translation === '' ? `  protocol   ${call.protocol.name}, as it is\n` : translation);
     terminal.out(
       `  forwarding ${selected.forwards ? 'on' : 'off'}\n${routingText(active, plan, identity)}\n${queryText(query)}headers\n`,
     );

@@ -9,6 +9,7 @@ import type { ResponseSink } from '../relay/response-sink.ts';
 import { relay } from '../relay/relay.ts';
 import type { HeadWriter } from '../relay/relay-handle.ts';
 import { ResumableSink } from '../relay/resumable-sink.ts';
+import { TranslatedSink } from '../relay/translated-sink.ts';
 import type { AdmissionPermit } from './admission-permit.ts';
 import type { AttemptLog, AttemptStart } from './attempt-log.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
@@ -85,10 +86,15 @@ export function startAttempt(
     const resumable = options.resumable ?? transcriptSink(x.active.snapshot.routing, request, plan, sink);
     const head = options.head?.(start) ?? context.head;
     const timed = withTimeLeft(call, start.sentAt - startedAt);
-    const running = relay(timed, resumable ?? sink, x.active.services, head);
+    const translated = translatedSink(context, call, resumable ?? sink);
+    const running =
+      translated === null
+        ? relay(timed, resumable ?? sink, x.active.services, head)
+        : relay({ ...timed, errors: translated.errors }, translated, x.active.services, head);
     if (resumable !== null) resumable.abort = (fault) => running.abort(fault);
+    if (translated !== null) translated.abort = (fault) => running.abort(fault);
     const ended = running.ended.then(
-      (outcome): Ended => ({ outcome }),
+      (outcome): Ended => ({ outcome: translated?.settle(outcome) ?? outcome }),
       (thrown: unknown): Ended => ({ fault: toFault(thrown) }),
     );
     return { deployment, call, start, inFlight, resumable, ended, cancel: () => running.cancel() };
@@ -169,6 +175,18 @@ function transcriptSink(
     .continuers(continueOverFallbacks)
     .some(({ config }) => config.assistantPrefill || continueByRepeat);
   return isContinuable ? new ResumableSink(sink, continuation.transcript()) : null;
+}
+
+/** null: the client gets the bytes of the upstream. */
+function translatedSink(
+  { x, request }: AttemptContext,
+  { translated, protocol }: UpstreamRequest,
+  sink: ResponseSink,
+): TranslatedSink | null {
+  if (translated === null) return null;
+  const from = request.endpoint.protocol;
+  if (from !== protocol) x.active.services.metrics.translated(from.name, protocol.name);
+  return new TranslatedSink(sink, translated);
 }
 
 /** The total clock runs from the first attempt. */

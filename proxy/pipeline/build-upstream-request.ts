@@ -14,6 +14,7 @@ import type { SelectedDeployment } from './select-deployment.ts';
 import { usagePricer } from './charge.ts';
 import { pathWithQuery, type QueryDecision } from './upstream-query.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
+import type { TranslatedResponse } from '../relay/translated-sink.ts';
 import { mergedTags } from './identity.ts';
 import { upstreamHeaders } from '../headers/upstream-headers.ts';
 import { traceHeaders } from '../headers/trace-context.ts';
@@ -22,6 +23,10 @@ import { formCutsOf } from '../bodies/multipart.ts';
 import type { Edit } from '../bodies/splice.ts';
 import { cutsOf } from '../bodies/splice.ts';
 import { sessionEdits, type SessionEdit } from './session-members.ts';
+import { translateCall } from './translate-call.ts';
+import { forProtocol, inPath, queryFor } from './translated-head.ts';
+import { lastEventOf, noted, translatedResponse } from './translated-response.ts';
+import { upstreamProtocol } from './upstream-protocol.ts';
 
 /** One change to the body, as `explain` prints it. */
 export interface BodyChange {
@@ -34,6 +39,12 @@ interface Explainer {
   readonly query: (decision: QueryDecision) => void;
   readonly header: (decision: HeaderDecision) => void;
   readonly body: (change: BodyChange) => void;
+  /** Called where the upstream speaks another protocol than the caller. */
+  readonly translated: (what: {
+    readonly from: string;
+    readonly to: string;
+    readonly dropped: readonly string[];
+  }) => void;
 }
 
 /** What a further attempt may add to the body. */
@@ -56,28 +67,61 @@ export function buildUpstreamRequest(
   selected: SelectedDeployment,
   { replaceable = false, explainer, cuts = [] }: BuildOptions = {},
 ): UpstreamRequest {
-  const { endpoint, stream, body } = request;
-  const asksUsage = wantsUsageEvent(x, request);
-  const changes = bodyChanges(x, request, selected, asksUsage);
-  const sessions = sessionsToMend(request, identity, selected);
+  const { endpoint, stream } = request;
+  const protocol = upstreamProtocol(selected.deployment, endpoint, x.active.services.clock.mono());
+  const call =
+    protocol === endpoint.protocol ? null : translateCall(x, request, identity, selected, protocol, cuts);
+  const going = call?.request ?? request;
+  const asksUsage = call === null && wantsUsageEvent(x, request);
+  const changes = bodyChanges(x, going, selected, asksUsage);
+  for (const member of call?.unwanted ?? [])
+    if (!changes.some((one) => one.member === member))
+      changes.push({ member, change: 'removed', why: 'not asked for by the client' });
+  const sessions = sessionsToMend(going, identity, selected);
   if (explainer !== undefined) {
+    if (call !== null)
+      explainer.translated({
+        from: endpoint.protocol.name,
+        to: protocol.name,
+        dropped: call.translation.dropped,
+      });
     changes.forEach((change) => explainer.body(change));
     for (const { member, change } of sessions)
       explainer.body({ member, change, why: 'stated another session than the one that is stamped' });
   }
   const { alwaysIncludeStreamUsage, costInStreamingUsage, estimateMissingUsage } = x.active.snapshot;
+  const pricer = costInStreamingUsage && stream ? usagePricer(x, endpoint, selected, request.billable) : null;
+  const priced = noted(pricer);
+  const translated = translatedResponse(x, request, call, pricer === null ? null : priced.again);
   const observation: Observation = {
     stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
     keepText: estimateMissingUsage && endpoint.counted === 'prompt and answer',
-    priceUsage: costInStreamingUsage && stream ? usagePricer(x, endpoint, selected, request.billable) : null,
-    lastEvent: lastEventOf(request),
+    priceUsage: translated === null || pricer === null ? pricer : priced.note,
+    // A translated stream is over when its client has the last event of its own: see translated-sink.ts.
+    lastEvent: translated === null ? lastEventOf(request) : 'finish',
     expectsAnswer: true,
   };
-  body.edit([...bodyCuts(request, changes, selected), ...sessions.flatMap((one) => one.cuts), ...cuts]);
-  const { bytes, giveBack } = body.lease();
+  const further = call === null ? cuts : NO_CUTS;
+  going.body.edit([
+    ...bodyCuts(going, changes, selected),
+    ...sessions.flatMap((one) => one.cuts),
+    ...further,
+  ]);
+  const { bytes, giveBack } = going.body.lease();
   const own = { body: bytes, bodySent: giveBack, observation, stream, replaceable, method: 'POST' } as const;
-  return upstreamRequest(x, endpoint, selected, identity, { ...own, path: endpoint.path }, explainer);
+  const { path } = going.endpoint;
+  const built = upstreamRequest(
+    x,
+    going.endpoint,
+    selected,
+    identity,
+    { ...own, path: path.replace('{model}', () => inPath(selected.upstreamModel)), translated },
+    explainer,
+  );
+  return call === null ? built : forProtocol(built, selected, endpoint.protocol, explainer?.header);
 }
+
+const NO_CUTS: readonly Cut[] = Object.freeze([]);
 
 /** Builds the request about a response that exists: no body of the client's, the id in the path. */
 export function buildByIdRequest(
@@ -102,6 +146,7 @@ export function buildByIdRequest(
     replaceable: false,
     method,
     path,
+    translated: null,
   });
 }
 
@@ -111,6 +156,7 @@ interface Own extends Pick<UpstreamRequest, 'body' | 'bodySent' | 'observation' 
   readonly replaceable: boolean;
   /** Below the prefix of the deployment. */
   readonly path: string;
+  readonly translated: TranslatedResponse | null;
 }
 
 function upstreamRequest(
@@ -118,7 +164,7 @@ function upstreamRequest(
   endpoint: Endpoint,
   selected: SelectedDeployment,
   identity: Identity,
-  { body, bodySent, observation, stream, replaceable, method, path }: Own,
+  { body, bodySent, observation, stream, replaceable, method, path, translated }: Own,
   explainer?: Explainer,
 ): UpstreamRequest {
   const { config, pool } = selected.deployment;
@@ -130,8 +176,8 @@ function upstreamRequest(
     apiBase: config.apiBase,
     method,
     path: pathWithQuery(
-      `${config.pathPrefix}/${path}`,
-      x.query,
+      `${endpoint.protocol.prefixOf?.(config.pathPrefix) ?? config.pathPrefix}/${path}`,
+      queryFor(endpoint, x.query),
       endpoint.query,
       config.allowedQuery,
       (decision) => {
@@ -148,11 +194,19 @@ function upstreamRequest(
     firstTokenMs: stream ? clocks.firstTokenMs : 0,
     holdsHead: stream && (replaceable || clocks.firstTokenMs > 0),
     protocol: endpoint.protocol,
+    translated,
+    errors: endpoint.protocol.errors,
+    gatherBytes: translated === null ? GATHER_BYTES : GATHER_TRANSLATED_BYTES,
     observation,
     answerNames: config.gateway,
     ownPrefix: x.active.snapshot.dialect.headerPrefix,
   };
 }
+
+/** Responses up to this size are gathered: head and body leave in one write, and the cost header can be exact. */
+const GATHER_BYTES = 262_144;
+/** What is translated has to be read as a whole. */
+const GATHER_TRANSLATED_BYTES = 33_554_432;
 
 const NO_EDITS: readonly SessionEdit[] = Object.freeze([]);
 
@@ -222,11 +276,6 @@ function firstByteClock(
   throw new Fault('invalid_header', `The header ${param} must be a number of seconds above 0.`, { param });
 }
 
-function lastEventOf({ isSingle, streamOptions }: ParsedRequest): Observation['lastEvent'] {
-  if (!isSingle) return 'done'; // each choice has a finish reason
-  return streamOptions?.['include_usage'] === true ? 'usage' : 'finish';
-}
-
 /** Streams without usage cannot be billed: ask for it where the client did not. */
 function wantsUsageEvent(x: Exchange, request: ParsedRequest): boolean {
   if (!request.stream || !request.endpoint.usageOnRequest) return false;
@@ -246,7 +295,10 @@ function bodyChanges(
   const names =
     request.members.kind === 'json' ? request.members.peeked.members : request.members.peeked.fields;
   const has = (member: string): boolean => names.some(({ name }) => name === member);
-  if (request.bodyModel !== selected.upstreamModel) {
+  const isInPath = request.endpoint.path.includes('{model}');
+  if (isInPath && has('model'))
+    changes.push({ member: 'model', change: 'removed', why: 'the path names it' });
+  else if (!isInPath && request.bodyModel !== selected.upstreamModel) {
     const why = request.bodyModel === null ? 'the path names it' : `upstream name of ${config.group}`;
     changes.push({ member: 'model', change: has('model') ? 'replaced' : 'added', why });
   }

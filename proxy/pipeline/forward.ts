@@ -10,6 +10,7 @@ import { applyBrake } from './brake.ts';
 import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
+import { couldNotCount, finishWithCount, isCountedHere } from './count-tokens.ts';
 import { reserveCall } from './reserve.ts';
 import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault, finishWithReplay } from './finish.ts';
@@ -56,9 +57,13 @@ export async function forward(
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
+    if (isCountedHere(x, request, selected))
+      return await finishWithCount(x, recorder, request, identity, log);
     const first = buildUpstreamRequest(x, request, identity, selected, { replaceable: plan.hasMore });
     const head = new CallHead(x, identity, log, permit, caller.keyHash, [braked, reserved]);
     const result = await runAttempts({ x, request, identity, plan, permit, log, head }, first);
+    if (couldNotCount(request, result.call, result.outcome))
+      return await finishWithCount(x, recorder, request, identity, log);
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {
     await finishWithFault(x, recorder, log, endpoint, thrown);

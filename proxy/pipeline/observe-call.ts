@@ -15,28 +15,31 @@ export interface Observed {
   readonly overheadMs: number | null;
   /** The model that the response names. */
   readonly responseModel: string | null;
+  /** In which the upstream answered; null when none did. */
+  readonly protocol: string | null;
   readonly fault: Fault | null;
 }
 
 export function observeCall({ active }: Exchange, record: SpendRecord, observed: Observed): void {
   const { services } = active;
-  const { selected, overheadMs, responseModel, fault } = observed;
+  const { selected, overheadMs, responseModel, protocol, fault } = observed;
   const failure = failureOf(record, selected?.deployment.config.group.includes('*') === true);
   (selected?.deployment.metrics ?? services.unrouted).observe(record, overheadMs ?? -1, failure);
   services.spans?.ended(record, responseModel);
-  const line = lineOf(record, failure);
+  const line = lineOf(record, protocol, failure);
   if (fault?.code === 'internal_error') services.log.error({ ...line, err: fault.cause }, 'request');
   else services.log.access(line, failure?.level ?? 30);
 }
 
 /** The members stand here in the order of the log. */
-function lineOf(record: SpendRecord, failure: Failure | null): AccessLine {
+function lineOf(record: SpendRecord, protocol: string | null, failure: Failure | null): AccessLine {
   return {
     call_id: record.requestId,
     call_type: record.callType,
     model: record.modelGroup,
     model_id: record.modelId,
     upstream: record.apiBase,
+    protocol,
     status: record.httpStatus,
     end: record.endReason,
     ms: record.endMs - record.startMs,

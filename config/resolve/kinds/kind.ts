@@ -12,6 +12,8 @@ export interface Kind {
   readonly name: KindName;
   /** Whether LiteLLM's control members are removed from bodies: compat-type upstreams would reject them. */
   readonly stripsControlMembers: boolean;
+  /** Names of the protocols that it speaks; absent or null = not known. */
+  readonly serves?: ReadonlySet<string> | null;
   /** Text before the first slash of `litellm_params.model`. */
   prefix(dialect: Dialect): string;
   /** @param basePath path of api_base without trailing slashes, '' for none */

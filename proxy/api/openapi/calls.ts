@@ -2,6 +2,7 @@
 // are, so the description leaves them open.
 import { DEFAULT_WORDS } from '../../../config/dialect.ts';
 import { BY_ID, ENDPOINTS } from '../../protocols/table.ts';
+import { MODEL_IN_PATH } from '../route-row.ts';
 import {
   ANY_OBJECT,
   BOOL,
@@ -24,8 +25,12 @@ const ABOUT: Readonly<Record<string, string>> = {
   completions: 'Completions of the OpenAI API.',
   embeddings: 'Embeddings of the OpenAI API.',
   responses: 'Responses of the OpenAI API.',
+  'responses/input_tokens': 'Counts the tokens of a prompt, as the OpenAI API does.',
   messages: 'Messages of the Anthropic API.',
   'messages/count_tokens': 'Counts the tokens of messages, as the Anthropic API does.',
+  'models/{model}:generateContent': 'Generates content as the Gemini API does.',
+  'models/{model}:streamGenerateContent': 'The same as a stream: events with `alt=sse`, else a JSON array.',
+  'models/{model}:countTokens': 'Counts the tokens of a prompt, as the Gemini API does.',
   'images/generations': 'Makes images.',
   'images/edits': 'Changes images.',
   'images/variations': 'Variations of an image.',
@@ -62,11 +67,18 @@ const CODES = [
   'first_byte_timeout',
 ] as const;
 
+const [USUAL = '', ...OTHERS] = MODEL_IN_PATH;
+const namesModel = (path: string): boolean => path.includes('{model}');
+function aliasesOf(path: string): Pick<Described, 'aliases'> {
+  if (path === 'rerank') return { aliases: ['/v2/rerank'] };
+  return namesModel(path) ? { aliases: OTHERS.map((base) => `${base}/${path}`) } : {};
+}
+
 const CALLS = ENDPOINTS.map(({ path, body }): Described => ({
-  route: `POST /v1/${path}`,
+  route: `POST ${namesModel(path) ? USUAL : '/v1'}/${path}`,
   tag: 'LLM calls',
   summary: ABOUT[path] ?? path,
-  ...(path === 'rerank' ? { aliases: ['/v2/rerank'] } : {}),
+  ...aliasesOf(path),
   body: OPEN_BODY,
   ...(body === 'form' ? { bodyTypes: ['application/json', 'multipart/form-data'] } : {}),
   answers: FORWARDED,

@@ -13,13 +13,21 @@ model_list:
   - { model_name: m, litellm_params: { model: litellm_proxy/up, api_base: "http://127.0.0.1:1", api_key: k } }
 `;
 
+const NOTHING_OBSERVED: Observed = {
+  selected: null,
+  overheadMs: null,
+  responseModel: null,
+  protocol: null,
+  fault: null,
+};
+
 async function watched(t: Test) {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string): void => void lines.push(JSON.parse(line) as Record<string, unknown>);
   const active = liveOf(t, CONFIG, { ...(await servicesOf(t)), log: openLog('info', { write }).log });
   const { x } = await exchangeOf(t, active);
   const observe = (record: SpendRecord, more: Partial<Observed> = {}): Record<string, unknown> => {
-    observeCall(x, record, { selected: null, overheadMs: null, responseModel: null, fault: null, ...more });
+    observeCall(x, record, { ...NOTHING_OBSERVED, ...more });
     return lines.at(-1) ?? {};
   };
   return { active, observe, metrics: () => active.services.metrics.scrape() };

@@ -34,6 +34,8 @@ const OUTCOME: Outcome = {
   upstreamCallId: null,
   upstreamCost: null,
   retryAfter: null,
+  isStream: false,
+  contentEncoding: null,
   unsent: null,
   finish: () => undefined,
 };
