@@ -10,6 +10,7 @@ import { failureOfBody, OVERLOADED } from './failures.ts';
 import type { Conversation, Part } from './form.ts';
 import { Losses } from './losses.ts';
 import { messagesDialect } from './messages/dialect.ts';
+import { responsesDialect } from './responses/dialect.ts';
 import { settledAnswer, StreamTranslation } from './stream-translation.ts';
 import { ToolNames } from './tool-names.ts';
 
@@ -56,7 +57,7 @@ export interface EventTranslation {
 /** Without pictures; some four characters are a token. */
 const CHARS_PER_TOKEN = 4;
 
-const DIALECTS: readonly Dialect[] = [chatDialect, messagesDialect];
+const DIALECTS: readonly Dialect[] = [chatDialect, messagesDialect, responsesDialect];
 
 const dialectOf = (protocol: Protocol): Dialect | undefined => DIALECTS.find(({ name }) => name === protocol.name);
 
@@ -89,7 +90,10 @@ export function translate(
     endpoint,
     body,
     dropped: losses.dropped,
-    answer: (answer) => jsonBytes(caller.writeAnswer(settledAnswer(upstream.readAnswer(answer), names))),
+    answer: (answer) => {
+      const read = settledAnswer(upstream.readAnswer(answer), names);
+      return jsonBytes(caller.writeAnswer({ ...read, model: read.model ?? options.model }));
+    },
     error: (status, answer) => {
       const failure = failureOfBody(status, answer.toString('utf8'));
       const shown = status === OVERLOADED && caller !== messagesDialect ? 503 : status;
