@@ -1,9 +1,18 @@
 // One call in another protocol: the caller speaks one API, the upstream another. Reads the caller's request into one
 // intermediate form and writes it for the upstream; answers, streams and errors go the other way. Pure: no I/O.
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import type { Json } from '../../bodies/json.ts';
 import type { Fault } from '../../errors/fault.ts';
-import type { Endpoint, Protocol } from '../protocol.ts';
+import type { Endpoint, EndpointRow, Protocol } from '../protocol.ts';
+import { chatDialect } from './chat/dialect.ts';
+import type { Dialect, StreamContext } from './dialect.ts';
+import { failureOfBody, OVERLOADED } from './failures.ts';
+import type { Conversation, Part } from './form.ts';
+import { Losses } from './losses.ts';
+import { messagesDialect } from './messages/dialect.ts';
+import { responsesDialect } from './responses/dialect.ts';
+import { settledAnswer, StreamTranslation } from './stream-translation.ts';
+import { ToolNames } from './tool-names.ts';
 
 export interface TranslationOptions {
   /** The name that goes upstream. */
@@ -45,6 +54,13 @@ export interface EventTranslation {
   failed(fault: Fault): string;
 }
 
+/** Without pictures; some four characters are a token. */
+const CHARS_PER_TOKEN = 4;
+
+const DIALECTS: readonly Dialect[] = [chatDialect, messagesDialect, responsesDialect];
+
+const dialectOf = (protocol: Protocol): Dialect | undefined => DIALECTS.find(({ name }) => name === protocol.name);
+
 /**
  * @param from what the caller asked for
  * @returns null: this pair cannot be translated (embeddings, audio ...)
@@ -56,6 +72,59 @@ export function translate(
   request: Json,
   options: TranslationOptions,
 ): Translation | null {
-  void [from, to, request, options];
-  return null;
+  const caller = dialectOf(from.protocol);
+  const upstream = dialectOf(to);
+  const endpoint = endpointOf(to, options.stream);
+  const isPair = caller !== undefined && upstream !== undefined && caller !== upstream && isModelCall(from);
+  if (!isPair || endpoint === null) return null;
+  const losses = new Losses(options.dropParams);
+  const conversation = caller.readRequest(request, losses);
+  const names = new ToolNames(conversation.tools, upstream.hasCustomTools);
+  const body = Buffer.from(JSON.stringify(upstream.writeRequest(conversation, { ...options, losses, names })));
+  const context: StreamContext = {
+    model: options.model,
+    usageInStream: conversation.usageInStream,
+    estimatedPrompt: estimatedPrompt(conversation),
+  };
+  return {
+    endpoint,
+    body,
+    dropped: losses.dropped,
+    answer: (answer) => {
+      const read = settledAnswer(upstream.readAnswer(answer), names);
+      return jsonBytes(caller.writeAnswer({ ...read, model: read.model ?? options.model }));
+    },
+    error: (status, answer) => {
+      const failure = failureOfBody(status, answer.toString('utf8'));
+      const shown = status === OVERLOADED && caller !== messagesDialect ? 503 : status;
+      return { status: shown, body: jsonBytes(caller.writeError(shown, failure)) };
+    },
+    events: () => new StreamTranslation(upstream.readEvents(), caller.writeEvents(context), names),
+  };
+}
+
+const jsonBytes = (json: Json): Buffer => Buffer.from(JSON.stringify(json));
+
+/** It is answered by a model, and not counted only. */
+const isModelCall = (row: EndpointRow): boolean => row.counted === 'prompt and answer';
+
+/** Gemini has an endpoint of its own for streams. */
+function endpointOf(protocol: Protocol, stream: boolean): Endpoint | null {
+  const rows = protocol.endpoints.filter(isModelCall);
+  const row = rows.find(({ path }) => /:stream/.test(path) === stream) ?? rows[0];
+  return row === undefined ? null : { ...row, protocol };
+}
+
+function estimatedPrompt({ instructions, turns, tools }: Conversation): number {
+  let chars = 0;
+  const count = (part: Part): void => {
+    if ('text' in part) chars += part.text.length;
+    else if (part.kind === 'call') chars += part.input.length;
+    else if (part.kind === 'result') part.parts.forEach(count);
+  };
+  instructions.forEach(count);
+  for (const { parts } of turns) parts.forEach(count);
+  for (const { description, schema } of tools)
+    chars += (description?.length ?? 0) + JSON.stringify(schema ?? {}).length;
+  return Math.ceil(chars / CHARS_PER_TOKEN);
 }
