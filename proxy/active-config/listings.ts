@@ -5,7 +5,7 @@ import type { ListedModel } from '../base/mount.ts';
 import type { Facts } from './gateway-facts.ts';
 
 /** The dialect's constant (`DEFAULT_MODEL_CREATED_AT_TIME`); clients cache on it. */
-const CREATED = 1677610602;
+export const CREATED = 1677610602;
 
 export interface Listings {
   /** Names of the catalogue, for wildcard listings. */

@@ -3,6 +3,7 @@
 import { Fault } from '../errors/fault.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import { disabledModelItem, modelInfoItem, modelItem } from '../active-config/listings.ts';
+import { sendAnthropicModels, sendCodexModels } from './model-lists.ts';
 import { isListedFor, modelListOf } from '../pipeline/models-of-caller.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
@@ -14,7 +15,10 @@ export function listModels(x: Exchange, caller: AuthenticatedCaller): void {
   const query = new URLSearchParams(x.query);
   const isOnly = isTrue(query.get('only_model_access_groups'));
   const groups = { isOnly, areIncluded: isOnly || isTrue(query.get('include_model_access_groups')) };
-  sendBytes(x, JSON_TYPE, modelListOf(x.active, caller, groups));
+  if (x.req.header('anthropic-version') !== null) return sendAnthropicModels(x, caller);
+  const list = modelListOf(x.active, caller, groups);
+  if (query.has('client_version')) sendCodexModels(x, list);
+  else sendBytes(x, JSON_TYPE, list);
 }
 
 const isTrue = (value: string | null): boolean => /^(?:true|1)$/i.test(value ?? '');

@@ -24,6 +24,7 @@ import { MODEL_IN_PATH, type Port, type RouteRow } from './route-row.ts';
 import { deleteModel, newModel, updateModel } from './model-admin.ts';
 import { reloadConfig } from './reload.ts';
 import { listModels, modelInfo, oneModel } from './models.ts';
+import { listGeminiModels, oneGeminiModel } from './model-lists.ts';
 import { modelGroupInfo } from './model-groups.ts';
 import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
@@ -189,6 +190,10 @@ export class RouteTable implements Routes {
       this.#get(`${base}/models`, listing(listModels));
       this.#pattern(`${base}/models/`, '', readable(listing(oneModel)));
       this.#get(`${base}/model/info`, listing(modelInfo));
+    }
+    for (const base of MODEL_IN_PATH.filter((one) => !VERSIONED.includes(one))) {
+      this.#get(`${base}/models`, listing(listGeminiModels));
+      this.#pattern(`${base}/models/`, '', readable(listing(oneGeminiModel)));
     }
     this.#get('/model_group/info', listing(modelGroupInfo));
     this.#set('/model/new', {

@@ -56,6 +56,12 @@ export function modelListOf(active: ActiveConfig, caller: AuthenticatedCaller, g
   return made;
 }
 
+/** The names in that listing. */
+export function modelNamesOf(active: ActiveConfig, caller: AuthenticatedCaller): readonly string[] {
+  const models = active.modelAccess.of(caller);
+  return models.id === '' ? modelNames(active.snapshot, active.listings.registry) : namesFor(active, models);
+}
+
 /** Whether a caller's listing has a name. */
 export function isListedFor(active: ActiveConfig, caller: AuthenticatedCaller, name: string): boolean {
   const models = active.modelAccess.of(caller);

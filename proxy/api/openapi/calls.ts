@@ -68,6 +68,8 @@ const CODES = [
 ] as const;
 
 const [USUAL = '', ...OTHERS] = MODEL_IN_PATH;
+/** `/v1` and none list models as the OpenAI API does. */
+const LISTING_BASES = OTHERS.filter((base) => base !== '' && base !== '/v1');
 const namesModel = (path: string): boolean => path.includes('{model}');
 function aliasesOf(path: string): Pick<Described, 'aliases'> {
   if (path === 'rerank') return { aliases: ['/v2/rerank'] };
@@ -100,7 +102,8 @@ const LISTINGS: readonly Described[] = [
   {
     route: 'GET /v1/models',
     tag: 'models',
-    summary: 'Names that the key may call.',
+    summary:
+      'Names that the key may call; with the header `anthropic-version` as the Anthropic API lists them.',
     query: [
       parameter('include_model_access_groups', 'Also the names of access groups.', FLAG),
       parameter('only_model_access_groups', 'Those alone.', FLAG),
@@ -112,6 +115,21 @@ const LISTINGS: readonly Described[] = [
     tag: 'models',
     summary: 'One of them.',
     answers: json(MODEL),
+    codes: ['model_not_found'],
+  },
+  {
+    route: `GET ${USUAL}/models`,
+    tag: 'models',
+    summary: 'The same names as the Gemini API lists them.',
+    aliases: LISTING_BASES.map((base) => `${base}/models`),
+    answers: json(object({ models: listOf(object({ name: TEXT, displayName: TEXT })) })),
+  },
+  {
+    route: `GET ${USUAL}/models/{model}`,
+    tag: 'models',
+    summary: 'One of them.',
+    aliases: LISTING_BASES.map((base) => `${base}/models/{model}`),
+    answers: json(object({ name: TEXT, displayName: TEXT })),
     codes: ['model_not_found'],
   },
   {
