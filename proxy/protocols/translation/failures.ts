@@ -22,7 +22,8 @@ export function readFailure(json: Json | null): AnswerError | null {
   const holder = asObject(inner) ?? null;
   if (holder === null || !isFilled(holder)) return null;
   return {
-    message: textIn(holder, 'message') ?? textIn(holder, 'detail') ?? JSON.stringify(holder).slice(0, MOST_CHARS),
+    message:
+      textIn(holder, 'message') ?? textIn(holder, 'detail') ?? JSON.stringify(holder).slice(0, MOST_CHARS),
     type: identifierIn(holder, 'type') ?? identifierIn(holder, 'status'),
     code: identifierIn(holder, 'code'),
     param: textIn(holder, 'param'),

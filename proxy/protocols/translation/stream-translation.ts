@@ -30,7 +30,9 @@ const isCall = ({ kind }: AnswerPart): boolean => kind === 'call';
 function settledCall(call: CallPart, names: ToolNames): CallPart {
   const { name, namespace, isBridged } = names.called(call.name);
   const named = { ...call, name, namespace: call.namespace ?? namespace };
-  return isBridged && call.form === 'json' ? { ...named, form: 'text', input: bridgedText(call.input) } : named;
+  return isBridged && call.form === 'json'
+    ? { ...named, form: 'text', input: bridgedText(call.input) }
+    : named;
 }
 
 export class StreamTranslation {
@@ -57,7 +59,9 @@ export class StreamTranslation {
     if (this.#isOver) return '';
     const written = this.#translate(() => this.#reader.end());
     if (this.#isOver) return written;
-    return written + this.failed(new Fault('stream_truncated', 'The stream ended before the answer was complete.'));
+    return (
+      written + this.failed(new Fault('stream_truncated', 'The stream ended before the answer was complete.'))
+    );
   }
 
   failed(fault: Fault): string {
@@ -92,7 +96,9 @@ export class StreamTranslation {
       case 'part-end': {
         const text = this.#bridged === null ? '' : bridgedText(this.#bridged.join(''));
         this.#bridged = null;
-        return (text === '' ? '' : this.#writer.write({ kind: 'part-delta', text })) + this.#writer.write(event);
+        return (
+          (text === '' ? '' : this.#writer.write({ kind: 'part-delta', text })) + this.#writer.write(event)
+        );
       }
       case 'end':
         this.#isOver = true;
