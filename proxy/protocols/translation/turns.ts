@@ -33,11 +33,15 @@ export function resultsAfterCalls(turns: readonly Turn[]): readonly Turn[] {
   let others: Turn[] = [];
   const settleOthers = (): void => {
     const results = others.flatMap(({ parts }) => parts.filter(isResult));
-    if (results.length > 0) settled.push({ role: 'user', parts: results });
-    for (const { role, parts } of others) {
-      const rest = results.length === 0 ? parts : parts.filter((part) => !isResult(part));
-      if (rest.length > 0) settled.push({ role, parts: rest });
+    const rest = others
+      .map(({ role, parts }) => ({ role, parts: parts.filter((part) => !isResult(part)) }))
+      .filter(({ parts }) => parts.length > 0);
+    if (results.length > 0) {
+      // What the user says beside the results stays in one turn with them.
+      const beside = rest[0]?.role === 'user' ? (rest.shift()?.parts ?? []) : [];
+      settled.push({ role: 'user', parts: [...results, ...beside] });
     }
+    settled.push(...rest);
     others = [];
   };
   for (const turn of turns) {
