@@ -2,6 +2,7 @@
 // holds for every pair is here: the caller's names of tools, the reason of the end, one end only.
 import { Fault } from '../../errors/fault.ts';
 import { parseObject, textIn } from '../../bodies/json.ts';
+import { NO_TOKENS } from '../usage.ts';
 import type { EventReader, EventWriter } from './dialect.ts';
 import { failureOfFault } from './failures.ts';
 import type { Answer, AnswerEvent, AnswerPart, CallPart, End, PartOpening } from './form.ts';
@@ -73,12 +74,18 @@ export class StreamTranslation {
   #translate(read: () => readonly AnswerEvent[]): string {
     let written = '';
     try {
-      for (const event of read()) if (!this.#isOver) written += this.#write(event);
+      for (const event of read()) if (!this.#isOver) written += this.#begin(event) + this.#write(event);
     } catch (thrown) {
       if (!(thrown instanceof Fault)) throw thrown;
       return written + this.failed(thrown);
     }
     return written;
+  }
+
+  /** A client must be told of the beginning, also when the upstream leaves it out. */
+  #begin({ kind }: AnswerEvent): string {
+    if (this.#hasStarted || kind === 'start' || kind === 'error') return '';
+    return this.#write({ kind: 'start', id: null, model: null, tokens: NO_TOKENS });
   }
 
   #write(event: AnswerEvent): string {

@@ -22,7 +22,15 @@ import type {
 import { textOfMedia, urlOfMedia } from '../media.ts';
 import { isOpenAiReasoning } from '../models.ts';
 import { dropCacheHints, userLabel } from '../request-hints.ts';
-import { bridgedTool, inputJson, isCall, isContent, isResult, joinedTexts, resultsAfterCalls } from '../turns.ts';
+import {
+  bridgedTool,
+  inputJson,
+  isCall,
+  isContent,
+  isResult,
+  joinedTexts,
+  resultsAfterCalls,
+} from '../turns.ts';
 
 /** platform.openai.com/docs/api-reference/chat/create, `stop`. */
 const MOST_STOPS = 4;

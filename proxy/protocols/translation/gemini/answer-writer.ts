@@ -46,7 +46,7 @@ function frameOf({ id, model, parts, ended }: Frame): Json {
   };
 }
 
-/** A signature stands on what its thought led to. */
+/** A signature stands on the call that its thought led to; without one, on the last part: there SDKs keep it. */
 class Signatures {
   #waiting: Proof | null = null;
 
@@ -70,12 +70,12 @@ export function writeAnswer({ id, model, parts, end, tokens }: Answer): Json {
         return part.text === '' ? [] : [{ text: part.text, thought: true }];
       case 'text':
       case 'refusal':
-        return part.text === '' ? [] : [signatures.on({ text: part.text })];
+        return part.text === '' ? [] : [{ text: part.text }];
       case 'call':
         return [signatures.on(callPart(part, part.input))];
     }
   });
-  const shown = written.length === 0 ? [{ text: '' }] : written;
+  const shown = [...written.slice(0, -1), signatures.on(written.at(-1) ?? { text: '' })];
   return frameOf({ id, model, parts: shown, ended: { end, tokens } });
 }
 
@@ -157,7 +157,7 @@ export class GeminiEventWriter implements EventWriter {
           : '';
       }
       case 'end':
-        return this.#frame(this.#held ?? { text: '' }, event);
+        return this.#frame(this.#signatures.on(this.#held ?? { text: '' }), event);
       case 'error': {
         const held = this.#release();
         return `${held}data: ${JSON.stringify(writeError(statusOf(event.error), event.error))}\n\n`;
@@ -171,7 +171,7 @@ export class GeminiEventWriter implements EventWriter {
       return '';
     }
     if (this.#part?.kind === 'thinking') return this.#hold({ text, thought: true });
-    return this.#hold(this.#signatures.on({ text }));
+    return this.#hold({ text });
   }
 
   /** Sends the part before. */

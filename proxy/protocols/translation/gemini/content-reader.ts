@@ -1,7 +1,7 @@
 // Reads the contents of a Gemini request. Its calls often have no id: results belong to the first call of their name that has
 // none yet.
 import { isStated, type Json } from '../../../bodies/json.ts';
-import type { ContentPart, Media, Part, TextPart, ThinkingPart, Turn } from '../form.ts';
+import type { ContentPart, Media, Part, Proof, TextPart, ThinkingPart, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
 import { mediaOfUrl } from '../media.ts';
 import {
@@ -46,14 +46,11 @@ export class ContentReader {
     const signature = optionalText(part, 'thoughtSignature', path);
     const proof = signature === PLACEHOLDER ? null : readSignature(signature);
     const read = this.#readPart(part, path);
-    const last = parts.at(-1);
     if (proof !== null && read?.kind === 'thinking') {
       parts.push({ ...read, proof });
       return;
     }
-    if (proof !== null && last?.kind === 'thinking' && last.proof === null)
-      parts.splice(-1, 1, { ...last, proof });
-    else if (proof !== null) parts.push({ kind: 'thinking', text: '', proof });
+    if (proof !== null) prove(proof, parts);
     if (read !== null) parts.push(read);
   }
 
@@ -106,6 +103,19 @@ export class ContentReader {
       isError: isStated(response['error']),
     };
   }
+}
+
+/** Gemini's own proof belongs to what comes next; that of another vendor to its thought, which stood before the texts. */
+function prove(proof: Proof, parts: Part[]): void {
+  const from =
+    proof.origin === 'gemini' ? parts.length - 1 : parts.findLastIndex(({ kind }) => kind === 'call') + 1;
+  const place = parts.findIndex(
+    (part, index) => index >= from && part.kind === 'thinking' && part.proof === null,
+  );
+  const thought = parts[place];
+  if (thought?.kind === 'thinking') parts.splice(place, 1, { ...thought, proof });
+  else
+    parts.splice(proof.origin === 'gemini' ? parts.length : from, 0, { kind: 'thinking', text: '', proof });
 }
 
 function textPart(part: Json, path: string): TextPart | ThinkingPart | null {

@@ -51,7 +51,8 @@ t.test("Anthropic's SDK accumulates a messages stream made of any other protocol
   for (const to of others('messages')) {
     const message = await ofMessages(fromUpstream('messages', to));
     // Gemini proves the call, not the thought.
-    const [signature, before] = to === 'gemini' ? ['', [{ data: /^throughline\.gemini\./ }]] : [/^throughline\./, []];
+    const [signature, before] =
+      to === 'gemini' ? ['', [{ data: /^throughline\.gemini\./ }]] : [/^throughline\./, []];
     t.match(
       message.content,
       [
@@ -98,13 +99,18 @@ t.test('what is no call of a model in two protocols is not translated', (t) => {
   t.equal(translate(chat, PROTOCOLS.chat, REQUESTS.chat, options), null, 'the same protocol passes as it is');
   const count = messages.endpoints.find(({ path }) => path.endsWith('count_tokens'));
   if (count !== undefined)
-    t.equal(translate({ ...count, protocol: messages }, PROTOCOLS.chat, REQUESTS.messages, options), null, 'counts');
+    t.equal(
+      translate({ ...count, protocol: messages }, PROTOCOLS.chat, REQUESTS.messages, options),
+      null,
+      'counts',
+    );
   t.end();
 });
 
 t.test('the endpoint is that of the upstream; Gemini has one of its own for streams', (t) => {
   t.equal(between('chat', 'messages', REQUESTS.chat).endpoint.path, 'messages');
-  const path = (stream: boolean): string => between('chat', 'gemini', REQUESTS.chat, { stream }).endpoint.path;
+  const path = (stream: boolean): string =>
+    between('chat', 'gemini', REQUESTS.chat, { stream }).endpoint.path;
   t.equal(path(true), 'models/{model}:streamGenerateContent');
   t.equal(path(false), 'models/{model}:generateContent');
   t.end();
@@ -112,7 +118,11 @@ t.test('the endpoint is that of the upstream; Gemini has one of its own for stre
 
 t.test('an error keeps its text and its status, and gets the form of the caller', (t) => {
   const text = 'prompt is too long: 210000 tokens > 200000 maximum';
-  const error = { type: 'error', error: { type: 'invalid_request_error', message: text }, request_id: 'req_1' };
+  const error = {
+    type: 'error',
+    error: { type: 'invalid_request_error', message: text },
+    request_id: 'req_1',
+  };
   const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
   t.match(refused(between('chat', 'messages', REQUESTS.chat), 400, error), {
     status: 400,
@@ -123,10 +133,15 @@ t.test('an error keeps its text and its status, and gets the form of the caller'
     body: { error: { code: 503, status: 'UNAVAILABLE', message: 'Overloaded' } },
   });
   const toMessages = between('messages', 'chat', REQUESTS.messages);
-  t.match(refused(toMessages, 429, { error: { message: 'Slow down.', type: 'tokens', code: 'rate_limit_exceeded' } }), {
-    status: 429,
-    body: { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down.' } },
-  });
+  t.match(
+    refused(toMessages, 429, {
+      error: { message: 'Slow down.', type: 'tokens', code: 'rate_limit_exceeded' },
+    }),
+    {
+      status: 429,
+      body: { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down.' } },
+    },
+  );
   for (const [body, message] of [
     [[{ error: { code: 404, message: 'No such model.', status: 'NOT_FOUND' } }], 'No such model.'],
     [{ detail: 'Not here.' }, 'Not here.'],
@@ -136,6 +151,9 @@ t.test('an error keeps its text and its status, and gets the form of the caller'
     ['null', 'The upstream answered with status 404.'],
     ['{"error":{"message":[]}}', '{"message":[]}'],
   ] as const)
-    t.match(refused(toMessages, 404, body), { status: 404, body: { error: { type: 'not_found_error', message } } });
+    t.match(refused(toMessages, 404, body), {
+      status: 404,
+      body: { error: { type: 'not_found_error', message } },
+    });
   t.end();
 });
