@@ -22,7 +22,8 @@ export function readFailure(json: Json | null): AnswerError | null {
   const holder = asObject(inner) ?? null;
   if (holder === null || !isFilled(holder)) return null;
   return {
-    message: textIn(holder, 'message') ?? textIn(holder, 'detail') ?? JSON.stringify(holder).slice(0, MOST_CHARS),
+    message:
+      textIn(holder, 'message') ?? textIn(holder, 'detail') ?? JSON.stringify(holder).slice(0, MOST_CHARS),
     type: identifierIn(holder, 'type') ?? identifierIn(holder, 'status'),
     code: identifierIn(holder, 'code'),
     param: textIn(holder, 'param'),
@@ -37,7 +38,7 @@ export function failureOfBody(status: number, text: string): AnswerError {
   const stated = readFailure(json);
   if (stated !== null) return stated;
   const message = textIn(json, 'message') ?? textIn(json, 'detail') ?? textIn(json, 'error_description');
-  const plain = json === null ? text.trim().slice(0, MOST_CHARS) : '';
+  const plain = parsed === null && text.trim() !== 'null' ? text.trim().slice(0, MOST_CHARS) : '';
   return {
     message: message ?? (plain === '' ? `The upstream answered with status ${status}.` : plain),
     type: identifierIn(json, 'type'),

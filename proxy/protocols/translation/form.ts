@@ -204,7 +204,12 @@ export interface AnswerError {
 
 /** The events of a streamed answer. At most one part is open at a time; `end` or `error` is the last. */
 export type AnswerEvent =
-  | { readonly kind: 'start'; readonly id: string | null; readonly model: string | null; readonly tokens: Tokens }
+  | {
+      readonly kind: 'start';
+      readonly id: string | null;
+      readonly model: string | null;
+      readonly tokens: Tokens;
+    }
   | { readonly kind: 'part-start'; readonly part: PartOpening }
   | { readonly kind: 'part-delta'; readonly text: string }
   /** Of the open part, which is a thought. */

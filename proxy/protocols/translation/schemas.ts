@@ -5,7 +5,15 @@ import { asObject, type Json } from '../../bodies/json.ts';
 const DEEPEST = 64;
 
 /** Members that hold a schema, a list of schemas, or schemas by name. */
-const SCHEMA: ReadonlySet<string> = new Set(['items', 'not', 'additionalProperties', 'if', 'then', 'else', 'contains']);
+const SCHEMA: ReadonlySet<string> = new Set([
+  'items',
+  'not',
+  'additionalProperties',
+  'if',
+  'then',
+  'else',
+  'contains',
+]);
 const SCHEMAS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const NAMED: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'patternProperties']);
 

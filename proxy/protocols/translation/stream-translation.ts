@@ -2,6 +2,7 @@
 // holds for every pair is here: the caller's names of tools, the reason of the end, one end only.
 import { Fault } from '../../errors/fault.ts';
 import { parseObject, textIn } from '../../bodies/json.ts';
+import { NO_TOKENS } from '../usage.ts';
 import type { EventReader, EventWriter } from './dialect.ts';
 import { failureOfFault } from './failures.ts';
 import type { Answer, AnswerEvent, AnswerPart, CallPart, End, PartOpening } from './form.ts';
@@ -30,7 +31,9 @@ const isCall = ({ kind }: AnswerPart): boolean => kind === 'call';
 function settledCall(call: CallPart, names: ToolNames): CallPart {
   const { name, namespace, isBridged } = names.called(call.name);
   const named = { ...call, name, namespace: call.namespace ?? namespace };
-  return isBridged && call.form === 'json' ? { ...named, form: 'text', input: bridgedText(call.input) } : named;
+  return isBridged && call.form === 'json'
+    ? { ...named, form: 'text', input: bridgedText(call.input) }
+    : named;
 }
 
 export class StreamTranslation {
@@ -57,7 +60,9 @@ export class StreamTranslation {
     if (this.#isOver) return '';
     const written = this.#translate(() => this.#reader.end());
     if (this.#isOver) return written;
-    return written + this.failed(new Fault('stream_truncated', 'The stream ended before the answer was complete.'));
+    return (
+      written + this.failed(new Fault('stream_truncated', 'The stream ended before the answer was complete.'))
+    );
   }
 
   failed(fault: Fault): string {
@@ -69,12 +74,18 @@ export class StreamTranslation {
   #translate(read: () => readonly AnswerEvent[]): string {
     let written = '';
     try {
-      for (const event of read()) if (!this.#isOver) written += this.#write(event);
+      for (const event of read()) if (!this.#isOver) written += this.#begin(event) + this.#write(event);
     } catch (thrown) {
       if (!(thrown instanceof Fault)) throw thrown;
       return written + this.failed(thrown);
     }
     return written;
+  }
+
+  /** A client must be told of the beginning, also when the upstream leaves it out. */
+  #begin({ kind }: AnswerEvent): string {
+    if (this.#hasStarted || kind === 'start' || kind === 'error') return '';
+    return this.#write({ kind: 'start', id: null, model: null, tokens: NO_TOKENS });
   }
 
   #write(event: AnswerEvent): string {
@@ -92,7 +103,9 @@ export class StreamTranslation {
       case 'part-end': {
         const text = this.#bridged === null ? '' : bridgedText(this.#bridged.join(''));
         this.#bridged = null;
-        return (text === '' ? '' : this.#writer.write({ kind: 'part-delta', text })) + this.#writer.write(event);
+        return (
+          (text === '' ? '' : this.#writer.write({ kind: 'part-delta', text })) + this.#writer.write(event)
+        );
       }
       case 'end':
         this.#isOver = true;

@@ -8,6 +8,7 @@ import { chatDialect } from './chat/dialect.ts';
 import type { Dialect, StreamContext } from './dialect.ts';
 import { failureOfBody, OVERLOADED } from './failures.ts';
 import type { Conversation, Part } from './form.ts';
+import { geminiDialect } from './gemini/dialect.ts';
 import { Losses } from './losses.ts';
 import { messagesDialect } from './messages/dialect.ts';
 import { responsesDialect } from './responses/dialect.ts';
@@ -57,9 +58,10 @@ export interface EventTranslation {
 /** Without pictures; some four characters are a token. */
 const CHARS_PER_TOKEN = 4;
 
-const DIALECTS: readonly Dialect[] = [chatDialect, messagesDialect, responsesDialect];
+const DIALECTS: readonly Dialect[] = [chatDialect, messagesDialect, responsesDialect, geminiDialect];
 
-const dialectOf = (protocol: Protocol): Dialect | undefined => DIALECTS.find(({ name }) => name === protocol.name);
+const dialectOf = (protocol: Protocol): Dialect | undefined =>
+  DIALECTS.find(({ name }) => name === protocol.name);
 
 /**
  * @param from what the caller asked for
@@ -80,7 +82,9 @@ export function translate(
   const losses = new Losses(options.dropParams);
   const conversation = caller.readRequest(request, losses);
   const names = new ToolNames(conversation.tools, upstream.hasCustomTools);
-  const body = Buffer.from(JSON.stringify(upstream.writeRequest(conversation, { ...options, losses, names })));
+  const body = Buffer.from(
+    JSON.stringify(upstream.writeRequest(conversation, { ...options, losses, names })),
+  );
   const context: StreamContext = {
     model: options.model,
     usageInStream: conversation.usageInStream,

@@ -24,6 +24,40 @@ export function mergedTurns(turns: readonly Turn[]): readonly MergedTurn[] {
   return merged.map(({ role, parts }) => ({ role, parts: role === 'user' ? resultsFirst(parts) : parts }));
 }
 
+/**
+ * For a protocol that wants results right after their calls, with nothing between: neighbouring turns of the assistant become
+ * one, and what stands between a call and its result follows the result.
+ */
+export function resultsAfterCalls(turns: readonly Turn[]): readonly Turn[] {
+  const settled: Turn[] = [];
+  let others: Turn[] = [];
+  const settleOthers = (): void => {
+    const results = others.flatMap(({ parts }) => parts.filter(isResult));
+    const rest = others
+      .map(({ role, parts }) => ({ role, parts: parts.filter((part) => !isResult(part)) }))
+      .filter(({ parts }) => parts.length > 0);
+    if (results.length > 0) {
+      // What the user says beside the results stays in one turn with them.
+      const beside = rest[0]?.role === 'user' ? (rest.shift()?.parts ?? []) : [];
+      settled.push({ role: 'user', parts: [...results, ...beside] });
+    }
+    settled.push(...rest);
+    others = [];
+  };
+  for (const turn of turns) {
+    const last = settled.at(-1);
+    if (turn.role !== 'assistant') others.push(turn);
+    else if (others.length === 0 && last?.role === 'assistant')
+      settled.splice(-1, 1, { role: 'assistant', parts: [...last.parts, ...turn.parts] });
+    else {
+      settleOthers();
+      settled.push(turn);
+    }
+  }
+  settleOthers();
+  return settled;
+}
+
 function resultsFirst(parts: readonly Part[]): readonly Part[] {
   const results = parts.filter(({ kind }) => kind === 'result');
   return results.length === 0 ? parts : [...results, ...parts.filter(({ kind }) => kind !== 'result')];
@@ -65,10 +99,12 @@ export function inputJson(call: Pick<CallPart, 'form' | 'input'>): string {
 }
 
 /** The schema of a function that stands for a custom tool, and a description that holds its grammar. */
-export function bridgedTool(description: string | null, format: Json | null): { schema: Json; description: string } {
+export function bridgedTool(
+  description: string | null,
+  format: Json | null,
+): { schema: Json; description: string } {
   const definition = format?.['definition'];
-  const grammar =
-    typeof definition === 'string' ? `The input must match this grammar:\n${definition}` : '';
+  const grammar = typeof definition === 'string' ? `The input must match this grammar:\n${definition}` : '';
   return {
     schema: {
       type: 'object',

@@ -141,7 +141,9 @@ export class ChatEventWriter implements EventWriter {
       case 'refusal':
         return this.#chunk({ refusal: text });
       case 'call':
-        return this.#input(this.#part.form === 'text' ? { custom: { input: text } } : { function: { arguments: text } });
+        return this.#input(
+          this.#part.form === 'text' ? { custom: { input: text } } : { function: { arguments: text } },
+        );
       case undefined:
         return '';
     }

@@ -7,13 +7,7 @@ import type { EventReader } from '../dialect.ts';
 import { badAnswer, eventObject, readFailure } from '../failures.ts';
 import type { AnswerEvent, End } from '../form.ts';
 import { PartSequence } from '../sequence.ts';
-import {
-  argumentsText,
-  contentPieces,
-  endOf,
-  thinkingBlocks,
-  thoughtText,
-} from './answer-reader.ts';
+import { argumentsText, contentPieces, endOf, thinkingBlocks, thoughtText } from './answer-reader.ts';
 
 /** A call that has begun; without a name it cannot be passed on yet. */
 interface OpenCall {
@@ -64,7 +58,12 @@ export class ChatEventReader implements EventReader {
     const reason = textIn(choice, 'finish_reason');
     if (reason === null || this.#end !== null) return;
     if (reason === 'error') {
-      const error = readFailure(choice) ?? { message: 'The upstream failed.', type: null, code: null, param: null };
+      const error = readFailure(choice) ?? {
+        message: 'The upstream failed.',
+        type: null,
+        code: null,
+        param: null,
+      };
       this.#sequence.push({ kind: 'error', error });
       return;
     }

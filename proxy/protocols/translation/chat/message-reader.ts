@@ -24,7 +24,9 @@ export function readMessage(message: Json, path: string, losses: Losses): Turn {
       const name = optionalText(message, 'name', path);
       return {
         role: 'user',
-        parts: [{ kind: 'result', id, name, form: 'json', parts: content, isError: false, ...cacheOf(message) }],
+        parts: [
+          { kind: 'result', id, name, form: 'json', parts: content, isError: false, ...cacheOf(message) },
+        ],
       };
     }
     case 'function':
@@ -137,5 +139,10 @@ function readCall(call: Json, path: string): CallPart {
   }
   const called = objectOf(call['function'], `${path}.function`);
   const name = requiredText(called, 'name', `${path}.function`);
-  return { ...common, name, form: 'json', input: textOf(called['arguments'] ?? '', `${path}.function.arguments`) };
+  return {
+    ...common,
+    name,
+    form: 'json',
+    input: textOf(called['arguments'] ?? '', `${path}.function.arguments`),
+  };
 }

@@ -102,7 +102,8 @@ function readSettings(request: Json): Settings {
   const choice = request['tool_choice'];
   const format = optionalObject(request, 'response_format');
   const holder = format === null ? null : (optionalObject(format, 'json_schema', 'response_format') ?? {});
-  const structure = format === null || holder === null ? null : readStructure(format, holder, 'response_format');
+  const structure =
+    format === null || holder === null ? null : readStructure(format, holder, 'response_format');
   const user = optionalText(request, 'user');
   const identifier = optionalText(request, 'safety_identifier');
   return {
@@ -171,4 +172,3 @@ function readTool(tool: Json, path: string, losses: Losses): Tool | null {
 }
 
 const NO_INPUT: Json = Object.freeze({ type: 'object', properties: {} });
-

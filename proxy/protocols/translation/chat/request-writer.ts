@@ -22,7 +22,15 @@ import type {
 import { textOfMedia, urlOfMedia } from '../media.ts';
 import { isOpenAiReasoning } from '../models.ts';
 import { dropCacheHints, userLabel } from '../request-hints.ts';
-import { bridgedTool, inputJson, isCall, isContent, isResult, joinedTexts } from '../turns.ts';
+import {
+  bridgedTool,
+  inputJson,
+  isCall,
+  isContent,
+  isResult,
+  joinedTexts,
+  resultsAfterCalls,
+} from '../turns.ts';
 
 /** platform.openai.com/docs/api-reference/chat/create, `stop`. */
 const MOST_STOPS = 4;
@@ -37,7 +45,7 @@ export function writeRequest(conversation: Conversation, target: Target): Json {
     model: target.model,
     messages: [
       ...(system === '' ? [] : [{ role: 'system', content: system }]),
-      ...turns.flatMap((turn) => writeTurn(turn, target)),
+      ...resultsAfterCalls(turns).flatMap((turn) => writeTurn(turn, target)),
     ],
     ...(outputLimit === null ? {} : { [limit]: outputLimit }),
     ...writeTools(tools, settings, target),
@@ -98,7 +106,9 @@ function writeSettings(settings: Settings, { losses }: Target): Json {
     ...(stop === undefined ? {} : { stop: stop.value.slice(0, MOST_STOPS) }),
     ...(level === null ? {} : { reasoning_effort: level }),
     ...(settings.verbosity === undefined ? {} : { verbosity: settings.verbosity.value }),
-    ...(settings.structure === undefined ? {} : { response_format: writeStructure(settings.structure.value) }),
+    ...(settings.structure === undefined
+      ? {}
+      : { response_format: writeStructure(settings.structure.value) }),
     ...(user === undefined ? {} : { user: userLabel(user.value) }),
   };
 }

@@ -180,7 +180,8 @@ export class MessagesEventWriter implements EventWriter {
   }
 
   #proof(proof: Proof): string {
-    if (this.#isShown) return this.#write({ type: 'signature_delta', signature: showProof(proof, 'messages') });
+    if (this.#isShown)
+      return this.#write({ type: 'signature_delta', signature: showProof(proof, 'messages') });
     const block = redactedBlock(proof);
     return block === null ? '' : this.#open(block);
   }

@@ -19,12 +19,7 @@ export function readMessage(message: Json, path: string, losses: Losses): Turn {
 
 type ReadBlock<T> = (block: Json, path: string, losses: Losses) => readonly T[];
 
-function readBlocks<T>(
-  content: unknown,
-  path: string,
-  losses: Losses,
-  read: ReadBlock<T>,
-): readonly T[] {
+function readBlocks<T>(content: unknown, path: string, losses: Losses, read: ReadBlock<T>): readonly T[] {
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content, path);
   return blocks.flatMap((one, index) => {
     const at = `${path}[${index}]`;
@@ -120,7 +115,8 @@ function readDocument(block: Json, path: string, losses: Losses): readonly Conte
   const at = `${path}.source`;
   const source = objectOf(block['source'], at);
   const name = optionalText(block, 'title', path);
-  if (source['type'] === 'content') return readBlocks(source['content'], `${at}.content`, losses, readResultBlock);
+  if (source['type'] === 'content')
+    return readBlocks(source['content'], `${at}.content`, losses, readResultBlock);
   if (source['type'] === 'text') {
     const base64 = Buffer.from(textOf(source['data'], `${at}.data`)).toString('base64');
     return [{ kind: 'file', media: { kind: 'data', type: 'text/plain', base64 }, name, ...cacheOf(block) }];
@@ -140,7 +136,10 @@ function readSource(source: Json, path: string, losses: Losses): Media | null {
     case 'url':
       return { kind: 'url', type: null, url: requiredText(source, 'url', path) };
     case 'file':
-      losses.cannot('messages.content.source.file_id', 'a file that one vendor stores is not known to another.');
+      losses.cannot(
+        'messages.content.source.file_id',
+        'a file that one vendor stores is not known to another.',
+      );
       return null;
     default:
       return invalid(`${path}.type`, 'base64, url or file');

@@ -1,7 +1,16 @@
 // Reads a request of Anthropic's messages (platform.claude.com/docs/en/api/messages).
 import { asObject, isStated, type Json } from '../../../bodies/json.ts';
 import { isLevel } from '../effort.ts';
-import type { Conversation, Effort, Settings, Stated, Structure, TextPart, Tool, ToolChoice } from '../form.ts';
+import type {
+  Conversation,
+  Effort,
+  Settings,
+  Stated,
+  Structure,
+  TextPart,
+  Tool,
+  ToolChoice,
+} from '../form.ts';
 import type { Losses } from '../losses.ts';
 import { leaveRest } from '../openai-members.ts';
 import {
@@ -150,7 +159,11 @@ function readStructure(request: Json): { readonly structure?: Stated<Structure> 
   const member = inner === null ? 'output_format' : 'output_config.format';
   if (format['type'] !== 'json_schema') invalid(`${member}.type`, '`json_schema`');
   const schema = objectOf(format['schema'], `${member}.schema`);
-  return stated('structure', { kind: 'schema', name: null, description: null, schema, strict: true } as const, member);
+  return stated(
+    'structure',
+    { kind: 'schema', name: null, description: null, schema, strict: true } as const,
+    member,
+  );
 }
 
 function readChoice(choice: Json): ToolChoice {

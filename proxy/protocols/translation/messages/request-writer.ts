@@ -2,7 +2,17 @@
 import type { Json } from '../../../bodies/json.ts';
 import { anthropicCallId } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
-import type { ContentPart, Conversation, Media, Part, ResultPart, Settings, Tool, ToolChoice, Turn } from '../form.ts';
+import type {
+  ContentPart,
+  Conversation,
+  Media,
+  Part,
+  ResultPart,
+  Settings,
+  Tool,
+  ToolChoice,
+  Turn,
+} from '../form.ts';
 import { textOfMedia } from '../media.ts';
 import { userLabel } from '../request-hints.ts';
 import { objectSchema, outputSchema } from '../schemas.ts';
@@ -70,7 +80,9 @@ function writeTurn(turn: MergedTurn, isLast: boolean, target: Target, marks: Cac
   // White space at the end of a beginning that the model shall continue is refused.
   return written.map((block, index) => {
     const { text } = block;
-    return index === written.length - 1 && typeof text === 'string' ? { ...block, text: text.trimEnd() } : block;
+    return index === written.length - 1 && typeof text === 'string'
+      ? { ...block, text: text.trimEnd() }
+      : block;
   });
 }
 
@@ -117,7 +129,8 @@ function writeResult(result: ResultPart, target: Target, marks: CacheMarks): rea
 }
 
 function writeContent(part: ContentPart, { losses }: Target, marks: CacheMarks): readonly Json[] {
-  if (part.kind === 'text') return part.text === '' ? [] : [{ type: 'text', text: part.text, ...marks.of(part) }];
+  if (part.kind === 'text')
+    return part.text === '' ? [] : [{ type: 'text', text: part.text, ...marks.of(part) }];
   const { media } = part;
   if (part.kind === 'image') return [{ type: 'image', source: writeSource(media), ...marks.of(part) }];
   if (media.kind === 'data' && /^(?:audio|video)\//.test(media.type)) {

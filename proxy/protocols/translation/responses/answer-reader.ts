@@ -7,7 +7,8 @@ import type { Answer, AnswerPart, CallPart, End, ThinkingPart } from '../form.ts
 export function readAnswer(answer: Json): Answer {
   const { output } = answer;
   const isFailed = answer['status'] === 'failed' || answer['status'] === 'cancelled';
-  if (isFailed || !Array.isArray(output)) throw badAnswer(readFailure(answer)?.message ?? 'it has no output.');
+  if (isFailed || !Array.isArray(output))
+    throw badAnswer(readFailure(answer)?.message ?? 'it has no output.');
   return {
     id: textIn(answer, 'id'),
     model: textIn(answer, 'model'),
@@ -62,9 +63,7 @@ export function contentPart(part: Json | null): AnswerPart | null {
 /** The summary; where a server has none (vLLM), the thought itself. */
 export function thoughtOf(item: Json): ThinkingPart {
   const textsIn = (list: unknown): string =>
-    Array.isArray(list)
-      ? list.map((one) => textIn(asObject(one), 'text') ?? '').join('\n\n')
-      : '';
+    Array.isArray(list) ? list.map((one) => textIn(asObject(one), 'text') ?? '').join('\n\n') : '';
   const data = textIn(item, 'encrypted_content');
   return {
     kind: 'thinking',

@@ -21,7 +21,7 @@ import {
 
 export function writeAnswer({ id, model, parts, end, tokens }: Answer): Json {
   const identity = identityOf(id, model);
-  const output = parts.flatMap((part, index) => writeItem(part, identity, index) ?? []);
+  const output = parts.map((part, index) => writeItem(part, identity, index)).filter((item) => item !== null);
   return responseObject(identity, output, { status: 'ended', end, tokens });
 }
 
@@ -109,7 +109,10 @@ export class ResponsesEventWriter implements EventWriter {
     const { item_id: id, output_index } = place;
     switch (part.kind) {
       case 'call':
-        return this.#event('output_item.added', { output_index, item: callItem(id, 'in_progress', part, '') });
+        return this.#event('output_item.added', {
+          output_index,
+          item: callItem(id, 'in_progress', part, ''),
+        });
       case 'thinking':
         return this.#event('output_item.added', { output_index, item: reasoningItem(id, '', null) });
       case 'text':

@@ -76,7 +76,13 @@ export class ResponsesEventReader implements EventReader {
   #item(index: number): OpenItem {
     const found = this.#items.get(index);
     if (found !== undefined) return found;
-    const item = { keys: new Set<string>(), written: new Set<string>(), telling: null, summaries: 0, isDone: false };
+    const item = {
+      keys: new Set<string>(),
+      written: new Set<string>(),
+      telling: null,
+      summaries: 0,
+      isDone: false,
+    };
     this.#items.set(index, item);
     return item;
   }

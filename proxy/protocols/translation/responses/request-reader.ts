@@ -79,7 +79,10 @@ export function readRequest(request: Json, losses: Losses): Conversation {
 function refuseStored(request: Json, losses: Losses): void {
   for (const member of ['previous_response_id', 'conversation', 'prompt']) {
     if (isStated(request[member]))
-      losses.refuse(member, 'it names what another vendor has stored. Send the whole conversation in `input`.');
+      losses.refuse(
+        member,
+        'it names what another vendor has stored. Send the whole conversation in `input`.',
+      );
   }
   if (optionalFlag(request, 'background') === true)
     losses.refuse('background', 'answers in the background can be read from the vendor alone.');
@@ -113,7 +116,11 @@ function readSettings(request: Json, reasoning: Json | null): Settings {
     ...stated('temperature', optionalNumber(request, 'temperature'), 'temperature'),
     ...stated('topP', optionalNumber(request, 'top_p'), 'top_p'),
     ...readEffort(effort, 'reasoning.effort'),
-    ...stated('structure', format === null ? null : readStructure(format, format, 'text.format'), 'text.format'),
+    ...stated(
+      'structure',
+      format === null ? null : readStructure(format, format, 'text.format'),
+      'text.format',
+    ),
     ...stated('verbosity', verbosity, 'text.verbosity'),
     ...stated('user', identifier ?? user, identifier === null ? 'user' : 'safety_identifier'),
     ...stated('choice', isStated(choice) ? readChoice(choice) : null, 'tool_choice'),
@@ -125,8 +132,7 @@ function readChoice(value: unknown): ToolChoice {
   if (value === 'auto' || value === 'none') return { kind: value };
   if (value === 'required') return { kind: 'any' };
   const choice = asObject(value);
-  if (choice?.['type'] === 'allowed_tools')
-    return { kind: choice['mode'] === 'required' ? 'any' : 'auto' };
+  if (choice?.['type'] === 'allowed_tools') return { kind: choice['mode'] === 'required' ? 'any' : 'auto' };
   if (choice === null || (choice['type'] !== 'function' && choice['type'] !== 'custom'))
     return invalid('tool_choice', 'auto, none, required or the name of a function');
   const name = requiredText(choice, 'name', 'tool_choice');

@@ -29,7 +29,9 @@ export function writeRequest(conversation: Conversation, target: Target): Json {
   dropCacheHints(conversation, target.losses);
   const text = joinedTexts(instructions);
   const custom = new Set(
-    turns.flatMap(({ parts }) => parts.filter(isCall).flatMap((call) => (call.form === 'text' ? call.id : []))),
+    turns.flatMap(({ parts }) =>
+      parts.filter(isCall).flatMap((call) => (call.form === 'text' ? call.id : [])),
+    ),
   );
   const input = turns.flatMap((turn) => writeTurn(turn, custom, target));
   const cacheKey = conversation.cacheKey ?? target.sessionId;

@@ -1,0 +1,154 @@
+// Reads the contents of a Gemini request. Its calls often have no id: results belong to the first call of their name that has
+// none yet.
+import { isStated, type Json } from '../../../bodies/json.ts';
+import type { ContentPart, Media, Part, Proof, TextPart, ThinkingPart, Turn } from '../form.ts';
+import type { Losses } from '../losses.ts';
+import { mediaOfUrl } from '../media.ts';
+import {
+  invalid,
+  objectOf,
+  optionalFlag,
+  optionalList,
+  optionalText,
+  requiredText,
+  textOf,
+} from '../read.ts';
+import { readSignature } from './signatures.ts';
+import { camelMembers } from './spelling.ts';
+
+/** What SDKs write where they have lost a signature (ai.google.dev/gemini-api/docs/thought-signatures). */
+const PLACEHOLDER = 'skip_thought_signature_validator';
+
+export class ContentReader {
+  readonly #losses: Losses;
+  /** Ids of calls that wait for their results, by name. */
+  readonly #waiting = new Map<string, string[]>();
+  #calls = 0;
+
+  constructor(losses: Losses) {
+    this.#losses = losses;
+  }
+
+  read(content: Json, path: string): Turn {
+    const role = optionalText(content, 'role', path) ?? 'user';
+    if (!['user', 'model', 'function', 'system'].includes(role)) invalid(`${path}.role`, 'user or model');
+    const parts: Part[] = [];
+    for (const [index, one] of optionalList(content, 'parts', path).entries()) {
+      const at = `${path}.parts[${index}]`;
+      const part = typeof one === 'string' ? { text: one } : camelMembers(objectOf(one, at));
+      this.#readSigned(part, at, parts);
+    }
+    return { role: role === 'model' ? 'assistant' : 'user', parts };
+  }
+
+  /** A signature stands on what a thought led to; here it stands on the thought. */
+  #readSigned(part: Json, path: string, parts: Part[]): void {
+    const signature = optionalText(part, 'thoughtSignature', path);
+    const proof = signature === PLACEHOLDER ? null : readSignature(signature);
+    const read = this.#readPart(part, path);
+    if (proof !== null && read?.kind === 'thinking') {
+      parts.push({ ...read, proof });
+      return;
+    }
+    if (proof !== null) prove(proof, parts);
+    if (read !== null) parts.push(read);
+  }
+
+  #readPart(part: Json, path: string): Part | null {
+    if (isStated(part['text'])) return textPart(part, path);
+    if (isStated(part['inlineData']) || isStated(part['fileData'])) return readMedia(part, path);
+    if (isStated(part['functionCall'])) return this.#readCall(part['functionCall'], `${path}.functionCall`);
+    if (isStated(part['functionResponse']))
+      return this.#readResult(part['functionResponse'], `${path}.functionResponse`);
+    const [name] = Object.keys(part);
+    if (name !== undefined && name !== 'thoughtSignature' && name !== 'thought')
+      this.#losses.cannot(
+        `contents.parts.${name.slice(0, 40)}`,
+        'parts of this kind are of the vendor alone.',
+      );
+    return null;
+  }
+
+  #readCall(value: unknown, path: string): Part {
+    const call = objectOf(value, path);
+    const name = requiredText(call, 'name', path);
+    this.#calls++;
+    const stated = optionalText(call, 'id', path);
+    const id = stated ?? `call_${this.#calls}_${name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 40)}`;
+    const waiting = this.#waiting.get(name) ?? [];
+    waiting.push(id);
+    this.#waiting.set(name, waiting);
+    const args = isStated(call['args']) ? objectOf(call['args'], `${path}.args`) : {};
+    return { kind: 'call', id, name, namespace: null, form: 'json', input: JSON.stringify(args) };
+  }
+
+  #readResult(value: unknown, path: string): Part {
+    const result = camelMembers(objectOf(value, path));
+    const name = requiredText(result, 'name', path);
+    const waiting = this.#waiting.get(name) ?? [];
+    const stated = optionalText(result, 'id', path);
+    const known = stated === null ? 0 : waiting.indexOf(stated);
+    const [taken] = known < 0 ? [] : waiting.splice(known, 1);
+    const response = isStated(result['response']) ? objectOf(result['response'], `${path}.response`) : {};
+    const media = optionalList(result, 'parts', path).flatMap((one, index) => {
+      const at = `${path}.parts[${index}]`;
+      return readMedia(camelMembers(objectOf(one, at)), at);
+    });
+    return {
+      kind: 'result',
+      id: stated ?? taken ?? '',
+      name,
+      form: 'json',
+      parts: [...responseTexts(response), ...media],
+      isError: isStated(response['error']),
+    };
+  }
+}
+
+/** Gemini's own proof belongs to what comes next; that of another vendor to its thought, which stood before the texts. */
+function prove(proof: Proof, parts: Part[]): void {
+  const from =
+    proof.origin === 'gemini' ? parts.length - 1 : parts.findLastIndex(({ kind }) => kind === 'call') + 1;
+  const place = parts.findIndex(
+    (part, index) => index >= from && part.kind === 'thinking' && part.proof === null,
+  );
+  const thought = parts[place];
+  if (thought?.kind === 'thinking') parts.splice(place, 1, { ...thought, proof });
+  else
+    parts.splice(proof.origin === 'gemini' ? parts.length : from, 0, { kind: 'thinking', text: '', proof });
+}
+
+function textPart(part: Json, path: string): TextPart | ThinkingPart | null {
+  const text = textOf(part['text'], `${path}.text`);
+  if (text === '') return null;
+  return optionalFlag(part, 'thought', path) === true
+    ? { kind: 'thinking', text, proof: null }
+    : { kind: 'text', text };
+}
+
+/** `output` and `error` are the members that Google recommends; any other object is shown as JSON. */
+function responseTexts(response: Json): readonly TextPart[] {
+  const { output, error, result } = response;
+  const value = error ?? output ?? (Object.keys(response).length === 1 ? result : null) ?? response;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text === '' || text === '{}' ? [] : [{ kind: 'text', text }];
+}
+
+function readMedia(part: Json, path: string): ContentPart {
+  const media = mediaOf(part, path);
+  return media.type?.startsWith('image/') === true
+    ? { kind: 'image', media, detail: null }
+    : { kind: 'file', media, name: null };
+}
+
+function mediaOf(part: Json, path: string): Media {
+  if (isStated(part['inlineData'])) {
+    const at = `${path}.inlineData`;
+    const data = camelMembers(objectOf(part['inlineData'], at));
+    return { kind: 'data', type: requiredText(data, 'mimeType', at), base64: requiredText(data, 'data', at) };
+  }
+  const at = `${path}.fileData`;
+  const file = camelMembers(objectOf(part['fileData'], at));
+  const url = requiredText(file, 'fileUri', at);
+  return mediaOfUrl(url, optionalText(file, 'mimeType', at)) ?? invalid(`${at}.fileUri`, 'an address');
+}
