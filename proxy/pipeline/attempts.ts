@@ -1,5 +1,6 @@
 // Sends a request, and retries it or falls back while that may help and nothing has reached the client. The only owner of
 // retries: no layer below retries, and each one is taken from the retry budget.
+import type { Protocol } from '../protocols/protocol.ts';
 import type { Failure } from '../routing/failover-plan.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import { Fault } from '../errors/fault.ts';
@@ -16,7 +17,7 @@ import { continueStream, type CallResult } from './continue.ts';
 import { runHedged, type FinishedAttempt } from './hedge.ts';
 import type { CallPlan } from './plan.ts';
 import { pause } from './until-client-leaves.ts';
-import { mayLack, saysNoEndpoint, upstreamProtocol } from './upstream-protocol.ts';
+import { mayLack, otherProtocol, saysNoEndpoint } from './upstream-protocol.ts';
 
 /**
  * The outcome of the last attempt. Earlier attempts sent nothing to the client, or the last one continued their stream.
@@ -77,8 +78,8 @@ function nextStep(context: AttemptContext, failure: Failure, now: number): Retur
 function takesCall(context: AttemptContext): boolean {
   const { x, request, plan } = context;
   const { endpoint } = request;
-  const protocol = upstreamProtocol(plan.deployment, endpoint, x.active.services.clock.mono());
-  return protocol === endpoint.protocol || builtOrNull(context) !== null;
+  const to = otherProtocol(plan.deployment, endpoint, x.active.services.clock.mono());
+  return to === null || builtOrNull(context) !== null;
 }
 
 function builtOrNull(context: AttemptContext): UpstreamRequest | null {
@@ -89,6 +90,9 @@ function builtOrNull(context: AttemptContext): UpstreamRequest | null {
     throw thrown;
   }
 }
+
+/** The upstream speaks another protocol. */
+const isTranslated = ({ protocol: to }: UpstreamRequest, from: Protocol): boolean => to !== from;
 
 /** Recorded for an attempt whose gateway does not have the endpoint. */
 const NO_ENDPOINT = 'no_endpoint';
@@ -103,7 +107,8 @@ function askOtherwise(context: AttemptContext, attempt: Attempt, { outcome }: En
   const { endpoint } = request;
   if (outcome === undefined || !mayLack(deployment, endpoint) || !saysNoEndpoint(call, outcome)) return null;
   const { absent } = deployment;
-  if (call.protocol !== endpoint.protocol) {
+  const from = endpoint.protocol;
+  if (isTranslated(call, from)) {
     absent.delete(endpoint.protocol.name); // it was not the protocol
     return null;
   }
@@ -112,7 +117,7 @@ function askOtherwise(context: AttemptContext, attempt: Attempt, { outcome }: En
   absent.add(name, x.active.services.clock.mono());
   if (endpoint.countAnswer !== undefined) return null; // it is counted here
   const other = builtOrNull(context);
-  if (other !== null && other.protocol !== endpoint.protocol) return other;
+  if (other !== null && isTranslated(other, from)) return other;
   absent.delete(name);
   return null;
 }

@@ -14,7 +14,7 @@ import type { SelectedDeployment } from './select-deployment.ts';
 import { usagePricer } from './charge.ts';
 import { pathWithQuery, type QueryDecision } from './upstream-query.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
-import type { TranslatedResponse } from '../relay/translated-sink.ts';
+import type { TranslatedResponse } from '../relay/translated-response.ts';
 import { mergedTags } from './identity.ts';
 import { upstreamHeaders } from '../headers/upstream-headers.ts';
 import { traceHeaders } from '../headers/trace-context.ts';
@@ -26,7 +26,7 @@ import { sessionEdits, type SessionEdit } from './session-members.ts';
 import { translateCall } from './translate-call.ts';
 import { forProtocol, inPath, queryFor } from './translated-head.ts';
 import { lastEventOf, noted, translatedResponse } from './translated-response.ts';
-import { upstreamProtocol } from './upstream-protocol.ts';
+import { otherProtocol } from './upstream-protocol.ts';
 
 /** One change to the body, as `explain` prints it. */
 export interface BodyChange {
@@ -68,9 +68,8 @@ export function buildUpstreamRequest(
   { replaceable = false, explainer, cuts = [] }: BuildOptions = {},
 ): UpstreamRequest {
   const { endpoint, stream } = request;
-  const protocol = upstreamProtocol(selected.deployment, endpoint, x.active.services.clock.mono());
-  const call =
-    protocol === endpoint.protocol ? null : translateCall(x, request, identity, selected, protocol, cuts);
+  const to = otherProtocol(selected.deployment, endpoint, x.active.services.clock.mono());
+  const call = to === null ? null : translateCall(x, request, identity, selected, to, cuts);
   const going = call?.request ?? request;
   const asksUsage = call === null && wantsUsageEvent(x, request);
   const changes = bodyChanges(x, going, selected, asksUsage);
@@ -82,7 +81,7 @@ export function buildUpstreamRequest(
     if (call !== null)
       explainer.translated({
         from: endpoint.protocol.name,
-        to: protocol.name,
+        to: going.endpoint.protocol.name,
         dropped: call.translation.dropped,
       });
     changes.forEach((change) => explainer.body(change));

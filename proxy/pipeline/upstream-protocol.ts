@@ -25,19 +25,19 @@ function isTranslatable({ counted, protocol }: Endpoint): boolean {
   return counted === 'prompt and answer' && TRANSLATED.includes(protocol.name);
 }
 
-/** @param nowMs monotonic */
-export function upstreamProtocol(
+/** Another protocol than the caller's; null: the call goes as it is. @param nowMs monotonic */
+export function otherProtocol(
   { config: { serves }, absent }: Pick<LiveDeployment, 'config' | 'absent'>,
   endpoint: Endpoint,
   nowMs: number,
-): Protocol {
-  const { protocol } = endpoint;
-  if (serves === null ? absent.isEmpty : serves.has(protocol.name)) return protocol;
-  if (!isTranslatable(endpoint)) return protocol;
-  const isServed = (name: string): boolean => serves?.has(name) ?? !absent.has(name, nowMs);
-  if (isServed(protocol.name)) return protocol;
+): Protocol | null {
+  const { name } = endpoint.protocol;
+  if (serves === null ? absent.isEmpty : serves.has(name)) return null;
+  if (!isTranslatable(endpoint)) return null;
+  const isServed = (one: string): boolean => serves?.has(one) ?? !absent.has(one, nowMs);
+  if (isServed(name)) return null;
   const other = (serves === null ? LIKELY : TRANSLATED).find(isServed);
-  return other === undefined ? protocol : protocolNamed(other);
+  return other === undefined ? null : protocolNamed(other);
 }
 
 /** Whether a call that only counts tokens is answered here, because the gateway does not count. */

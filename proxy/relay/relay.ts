@@ -25,7 +25,7 @@ import type { Watched } from './deadlines.ts';
 import type { DetachedStream } from './detached-streams.ts';
 import { finishResponse, sayLastWords } from './finish-response.ts';
 import { endingOf, outcomeOf, type Ending, type Outcome, type RelayEnd } from './outcome.ts';
-import { CONNECTING, ENDED, receivingOf, stageOf } from './relay-state.ts';
+import { CONNECTING, ENDED, HELD_BYTES, receivingOf, stageOf } from './relay-state.ts';
 import type { Flowing, Receiving, Stage, State, Unsent } from './relay-state.ts';
 import type { HeadWriter, RelayHandle, RelayServices } from './relay-handle.ts';
 import { Remainder } from './remainder.ts';
@@ -34,9 +34,6 @@ import type { ResponseSink } from './response-sink.ts';
 import { END_WITHIN_MS, StreamEnding } from './stream-end.ts';
 import { overdue } from './timeouts.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
-
-/** So much of a stream is held back for its first token at most. */
-const HELD_BYTES = 262_144;
 
 /** Sends `request` and relays the response to `sink`. */
 export function relay(

@@ -7,31 +7,14 @@ import { parseObject } from '../bodies/json.ts';
 import type { ResponseWatcher, WriteDone } from '../downstream/downstream-response.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import { EventReading } from '../protocols/event-reading.ts';
-import type { ErrorShape, Protocol } from '../protocols/protocol.ts';
-import type { EventTranslation, Translation } from '../protocols/translation/translation.ts';
+import type { ErrorShape } from '../protocols/protocol.ts';
+import type { EventTranslation } from '../protocols/translation/translation.ts';
 import { errorIn } from '../protocols/upstream-error.ts';
 import { EventTexts } from './event-texts.ts';
 import type { Outcome } from './outcome.ts';
 import type { ResponseSink } from './response-sink.ts';
-import { SseTap, type PriceUsage } from './sse-tap.ts';
-import type { LastEvent } from './tap.ts';
-
-/** What becomes of the answer of one attempt. */
-export interface TranslatedResponse {
-  readonly translation: Pick<Translation, 'answer' | 'error' | 'events'>;
-  /** What the client speaks. */
-  readonly caller: Protocol;
-  /** The type of a stream as the client gets it. */
-  readonly streamType: string;
-  /** The last event of its own protocol that the client needs. */
-  readonly lastEvent: LastEvent;
-  /** What the client is told of the translation, flat. */
-  readonly headers: readonly string[];
-  /** For a response that fails here although its upstream said it was good, flat. */
-  readonly errorHeaders: readonly string[];
-  /** The cost that the client reads in the usage of its stream; null: none is written. */
-  readonly priceUsage: PriceUsage | null;
-}
+import { SseTap } from './sse-tap.ts';
+import type { TranslatedResponse } from './translated-response.ts';
 
 /** A response that is ready to be sent. */
 interface Prepared {

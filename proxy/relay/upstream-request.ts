@@ -4,7 +4,7 @@ import type { ResponseNames } from '../headers/response-headers.ts';
 import type { ErrorShape, Protocol } from '../protocols/protocol.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { Observation } from './tap.ts';
-import type { TranslatedResponse } from './translated-sink.ts';
+import type { TranslatedResponse } from './translated-response.ts';
 import type { HttpRequest } from '../upstream/exchange.ts';
 
 /** One upstream request, ready to send. */

@@ -25,7 +25,16 @@ t.test('names follow the brand, and no two are alike', async (t) => {
         'key-max-budget',
         'overhead-duration-ms',
       ],
-      ...['attempted-retries', 'attempted-fallbacks', 'error-source', 'brake', 'original-call-id'],
+      ...[
+        'attempted-retries',
+        'attempted-fallbacks',
+        'error-source',
+        'brake',
+        'original-call-id',
+        'translated',
+        'dropped-params',
+        'counted-by',
+      ],
     ],
   );
   t.ok(Object.isFrozen(NAMES));

@@ -48,6 +48,7 @@ t.test('a call that went well is one line of the access log', async (t) => {
     model: 'smart',
     model_id: 'deployment-1',
     upstream: 'https://gateway.example',
+    protocol: null,
     status: 200,
     end: 'complete',
     ms: 1_500,
