@@ -166,6 +166,7 @@ t.test('every fault has its end, and costs nothing unless the upstream may have 
     'total_timeout',
   ]);
   t.same(listed('upstream_broken'), [
+    'bad_upstream_answer',
     'stream_broken',
     'stream_truncated',
     'upstream_broken',
