@@ -2,6 +2,7 @@
 // indexes count up, exactly one `message_delta` and `message_stop` end the stream.
 import type { Json } from '../../../bodies/json.ts';
 import type { Tokens } from '../../usage.ts';
+import { anthropicCallId } from '../call-ids.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import type { Answer, AnswerError, AnswerEvent, AnswerPart, End, PartOpening, Proof } from '../form.ts';
 import { showProof } from '../proofs.ts';
@@ -56,7 +57,7 @@ function writePart(part: AnswerPart): Json | null {
       if (part.text === '') return part.proof === null ? null : redactedBlock(part.proof);
       return { type: 'thinking', thinking: part.text, signature: signatureOf(part.proof) };
     case 'call':
-      return { type: 'tool_use', id: part.id, name: part.name, input: inputObject(part) };
+      return { type: 'tool_use', id: anthropicCallId(part.id), name: part.name, input: inputObject(part) };
   }
 }
 
@@ -204,7 +205,7 @@ function blockOf(part: PartOpening): Json {
     case 'thinking':
       return { type: 'thinking', thinking: '', signature: '' };
     case 'call':
-      return { type: 'tool_use', id: part.id, name: part.name, input: {} };
+      return { type: 'tool_use', id: anthropicCallId(part.id), name: part.name, input: {} };
   }
 }
 
