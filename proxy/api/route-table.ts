@@ -169,11 +169,12 @@ export class RouteTable implements Routes {
           });
         continue;
       }
-      const plain = call((x, caller) => forward(x, caller, endpoint, null));
+      const { errors } = endpoint.protocol;
+      const plain = { ...call((x, caller) => forward(x, caller, endpoint, null)), errors };
       const paths = [...VERSIONED, '/openai/v1'].map((base) => `${base}/${endpoint.path}`);
       if (endpoint.path === 'rerank') paths.push('/v2/rerank');
       for (const path of paths) this.#set(path, { POST: plain });
-      const named = call((x, caller, model) => forward(x, caller, endpoint, model));
+      const named = { ...call((x, caller, model) => forward(x, caller, endpoint, model)), errors };
       for (const prefix of ['/openai/deployments/', '/engines/', '/v1/engines/']) {
         this.#pattern(prefix, `/${endpoint.path}`, { POST: named });
       }

@@ -90,12 +90,12 @@ export function buildUpstreamRequest(
   }
   const { alwaysIncludeStreamUsage, costInStreamingUsage, estimateMissingUsage } = x.active.snapshot;
   const pricer = costInStreamingUsage && stream ? usagePricer(x, endpoint, selected, request.billable) : null;
-  const priced = noted(pricer);
-  const translated = translatedResponse(x, request, call, pricer === null ? null : priced.again);
+  const priced = pricer === null ? null : noted(pricer);
+  const translated = translatedResponse(x, request, call, priced?.again ?? null);
   const observation: Observation = {
     stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
     keepText: estimateMissingUsage && endpoint.counted === 'prompt and answer',
-    priceUsage: translated === null || pricer === null ? pricer : priced.note,
+    priceUsage: translated === null ? pricer : (priced?.note ?? null),
     // A translated stream is over when its client has the last event of its own: see translated-sink.ts.
     lastEvent: translated === null ? lastEventOf(request) : 'finish',
     expectsAnswer: true,

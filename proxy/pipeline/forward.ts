@@ -18,7 +18,8 @@ import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from '.
 import { identityOf } from './identity.ts';
 import { checkModel, underServedName } from './models-of-caller.ts';
 import { parseRequest } from './parse-request.ts';
-import { selectedBy, planCall } from './plan.ts';
+import { selectedBy } from './plan.ts';
+import { planTranslated } from './plan-translated.ts';
 import { readBody } from './read-body.ts';
 import { refuseSteering } from './steering.ts';
 import { SpendRecorder } from './spend-recorder.ts';
@@ -49,7 +50,7 @@ export async function forward(
     await checkPreviousResponse(x, caller, request); // a response that it continues is the caller's own
     claim = await claimIdempotencyKey(x, caller, request);
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
-    const planned = planCall(x.active, request.model, identity, models); // the deployment to try first, and the ones after it
+    const planned = planTranslated(x, request, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
     const braked = await applyBrake(x, caller, request, identity, recorder); // a conversation that runs away
     const reserved = await reserveCall(x, recorder, { request, identity, models }, planned); // budgets and limits; given back when it is settled

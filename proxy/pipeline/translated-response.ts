@@ -57,11 +57,11 @@ function headersOf(x: Exchange, from: Endpoint, { request, translation }: Transl
 }
 
 /** The cost of a usage as the upstream states it is what the client reads in the translated one. */
-export function noted(pricer: PriceUsage | null): { readonly note: PriceUsage; readonly again: PriceUsage } {
+export function noted(pricer: PriceUsage): { readonly note: PriceUsage; readonly again: PriceUsage } {
   let usd: string | null = null;
   return {
     note: (usage, tier) => {
-      usd = pricer?.(usage, tier) ?? null;
+      usd = pricer(usage, tier);
       return null; // nothing is written into what is translated
     },
     again: () => usd,

@@ -76,14 +76,16 @@ export class TranslatedSink implements ResponseSink {
    * cannot be translated is a failure of its upstream, and another one may answer.
    */
   settle(outcome: Outcome): Outcome {
-    const { status, unsent, isStream, contentEncoding, end } = outcome;
+    const { status, unsent, isStream, contentEncoding, end, readOn } = outcome;
     if (status === null || unsent === null || (isStream && status < 400)) return outcome;
+    // Its client has left: it matters where the response is kept for a repeated call.
+    if (end === 'client_gone' && readOn !== 'whole') return outcome;
     const body = inflated(Buffer.concat(unsent), contentEncoding);
-    if (status < 300 && end === 'complete') {
+    if (status < 300 && (end === 'complete' || readOn === 'whole')) {
       const answer = body === null ? null : this.#answer(body);
       if (Buffer.isBuffer(answer)) return this.#prepare(outcome, { status, body: answer, isOwn: false });
       const why = answer?.message ?? 'its bytes cannot be read';
-      return this.#refuse({ ...outcome, end: 'upstream_error' }, why);
+      return this.#refuse(end === 'complete' ? { ...outcome, end: 'upstream_error' } : outcome, why);
     }
     if (status >= 400) {
       const error = this.#response.translation.error(status, dataOf(body ?? Buffer.alloc(0)));

@@ -50,6 +50,12 @@ ${API_NAMES.map(
   - { model_name: manual, litellm_params: { model: litellm_proxy/a, api_base: "${upstream.url}", ${PRICES}, supported_endpoints: [chat] } }
   - { model_name: hedged, litellm_params: { model: litellm_proxy/demo-silent, api_base: "${demo.url}", order: 1, hedge_after: 0.001, ${PRICES}, supported_endpoints: [messages] } }
   - { model_name: hedged, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", order: 2, ${PRICES}, supported_endpoints: [chat] } }
+  - { model_name: able, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", order: 1, drop_params: false, supported_endpoints: [chat] } }
+  - { model_name: able, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", order: 2, supported_endpoints: [responses] } }
+  - { model_name: continued, litellm_params: { model: litellm_proxy/a, api_base: "${upstream.url}", order: 1, ${PRICES}, supported_endpoints: [chat] } }
+  - { model_name: continued, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", order: 2, assistant_prefill: true, ${PRICES}, supported_endpoints: [messages] } }
+  - { model_name: resumed, litellm_params: { model: litellm_proxy/demo-cut, api_base: "${demo.url}", order: 1, ${PRICES}, supported_endpoints: [messages] } }
+  - { model_name: resumed, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", order: 2, assistant_prefill: true, ${PRICES}, supported_endpoints: [chat] } }
 general_settings: { master_key: ${KEY}, forward_client_headers_to_llm_api: true, idempotency: {} }
 router_settings: { disable_cooldowns: true }
 litellm_settings: { include_cost_in_streaming_usage: true }
@@ -225,6 +231,108 @@ t.test('a hedge may be answered in another protocol than the first attempt', asy
   t.match(APIS.messages.events(answer.text).text, 'Hello from demo');
 });
 
+t.test('a stream that breaks goes on in another protocol', async (t) => {
+  const open = openCall(
+    rig.url,
+    '/v1/chat/completions',
+    APIS.chat.body({ model: 'continued', stream: true }),
+  );
+  const call = await upstream.next('a');
+  call.say({ role: 'assistant', content: 'Once ' });
+  await open.received('Once');
+  call.cut();
+  const stream = await open.received('[DONE]');
+  t.match(APIS.chat.events(stream), { text: /^Once Hello from demo/, end: 'stop', error: null });
+  const sent = JSON.parse(lastSeen(rig).body.toString()) as { messages: Json[] };
+  t.match(sent.messages.at(-1), { role: 'assistant' }, 'the upstream of messages goes on with the text');
+  const back = await ask('chat', 'resumed', { stream: true });
+  t.match(APIS.chat.events(back.text), { text: /^Hello from .*Hello from demo: /, end: 'stop', error: null });
+  t.match(await rowOf(rig, back), { status: 'success', attempts: 2 });
+});
+
+t.test('cached tokens and thoughts are counted and paid as the upstream states them', async (t) => {
+  for (const { from, to } of PAIRS) {
+    const native = await rowOf(rig, await ask(to, `${to}-demo-cached`));
+    for (const stream of [false, true]) {
+      const answer = await ask(from, `${to}-demo-cached`, { stream });
+      const row = await rowOf(rig, answer);
+      const members = ['prompt_tokens', 'completion_tokens', 'total_tokens', 'spend'];
+      for (const member of members) t.equal(row[member], native[member], `${from} to ${to}: ${member}`);
+      const said = stream ? APIS[from].events(answer.text) : APIS[from].whole(jsonOf(answer));
+      t.equal(said.prompt, native['prompt_tokens'], `${from} to ${to}`);
+      t.equal(said.completion, native['completion_tokens'], `${from} to ${to}`);
+    }
+  }
+});
+
+t.test(
+  'limits and budgets hold through a translation, and are told in the shape of the caller',
+  async (t) => {
+    const keyOf = async (limits: Json): Promise<string> =>
+      String(jsonOf(await send(rig.url, 'POST', '/key/generate', limits))['key']);
+    for (const name of API_NAMES) {
+      const to = name === 'chat' ? 'messages' : 'chat';
+      const limited = { authorization: `Bearer ${await keyOf({ rpm_limit: 1 })}` };
+      t.equal((await ask(name, `${to}-demo`, {}, limited)).status, 200, name);
+      const second = await ask(name, `${to}-demo`, {}, limited);
+      t.equal(second.status, 429, name);
+      t.ok(APIS[name].error(jsonOf(second)) !== '', name);
+      const poor = { authorization: `Bearer ${await keyOf({ max_budget: 1e-9 })}` };
+      const refused = await ask(name, `${to}-demo`, {}, poor);
+      t.equal(refused.status, 422, refused.text);
+      t.ok(APIS[name].error(jsonOf(refused)) !== '', name);
+    }
+  },
+);
+
+t.test('bad input is told in the shape of its protocol', async (t) => {
+  for (const name of API_NAMES) {
+    const path = APIS[name].path({ model: 'chat-demo' });
+    const bodies = [Buffer.from('{'), { ...APIS[name].body({ model: 'nobody' }), model: 'nobody' }];
+    for (const body of bodies) {
+      const answer = await send(
+        rig.url,
+        'POST',
+        name === 'gemini' ? path.replace('chat-demo', 'nobody') : path,
+        body,
+      );
+      t.ok(answer.status >= 400 && APIS[name].error(jsonOf(answer)) !== '', `${name}: ${answer.text}`);
+    }
+    const keyless = await send(rig.url, 'POST', path, {}, { authorization: 'Bearer sk-nobody' });
+    t.equal(keyless.status, 401);
+    t.ok(APIS[name].error(jsonOf(keyless)) !== '', `${name}: ${keyless.text}`);
+  }
+  const key = { authorization: '', 'x-goog-api-key': KEY };
+  const google = await send(
+    rig.url,
+    'POST',
+    '/v1beta/models/gemini-demo:generateContent',
+    APIS.gemini.body({ model: '' }),
+    key,
+  );
+  t.equal(google.status, 200);
+  const inQuery = await send(rig.url, 'POST', `/v1beta/models/gemini-demo:generateContent?key=${KEY}`, {});
+  t.match(inQuery.text, 'credentials_in_query');
+});
+
+t.test('models are listed as the clients of each API read them', async (t) => {
+  const list = async (path: string, headers: Record<string, string> = {}): Promise<Json> =>
+    jsonOf(await send(rig.url, 'GET', path, undefined, headers));
+  const anthropic = await list('/v1/models?limit=1000', { 'anthropic-version': '2023-06-01' });
+  t.match(anthropic, { data: [{ type: 'model', id: 'chat-*', display_name: 'chat-*' }], has_more: false });
+  t.match(await list('/v1/models?client_version=0.169.0'), {
+    object: 'list',
+    data: [{ id: 'chat-*' }],
+    models: [],
+  });
+  t.equal((await list('/v1/models'))['models'], undefined);
+  t.match(await list('/v1beta/models'), { models: [{ name: 'models/chat-*' }] });
+  t.match(await list('/v1beta/models/mixed'), {
+    name: 'models/mixed',
+    supportedGenerationMethods: ['generateContent'],
+  });
+});
+
 t.test('the same Idempotency-Key gets the translated answer again', async (t) => {
   const headers = { 'idempotency-key': 'translated-1' };
   const first = await ask('messages', 'chat-demo', {}, headers);
@@ -232,6 +340,28 @@ t.test('the same Idempotency-Key gets the translated answer again', async (t) =>
   t.equal(again.headers['idempotent-replayed'], 'true');
   t.equal(again.text, first.text);
   t.match(await rowOf(rig, again), { end_reason: 'replayed', spend: 0 });
+  const left = openCall(rig.url, '/v1/messages', APIS.messages.body({ model: 'chat-demo-hold' }), {
+    'idempotency-key': 'translated-2',
+  });
+  while (!lastSeen(rig).body.includes('demo-hold')) await rig.demo.waitFor(rig.demo.seen.length + 1);
+  left.leave();
+  rig.demo.release();
+  const kept = await ask('messages', 'chat-demo-hold', {}, { 'idempotency-key': 'translated-2' });
+  t.match(
+    APIS.messages.whole(jsonOf(kept)).text,
+    'Hello from demo-hold',
+    'read on for the call that comes back',
+  );
+});
+
+t.test('a deployment that cannot be told all of a call does not get it while another one can', async (t) => {
+  const more = { tools: [{ type: 'file_search', vector_store_ids: ['v'] }] };
+  const answer = await ask('responses', 'able', { more });
+  t.equal(answer.status, 200, answer.text);
+  t.match(lastSeen(rig).path, /responses$/);
+  t.equal((await ask('responses', 'able', {})).headers['x-litellm-translated'], 'responses->chat');
+  const none = await ask('responses', 'strict', { more });
+  t.match(none, { status: 400, text: /untranslatable_member/ });
 });
 
 t.test(
