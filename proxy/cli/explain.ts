@@ -70,7 +70,10 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   const isOfCaller = values.key !== undefined || values.team !== undefined;
   if (values.model === undefined && !isOfCaller)
     throw new UsageError('no model is named - give --model NAME');
-  const path = values.endpoint.replace(/^\/?(v1\/)?/, '');
+  // A name in a path is the model's (`--endpoint models/{model}:generateContent`).
+  const path = values.endpoint
+    .replace(/^\/?(v1(?:beta)?\/)?/, '')
+    .replace(/^models\/[^:]*:/, 'models/{model}:');
   const endpoint = ENDPOINTS.find((one) => one.path === path);
   if (endpoint === undefined) {
     throw new UsageError(
@@ -113,7 +116,8 @@ async function printCall(
   const x = exchangeOf(active, endpoint.path, values.query, values.header.flatMap(headerOf));
   const body = bodyOf(values.body, model, endpoint.path, terminal);
   try {
-    const asked = await parseRequest(x, endpoint, new RequestBody(body), null);
+    const pathModel = endpoint.path.includes('{model}') ? model : null;
+    const asked = await parseRequest(x, endpoint, new RequestBody(body), pathModel);
     const request = caller === null ? asked : underServedName(caller, asked);
     const identity = identityOf(x, caller ?? { keyHash: '' }, request.identityMembers);
     if (asked.model !== model) terminal.out(`note: the body asks for ${asked.model}; that is explained\n`);
@@ -231,9 +235,15 @@ function bodyOf(file: string | undefined, model: string, path: string, terminal:
     }
     throw new UsageError(`the body ${file} is larger than ${LONGEST_BODY} bytes`);
   }
-  const content =
-    path === 'embeddings' ? { input: 'Hello' } : { messages: [{ role: 'user', content: 'Hello' }] };
-  return Buffer.from(JSON.stringify({ model, ...content }));
+  return Buffer.from(JSON.stringify(exampleOf(path, model)));
+}
+
+/** The shortest body of an endpoint. */
+function exampleOf(path: string, model: string): object {
+  if (path.includes('{model}')) return { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] };
+  if (path === 'embeddings' || path.startsWith('responses')) return { model, input: 'Hello' };
+  const messages = [{ role: 'user', content: 'Hello' }];
+  return path === 'messages' ? { model, max_tokens: 100, messages } : { model, messages };
 }
 
 /** The list as it would be written; values that may be secrets are masked. */

@@ -57,6 +57,7 @@ const objectsIn = (stream: string): Json[] =>
   eventsIn(stream).flatMap(({ data }) => (data === '[DONE]' ? [] : [JSON.parse(data) as Json]));
 const calledWith = (name: unknown, input: string): Said['call'] =>
   typeof name === 'string' ? { name, input: JSON.parse(input) as unknown } : null;
+const isStated = (value: unknown): boolean => value !== undefined && value !== null;
 const errorOf = (events: readonly Json[]): string | null =>
   events.map((event) => at(event, 'error', 'message')).find((one) => typeof one === 'string') ?? null;
 
@@ -84,8 +85,8 @@ export const CHAT: Api = {
     const deltas = events.map((event) => at(event, 'choices', 0, 'delta'));
     const calls = deltas.flatMap((delta) => list(at(delta, 'tool_calls')));
     const name = calls.map((call) => at(call, 'function', 'name')).find((one) => one !== undefined);
-    const ends = events.map((event) => at(event, 'choices', 0, 'finish_reason')).filter((one) => one != null);
-    const usage = events.map((event) => event['usage']).filter((one) => one != null);
+    const ends = events.map((event) => at(event, 'choices', 0, 'finish_reason')).filter(isStated);
+    const usage = events.map((event) => event['usage']).filter(isStated);
     return {
       text: deltas.map((delta) => text(at(delta, 'content'))).join(''),
       call: calledWith(name, calls.map((call) => text(at(call, 'function', 'arguments'))).join('')),

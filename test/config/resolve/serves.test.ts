@@ -25,7 +25,7 @@ ${more}`,
   const { deployments, warnings } = loaded.snapshot;
   const [one] = deployments;
   return {
-    serves: one?.serves == null ? null : [...one.serves],
+    serves: one?.serves instanceof Set ? [...one.serves] : null,
     dropParams: one?.dropParams === true,
     warnings: warnings.map(({ path: at, message, fix }) => `${at}: ${message} - ${fix}`),
   };
