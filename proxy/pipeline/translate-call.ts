@@ -50,7 +50,8 @@ export function translateCall(
     stream: request.stream,
     dropParams: config.dropParams,
     defaultMaxTokens: outputLimitOf(config.statedInfo) ?? outputLimitOf(facts) ?? DEFAULT_MAX_TOKENS,
-    sessionId: identity.sessionSource === 'generated' ? null : identity.sessionId,
+    // Where nothing of the client's is forwarded, its session is nobody's to know.
+    sessionId: selected.forwards && identity.sessionSource !== 'generated' ? identity.sessionId : null,
   });
   if (translation === null) return null;
   const { wanted, steeringTables, snapshot } = x.active;
