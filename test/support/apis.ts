@@ -61,7 +61,7 @@ const isStated = (value: unknown): boolean => value !== undefined && value !== n
 const errorOf = (events: readonly Json[]): string | null =>
   events.map((event) => at(event, 'error', 'message')).find((one) => typeof one === 'string') ?? null;
 
-export const CHAT: Api = {
+const CHAT: Api = {
   path: () => '/v1/chat/completions',
   body: ({ model, text = 'one two three', stream = false, tools = false, more = {} }) => ({
     model,
@@ -155,7 +155,7 @@ function promptOfMessages(usage: unknown): number | null {
   );
 }
 
-export const RESPONSES: Api = {
+const RESPONSES: Api = {
   path: () => '/v1/responses',
   body: ({ model, text = 'one two three', stream = false, tools = false, more = {} }) => ({
     model,
@@ -194,7 +194,7 @@ export const RESPONSES: Api = {
   error: (answer) => text(at(answer, 'error', 'message')),
 };
 
-export const GEMINI: Api = {
+const GEMINI: Api = {
   path: ({ model, stream = false }) =>
     `/v1beta/models/${encodeURIComponent(model)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
   body: ({ text = 'one two three', tools = false, more = {} }) => ({
