@@ -29,29 +29,37 @@ export class ContentReader {
     this.#losses = losses;
   }
 
-  read(content: Json, path: string): Turn {
-    const role = optionalText(content, 'role', path) ?? 'user';
-    if (!['user', 'model', 'function', 'system'].includes(role)) invalid(`${path}.role`, 'user or model');
-    const parts: Part[] = [];
+  /** Google's SDK keeps a content per frame of a stream: neighbours of the model are one turn, and pieces of a text one text. */
+  turns(contents: readonly unknown[]): readonly Turn[] {
+    const turns: { readonly role: Turn['role']; readonly parts: Part[] }[] = [];
+    for (const [index, one] of contents.entries()) {
+      const path = `contents[${index}]`;
+      const content = objectOf(one, path);
+      const role = optionalText(content, 'role', path) ?? 'user';
+      if (!['user', 'model', 'function', 'system'].includes(role)) invalid(`${path}.role`, 'user or model');
+      const isModel = role === 'model';
+      const last = turns.at(-1);
+      const isNext = !isModel || last?.role !== 'assistant';
+      const turn = isNext ? { role: isModel ? ('assistant' as const) : ('user' as const), parts: [] } : last;
+      if (isNext) turns.push(turn);
+      this.#readParts(content, path, turn.parts, isModel);
+    }
+    return turns;
+  }
+
+  #readParts(content: Json, path: string, parts: Part[], isModel: boolean): void {
     for (const [index, one] of optionalList(content, 'parts', path).entries()) {
       const at = `${path}.parts[${index}]`;
       const part = typeof one === 'string' ? { text: one } : camelMembers(objectOf(one, at));
-      this.#readSigned(part, at, parts);
+      const signature = optionalText(part, 'thoughtSignature', at);
+      const proof = signature === PLACEHOLDER ? null : readSignature(signature);
+      const read = this.#readPart(part, at);
+      if (read?.kind === 'thinking') add({ ...read, proof }, parts, isModel);
+      else {
+        if (proof !== null) prove(proof, parts);
+        if (read !== null) add(read, parts, isModel);
+      }
     }
-    return { role: role === 'model' ? 'assistant' : 'user', parts };
-  }
-
-  /** A signature stands on what a thought led to; here it stands on the thought. */
-  #readSigned(part: Json, path: string, parts: Part[]): void {
-    const signature = optionalText(part, 'thoughtSignature', path);
-    const proof = signature === PLACEHOLDER ? null : readSignature(signature);
-    const read = this.#readPart(part, path);
-    if (proof !== null && read?.kind === 'thinking') {
-      parts.push({ ...read, proof });
-      return;
-    }
-    if (proof !== null) prove(proof, parts);
-    if (read !== null) parts.push(read);
   }
 
   #readPart(part: Json, path: string): Part | null {
@@ -105,7 +113,15 @@ export class ContentReader {
   }
 }
 
-/** Gemini's own proof belongs to what comes next; that of another vendor to its thought, which stood before the texts. */
+function add(part: Part, parts: Part[], isJoined: boolean): void {
+  const last = parts.at(-1);
+  const isText = isJoined && part.kind === 'text' && last?.kind === 'text';
+  const isThought = isJoined && part.kind === 'thinking' && last?.kind === 'thinking' && last.proof === null;
+  if (isText || isThought) parts.splice(-1, 1, { ...last, ...part, text: last.text + part.text });
+  else parts.push(part);
+}
+
+/** A signature stands on what a thought led to. Gemini's own proof belongs to what comes next; that of another vendor to its thought, which stood before the texts. */
 function prove(proof: Proof, parts: Part[]): void {
   const from =
     proof.origin === 'gemini' ? parts.length - 1 : parts.findLastIndex(({ kind }) => kind === 'call') + 1;

@@ -85,6 +85,31 @@ t.test('the proof of another vendor returns through a Gemini client to where it 
   t.end();
 });
 
+t.test('a history that keeps a content per frame is one turn', (t) => {
+  const model = (part: object): object => ({ role: 'model', parts: [part] });
+  const thoughtSignature = Buffer.from('throughline.messages.c2ln').toString('base64');
+  const contents = [
+    { role: 'user', parts: [{ text: 'a' }, { text: 'b' }] },
+    ...['Both ', 'again.'].map((text) => model({ text, thought: true })),
+    ...['Once ', 'more.'].map((text) => model({ text })),
+    model({ functionCall: { id: 'c', name: 'f', args: {} }, thoughtSignature }),
+    { role: 'user', parts: [{ functionResponse: { id: 'c', name: 'f', response: {} } }] },
+  ];
+  t.match(sent('gemini', 'messages', { contents })['messages'], [
+    { role: 'user', content: [{ text: 'a' }, { text: 'b' }] },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'Both again.', signature: 'c2ln' },
+        { type: 'text', text: 'Once more.' },
+        { type: 'tool_use', id: 'c' },
+      ],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c' }] },
+  ]);
+  t.end();
+});
+
 t.test('calls of one name are matched in their order', (t) => {
   const functionCall = { name: 'f', args: {} };
   const answer = (output: string): object => ({ functionResponse: { name: 'f', response: { output } } });
