@@ -22,7 +22,10 @@ function bridgedText(input: string): string {
 
 /** A whole answer with the caller's names of tools. */
 export function settledAnswer(answer: Answer, names: ToolNames): Answer {
-  const parts = answer.parts.map((part) => (part.kind === 'call' ? settledCall(part, names) : part));
+  const parts = answer.parts.map((part): AnswerPart => {
+    if (part.kind !== 'call') return part;
+    return names.isAnswer(part.name) ? { kind: 'text', text: part.input } : settledCall(part, names);
+  });
   return { ...answer, parts, end: settledEnd(answer.end, parts.some(isCall)) };
 }
 
@@ -120,6 +123,7 @@ export class StreamTranslation {
 
   #opening(part: PartOpening): PartOpening {
     if (part.kind !== 'call') return part;
+    if (this.#names.isAnswer(part.name)) return { kind: 'text' };
     this.#hasCalls = true;
     const { name, namespace, isBridged } = this.#names.called(part.name);
     const named = { ...part, name, namespace: part.namespace ?? namespace };

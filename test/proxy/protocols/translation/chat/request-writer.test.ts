@@ -178,9 +178,38 @@ t.test('a thought goes back only where it came from', (t) => {
 t.test("Claude Code's user is a label, and its session the key of the cache", (t) => {
   const session = '8f3e1c7a-1111-4222-8333-444455556666';
   const user_id = JSON.stringify({ device_id: 'd'.repeat(64), account_uuid: '', session_id: session });
-  const body = sent('messages', 'chat', messages({ metadata: { user_id } }), { sessionId: 'other' });
+  const body = sent('messages', 'chat', messages({ metadata: { user_id } }), {
+    sessionId: 'other',
+    model: 'gpt-5',
+  });
   t.match(body['user'], /^user_[0-9a-f]{32}$/);
   t.equal(body['prompt_cache_key'], session);
+  t.end();
+});
+
+t.test('marks and keys of caches go where they are taken', (t) => {
+  const cache_control = { type: 'ephemeral' };
+  const request = messages({
+    system: [
+      { type: 'text', text: 'a' },
+      { type: 'text', text: 'b', cache_control },
+    ],
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', cache_control }] }],
+  });
+  const claude = sent('messages', 'chat', request, { model: 'anthropic/claude-sonnet-4-5', sessionId: 's' });
+  t.same(claude['messages'], [
+    {
+      role: 'system',
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'text', text: 'b', cache_control },
+      ],
+    },
+    { role: 'user', content: [{ type: 'text', text: 'hi', cache_control }] },
+  ]);
+  t.notOk('prompt_cache_key' in claude);
+  const other = sent('messages', 'chat', request, { model: 'gpt-4.1', sessionId: 's' });
+  t.match(other, { prompt_cache_key: 's', messages: [{ content: 'a\n\nb' }, { content: 'hi' }] });
   t.end();
 });
 

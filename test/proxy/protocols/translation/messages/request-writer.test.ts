@@ -1,7 +1,9 @@
 // Requests of Anthropic's messages: its rules on turns, thoughts, marks of caches and schemas.
 import t from 'tap';
 import type { Json } from '../../../../../proxy/bodies/json.ts';
-import { between, sent } from '../fixture/talk.ts';
+import { named } from '../../../relay/fixture/streams.ts';
+import { readStream } from '../fixture/grammar.ts';
+import { between, sent, streamed } from '../fixture/talk.ts';
 
 const HI = { role: 'user', content: 'hi' };
 const chat = (more: object): Json => ({ model: 'm', messages: [HI], ...more });
@@ -153,6 +155,32 @@ t.test('a schema of the output is cleaned; serial calls are asked for inside the
     disable_parallel_tool_use: true,
   });
   t.same(sent('chat', 'messages', chat({ ...serial, tool_choice: 'none' }))['tool_choice'], { type: 'none' });
+  t.end();
+});
+
+t.test('older models write JSON as the input of a tool, which the caller gets as text', (t) => {
+  const schema = { type: 'object', properties: { n: { type: 'integer' } } };
+  const request = chat({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } });
+  const translation = between('chat', 'messages', request, { model: 'claude-3-5-sonnet-20241022' });
+  t.match(JSON.parse(translation.body.toString()), {
+    tools: [{ name: 'json_answer', input_schema: schema }],
+    tool_choice: { type: 'tool', name: 'json_answer' },
+  });
+  const block = { type: 'tool_use', id: 't', name: 'json_answer', input: { n: 1 } };
+  t.match(JSON.parse(translation.answer({ content: [block], stop_reason: 'tool_use' }).toString()), {
+    choices: [{ message: { content: '{"n":1}' }, finish_reason: 'stop' }],
+  });
+  const stream = streamed(translation, [
+    named('message_start', { message: { id: 'msg_1' } }),
+    named('content_block_start', { index: 0, content_block: { ...block, input: {} } }),
+    named('content_block_delta', { index: 0, delta: { type: 'input_json_delta', partial_json: '{"n":1}' } }),
+    named('content_block_stop', { index: 0 }),
+    named('message_stop', {}),
+  ]);
+  t.match(readStream('chat', stream), { texts: '{"n":1}', calls: [], reason: 'stop' });
+  const tools = [{ type: 'function', function: { name: 'f' } }];
+  const beside = sent('chat', 'messages', { ...request, tools }, { model: 'claude-3-5-sonnet-20241022' });
+  t.match(beside['tool_choice'], { type: 'any' });
   t.end();
 });
 
