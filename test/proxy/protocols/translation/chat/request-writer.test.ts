@@ -81,7 +81,7 @@ t.test('ids of calls: long ones and those for Mistral become others, the same on
     ['mistral-large', /^[a-z0-9]{9}$/],
   ] as const) {
     const [, call, result] = sent('responses', 'chat', items, { model })['messages'] as Json[];
-    const [{ id }] = call?.['tool_calls'] as [{ id: string }];
+    const [{ id }] = (call as { tool_calls: [{ id: string }] }).tool_calls;
     t.match(id, form, model);
     t.equal(result?.['tool_call_id'], id);
   }

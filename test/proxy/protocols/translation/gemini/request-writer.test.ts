@@ -43,7 +43,8 @@ t.test(
   (t) => {
     const signatures = (request: Json, model: string): unknown => {
       const [, contents] = sent('chat', 'gemini', request, { model })['contents'] as Json[];
-      return (contents?.['parts'] as Json[]).map((part) => part['thoughtSignature']);
+      const { parts } = contents as { parts: readonly Json[] };
+      return parts.map((part) => part['thoughtSignature']);
     };
     t.same(signatures(two, 'gemini-2.5-flash'), [undefined, undefined]);
     t.same(signatures(two, 'google/gemini-3-flash'), ['skip_thought_signature_validator', undefined]);
@@ -129,7 +130,8 @@ t.test('calls of one name are matched in their order', (t) => {
     },
   ];
   const turns = sent('gemini', 'chat', { contents })['messages'] as Json[];
-  const ids = (turns[1]?.['tool_calls'] as Json[]).map(({ id }) => id);
+  const { tool_calls: calls } = turns[1] as { tool_calls: readonly Json[] };
+  const ids = calls.map(({ id }) => id);
   t.same(ids, ['call_1_f', 'own', 'call_3_f']);
   t.same(
     turns.slice(2).map((turn) => [turn['tool_call_id'], turn['content']]),
