@@ -24,6 +24,8 @@ export class ContentReader {
   /** Ids of calls that wait for their results, by name. */
   readonly #waiting = new Map<string, string[]>();
   #calls = 0;
+  /** Of the turn: the first thought since the last proof that has none. */
+  #unproven: number | null = null;
 
   constructor(losses: Losses) {
     this.#losses = losses;
@@ -41,7 +43,10 @@ export class ContentReader {
       const last = turns.at(-1);
       const isNext = !isModel || last?.role !== 'assistant';
       const turn = isNext ? { role: isModel ? ('assistant' as const) : ('user' as const), parts: [] } : last;
-      if (isNext) turns.push(turn);
+      if (isNext) {
+        turns.push(turn);
+        this.#unproven = null;
+      }
       this.#readParts(content, path, turn.parts, isModel);
     }
     return turns;
@@ -54,12 +59,27 @@ export class ContentReader {
       const signature = optionalText(part, 'thoughtSignature', at);
       const proof = signature === PLACEHOLDER ? null : readSignature(signature);
       const read = this.#readPart(part, at);
-      if (read?.kind === 'thinking') add({ ...read, proof }, parts, isModel);
-      else {
-        if (proof !== null) prove(proof, parts);
+      if (read?.kind === 'thinking') {
+        add({ ...read, proof }, parts, isModel);
+        if (proof === null) this.#unproven ??= parts.length - 1;
+      } else {
+        if (proof !== null) this.#prove(proof, parts);
         if (read !== null) add(read, parts, isModel);
       }
     }
+  }
+
+  /**
+   * A signature stands on what a thought led to. Gemini's own proof belongs to what comes next; that of another vendor to its
+   * thought, which stood before the texts.
+   */
+  #prove(proof: Proof, parts: Part[]): void {
+    const place = proof.origin === 'gemini' ? parts.length - 1 : this.#unproven;
+    const thought = place === null ? undefined : parts[place];
+    if (place !== null && thought?.kind === 'thinking' && thought.proof === null)
+      parts.splice(place, 1, { ...thought, proof });
+    else parts.push({ kind: 'thinking', text: '', proof });
+    this.#unproven = null;
   }
 
   #readPart(part: Json, path: string): Part | null {
@@ -119,19 +139,6 @@ function add(part: Part, parts: Part[], isJoined: boolean): void {
   const isThought = isJoined && part.kind === 'thinking' && last?.kind === 'thinking' && last.proof === null;
   if (isText || isThought) parts.splice(-1, 1, { ...last, ...part, text: last.text + part.text });
   else parts.push(part);
-}
-
-/** A signature stands on what a thought led to. Gemini's own proof belongs to what comes next; that of another vendor to its thought, which stood before the texts. */
-function prove(proof: Proof, parts: Part[]): void {
-  const from =
-    proof.origin === 'gemini' ? parts.length - 1 : parts.findLastIndex(({ kind }) => kind === 'call') + 1;
-  const place = parts.findIndex(
-    (part, index) => index >= from && part.kind === 'thinking' && part.proof === null,
-  );
-  const thought = parts[place];
-  if (thought?.kind === 'thinking') parts.splice(place, 1, { ...thought, proof });
-  else
-    parts.splice(proof.origin === 'gemini' ? parts.length : from, 0, { kind: 'thinking', text: '', proof });
 }
 
 function textPart(part: Json, path: string): TextPart | ThinkingPart | null {

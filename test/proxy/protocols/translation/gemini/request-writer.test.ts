@@ -82,7 +82,7 @@ t.test('the proof of another vendor returns through a Gemini client to where it 
     { type: 'tool_result', tool_use_id: id, content: [{ type: 'text', text: '{"a":1}' }] },
   ]);
   const [, bare] = sent('gemini', 'messages', parts([]))['messages'] as Json[];
-  t.match(bare?.['content'], [{ type: 'thinking', thinking: '', signature: 'c2ln' }, { type: 'text' }]);
+  t.match(bare?.['content'], [{ type: 'text' }, { type: 'thinking', thinking: '', signature: 'c2ln' }]);
   t.end();
 });
 
