@@ -13,11 +13,8 @@ import {
   requiredText,
   textOf,
 } from '../read.ts';
-import { readSignature } from './signatures.ts';
+import { PLACEHOLDER, readSignature } from './signatures.ts';
 import { camelMembers } from './spelling.ts';
-
-/** What SDKs write where they have lost a signature (ai.google.dev/gemini-api/docs/thought-signatures). */
-const PLACEHOLDER = 'skip_thought_signature_validator';
 
 export class ContentReader {
   readonly #losses: Losses;
