@@ -14,9 +14,18 @@ import { agentServer } from './suites/agent-server.ts';
 import { openapi } from './suites/openapi.ts';
 import { charts } from './suites/charts.ts';
 import { platformClient } from './suites/platform-client.ts';
+import { translations } from './suites/translations.ts';
 
 /** One file each. */
-const SUITES: readonly Suite[] = [sdk, agentServer, agentSettings, platformClient, charts, openapi];
+const SUITES: readonly Suite[] = [
+  sdk,
+  agentServer,
+  agentSettings,
+  platformClient,
+  charts,
+  openapi,
+  translations,
+];
 
 const NOT_PLAYED = 3;
 

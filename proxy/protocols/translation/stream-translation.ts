@@ -4,9 +4,12 @@ import { Fault } from '../../errors/fault.ts';
 import { parseObject, textIn } from '../../bodies/json.ts';
 import { NO_TOKENS } from '../usage.ts';
 import type { EventReader, EventWriter } from './dialect.ts';
-import { failureOfFault } from './failures.ts';
+import { badAnswer, failureOfFault } from './failures.ts';
 import type { Answer, AnswerEvent, AnswerPart, CallPart, End, PartOpening } from './form.ts';
 import type { ToolNames } from './tool-names.ts';
+
+/** Some 500,000 tokens with an event each. Texts of calls and items are kept until they are whole, so there is a bound. */
+const MOST_CHARS = 134_217_728;
 
 /** Clients act on calls, not on the word of the upstream, so the word follows the calls. */
 function settledEnd(end: End, hasCalls: boolean): End {
@@ -22,7 +25,10 @@ function bridgedText(input: string): string {
 
 /** A whole answer with the caller's names of tools. */
 export function settledAnswer(answer: Answer, names: ToolNames): Answer {
-  const parts = answer.parts.map((part) => (part.kind === 'call' ? settledCall(part, names) : part));
+  const parts = answer.parts.map((part): AnswerPart => {
+    if (part.kind !== 'call') return part;
+    return names.isAnswer(part.name) ? { kind: 'text', text: part.input } : settledCall(part, names);
+  });
   return { ...answer, parts, end: settledEnd(answer.end, parts.some(isCall)) };
 }
 
@@ -43,6 +49,7 @@ export class StreamTranslation {
   #hasStarted = false;
   #hasCalls = false;
   #isOver = false;
+  #chars = 0;
   /** The input of a bridged tool so far: its text is known when it is whole. */
   #bridged: string[] | null = null;
 
@@ -53,6 +60,8 @@ export class StreamTranslation {
   }
 
   event(name: string, data: string): string {
+    this.#chars += data.length;
+    if (this.#chars > MOST_CHARS) return this.failed(badAnswer('its stream is longer than any answer.'));
     return this.#isOver ? '' : this.#translate(() => this.#reader.read(name, data));
   }
 
@@ -120,6 +129,7 @@ export class StreamTranslation {
 
   #opening(part: PartOpening): PartOpening {
     if (part.kind !== 'call') return part;
+    if (this.#names.isAnswer(part.name)) return { kind: 'text' };
     this.#hasCalls = true;
     const { name, namespace, isBridged } = this.#names.called(part.name);
     const named = { ...part, name, namespace: part.namespace ?? namespace };

@@ -7,6 +7,7 @@ import type { Tool } from './form.ts';
 /** OpenAI's limit (platform.openai.com/docs/api-reference/chat/create, tools.function.name). */
 const LONGEST = 64;
 const HASH_CHARS = 8;
+const ANSWER = 'json_answer';
 
 /** Names that every protocol takes. */
 const PLAIN = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
@@ -30,6 +31,7 @@ export function digest(text: string, chars: number): string {
 
 export class ToolNames {
   readonly #original = new Map<string, CalledTool>();
+  #answer: string | null = null;
 
   /** @param hasCustom the upstream's protocol knows custom tools */
   constructor(tools: readonly Tool[], hasCustom: boolean) {
@@ -47,6 +49,17 @@ export class ToolNames {
     const plain = full.replace(FOREIGN, '_');
     const begun = /^[a-zA-Z_]/.test(plain) ? plain : `t_${plain}`;
     return `${begun.slice(0, LONGEST - HASH_CHARS - 1)}_${digest(full, HASH_CHARS)}`;
+  }
+
+  /** The name of a tool whose input is the answer itself, for a model that can write JSON in no other way. */
+  answerTool(): string {
+    this.#answer = this.#original.has(ANSWER) ? `${ANSWER}_2` : ANSWER;
+    return this.#answer;
+  }
+
+  /** The call is the answer: its input is a text for the caller. */
+  isAnswer(sent: string): boolean {
+    return sent === this.#answer;
   }
 
   /** The tool that the upstream calls by `sent`; the name itself where the caller offered no such tool. */

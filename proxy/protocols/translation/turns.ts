@@ -9,6 +9,11 @@ export interface MergedTurn {
   readonly parts: readonly Part[];
 }
 
+/** `push(...)` takes its arguments from the stack, which a request of 100,000 parts would overflow. */
+export function append<T>(list: T[], more: readonly T[]): void {
+  for (const one of more) list.push(one);
+}
+
 /**
  * Neighbours of one role become one turn; instructions in the middle are said by the user; results stand first.
  * Turns without parts are left out.
@@ -18,7 +23,7 @@ export function mergedTurns(turns: readonly Turn[]): readonly MergedTurn[] {
   for (const { role, parts } of turns) {
     const speaker = role === 'assistant' ? 'assistant' : 'user';
     const last = merged.at(-1);
-    if (last?.role === speaker) last.parts.push(...parts);
+    if (last?.role === speaker) append(last.parts, parts);
     else if (parts.length > 0) merged.push({ role: speaker, parts: [...parts] });
   }
   return merged.map(({ role, parts }) => ({ role, parts: role === 'user' ? resultsFirst(parts) : parts }));
@@ -29,29 +34,26 @@ export function mergedTurns(turns: readonly Turn[]): readonly MergedTurn[] {
  * one, and what stands between a call and its result follows the result.
  */
 export function resultsAfterCalls(turns: readonly Turn[]): readonly Turn[] {
-  const settled: Turn[] = [];
+  const settled: { readonly role: Turn['role']; readonly parts: Part[] }[] = [];
   let others: Turn[] = [];
   const settleOthers = (): void => {
     const results = others.flatMap(({ parts }) => parts.filter(isResult));
     const rest = others
       .map(({ role, parts }) => ({ role, parts: parts.filter((part) => !isResult(part)) }))
       .filter(({ parts }) => parts.length > 0);
-    if (results.length > 0) {
-      // What the user says beside the results stays in one turn with them.
-      const beside = rest[0]?.role === 'user' ? (rest.shift()?.parts ?? []) : [];
-      settled.push({ role: 'user', parts: [...results, ...beside] });
-    }
-    settled.push(...rest);
+    // What the user says beside the results stays in one turn with them.
+    const beside = results.length > 0 && rest[0]?.role === 'user' ? rest[0].parts : null;
+    if (results.length > 0) settled.push({ role: 'user', parts: [...results, ...(beside ?? [])] });
+    append(settled, beside === null ? rest : rest.slice(1));
     others = [];
   };
   for (const turn of turns) {
     const last = settled.at(-1);
     if (turn.role !== 'assistant') others.push(turn);
-    else if (others.length === 0 && last?.role === 'assistant')
-      settled.splice(-1, 1, { role: 'assistant', parts: [...last.parts, ...turn.parts] });
+    else if (others.length === 0 && last?.role === 'assistant') append(last.parts, turn.parts);
     else {
       settleOthers();
-      settled.push(turn);
+      settled.push({ role: 'assistant', parts: [...turn.parts] });
     }
   }
   settleOthers();

@@ -157,7 +157,7 @@ export class ChatEventReader implements EventReader {
     const isAnother = known?.id !== undefined && known.id !== null && id !== null && id !== known.id;
     if (known !== undefined && isAnother && name !== null) {
       const same = [...this.#calls].find(([, call]) => call.id === id);
-      index = same?.[0] ?? Math.max(...this.#calls.keys()) + 1;
+      index = same?.[0] ?? -this.#calls.size;
     }
     this.#lastIndex = index;
     const found = this.#calls.get(index);

@@ -1,7 +1,7 @@
 // Reads a request of chat completions (platform.openai.com/docs/api-reference/chat/create), with what LiteLLM's dialect adds:
 // `reasoning_content` and `thinking_blocks` of assistant messages, `cache_control` of parts.
 import { asObject, isStated, type Json } from '../../../bodies/json.ts';
-import type { Conversation, Settings, TextPart, Tool, ToolChoice, Turn } from '../form.ts';
+import type { Conversation, Effort, Settings, Stated, TextPart, Tool, ToolChoice, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
 import { leaveOpenAiRest, readEffort, readStructure } from '../openai-members.ts';
 import {
@@ -39,6 +39,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'stream',
   'stream_options',
   'temperature',
+  'thinking',
   'tool_choice',
   'tools',
   'top_k',
@@ -114,13 +115,24 @@ function readSettings(request: Json): Settings {
     ...stated('presencePenalty', optionalNumber(request, 'presence_penalty') || null, 'presence_penalty'),
     ...stated('frequencyPenalty', optionalNumber(request, 'frequency_penalty') || null, 'frequency_penalty'),
     ...stated('stop', readStop(request['stop']), 'stop'),
-    ...readEffort(optionalText(request, 'reasoning_effort'), 'reasoning_effort'),
+    ...readThinking(request),
     ...stated('structure', structure, 'response_format'),
     ...stated('verbosity', optionalText(request, 'verbosity'), 'verbosity'),
     ...stated('user', identifier ?? user, identifier === null ? 'user' : 'safety_identifier'),
     ...stated('choice', isStated(choice) ? readChoice(choice) : null, 'tool_choice'),
     ...stated('parallel', optionalFlag(request, 'parallel_tool_calls'), 'parallel_tool_calls'),
   };
+}
+
+/** LiteLLM takes Anthropic's `thinking` too. */
+function readThinking(request: Json): { readonly effort?: Stated<Effort> } {
+  const effort = readEffort(optionalText(request, 'reasoning_effort'), 'reasoning_effort');
+  const thinking = optionalObject(request, 'thinking');
+  if (thinking === null || effort.effort !== undefined) return effort;
+  const tokens = optionalCount(thinking, 'budget_tokens', 'thinking');
+  if (thinking['type'] === 'disabled') return stated('effort', { kind: 'off' } as const, 'thinking');
+  if (tokens === null) return stated('effort', { kind: 'adaptive' } as const, 'thinking');
+  return stated('effort', { kind: 'budget', tokens } as const, 'thinking');
 }
 
 function readStop(value: unknown): readonly string[] | null {

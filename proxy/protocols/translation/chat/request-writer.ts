@@ -20,7 +20,7 @@ import type {
   Turn,
 } from '../form.ts';
 import { textOfMedia, urlOfMedia } from '../media.ts';
-import { isOpenAiReasoning } from '../models.ts';
+import { isClaude, isOpenAi, isOpenAiReasoning } from '../models.ts';
 import { dropCacheHints, userLabel } from '../request-hints.ts';
 import {
   bridgedTool,
@@ -37,22 +37,41 @@ const MOST_STOPS = 4;
 
 export function writeRequest(conversation: Conversation, target: Target): Json {
   const { instructions, turns, tools, outputLimit, settings } = conversation;
-  dropCacheHints(conversation, target.losses);
-  const system = joinedTexts(instructions);
+  if (!isClaude(target.model)) dropCacheHints(conversation, target.losses);
+  const system = writeSystem(instructions, target);
   const limit = isOpenAiReasoning(target.model) ? 'max_completion_tokens' : 'max_tokens';
-  const cacheKey = conversation.cacheKey ?? target.sessionId;
   return {
     model: target.model,
     messages: [
-      ...(system === '' ? [] : [{ role: 'system', content: system }]),
+      ...(system === null ? [] : [{ role: 'system', content: system }]),
       ...resultsAfterCalls(turns).flatMap((turn) => writeTurn(turn, target)),
     ],
     ...(outputLimit === null ? {} : { [limit]: outputLimit }),
     ...writeTools(tools, settings, target),
     ...writeSettings(settings, target),
-    ...(cacheKey === null ? {} : { prompt_cache_key: cacheKey }),
+    ...writeCacheKey(conversation, target),
     ...(target.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   };
+}
+
+/** Servers that have Claude behind chat completions (LiteLLM, OpenRouter) take its marks of caches. */
+function mark({ cache }: { readonly cache?: Json }, { model }: Target): Json {
+  return cache !== undefined && isClaude(model) ? { cache_control: cache } : {};
+}
+
+function writeSystem(instructions: readonly TextPart[], target: Target): unknown {
+  if (instructions.length === 0) return null;
+  if (!isClaude(target.model) || !instructions.some(({ cache }) => cache !== undefined))
+    return joinedTexts(instructions);
+  return instructions.map((part) => ({ type: 'text', text: part.text, ...mark(part, target) }));
+}
+
+/** Of the servers that are not OpenAI's some refuse the member. */
+function writeCacheKey({ cacheKey }: Conversation, { model, sessionId, losses }: Target): Json {
+  const key = cacheKey ?? sessionId;
+  if (key !== null && isOpenAi(model)) return { prompt_cache_key: key };
+  if (cacheKey !== null) losses.drop('prompt_cache_key');
+  return {};
 }
 
 function writeTools(tools: readonly Tool[], settings: Settings, target: Target): Json {
@@ -65,17 +84,18 @@ function writeTools(tools: readonly Tool[], settings: Settings, target: Target):
   };
 }
 
-function writeTool(tool: Tool, { names }: Target): Json {
+function writeTool(tool: Tool, target: Target): Json {
   const bridged = tool.schema === null ? bridgedTool(tool.description, tool.format) : null;
   const description = bridged?.description ?? tool.description;
   return {
     type: 'function',
     function: {
-      name: names.sent(tool),
+      name: target.names.sent(tool),
       ...(description === null ? {} : { description }),
       parameters: bridged?.schema ?? tool.schema,
       ...(tool.strict === true ? { strict: true } : {}),
     },
+    ...mark(tool, target),
   };
 }
 
@@ -157,7 +177,7 @@ function isText(part: ContentPart): boolean {
   return part.kind === 'file' && textOfMedia(part.media) !== null;
 }
 
-function writeResult(result: ResultPart, { model }: Target): Json {
+function writeResult(result: ResultPart, target: Target): Json {
   const texts = result.parts.flatMap((part) => {
     if (part.kind === 'text') return part.text;
     if (part.kind === 'image') return '[image: see the next message]';
@@ -167,8 +187,9 @@ function writeResult(result: ResultPart, { model }: Target): Json {
   const isMarked = !result.isError || /^\W*error/i.test(text.slice(0, 64));
   return {
     role: 'tool',
-    tool_call_id: openAiCallId(result.id, model),
+    tool_call_id: openAiCallId(result.id, target.model),
     content: isMarked ? text : `Error: ${text}`,
+    ...mark(result, target),
   };
 }
 
@@ -176,13 +197,15 @@ function writeResult(result: ResultPart, { model }: Target): Json {
 function writeContent(parts: readonly ContentPart[], target: Target): unknown {
   const [only] = parts;
   if (only === undefined) return null;
-  if (parts.length === 1 && only.kind === 'text') return only.text;
+  const isMarked = parts.some((part) => Object.keys(mark(part, target)).length > 0);
+  if (parts.length === 1 && only.kind === 'text' && !isMarked) return only.text;
   const written = parts.flatMap((part) => writePart(part, target) ?? []);
   return written.length === 0 ? null : written;
 }
 
-function writePart(part: ContentPart, { losses }: Target): Json | null {
-  if (part.kind === 'text') return { type: 'text', text: part.text };
+function writePart(part: ContentPart, target: Target): Json | null {
+  const { losses } = target;
+  if (part.kind === 'text') return { type: 'text', text: part.text, ...mark(part, target) };
   if (part.kind === 'image') {
     const { detail } = part;
     return {

@@ -13,45 +13,70 @@ import {
   requiredText,
   textOf,
 } from '../read.ts';
-import { readSignature } from './signatures.ts';
+import { PLACEHOLDER, readSignature } from './signatures.ts';
 import { camelMembers } from './spelling.ts';
-
-/** What SDKs write where they have lost a signature (ai.google.dev/gemini-api/docs/thought-signatures). */
-const PLACEHOLDER = 'skip_thought_signature_validator';
 
 export class ContentReader {
   readonly #losses: Losses;
   /** Ids of calls that wait for their results, by name. */
   readonly #waiting = new Map<string, string[]>();
   #calls = 0;
+  /** Of the turn: the first thought since the last proof that has none. */
+  #unproven: number | null = null;
 
   constructor(losses: Losses) {
     this.#losses = losses;
   }
 
-  read(content: Json, path: string): Turn {
-    const role = optionalText(content, 'role', path) ?? 'user';
-    if (!['user', 'model', 'function', 'system'].includes(role)) invalid(`${path}.role`, 'user or model');
-    const parts: Part[] = [];
+  /** Google's SDK keeps a content per frame of a stream: neighbours of the model are one turn, and pieces of a text one text. */
+  turns(contents: readonly unknown[]): readonly Turn[] {
+    const turns: { readonly role: Turn['role']; readonly parts: Part[] }[] = [];
+    for (const [index, one] of contents.entries()) {
+      const path = `contents[${index}]`;
+      const content = objectOf(one, path);
+      const role = optionalText(content, 'role', path) ?? 'user';
+      if (!['user', 'model', 'function', 'system'].includes(role)) invalid(`${path}.role`, 'user or model');
+      const isModel = role === 'model';
+      const last = turns.at(-1);
+      const isNext = !isModel || last?.role !== 'assistant';
+      const turn = isNext ? { role: isModel ? ('assistant' as const) : ('user' as const), parts: [] } : last;
+      if (isNext) {
+        turns.push(turn);
+        this.#unproven = null;
+      }
+      this.#readParts(content, path, turn.parts, isModel);
+    }
+    return turns;
+  }
+
+  #readParts(content: Json, path: string, parts: Part[], isModel: boolean): void {
     for (const [index, one] of optionalList(content, 'parts', path).entries()) {
       const at = `${path}.parts[${index}]`;
       const part = typeof one === 'string' ? { text: one } : camelMembers(objectOf(one, at));
-      this.#readSigned(part, at, parts);
+      const signature = optionalText(part, 'thoughtSignature', at);
+      const proof = signature === PLACEHOLDER ? null : readSignature(signature);
+      const read = this.#readPart(part, at);
+      if (read?.kind === 'thinking') {
+        add({ ...read, proof }, parts, isModel);
+        if (proof === null) this.#unproven ??= parts.length - 1;
+      } else {
+        if (proof !== null) this.#prove(proof, parts);
+        if (read !== null) add(read, parts, isModel);
+      }
     }
-    return { role: role === 'model' ? 'assistant' : 'user', parts };
   }
 
-  /** A signature stands on what a thought led to; here it stands on the thought. */
-  #readSigned(part: Json, path: string, parts: Part[]): void {
-    const signature = optionalText(part, 'thoughtSignature', path);
-    const proof = signature === PLACEHOLDER ? null : readSignature(signature);
-    const read = this.#readPart(part, path);
-    if (proof !== null && read?.kind === 'thinking') {
-      parts.push({ ...read, proof });
-      return;
-    }
-    if (proof !== null) prove(proof, parts);
-    if (read !== null) parts.push(read);
+  /**
+   * A signature stands on what a thought led to. Gemini's own proof belongs to what comes next; that of another vendor to its
+   * thought, which stood before the texts.
+   */
+  #prove(proof: Proof, parts: Part[]): void {
+    const place = proof.origin === 'gemini' ? parts.length - 1 : this.#unproven;
+    const thought = place === null ? undefined : parts[place];
+    if (place !== null && thought?.kind === 'thinking' && thought.proof === null)
+      parts.splice(place, 1, { ...thought, proof });
+    else parts.push({ kind: 'thinking', text: '', proof });
+    this.#unproven = null;
   }
 
   #readPart(part: Json, path: string): Part | null {
@@ -105,17 +130,12 @@ export class ContentReader {
   }
 }
 
-/** Gemini's own proof belongs to what comes next; that of another vendor to its thought, which stood before the texts. */
-function prove(proof: Proof, parts: Part[]): void {
-  const from =
-    proof.origin === 'gemini' ? parts.length - 1 : parts.findLastIndex(({ kind }) => kind === 'call') + 1;
-  const place = parts.findIndex(
-    (part, index) => index >= from && part.kind === 'thinking' && part.proof === null,
-  );
-  const thought = parts[place];
-  if (thought?.kind === 'thinking') parts.splice(place, 1, { ...thought, proof });
-  else
-    parts.splice(proof.origin === 'gemini' ? parts.length : from, 0, { kind: 'thinking', text: '', proof });
+function add(part: Part, parts: Part[], isJoined: boolean): void {
+  const last = parts.at(-1);
+  const isText = isJoined && part.kind === 'text' && last?.kind === 'text';
+  const isThought = isJoined && part.kind === 'thinking' && last?.kind === 'thinking' && last.proof === null;
+  if (isText || isThought) parts.splice(-1, 1, { ...last, ...part, text: last.text + part.text });
+  else parts.push(part);
 }
 
 function textPart(part: Json, path: string): TextPart | ThinkingPart | null {

@@ -71,13 +71,9 @@ export function readRequest(stated: Json, losses: Losses): Conversation {
   const config = camelMembers(optionalObject(request, 'generationConfig') ?? {});
   const thinking = camelMembers(optionalObject(config, 'thinkingConfig', 'generationConfig') ?? {});
   leaveConfig(config, losses);
-  const reader = new ContentReader(losses);
   return {
     instructions: readInstruction(request['systemInstruction']),
-    turns: contents.map((content, index) => {
-      const path = `contents[${index}]`;
-      return reader.read(objectOf(content, path), path);
-    }),
+    turns: new ContentReader(losses).turns(contents),
     tools: optionalList(request, 'tools').flatMap((tool, index) => {
       const path = `tools[${index}]`;
       return readTools(camelMembers(objectOf(tool, path)), path, losses);

@@ -27,9 +27,8 @@ import {
   OPENING,
   type MergedTurn,
 } from '../turns.ts';
+import { PLACEHOLDER } from './signatures.ts';
 
-/** Gemini 3 refuses the first call of a turn without a signature; this one it takes for calls that it did not make. */
-const PLACEHOLDER = 'skip_thought_signature_validator';
 const BY_EXTENSION: Readonly<Record<string, string>> = {
   gif: 'image/gif',
   jpeg: 'image/jpeg',
@@ -120,6 +119,7 @@ function writeModel({ parts }: MergedTurn, { names, model, losses }: Target): re
       if (part.proof?.origin === 'gemini') signature = part.proof.data;
       else losses.drop('messages.thinking');
     } else if (part.kind === 'call') {
+      // Gemini 3 refuses the first call of a turn without a signature.
       if (!hasCalls && signature === null && isGemini3(model)) signature = PLACEHOLDER;
       hasCalls = true;
       written.push(signed({ functionCall: { name: names.sent(part), args: inputObject(part) } }));

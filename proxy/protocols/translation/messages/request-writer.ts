@@ -14,6 +14,7 @@ import type {
   Turn,
 } from '../form.ts';
 import { textOfMedia } from '../media.ts';
+import { hasStructuredOutput } from '../models.ts';
 import { userLabel } from '../request-hints.ts';
 import { objectSchema, outputSchema } from '../schemas.ts';
 import { bridgedTool, inputObject, mergedTurns, OPENING, type MergedTurn } from '../turns.ts';
@@ -28,13 +29,19 @@ export function writeRequest(conversation: Conversation, target: Target): Json {
   const turns = mergedTurns(conversation.turns.map((turn) => withOwnThoughts(turn, target)));
   const begun = turns[0]?.role === 'user' ? turns : [OPENING, ...turns];
   const maxTokens = conversation.outputLimit ?? target.defaultMaxTokens;
-  const thinking = writeThinking(settings, begun, maxTokens, target);
-  const choice = writeChoice(settings, tools, target);
+  const answer = answerTool(settings, target);
+  const choice = answer === null ? writeChoice(settings, tools, target) : forced(answer, tools);
+  const isForced = choice?.['type'] === 'any' || choice?.['type'] === 'tool';
+  const thinking = writeThinking(settings, begun, maxTokens, isForced, target);
+  const written = [
+    ...tools.map((tool) => writeTool(tool, target, marks)),
+    ...(answer === null ? [] : [answer]),
+  ];
   return {
     model: target.model,
     max_tokens: maxTokens,
     // In the order in which Anthropic's caches read: tools, system, messages.
-    ...(tools.length === 0 ? {} : { tools: tools.map((tool) => writeTool(tool, target, marks)) }),
+    ...(written.length === 0 ? {} : { tools: written }),
     ...(choice === null ? {} : { tool_choice: choice }),
     ...(instructions.length === 0
       ? {}
@@ -45,7 +52,7 @@ export function writeRequest(conversation: Conversation, target: Target): Json {
     })),
     ...writeSettings(settings, thinking !== null, target),
     ...thinking,
-    ...writeStructure(settings, thinking, target),
+    ...(answer === null ? writeStructure(settings, thinking, target) : {}),
     ...(target.stream ? { stream: true } : {}),
   };
 }
@@ -171,6 +178,18 @@ function writeChoice({ choice, parallel }: Settings, tools: readonly Tool[], tar
     ...(stated.kind === 'tool' ? { name: target.names.sent(stated) } : {}),
     ...(isSerial ? { disable_parallel_tool_use: true } : {}),
   };
+}
+
+/** Older models write JSON by a schema as the input of a tool that they must call; the translation makes it a text again. */
+function answerTool({ structure }: Settings, { model, names }: Target): Json | null {
+  if (structure?.value.kind !== 'schema' || hasStructuredOutput(model)) return null;
+  const description = structure.value.description ?? 'Gives the final answer.';
+  return { name: names.answerTool(), description, input_schema: objectSchema(structure.value.schema) };
+}
+
+/** Beside other tools the model chooses when to answer. */
+function forced({ name }: Json, tools: readonly Tool[]): Json {
+  return tools.length === 0 ? { type: 'tool', name } : { type: 'any' };
 }
 
 function writeSettings(settings: Settings, isThinking: boolean, { losses }: Target): Json {

@@ -9,15 +9,18 @@ import type { MergedTurn } from '../turns.ts';
 
 const LEAST_BUDGET = 1024;
 
-/** null: the model does not think. */
+/**
+ * null: the model does not think.
+ * @param isForced the model must call a tool, which rules thinking out
+ */
 export function writeThinking(
-  { effort, choice }: Settings,
+  { effort }: Settings,
   turns: readonly MergedTurn[],
   maxTokens: number,
+  isForced: boolean,
   { model, losses }: Target,
 ): Json | null {
   if (effort === undefined) return null;
-  const isForced = choice?.value.kind === 'any' || choice?.value.kind === 'tool';
   const written = hasAdaptiveThinking(model)
     ? adaptive(effort.value)
     : budgeted(effort.value, maxTokens, turns);

@@ -17,6 +17,7 @@ import {
   requiredText,
   stated,
 } from '../read.ts';
+import { append } from '../turns.ts';
 import { readItem } from './item-reader.ts';
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -98,7 +99,7 @@ function readInput(input: unknown, losses: Losses): readonly Turn[] {
     const path = `input[${index}]`;
     const turn = readItem(objectOf(item, path), path, losses);
     const last = turns.at(-1);
-    if (last !== undefined && last.role === turn?.role) last.parts.push(...turn.parts);
+    if (last !== undefined && last.role === turn?.role) append(last.parts, turn.parts);
     else if (turn !== null) turns.push({ role: turn.role, parts: [...turn.parts] });
   }
   return turns;

@@ -11,8 +11,8 @@ import { NAMES, REQUESTS, type Name } from './fixture/requests.ts';
 import { between, eventsOf, streamed } from './fixture/talk.ts';
 import { UPSTREAMS } from './fixture/upstreams.ts';
 
-const REQUEST_ROUNDS = 400;
-const STREAM_ROUNDS = 150;
+const REQUEST_ROUNDS = 250;
+const STREAM_ROUNDS = 120;
 const [MODEL_OF, SEED] = [
   { chat: 'm', messages: 'claude-opus-4-6', responses: 'gpt-5', gemini: 'gemini-3-pro' },
   17,
@@ -172,5 +172,24 @@ t.test('whole answers say the same as streamed ones', (t) => {
     for (const said of ['hi', 'hm', 'read_file']) t.match(text, said, `${from} from ${to}`);
   }
   t.equal(PAIRS.length, NAMES.length * (NAMES.length - 1));
+  t.end();
+});
+
+t.test('a request of very many parts or turns is translated too', (t) => {
+  const many = <T>(one: T): T[] => Array.from({ length: 130_000 }, () => one);
+  const text = { type: 'text', text: 'a' };
+  const requests: Readonly<Record<Name, readonly Json[]>> = {
+    chat: [
+      { messages: many({ role: 'assistant', content: 'a' }) },
+      { messages: [{ role: 'user', content: many(text) }] },
+    ],
+    messages: [{ messages: [{ role: 'user', content: many(text) }] }],
+    responses: [{ input: many({ role: 'assistant', content: 'a' }) }],
+    gemini: [{ contents: many({ role: 'model', parts: [{ text: 'a', thoughtSignature: 'c2ln' }] }) }],
+  };
+  for (const from of NAMES) {
+    const to = from === 'messages' ? 'chat' : 'messages';
+    for (const request of requests[from]) t.ok(between(from, to, request).body.length > 130_000, from);
+  }
   t.end();
 });
