@@ -267,6 +267,8 @@ export class ActiveConfig {
   readonly allowedAddresses: AddressList | null;
   /** null = nobody's X-Forwarded-For is believed. */
   readonly trustedProxies: AddressList | null;
+  /** Calls may be translated: an entry says so, or one was. */
+  translates: boolean;
   #users = 0;
   #retired = false;
 
@@ -274,6 +276,7 @@ export class ActiveConfig {
   constructor(snapshot: Snapshot, services: Services, registry: readonly string[]) {
     const { dialect } = snapshot;
     this.snapshot = snapshot;
+    this.translates = snapshot.deployments.some(({ serves }) => serves !== null);
     this.headerNames = responseHeaderNames(dialect);
     this.services = services;
     const { headers, tagHeaders, userHeader } = snapshot;

@@ -23,7 +23,7 @@ import { formCutsOf } from '../bodies/multipart.ts';
 import type { Edit } from '../bodies/splice.ts';
 import { cutsOf } from '../bodies/splice.ts';
 import { sessionEdits, type SessionEdit } from './session-members.ts';
-import { translateCall } from './translate-call.ts';
+import { translateCall, withoutProofs } from './translate-call.ts';
 import { forProtocol, inPath, queryFor } from './translated-head.ts';
 import { lastEventOf, noted, translatedResponse } from './translated-response.ts';
 import { otherProtocol } from './upstream-protocol.ts';
@@ -70,7 +70,8 @@ export function buildUpstreamRequest(
   const { endpoint, stream } = request;
   const to = otherProtocol(selected.deployment, endpoint, x.active.services.clock.mono());
   const call = to === null ? null : translateCall(x, request, identity, selected, to, cuts);
-  const going = call?.request ?? request;
+  const cleaned = call === null ? withoutProofs(x, request, selected, cuts) : null;
+  const going = call?.request ?? cleaned ?? request;
   const asksUsage = call === null && wantsUsageEvent(x, request);
   const changes = bodyChanges(x, going, selected, asksUsage);
   for (const member of call?.unwanted ?? [])
@@ -100,7 +101,7 @@ export function buildUpstreamRequest(
     lastEvent: translated === null ? lastEventOf(request) : 'finish',
     expectsAnswer: true,
   };
-  const further = call === null ? cuts : NO_CUTS;
+  const further = going === request ? cuts : NO_CUTS;
   going.body.edit([
     ...bodyCuts(going, changes, selected),
     ...sessions.flatMap((one) => one.cuts),

@@ -1,12 +1,15 @@
 // A call in another protocol than its caller's: the request as it goes upstream. The translation itself stands in
 // protocols/translation/; here it meets the rules that hold for every body.
+import { Buffer } from 'node:buffer';
 import { parseObject, type Json } from '../bodies/json.ts';
+import type { PeekedBody } from '../bodies/members.ts';
 import { peek } from '../bodies/peek.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import type { Cut } from '../bodies/splice.ts';
 import { maySteer } from '../bodies/steering.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
+import { mayHoldForeignProofs, withoutForeignProofs } from '../protocols/translation/foreign-proofs.ts';
 import { translate, type Translation } from '../protocols/translation/translation.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
@@ -54,9 +57,9 @@ export function translateCall(
     sessionId: selected.forwards && identity.sessionSource !== 'generated' ? identity.sessionId : null,
   });
   if (translation === null) return null;
-  const { wanted, steeringTables, snapshot } = x.active;
-  const peeked = peek(translation.body, wanted, snapshot.limits.jsonDepth);
-  if (!peeked.ok) throw new Error(`a translated body is not sound: ${peeked.detail}`);
+  x.active.translates = true;
+  const { steeringTables, snapshot } = x.active;
+  const peeked = membersOf(x, translation.body);
   const own = new Set(request.members.peeked.members.map(({ name }) => name));
   const isUnwanted = (name: string): boolean =>
     name === 'stream_options'
@@ -76,6 +79,33 @@ export function translateCall(
     translation,
     unwanted: peeked.members.map(({ name }) => name).filter(isUnwanted),
   };
+}
+
+/**
+ * A request that goes in its own protocol, without the proofs of thoughts that an upstream of another one made: a conversation
+ * that was translated for a while holds them. null: it has none, as nearly all; then it goes as it is.
+ */
+export function withoutProofs(
+  x: Exchange,
+  request: ParsedRequest,
+  { upstreamModel }: SelectedDeployment,
+  cuts: readonly Cut[],
+): ParsedRequest | null {
+  if (!x.active.translates || request.members.kind === 'form') return null;
+  if (!mayHoldForeignProofs(request.body.bytes)) return null;
+  const own = withoutForeignProofs(request.endpoint.protocol, jsonOf(x, request, cuts), upstreamModel);
+  const body = Buffer.from(JSON.stringify(own));
+  return {
+    ...request,
+    members: { kind: 'json', peeked: membersOf(x, body) },
+    body: new RequestBody(body),
+  };
+}
+
+function membersOf({ active: { wanted, snapshot } }: Exchange, body: Buffer): PeekedBody {
+  const peeked = peek(body, wanted, snapshot.limits.jsonDepth);
+  if (!peeked.ok) throw new Error(`a body that was written here is not sound: ${peeked.detail}`);
+  return peeked;
 }
 
 /** The client's body with `cuts`; the body is left as it was. */

@@ -354,6 +354,22 @@ t.test('the same Idempotency-Key gets the translated answer again', async (t) =>
   );
 });
 
+t.test(
+  'a conversation that was translated goes back to its own protocol without the proofs of others',
+  async (t) => {
+    const thought = { type: 'thinking', thinking: 'hm', signature: 'throughline.gemini.abc' };
+    const turns = [
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: [thought, { type: 'text', text: 'two' }] },
+      { role: 'user', content: 'three' },
+    ];
+    t.equal((await ask('messages', 'messages-demo', { more: { messages: turns } })).status, 200);
+    const sent = JSON.parse(lastSeen(rig).body.toString()) as { model: string; messages: Json[] };
+    t.equal(sent.model, 'demo');
+    t.same(sent.messages[1], { role: 'assistant', content: [{ type: 'text', text: 'two' }] });
+  },
+);
+
 t.test('a deployment that cannot be told all of a call does not get it while another one can', async (t) => {
   const more = { tools: [{ type: 'file_search', vector_store_ids: ['v'] }] };
   const answer = await ask('responses', 'able', { more });
