@@ -66,3 +66,16 @@ export function writeMessagesUsage(tokens: Tokens): Json {
     ...(reasoning === null ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
   };
 }
+
+/** Gemini: thoughts are counted beside the candidates. */
+export function writeGeminiUsage(tokens: Tokens): Json {
+  if (isUnknown(tokens)) return {};
+  const { prompt, completion, cacheRead, reasoning } = tokens;
+  return {
+    promptTokenCount: prompt ?? 0,
+    ...(cacheRead === null ? {} : { cachedContentTokenCount: cacheRead }),
+    candidatesTokenCount: Math.max(0, (completion ?? 0) - (reasoning ?? 0)),
+    ...(reasoning === null ? {} : { thoughtsTokenCount: reasoning }),
+    totalTokenCount: totalOf(tokens),
+  };
+}
