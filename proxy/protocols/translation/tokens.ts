@@ -3,7 +3,7 @@
 import type { Json } from '../../bodies/json.ts';
 import type { Tokens } from '../usage.ts';
 
-export function totalOf({ prompt, completion, total }: Tokens): number {
+function totalOf({ prompt, completion, total }: Tokens): number {
   return Math.max(total ?? 0, (prompt ?? 0) + (completion ?? 0));
 }
 
