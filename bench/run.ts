@@ -24,6 +24,7 @@ import { smallJson } from './scenarios/small-json.ts';
 import { startup } from './scenarios/startup.ts';
 import { store, year } from './scenarios/store.ts';
 import { stream } from './scenarios/stream.ts';
+import { translate } from './scenarios/translate.ts';
 import { traces } from './scenarios/traces.ts';
 import { workers } from './scenarios/workers.ts';
 
@@ -33,6 +34,7 @@ const SCENARIOS: readonly Scenario[] = [
   agentProse,
   scan,
   stream,
+  translate,
   slowStreams,
   latency,
   manyModels,

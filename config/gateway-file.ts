@@ -546,6 +546,14 @@ export interface EntryParams {
    */
   mock_response?: string;
   /**
+   * Of this entry, where `litellm_settings.drop_params` is for all.
+   */
+  drop_params?: boolean;
+  /**
+   * Which APIs the gateway of this entry speaks. A call in another one is translated. Else what `model_info.supported_endpoints` says, else what this kind of upstream is known for, else what is found out: an API that the gateway answers with 404 is not asked again for some minutes.
+   */
+  supported_endpoints?: string[];
+  /**
    * A PEM file with the certificate authorities that this upstream's certificate may come from; no others count then. A relative path starts at the folder of this file. The file is read again when it changes. `true`: those of Node, `NODE_EXTRA_CA_CERTS` and `SSL_CERT_FILE`. `false` has no effect, with a warning: certificates are always checked. Left out: `default_litellm_params`, `litellm_settings`, `SSL_VERIFY`.
    */
   ssl_verify?: boolean | string;
@@ -711,6 +719,10 @@ export interface ModelInfo {
    * What the model does: chat, completion, embedding, ...
    */
   mode?: string;
+  /**
+   * Which APIs the gateway of this entry speaks, as in `litellm_params.supported_endpoints`, which wins.
+   */
+  supported_endpoints?: string[];
   /**
    * Team that the requests of this deployment are recorded for: write one `model_list` entry per team and gateway key.
    */
@@ -1504,6 +1516,10 @@ export interface LitellmSettings {
    * As in `router_settings`, which wins; seconds.
    */
   cooldown_time?: number | string;
+  /**
+   * What a call holds that cannot be said in the API of its upstream: true leaves it out, and names it in the header `x-litellm-dropped-params`; false refuses the call with 400.
+   */
+  drop_params: boolean;
   cache_params?: CacheParams;
   /**
    * `otel` among them traces calls, as `general_settings.otel` does; with that name alone OpenTelemetry's environment variables say where spans go. Other callbacks have no effect.
@@ -2066,6 +2082,10 @@ export interface DefaultParams {
    * When that budget begins anew.
    */
   budget_duration?: string;
+  /**
+   * Of all entries that do not state their own.
+   */
+  drop_params?: boolean;
   /**
    * A PEM file with the certificate authorities of every upstream that states none of its own; as in `litellm_params`. Left out: `SSL_VERIFY`.
    */

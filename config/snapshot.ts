@@ -143,6 +143,10 @@ export interface Deployment {
   readonly allowedQuery: ReadonlySet<string>;
   /** Compat-type upstreams never see the dialect's control members. */
   readonly stripsControlMembers: boolean;
+  /** Names of the protocols that its gateway speaks; null = not stated: each one, but those that it was found not to. */
+  readonly serves: ReadonlySet<string> | null;
+  /** What a translation cannot carry is left out and named; false: such a call is refused. */
+  readonly dropParams: boolean;
   /** Members of a body that steer its gateway: refused unless they are allowed. */
   readonly steeringParameters: SteeringTable;
   /** Members that clients may send though they steer the gateway: folded, dotted paths. */

@@ -5,10 +5,15 @@ import type { Wish } from '../upstream.ts';
 const PATH = '/v1/chat/completions';
 
 /** A whole request; `extra` are header lines of one peer. */
-export function requestOf(body: Buffer, { headers }: Pick<Running, 'headers'>, framing?: Buffer): Buffer {
+export function requestOf(
+  body: Buffer,
+  { headers }: Pick<Running, 'headers'>,
+  framing?: Buffer,
+  path = PATH,
+): Buffer {
   const length = framing === undefined ? `content-length: ${body.length}` : 'transfer-encoding: chunked';
   const head =
-    `POST ${PATH} HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: application/json\r\nauthorization: Bearer sk-bench\r\n` +
+    `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: application/json\r\nauthorization: Bearer sk-bench\r\n` +
     `content-type: application/json\r\nuser-agent: OpenAI/JS 7.55.0\r\nx-stainless-lang: js\r\n` +
     `x-litellm-session-id: 0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000\r\n${headers}${length}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head), framing ?? body]);

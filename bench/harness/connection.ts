@@ -10,6 +10,8 @@ export interface Expected {
   readonly events: number | null;
   /** Whether events carry the time at which the upstream wrote them. */
   readonly stamped: boolean;
+  /** The last bytes of a stream; absent: `[DONE]`. */
+  readonly end?: string;
 }
 
 /** Milliseconds since the request was handed to the socket. */
@@ -130,13 +132,13 @@ export class Connection {
 
   #end(): void {
     this.#endedAt = now();
-    const { status, events } = this.#expected;
+    const { status, events, end = 'data: [DONE]\n\n' } = this.#expected;
     if (this.#status !== status)
       this.#fail(new Error(`status ${this.#status} in place of ${status}: ${this.#tail}`));
     else if (events !== null && this.#events !== events)
       this.#fail(new Error(`${this.#events} events in place of ${events}`));
-    else if (events !== null && !this.#tail.endsWith('data: [DONE]\n\n'))
-      this.#fail(new Error('a stream that ended without [DONE]'));
+    else if (events !== null && !this.#tail.endsWith(end))
+      this.#fail(new Error(`a stream that ended without ${end.trim()}`));
     else this.#settle?.(null);
   }
 

@@ -63,6 +63,7 @@ export function throughline(
   nodeFlags: readonly string[] = [],
   serveFlags: readonly string[] = [],
   general: (upstreamPort: number) => string = () => '',
+  params = '',
 ): Peer {
   return {
     name,
@@ -72,7 +73,7 @@ export function throughline(
       const config = join(folder, 'gateway.yaml');
       const entry = (model: string): string =>
         `  - model_name: ${model}\n    litellm_params:\n      model: litellm_proxy/upstream-model\n` +
-        `      api_base: http://127.0.0.1:${upstreamPort}\n      api_key: sk-upstream\n`;
+        `      api_base: http://127.0.0.1:${upstreamPort}\n      api_key: sk-upstream\n${params}`;
       const names = Array.from({ length: models - 1 }, (_, i) => `model-${i}`);
       writeFileSync(
         config,

@@ -24,6 +24,7 @@ import { KINDS, splitModelName, unsupported } from './kinds/table.ts';
 import { pricesOf } from './prices.ts';
 import { publicOf } from './public.ts';
 import { wholeOf } from './routing.ts';
+import { servesOf } from './serves.ts';
 /** Not shown in model info: the key, and paths of files of this machine. */
 const HIDDEN = ['api_key', 'ssl_verify', 'ssl_certificate', 'ssl_certificate_key'];
 
@@ -76,6 +77,8 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     forwardClientHeaders: shared.forwards(entry.model_name),
     allowedQuery: new Set([...shared.allowedQuery, ...(params.allowed_query_parameters ?? [])]),
     stripsControlMembers: name.kind.stripsControlMembers,
+    serves: servesOf(entry, name.kind.serves ?? null, path, diagnostics),
+    dropParams: params.drop_params ?? shared.dropParams,
     allowedClientParameters: allowedParameters(shared.allowedClientParameters, params),
     clocks: clocksOf(params, shared.clocks),
     ...shared.readOn(params),

@@ -28,6 +28,8 @@ export interface SharedSettings {
   readonly allowedQuery: readonly string[];
   /** For every entry. */
   readonly allowedClientParameters: readonly string[];
+  /** Of entries that do not say it themselves. */
+  readonly dropParams: boolean;
   /** Whether runtime additions are stored (`store_model_in_db`). */
   readonly stored: boolean;
   readonly catalogue: Catalogue;

@@ -253,6 +253,7 @@ function sharedSettings(input: ResolveInput, dialect: Dialect, tls: TlsResolver)
     allowedClientParameters: file.general_settings.allowed_client_parameters,
     forwards: forwarding(file.general_settings, file.litellm_settings),
     allowedQuery: file.general_settings.allowed_query_parameters,
+    dropParams: params.drop_params ?? file.litellm_settings.drop_params,
     stored: storesModels(input),
     catalogue,
     diagnostics,

@@ -30,6 +30,7 @@ import type { LoopLag } from '../observability/loop-lag.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { SpanExport } from '../observability/span-export.ts';
 import type { Traces } from '../observability/traces.ts';
+import { AbsentEndpoints } from '../routing/absent-endpoints.ts';
 import type { Admission } from '../routing/admission.ts';
 import type { Deadlines } from '../relay/deadlines.ts';
 import type { DetachedStreams } from '../relay/detached-streams.ts';
@@ -124,6 +125,8 @@ export interface LiveDeployment extends Routable {
   /** Response headers that depend on the deployment alone, flat. */
   readonly responseHeaders: readonly string[];
   readonly metrics: DeploymentMetrics;
+  /** What its gateway was found not to serve. */
+  readonly absent: AbsentEndpoints;
 }
 
 /** Names of the members a body may carry that the proxy acts on; see `pipeline/parse-request.ts`. */
@@ -175,7 +178,9 @@ const READ_MEMBERS: readonly string[] = [
   'safety_identifier',
   'n',
   'best_of',
-  ...PROTOCOLS.flatMap(({ outputLimits = [] }) => outputLimits),
+  ...PROTOCOLS.flatMap(({ outputLimits = [], choiceCounts = [] }) =>
+    [...outputLimits, ...choiceCounts].map((name) => name.split('.', 1)[0] ?? name),
+  ),
   'service_tier',
   'metadata',
   'tags',
@@ -183,7 +188,14 @@ const READ_MEMBERS: readonly string[] = [
 ];
 
 /** Those of them that hold further members or a list; the others are text, numbers and flags. */
-const NESTED_MEMBERS: readonly string[] = ['stream_options', 'metadata', 'tags', 'fallbacks'];
+const NESTED_MEMBERS: readonly string[] = [
+  'stream_options',
+  'metadata',
+  'tags',
+  'fallbacks',
+  'generationConfig',
+  'generation_config',
+];
 
 /** Where the runaway brake finds what is said. Their places are noted, they are not read whole. */
 const CONVERSATION_MEMBERS: readonly string[] = PROTOCOLS.flatMap(({ conversation }) =>
@@ -267,6 +279,8 @@ export class ActiveConfig {
   readonly allowedAddresses: AddressList | null;
   /** null = nobody's X-Forwarded-For is believed. */
   readonly trustedProxies: AddressList | null;
+  /** Calls may be translated: an entry says so, or one was. */
+  translates: boolean;
   #users = 0;
   #retired = false;
 
@@ -274,6 +288,7 @@ export class ActiveConfig {
   constructor(snapshot: Snapshot, services: Services, registry: readonly string[]) {
     const { dialect } = snapshot;
     this.snapshot = snapshot;
+    this.translates = snapshot.deployments.some(({ serves }) => serves !== null);
     this.headerNames = responseHeaderNames(dialect);
     this.services = services;
     const { headers, tagHeaders, userHeader } = snapshot;
@@ -396,6 +411,7 @@ export class ActiveConfig {
         VERSION,
       ),
       metrics,
+      absent: new AbsentEndpoints(),
     };
   }
 

@@ -6,7 +6,7 @@ import type { Facts } from './gateway-facts.ts';
 import { modelNames, type ListOf } from './model-names.ts';
 
 /** The dialect's constant (`DEFAULT_MODEL_CREATED_AT_TIME`); clients cache on it. */
-const CREATED = 1677610602;
+export const CREATED = 1677610602;
 
 export interface Listings {
   /** Every name, in order. */

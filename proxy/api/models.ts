@@ -6,6 +6,7 @@ import type { LiveDeployment } from '../active-config/active-config.ts';
 import { disabledModelItem, modelInfoItem, modelItem } from '../active-config/listings.ts';
 import { chaosNames, isChaosListedFor } from '../pipeline/chaos-call.ts';
 import { isListedFor, modelListOf, modelListWith } from '../pipeline/models-of-caller.ts';
+import { sendAnthropicModels, sendCodexModels } from './model-lists.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import { whole, wrong } from './spend-query.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
@@ -17,10 +18,12 @@ export function listModels(x: Exchange, caller: AuthenticatedCaller): void {
   const query = new URLSearchParams(x.query);
   const isOnly = isTrue(query.get('only_model_access_groups'));
   const groups = { isOnly, areIncluded: isOnly || isTrue(query.get('include_model_access_groups')) };
+  if (x.req.header('anthropic-version') !== null) return sendAnthropicModels(x, caller);
   const listing = isTrue(query.get('include_chaos'))
     ? modelListWith(x.active, caller, (names) => chaosNames(x.active, caller, names))
     : modelListOf(x.active, caller, groups);
-  if (isTrue(query.get('include_metadata'))) sendJson(x, withMetadata(x, listing, query));
+  if (query.has('client_version')) sendCodexModels(x, listing);
+  else if (isTrue(query.get('include_metadata'))) sendJson(x, withMetadata(x, listing, query));
   else sendBytes(x, JSON_TYPE, listing);
 }
 

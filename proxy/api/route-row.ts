@@ -11,3 +11,17 @@ export interface RouteRow {
   readonly access: Access;
   readonly port: Port;
 }
+
+/**
+ * Bases of the calls that name their model in the path: where Google's SDKs look for models, with every version that they can
+ * be set to, and LiteLLM's pass-through spelling. The first one is the usual one.
+ */
+export const MODEL_IN_PATH: readonly string[] = [
+  '/v1beta',
+  '/v1',
+  '/v1alpha',
+  '',
+  '/gemini/v1beta',
+  '/gemini/v1',
+  '/gemini/v1alpha',
+];

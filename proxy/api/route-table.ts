@@ -21,12 +21,13 @@ import { AdminAttempt, type AdminAction } from './audit.ts';
 import { deleteCapsule, listCapsules, oneCapsule, orderCapsules } from './capsules.ts';
 import { DoctorRoutes, doctorStream } from './doctor.ts';
 import { ApiPages } from './openapi/pages.ts';
-import type { Port, RouteRow } from './route-row.ts';
+import { MODEL_IN_PATH, type Port, type RouteRow } from './route-row.ts';
 import { deleteModel, newModel, patchModel, updateModel } from './model-admin.ts';
 import { reloadConfig } from './reload.ts';
 import { routeList } from './route-list.ts';
 import { tokenCounter } from './token-counter.ts';
 import { listModels, modelInfo, modelInfoPage, oneModel } from './models.ts';
+import { listGeminiModels, oneGeminiModel } from './model-lists.ts';
 import { modelGroupInfo } from './model-groups.ts';
 import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
@@ -164,12 +165,22 @@ export class RouteTable implements Routes {
     this.#mount = mount;
     this.#scoped = role !== 'admin' && owner.hasSessions;
     for (const endpoint of ENDPOINTS) {
-      const plain = call((x, caller) => forward(x, caller, endpoint, null));
+      const [beforeModel, behindModel] = endpoint.path.split('{model}');
+      if (behindModel !== undefined) {
+        const named = call((x, caller, model) => forward(x, caller, endpoint, model));
+        for (const base of MODEL_IN_PATH)
+          this.#pattern(`${base}/${beforeModel ?? ''}`, behindModel, {
+            POST: { ...named, errors: endpoint.protocol.errors },
+          });
+        continue;
+      }
+      const { errors } = endpoint.protocol;
+      const plain = { ...call((x, caller) => forward(x, caller, endpoint, null)), errors };
       const paths = [...VERSIONED, '/openai/v1'].map((base) => `${base}/${endpoint.path}`);
       if (endpoint.path === 'rerank') paths.push('/v2/rerank');
       if (ANTHROPIC.has(endpoint.path)) paths.push(`/anthropic/v1/${endpoint.path}`);
       for (const path of paths) this.#set(path, { POST: plain });
-      const named = call((x, caller, model) => forward(x, caller, endpoint, model));
+      const named = { ...call((x, caller, model) => forward(x, caller, endpoint, model)), errors };
       for (const prefix of ['/openai/deployments/', '/engines/', '/v1/engines/']) {
         this.#pattern(prefix, `/${endpoint.path}`, { POST: named });
       }
@@ -186,6 +197,10 @@ export class RouteTable implements Routes {
       this.#get(`${base}/models`, listing(listModels));
       this.#pattern(`${base}/models/`, '', readable(listing(oneModel)));
       this.#get(`${base}/model/info`, listing(modelInfo));
+    }
+    for (const base of MODEL_IN_PATH.filter((one) => !VERSIONED.includes(one))) {
+      this.#get(`${base}/models`, listing(listGeminiModels));
+      this.#pattern(`${base}/models/`, '', readable(listing(oneGeminiModel)));
     }
     this.#get('/model_group/info', listing(modelGroupInfo));
     this.#get('/v2/model/info', listing(modelInfoPage));

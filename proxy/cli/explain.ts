@@ -76,7 +76,10 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   const isOfCaller = values.key !== undefined || values.team !== undefined;
   if (values.model === undefined && !isOfCaller)
     throw new UsageError('no model is named - give --model NAME');
-  const path = values.endpoint.replace(/^\/?(v1\/)?/, '');
+  // A name in a path is the model's (`--endpoint models/{model}:generateContent`).
+  const path = values.endpoint
+    .replace(/^\/?(v1(?:beta)?\/)?/, '')
+    .replace(/^models\/[^:]*:/, 'models/{model}:');
   const endpoint = ENDPOINTS.find((one) => one.path === path);
   if (endpoint === undefined) {
     throw new UsageError(
@@ -121,7 +124,8 @@ async function printCall(
   const x = exchangeOf(active, endpoint.path, values.query, values.header.flatMap(headerOf));
   const body = bodyOf(values.body, model, endpoint.path, terminal);
   try {
-    const asked = await parseRequest(x, endpoint, new RequestBody(body), null);
+    const pathModel = endpoint.path.includes('{model}') ? model : null;
+    const asked = await parseRequest(x, endpoint, new RequestBody(body), pathModel);
     const called = calledModel(active, caller ?? ANYBODY, asked);
     const { request } = called;
     if (called.asked !== null) terminal.out(chaosText(active, caller, called.asked));
@@ -139,7 +143,12 @@ async function printCall(
       terminal.out(`${callerText({ active, caller, places, call, nowMs: x.startMs })}\n`);
       checkModel(x, caller, called.requested, request);
     }
+    let translation = '';
     const explainer = {
+      translated: ({ from, to, dropped }: { from: string; to: string; dropped: readonly string[] }) => {
+        translation = `  protocol   ${from} -> ${to}, translated\n`;
+        if (dropped.length > 0) translation += `  dropped    ${dropped.join(', ')}\n`;
+      },
       query: (decision: QueryDecision) => query.push(decision),
       header: (decision: HeaderDecision) => headers.push(decision),
       body: (change: BodyChange) => changes.push(change),
@@ -151,6 +160,7 @@ async function printCall(
     terminal.out(`  model      ${request.model} -> ${selected.upstreamModel}\n`);
     terminal.out(`  session    ${identity.sessionId} (${identity.sessionSource})\n`);
     terminal.out(`  gateway    ${config.gateway.name}\n`);
+    terminal.out(translation === '' ? `  protocol   ${call.protocol.name}, as it is\n` : translation);
     if (config.discovers)
       terminal.out('  discovery  on; `throughline models` asks the gateway what it lists\n');
     terminal.out(
@@ -255,8 +265,14 @@ function bodyOf(file: string | undefined, model: string, path: string, terminal:
     }
     throw new UsageError(`the body ${file} is larger than ${LONGEST_BODY} bytes`);
   }
+  return Buffer.from(JSON.stringify(exampleOf(path, model)));
+}
+
+/** The shortest body of an endpoint. */
+function exampleOf(path: string, model: string): object {
+  if (path.includes('{model}')) return { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] };
   const content = neededMembers(path).map((name) => [name, EXAMPLES[name] ?? 'Hello'] as const);
-  return Buffer.from(JSON.stringify({ model, ...Object.fromEntries(content) }));
+  return { model, ...(path === 'messages' ? { max_tokens: 100 } : {}), ...Object.fromEntries(content) };
 }
 
 /** The list as it would be written; values that may be secrets are masked. */

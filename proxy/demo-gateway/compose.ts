@@ -10,7 +10,7 @@ const BIG_EVENT_BYTES = 300_000;
 const MOST_WORD_EVENTS = 500;
 const SLICE_CHARS = 1_024;
 const CALL_PIECE_CHARS = 6;
-const CALLING: readonly Endpoint[] = ['chat_completion', 'responses', 'messages'];
+const CALLING: readonly Endpoint[] = ['chat_completion', 'responses', 'messages', 'gemini'];
 
 /** Token counts: a token is a word. `prompt` includes the cache counts, `completion` includes `reasoning`. */
 interface Counts {
@@ -53,7 +53,7 @@ export interface Answer {
 }
 
 /**
- * Composes the answer to a model call. `prompt` = words in messages, input, prompt, system and instructions + 3;
+ * Composes the answer to a model call. `prompt` = words in messages, input, prompt, contents, system and instructions + 3;
  * `completion` = words of the answer (of name and arguments, for a tool call).
  */
 export function compose(
@@ -68,7 +68,9 @@ export function compose(
     countWords(body['input']) +
     countWords(body['prompt']) +
     countWords(body['system']) +
-    countWords(body['instructions']);
+    countWords(body['instructions']) +
+    countWords(body['contents']) +
+    countWords(body['systemInstruction']);
   const scripted = script?.(body, request.model) ?? null;
   const call = scripted === null ? behaviourCall(request) : scriptedCall(scripted);
   const pieces = call === null ? textPieces(request, promptWords, echo, scripted) : [];
@@ -151,26 +153,31 @@ export function countWords(value: unknown): number {
     return words;
   }
   if (!isJson(value)) return 0;
-  return countWords(value['content']) + countWords(value['text']) + countWords(value['output']);
+  const parts = ['content', 'text', 'output', 'parts'];
+  return parts.reduce((words, part) => words + countWords(value[part]), 0);
 }
 
 // The last turn carries a tool's result, in the three wire formats: the agent's loop must come to an end.
 function hasToolResult(body: Json): boolean {
-  const turns = body['messages'] ?? body['input'];
+  const turns = body['messages'] ?? body['input'] ?? body['contents'];
   const last: unknown = Array.isArray(turns) ? turns.at(-1) : undefined;
   if (!isJson(last)) return false;
   if (last['role'] === 'tool' || last['type'] === 'function_call_output') return true;
-  const content = last['content'];
-  return Array.isArray(content) && content.some((part) => isJson(part) && part['type'] === 'tool_result');
+  const content = last['content'] ?? last['parts'];
+  const isResult = (part: unknown): boolean =>
+    isJson(part) && (part['type'] === 'tool_result' || part['functionResponse'] !== undefined);
+  return Array.isArray(content) && content.some(isResult);
 }
 
 function toolCall(body: Json): ToolCall {
   const tools = body['tools'];
   const tool: unknown = Array.isArray(tools) ? tools[0] : undefined;
-  // Chat wraps the declaration in `function`; responses and messages have it flat.
+  // Chat wraps the declaration in `function`, Gemini in a list; responses and messages have it flat.
   const wrapper = isJson(tool) ? tool : {};
-  const declared = isJson(wrapper['function']) ? wrapper['function'] : wrapper;
-  const schema = declared['parameters'] ?? declared['input_schema'];
+  const list = wrapper['functionDeclarations'];
+  const wrapped: unknown = Array.isArray(list) ? list[0] : wrapper['function'];
+  const declared = isJson(wrapped) ? wrapped : wrapper;
+  const schema = declared['parameters'] ?? declared['parametersJsonSchema'] ?? declared['input_schema'];
   const name = typeof declared['name'] === 'string' ? declared['name'] : 'demo_tool';
   return callOf(name, schema === undefined ? { query: 'a demo question' } : sample(schema));
 }
@@ -189,7 +196,8 @@ function sample(schema: unknown): unknown {
   const choices = schema['enum'];
   if (Array.isArray(choices)) return choices[0];
   if ('const' in schema) return schema['const'];
-  const [type] = [schema['type']].flat();
+  const [stated] = [schema['type']].flat();
+  const type = typeof stated === 'string' ? stated.toLowerCase() : stated; // Gemini writes STRING
   if (type === 'string') return 'demo';
   if (type === 'number' || type === 'integer') return 1;
   if (type === 'boolean') return true;

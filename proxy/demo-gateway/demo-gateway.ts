@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Face } from './model-request.ts';
+import type { Endpoint, Face } from './model-request.ts';
 import { faceOf } from './model-request.ts';
 import type { Script } from './compose.ts';
 import type { DemoClocks } from './deliver.ts';
@@ -25,6 +25,8 @@ export interface DemoOptions extends Partial<DemoClocks> {
   readonly acceptKeys?: readonly string[];
   /** Answers model calls in place of the behaviours, where it does not return null. */
   readonly script?: Script;
+  /** When given, every other endpoint that calls a model is answered with 404. */
+  readonly serves?: readonly Endpoint[];
   /** Called once per request, as soon as it is recorded and before it is answered. */
   readonly onRequest?: (seen: SeenRequest) => void;
 }
@@ -79,7 +81,12 @@ export async function startDemoGateway(options: DemoOptions = {}): Promise<DemoG
   const { host = '127.0.0.1', acceptKeys = null } = options;
   const { slowMs = 2_000, eventIntervalMs = 50, stallMs = 600_000 } = options;
   const clocks: DemoClocks = { slowMs, eventIntervalMs, stallMs };
-  const respond = createResponder(randomBytes(4).toString('hex'), acceptKeys, options.script ?? null);
+  const respond = createResponder(
+    randomBytes(4).toString('hex'),
+    acceptKeys,
+    options.script ?? null,
+    options.serves ?? null,
+  );
   const seen = new Recent<SeenRequest>(Math.min(options.keepSeen ?? SEEN_COUNT, SEEN_COUNT), SEEN_BYTES);
   let serial = 0;
   let gate = Promise.withResolvers<void>();

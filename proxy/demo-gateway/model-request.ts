@@ -16,6 +16,7 @@ const POST_ENDPOINTS = {
   responses: 'responses',
   messages: 'messages',
   'messages/count_tokens': 'count_tokens',
+  'responses/input_tokens': 'input_tokens',
   'images/generations': 'image_generation',
   'images/edits': 'image_edit',
   'images/variations': 'image_variation',
@@ -26,12 +27,27 @@ const POST_ENDPOINTS = {
   rerank: 'rerank',
 } as const;
 
-/** The endpoints that name a model in their body, by their names in the compat face's `extra_fields.request_type`. */
-export type Endpoint = (typeof POST_ENDPOINTS)[keyof typeof POST_ENDPOINTS];
+/** Gemini's endpoints name the model in their path, and say there whether the answer streams. */
+const MODEL_ACTIONS = {
+  generateContent: 'gemini',
+  streamGenerateContent: 'gemini',
+  countTokens: 'gemini_count',
+} as const;
+const MODEL_PATH = /^\/(?:v1beta|v1)\/models\/([^:?]+):([a-zA-Z]+)$/;
+
+/** The endpoints that name a model, by their names in the compat face's `extra_fields.request_type`. */
+export type Endpoint =
+  (typeof POST_ENDPOINTS)[keyof typeof POST_ENDPOINTS] | (typeof MODEL_ACTIONS)[keyof typeof MODEL_ACTIONS];
+
+/** What the path of a Gemini call says. */
+interface ModelInPath {
+  readonly model: string;
+  readonly stream: boolean;
+}
 
 /** Where a request goes. */
 export type Destination =
-  | { readonly to: 'model'; readonly endpoint: Endpoint }
+  | { readonly to: 'model'; readonly endpoint: Endpoint; readonly inPath?: ModelInPath }
   | { readonly to: 'models'; readonly id: string | null }
   | { readonly to: 'stored'; readonly id: string; readonly act: 'get' | 'delete' | 'cancel' | 'input_items' }
   | { readonly to: 'nowhere'; readonly status: 404 | 405 };
@@ -45,6 +61,12 @@ export function faceOf(target: string): Face {
 export function destinationOf(method: string, target: string): Destination {
   const query = target.indexOf('?');
   let path = query < 0 ? target : target.slice(0, query);
+  const [, model, action = ''] = MODEL_PATH.exec(path.replace(/^\/(?:proxy|compat)(?=\/)/, '')) ?? [];
+  if (model !== undefined && Object.hasOwn(MODEL_ACTIONS, action)) {
+    if (method !== 'POST') return { to: 'nowhere', status: 405 };
+    const inPath = { model: decoded(model), stream: action === 'streamGenerateContent' };
+    return { to: 'model', endpoint: MODEL_ACTIONS[action as keyof typeof MODEL_ACTIONS], inPath };
+  }
   if (path.startsWith('/compat/')) {
     if (!path.startsWith('/compat/v1/')) return { to: 'nowhere', status: 404 };
     path = path.slice('/compat'.length);
@@ -102,12 +124,13 @@ export function readModelRequest(
   endpoint: Endpoint,
   contentType: string,
   bytes: Buffer,
+  inPath?: ModelInPath,
 ): ModelRequest | string {
   const body = contentType.startsWith('multipart/form-data')
     ? multipartFields(contentType, bytes)
     : jsonObject(bytes);
   if (typeof body === 'string') return body;
-  const model = body['model'];
+  const model = inPath?.model ?? body['model'];
   if (typeof model !== 'string' || model === '') return 'model is required: name one in the member "model"';
   const options = body['stream_options'];
   return {
@@ -115,7 +138,7 @@ export function readModelRequest(
     endpoint,
     model,
     behaviours: behavioursOf(model),
-    stream: body['stream'] === true && STREAMABLE.includes(endpoint),
+    stream: inPath?.stream ?? (body['stream'] === true && STREAMABLE.includes(endpoint)),
     includeUsage: isJson(options) && options['include_usage'] === true,
     body,
   };

@@ -21,6 +21,10 @@ export function objectWhole(answer: Answer): Json | null {
       return embeddings(answer);
     case 'count_tokens':
       return { input_tokens: answer.counts.prompt };
+    case 'input_tokens':
+      return { object: 'response.input_tokens', input_tokens: answer.counts.prompt };
+    case 'gemini_count':
+      return { totalTokens: answer.counts.prompt };
     case 'image_generation':
     case 'image_edit':
     case 'image_variation':

@@ -3,6 +3,7 @@
 import type { ModelRequest, Face, Json } from './model-request.ts';
 import { chatEvents, chatWhole, completionEvents, completionWhole } from './chat.ts';
 import type { Answer } from './compose.ts';
+import { geminiEvents, geminiWhole } from './gemini.ts';
 import { messageEvents, messageWhole } from './messages.ts';
 import { objectWhole, speech } from './objects.ts';
 import { responseEvents, responseWhole } from './responses.ts';
@@ -35,6 +36,10 @@ const MODEL_ID = 'x-litellm-model-id';
 export function refusalReply(face: Face, refusal: Refusal, request: ModelRequest | null): Reply {
   const { status, message, type, param } = refusal;
   const about = request === null ? { extra_fields: {} } : extraFields(request.endpoint, request.model);
+  if (request?.endpoint === 'gemini') {
+    const error = { code: status, message, status: type.toUpperCase() };
+    return { status, headers: [...JSON_TYPE, ...(refusal.headers ?? [])], body: JSON.stringify({ error }) };
+  }
   const body =
     face === 'proxy'
       ? JSON.stringify({ error: { message, type, param: param ?? null, code: String(status) } })
@@ -145,6 +150,8 @@ function wholeOf(answer: Answer, echo: (() => string) | null): Json {
       return responseWhole(answer);
     case 'messages':
       return messageWhole(answer);
+    case 'gemini':
+      return geminiWhole(answer);
     default:
       // Objects without a text of their own carry the echo beside their members.
       return { ...objectWhole(answer), ...(echo === null ? {} : { demo_echo: echo() }) };
@@ -157,6 +164,8 @@ function eventsOf(answer: Answer): readonly StreamEvent[] {
       return responseEvents(answer);
     case 'messages':
       return messageEvents(answer);
+    case 'gemini':
+      return geminiEvents(answer);
     case 'text_completion':
       return completionEvents(answer);
     default:

@@ -1,6 +1,6 @@
 // From a request that has been read to the reply that is sent: finds the endpoint, checks the key, composes the answer,
 // formats it and sends it. Keeps the responses that can be fetched by id.
-import type { Face, Json, Destination } from './model-request.ts';
+import type { Endpoint, Face, Json, Destination } from './model-request.ts';
 import { destinationOf, readModelRequest } from './model-request.ts';
 import { compose } from './compose.ts';
 import type { Script } from './compose.ts';
@@ -34,6 +34,7 @@ export function createResponder(
   tag: string,
   acceptKeys: readonly string[] | null,
   script: Script | null = null,
+  serves: readonly Endpoint[] | null = null,
 ): Responder {
   const stored = new Recent<StoredResponse>(STORED_COUNT, STORED_BYTES);
   const credentials = acceptKeys?.map((key) => `Bearer ${key}`) ?? null;
@@ -57,6 +58,8 @@ export function createResponder(
     const destination = destinationOf(received.method, received.path);
     const refuse = (refusal: Refusal): Promise<void> => send(res, refusalReply(face, refusal, null));
     if (destination.to === 'nowhere') return refuse(nowhere(destination.status, received));
+    const lacks = destination.to === 'model' && serves?.includes(destination.endpoint) === false;
+    if (lacks) return refuse(nowhere(404, received));
     const { authorization = '', host = '', 'content-type': contentType = '' } = res.req.headers;
     const isKnown = credentials === null || credentials.includes(authorization);
     if (destination.to !== 'model') {
@@ -65,7 +68,7 @@ export function createResponder(
       return send(res, jsonReply(destination.id === null ? modelList(face) : modelEntry(destination.id)));
     }
 
-    const request = readModelRequest(face, destination.endpoint, contentType, body);
+    const request = readModelRequest(face, destination.endpoint, contentType, body, destination.inPath);
     if (typeof request === 'string')
       return refuse({ status: 400, message: request, type: 'invalid_request_error' });
     // Before the key is looked at, as Bifrost 1.4 does it.

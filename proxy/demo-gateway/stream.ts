@@ -73,6 +73,10 @@ function errorFrames({ request }: Answer, sequence: number): readonly string[] {
     const data = { type: 'error', code: 'server_error', message, param: null, sequence_number: sequence };
     return [frameOf({ stage: 'finish', name: 'error', data }, {})];
   }
+  if (request.endpoint === 'gemini') {
+    const data = { error: { code: 503, message, status: 'UNAVAILABLE' } };
+    return [frameOf({ stage: 'finish', name: null, data }, {})];
+  }
   if (request.face === 'proxy') {
     const data = { error: { message, type: 'internal_server_error', param: null, code: '500' } };
     return [frameOf({ stage: 'finish', name: null, data }, {})];

@@ -178,6 +178,11 @@ export const FAULTS = {
   bad_multipart: client(400, 'The multipart body is malformed.', 'The message names the place.'),
   missing_model: client(400, 'The request names no model.', 'Send `model`; GET /v1/models lists the names.'),
   invalid_member: client(400, 'A member of the body has a wrong type.', 'The message names it.'),
+  untranslatable_member: client(
+    400,
+    'The upstream speaks another protocol than the caller, and that protocol has no place for this member.',
+    'Leave out the member that the message names; with litellm_settings.drop_params it is dropped and named in a response header.',
+  ),
   invalid_header: client(400, 'A header that the proxy acts on has a wrong value.', 'The message names it.'),
   missing_end_user: client(
     400,
@@ -350,6 +355,11 @@ export const FAULTS = {
     503,
     'The upstream closed the connection before it responded, or its response is not HTTP.',
     'Look at the gateway; the request may have reached it.',
+  ),
+  bad_upstream_answer: upstream(
+    502,
+    'The answer of the upstream is not one of its protocol, so it could not be translated into that of the caller; or the model wrote a tool call that cannot be read.',
+    'Send the request again; check with `supported_endpoints` that the upstream speaks this protocol.',
   ),
   stream_broken: upstream(
     503,

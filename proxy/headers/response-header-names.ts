@@ -25,6 +25,9 @@ const SUFFIXES = {
   errorSource: 'error-source',
   brake: 'brake',
   originalCallId: 'original-call-id',
+  translated: 'translated',
+  droppedParams: 'dropped-params',
+  countedBy: 'counted-by',
 } as const;
 
 /** The names under one dialect; made once per configuration. */

@@ -9,6 +9,8 @@ export interface AccessLine {
   readonly model: string;
   readonly model_id: string | null;
   readonly upstream: string | null;
+  /** In which the upstream answered: another one than the caller's where the call was translated. */
+  readonly protocol: string | null;
   readonly status: number | null;
   readonly end: string;
   readonly ms: number;
@@ -43,6 +45,7 @@ export function accessText(level: LineLevel, start: string, line: AccessLine): s
   return (
     `{"level":${level}${start},"call_id":${quoted(line.call_id)},"call_type":"${line.call_type}"` +
     `,"model":${quoted(line.model)},"model_id":${quoted(line.model_id)},"upstream":${quoted(line.upstream)}` +
+    `,"protocol":${quoted(line.protocol)}` +
     `,"status":${line.status},"end":"${line.end}","ms":${line.ms},"first_byte_ms":${line.first_byte_ms}` +
     `,"session":${quoted(line.session)},"key":${quoted(line.key)},"team":${quoted(line.team)}` +
     `,"tokens":${line.tokens},"attempts":${line.attempts},"upstream_call_id":${quoted(line.upstream_call_id)}` +

@@ -15,6 +15,7 @@ import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
 import { talliedCounter, type LabelledHistogram, type Tally } from './tally.ts';
 import { addTeamMetrics } from './team-metrics.ts';
 import { registeredHistogram, SECONDS } from './time-buckets.ts';
+import { countTranslations } from './translation-metrics.ts';
 import type { Figures } from './worker-figures.ts';
 
 const OVERHEAD_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25];
@@ -59,6 +60,8 @@ export class Metrics {
   readonly chaosCalled = countChaos(this.#registry);
   /** A query parameter of a client did not go upstream. */
   readonly queryParameterDropped = countDroppedParameters(this.#registry);
+  /** An attempt goes to an upstream that speaks another protocol. */
+  readonly translated = countTranslations(this.#registry);
   readonly #times = {
     duration: this.#histogram(
       'throughline_request_duration_seconds',

@@ -10,6 +10,7 @@ import { relay } from '../relay/relay.ts';
 import type { HeadWriter } from '../relay/relay-handle.ts';
 import { ResumableSink } from '../relay/resumable-sink.ts';
 import type { Chaos } from '../chaos/faults.ts';
+import { TranslatedSink } from '../relay/translated-sink.ts';
 import type { AdmissionPermit } from './admission-permit.ts';
 import type { AttemptLog, AttemptStart } from './attempt-log.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
@@ -98,10 +99,15 @@ export function startAttempt(
     const timed = withTimeLeft(call, start.sentAt - startedAt);
     const spoiled = chaos === null ? timed : withChaos(timed, chaos);
     const sent = capsule === null ? spoiled : recordedAttempt(capsule, spoiled, start, identity);
-    const running = relay(sent, resumable ?? sink, x.active.services, head);
+    const translated = translatedSink(context, call, resumable ?? sink);
+    const running =
+      translated === null
+        ? relay(sent, resumable ?? sink, x.active.services, head)
+        : relay({ ...sent, errors: translated.errors }, translated, x.active.services, head);
     if (resumable !== null) resumable.abort = (fault) => running.abort(fault);
+    if (translated !== null) translated.abort = (fault) => running.abort(fault);
     const ended = running.ended.then(
-      (outcome): Ended => ({ outcome }),
+      (outcome): Ended => ({ outcome: translated?.settle(outcome) ?? outcome }),
       (thrown: unknown): Ended => ({ fault: toFault(thrown) }),
     );
     return { deployment, call, start, inFlight, resumable, ended, cancel: () => running.cancel() };
@@ -183,6 +189,18 @@ function transcriptSink(
     .continuers(continueOverFallbacks)
     .some(({ config }) => config.assistantPrefill || continueByRepeat);
   return isContinuable ? new ResumableSink(sink, continuation.transcript()) : null;
+}
+
+/** null: the client gets the bytes of the upstream. */
+function translatedSink(
+  { x, request }: AttemptContext,
+  { translated, protocol }: UpstreamRequest,
+  sink: ResponseSink,
+): TranslatedSink | null {
+  if (translated === null) return null;
+  const from = request.endpoint.protocol;
+  if (from !== protocol) x.active.services.metrics.translated(from.name, protocol.name);
+  return new TranslatedSink(sink, translated);
 }
 
 /** The total clock runs from the first attempt. */

@@ -1,11 +1,23 @@
 // Sends a request, and retries it or falls back while that may help and nothing has reached the client. The only owner of
 // retries: no layer below retries, and each one is taken from the retry budget.
+import type { Protocol } from '../protocols/protocol.ts';
+import type { Failure } from '../routing/failover-plan.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
-import { finishAttempt, logReplaced, rebuild, startAttempt, type AttemptContext } from './attempt.ts';
+import { Fault } from '../errors/fault.ts';
+import {
+  finishAttempt,
+  logReplaced,
+  rebuild,
+  startAttempt,
+  type Attempt,
+  type AttemptContext,
+} from './attempt.ts';
+import type { Ended } from './classify.ts';
 import { continueStream, type CallResult } from './continue.ts';
 import { runHedged, type FinishedAttempt } from './hedge.ts';
 import type { CallPlan } from './plan.ts';
 import { pause } from './until-client-leaves.ts';
+import { mayLack, otherProtocol, saysNoEndpoint } from './upstream-protocol.ts';
 
 /**
  * The outcome of the last attempt. Earlier attempts sent nothing to the client, or the last one continued their stream.
@@ -28,9 +40,16 @@ export async function runAttempts(
     const { attempt, ended, classification } = isHedged
       ? await runHedged(context, call)
       : await runSingle(context, call);
+    const asked = askOtherwise(context, attempt, ended);
+    if (asked !== null) {
+      logReplaced(context, attempt, ended, NO_ENDPOINT);
+      await permit.acquire(plan);
+      call = asked;
+      continue;
+    }
     const { failure } = classification;
     const now = clock.mono();
-    const step = failure === null ? null : plan.next(failure, now);
+    const step = failure === null ? null : nextStep(context, failure, now);
     if (step === null && plan.denied) attempt.deployment.metrics.denied();
     if (failure === null || step === null || isLate(plan, now + step.pauseMs - startedAt)) {
       if (ended.fault !== undefined) throw ended.fault;
@@ -45,6 +64,62 @@ export async function runAttempts(
     await permit.acquire(plan);
     call = rebuild(context, plan.hasMore);
   }
+}
+
+/** Moves the plan on to a deployment that takes the call. */
+function nextStep(context: AttemptContext, failure: Failure, now: number): ReturnType<CallPlan['next']> {
+  for (;;) {
+    const step = context.plan.next(failure, now);
+    if (step === null || takesCall(context)) return step;
+  }
+}
+
+/** Whether the deployment at which the plan stands can be asked: a translation may not be able to say all of a call. */
+function takesCall(context: AttemptContext): boolean {
+  const { x, request, plan } = context;
+  const { endpoint } = request;
+  const to = otherProtocol(plan.deployment, endpoint, x.active.services.clock.mono());
+  return to === null || builtOrNull(context) !== null;
+}
+
+function builtOrNull(context: AttemptContext): UpstreamRequest | null {
+  try {
+    return rebuild(context, context.plan.hasMore);
+  } catch (thrown) {
+    if (thrown instanceof Fault) return null;
+    throw thrown;
+  }
+}
+
+/** The upstream speaks another protocol. */
+const isTranslated = ({ protocol: to }: UpstreamRequest, from: Protocol): boolean => to !== from;
+
+/** Recorded for an attempt whose gateway does not have the endpoint. */
+const NO_ENDPOINT = 'no_endpoint';
+
+/**
+ * The same call to the same deployment in another protocol, where its gateway has just said that it does not have the
+ * endpoint; null for every other end. One that only learns costs nothing and is no failure, so the retry budget is not asked.
+ */
+function askOtherwise(context: AttemptContext, attempt: Attempt, { outcome }: Ended): UpstreamRequest | null {
+  const { x, request, plan } = context;
+  const { deployment, call } = attempt;
+  const { endpoint } = request;
+  if (outcome === undefined || !mayLack(deployment, endpoint) || !saysNoEndpoint(call, outcome)) return null;
+  const { absent } = deployment;
+  const from = endpoint.protocol;
+  if (isTranslated(call, from)) {
+    absent.delete(endpoint.protocol.name); // it was not the protocol
+    return null;
+  }
+  if (deployment !== plan.deployment) return null;
+  const name = endpoint.countAnswer === undefined ? endpoint.protocol.name : endpoint.path;
+  absent.add(name, x.active.services.clock.mono());
+  if (endpoint.countAnswer !== undefined) return null; // it is counted here
+  const other = builtOrNull(context);
+  if (other !== null && isTranslated(other, from)) return other;
+  absent.delete(name);
+  return null;
 }
 
 async function runSingle(context: AttemptContext, call: UpstreamRequest): Promise<FinishedAttempt> {

@@ -1,6 +1,7 @@
 // A parsed request and a deployment -> the upstream request: path, headers, and the body with exactly the members changed
 // that must be.
 import { Buffer } from 'node:buffer';
+import type { Deployment } from '../../config/snapshot.ts';
 import { upstreamPath } from '../../config/upstream-path.ts';
 import { Fault } from '../errors/fault.ts';
 import { isControlMember } from '../active-config/active-config.ts';
@@ -15,6 +16,7 @@ import type { SelectedDeployment } from './select-deployment.ts';
 import { usagePricer } from './charge.ts';
 import { pathWithQuery, type QueryDecision } from './upstream-query.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
+import type { TranslatedResponse } from '../relay/translated-response.ts';
 import { mergedTags } from './identity.ts';
 import { upstreamHeaders } from '../headers/upstream-headers.ts';
 import { traceHeaders } from '../headers/trace-context.ts';
@@ -23,6 +25,10 @@ import { formCutsOf } from '../bodies/multipart.ts';
 import type { Edit } from '../bodies/splice.ts';
 import { cutsOf } from '../bodies/splice.ts';
 import { sessionEdits, type SessionEdit } from './session-members.ts';
+import { translateCall, withoutProofs } from './translate-call.ts';
+import { forProtocol, inPath, queryFor } from './translated-head.ts';
+import { lastEventOf, noted, translatedResponse } from './translated-response.ts';
+import { otherProtocol } from './upstream-protocol.ts';
 
 /** One change to the body, as `explain` prints it. */
 export interface BodyChange {
@@ -35,6 +41,12 @@ interface Explainer {
   readonly query: (decision: QueryDecision) => void;
   readonly header: (decision: HeaderDecision) => void;
   readonly body: (change: BodyChange) => void;
+  /** Called where the upstream speaks another protocol than the caller. */
+  readonly translated: (what: {
+    readonly from: string;
+    readonly to: string;
+    readonly dropped: readonly string[];
+  }) => void;
 }
 
 /** What a further attempt may add to the body. */
@@ -57,28 +69,61 @@ export function buildUpstreamRequest(
   selected: SelectedDeployment,
   { replaceable = false, explainer, cuts = [] }: BuildOptions = {},
 ): UpstreamRequest {
-  const { endpoint, stream, body } = request;
-  const asksUsage = wantsUsageEvent(x, request, selected);
-  const changes = bodyChanges(x, request, selected, asksUsage);
-  const sessions = sessionsToMend(request, identity, selected);
+  const { endpoint, stream } = request;
+  const to = otherProtocol(selected.deployment, endpoint, x.active.services.clock.mono());
+  const call = to === null ? null : translateCall(x, request, identity, selected, to, cuts);
+  const cleaned = call === null ? withoutProofs(x, request, selected, cuts) : null;
+  const going = call?.request ?? cleaned ?? request;
+  const asksUsage = call === null && wantsUsageEvent(x, request, selected);
+  const changes = bodyChanges(x, going, selected, asksUsage);
+  for (const member of call?.unwanted ?? [])
+    if (!changes.some((one) => one.member === member))
+      changes.push({ member, change: 'removed', why: 'not asked for by the client' });
+  const sessions = sessionsToMend(going, identity, selected);
   if (explainer !== undefined) {
+    if (call !== null)
+      explainer.translated({
+        from: endpoint.protocol.name,
+        to: going.endpoint.protocol.name,
+        dropped: call.translation.dropped,
+      });
     changes.forEach((change) => explainer.body(change));
     for (const { member, change } of sessions)
       explainer.body({ member, change, why: 'stated another session than the one that is stamped' });
   }
   const { alwaysIncludeStreamUsage, costInStreamingUsage, estimateMissingUsage } = x.active.snapshot;
+  const pricer = costInStreamingUsage && stream ? usagePricer(x, endpoint, selected, request.billable) : null;
+  const priced = pricer === null ? null : noted(pricer);
+  const translated = translatedResponse(x, request, call, priced?.again ?? null);
   const observation: Observation = {
     stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
     keepText: estimateMissingUsage && endpoint.counted === 'prompt and answer',
-    priceUsage: costInStreamingUsage && stream ? usagePricer(x, endpoint, selected, request.billable) : null,
-    lastEvent: lastEventOf(request),
+    priceUsage: translated === null ? pricer : (priced?.note ?? null),
+    // A translated stream is over when its client has the last event of its own: see translated-sink.ts.
+    lastEvent: translated === null ? lastEventOf(request) : 'finish',
     expectsAnswer: true,
   };
-  body.edit([...bodyCuts(request, changes, selected), ...sessions.flatMap((one) => one.cuts), ...cuts]);
-  const { bytes, giveBack } = body.lease();
+  const further = going === request ? cuts : NO_CUTS;
+  going.body.edit([
+    ...bodyCuts(going, changes, selected),
+    ...sessions.flatMap((one) => one.cuts),
+    ...further,
+  ]);
+  const { bytes, giveBack } = going.body.lease();
   const own = { body: bytes, bodySent: giveBack, observation, stream, replaceable, method: 'POST' } as const;
-  return upstreamRequest(x, endpoint, selected, identity, { ...own, path: endpoint.path }, explainer);
+  const { path } = going.endpoint;
+  const built = upstreamRequest(
+    x,
+    going.endpoint,
+    selected,
+    identity,
+    { ...own, path: path.replace('{model}', () => inPath(selected.upstreamModel)), translated },
+    explainer,
+  );
+  return call === null ? built : forProtocol(built, selected, endpoint.protocol, explainer?.header);
 }
+
+const NO_CUTS: readonly Cut[] = Object.freeze([]);
 
 /** Builds the request about a response that exists: no body of the client's, the id in the path. */
 export function buildByIdRequest(
@@ -103,7 +148,13 @@ export function buildByIdRequest(
     replaceable: false,
     method,
     path,
+    translated: null,
   });
+}
+
+/** The prefix of a deployment for the API that is spoken. */
+function inProtocol({ pathPrefix, modelInPath }: Deployment, { protocol }: Endpoint): Pick<Deployment, 'pathPrefix' | 'modelInPath'> {
+  return { pathPrefix: protocol.prefixOf?.(pathPrefix) ?? pathPrefix, modelInPath };
 }
 
 /** What differs between the two kinds of request. */
@@ -112,6 +163,7 @@ interface Own extends Pick<UpstreamRequest, 'body' | 'bodySent' | 'observation' 
   readonly replaceable: boolean;
   /** Below the prefix of the deployment. */
   readonly path: string;
+  readonly translated: TranslatedResponse | null;
 }
 
 function upstreamRequest(
@@ -119,7 +171,7 @@ function upstreamRequest(
   endpoint: Endpoint,
   selected: SelectedDeployment,
   identity: Identity,
-  { body, bodySent, observation, stream, replaceable, method, path }: Own,
+  { body, bodySent, observation, stream, replaceable, method, path, translated }: Own,
   explainer?: Explainer,
 ): UpstreamRequest {
   const { config, pool } = selected.deployment;
@@ -131,8 +183,8 @@ function upstreamRequest(
     apiBase: config.apiBase,
     method,
     path: pathWithQuery(
-      upstreamPath(config, path, selected.upstreamModel),
-      x.query,
+      upstreamPath(inProtocol(config, endpoint), path, selected.upstreamModel),
+      queryFor(endpoint, x.query),
       { documented: endpoint.query, allowed: config.allowedQuery, own: config.upstreamQuery },
       (decision) => {
         if (decision.action === 'dropped') x.active.services.metrics.queryParameterDropped();
@@ -148,11 +200,19 @@ function upstreamRequest(
     firstTokenMs: stream ? clocks.firstTokenMs : 0,
     holdsHead: stream && (replaceable || clocks.firstTokenMs > 0),
     protocol: endpoint.protocol,
+    translated,
+    errors: endpoint.protocol.errors,
+    gatherBytes: translated === null ? GATHER_BYTES : GATHER_TRANSLATED_BYTES,
     observation,
     answerNames: config.gateway,
     ownPrefix: x.active.snapshot.dialect.headerPrefix,
   };
 }
+
+/** Responses up to this size are gathered: head and body leave in one write, and the cost header can be exact. */
+const GATHER_BYTES = 262_144;
+/** What is translated has to be read as a whole. */
+const GATHER_TRANSLATED_BYTES = 33_554_432;
 
 const NO_EDITS: readonly SessionEdit[] = Object.freeze([]);
 
@@ -222,11 +282,6 @@ function firstByteClock(
   throw new Fault('invalid_header', `The header ${param} must be a number of seconds above 0.`, { param });
 }
 
-function lastEventOf({ isSingle, streamOptions }: ParsedRequest): Observation['lastEvent'] {
-  if (!isSingle) return 'done'; // each choice has a finish reason
-  return streamOptions?.['include_usage'] === true ? 'usage' : 'finish';
-}
-
 /** Streams without usage cannot be billed: ask for it where the client did not. */
 function wantsUsageEvent(x: Exchange, request: ParsedRequest, { deployment }: SelectedDeployment): boolean {
   if (!request.stream || !request.endpoint.usageOnRequest) return false;
@@ -247,7 +302,10 @@ function bodyChanges(
   const names =
     request.members.kind === 'json' ? request.members.peeked.members : request.members.peeked.fields;
   const has = (member: string): boolean => names.some(({ name }) => name === member);
-  if (request.bodyModel !== selected.upstreamModel) {
+  const isInPath = request.endpoint.path.includes('{model}');
+  if (isInPath && has('model'))
+    changes.push({ member: 'model', change: 'removed', why: 'the path names it' });
+  else if (!isInPath && request.bodyModel !== selected.upstreamModel) {
     const why = request.bodyModel === null ? 'the path names it' : `upstream name of ${config.group}`;
     changes.push({ member: 'model', change: has('model') ? 'replaced' : 'added', why });
   }

@@ -73,7 +73,7 @@ async function partRow(
   { start, call }: Attempt,
   outcome: Outcome,
 ): Promise<AttemptRow> {
-  const estimate = await countMissingUsage(x, endpoint, outcome, call.body);
+  const estimate = await countMissingUsage(x, endpoint, outcome, call.body, call.protocol);
   return partOf(x, start, { endpoint, selected: start.selected, outcome, billable, estimate });
 }
 

@@ -20,7 +20,7 @@ export async function finishWithResponse(
   billable: BillableUnits,
   { outcome, call }: CallResult,
 ): Promise<void> {
-  const record = await recorder.settle({ outcome, body: call.body, billable, head });
+  const record = await recorder.settle({ outcome, call, billable, head });
   outcome.finish(costHeaders(x.active.headerNames, record));
 }
 

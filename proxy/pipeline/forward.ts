@@ -13,6 +13,7 @@ import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead, timeoutOf } from './call-head.ts';
 import { endRecording, openRecording, recordIdentity, type RecordedExchange } from './capsule-call.ts';
 import { allowedChaos, calledModel } from './chaos-call.ts';
+import { couldNotCount, finishWithCount, isCountedHere } from './count-tokens.ts';
 import { reserveCall } from './reserve.ts';
 import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault, finishWithReplay } from './finish.ts';
@@ -20,7 +21,8 @@ import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from '.
 import { identityOf } from './identity.ts';
 import { checkModel } from './models-of-caller.ts';
 import { checkComplete, parseRequest } from './parse-request.ts';
-import { planRequest, planSingle, selectedBy } from './plan.ts';
+import { planSingle, selectedBy } from './plan.ts';
+import { planTranslated } from './plan-translated.ts';
 import { readBody } from './read-body.ts';
 import { refuseSteering } from './steering.ts';
 import { SpendRecorder } from './spend-recorder.ts';
@@ -58,7 +60,7 @@ export async function forward(
     await checkPreviousResponse(x, caller, request); // a response that it continues is the caller's own
     claim = await claimIdempotencyKey(x, caller, request);
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
-    const planned = planRequest(x.active, request, identity, models); // the deployment to try first, and the ones after it
+    const planned = planTranslated(x, request, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
     checkComplete(request); // what the endpoint works on
     const braked = await applyBrake(x, caller, request, identity, recorder); // a conversation that runs away
@@ -67,6 +69,8 @@ export async function forward(
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
+    if (isCountedHere(x, request, selected))
+      return await finishWithCount(x, recorder, request, identity, log);
     const first = buildUpstreamRequest(x, request, identity, selected, { replaceable: plan.hasMore });
     const head = new CallHead(x, identity, log, permit, caller.keyHash, [
       braked,
@@ -77,6 +81,8 @@ export async function forward(
       { x, request, identity, plan, permit, log, head, chaos, capsule },
       first,
     );
+    if (couldNotCount(request, result.call, result.outcome))
+      return await finishWithCount(x, recorder, request, identity, log);
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {
     await finishWithFault(x, recorder, log, endpoint, thrown);

@@ -2,15 +2,16 @@
 import type { Buffer } from 'node:buffer';
 import type { Outcome } from '../relay/outcome.ts';
 import type { Exchange } from './exchange.ts';
-import type { Endpoint } from '../protocols/protocol.ts';
+import type { Endpoint, Protocol } from '../protocols/protocol.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
 
-/** @param body what went upstream. @returns null, synchronously, when there is nothing to count */
+/** @param protocol of the upstream @param body what went there. @returns null, synchronously, when there is nothing to count */
 export function countMissingUsage(
   { active }: Exchange,
-  { counted, protocol }: Endpoint,
+  { counted, protocol: own }: Endpoint,
   { reading, end, status }: Outcome,
   body: Buffer | null,
+  protocol: Protocol = own,
 ): Promise<Estimate> | null {
   if (reading.usage !== null && !reading.usageIsPartial) return null;
   const isWanted = counted !== 'nothing' && active.snapshot.estimateMissingUsage;

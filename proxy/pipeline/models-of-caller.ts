@@ -68,6 +68,12 @@ export function modelListWith(
   return modelListBytes([...names, ...more(names.filter((name) => !name.includes('*')))]);
 }
 
+/** The names in that listing. */
+export function modelNamesOf(active: ActiveConfig, caller: AuthenticatedCaller): readonly string[] {
+  const models = active.modelAccess.of(caller);
+  return models.id === '' ? active.listings.names : namesFor(active, models);
+}
+
 /** Whether a caller's listing has a name. */
 export function isListedFor(active: ActiveConfig, caller: AuthenticatedCaller, name: string): boolean {
   const models = active.modelAccess.of(caller);

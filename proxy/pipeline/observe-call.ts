@@ -16,6 +16,8 @@ export interface Observed {
   readonly overheadMs: number | null;
   /** The model that the response names. */
   readonly responseModel: string | null;
+  /** In which the upstream answered; null when none did. */
+  readonly protocol: string | null;
   readonly fault: Fault | null;
   /** The fault that the call asked for; null: none. */
   readonly chaos: Chaos | null;
@@ -23,25 +25,31 @@ export interface Observed {
 
 export function observeCall({ active }: Exchange, record: SpendRecord, observed: Observed): void {
   const { services } = active;
-  const { selected, overheadMs, responseModel, fault, chaos } = observed;
+  const { selected, overheadMs, responseModel, protocol, fault, chaos } = observed;
   const failure = failureOf(record, selected?.deployment.config.group.includes('*') === true);
   // What was asked for says nothing about a deployment, and wakes nobody.
   if (chaos !== null) services.metrics.chaosCalled(chaos.name);
   else (selected?.deployment.metrics ?? services.unrouted).observe(record, overheadMs ?? -1, failure);
   services.spans?.ended(record, responseModel);
-  const line = lineOf(record, failure, chaos);
+  const line = lineOf(record, protocol, failure, chaos);
   if (fault?.code === 'internal_error') services.log.error({ ...line, err: fault.cause }, 'request');
   else services.log.access(line, chaos === null ? (failure?.level ?? 30) : 30);
 }
 
 /** The members stand here in the order of the log. */
-function lineOf(record: SpendRecord, failure: Failure | null, chaos: Chaos | null): AccessLine {
+function lineOf(
+  record: SpendRecord,
+  protocol: string | null,
+  failure: Failure | null,
+  chaos: Chaos | null,
+): AccessLine {
   return {
     call_id: record.requestId,
     call_type: record.callType,
     model: record.modelGroup,
     model_id: record.modelId,
     upstream: record.apiBase,
+    protocol,
     status: record.httpStatus,
     end: record.endReason,
     ms: record.endMs - record.startMs,

@@ -107,10 +107,13 @@ export async function parseRequest(
     model,
     fallbacks: members.get('fallbacks'),
     bodyModel,
-    stream: streamOf(members.get('stream'), found.kind),
+    stream:
+      endpoint.streams === undefined
+        ? streamOf(members.get('stream'), found.kind)
+        : endpoint.streams === 'always',
     previousResponse: previousResponseOf(members.get('previous_response_id')),
-    isSingle: (members.get('n') ?? 1) === 1,
-    choices: choicesOf(members),
+    isSingle: isSingle(endpoint, members),
+    choices: choicesOf(endpoint, members),
     maxOutput: maxOutputOf(endpoint, members),
     streamOptions: isObject(options) ? options : null,
     identityMembers: identityMembers(members, x.active.snapshot.dialect.brand),
@@ -147,11 +150,23 @@ function maxOutputOf({ protocol: { outputLimits = [] } }: Endpoint, members: Mem
   return stated.length === 0 ? null : Math.max(...stated);
 }
 
-const choicesOf = (members: Members): number =>
-  Math.max(1, ...['n', 'best_of'].flatMap((name) => countIn(members, name)));
+const choicesOf = ({ protocol: { choiceCounts = [] } }: Endpoint, members: Members): number =>
+  Math.max(1, ...['n', 'best_of', ...choiceCounts].flatMap((name) => countIn(members, name)));
+
+const isSingle = ({ protocol: { choiceCounts = [] } }: Endpoint, members: Members): boolean =>
+  (members.get('n') ?? 1) === 1 && choiceCounts.every((name) => (memberAt(members, name) ?? 1) === 1);
+
+/** @param name of a member, or dotted, of one in an object */
+function memberAt(members: Members, name: string): unknown {
+  const [first = name, ...below] = name.split('.');
+  return below.reduce<unknown>(
+    (holder, one) => (isObject(holder) ? holder[one] : undefined),
+    members.get(first),
+  );
+}
 
 function countIn(members: Members, name: string): readonly number[] {
-  const value = members.get(name);
+  const value = memberAt(members, name);
   const count = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof count === 'number' && Number.isFinite(count) && count > 0 ? [Math.ceil(count)] : [];
 }

@@ -133,7 +133,7 @@ interface AnsweredAttempt {
 function chargeOf(x: Exchange, answered: AnsweredAttempt): { readonly used: Used; readonly cost: Cost } {
   const { endpoint, selected, outcome } = answered;
   const used = usedBy(endpoint, answered.billable, outcome, answered.estimate);
-  if (endpoint.returnsStored) return { used, cost: FREE };
+  if (endpoint.returnsStored || endpoint.countAnswer !== undefined) return { used, cost: FREE };
   const stated = statedPico(selected.deployment.config.gateway, outcome.upstreamCost, outcome.reading.usage);
   const priceable = { ...used, endReason: outcome.end, model: selected.upstreamModel };
   return { used, cost: priceOf(priceable, stated, pricesFor(x, selected)) };
@@ -211,6 +211,29 @@ export function settleRepeated(
     attempts: 0,
     responseBytes: response.body.length,
     warnings: [...begin.warnings, `the answer of call ${id} was given again`],
+  };
+}
+
+/** The settle entry of a call whose tokens were counted here. @param by what counted them */
+export function settleCounted(
+  x: Exchange,
+  begin: SpendBegin,
+  answered: { readonly bytes: number; readonly by: string; readonly attempts: number },
+): SpendRecord {
+  return {
+    ...begin,
+    ...NO_ANSWER,
+    ...FREE,
+    endMs: nowOf(x),
+    status: 'success',
+    endReason: 'complete',
+    httpStatus: 200,
+    errorCode: null,
+    errorText: null,
+    errorSource: null,
+    attempts: answered.attempts,
+    responseBytes: answered.bytes,
+    warnings: [...begin.warnings, `counted here (${answered.by}): the gateway does not count tokens`],
   };
 }
 

@@ -29,6 +29,7 @@ import { headersOfLimits, LimitQueue, limitsOfCall, promptTokensOf } from './res
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
+import { outputLimitOf } from './output-limit.ts';
 import { planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
 import { findGroup, type SelectedDeployment } from './select-deployment.ts';
 import type { SpendRecorder } from './spend-recorder.ts';
@@ -178,13 +179,8 @@ function candidateOf(x: Exchange, selected: SelectedDeployment): Candidate {
   return {
     model: selected.upstreamModel,
     prices: pricesFor(x, selected),
-    maxOutput: outputLimit(config.statedInfo) ?? outputLimit(facts),
+    maxOutput: outputLimitOf(config.statedInfo) ?? outputLimitOf(facts),
   };
-}
-
-function outputLimit(facts: Readonly<Record<string, unknown>>): number | null {
-  const limit = facts['max_output_tokens'] ?? facts['max_tokens'];
-  return typeof limit === 'number' && limit > 0 ? limit : null;
 }
 
 interface Asks {

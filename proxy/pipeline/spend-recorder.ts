@@ -1,8 +1,8 @@
 // Begins and settles the spend record of one call: at most one begin entry and exactly one settle entry, whatever is
 // thrown and whenever. It holds what the record needs and no more; observe-call.ts reports to metrics, traces and logs.
-import type { Buffer } from 'node:buffer';
 import { Fault, toFault } from '../errors/fault.ts';
 import type { Outcome } from '../relay/outcome.ts';
+import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { ReservedCost } from '../access/budgets/reservation.ts';
 import type { ScopedRecord } from '../access/budgets/scopes.ts';
 import type { AttemptLog, AttemptStart } from './attempt-log.ts';
@@ -21,6 +21,7 @@ import {
   beginOf,
   destinationOf,
   scopedOf,
+  settleCounted,
   settleFault,
   settleOf,
   settleRepeated,
@@ -54,7 +55,7 @@ interface KnownFacts {
 export interface AnsweredCall {
   readonly outcome: Outcome;
   /** What went upstream: its tokens are counted where the upstream states no usage. */
-  readonly body: Buffer | null;
+  readonly call: Pick<UpstreamRequest, 'body' | 'protocol'>;
   readonly billable: BillableUnits;
   readonly head: Pick<CallHead, 'overheadMs'>;
 }
@@ -76,7 +77,7 @@ const NOTHING_KNOWN: KnownFacts = {
   chaos: null,
 };
 /** What is observed of a call that no upstream answered. */
-const UNANSWERED = { overheadMs: null, responseModel: null } as const;
+const UNANSWERED = { overheadMs: null, responseModel: null, protocol: null } as const;
 
 export class SpendRecorder {
   readonly #x: Exchange;
@@ -143,18 +144,20 @@ export class SpendRecorder {
   }
 
   /** Settles a call that got a response from an upstream. */
-  async settle({ outcome, body, billable, head }: AnsweredCall): Promise<SpendRecord> {
+  async settle({ outcome, call, billable, head }: AnsweredCall): Promise<SpendRecord> {
     const { selected } = this;
     const endpoint = this.#endpoint;
     if (selected === null) throw new Error('a response without a deployment');
-    const counting = countMissingUsage(this.#x, endpoint, outcome, body);
+    const counting = countMissingUsage(this.#x, endpoint, outcome, call.body, call.protocol);
     const estimate = counting === null ? null : await counting;
     const answered = { endpoint, selected, outcome, billable, estimate };
     const last = withHeldCost(settleOf(this.#x, this.#begun(), answered), this.#held);
     const others = this.#attempts.others();
     const record = others === null ? last : this.#withOthers(last, await others);
     const { fault, reading } = outcome;
-    const observed = { selected, overheadMs: head.overheadMs(outcome), responseModel: reading.model, fault };
+    const overheadMs = head.overheadMs(outcome);
+    const protocol = call.protocol.name;
+    const observed = { selected, overheadMs, responseModel: reading.model, protocol, fault };
     return await this.#write(record, observed);
   }
 
@@ -162,6 +165,13 @@ export class SpendRecorder {
   async settleRepeated(id: string, response: KeptResponse): Promise<SpendRecord> {
     const record = settleRepeated(this.#x, this.#begun(), id, response);
     return await this.#write(record, { ...UNANSWERED, selected: null, fault: null });
+  }
+
+  /** Settles a call whose tokens were counted here. @param by what counted them */
+  async settleCounted(bytes: number, by: string): Promise<SpendRecord> {
+    const attempts = this.#attempts.answering === null ? 0 : 1;
+    const record = settleCounted(this.#x, this.#begun(), { bytes, by, attempts });
+    return await this.#write(record, { ...UNANSWERED, selected: this.selected, fault: null });
   }
 
   /** Settles a call that failed; whatever was thrown becomes a fault. */

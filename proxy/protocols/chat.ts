@@ -18,6 +18,7 @@ export const chat: Protocol = {
   name: 'chat',
   outputLimits: ['max_tokens', 'max_completion_tokens'],
   endpoints: [textEndpoint('chat/completions', 'acompletion', { usageOnRequest: true })],
+  ownHeaders: ['openai-'],
   stored: [],
   response: RESPONSE,
   events: CHOICE_EVENTS,

@@ -112,3 +112,27 @@ export const RESPONSES_CONVERSATION: ConversationRules = {
     return type === 'message' && (role === 'user' || role === 'assistant') ? [{ kind: role, content }] : NONE;
   },
 };
+
+export const GEMINI_CONVERSATION: ConversationRules = {
+  member: 'contents',
+  instructions: 'systemInstruction',
+  pieces: (element) => {
+    const role = element['role'] === 'model' ? 'assistant' : 'user';
+    const parts = objectsOf(element['parts']);
+    const tools = parts.flatMap((part): Piece[] => {
+      const call = asObject(part['functionCall']);
+      const result = asObject(part['functionResponse']);
+      // Calls mostly have no id: a result belongs to the call of its name.
+      if (call !== null) {
+        const name = textIn(call, 'name') ?? '';
+        return [{ kind: 'call', id: textIn(call, 'id') ?? name, name, input: call['args'] }];
+      }
+      if (result === null) return [];
+      const id = textIn(result, 'id') ?? textIn(result, 'name') ?? '';
+      const content = result['response'];
+      return [{ kind: 'result', id, content, isError: isFilled(asObject(content)?.['error']) }];
+    });
+    const texts = parts.filter((part) => isFilled(part['text']) && part['thought'] !== true);
+    return texts.length === 0 && tools.length > 0 ? tools : [{ kind: role, content: texts }, ...tools];
+  },
+};

@@ -11,7 +11,10 @@ const DATA_LINE = /(?:^|[\r\n]|^\u00ef\u00bb\u00bf)data[:\r\n]/;
 const EVENTS_WITH_IDENTITY = 8;
 /** OpenAI allows 128 choices; of more, the reasons are not kept. */
 const MOST_FINISHES = 256;
-const HEAD_MEMBERS = { names: new Set(['type', 'id', 'model', 'error', 'service_tier']), prefixes: [] };
+const HEAD_MEMBERS = {
+  names: new Set(['type', 'id', 'model', 'error', 'service_tier', 'responseId', 'modelVersion']),
+  prefixes: [],
+};
 
 export class EventReading implements StreamSoFar {
   readonly #rules: EventRules;
@@ -67,8 +70,8 @@ export class EventReading implements StreamSoFar {
     if (isError) this.#end('failed');
     if (json === null) return false;
     const answer = objectIn(json, 'response') ?? objectIn(json, 'message') ?? json;
-    this.id ??= textIn(answer, 'id');
-    this.model ??= textIn(answer, 'model');
+    this.id ??= textIn(answer, 'id') ?? textIn(answer, 'responseId'); // Gemini's names
+    this.model ??= textIn(answer, 'model') ?? textIn(answer, 'modelVersion');
     this.serviceTier = identifierIn(answer, 'service_tier') ?? this.serviceTier;
     const facts = this.#rules.read({ type, json, answer }, this);
     const { usage, usageIsPartial, end, finishes = [], isUsageOnly = false } = facts;

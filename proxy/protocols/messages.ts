@@ -17,8 +17,14 @@ export const messages: Protocol = {
   outputLimits: ['max_tokens'],
   endpoints: [
     textEndpoint('messages', 'anthropic_messages', { query: MESSAGES }),
-    endpoint('messages/count_tokens', 'acount_tokens', { query: MESSAGES }),
+    endpoint('messages/count_tokens', 'acount_tokens', {
+      query: MESSAGES,
+      streams: 'never',
+      countAnswer: (input_tokens) => ({ input_tokens }),
+    }),
   ],
+  ownHeaders: ['anthropic-'],
+  neededHeaders: ['anthropic-version', '2023-06-01'],
   stored: [],
   response: RESPONSE,
   events: {

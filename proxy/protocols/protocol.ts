@@ -21,8 +21,19 @@ export interface Protocol {
   readonly text: TextRules;
   /** How a broken stream can be continued by another upstream; null: it cannot. */
   readonly continuation: Continuation | null;
-  /** Members that say how long an answer may be; absent: none does. Upstreams pass over those of other APIs. */
+  /**
+   * Members that say how long an answer may be, dotted where they stand in an object; absent: none does. Upstreams pass
+   * over those of other APIs.
+   */
   readonly outputLimits?: readonly string[];
+  /** Members that say how many answers are asked for, beside `n` and `best_of`; dotted likewise. */
+  readonly choiceCounts?: readonly string[];
+  /** What names of request headers begin with that mean something in this protocol alone; lower-case. */
+  readonly ownHeaders?: readonly string[];
+  /** Headers without which no server of this protocol answers, flat. */
+  readonly neededHeaders?: readonly string[];
+  /** The path below which its endpoints stand, made of the upstream's prefix; absent: the prefix itself. */
+  readonly prefixOf?: (pathPrefix: string) => string;
   /** The messages of a request; absent: a request holds none. */
   readonly conversation?: ConversationRules;
   /** Counts of a usage object as the upstream sent it. */
@@ -33,7 +44,7 @@ export interface Protocol {
 type Path = readonly [string, ...string[]];
 
 export interface EndpointRow {
-  /** Path below the upstream's prefix, e.g. `chat/completions`. */
+  /** Path below the upstream's prefix, e.g. `chat/completions`; `{model}` in it is the place of the model's name. */
   readonly path: string;
   /** As LiteLLM's spend rows name it. */
   readonly callType: string;
@@ -49,6 +60,10 @@ export interface EndpointRow {
   readonly counted: 'prompt and answer' | 'prompt' | 'nothing';
   /** Returns a stored response: its usage is in the row of the call that made it and must not count twice. */
   readonly returnsStored: boolean;
+  /** Its answers stream whatever the body says, or never do; absent: the member `stream` decides. */
+  readonly streams?: 'always' | 'never';
+  /** It counts the tokens of a prompt and calls no model: how a count of our own is written. Costs nothing. */
+  readonly countAnswer?: (tokens: number) => Json;
 }
 
 /** An endpoint with the protocol it speaks. */

@@ -37,3 +37,6 @@ export const LIST: QueryTable = new Map<string, Occurrence>([
 
 /** Anthropic's clients mark calls of their beta API (`client.beta.messages`) with it; the features stand in a header. */
 export const MESSAGES: QueryTable = new Map<string, Occurrence>([...ANY_CALL, ['beta', 'once']]);
+
+/** `alt=sse` asks for events instead of a JSON array (ai.google.dev/api/generate-content#method:-models.streamgeneratecontent). */
+export const GENERATE_CONTENT: QueryTable = new Map<string, Occurrence>([...ANY_CALL, ['alt', 'once']]);

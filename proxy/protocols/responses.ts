@@ -24,7 +24,14 @@ const about = (callType: string, query?: QueryTable): EndpointRow =>
 export const responses: Protocol = {
   name: 'responses',
   outputLimits: ['max_output_tokens'],
-  endpoints: [textEndpoint('responses', 'aresponses')],
+  endpoints: [
+    textEndpoint('responses', 'aresponses'),
+    endpoint('responses/input_tokens', 'acount_response_input_tokens', {
+      streams: 'never',
+      countAnswer: (input_tokens) => ({ object: 'response.input_tokens', input_tokens }),
+    }),
+  ],
+  ownHeaders: ['openai-'],
   stored: [
     { method: 'GET', suffix: '', endpoint: about('aget_responses', RETRIEVE) },
     { method: 'DELETE', suffix: '', endpoint: about('adelete_responses') },

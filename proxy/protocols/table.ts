@@ -3,6 +3,7 @@ import { audio } from './audio.ts';
 import { chat } from './chat.ts';
 import { completions } from './completions.ts';
 import { embeddings } from './embeddings.ts';
+import { gemini } from './gemini.ts';
 import { images } from './images.ts';
 import { messages } from './messages.ts';
 import { moderations } from './moderations.ts';
@@ -16,6 +17,7 @@ export const PROTOCOLS: readonly Protocol[] = [
   embeddings,
   responses,
   messages,
+  gemini,
   images,
   audio,
   moderations,

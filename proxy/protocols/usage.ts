@@ -3,6 +3,7 @@
 // decides, not the endpoint. Pure; it never guesses: what is missing or is no count is null, contradictions become warnings,
 // and the object itself is recorded as it was sent.
 import { asObject, isStated, type Json } from '../bodies/json.ts';
+import { inPlainSpelling, isOfGemini } from './gemini-usage.ts';
 
 /** Token counts; null = not stated. `prompt` and `completion` include all kinds that stand below them. */
 export interface Tokens {
@@ -89,11 +90,12 @@ const NOTHING: TokenReading = Object.freeze({ tokens: NO_TOKENS, doubts: Object.
  * Protocols by their spelling: `prompt_tokens` is chat completions; `input_tokens` with `input_tokens_details` is
  * responses, images and audio; `input_tokens` beside `cache_read_input_tokens` or `cache_creation_input_tokens` is
  * messages, whose `input_tokens` leaves the cached ones out
- * (docs.anthropic.com/en/docs/build-with-claude/prompt-caching); with neither the two mean the same. Numbers that are
+ * (docs.anthropic.com/en/docs/build-with-claude/prompt-caching); with neither the two mean the same;
+ * `promptTokenCount` is Gemini (gemini-usage.ts). Numbers that are
  * negative, fractional, above 2^40 or no numbers count as missing, with a doubt.
  */
 export function readTokens(usage: Json | null): TokenReading {
-  return usage === null ? NOTHING : new Reader(usage).read();
+  return usage === null ? NOTHING : new Reader(isOfGemini(usage) ? inPlainSpelling(usage) : usage).read();
 }
 
 class Reader {

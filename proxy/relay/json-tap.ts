@@ -125,8 +125,8 @@ export class JsonTap {
 function readingOf(members: Json, usage: Json | null): JsonReading {
   return {
     usage,
-    id: textIn(members, 'id'),
-    model: textIn(members, 'model'),
+    id: textIn(members, 'id') ?? textIn(members, 'responseId'), // Gemini's names
+    model: textIn(members, 'model') ?? textIn(members, 'modelVersion'),
     serviceTier: identifierIn(members, 'service_tier'),
     duration: members['duration'],
   };

@@ -33,6 +33,10 @@ export interface Outcome extends Ending {
   readonly upstreamCost: string | null;
   /** The upstream's `Retry-After` as sent. */
   readonly retryAfter: string | null;
+  /** It is an event stream. */
+  readonly isStream: boolean;
+  /** Of the upstream's bytes, as sent. */
+  readonly contentEncoding: string | null;
   /** The body, when nothing has been sent to the client: this answer may still be replaced. Null once something was. */
   readonly unsent: readonly Buffer[] | null;
   /** Hands over the last byte, or breaks the connection when the answer is broken. `extra`: more headers, if the
@@ -79,6 +83,8 @@ export function outcomeOf(stage: Stage, { end, fault, readOn }: Ending, finish: 
     upstreamCallId: response?.head.callId ?? null,
     upstreamCost: response?.head.cost ?? null,
     retryAfter: response?.head.retryAfter ?? null,
+    isStream: response?.tap.streams ?? false,
+    contentEncoding: response?.head.contentEncoding ?? null,
     unsent: isFlowing ? null : pieces,
     finish,
   };

@@ -21,6 +21,9 @@ interface Gathering {
   readonly pieces: Buffer[];
 }
 
+/** So much of a stream is held back for its first token at most. */
+export const HELD_BYTES = 262_144;
+
 /** A stream without a token so far: another upstream can still take over. */
 interface Holding {
   readonly is: 'holding';

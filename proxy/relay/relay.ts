@@ -25,7 +25,7 @@ import type { Watched } from './deadlines.ts';
 import type { DetachedStream } from './detached-streams.ts';
 import { finishResponse, sayLastWords } from './finish-response.ts';
 import { endingOf, outcomeOf, type Ending, type Outcome, type RelayEnd } from './outcome.ts';
-import { CONNECTING, ENDED, receivingOf, stageOf } from './relay-state.ts';
+import { CONNECTING, ENDED, HELD_BYTES, receivingOf, stageOf } from './relay-state.ts';
 import type { Flowing, Receiving, Stage, State, Unsent } from './relay-state.ts';
 import type { HeadWriter, RelayHandle, RelayServices } from './relay-handle.ts';
 import { Remainder } from './remainder.ts';
@@ -34,9 +34,6 @@ import type { ResponseSink } from './response-sink.ts';
 import { END_WITHIN_MS, StreamEnding } from './stream-end.ts';
 import { overdue } from './timeouts.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
-
-/** Responses up to this size are gathered: head and body leave in one write, and the cost header can be exact. */
-const GATHER_BYTES = 262_144;
 
 /** Sends `request` and relays the response to `sink`. */
 export function relay(
@@ -110,7 +107,8 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const response = new ResponseProgress(received, this.#request, this.#startedAt, now);
     const { head, tap, status } = response;
     const isHeld = this.#request.holdsHead && tap.streams;
-    const isLarge = head.contentType.startsWith('audio/') || Number(head.contentLength) > GATHER_BYTES;
+    const isLarge =
+      head.contentType.startsWith('audio/') || Number(head.contentLength) > this.#request.gatherBytes;
     if (isHeld && status < 400) this.#move({ is: 'holding', sentAt: stage.sentAt, response, pieces: [] });
     else if (!isHeld && (tap.streams || isLarge)) {
       const flowing = this.#flow(response);
@@ -141,7 +139,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
         const copy = Buffer.from(bytes);
         tap.push(copy);
         stage.pieces.push(copy);
-        if (response.bytes > GATHER_BYTES) this.#release(stage);
+        if (response.bytes > this.#request.gatherBytes) this.#release(stage);
         break;
       }
       case 'holding': {
@@ -151,7 +149,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
         const hasToken = piece !== null && (tap.opaque || holdsToken(piece, this.#request.protocol.events));
         if (tap.failed)
           this.#end('upstream_error'); // nothing of worth follows an error event
-        else if (hasToken || response.bytes > GATHER_BYTES) this.#release(stage);
+        else if (hasToken || response.bytes > HELD_BYTES) this.#release(stage);
       }
     }
   }
@@ -356,7 +354,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const stage = stageOf(state);
     if (stage === null) return;
     this.#leave();
-    if (end === 'stopped') sayLastWords(this.#sink, state, fault, this.#request.protocol.errors);
+    if (end === 'stopped') sayLastWords(this.#sink, state, fault, this.#request.errors);
     const settle = (): void => {
       try {
         const ending = endingOf(state, stage, end, fault, readOn);
@@ -393,7 +391,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   #finish(stage: Stage, ending: Ending, extra: readonly string[]): void {
     finishResponse(this.#sink, stage, ending, {
       writeHead: (unsent, more) => this.#writeHead(unsent, [...more, ...extra]),
-      errors: this.#request.protocol.errors,
+      errors: this.#request.errors,
     });
   }
 }

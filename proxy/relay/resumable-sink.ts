@@ -26,6 +26,8 @@ export class ResumableSink implements ResponseSink {
   #hasDiverged = false;
   /** The relay has ended: what it still writes is its error event. */
   #isOver = false;
+  /** All of the stream comes after that. */
+  #isWhole = false;
   /** Ends the attempt; set when it has been started. */
   abort: (fault: Fault) => void = () => undefined;
 
@@ -70,6 +72,7 @@ export class ResumableSink implements ResponseSink {
   writeHead(status: number, headers: readonly string[], text?: string): void {
     this.#isReadable = status < 400 && isPlainStream(headers);
     if (this.#resumption === null) {
+      this.#isWhole = this.#isOver;
       if (!this.#isReadable) this.transcript.close();
       this.#client.writeHead(status, headers, text);
     } else if (!this.#isReadable) this.#abort('is no stream that can be read');
@@ -80,8 +83,9 @@ export class ResumableSink implements ResponseSink {
   }
 
   write(piece: Buffer, done?: WriteDone): boolean {
-    // After its end a relay writes an error event, for which it waits, and perhaps pieces that it had held back.
-    if (this.#isOver) return done === undefined || this.#client.write(piece, done);
+    // After its end a relay writes an error event, for which it waits, and perhaps pieces that it had held back. Those go
+    // where they are all of a stream, which failed before its first token.
+    if (this.#isOver) return (done === undefined && !this.#isWhole) || this.#client.write(piece, done);
     if (this.#resumption !== null && !this.#isReadable) return true;
     const { bytes, broken } =
       this.#resumption === null ? this.transcript.noteSent(piece) : this.transcript.rewrite(piece);

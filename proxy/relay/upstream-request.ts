@@ -1,9 +1,10 @@
 // One upstream request as the relay takes it: all that was decided before the first byte. Values only.
 import type { Clocks, ReadOn } from '../../config/snapshot.ts';
 import type { ResponseNames } from '../headers/response-headers.ts';
-import type { Protocol } from '../protocols/protocol.ts';
+import type { ErrorShape, Protocol } from '../protocols/protocol.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { Observation } from './tap.ts';
+import type { TranslatedResponse } from './translated-response.ts';
 import type { HttpRequest } from '../upstream/exchange.ts';
 
 /** One upstream request, ready to send. */
@@ -26,7 +27,14 @@ export interface UpstreamRequest extends HttpRequest {
   readonly holdsHead: boolean;
   /** What becomes of it when the client leaves; null: it is aborted. */
   readonly readOn: ReadOn | null;
+  /** The one that the upstream speaks. */
   readonly protocol: Protocol;
+  /** The client speaks another protocol; null: it gets the bytes of the upstream. */
+  readonly translated: TranslatedResponse | null;
+  /** How the client is told of a stream that broke. */
+  readonly errors: ErrorShape;
+  /** A response that is no stream and no longer than this is kept until its end, bytes. */
+  readonly gatherBytes: number;
   /** What is wanted of the answer beside its bytes. */
   readonly observation: Observation;
   /** Where the gateway states its cost and call id. */

@@ -471,11 +471,11 @@ t.test('what cannot be read is told apart', async (t) => {
 });
 
 t.test('a key without effect is warned about once, however many entries carry it', async (t) => {
-  const item = entry(['drop_params: true', 'max_retries: 2']).replace('model_list:\n', '');
+  const item = entry(['additional_drop_params: [seed]', 'max_retries: 2']).replace('model_list:\n', '');
   const snapshot = load(t, `model_list:\n${item.repeat(50)}`);
   t.strictSame(
     snapshot.warnings.map((issue) => issue.path),
-    ['model_list[0].litellm_params.drop_params', 'model_list[0].litellm_params.max_retries'],
+    ['model_list[0].litellm_params.additional_drop_params', 'model_list[0].litellm_params.max_retries'],
   );
 });
 

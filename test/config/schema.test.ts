@@ -97,7 +97,7 @@ t.test('an empty file gets every default', async (t) => {
 t.test('the keys of the dialect that matter to nobody here are known', async (t) => {
   const inertAt = (section: string, key: string): boolean =>
     isInert(SCHEMA.properties?.[section]?.properties?.[key]);
-  for (const key of ['drop_params', 'modify_params', 'cache', 'success_callback'])
+  for (const key of ['modify_params', 'cache', 'success_callback'])
     t.ok(inertAt('litellm_settings', key), key);
   for (const key of ['database_type', 'alerting_threshold', 'custom_sso'])
     t.ok(inertAt('general_settings', key), key);

@@ -101,6 +101,19 @@ const BREAKS: Readonly<Record<string, readonly [error: string, act: (call: Pendi
 };
 
 for (const [how, [error, act]] of Object.entries(BREAKS)) {
+  t.test('an error event before the first token reaches the client where nobody else is asked', async (t) => {
+    const { rig, upstream } = await start(t, { a: ', ttft_timeout: 600', router: ', num_retries: 0' });
+    const answer = send(rig.url, 'POST', '/v1/chat/completions', {
+      model: 'm',
+      stream: true,
+      messages: MESSAGES,
+    });
+    const call = await upstream.next('a');
+    call.res.writeHead(200, { 'content-type': 'text/event-stream' });
+    call.res.end('data: {"error":{"message":"no","code":"500"}}\n\n');
+    t.match(await answer, { status: 200, text: 'data: {"error":{"message":"no","code":"500"}}\n\n' });
+  });
+
   t.test(`a stream that ${how} goes on elsewhere, and the SDK reads one stream`, async (t) => {
     const clock = how === 'stalls' ? new ManualClock() : undefined;
     const { rig, upstream, client } = await start(t, {}, clock);

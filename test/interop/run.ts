@@ -16,6 +16,7 @@ import { charts } from './suites/charts.ts';
 import { clickhouse } from './suites/clickhouse.ts';
 import { dashboards } from './suites/dashboards.ts';
 import { platformClient } from './suites/platform-client.ts';
+import { translations } from './suites/translations.ts';
 
 /** One file each. */
 const SUITES: readonly Suite[] = [
@@ -27,6 +28,7 @@ const SUITES: readonly Suite[] = [
   openapi,
   clickhouse,
   dashboards,
+  translations,
 ];
 
 const NOT_PLAYED = 3;

@@ -54,7 +54,8 @@ const BASE64 = new Uint8Array(256).map((_, byte) => {
 
 export function promptTokensAtMost(body: Buffer): number {
   const images = count(body, '"image_url"', isKey) + count(body, '"image"', () => true);
-  let tokens = images * IMAGE_TOKENS;
+  const ofGemini = ['"inlineData"', '"inline_data"', '"fileData"'].map((key) => count(body, key, isKey));
+  let tokens = ofGemini.reduce((sum, found) => sum + found, images) * IMAGE_TOKENS;
   let at = 0;
   while (at < body.length) {
     const data = nextData(body, at);

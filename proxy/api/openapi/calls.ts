@@ -2,6 +2,7 @@
 // are, so the description leaves them open.
 import { DEFAULT_WORDS } from '../../../config/dialect.ts';
 import { BY_ID, ENDPOINTS } from '../../protocols/table.ts';
+import { MODEL_IN_PATH } from '../route-row.ts';
 import {
   ANY_OBJECT,
   BOOL,
@@ -26,8 +27,12 @@ const ABOUT: Readonly<Record<string, string>> = {
   completions: 'Completions of the OpenAI API.',
   embeddings: 'Embeddings of the OpenAI API.',
   responses: 'Responses of the OpenAI API.',
+  'responses/input_tokens': 'Counts the tokens of a prompt, as the OpenAI API does.',
   messages: 'Messages of the Anthropic API.',
   'messages/count_tokens': 'Counts the tokens of messages, as the Anthropic API does.',
+  'models/{model}:generateContent': 'Generates content as the Gemini API does.',
+  'models/{model}:streamGenerateContent': 'The same as a stream: events with `alt=sse`, else a JSON array.',
+  'models/{model}:countTokens': 'Counts the tokens of a prompt, as the Gemini API does.',
   'images/generations': 'Makes images.',
   'images/edits': 'Changes images.',
   'images/variations': 'Variations of an image.',
@@ -64,11 +69,20 @@ const CODES = [
   'first_byte_timeout',
 ] as const;
 
+const [USUAL = '', ...OTHERS] = MODEL_IN_PATH;
+/** `/v1` and none list models as the OpenAI API does. */
+const LISTING_BASES = OTHERS.filter((base) => base !== '' && base !== '/v1');
+const namesModel = (path: string): boolean => path.includes('{model}');
+function aliasesOf(path: string): Pick<Described, 'aliases'> {
+  if (path === 'rerank') return { aliases: ['/v2/rerank'] };
+  return namesModel(path) ? { aliases: OTHERS.map((base) => `${base}/${path}`) } : {};
+}
+
 const CALLS = ENDPOINTS.map(({ path, body }): Described => ({
-  route: `POST /v1/${path}`,
+  route: `POST ${namesModel(path) ? USUAL : '/v1'}/${path}`,
   tag: 'LLM calls',
   summary: ABOUT[path] ?? path,
-  ...(path === 'rerank' ? { aliases: ['/v2/rerank'] } : {}),
+  ...aliasesOf(path),
   body: OPEN_BODY,
   ...(body === 'form' ? { bodyTypes: ['application/json', 'multipart/form-data'] } : {}),
   answers: FORWARDED,
@@ -90,7 +104,8 @@ const LISTINGS: readonly Described[] = [
   {
     route: 'GET /v1/models',
     tag: 'models',
-    summary: 'Names that the key may call.',
+    summary:
+      'Names that the key may call; with the header `anthropic-version` as the Anthropic API lists them.',
     query: [
       parameter('include_model_access_groups', 'Also the names of access groups.', FLAG),
       parameter('only_model_access_groups', 'Those alone.', FLAG),
@@ -105,6 +120,21 @@ const LISTINGS: readonly Described[] = [
     tag: 'models',
     summary: 'One of them.',
     answers: json(MODEL),
+    codes: ['model_not_found'],
+  },
+  {
+    route: `GET ${USUAL}/models`,
+    tag: 'models',
+    summary: 'The same names as the Gemini API lists them.',
+    aliases: LISTING_BASES.map((base) => `${base}/models`),
+    answers: json(object({ models: listOf(object({ name: TEXT, displayName: TEXT })) })),
+  },
+  {
+    route: `GET ${USUAL}/models/{model}`,
+    tag: 'models',
+    summary: 'One of them.',
+    aliases: LISTING_BASES.map((base) => `${base}/models/{model}`),
+    answers: json(object({ name: TEXT, displayName: TEXT })),
     codes: ['model_not_found'],
   },
   {

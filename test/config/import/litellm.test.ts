@@ -59,7 +59,7 @@ model_list:
       model: deepseek/deepseek-chat
 
 litellm_settings:
-  drop_params: true # for all
+  modify_params: true # for all
   num_retries: 2
   guardrails: [{ pii: { callbacks: [presidio] } }]
 router_settings:
@@ -101,7 +101,7 @@ t.test('every field gets a finding with its path and line, and nothing is droppe
     at(result, 'model_list[5].litellm_params.api_base'),
     /^approximate 6 .*http:\/\/localhost:8000\/v1/,
   );
-  t.match(at(result, 'litellm_settings.drop_params'), /^unsupported 30 .*Drop parameters/);
+  t.match(at(result, 'litellm_settings.modify_params'), /^unsupported 30 .*Change parameters/);
   t.match(at(result, 'litellm_settings.guardrails'), /^unsupported 32 .*it protected something/);
   t.match(at(result, 'router_settings.routing_strategy'), /^approximate 34 /);
   t.match(at(result, 'general_settings.master_key'), /^manual 36 .*a key stands in the file/);

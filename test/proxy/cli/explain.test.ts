@@ -18,6 +18,8 @@ model_list:
     litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", extra_headers: { authorization: Basic b3BlcmF0b3I= } }
   - model_name: "wild/*"
     litellm_params: { model: "openai/acme/*", api_base: "${demo.url}/compat/v1", api_key: sk-upstream-secret }
+  - model_name: translated
+    litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", supported_endpoints: [chat] }
   - model_name: bifrost
     litellm_params:
       { model: openai/acme/demo, api_base: "${demo.url}/compat/v1", gateway: bifrost, extra_headers: { X-BF-Dim-Run: operator } }
@@ -165,6 +167,35 @@ for (const [title, model, more] of CASES) {
     t.same(toldChanges.sort(), changed.sort(), 'and each change of the body is told');
   });
 }
+
+t.test('a translation is shown with what it leaves out', async (t) => {
+  const file = join(rig.folder, 'messages.json');
+  const body = { model: 'translated', max_tokens: 10, top_k: 3, container: 'c', messages: MESSAGES };
+  writeFileSync(file, JSON.stringify(body));
+  const args = [
+    '--model',
+    'translated',
+    '--endpoint',
+    'messages',
+    '--header',
+    'anthropic-beta: a',
+    '--body',
+    file,
+  ];
+  const { text } = await explained(rig.configPath, args);
+  t.match(text, /^POST .*\/v1\/chat\/completions\n/);
+  t.match(text, / protocol {3}messages -> chat, translated\n/);
+  t.match(text, / dropped {4}.*container/);
+  t.match(text, /dropped {3}anthropic-beta +belongs to the protocol messages/);
+  const own = await explained(rig.configPath, [
+    '--model',
+    'proxy',
+    '--endpoint',
+    '/v1beta/models/x:generateContent',
+  ]);
+  t.match(own.text, /^POST .*\/v1beta\/models\/demo:generateContent\n/);
+  t.match(own.text, / protocol {3}gemini, as it is\n/);
+});
 
 t.test('each header has the rule that forwarded, stamped, replaced or dropped it', async (t) => {
   const told = parse((await explained(rig.configPath, ['--model', 'proxy', ...flags])).text);

@@ -37,6 +37,7 @@ t.test('names follow the brand, and no two are alike', async (t) => {
         'brake',
         'original-call-id',
       ],
+      ...['translated', 'dropped-params', 'counted-by'],
     ],
   );
   t.ok(Object.isFrozen(NAMES));

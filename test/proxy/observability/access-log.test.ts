@@ -8,6 +8,7 @@ const LINE: AccessLine = {
   model: 'm',
   model_id: 'm-1',
   upstream: 'http://127.0.0.1:1/v1',
+  protocol: 'chat',
   status: 200,
   end: 'complete',
   ms: 12,

@@ -8,6 +8,7 @@ const REQUEST = {
   model: 'demo',
   model_id: 'm-1',
   upstream: 'http://up.example',
+  protocol: 'chat',
   status: 200,
   end: 'complete',
   ms: 12,
@@ -56,6 +57,7 @@ t.test('a request is one line, and what is as usual is left out', async (t) => {
     log.access({
       ...REQUEST,
       upstream: null,
+      protocol: 'chat',
       status: null,
       end: 'client_closed',
       tokens: null,

@@ -44,6 +44,7 @@ async function shaper(
     const explainer = {
       query: () => undefined,
       header: () => undefined,
+      translated: () => undefined,
       body: (change: BodyChange) => void changes.push(change),
     };
     const identity = identityOf(x, NOBODY, ask.identityMembers);

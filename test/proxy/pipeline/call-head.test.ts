@@ -27,6 +27,8 @@ const outcome = (end: Outcome['end'], upstreamMs: number): Outcome => ({
   upstreamCallId: null,
   upstreamCost: null,
   retryAfter: null,
+  isStream: false,
+  contentEncoding: null,
   unsent: null,
   finish: () => undefined,
 });

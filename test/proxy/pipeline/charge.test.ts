@@ -393,6 +393,8 @@ function outcomeOf(one: Case, size: number): Outcome {
     upstreamCallId: null,
     upstreamCost: null,
     retryAfter: null,
+    isStream: false,
+    contentEncoding: null,
     unsent: null,
     finish: () => undefined,
   };

@@ -19,6 +19,8 @@ const outcome = (more: Partial<Outcome>): { outcome: Outcome } => ({
     upstreamCallId: null,
     upstreamCost: null,
     retryAfter: null,
+    isStream: false,
+    contentEncoding: null,
     unsent: [],
     finish: () => undefined,
     ...more,

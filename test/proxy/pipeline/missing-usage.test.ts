@@ -43,6 +43,8 @@ function outcome(more: Partial<Outcome>, reading: Partial<Reading> = {}): Outcom
     upstreamCallId: null,
     upstreamCost: null,
     retryAfter: null,
+    isStream: false,
+    contentEncoding: null,
     unsent: null,
     finish: () => undefined,
     ...more,

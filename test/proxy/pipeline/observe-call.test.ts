@@ -13,14 +13,22 @@ model_list:
   - { model_name: m, litellm_params: { model: litellm_proxy/up, api_base: "http://127.0.0.1:1", api_key: k } }
 `;
 
+const NOTHING_OBSERVED: Observed = {
+  selected: null,
+  overheadMs: null,
+  responseModel: null,
+  protocol: null,
+  fault: null,
+  chaos: null,
+};
+
 async function watched(t: Test) {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string): void => void lines.push(JSON.parse(line) as Record<string, unknown>);
   const active = liveOf(t, CONFIG, { ...(await servicesOf(t)), log: openLog('info', { write }).log });
   const { x } = await exchangeOf(t, active);
   const observe = (record: SpendRecord, more: Partial<Observed> = {}): Record<string, unknown> => {
-    const nothing = { selected: null, overheadMs: null, responseModel: null, fault: null, chaos: null };
-    observeCall(x, record, { ...nothing, ...more });
+    observeCall(x, record, { ...NOTHING_OBSERVED, ...more });
     return lines.at(-1) ?? {};
   };
   return { active, observe, metrics: () => active.services.metrics.scrape() };
@@ -41,6 +49,7 @@ t.test('a call that went well is one line of the access log', async (t) => {
     model: 'smart',
     model_id: 'deployment-1',
     upstream: 'https://gateway.example',
+    protocol: null,
     status: 200,
     end: 'complete',
     ms: 1_500,

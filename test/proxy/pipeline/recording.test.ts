@@ -34,6 +34,8 @@ const OUTCOME: Outcome = {
   upstreamCallId: null,
   upstreamCost: null,
   retryAfter: null,
+  isStream: false,
+  contentEncoding: null,
   unsent: null,
   finish: () => undefined,
 };
@@ -164,6 +166,7 @@ t.test('every fault has its end, and costs nothing unless the upstream may have 
     'total_timeout',
   ]);
   t.same(listed('upstream_broken'), [
+    'bad_upstream_answer',
     'stream_broken',
     'stream_truncated',
     'upstream_broken',

@@ -31,10 +31,12 @@ const ANSWERED: AnsweredCall = {
     upstreamCallId: null,
     upstreamCost: null,
     retryAfter: null,
+    isStream: false,
+    contentEncoding: null,
     unsent: null,
     finish: () => undefined,
   },
-  body: null,
+  call: { body: null, protocol: CHAT.protocol },
   billable: NO_BILLABLE_UNITS,
   head: { overheadMs: () => 0.5 },
 };

@@ -1,0 +1,132 @@
+// A call in another protocol than its caller's: the request as it goes upstream. The translation itself stands in
+// protocols/translation/; here it meets the rules that hold for every body.
+import { Buffer } from 'node:buffer';
+import { parseObject, type Json } from '../bodies/json.ts';
+import type { PeekedBody } from '../bodies/members.ts';
+import { peek } from '../bodies/peek.ts';
+import { RequestBody } from '../bodies/request-body.ts';
+import type { Cut } from '../bodies/splice.ts';
+import { maySteer } from '../bodies/steering.ts';
+import { Fault } from '../errors/fault.ts';
+import type { Endpoint, Protocol } from '../protocols/protocol.ts';
+import { mayHoldForeignProofs, withoutForeignProofs } from '../protocols/translation/foreign-proofs.ts';
+import { translate, type Translation } from '../protocols/translation/translation.ts';
+import type { Exchange } from './exchange.ts';
+import type { Identity } from './identity.ts';
+import type { ParsedRequest } from './parse-request.ts';
+import { outputLimitOf } from './output-limit.ts';
+import type { SelectedDeployment } from './select-deployment.ts';
+
+/** A translated call, before the changes that every body gets. */
+export interface TranslatedCall {
+  /** Of the upstream: endpoint, members and body of the translation. */
+  readonly request: ParsedRequest;
+  readonly translation: Translation;
+  /** Members of the translated body that do not go. */
+  readonly unwanted: readonly string[];
+}
+
+/** Where neither call nor model says how long an answer may be, and the protocol wants to know; as LiteLLM has it. */
+const DEFAULT_MAX_TOKENS = 4_096;
+
+/**
+ * The call in the protocol of its upstream; null where there is no translation, so that it goes as it is.
+ * @param cuts further changes to the client's body
+ * @throws Fault of what cannot be translated
+ */
+export function translateCall(
+  x: Exchange,
+  request: ParsedRequest,
+  identity: Pick<Identity, 'sessionId' | 'sessionSource'>,
+  selected: SelectedDeployment,
+  to: Protocol,
+  cuts: readonly Cut[],
+): TranslatedCall | null {
+  if (request.members.kind === 'form') return null;
+  const { config } = selected.deployment;
+  const { upstreamModel } = selected;
+  const facts = config.group.includes('*')
+    ? (x.active.services.catalogue.lookUp(upstreamModel)?.facts ?? {})
+    : config.knownFacts;
+  const translation = translate(request.endpoint, to, jsonOf(x, request, cuts), {
+    model: upstreamModel,
+    stream: request.stream,
+    dropParams: config.dropParams,
+    defaultMaxTokens: outputLimitOf(config.statedInfo) ?? outputLimitOf(facts) ?? DEFAULT_MAX_TOKENS,
+    // Where nothing of the client's is forwarded, its session is nobody's to know.
+    sessionId: selected.forwards && identity.sessionSource !== 'generated' ? identity.sessionId : null,
+  });
+  if (translation === null) return null;
+  x.active.translates = true;
+  const { steeringTables, snapshot } = x.active;
+  const peeked = membersOf(x, translation.body);
+  const own = new Set(request.members.peeked.members.map(({ name }) => name));
+  const isUnwanted = (name: string): boolean =>
+    name === 'stream_options'
+      ? snapshot.alwaysIncludeStreamUsage === false
+      : // What the client wrote under this name was judged; what the translation made of something else was not.
+        !own.has(name) && maySteer(steeringTables, name);
+  const endpoint = endpointOf(translation.endpoint, request.stream);
+  return {
+    request: {
+      ...request,
+      endpoint,
+      bodyModel: endpoint.path.includes('{model}') ? null : upstreamModel,
+      streamOptions: null,
+      members: { kind: 'json', peeked },
+      body: new RequestBody(translation.body),
+    },
+    translation,
+    unwanted: peeked.members.map(({ name }) => name).filter(isUnwanted),
+  };
+}
+
+/**
+ * A request that goes in its own protocol, without the proofs of thoughts that an upstream of another one made: a conversation
+ * that was translated for a while holds them. null: it has none, as nearly all; then it goes as it is.
+ */
+export function withoutProofs(
+  x: Exchange,
+  request: ParsedRequest,
+  { upstreamModel }: SelectedDeployment,
+  cuts: readonly Cut[],
+): ParsedRequest | null {
+  if (!x.active.translates || request.members.kind === 'form') return null;
+  if (!mayHoldForeignProofs(request.body.bytes)) return null;
+  const own = withoutForeignProofs(request.endpoint.protocol, jsonOf(x, request, cuts), upstreamModel);
+  const body = Buffer.from(JSON.stringify(own));
+  return {
+    ...request,
+    members: { kind: 'json', peeked: membersOf(x, body) },
+    body: new RequestBody(body),
+  };
+}
+
+function membersOf({ active: { wanted, snapshot } }: Exchange, body: Buffer): PeekedBody {
+  const peeked = peek(body, wanted, snapshot.limits.jsonDepth);
+  if (!peeked.ok) throw new Error(`a body that was written here is not sound: ${peeked.detail}`);
+  return peeked;
+}
+
+/** The client's body with `cuts`; the body is left as it was. */
+function jsonOf(x: Exchange, { body, endpoint, stream }: ParsedRequest, cuts: readonly Cut[]): Json {
+  body.edit(cuts);
+  const json = parseObject(body.bytes.toString('utf8'));
+  body.restore();
+  if (json === null) throw new Fault('body_not_object', 'The body must be a JSON object.');
+  // Clients that are to get the usage whether they ask or not get it from a translation that asks.
+  if (!stream || !endpoint.usageOnRequest || x.active.snapshot.alwaysIncludeStreamUsage !== true) return json;
+  const options = typeof json['stream_options'] === 'object' ? json['stream_options'] : {};
+  return { ...json, stream_options: { ...options, include_usage: true } };
+}
+
+/** Where the path says whether the answer streams, the endpoint that does. */
+function endpointOf(endpoint: Endpoint, stream: boolean): Endpoint {
+  if (endpoint.streams === undefined) return endpoint;
+  const wanted = stream ? 'always' : 'never';
+  const { protocol } = endpoint;
+  const row = protocol.endpoints.find(
+    ({ streams, counted }) => streams === wanted && counted === 'prompt and answer',
+  );
+  return row === undefined ? endpoint : { ...row, protocol };
+}

@@ -1,0 +1,81 @@
+// In which protocol a call goes to a deployment: the caller's where its gateway speaks that, else one that it does speak.
+// Where the configuration does not say which (`supported_endpoints`), the caller's is tried, and the deployment remembered
+// as not serving it when the gateway answers that there is no such endpoint.
+//
+// The status alone does not tell: an unknown model is a 404 too. So an answer counts as "no such endpoint" only when it is a
+// 405, or a 404 that speaks neither of a model nor of a deployment; and what was found is forgotten at once when the
+// translated call meets the same answer: then it was not the protocol.
+import type { LiveDeployment } from '../active-config/active-config.ts';
+import type { Outcome } from '../relay/outcome.ts';
+import type { UpstreamRequest } from '../relay/upstream-request.ts';
+import type { Endpoint, Protocol } from '../protocols/protocol.ts';
+import { protocolNamed } from '../protocols/table.ts';
+
+/** Protocols between which calls are translated; those that most gateways speak go first. */
+const TRANSLATED: readonly string[] = ['chat', 'messages', 'responses', 'gemini'];
+/** Of those, what a gateway may speak that does not speak the caller's: no further one is tried. */
+const LIKELY: readonly string[] = ['chat', 'messages'];
+
+const LONGEST_ERROR = 65_536;
+/** A refusal that has to do with the model that was asked for. Of the words that gateways use for it, one is always there. */
+const OF_A_MODEL = /model|deployment|engine|resource/i;
+
+/** A call of a model that writes, in a protocol that can be translated. */
+function isTranslatable({ counted, protocol }: Endpoint): boolean {
+  return counted === 'prompt and answer' && TRANSLATED.includes(protocol.name);
+}
+
+/** Another protocol than the caller's; null: the call goes as it is. @param nowMs monotonic */
+export function otherProtocol(
+  { config: { serves }, absent }: Pick<LiveDeployment, 'config' | 'absent'>,
+  endpoint: Endpoint,
+  nowMs: number,
+): Protocol | null {
+  const { name } = endpoint.protocol;
+  if (serves === null ? absent.isEmpty : serves.has(name)) return null;
+  if (!isTranslatable(endpoint)) return null;
+  const isServed = (one: string): boolean => serves?.has(one) ?? !absent.has(one, nowMs);
+  if (isServed(name)) return null;
+  const other = (serves === null ? LIKELY : TRANSLATED).find(isServed);
+  return other === undefined ? null : protocolNamed(other);
+}
+
+/** Whether a call that only counts tokens is answered here, because the gateway does not count. */
+export function countsHere(
+  { config: { serves }, absent }: Pick<LiveDeployment, 'config' | 'absent'>,
+  { countAnswer, protocol, path }: Endpoint,
+  nowMs: number,
+): boolean {
+  if (countAnswer === undefined) return false;
+  return serves?.has(protocol.name) === false || absent.has(path, nowMs);
+}
+
+/** The gateway says that it does not have this endpoint. */
+export function saysNoEndpoint(
+  { path }: Pick<UpstreamRequest, 'path'>,
+  { status, unsent, isStream }: Pick<Outcome, 'status' | 'unsent' | 'isStream'>,
+): boolean {
+  if (unsent === null || isStream) return false;
+  if (status === 405) return true;
+  if (status !== 404) return false;
+  const body = Buffer.concat(unsent);
+  if (body.length > LONGEST_ERROR) return false;
+  // Some repeat the path, and Gemini's has the word in it.
+  const [plainPath = path] = path.split('?');
+  const text = body.toString('utf8').replaceAll(plainPath, '').replaceAll(decodedPath(plainPath), '');
+  return !OF_A_MODEL.test(text);
+}
+
+/** Whether a deployment may be found not to serve an endpoint: it says nothing of it itself. */
+export function mayLack({ config: { serves } }: Pick<LiveDeployment, 'config'>, endpoint: Endpoint): boolean {
+  if (endpoint.countAnswer !== undefined) return true;
+  return serves === null && isTranslatable(endpoint);
+}
+
+function decodedPath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,124 @@
+// Gemini, `POST /v1beta/models/{model}:generateContent` and its sisters (ai.google.dev/api/generate-content). The path names the
+// model and says whether the answer streams. A stream has no terminal event: it ends with a frame that states a
+// `finishReason`, and the end of the response.
+import { Buffer } from 'node:buffer';
+import { asObject, isFilled, objectIn, textIn, type Json } from '../bodies/json.ts';
+import type { Fault } from '../errors/fault.ts';
+import { GEMINI_CONVERSATION } from './conversation.ts';
+import { endpoint, markersOf, textEndpoint } from './openai.ts';
+import type { EventFacts, Protocol, StreamEvent, StreamSoFar } from './protocol.ts';
+import { GENERATE_CONTENT } from './query.ts';
+import { readTokens } from './usage.ts';
+
+/** `google.rpc.Code` by HTTP status (cloud.google.com/apis/design/errors#handling_errors). */
+const STATUS_WORDS: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ABORTED',
+  413: 'INVALID_ARGUMENT',
+  422: 'FAILED_PRECONDITION',
+  429: 'RESOURCE_EXHAUSTED',
+  499: 'CANCELLED',
+  501: 'UNIMPLEMENTED',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
+
+export const gemini: Protocol = {
+  name: 'gemini',
+  // Google reads both spellings of each name (protobuf.dev/programming-guides/json).
+  outputLimits: bothSpellings('maxOutputTokens', 'max_output_tokens'),
+  choiceCounts: bothSpellings('candidateCount', 'candidate_count'),
+  endpoints: [
+    textEndpoint('models/{model}:generateContent', 'agenerate_content', { streams: 'never' }),
+    textEndpoint('models/{model}:streamGenerateContent', 'agenerate_content_stream', {
+      query: GENERATE_CONTENT,
+      streams: 'always',
+    }),
+    endpoint('models/{model}:countTokens', 'agenerate_content_count_tokens', {
+      streams: 'never',
+      countAnswer: (totalTokens) => ({ totalTokens }),
+    }),
+  ],
+  ownHeaders: ['x-goog-'],
+  stored: [],
+  // Servers of OpenAI's style stand at /v1, Gemini's API at /v1beta, on one and the same gateway too.
+  prefixOf: (pathPrefix) => pathPrefix.replace(/\/v1$/, '/v1beta'),
+  response: {
+    members: new Set(['usageMetadata', 'responseId', 'modelVersion', 'error']),
+    answers: new Set(['candidates', 'promptFeedback', 'totalTokens']),
+    isObject: true,
+    usageMember: 'usageMetadata',
+    usageIn: (members) => objectIn(members, 'usageMetadata'),
+  },
+  events: {
+    markers: markersOf('usageMetadata', 'finishReason', 'blockReason'),
+    usagePath: ['usageMetadata'],
+    read,
+    isAnswer: (event) => isFinished(event) || candidatesOf(event).some((one) => partsOf(one).some(isFilled)),
+  },
+  errors: {
+    body: (fault) => Buffer.from(JSON.stringify(errorOf(fault))),
+    event: (fault) => Buffer.from(`data: ${JSON.stringify(errorOf(fault))}\n\n`),
+  },
+  text: {
+    // A count may hold the request that it counts.
+    prompt: ['contents', 'systemInstruction', 'system_instruction', 'generateContentRequest'],
+    tools: ['tools'],
+    answer: ['candidates'],
+    inEvent: (event) => event['candidates'],
+  },
+  continuation: null,
+  conversation: GEMINI_CONVERSATION,
+  readTokens,
+};
+
+function bothSpellings(camel: string, snake: string): readonly string[] {
+  return ['generationConfig', 'generation_config'].flatMap((holder) => [
+    `${holder}.${camel}`,
+    `${holder}.${snake}`,
+  ]);
+}
+
+/** Counts of each frame are those of the answer so far. */
+function read({ json }: StreamEvent, before: StreamSoFar): EventFacts {
+  const stated = objectIn(json, 'usageMetadata');
+  const isOver = isFinished(json);
+  const finishes = candidatesOf(json).flatMap((one) => {
+    const reason = textIn(one, 'finishReason');
+    return reason === null ? [] : [`${Number(one['index'] ?? 0)} ${reason.slice(0, 64)}`];
+  });
+  return {
+    usage: stated === null ? null : { ...before.usage, ...stated },
+    usageIsPartial: !isOver && before.finishes.size === 0,
+    end: isOver ? 'terminal' : null,
+    finishes,
+  };
+}
+
+/** A blocked prompt has a reason and no candidates. */
+function isFinished(event: Json): boolean {
+  if (candidatesOf(event).some((one) => isFilled(one['finishReason']))) return true;
+  return isFilled(objectIn(event, 'promptFeedback')?.['blockReason']);
+}
+
+function candidatesOf({ candidates }: Json): readonly Json[] {
+  return objectsOf(candidates);
+}
+
+function partsOf(candidate: Json): readonly Json[] {
+  return objectsOf(objectIn(candidate, 'content')?.['parts']);
+}
+
+function objectsOf(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.map(asObject).filter((one) => one !== null) : [];
+}
+
+/** The SDKs show `message`, and retry by `code`. */
+function errorOf({ status, message, code }: Fault): Json {
+  const word = STATUS_WORDS[status] ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT');
+  const reason = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: code };
+  return { error: { code: status, message, status: word, details: [reason] } };
+}

@@ -1,0 +1,126 @@
+// Reads whole answers of chat completions, and the parts of a message that answers and streams share.
+import { asObject, isStated, objectIn, textIn, type Json } from '../../../bodies/json.ts';
+import { readTokens } from '../../usage.ts';
+import { inventedCallId } from '../call-ids.ts';
+import { badAnswer, readFailure } from '../failures.ts';
+import type { Answer, AnswerPart, End, EndReason, Proof } from '../form.ts';
+
+export function readAnswer(answer: Json): Answer {
+  const choices = answer['choices'];
+  const choice = Array.isArray(choices) ? asObject(choices[0]) : null;
+  const message = objectIn(choice, 'message');
+  if (message === null) throw badAnswer(readFailure(answer)?.message ?? 'it has no choice with a message.');
+  const id = textIn(answer, 'id');
+  return {
+    id,
+    model: textIn(answer, 'model'),
+    parts: [...thoughtsOf(message), ...textsOf(message), ...callsOf(message, id)],
+    end: endOf(textIn(choice, 'finish_reason'), choice),
+    tokens: readTokens(objectIn(answer, 'usage')).tokens,
+  };
+}
+
+/** vLLM and SGLang state the stop sequence. */
+export function endOf(word: string | null, choice: Json | null): End {
+  const reason = endReason(word);
+  const sequence = textIn(choice, 'stop_reason') ?? textIn(choice, 'matched_stop');
+  return reason === 'stop' && sequence !== null
+    ? { reason: 'stop_sequence', sequence }
+    : { reason, sequence: null };
+}
+
+function endReason(word: string | null): EndReason {
+  switch (word) {
+    case 'length':
+    case 'max_tokens':
+      return 'length';
+    case 'tool_calls':
+    case 'function_call':
+      return 'tool';
+    case 'content_filter':
+      return 'filter';
+    case null:
+    default:
+      return 'stop';
+  }
+}
+
+/** The thoughts that a message or a delta holds, by the names that vendors have for them. */
+export function thoughtText(holder: Json): string {
+  return textIn(holder, 'reasoning_content') ?? textIn(holder, 'reasoning') ?? '';
+}
+
+/** LiteLLM's `thinking_blocks`: their text, and the proof of the last one that has one. */
+export function thinkingBlocks(holder: Json): { readonly text: string; readonly proof: Proof | null } {
+  const blocks = holder['thinking_blocks'];
+  if (!Array.isArray(blocks)) return { text: '', proof: null };
+  let text = '';
+  let proof: Proof | null = null;
+  for (const one of blocks) {
+    const block = asObject(one);
+    text += textIn(block, 'thinking') ?? '';
+    const data = textIn(block, 'signature') ?? textIn(block, 'data');
+    if (data !== null) proof = { origin: 'chat', data };
+  }
+  return { text, proof };
+}
+
+function thoughtsOf(message: Json): readonly AnswerPart[] {
+  const blocks = thinkingBlocks(message);
+  const content = contentPieces(message['content']);
+  const text = thoughtText(message) || blocks.text || content.thoughts;
+  if (text === '' && blocks.proof === null) return [];
+  return [{ kind: 'thinking', text, proof: blocks.proof ?? { origin: 'chat', data: '' } }];
+}
+
+/** A text, or a list of parts as Mistral's reasoning models write it. */
+export function contentPieces(content: unknown): { readonly text: string; readonly thoughts: string } {
+  if (typeof content === 'string') return { text: content, thoughts: '' };
+  if (!Array.isArray(content)) return { text: '', thoughts: '' };
+  let text = '';
+  let thoughts = '';
+  for (const one of content) {
+    const part = asObject(one);
+    text += textIn(part, 'text') ?? '';
+    const thinking = part?.['thinking'];
+    thoughts += typeof thinking === 'string' ? thinking : contentPieces(thinking).text;
+  }
+  return { text, thoughts };
+}
+
+function textsOf(message: Json): readonly AnswerPart[] {
+  const { text } = contentPieces(message['content']);
+  const refusal = textIn(message, 'refusal');
+  return [
+    ...(text === '' ? [] : [{ kind: 'text', text } as const]),
+    ...(refusal === null ? [] : [{ kind: 'refusal', text: refusal } as const]),
+  ];
+}
+
+function callsOf(message: Json, answerId: string | null): readonly AnswerPart[] {
+  const calls: unknown = message['tool_calls'];
+  const legacy = objectIn(message, 'function_call');
+  const all: readonly unknown[] = Array.isArray(calls) ? calls : [];
+  const called = legacy === null || all.length > 0 ? all : [{ function: legacy }];
+  return called.map((one, index): AnswerPart => {
+    const call = asObject(one);
+    const custom = objectIn(call, 'custom');
+    const holder = custom ?? objectIn(call, 'function');
+    const name = textIn(holder, 'name');
+    if (name === null) throw badAnswer('a tool call has no name.');
+    return {
+      kind: 'call',
+      id: textIn(call, 'id') ?? inventedCallId(answerId, name, index),
+      name,
+      namespace: null,
+      form: custom === null ? 'json' : 'text',
+      input: argumentsText(custom === null ? holder?.['arguments'] : custom['input']),
+    };
+  });
+}
+
+/** Some servers send the object itself instead of its text. */
+export function argumentsText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return isStated(value) ? JSON.stringify(value) : '';
+}

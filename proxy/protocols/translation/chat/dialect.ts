@@ -1,0 +1,19 @@
+// Chat completions as a protocol to translate from and to.
+import type { Dialect } from '../dialect.ts';
+import { readAnswer } from './answer-reader.ts';
+import { ChatEventWriter, writeAnswer, writeError } from './answer-writer.ts';
+import { ChatEventReader } from './event-reader.ts';
+import { readRequest } from './request-reader.ts';
+import { writeRequest } from './request-writer.ts';
+
+export const chatDialect: Dialect = {
+  name: 'chat',
+  hasCustomTools: false,
+  readRequest,
+  writeRequest,
+  readAnswer,
+  writeAnswer,
+  readEvents: () => new ChatEventReader(),
+  writeEvents: (context) => new ChatEventWriter(context),
+  writeError,
+};

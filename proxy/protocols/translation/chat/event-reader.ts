@@ -1,0 +1,180 @@
+// Reads the stream of chat completions of any server that speaks it: deltas of one choice, tool calls by index (mixed, whole in
+// one chunk, without an index or an id), usage in a chunk of its own or in any other.
+import { asObject, isFilled, objectIn, textIn, type Json } from '../../../bodies/json.ts';
+import { NO_TOKENS, readTokens, type Tokens } from '../../usage.ts';
+import { inventedCallId } from '../call-ids.ts';
+import type { EventReader } from '../dialect.ts';
+import { badAnswer, eventObject, readFailure } from '../failures.ts';
+import type { AnswerEvent, End } from '../form.ts';
+import { PartSequence } from '../sequence.ts';
+import { argumentsText, contentPieces, endOf, thinkingBlocks, thoughtText } from './answer-reader.ts';
+
+/** A call that has begun; without a name it cannot be passed on yet. */
+interface OpenCall {
+  readonly key: string;
+  id: string | null;
+  name: string | null;
+  readonly early: string[];
+}
+
+export class ChatEventReader implements EventReader {
+  readonly #sequence = new PartSequence();
+  /** By the index that the upstream states. */
+  readonly #calls = new Map<number, OpenCall>();
+  #lastIndex = 0;
+  #callCount = 0;
+  #hasStarted = false;
+  #answerId: string | null = null;
+  #isProven = false;
+  #tokens: Tokens = NO_TOKENS;
+  #end: End | null = null;
+
+  read(_name: string, data: string): readonly AnswerEvent[] {
+    const chunk = eventObject(data);
+    if (chunk === null) {
+      if (data === '[DONE]') this.#finish({ reason: 'stop', sequence: null });
+      return this.#sequence.take();
+    }
+    const error = readFailure(chunk);
+    if (error !== null) this.#sequence.push({ kind: 'error', error });
+    else this.#take(chunk);
+    return this.#sequence.take();
+  }
+
+  end(): readonly AnswerEvent[] {
+    if (this.#end !== null) this.#finish(this.#end);
+    return this.#sequence.take();
+  }
+
+  #take(chunk: Json): void {
+    const usage = objectIn(chunk, 'usage');
+    if (isFilled(usage)) this.#tokens = readTokens(usage).tokens;
+    const choices = chunk['choices'];
+    const choice = Array.isArray(choices) ? asObject(choices[0]) : null;
+    if (!this.#hasStarted && choice !== null) this.#start(chunk);
+    if (choice === null) return;
+    const delta = objectIn(choice, 'delta') ?? objectIn(choice, 'message');
+    if (delta !== null && this.#end === null) this.#takeDelta(delta);
+    const reason = textIn(choice, 'finish_reason');
+    if (reason === null || this.#end !== null) return;
+    if (reason === 'error') {
+      const error = readFailure(choice) ?? {
+        message: 'The upstream failed.',
+        type: null,
+        code: null,
+        param: null,
+      };
+      this.#sequence.push({ kind: 'error', error });
+      return;
+    }
+    this.#end = endOf(reason, choice);
+  }
+
+  #start(chunk: Json): void {
+    this.#hasStarted = true;
+    this.#answerId = textIn(chunk, 'id');
+    this.#sequence.push({
+      kind: 'start',
+      id: this.#answerId,
+      model: textIn(chunk, 'model'),
+      tokens: this.#tokens,
+    });
+  }
+
+  #takeDelta(delta: Json): void {
+    const content = contentPieces(delta['content']);
+    const blocks = thinkingBlocks(delta);
+    this.#think(thoughtText(delta) || blocks.text || content.thoughts);
+    if (blocks.proof !== null) {
+      this.#open('thinking');
+      this.#sequence.proof('thinking', blocks.proof);
+      this.#isProven = true;
+    }
+    this.#write('text', content.text);
+    this.#write('refusal', textIn(delta, 'refusal') ?? '');
+    const calls: unknown = delta['tool_calls'];
+    if (Array.isArray(calls)) for (const call of calls) this.#takeCall(asObject(call));
+    const legacy = objectIn(delta, 'function_call');
+    if (legacy !== null) this.#takeCall({ index: 0, function: legacy });
+  }
+
+  #think(text: string): void {
+    // LiteLLM repeats the whole thought beside its signature.
+    if (text !== '' && !this.#isProven) this.#write('thinking', text);
+  }
+
+  #write(kind: 'text' | 'thinking' | 'refusal', text: string): void {
+    if (text === '') return;
+    this.#open(kind);
+    this.#sequence.delta(kind, text);
+  }
+
+  /** A change of kind ends what was written before; calls are ended by the finish alone. */
+  #open(kind: 'text' | 'thinking' | 'refusal'): void {
+    if (this.#sequence.has(kind)) return;
+    this.#endTexts();
+    this.#sequence.start(kind, { kind });
+    if (kind === 'thinking') this.#isProven = false;
+  }
+
+  #endTexts(): void {
+    if (this.#sequence.has('thinking') && !this.#isProven)
+      this.#sequence.proof('thinking', { origin: 'chat', data: '' });
+    for (const kind of ['thinking', 'text', 'refusal']) this.#sequence.end(kind);
+  }
+
+  #takeCall(delta: Json | null): void {
+    if (delta === null) return;
+    const custom = objectIn(delta, 'custom');
+    const holder = custom ?? objectIn(delta, 'function');
+    const id = textIn(delta, 'id');
+    const name = textIn(holder, 'name');
+    const call = this.#callOf(delta['index'], id, name);
+    call.id ??= id;
+    const text = argumentsText(custom === null ? holder?.['arguments'] : custom['input']);
+    if (call.name !== null) {
+      this.#sequence.delta(call.key, text);
+      return;
+    }
+    call.early.push(text);
+    if (name === null) return;
+    call.name = name;
+    this.#endTexts();
+    this.#sequence.start(call.key, {
+      kind: 'call',
+      id: call.id ?? inventedCallId(this.#answerId, name, this.#callCount),
+      name,
+      namespace: null,
+      form: custom === null ? 'json' : 'text',
+    });
+    this.#sequence.delta(call.key, call.early.join(''));
+  }
+
+  /** Some servers state no index, or 0 for each of several calls; then a new id is a new call. */
+  #callOf(stated: unknown, id: string | null, name: string | null): OpenCall {
+    let index = typeof stated === 'number' ? stated : this.#lastIndex;
+    const known = this.#calls.get(index);
+    const isAnother = known?.id !== undefined && known.id !== null && id !== null && id !== known.id;
+    if (known !== undefined && isAnother && name !== null) {
+      const same = [...this.#calls].find(([, call]) => call.id === id);
+      index = same?.[0] ?? -this.#calls.size;
+    }
+    this.#lastIndex = index;
+    const found = this.#calls.get(index);
+    if (found !== undefined) return found;
+    this.#callCount++;
+    const call: OpenCall = { key: `call ${this.#callCount}`, id, name: null, early: [] };
+    this.#calls.set(index, call);
+    return call;
+  }
+
+  #finish(end: End): void {
+    this.#end ??= end;
+    for (const { name, early } of this.#calls.values()) {
+      if (name === null && early.join('').trim() !== '') throw badAnswer('a tool call has no name.');
+    }
+    this.#endTexts();
+    this.#sequence.endAll();
+    this.#sequence.push({ kind: 'end', end: this.#end, tokens: this.#tokens });
+  }
+}

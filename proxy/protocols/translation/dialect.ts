@@ -1,0 +1,55 @@
+// What a protocol must be able to do to be translated: read its own requests, answers, events and errors into the
+// intermediate form, and write them from it.
+import type { Json } from '../../bodies/json.ts';
+import type { Answer, AnswerError, AnswerEvent, Conversation, DialectName } from './form.ts';
+import type { Losses } from './losses.ts';
+import type { ToolNames } from './tool-names.ts';
+
+export interface Dialect {
+  readonly name: DialectName;
+  /** Tools whose input is free text go upstream as they are; else as functions with one text. */
+  readonly hasCustomTools: boolean;
+  /** @throws Fault 400 for a request that is wrong in this protocol */
+  readRequest(request: Json, losses: Losses): Conversation;
+  writeRequest(conversation: Conversation, target: Target): Json;
+  /** @throws Fault for an answer that cannot be read */
+  readAnswer(answer: Json): Answer;
+  writeAnswer(answer: Answer): Json;
+  /** Reads the events of one stream. */
+  readEvents(): EventReader;
+  /** Writes the events of one stream. */
+  writeEvents(context: StreamContext): EventWriter;
+  /** The JSON of an error answer. */
+  writeError(status: number, error: AnswerError): Json;
+}
+
+/** What a request is written for. */
+export interface Target {
+  readonly model: string;
+  readonly stream: boolean;
+  readonly defaultMaxTokens: number;
+  readonly sessionId: string | null;
+  readonly losses: Losses;
+  readonly names: ToolNames;
+}
+
+export interface EventReader {
+  /** @throws Fault for an event that cannot be read */
+  read(name: string, data: string): readonly AnswerEvent[];
+  /** What is still open when the stream has ended. */
+  end(): readonly AnswerEvent[];
+}
+
+/** What a writer of a stream knows of the call. */
+export interface StreamContext {
+  /** Stands for the model until the upstream names it. */
+  readonly model: string;
+  /** The caller asked for usage (chat completions). */
+  readonly usageInStream: boolean;
+  /** A guess at the tokens of the prompt, for a protocol that states them before the upstream does. */
+  readonly estimatedPrompt: number;
+}
+
+export interface EventWriter {
+  write(event: AnswerEvent): string;
+}

@@ -1,0 +1,90 @@
+// Failures on the way between protocols: what an upstream states of one, what the proxy itself found, and the words of each
+// protocol for a status.
+import { Fault } from '../../errors/fault.ts';
+import { asObject, identifierIn, isFilled, parseObject, textIn, type Json } from '../../bodies/json.ts';
+import type { AnswerError } from './form.ts';
+
+/** Of a page of HTML or a trace, so much is shown. */
+const MOST_CHARS = 2_000;
+/** Anthropic's status for an upstream that is overloaded; other protocols know 503. */
+export const OVERLOADED = 529;
+
+/** An upstream's answer is not one of its protocol. */
+export function badAnswer(why: string): Fault {
+  return new Fault('bad_upstream_answer', `The answer of the upstream cannot be translated: ${why}`);
+}
+
+/** The error that a body or an event holds; null when it has none. */
+export function readFailure(json: Json | null): AnswerError | null {
+  const inner = json?.['error'];
+  if (typeof inner === 'string' && inner !== '')
+    return { message: inner, type: null, code: identifierIn(json, 'code'), param: null };
+  const holder = asObject(inner) ?? null;
+  if (holder === null || !isFilled(holder)) return null;
+  return {
+    message:
+      textIn(holder, 'message') ?? textIn(holder, 'detail') ?? JSON.stringify(holder).slice(0, MOST_CHARS),
+    type: identifierIn(holder, 'type') ?? identifierIn(holder, 'status'),
+    code: identifierIn(holder, 'code'),
+    param: textIn(holder, 'param'),
+  };
+}
+
+/** The error of an answer whose status is one: never without a message. */
+export function failureOfBody(status: number, text: string): AnswerError {
+  const parsed = parseOrNull(text);
+  // Gemini's OpenAI-compatible API and its streams wrap the object in a list.
+  const json = asObject(Array.isArray(parsed) ? parsed[0] : parsed);
+  const stated = readFailure(json);
+  if (stated !== null) return stated;
+  const message = textIn(json, 'message') ?? textIn(json, 'detail') ?? textIn(json, 'error_description');
+  const plain = parsed === null && text.trim() !== 'null' ? text.trim().slice(0, MOST_CHARS) : '';
+  return {
+    message: message ?? (plain === '' ? `The upstream answered with status ${status}.` : plain),
+    type: identifierIn(json, 'type'),
+    code: identifierIn(json, 'code'),
+    param: null,
+  };
+}
+
+function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+export function failureOfFault(fault: Fault): AnswerError {
+  const { message, type, code, param } = fault;
+  return { message, type, code, param };
+}
+
+/** An event's data as an object; null for `[DONE]` and empty data. @throws Fault for what is no JSON object */
+export function eventObject(data: string): Json | null {
+  if (data === '' || data === '[DONE]') return null;
+  return parseObject(data) ?? parseFailed();
+}
+
+function parseFailed(): never {
+  throw badAnswer('an event of its stream is not a JSON object.');
+}
+
+/** OpenAI's names of kinds of errors (platform.openai.com/docs/guides/error-codes). */
+export function openAiType(status: number): string {
+  switch (status) {
+    case 401:
+      return 'authentication_error';
+    case 403:
+      return 'permission_error';
+    case 404:
+      return 'not_found_error';
+    case 429:
+      return 'rate_limit_error';
+    case 408:
+    case 504:
+      return 'timeout_error';
+    default:
+      return status >= 500 ? 'server_error' : 'invalid_request_error';
+  }
+}

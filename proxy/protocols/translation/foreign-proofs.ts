@@ -1,0 +1,86 @@
+// Proofs of other vendors in a request that goes to its own protocol as it is. A conversation that was translated for a while (a
+// fallback, another model) holds proofs under our prefix; its next upstream would refuse the whole call for one of them.
+import type { Buffer } from 'node:buffer';
+import { asObject, textIn, type Json } from '../../bodies/json.ts';
+import type { Protocol } from '../protocol.ts';
+import { FOREIGN_SIGNATURE, PLACEHOLDER } from './gemini/signatures.ts';
+import { isGemini3 } from './models.ts';
+import { FOREIGN_PROOF } from './proofs.ts';
+
+const MARKERS: readonly string[] = [`"${FOREIGN_PROOF}`, `"${FOREIGN_SIGNATURE}`];
+
+/** A scan of the bytes, so that other requests are not parsed for this. */
+export function mayHoldForeignProofs(body: Buffer): boolean {
+  return MARKERS.some((marker) => body.includes(marker));
+}
+
+/** @param model the name that goes upstream */
+export function withoutForeignProofs({ name }: Protocol, request: Json, model: string): Json {
+  switch (name) {
+    case 'messages':
+      return changed(request, 'messages', (message) => filtered(message, 'content', isOwnBlock));
+    case 'chat':
+      return changed(request, 'messages', (message) =>
+        filtered(message, 'thinking_blocks', isOwnBlock, true),
+      );
+    case 'responses':
+      return { ...request, input: ownItems(request['input']) };
+    case 'gemini':
+      return changed(request, 'contents', (content) =>
+        changed(content, 'parts', (part) => withOwnSignature(part, model)),
+      );
+    default:
+      return request;
+  }
+}
+
+const isForeign = (holder: Json | null, member: string): boolean =>
+  textIn(holder, member)?.startsWith(FOREIGN_PROOF) === true;
+
+const isOwnBlock = (block: Json): boolean => !isForeign(block, 'signature') && !isForeign(block, 'data');
+
+/** With each object of a list changed; null leaves it out. */
+function changed(holder: Json, member: string, change: (one: Json) => Json | null): Json {
+  const list: unknown = holder[member];
+  if (!Array.isArray(list)) return holder;
+  const kept = list.map((one: unknown) => {
+    const object = asObject(one);
+    return object === null ? one : change(object);
+  });
+  return { ...holder, [member]: kept.filter((one, index) => one !== null || list[index] === null) };
+}
+
+/** Without the objects of a list that do not fit; null when none is left, unless it `mayBeEmpty`. */
+function filtered(
+  holder: Json,
+  member: string,
+  fits: (one: Json) => boolean,
+  mayBeEmpty = false,
+): Json | null {
+  const before: unknown = holder[member];
+  const after = changed(holder, member, (one) => (fits(one) ? one : null));
+  const left = after[member];
+  if (mayBeEmpty || !Array.isArray(before) || !Array.isArray(left)) return after;
+  return left.length === 0 && before.length > 0 ? null : after;
+}
+
+function ownItems(input: unknown): unknown {
+  if (!Array.isArray(input)) return input;
+  return input.filter((item) => !isForeign(asObject(item), 'encrypted_content'));
+}
+
+/** Gemini 3 wants some signature on a call. */
+function withOwnSignature(part: Json, model: string): Json {
+  const own = Object.entries(part).filter(
+    ([name, value]) =>
+      !(
+        /^thought_?signature$/i.test(name) &&
+        typeof value === 'string' &&
+        value.startsWith(FOREIGN_SIGNATURE)
+      ),
+  );
+  if (own.length === Object.keys(part).length) return part;
+  const isCall = asObject(part['functionCall'] ?? part['function_call']) !== null;
+  const signature = isCall && isGemini3(model) ? { thoughtSignature: PLACEHOLDER } : {};
+  return { ...Object.fromEntries(own), ...signature };
+}

@@ -1,0 +1,193 @@
+// Writes answers, streams and errors of Gemini's generateContent. Its SDKs call an answer invalid when a frame has no part, or an
+// empty text, so the last text waits for the frame that ends the stream.
+import type { Json } from '../../../bodies/json.ts';
+import type { EventWriter, StreamContext } from '../dialect.ts';
+import type { Answer, AnswerError, AnswerEvent, End, EndReason, PartOpening, Proof } from '../form.ts';
+import type { Tokens } from '../../usage.ts';
+import { writeGeminiUsage } from '../tokens.ts';
+import { inputObject } from '../turns.ts';
+import { showSignature } from './signatures.ts';
+
+function finishReason(reason: EndReason): string {
+  switch (reason) {
+    case 'length':
+    case 'context':
+      return 'MAX_TOKENS';
+    case 'filter':
+      return 'SAFETY';
+    case 'stop':
+    case 'stop_sequence':
+    case 'tool':
+    case 'pause':
+      return 'STOP';
+  }
+}
+
+interface Frame {
+  readonly id: string | null;
+  readonly model: string | null;
+  readonly parts: readonly Json[];
+  /** null: the answer goes on. */
+  readonly ended: { readonly end: End; readonly tokens: Tokens } | null;
+}
+
+function frameOf({ id, model, parts, ended }: Frame): Json {
+  return {
+    candidates: [
+      {
+        content: { role: 'model', parts },
+        ...(ended === null ? {} : { finishReason: finishReason(ended.end.reason) }),
+        index: 0,
+      },
+    ],
+    ...(ended === null ? {} : { usageMetadata: writeGeminiUsage(ended.tokens) }),
+    modelVersion: model,
+    responseId: id ?? crypto.randomUUID(),
+  };
+}
+
+/** A signature stands on the call that its thought led to; without one, on the last part: there SDKs keep it. */
+class Signatures {
+  #waiting: Proof | null = null;
+
+  note(proof: Proof | null): void {
+    if (proof !== null) this.#waiting = proof;
+  }
+
+  on(part: Json): Json {
+    const proof = this.#waiting;
+    this.#waiting = null;
+    return proof === null ? part : { ...part, thoughtSignature: showSignature(proof) };
+  }
+}
+
+export function writeAnswer({ id, model, parts, end, tokens }: Answer): Json {
+  const signatures = new Signatures();
+  const written = parts.flatMap((part): Json[] => {
+    switch (part.kind) {
+      case 'thinking':
+        signatures.note(part.proof);
+        return part.text === '' ? [] : [{ text: part.text, thought: true }];
+      case 'text':
+      case 'refusal':
+        return part.text === '' ? [] : [{ text: part.text }];
+      case 'call':
+        return [signatures.on(callPart(part, part.input))];
+    }
+  });
+  const shown = [...written.slice(0, -1), signatures.on(written.at(-1) ?? { text: '' })];
+  return frameOf({ id, model, parts: shown, ended: { end, tokens } });
+}
+
+function callPart(part: PartOpening, input: string): Json {
+  if (part.kind !== 'call') return { text: input };
+  const { id, name, form } = part;
+  return { functionCall: { id, name, args: inputObject({ form, input }) } };
+}
+
+const STATUS_WORDS: ReadonlyMap<number, string> = new Map([
+  [400, 'INVALID_ARGUMENT'],
+  [401, 'UNAUTHENTICATED'],
+  [403, 'PERMISSION_DENIED'],
+  [404, 'NOT_FOUND'],
+  [409, 'ABORTED'],
+  [429, 'RESOURCE_EXHAUSTED'],
+  [499, 'CANCELLED'],
+  [503, 'UNAVAILABLE'],
+  [504, 'DEADLINE_EXCEEDED'],
+]);
+
+export function writeError(status: number, { message }: AnswerError): Json {
+  const word = STATUS_WORDS.get(status) ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT');
+  return { error: { code: status, message, status: word, details: [] } };
+}
+
+/** The status of what a stream breaks with, by the words of other vendors. */
+function statusOf({ type, code }: AnswerError): number {
+  switch (type ?? code) {
+    case 'rate_limit_error':
+    case 'rate_limit_exceeded':
+      return 429;
+    case 'overloaded_error':
+    case 'upstream_error':
+      return 503;
+    case 'timeout_error':
+      return 504;
+    case 'invalid_request_error':
+      return 400;
+    default:
+      return 500;
+  }
+}
+
+export class GeminiEventWriter implements EventWriter {
+  readonly #context: StreamContext;
+  readonly #signatures = new Signatures();
+  #id: string | null = null;
+  #model: string | null = null;
+  #part: PartOpening | null = null;
+  /** The input of the open call: it is sent whole. */
+  #input: string[] = [];
+  #held: Json | null = null;
+
+  constructor(context: StreamContext) {
+    this.#context = context;
+  }
+
+  write(event: AnswerEvent): string {
+    switch (event.kind) {
+      case 'start':
+        this.#id = event.id ?? crypto.randomUUID();
+        this.#model = event.model ?? this.#context.model;
+        return '';
+      case 'part-start':
+        this.#part = event.part;
+        this.#input = [];
+        return '';
+      case 'part-delta':
+        return this.#delta(event.text);
+      case 'part-proof':
+        this.#signatures.note(event.proof);
+        return '';
+      case 'part-end': {
+        const part = this.#part;
+        this.#part = null;
+        return part?.kind === 'call'
+          ? this.#hold(this.#signatures.on(callPart(part, this.#input.join(''))))
+          : '';
+      }
+      case 'end':
+        return this.#frame(this.#signatures.on(this.#held ?? { text: '' }), event);
+      case 'error': {
+        const held = this.#release();
+        return `${held}data: ${JSON.stringify(writeError(statusOf(event.error), event.error))}\n\n`;
+      }
+    }
+  }
+
+  #delta(text: string): string {
+    if (this.#part?.kind === 'call') {
+      this.#input.push(text);
+      return '';
+    }
+    if (this.#part?.kind === 'thinking') return this.#hold({ text, thought: true });
+    return this.#hold({ text });
+  }
+
+  /** Sends the part before. */
+  #hold(part: Json): string {
+    const sent = this.#release();
+    this.#held = part;
+    return sent;
+  }
+
+  #release(): string {
+    const held = this.#held;
+    this.#held = null;
+    return held === null ? '' : this.#frame(held, null);
+  }
+
+  #frame(part: Json, ended: Frame['ended']): string {
+    return `data: ${JSON.stringify(frameOf({ id: this.#id, model: this.#model, parts: [part], ended }))}\n\n`;
+  }
+}

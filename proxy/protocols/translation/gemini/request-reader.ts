@@ -1,0 +1,214 @@
+// Reads a request of Gemini's generateContent (ai.google.dev/api/generate-content).
+import { isStated, objectIn, type Json } from '../../../bodies/json.ts';
+import { isLevel } from '../effort.ts';
+import type {
+  Conversation,
+  Effort,
+  Settings,
+  Stated,
+  Structure,
+  TextPart,
+  Tool,
+  ToolChoice,
+} from '../form.ts';
+import type { Losses } from '../losses.ts';
+import { leaveRest } from '../openai-members.ts';
+import {
+  invalid,
+  listOf,
+  objectOf,
+  optionalCount,
+  optionalFlag,
+  optionalList,
+  optionalNumber,
+  optionalObject,
+  optionalText,
+  requiredText,
+  stated,
+  statedMembers,
+} from '../read.ts';
+import { jsonSchemaOfGemini } from '../schemas.ts';
+import { ContentReader } from './content-reader.ts';
+import { camelMembers } from './spelling.ts';
+
+const KNOWN: ReadonlySet<string> = new Set([
+  'cachedContent',
+  'contents',
+  'generationConfig',
+  'model',
+  'stream',
+  'systemInstruction',
+  'toolConfig',
+  'tools',
+]);
+const HINTS: ReadonlySet<string> = new Set(['labels', 'safetySettings', 'serviceTier', 'store']);
+
+const KNOWN_CONFIG: ReadonlySet<string> = new Set([
+  'candidateCount',
+  'frequencyPenalty',
+  'maxOutputTokens',
+  'presencePenalty',
+  'responseJsonSchema',
+  'responseMimeType',
+  'responseModalities',
+  'responseSchema',
+  'seed',
+  'stopSequences',
+  'temperature',
+  'thinkingConfig',
+  'topK',
+  'topP',
+]);
+const CONFIG_HINTS: ReadonlySet<string> = new Set(['mediaResolution']);
+
+export function readRequest(stated: Json, losses: Losses): Conversation {
+  const request = camelMembers(stated);
+  const contents = listOf(request['contents'], 'contents');
+  if (contents.length === 0) invalid('contents', 'a list of at least one content');
+  if (isStated(request['cachedContent']))
+    losses.refuse('cachedContent', 'it names what another vendor has stored. Send the whole conversation.');
+  leaveRest(request, KNOWN, HINTS, losses);
+  const config = camelMembers(optionalObject(request, 'generationConfig') ?? {});
+  const thinking = camelMembers(optionalObject(config, 'thinkingConfig', 'generationConfig') ?? {});
+  leaveConfig(config, losses);
+  return {
+    instructions: readInstruction(request['systemInstruction']),
+    turns: new ContentReader(losses).turns(contents),
+    tools: optionalList(request, 'tools').flatMap((tool, index) => {
+      const path = `tools[${index}]`;
+      return readTools(camelMembers(objectOf(tool, path)), path, losses);
+    }),
+    outputLimit: optionalCount(config, 'maxOutputTokens', 'generationConfig'),
+    settings: readSettings(request, config, thinking, losses),
+    showThoughts: optionalFlag(thinking, 'includeThoughts', 'generationConfig.thinkingConfig'),
+    cacheKey: null,
+    usageInStream: true,
+  };
+}
+
+function readInstruction(value: unknown): readonly TextPart[] {
+  if (!isStated(value)) return [];
+  if (typeof value === 'string') return [{ kind: 'text', text: value }];
+  const content = objectOf(value, 'systemInstruction');
+  return optionalList(content, 'parts', 'systemInstruction').flatMap((one, index): TextPart[] => {
+    const path = `systemInstruction.parts[${index}]`;
+    const text = optionalText(objectOf(one, path), 'text', path) ?? '';
+    return text === '' ? [] : [{ kind: 'text', text }];
+  });
+}
+
+function leaveConfig(config: Json, losses: Losses): void {
+  for (const member of statedMembers(config)) {
+    const path = `generationConfig.${member}`;
+    if (CONFIG_HINTS.has(member)) losses.drop(path);
+    else if (!KNOWN_CONFIG.has(member) && config[member] !== false)
+      losses.cannot(path, 'its protocol has no such member.');
+  }
+  const count = optionalCount(config, 'candidateCount', 'generationConfig');
+  if (count !== null && count !== 1)
+    losses.cannot('generationConfig.candidateCount', 'its protocol gives one answer to a request.');
+  const modalities = optionalList(config, 'responseModalities', 'generationConfig');
+  if (modalities.some((one) => String(one).toUpperCase() !== 'TEXT'))
+    losses.cannot('generationConfig.responseModalities', 'only text can be carried.');
+}
+
+function readSettings(request: Json, config: Json, thinking: Json, losses: Losses): Settings {
+  const at = 'generationConfig';
+  const number = (name: string): number | null => optionalNumber(config, name, at);
+  return {
+    ...stated('temperature', number('temperature'), `${at}.temperature`),
+    ...stated('topP', number('topP'), `${at}.topP`),
+    ...stated('topK', number('topK'), `${at}.topK`),
+    ...stated('seed', number('seed'), `${at}.seed`),
+    ...stated('presencePenalty', number('presencePenalty') || null, `${at}.presencePenalty`),
+    ...stated('frequencyPenalty', number('frequencyPenalty') || null, `${at}.frequencyPenalty`),
+    ...stated('stop', readStops(config), `${at}.stopSequences`),
+    ...readEffort(thinking),
+    ...readStructure(config),
+    ...readChoice(request, losses),
+  };
+}
+
+function readStops(config: Json): readonly string[] | null {
+  const list = optionalList(config, 'stopSequences', 'generationConfig');
+  const texts = list.filter((one) => typeof one === 'string');
+  if (texts.length < list.length) invalid('generationConfig.stopSequences', 'a list of texts');
+  return texts.length === 0 ? null : texts;
+}
+
+/** A budget of -1 lets the model choose. */
+function readEffort(thinking: Json): { readonly effort?: Stated<Effort> } {
+  const at = 'generationConfig.thinkingConfig';
+  const level = optionalText(thinking, 'thinkingLevel', at)?.toLowerCase() ?? null;
+  if (level !== null && isLevel(level))
+    return stated('effort', { kind: 'level', level } as const, `${at}.thinkingLevel`);
+  const tokens = optionalNumber(thinking, 'thinkingBudget', at);
+  if (tokens === null) return {};
+  const member = `${at}.thinkingBudget`;
+  if (tokens < 0) return stated('effort', { kind: 'adaptive' } as const, member);
+  if (tokens === 0) return stated('effort', { kind: 'off' } as const, member);
+  return stated('effort', { kind: 'budget', tokens } as const, member);
+}
+
+function readStructure(config: Json): { readonly structure?: Stated<Structure> } {
+  const own = optionalObject(config, 'responseSchema', 'generationConfig');
+  const schema =
+    optionalObject(config, 'responseJsonSchema', 'generationConfig') ??
+    (own === null ? null : jsonSchemaOfGemini(own));
+  if (schema !== null) {
+    const structure = { kind: 'schema', name: null, description: null, schema, strict: null } as const;
+    return stated('structure', structure, 'generationConfig.responseSchema');
+  }
+  const type = optionalText(config, 'responseMimeType', 'generationConfig');
+  if (type === null || type === 'text/plain') return {};
+  if (type !== 'application/json')
+    invalid('generationConfig.responseMimeType', 'text/plain or application/json');
+  return stated('structure', { kind: 'json' } as const, 'generationConfig.responseMimeType');
+}
+
+function readChoice(request: Json, losses: Losses): { readonly choice?: Stated<ToolChoice> } {
+  const outer = optionalObject(request, 'toolConfig');
+  const inner = objectIn(outer === null ? null : camelMembers(outer), 'functionCallingConfig');
+  if (inner === null) return {};
+  const at = 'toolConfig.functionCallingConfig';
+  const config = camelMembers(inner);
+  const names = optionalList(config, 'allowedFunctionNames', at).filter((one) => typeof one === 'string');
+  const mode = optionalText(config, 'mode', at)?.toUpperCase() ?? 'AUTO';
+  const [only] = names;
+  if (mode === 'ANY' && names.length === 1 && only !== undefined)
+    return stated('choice', { kind: 'tool', name: only, namespace: null } as const, at);
+  if (names.length > 0) losses.drop(`${at}.allowedFunctionNames`);
+  switch (mode) {
+    case 'ANY':
+      return stated('choice', { kind: 'any' } as const, at);
+    case 'NONE':
+      return stated('choice', { kind: 'none' } as const, at);
+    case 'AUTO':
+    case 'VALIDATED':
+    case 'MODE_UNSPECIFIED':
+      return stated('choice', { kind: 'auto' } as const, at);
+    default:
+      return invalid(`${at}.mode`, 'AUTO, ANY, NONE or VALIDATED');
+  }
+}
+
+function readTools(tool: Json, path: string, losses: Losses): readonly Tool[] {
+  for (const name of statedMembers(tool))
+    if (name !== 'functionDeclarations')
+      losses.cannot('tools', `${name.slice(0, 40)} is run by the vendor that offers it.`);
+  return optionalList(tool, 'functionDeclarations', path).map((one, index) => {
+    const at = `${path}.functionDeclarations[${index}]`;
+    const declaration = camelMembers(objectOf(one, at));
+    const own = optionalObject(declaration, 'parameters', at);
+    return {
+      name: requiredText(declaration, 'name', at),
+      namespace: null,
+      description: optionalText(declaration, 'description', at),
+      schema:
+        optionalObject(declaration, 'parametersJsonSchema', at) ??
+        (own === null ? { type: 'object', properties: {} } : jsonSchemaOfGemini(own)),
+      strict: null,
+      format: null,
+    };
+  });
+}

@@ -1,0 +1,41 @@
+// What of a request cannot be carried into another protocol. What would change the answer is refused, or dropped and
+// named where the operator set `drop_params`; what only hints (caches, storage, tiers, labels) is dropped and named always.
+import { Fault } from '../../errors/fault.ts';
+
+export class Losses {
+  readonly #dropParams: boolean;
+  readonly #dropped = new Set<string>();
+
+  constructor(dropParams: boolean) {
+    this.#dropParams = dropParams;
+  }
+
+  /** Dotted paths of members, each once. */
+  get dropped(): readonly string[] {
+    return [...this.#dropped];
+  }
+
+  /**
+   * A member that changes the answer has no counterpart.
+   * @throws Fault 400 unless such members are dropped
+   */
+  cannot(member: string, why: string): void {
+    if (!this.#dropParams) this.refuse(member, `${why} Leave it out, or let the operator set drop_params.`);
+    this.#dropped.add(member);
+  }
+
+  /**
+   * A member without which the request means something else.
+   * @throws Fault 400
+   */
+  refuse(member: string, why: string): never {
+    throw new Fault('untranslatable_member', `\`${member}\` cannot be carried to this upstream: ${why}`, {
+      param: member,
+    });
+  }
+
+  /** A member that only hints is left out. */
+  drop(member: string): void {
+    this.#dropped.add(member);
+  }
+}

@@ -1,0 +1,36 @@
+// Pictures and documents between the forms in which protocols write them: data URLs, base64 with a type, addresses.
+import { Buffer } from 'node:buffer';
+import type { Media } from './form.ts';
+
+const DATA = 'data:';
+/** Longer heads are no media type. */
+const LONGEST_HEAD = 256;
+
+/** A URL, or the bytes that a `data:` URL holds (RFC 2397); null for a data URL that is none. */
+export function mediaOfUrl(url: string, type: string | null = null): Media | null {
+  if (!url.startsWith(DATA)) return { kind: 'url', type, url };
+  const comma = url.slice(0, LONGEST_HEAD).indexOf(',');
+  if (comma < 0) return null;
+  const [stated = '', ...parameters] = url.slice(DATA.length, comma).split(';');
+  const data = url.slice(comma + 1);
+  const base64 = parameters.includes('base64') ? data : textAsBase64(data);
+  return base64 === null ? null : { kind: 'data', type: stated || (type ?? 'text/plain'), base64 };
+}
+
+function textAsBase64(data: string): string | null {
+  try {
+    return Buffer.from(decodeURIComponent(data)).toString('base64');
+  } catch {
+    return null;
+  }
+}
+
+export function urlOfMedia(media: Media): string {
+  return media.kind === 'url' ? media.url : `${DATA}${media.type};base64,${media.base64}`;
+}
+
+/** The text of a document that is one; null for other media. */
+export function textOfMedia(media: Media): string | null {
+  if (media.kind !== 'data' || !media.type.startsWith('text/')) return null;
+  return Buffer.from(media.base64, 'base64').toString('utf8');
+}

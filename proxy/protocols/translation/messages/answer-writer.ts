@@ -1,0 +1,226 @@
+// Writes answers, streams and errors of Anthropic's messages. Its clients are strict: every block is opened before its deltas,
+// indexes count up, exactly one `message_delta` and `message_stop` end the stream.
+import type { Json } from '../../../bodies/json.ts';
+import type { Tokens } from '../../usage.ts';
+import { anthropicCallId } from '../call-ids.ts';
+import type { EventWriter, StreamContext } from '../dialect.ts';
+import type { Answer, AnswerError, AnswerEvent, AnswerPart, End, PartOpening, Proof } from '../form.ts';
+import { showProof } from '../proofs.ts';
+import { isUnknown, writeMessagesUsage } from '../tokens.ts';
+import { inputObject } from '../turns.ts';
+
+function messageId(id: string | null): string {
+  if (id === null) return `msg_${crypto.randomUUID().replaceAll('-', '')}`;
+  return id.startsWith('msg_') ? id : `msg_${id}`;
+}
+
+function stopReason({ reason, sequence }: End, isRefused: boolean): string {
+  switch (reason) {
+    case 'stop':
+      return isRefused ? 'refusal' : 'end_turn';
+    case 'stop_sequence':
+      return sequence === null ? 'end_turn' : 'stop_sequence';
+    case 'tool':
+      return 'tool_use';
+    case 'length':
+      return 'max_tokens';
+    case 'context':
+      return 'model_context_window_exceeded';
+    case 'filter':
+      return 'refusal';
+    case 'pause':
+      return 'pause_turn';
+  }
+}
+
+const isRefusal = ({ kind }: AnswerPart): boolean => kind === 'refusal';
+
+export function writeAnswer({ id, model, parts, end, tokens }: Answer): Json {
+  return {
+    id: messageId(id),
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: parts.flatMap((part) => writePart(part) ?? []),
+    stop_reason: stopReason(end, parts.some(isRefusal)),
+    stop_sequence: end.reason === 'stop_sequence' ? end.sequence : null,
+    usage: writeMessagesUsage(tokens),
+  };
+}
+
+function writePart(part: AnswerPart): Json | null {
+  switch (part.kind) {
+    case 'text':
+    case 'refusal':
+      return part.text === '' ? null : { type: 'text', text: part.text };
+    case 'thinking':
+      if (part.text === '') return part.proof === null ? null : redactedBlock(part.proof);
+      return { type: 'thinking', thinking: part.text, signature: signatureOf(part.proof) };
+    case 'call':
+      return { type: 'tool_use', id: anthropicCallId(part.id), name: part.name, input: inputObject(part) };
+  }
+}
+
+function signatureOf(proof: Proof | null): string {
+  return proof === null ? '' : showProof(proof, 'messages');
+}
+
+/** A proof without a text has its place here alone. One of `chat` says only that a text came from there. */
+function redactedBlock(proof: Proof): Json | null {
+  if (proof.data === '') return null;
+  return { type: 'redacted_thinking', data: showProof(proof, 'messages_redacted') };
+}
+
+const TYPES: ReadonlyMap<number, string> = new Map([
+  [400, 'invalid_request_error'],
+  [401, 'authentication_error'],
+  [402, 'billing_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [409, 'conflict_error'],
+  [413, 'request_too_large'],
+  [422, 'invalid_request_error'],
+  [429, 'rate_limit_error'],
+  [503, 'overloaded_error'],
+  [504, 'timeout_error'],
+  [529, 'overloaded_error'],
+]);
+
+/** Words of other vendors for what a stream breaks with. */
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ...[...TYPES.values()].map((type): [string, string] => [type, type]),
+  ['context_length_exceeded', 'invalid_request_error'],
+  ['insufficient_quota', 'rate_limit_error'],
+  ['rate_limit_exceeded', 'rate_limit_error'],
+  ['RESOURCE_EXHAUSTED', 'rate_limit_error'],
+  ['UNAVAILABLE', 'overloaded_error'],
+  ['INVALID_ARGUMENT', 'invalid_request_error'],
+]);
+
+export function writeError(status: number, { message }: AnswerError): Json {
+  const type = TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
+  return { type: 'error', error: { type, message } };
+}
+
+function event(type: string, members: Json): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
+}
+
+export class MessagesEventWriter implements EventWriter {
+  readonly #context: StreamContext;
+  #index = -1;
+  #part: PartOpening | null = null;
+  /** The client has been told of the open part. */
+  #isShown = false;
+  #isRefused = false;
+
+  constructor(context: StreamContext) {
+    this.#context = context;
+  }
+
+  write(one: AnswerEvent): string {
+    switch (one.kind) {
+      case 'start':
+        return this.#start(one.id, one.model, one.tokens);
+      case 'part-start':
+        this.#part = one.part;
+        this.#isShown = false;
+        if (one.part.kind === 'refusal') this.#isRefused = true;
+        return one.part.kind === 'call' ? this.#open(blockOf(one.part)) : '';
+      case 'part-delta':
+        return this.#part === null ? '' : this.#delta(this.#part, one.text);
+      case 'part-proof':
+        return this.#proof(one.proof);
+      case 'part-end':
+        this.#part = null;
+        return this.#isShown ? this.#stop() : '';
+      case 'end':
+        return this.#end(one.end, one.tokens);
+      case 'error':
+        return event('error', { error: { type: wordOf(one.error), message: one.error.message } });
+    }
+  }
+
+  /** Clients show the input tokens before the upstream has stated them: a guess stands here, the count in the end. */
+  #start(id: string | null, model: string | null, tokens: Tokens): string {
+    const usage = isUnknown(tokens)
+      ? { input_tokens: this.#context.estimatedPrompt, output_tokens: 0 }
+      : writeMessagesUsage(tokens);
+    return event('message_start', {
+      message: {
+        id: messageId(id),
+        type: 'message',
+        role: 'assistant',
+        model: model ?? this.#context.model,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage,
+      },
+    });
+  }
+
+  #open(block: Json): string {
+    this.#isShown = true;
+    this.#index++;
+    return event('content_block_start', { index: this.#index, content_block: block });
+  }
+
+  #stop(): string {
+    this.#isShown = false;
+    return `event: content_block_stop\ndata: {"type":"content_block_stop","index":${this.#index}}\n\n`;
+  }
+
+  #delta(part: PartOpening, text: string): string {
+    const opened = this.#isShown ? '' : this.#open(blockOf(part));
+    return opened + this.#write(deltaOf(part, text));
+  }
+
+  #write(delta: Json): string {
+    return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":${JSON.stringify(delta)}}\n\n`;
+  }
+
+  #proof(proof: Proof): string {
+    if (this.#isShown)
+      return this.#write({ type: 'signature_delta', signature: showProof(proof, 'messages') });
+    const block = redactedBlock(proof);
+    return block === null ? '' : this.#open(block);
+  }
+
+  #end(end: End, tokens: Tokens): string {
+    const usage = isUnknown(tokens) ? { output_tokens: 0 } : writeMessagesUsage(tokens);
+    const delta = {
+      stop_reason: stopReason(end, this.#isRefused),
+      stop_sequence: end.reason === 'stop_sequence' ? end.sequence : null,
+    };
+    return `${event('message_delta', { delta, usage })}${event('message_stop', {})}`;
+  }
+}
+
+function blockOf(part: PartOpening): Json {
+  switch (part.kind) {
+    case 'text':
+    case 'refusal':
+      return { type: 'text', text: '' };
+    case 'thinking':
+      return { type: 'thinking', thinking: '', signature: '' };
+    case 'call':
+      return { type: 'tool_use', id: anthropicCallId(part.id), name: part.name, input: {} };
+  }
+}
+
+function deltaOf(part: PartOpening, text: string): Json {
+  switch (part.kind) {
+    case 'text':
+    case 'refusal':
+      return { type: 'text_delta', text };
+    case 'thinking':
+      return { type: 'thinking_delta', thinking: text };
+    case 'call':
+      return { type: 'input_json_delta', partial_json: text };
+  }
+}
+
+function wordOf({ type, code }: AnswerError): string {
+  return WORDS.get(type ?? '') ?? WORDS.get(code ?? '') ?? 'api_error';
+}

@@ -1,0 +1,122 @@
+// JSON Schemas in the subset that a vendor takes. What is left out only narrows what a model may write, so tools still check it.
+import { asObject, type Json } from '../../bodies/json.ts';
+
+/** Deeper schemas are cut: no tool has them, and a hostile one must not take the stack. */
+const DEEPEST = 64;
+
+/** Members that hold a schema, a list of schemas, or schemas by name. */
+const SCHEMA: ReadonlySet<string> = new Set([
+  'items',
+  'not',
+  'additionalProperties',
+  'if',
+  'then',
+  'else',
+  'contains',
+]);
+const SCHEMAS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
+const NAMED: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'patternProperties']);
+
+type Change = (schema: Json) => Json;
+
+/** Applies a change to a schema and to every schema in it, the innermost first. */
+function mapped(schema: Json, change: Change, levels = DEEPEST): Json {
+  if (levels === 0) return {};
+  const below = (value: unknown): unknown => {
+    const inner = asObject(value);
+    return inner === null ? value : mapped(inner, change, levels - 1);
+  };
+  const members = Object.entries(schema).map(([name, value]): [string, unknown] => {
+    if (SCHEMA.has(name)) return [name, Array.isArray(value) ? value.map(below) : below(value)];
+    if (SCHEMAS.has(name)) return [name, Array.isArray(value) ? value.map(below) : value];
+    const named = NAMED.has(name) ? asObject(value) : null;
+    if (named === null) return [name, value];
+    return [name, Object.fromEntries(Object.entries(named).map(([key, inner]) => [key, below(inner)]))];
+  });
+  return change(Object.fromEntries(members));
+}
+
+/** Tools have objects as input: Anthropic and OpenAI refuse a schema without the type. */
+export function objectSchema(schema: Json): Json {
+  return schema['type'] === 'object' ? schema : { ...schema, type: 'object' };
+}
+
+/** Refused in Anthropic's structured outputs (platform.claude.com/docs/en/build-with-claude/structured-outputs). */
+const NOT_IN_OUTPUT: ReadonlySet<string> = new Set([
+  'exclusiveMaximum',
+  'exclusiveMinimum',
+  'maxItems',
+  'maxLength',
+  'maxProperties',
+  'maximum',
+  'minItems',
+  'minLength',
+  'minProperties',
+  'minimum',
+  'multipleOf',
+  'uniqueItems',
+]);
+
+/** For Anthropic's structured outputs: objects are closed, `oneOf` is `anyOf`, no limits of numbers and lengths. */
+export function outputSchema(schema: Json): Json {
+  return mapped(schema, (one) => {
+    const { oneOf, ...rest } = one;
+    const kept = Object.fromEntries(Object.entries(rest).filter(([name]) => !NOT_IN_OUTPUT.has(name)));
+    return {
+      ...kept,
+      ...(oneOf === undefined ? {} : { anyOf: oneOf }),
+      ...(one['type'] === 'object' ? { additionalProperties: false } : {}),
+    };
+  });
+}
+
+/** What Gemini takes of JSON Schema in `parametersJsonSchema` and `responseJsonSchema` (ai.google.dev/api/generate-content). */
+const OF_GEMINI: ReadonlySet<string> = new Set([
+  '$anchor',
+  '$defs',
+  '$id',
+  '$ref',
+  'additionalProperties',
+  'anyOf',
+  'description',
+  'enum',
+  'format',
+  'items',
+  'maxItems',
+  'maximum',
+  'minItems',
+  'minimum',
+  'oneOf',
+  'prefixItems',
+  'properties',
+  'propertyOrdering',
+  'required',
+  'title',
+  'type',
+]);
+
+/** For Gemini: `const` becomes an `enum` of one, `definitions` become `$defs`, what it does not know is left out. */
+export function geminiSchema(schema: Json): Json {
+  return mapped(schema, (one) => {
+    const { const: only, definitions, ...rest } = one;
+    const kept = Object.fromEntries(Object.entries(rest).filter(([name]) => OF_GEMINI.has(name)));
+    const reference = kept['$ref'];
+    return {
+      ...kept,
+      ...(only === undefined ? {} : { enum: [only] }),
+      ...(definitions === undefined ? {} : { $defs: definitions }),
+      ...(typeof reference === 'string' ? { $ref: reference.replace('#/definitions/', '#/$defs/') } : {}),
+    };
+  });
+}
+
+/** Gemini's own `Schema`, whose types are upper case and whose `nullable` is a member, as JSON Schema. */
+export function jsonSchemaOfGemini(schema: Json): Json {
+  return mapped(schema, (one) => {
+    const { nullable, propertyOrdering: _, ...rest } = one;
+    const { type } = rest;
+    if (typeof type !== 'string') return rest;
+    const word = type.toLowerCase();
+    return { ...rest, type: nullable === true ? [word, 'null'] : word };
+  });
+}

@@ -1,0 +1,84 @@
+// Puts parts of a streamed answer in a row. Upstreams may mix the deltas of several tool calls; most protocols cannot. The part
+// that came first is passed on as it grows, the others wait whole.
+import type { AnswerEvent, PartOpening, Proof } from './form.ts';
+
+interface Waiting {
+  readonly part: PartOpening;
+  readonly texts: string[];
+  proof: Proof | null;
+  isEnded: boolean;
+}
+
+export class PartSequence {
+  #current: string | null = null;
+  /** In the order in which they came. */
+  readonly #waiting = new Map<string, Waiting>();
+  #events: AnswerEvent[] = [];
+
+  /** The events since the last call. */
+  take(): readonly AnswerEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  push(event: AnswerEvent): void {
+    this.#events.push(event);
+  }
+
+  has(key: string): boolean {
+    return this.#current === key || this.#waiting.has(key);
+  }
+
+  start(key: string, part: PartOpening): void {
+    if (this.has(key)) return;
+    if (this.#current === null) {
+      this.#current = key;
+      this.#events.push({ kind: 'part-start', part });
+    } else this.#waiting.set(key, { part, texts: [], proof: null, isEnded: false });
+  }
+
+  delta(key: string, text: string): void {
+    if (text === '') return;
+    if (this.#current === key) this.#events.push({ kind: 'part-delta', text });
+    else this.#waiting.get(key)?.texts.push(text);
+  }
+
+  proof(key: string, proof: Proof): void {
+    if (this.#current === key) {
+      this.#events.push({ kind: 'part-proof', proof });
+      return;
+    }
+    const waiting = this.#waiting.get(key);
+    if (waiting !== undefined) waiting.proof = proof;
+  }
+
+  end(key: string): void {
+    const waiting = this.#waiting.get(key);
+    if (waiting !== undefined) waiting.isEnded = true;
+    if (this.#current !== key) return;
+    this.#current = null;
+    this.#events.push({ kind: 'part-end' });
+    this.#next();
+  }
+
+  endAll(): void {
+    for (const waiting of this.#waiting.values()) waiting.isEnded = true;
+    if (this.#current !== null) this.end(this.#current);
+  }
+
+  /** Passes on what waits: those that are ended whole, then one that goes on. */
+  #next(): void {
+    for (const [key, { part, texts, proof, isEnded }] of this.#waiting) {
+      this.#waiting.delete(key);
+      this.#events.push({ kind: 'part-start', part });
+      if (texts.length > 0) this.#events.push({ kind: 'part-delta', text: texts.join('') });
+      if (proof !== null) this.#events.push({ kind: 'part-proof', proof });
+      if (!isEnded) {
+        this.#current = key;
+        return;
+      }
+      this.#events.push({ kind: 'part-end' });
+    }
+  }
+}

@@ -1,0 +1,140 @@
+// One stream in another protocol: the upstream's events become those of the intermediate form, and these the caller's. What
+// holds for every pair is here: the caller's names of tools, the reason of the end, one end only.
+import { Fault } from '../../errors/fault.ts';
+import { parseObject, textIn } from '../../bodies/json.ts';
+import { NO_TOKENS } from '../usage.ts';
+import type { EventReader, EventWriter } from './dialect.ts';
+import { badAnswer, failureOfFault } from './failures.ts';
+import type { Answer, AnswerEvent, AnswerPart, CallPart, End, PartOpening } from './form.ts';
+import type { ToolNames } from './tool-names.ts';
+
+/** Some 500,000 tokens with an event each. Texts of calls and items are kept until they are whole, so there is a bound. */
+const MOST_CHARS = 134_217_728;
+
+/** Clients act on calls, not on the word of the upstream, so the word follows the calls. */
+function settledEnd(end: End, hasCalls: boolean): End {
+  if (hasCalls && (end.reason === 'stop' || end.reason === 'stop_sequence'))
+    return { reason: 'tool', sequence: null };
+  return !hasCalls && end.reason === 'tool' ? { reason: 'stop', sequence: null } : end;
+}
+
+/** The text of a custom tool that went upstream as a function with one text. */
+function bridgedText(input: string): string {
+  return textIn(parseObject(input), 'input') ?? input;
+}
+
+/** A whole answer with the caller's names of tools. */
+export function settledAnswer(answer: Answer, names: ToolNames): Answer {
+  const parts = answer.parts.map((part): AnswerPart => {
+    if (part.kind !== 'call') return part;
+    return names.isAnswer(part.name) ? { kind: 'text', text: part.input } : settledCall(part, names);
+  });
+  return { ...answer, parts, end: settledEnd(answer.end, parts.some(isCall)) };
+}
+
+const isCall = ({ kind }: AnswerPart): boolean => kind === 'call';
+
+function settledCall(call: CallPart, names: ToolNames): CallPart {
+  const { name, namespace, isBridged } = names.called(call.name);
+  const named = { ...call, name, namespace: call.namespace ?? namespace };
+  return isBridged && call.form === 'json'
+    ? { ...named, form: 'text', input: bridgedText(call.input) }
+    : named;
+}
+
+export class StreamTranslation {
+  readonly #reader: EventReader;
+  readonly #writer: EventWriter;
+  readonly #names: ToolNames;
+  #hasStarted = false;
+  #hasCalls = false;
+  #isOver = false;
+  #chars = 0;
+  /** The input of a bridged tool so far: its text is known when it is whole. */
+  #bridged: string[] | null = null;
+
+  constructor(reader: EventReader, writer: EventWriter, names: ToolNames) {
+    this.#reader = reader;
+    this.#writer = writer;
+    this.#names = names;
+  }
+
+  event(name: string, data: string): string {
+    this.#chars += data.length;
+    if (this.#chars > MOST_CHARS) return this.failed(badAnswer('its stream is longer than any answer.'));
+    return this.#isOver ? '' : this.#translate(() => this.#reader.read(name, data));
+  }
+
+  end(): string {
+    if (this.#isOver) return '';
+    const written = this.#translate(() => this.#reader.end());
+    if (this.#isOver) return written;
+    return (
+      written + this.failed(new Fault('stream_truncated', 'The stream ended before the answer was complete.'))
+    );
+  }
+
+  failed(fault: Fault): string {
+    if (this.#isOver) return '';
+    this.#isOver = true;
+    return this.#writer.write({ kind: 'error', error: failureOfFault(fault) });
+  }
+
+  #translate(read: () => readonly AnswerEvent[]): string {
+    let written = '';
+    try {
+      for (const event of read()) if (!this.#isOver) written += this.#begin(event) + this.#write(event);
+    } catch (thrown) {
+      if (!(thrown instanceof Fault)) throw thrown;
+      return written + this.failed(thrown);
+    }
+    return written;
+  }
+
+  /** A client must be told of the beginning, also when the upstream leaves it out. */
+  #begin({ kind }: AnswerEvent): string {
+    if (this.#hasStarted || kind === 'start' || kind === 'error') return '';
+    return this.#write({ kind: 'start', id: null, model: null, tokens: NO_TOKENS });
+  }
+
+  #write(event: AnswerEvent): string {
+    switch (event.kind) {
+      case 'start':
+        if (this.#hasStarted) return '';
+        this.#hasStarted = true;
+        return this.#writer.write(event);
+      case 'part-start':
+        return this.#writer.write({ kind: 'part-start', part: this.#opening(event.part) });
+      case 'part-delta':
+        if (this.#bridged === null) return this.#writer.write(event);
+        this.#bridged.push(event.text);
+        return '';
+      case 'part-end': {
+        const text = this.#bridged === null ? '' : bridgedText(this.#bridged.join(''));
+        this.#bridged = null;
+        return (
+          (text === '' ? '' : this.#writer.write({ kind: 'part-delta', text })) + this.#writer.write(event)
+        );
+      }
+      case 'end':
+        this.#isOver = true;
+        return this.#writer.write({ ...event, end: settledEnd(event.end, this.#hasCalls) });
+      case 'error':
+        this.#isOver = true;
+        return this.#writer.write(event);
+      case 'part-proof':
+        return this.#writer.write(event);
+    }
+  }
+
+  #opening(part: PartOpening): PartOpening {
+    if (part.kind !== 'call') return part;
+    if (this.#names.isAnswer(part.name)) return { kind: 'text' };
+    this.#hasCalls = true;
+    const { name, namespace, isBridged } = this.#names.called(part.name);
+    const named = { ...part, name, namespace: part.namespace ?? namespace };
+    if (!isBridged || part.form === 'text') return named;
+    this.#bridged = [];
+    return { ...named, form: 'text' };
+  }
+}

@@ -1,0 +1,219 @@
+// Requests of Gemini: roles, results by name and order, signatures, schemas, thinking by model.
+import t from 'tap';
+import type { Json } from '../../../../../proxy/bodies/json.ts';
+import { sent } from '../fixture/talk.ts';
+
+const HI = { role: 'user', content: 'hi' };
+const chat = (more: object): Json => ({ model: 'm', messages: [HI], ...more });
+const call = (id: string, args = ''): object => ({
+  id,
+  type: 'function',
+  function: { name: `f_${id}`, arguments: args },
+});
+const result = (id: string): object => ({ role: 'tool', tool_call_id: id, content: `r_${id}` });
+const two = chat({
+  messages: [
+    HI,
+    { role: 'assistant', tool_calls: [call('a'), call('b', '{"x":1}')] },
+    result('b'),
+    result('a'),
+  ],
+});
+
+t.test('results stand in one content, by the name of their tool', (t) => {
+  t.same(sent('chat', 'gemini', two, { model: 'gemini-2.5-pro' })['contents'], [
+    { role: 'user', parts: [{ text: 'hi' }] },
+    {
+      role: 'model',
+      parts: [{ functionCall: { name: 'f_a', args: {} } }, { functionCall: { name: 'f_b', args: { x: 1 } } }],
+    },
+    {
+      role: 'user',
+      parts: [
+        { functionResponse: { name: 'f_b', response: { output: 'r_b' } } },
+        { functionResponse: { name: 'f_a', response: { output: 'r_a' } } },
+      ],
+    },
+  ]);
+  t.end();
+});
+
+t.test(
+  'Gemini 3 gets a signature on the first call of a turn: its own, or the one that it takes for others',
+  (t) => {
+    const signatures = (request: Json, model: string): unknown => {
+      const [, contents] = sent('chat', 'gemini', request, { model })['contents'] as Json[];
+      const { parts } = contents as { parts: readonly Json[] };
+      return parts.map((part) => part['thoughtSignature']);
+    };
+    t.same(signatures(two, 'gemini-2.5-flash'), [undefined, undefined]);
+    t.same(signatures(two, 'google/gemini-3-flash'), ['skip_thought_signature_validator', undefined]);
+    const thinking_blocks = [{ type: 'redacted_thinking', data: 'throughline.gemini.Z2Vt' }];
+    const own = chat({
+      messages: [HI, { role: 'assistant', thinking_blocks, tool_calls: [call('a'), call('b')] }],
+    });
+    t.same(signatures(own, 'gemini-3-pro'), ['Z2Vt', undefined]);
+    t.end();
+  },
+);
+
+t.test('the proof of another vendor returns through a Gemini client to where it came from', (t) => {
+  const thoughtSignature = Buffer.from('throughline.messages.c2ln').toString('base64');
+  const parts = (thought: object[]): Json => ({
+    contents: [
+      { role: 'user', parts: [{ text: 'hi' }] },
+      {
+        role: 'model',
+        parts: [...thought, { text: 'ok' }, { functionCall: { name: 'f', args: {} }, thoughtSignature }],
+      },
+      { role: 'user', parts: [{ function_response: { name: 'f', response: { result: { a: 1 } } } }] },
+    ],
+  });
+  const [, assistant, last] = sent('gemini', 'messages', parts([{ text: 'hm', thought: true }]))[
+    'messages'
+  ] as Json[];
+  const id = 'call_1_f';
+  t.same(assistant?.['content'], [
+    { type: 'thinking', thinking: 'hm', signature: 'c2ln' },
+    { type: 'text', text: 'ok' },
+    { type: 'tool_use', id, name: 'f', input: {} },
+  ]);
+  t.same(last?.['content'], [
+    { type: 'tool_result', tool_use_id: id, content: [{ type: 'text', text: '{"a":1}' }] },
+  ]);
+  const [, bare] = sent('gemini', 'messages', parts([]))['messages'] as Json[];
+  t.match(bare?.['content'], [{ type: 'text' }, { type: 'thinking', thinking: '', signature: 'c2ln' }]);
+  t.end();
+});
+
+t.test('a history that keeps a content per frame is one turn', (t) => {
+  const model = (part: object): object => ({ role: 'model', parts: [part] });
+  const thoughtSignature = Buffer.from('throughline.messages.c2ln').toString('base64');
+  const contents = [
+    { role: 'user', parts: [{ text: 'a' }, { text: 'b' }] },
+    ...['Both ', 'again.'].map((text) => model({ text, thought: true })),
+    ...['Once ', 'more.'].map((text) => model({ text })),
+    model({ functionCall: { id: 'c', name: 'f', args: {} }, thoughtSignature }),
+    { role: 'user', parts: [{ functionResponse: { id: 'c', name: 'f', response: {} } }] },
+  ];
+  t.match(sent('gemini', 'messages', { contents })['messages'], [
+    { role: 'user', content: [{ text: 'a' }, { text: 'b' }] },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'Both again.', signature: 'c2ln' },
+        { type: 'text', text: 'Once more.' },
+        { type: 'tool_use', id: 'c' },
+      ],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c' }] },
+  ]);
+  t.end();
+});
+
+t.test('calls of one name are matched in their order', (t) => {
+  const functionCall = { name: 'f', args: {} };
+  const answer = (output: string): object => ({ functionResponse: { name: 'f', response: { output } } });
+  const contents = [
+    { role: 'user', parts: [{ text: 'hi' }] },
+    {
+      role: 'model',
+      parts: [{ functionCall }, { functionCall: { ...functionCall, id: 'own' } }, { functionCall }],
+    },
+    {
+      role: 'user',
+      parts: [
+        answer('1'),
+        { functionResponse: { id: 'own', name: 'f', response: { error: 'e' } } },
+        answer('3'),
+      ],
+    },
+  ];
+  const turns = sent('gemini', 'chat', { contents })['messages'] as Json[];
+  const { tool_calls: calls } = turns[1] as { tool_calls: readonly Json[] };
+  const ids = calls.map(({ id }) => id);
+  t.same(ids, ['call_1_f', 'own', 'call_3_f']);
+  t.same(
+    turns.slice(2).map((turn) => [turn['tool_call_id'], turn['content']]),
+    [
+      ['call_1_f', '1'],
+      ['own', 'Error: e'],
+      ['call_3_f', '3'],
+    ],
+  );
+  t.end();
+});
+
+t.test('schemas keep what Gemini takes', (t) => {
+  const parameters = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    properties: {
+      const: { const: 'a' },
+      ref: { $ref: '#/definitions/x' },
+      s: { type: 'string', pattern: 'a', minLength: 1 },
+    },
+    definitions: { x: { type: 'string', default: 'y' } },
+    additionalProperties: false,
+  };
+  const request = chat({ tools: [{ type: 'function', function: { name: 'f', parameters } }] });
+  t.same(sent('chat', 'gemini', request)['tools'], [
+    {
+      functionDeclarations: [
+        {
+          name: 'f',
+          description: '',
+          parametersJsonSchema: {
+            type: 'object',
+            properties: { const: { enum: ['a'] }, ref: { $ref: '#/$defs/x' }, s: { type: 'string' } },
+            additionalProperties: false,
+            $defs: { x: { type: 'string' } },
+          },
+        },
+      ],
+    },
+  ]);
+  t.end();
+});
+
+t.test('thinking is a level for Gemini 3 and a budget before', (t) => {
+  const config = (reasoning_effort: string, model: string): unknown =>
+    (sent('chat', 'gemini', chat({ reasoning_effort }), { model })['generationConfig'] as Json)[
+      'thinkingConfig'
+    ];
+  t.same(config('medium', 'gemini-3-pro-preview'), { includeThoughts: true, thinkingLevel: 'high' });
+  t.same(config('medium', 'gemini-3-flash'), { includeThoughts: true, thinkingLevel: 'medium' });
+  t.same(config('none', 'gemini-3-flash'), { thinkingLevel: 'low' });
+  t.same(config('medium', 'gemini-2.5-pro'), { includeThoughts: true, thinkingBudget: 2048 });
+  t.same(config('none', 'gemini-2.5-flash'), { thinkingBudget: 0 });
+  t.end();
+});
+
+t.test('settings, a choice by name, structured output', (t) => {
+  const schema = { type: 'object', properties: {} };
+  const request = chat({
+    max_tokens: 5,
+    temperature: 0,
+    top_p: 0.5,
+    seed: 1,
+    stop: 'x',
+    presence_penalty: 1,
+    tools: [{ type: 'function', function: { name: 'f' } }],
+    tool_choice: { type: 'function', function: { name: 'f' } },
+    response_format: { type: 'json_schema', json_schema: { name: 'n', schema } },
+  });
+  t.match(sent('chat', 'gemini', request), {
+    toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['f'] } },
+    generationConfig: {
+      maxOutputTokens: 5,
+      temperature: 0,
+      topP: 0.5,
+      seed: 1,
+      stopSequences: ['x'],
+      presencePenalty: 1,
+      responseMimeType: 'application/json',
+      responseJsonSchema: schema,
+    },
+  });
+  t.end();
+});

@@ -1,0 +1,171 @@
+// What cannot be carried: refused with 400 that names the member, or dropped and named.
+import t from 'tap';
+import type { Json } from '../../../../proxy/bodies/json.ts';
+import { Fault } from '../../../../proxy/errors/fault.ts';
+import { between, sent } from './fixture/talk.ts';
+import { REQUESTS, type Name } from './fixture/requests.ts';
+
+const HI = { role: 'user', content: 'hi' };
+const chat = (more: object): Json => ({ model: 'm', messages: [HI], ...more });
+const messages = (more: object): Json => ({ model: 'm', max_tokens: 9, messages: [HI], ...more });
+const responses = (more: object): Json => ({ model: 'm', input: 'hi', ...more });
+const gemini = (more: object): Json => ({ contents: [{ parts: [{ text: 'hi' }] }], ...more });
+
+function faultOf(from: Name, to: Name, request: Json, dropParams = false): Fault | null {
+  try {
+    between(from, to, request, { dropParams });
+    return null;
+  } catch (thrown) {
+    if (thrown instanceof Fault) return thrown;
+    throw thrown;
+  }
+}
+
+const CANNOT: readonly (readonly [Name, Name, Json, string])[] = [
+  ['chat', 'messages', chat({ n: 2 }), 'n'],
+  ['chat', 'messages', chat({ logprobs: true }), 'logprobs'],
+  ['chat', 'messages', chat({ seed: 7 }), 'seed'],
+  ['chat', 'messages', chat({ frequency_penalty: 0.5 }), 'frequency_penalty'],
+  ['chat', 'messages', chat({ logit_bias: { 1: 2 } }), 'logit_bias'],
+  ['chat', 'messages', chat({ temperature: 1.5 }), 'temperature'],
+  ['chat', 'messages', chat({ response_format: { type: 'json_object' } }), 'response_format'],
+  ['chat', 'messages', chat({ stop: [' '] }), 'stop'],
+  ['chat', 'messages', chat({ web_search_options: {} }), 'web_search_options'],
+  ['chat', 'messages', chat({ modalities: ['audio'] }), 'modalities'],
+  ['chat', 'responses', chat({ stop: 'x' }), 'stop'],
+  ['chat', 'gemini', chat({ surprising: 1 }), 'surprising'],
+  ['messages', 'chat', messages({ top_k: 5 }), 'top_k'],
+  ['messages', 'chat', messages({ stop_sequences: ['1', '2', '3', '4', '5'] }), 'stop_sequences'],
+  ['messages', 'chat', messages({ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }), 'tools'],
+  ['messages', 'responses', messages({ mcp_servers: [{}] }), 'mcp_servers'],
+  ['responses', 'chat', responses({ tools: [{ type: 'web_search' }] }), 'tools'],
+  ['responses', 'messages', responses({ top_logprobs: 3 }), 'top_logprobs'],
+  ['responses', 'chat', responses({ input: [{ type: 'computer_call' }] }), 'input.computer_call'],
+  ['gemini', 'chat', gemini({ tools: [{ googleSearch: {} }] }), 'tools'],
+  ['gemini', 'chat', gemini({ generationConfig: { candidateCount: 2 } }), 'generationConfig.candidateCount'],
+  [
+    'gemini',
+    'messages',
+    gemini({ generation_config: { speech_config: {} } }),
+    'generationConfig.speechConfig',
+  ],
+];
+
+t.test('what would change the answer is refused by its name, or dropped and named', (t) => {
+  for (const [from, to, request, member] of CANNOT) {
+    const fault = faultOf(from, to, request);
+    t.equal(fault?.status, 400, `${from} to ${to}: ${member}`);
+    t.equal(fault?.code, 'untranslatable_member', member);
+    t.equal(fault?.param, member);
+    t.match(fault?.message, member);
+    const alone = request['input'] !== undefined && member.startsWith('input.');
+    if (!alone) t.has(between(from, to, request, { dropParams: true }).dropped, [member], member);
+  }
+  t.end();
+});
+
+const REFUSED: readonly (readonly [Name, Name, Json, string])[] = [
+  ['responses', 'chat', responses({ previous_response_id: 'resp_1' }), 'previous_response_id'],
+  ['responses', 'messages', responses({ conversation: 'conv_1' }), 'conversation'],
+  ['responses', 'gemini', responses({ background: true }), 'background'],
+  ['responses', 'chat', responses({ input: [{ type: 'item_reference', id: 'rs_1' }] }), 'input[0]'],
+  ['responses', 'chat', responses({ prompt: { id: 'p' } }), 'prompt'],
+  ['gemini', 'chat', gemini({ cachedContent: 'cachedContents/1' }), 'cachedContent'],
+  ['chat', 'messages', { messages: [{ role: 'function', name: 'f', content: '' }] }, 'messages[0].role'],
+];
+
+t.test('without its history a request means something else: refused, whatever the setting', (t) => {
+  for (const [from, to, request, member] of REFUSED) {
+    const fault = faultOf(from, to, request, true);
+    t.equal(fault?.status, 400, member);
+    t.equal(fault?.param, member);
+  }
+  t.end();
+});
+
+t.test('what only hints is dropped and named, whatever the setting', (t) => {
+  const openAi = { store: true, service_tier: 'flex', metadata: { a: 'b' }, prompt_cache_retention: '24h' };
+  const named = ['metadata', 'prompt_cache_retention', 'service_tier', 'store'];
+  t.same(between('chat', 'messages', chat(openAi)).dropped.toSorted(), named);
+  t.same(
+    between(
+      'responses',
+      'chat',
+      responses({ ...openAi, include: [], truncation: 'auto' }),
+    ).dropped.toSorted(),
+    [...named, 'truncation'],
+  );
+  const claudeCode = messages({
+    context_management: { edits: [] },
+    metadata: { user_id: 'u', session: 1 },
+    system: [{ type: 'text', text: 'x-anthropic-billing-header: cc_version=1' }],
+  });
+  t.same(between('messages', 'chat', claudeCode).dropped, [
+    'context_management',
+    'system.x-anthropic-billing-header',
+  ]);
+  t.same(between('gemini', 'chat', gemini({ safetySettings: [{}] })).dropped, ['safetySettings']);
+  t.same(
+    between('chat', 'gemini', chat({ tags: ['a'], litellm_session_id: 's' })).dropped,
+    ['litellm_session_id', 'tags'].toReversed(),
+  );
+  t.end();
+});
+
+t.test('defaults say nothing: neither refused nor named', (t) => {
+  const request = chat({
+    n: 1,
+    logprobs: false,
+    presence_penalty: 0,
+    top_p: 1,
+    stop: null,
+    tools: null,
+    seed: null,
+  });
+  t.same(between('chat', 'messages', request).dropped, []);
+  t.notOk('top_p' in sent('chat', 'messages', request));
+  t.end();
+});
+
+const INVALID: readonly (readonly [Name, Json, string])[] = [
+  ['chat', {}, 'messages'],
+  ['chat', { messages: [] }, 'messages'],
+  ['chat', { messages: 'hi' }, 'messages'],
+  ['chat', { messages: [null] }, 'messages[0]'],
+  ['chat', { messages: [{ role: 'robot' }] }, 'messages[0].role'],
+  ['chat', { messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].tool_call_id'],
+  [
+    'chat',
+    { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] },
+    'messages[0].content[0].image_url',
+  ],
+  ['chat', chat({ temperature: 'hot' }), 'temperature'],
+  ['chat', chat({ reasoning_effort: 'huge' }), 'reasoning_effort'],
+  ['chat', chat({ tools: [{ type: 'function', function: {} }] }), 'tools[0].function.name'],
+  ['messages', {}, 'messages'],
+  ['messages', messages({ messages: [{ role: 'user' }] }), 'messages[0].content'],
+  ['messages', messages({ tools: [{ name: 'f' }] }), 'tools[0].input_schema'],
+  ['messages', messages({ thinking: { type: 'enabled' } }), 'thinking.budget_tokens'],
+  ['responses', {}, 'input'],
+  ['responses', { input: [] }, 'input'],
+  ['responses', { input: [{ type: 'function_call', name: 'f' }] }, 'input[0].call_id'],
+  ['gemini', {}, 'contents'],
+  ['gemini', { contents: [{ role: 'bot', parts: [] }] }, 'contents[0].role'],
+  ['gemini', gemini({ tools: [{ function_declarations: [{}] }] }), 'tools[0].functionDeclarations[0].name'],
+];
+
+t.test('a request that is wrong in its own protocol is 400 and names the member', (t) => {
+  for (const [from, request, member] of INVALID) {
+    const fault = faultOf(from, from === 'gemini' ? 'chat' : 'gemini', request);
+    t.equal(fault?.code, 'invalid_member', `${from}: ${member}`);
+    t.equal(fault?.param, member);
+    t.equal(fault?.status, 400);
+  }
+  t.end();
+});
+
+t.test('the example conversation is carried without a refusal', (t) => {
+  for (const from of ['chat', 'messages', 'responses'] as const)
+    t.equal(faultOf(from, 'gemini', REQUESTS[from]), null, from);
+  t.end();
+});

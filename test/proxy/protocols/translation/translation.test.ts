@@ -1,0 +1,175 @@
+// Whole calls between the protocols: transcripts that people can read, what the official SDKs make of the streams, what is
+// not translated.
+import { existsSync, readFileSync } from 'node:fs';
+import t from 'tap';
+import { Fault } from '../../../../proxy/errors/fault.ts';
+import { embeddings } from '../../../../proxy/protocols/embeddings.ts';
+import { messages } from '../../../../proxy/protocols/messages.ts';
+import { translate } from '../../../../proxy/protocols/translation/translation.ts';
+import { goldenFile, PAIRS, transcript } from './fixture/golden.ts';
+import { NAMES, REQUESTS, type Name } from './fixture/requests.ts';
+import { ofChat, ofMessages, ofResponses } from './fixture/sdks.ts';
+import { between, endpointOf, eventsOf, PROTOCOLS, refused, streamed } from './fixture/talk.ts';
+import { UPSTREAMS } from './fixture/upstreams.ts';
+
+t.test('each pair of protocols: the transcript is the one that was read and kept', (t) => {
+  for (const pair of PAIRS) {
+    const file = goldenFile(pair);
+    t.equal(transcript(pair), existsSync(file) ? readFileSync(file, 'utf8') : '', pair.join(' to '));
+  }
+  t.end();
+});
+
+const others = (name: Name): readonly Name[] => NAMES.filter((one) => one !== name);
+const fromUpstream = (from: Name, to: Name): string =>
+  streamed(between(from, to, REQUESTS[from], { dropParams: true }), UPSTREAMS[to]);
+
+t.test("OpenAI's SDK accumulates a chat stream made of any other protocol's", async (t) => {
+  for (const to of others('chat')) {
+    const { choices, usage } = await ofChat(fromUpstream('chat', to));
+    t.match(
+      choices[0],
+      {
+        finish_reason: 'tool_calls',
+        message: {
+          role: 'assistant',
+          content: 'Once more.',
+          tool_calls: [
+            { type: 'function', function: { name: 'read_file', arguments: '{"path":"a.txt"}' } },
+            { type: 'function', function: { name: 'draw', arguments: '{"input":"a circle"}' } },
+          ],
+        },
+      },
+      to,
+    );
+    t.match(usage, { prompt_tokens: 100, completion_tokens: 30, total_tokens: 130 }, to);
+    t.equal(usage?.prompt_tokens_details?.cached_tokens, 40, to);
+    t.equal(usage?.completion_tokens_details?.reasoning_tokens, 10, to);
+  }
+});
+
+t.test("Anthropic's SDK accumulates a messages stream made of any other protocol's", async (t) => {
+  for (const to of others('messages')) {
+    const message = await ofMessages(fromUpstream('messages', to));
+    // Gemini proves the call, not the thought.
+    const [signature, before] =
+      to === 'gemini' ? ['', [{ data: /^throughline\.gemini\./ }]] : [/^throughline\./, []];
+    t.match(
+      message.content,
+      [
+        { type: 'thinking', thinking: 'Both again.', signature },
+        { type: 'text', text: 'Once more.' },
+        ...before,
+        { type: 'tool_use', name: 'read_file', input: { path: 'a.txt' } },
+        { type: 'tool_use', name: 'draw', input: { input: 'a circle' } },
+      ],
+      to,
+    );
+    t.equal(message.stop_reason, 'tool_use', to);
+    t.match(message.usage, { input_tokens: 60, cache_read_input_tokens: 40, output_tokens: 30 }, to);
+  }
+});
+
+t.test("OpenAI's SDK accumulates a responses stream made of any other protocol's", async (t) => {
+  for (const to of others('responses')) {
+    const { output, status, usage, id } = await ofResponses(fromUpstream('responses', to));
+    const proof = { type: 'reasoning', encrypted_content: /^throughline\./ };
+    const thought = { type: 'reasoning', summary: [{ text: 'Both again.' }] };
+    t.match(
+      output,
+      [
+        to === 'gemini' ? thought : { ...thought, ...proof },
+        { type: 'message', content: [{ type: 'output_text', text: 'Once more.' }] },
+        ...(to === 'gemini' ? [proof] : []),
+        { type: 'function_call', name: 'read_file', arguments: '{"path":"a.txt"}' },
+        { type: 'custom_tool_call', name: 'draw', input: 'a circle' },
+      ],
+      to,
+    );
+    t.equal(status, 'completed', to);
+    t.match(id, /^resp_/);
+    t.match(usage, { input_tokens: 100, output_tokens: 30, total_tokens: 130 }, to);
+  }
+});
+
+t.test('the SDKs raise on a stream that broke, with its text', async (t) => {
+  const fault = new Fault('idle_timeout', 'The upstream fell silent.');
+  const broken = (from: Name, to: Name): string => {
+    const events = between(from, to, REQUESTS[from], { dropParams: true }).events();
+    const sent = eventsOf(UPSTREAMS[to].slice(0, 6).join('')).map(({ name, data }) =>
+      events.event(name, data),
+    );
+    return sent.join('') + events.failed(fault);
+  };
+  await t.rejects(ofChat(broken('chat', 'messages')), { message: /fell silent/ });
+  await t.rejects(ofMessages(broken('messages', 'chat')), { message: /fell silent/ });
+  const response = await ofResponses(broken('responses', 'chat')).catch((error: unknown) => error);
+  t.match(JSON.stringify(response instanceof Error ? response.message : response), 'fell silent');
+});
+
+t.test('what is no call of a model in two protocols is not translated', (t) => {
+  const options = { model: 'm', stream: false, dropParams: true, defaultMaxTokens: 9, sessionId: null };
+  const chat = endpointOf(PROTOCOLS.chat);
+  t.equal(translate(endpointOf(embeddings), PROTOCOLS.chat, {}, options), null, 'embeddings');
+  t.equal(translate(chat, embeddings, REQUESTS.chat, options), null, 'to embeddings');
+  t.equal(translate(chat, PROTOCOLS.chat, REQUESTS.chat, options), null, 'the same protocol passes as it is');
+  const count = messages.endpoints.find(({ path }) => path.endsWith('count_tokens'));
+  if (count !== undefined)
+    t.equal(
+      translate({ ...count, protocol: messages }, PROTOCOLS.chat, REQUESTS.messages, options),
+      null,
+      'counts',
+    );
+  t.end();
+});
+
+t.test('the endpoint is that of the upstream; Gemini has one of its own for streams', (t) => {
+  t.equal(between('chat', 'messages', REQUESTS.chat).endpoint.path, 'messages');
+  const path = (stream: boolean): string =>
+    between('chat', 'gemini', REQUESTS.chat, { stream }).endpoint.path;
+  t.equal(path(true), 'models/{model}:streamGenerateContent');
+  t.equal(path(false), 'models/{model}:generateContent');
+  t.end();
+});
+
+t.test('an error keeps its text and its status, and gets the form of the caller', (t) => {
+  const text = 'prompt is too long: 210000 tokens > 200000 maximum';
+  const error = {
+    type: 'error',
+    error: { type: 'invalid_request_error', message: text },
+    request_id: 'req_1',
+  };
+  const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+  t.match(refused(between('chat', 'messages', REQUESTS.chat), 400, error), {
+    status: 400,
+    body: { error: { message: text, type: 'invalid_request_error' } },
+  });
+  t.match(refused(between('gemini', 'messages', REQUESTS.gemini), 529, overloaded), {
+    status: 503,
+    body: { error: { code: 503, status: 'UNAVAILABLE', message: 'Overloaded' } },
+  });
+  const toMessages = between('messages', 'chat', REQUESTS.messages);
+  t.match(
+    refused(toMessages, 429, {
+      error: { message: 'Slow down.', type: 'tokens', code: 'rate_limit_exceeded' },
+    }),
+    {
+      status: 429,
+      body: { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down.' } },
+    },
+  );
+  for (const [body, message] of [
+    [[{ error: { code: 404, message: 'No such model.', status: 'NOT_FOUND' } }], 'No such model.'],
+    [{ detail: 'Not here.' }, 'Not here.'],
+    [{ error: 'plain' }, 'plain'],
+    ['<html>gone</html>', '<html>gone</html>'],
+    ['', 'The upstream answered with status 404.'],
+    ['null', 'The upstream answered with status 404.'],
+    ['{"error":{"message":[]}}', '{"message":[]}'],
+  ] as const)
+    t.match(refused(toMessages, 404, body), {
+      status: 404,
+      body: { error: { type: 'not_found_error', message } },
+    });
+  t.end();
+});

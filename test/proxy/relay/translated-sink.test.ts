@@ -1,0 +1,216 @@
+// What the client gets of an upstream that speaks another protocol, piece by piece. The translation is the real one, from chat
+// completions to messages.
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import t from 'tap';
+import { Fault } from '../../../proxy/errors/fault.ts';
+import { chat } from '../../../proxy/protocols/chat.ts';
+import { messages } from '../../../proxy/protocols/messages.ts';
+import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
+import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
+import { translate } from '../../../proxy/protocols/translation/translation.ts';
+import type { Outcome } from '../../../proxy/relay/outcome.ts';
+import { NOTHING_READ } from '../../../proxy/relay/tap.ts';
+import { TranslatedSink } from '../../../proxy/relay/translated-sink.ts';
+import { MESSAGES } from '../../support/apis.ts';
+import { NotingSink } from './fixture/exchange.ts';
+import { chunk, cutAt, DONE, usageOnly } from './fixture/streams.ts';
+
+const SSE = ['content-type', 'text/event-stream', 'content-length', '9', 'x-up', '1'];
+const JSON_HEAD = ['content-type', 'text/plain', 'content-encoding', 'gzip', 'x-up', '1'];
+const endpoint = ENDPOINTS.find(({ path }) => path === 'messages') as Endpoint;
+const STREAM = Buffer.from(
+  [chunk('Hel'), ': ping\n\n', chunk('lo ä漢'), chunk('', 'stop'), usageOnly, DONE].join(''),
+);
+
+function opened(priceUsage: (() => string) | null = null) {
+  const client = new NotingSink();
+  const request = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] };
+  const options = { model: 'up', stream: true, dropParams: true, defaultMaxTokens: 5, sessionId: null };
+  const translation = translate(endpoint, chat, request, options);
+  if (translation === null) throw new Error('there is a translation');
+  const sink = new TranslatedSink(client, {
+    translation,
+    caller: messages,
+    streamType: 'text/event-stream',
+    lastEvent: 'finish',
+    headers: ['x-translated', 'yes'],
+    errorHeaders: ['x-error-source', 'upstream'],
+    priceUsage,
+  });
+  const aborted: string[] = [];
+  sink.abort = ({ message }) => void aborted.push(message);
+  const read = (): string =>
+    client.calls
+      .filter((call) => /^(write|end) /.test(call))
+      .map((call) => call.replace(/^\w+ /, ''))
+      .join('');
+  return { client, sink, aborted, read };
+}
+
+const outcomeOf = (more: Partial<Outcome>): Outcome => ({
+  end: 'complete',
+  status: 200,
+  fault: null,
+  readOn: null,
+  firstByteAt: null,
+  upstreamMs: 0,
+  responseBytes: 0,
+  reading: NOTHING_READ,
+  upstreamCallId: null,
+  upstreamCost: null,
+  retryAfter: null,
+  isStream: false,
+  contentEncoding: null,
+  unsent: [],
+  finish: () => undefined,
+  ...more,
+});
+
+t.test('a stream is translated the same however its bytes are cut', async (t) => {
+  const of = (pieces: readonly Buffer[]): string => {
+    const { sink, read } = opened();
+    sink.writeHead(200, SSE);
+    for (const piece of pieces) sink.write(piece);
+    sink.end();
+    return read();
+  };
+  const whole = of([STREAM]);
+  t.match(MESSAGES.events(whole), {
+    text: 'Hello ä漢',
+    end: 'end_turn',
+    prompt: 3,
+    completion: 2,
+    error: null,
+  });
+  fc.assert(
+    fc.property(fc.array(fc.nat()), (places) => of(cutAt(STREAM, places)) === whole),
+    { numRuns: 100 },
+  );
+});
+
+t.test('headers that describe the bytes of the upstream do not go with ours', async (t) => {
+  const { client, sink } = opened();
+  sink.writeHead(200, SSE);
+  t.same(client.headers, ['content-type', 'text/event-stream', 'x-up', '1', 'x-translated', 'yes']);
+});
+
+t.test('the client has everything when the last event of its own protocol is on its way', async (t) => {
+  const { client, sink, read } = opened();
+  sink.writeHead(200, SSE);
+  let delivered = 0;
+  const done = (): void => void (delivered += 1);
+  sink.write(Buffer.from(chunk('Hel')));
+  sink.write(Buffer.from(chunk('', 'stop')), done); // the upstream has said all; the client waits for the usage
+  t.notMatch(read(), 'message_stop');
+  t.equal(client.written, null);
+  sink.write(Buffer.from(usageOnly + DONE));
+  t.match(read(), 'message_stop');
+  client.written?.(); // the system has it
+  t.equal(delivered, 1);
+});
+
+t.test('a stream that broke ends with the error event of the caller, once', async (t) => {
+  const { sink, read } = opened();
+  sink.writeHead(200, SSE);
+  sink.write(Buffer.from(chunk('Hel')));
+  sink.watcher = null;
+  sink.write(sink.errors.event(new Fault('stream_broken', 'it broke')), () => undefined);
+  t.match(MESSAGES.events(read()), { text: 'Hel', error: 'it broke' });
+});
+
+t.test('an event that is too long, or a stream that cannot be read, ends the attempt', async (t) => {
+  const long = opened();
+  long.sink.writeHead(200, SSE);
+  for (let i = 0; i < 18; i += 1) long.sink.write(Buffer.alloc(1_048_576, 'x'));
+  t.equal(long.aborted.length, 1);
+  t.match(long.aborted[0], /longer than what can be translated/);
+  for (const head of [[...SSE, 'content-encoding', 'br'], JSON_HEAD]) {
+    const other = opened();
+    other.sink.writeHead(200, head);
+    other.sink.write(STREAM);
+    t.equal(other.aborted.length, 1);
+    other.sink.destroy();
+    t.match(other.client.calls[0], 'head 503');
+    t.match(MESSAGES.error(JSON.parse(other.read())), 'The answer of the upstream');
+  }
+});
+
+t.test('a whole answer is translated before it is judged', async (t) => {
+  const answer = {
+    id: 'chatcmpl-1',
+    choices: [{ message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 3, completion_tokens: 2 },
+  };
+  const bytes = Buffer.from(JSON.stringify(answer));
+  for (const [contentEncoding, unsent] of [
+    [null, [bytes.subarray(0, 5), bytes.subarray(5)]],
+    ['gzip', [gzipSync(bytes)]],
+  ] as const) {
+    const { client, sink, read } = opened();
+    t.match(sink.settle(outcomeOf({ unsent, contentEncoding })), { end: 'complete', status: 200 });
+    t.same(client.calls, [], 'nothing is sent yet');
+    sink.writeHead(200, [...JSON_HEAD, 'x-cost', '1']);
+    sink.end();
+    t.match(MESSAGES.whole(JSON.parse(read())), { text: 'Hi', end: 'end_turn' });
+    t.match(
+      client.headers.join(),
+      /^content-type,application\/json,x-up,1,x-cost,1,x-translated,yes,content-length,\d+$/,
+    );
+  }
+});
+
+t.test(
+  'what cannot be translated is a failure of the upstream, told in the shape of the caller',
+  async (t) => {
+    const cases: readonly (readonly [Partial<Outcome>, status: number, RegExp])[] = [
+      [{ unsent: [Buffer.from('{"choices":[]}')] }, 503, /cannot be translated/],
+      [{ unsent: [Buffer.from('[1]')] }, 503, /no JSON object/],
+      [{ unsent: [Buffer.from('zip')], contentEncoding: 'gzip' }, 503, /cannot be read/],
+      [{ end: 'truncated', unsent: [Buffer.from('{"cho')] }, 503, /without an answer/],
+      [{ end: 'upstream_error', status: 307, unsent: [] }, 503, /status 307/],
+      [
+        { end: 'upstream_error', unsent: [Buffer.from('{"error":{"message":"no","code":"429"}}')] },
+        429,
+        /no/,
+      ],
+      [
+        { end: 'upstream_error', status: 529, unsent: [Buffer.from('{"error":{"message":"busy"}}')] },
+        529,
+        /busy/,
+      ],
+    ];
+    for (const [outcome, status, message] of cases) {
+      const { client, sink, read } = opened();
+      const settled = sink.settle(outcomeOf(outcome));
+      t.not(settled.end, 'complete');
+      t.equal(settled.status, status, String(message));
+      sink.writeHead(outcome.status ?? 200, JSON_HEAD);
+      sink.end();
+      t.match(client.calls[0], `head ${status}`);
+      t.match(MESSAGES.error(JSON.parse(read())), message);
+    }
+  },
+);
+
+t.test('of a client that has left, only what is kept for a repeated call is translated', async (t) => {
+  const { sink, client } = opened();
+  const gone = outcomeOf({ end: 'client_gone', unsent: [Buffer.from('{"cho')] });
+  t.equal(sink.settle(gone), gone);
+  const before = outcomeOf({ end: 'client_gone', status: null });
+  t.equal(sink.settle(before), before);
+  const whole = '{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}';
+  const kept = outcomeOf({ end: 'client_gone', readOn: 'whole', unsent: [Buffer.from(whole)] });
+  t.match(sink.settle(kept), { end: 'client_gone', status: 200 });
+  sink.writeHead(200, JSON_HEAD);
+  sink.end();
+  t.match(client.calls.at(-1), '"Hi"');
+});
+
+t.test('the cost is written into the usage that the client reads', async (t) => {
+  const { sink, read } = opened(() => '0.25');
+  sink.writeHead(200, SSE);
+  sink.write(STREAM);
+  sink.end();
+  t.match(read(), /event: message_delta\ndata: .*"cost":0\.25/);
+});
