@@ -6,6 +6,7 @@ import type { BrakeSettings } from './brake-settings.ts';
 import type { CapsuleSettings } from './capsule-settings.ts';
 import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { BudgetSettings } from './budget-settings.ts';
+import type { ConsoleSettings } from './console-settings.ts';
 import type { Dialect } from './dialect.ts';
 import type { DiscoverySettings } from './discovery-settings.ts';
 import type { IdempotencySettings } from './idempotency-settings.ts';
@@ -350,6 +351,8 @@ export interface Snapshot {
   readonly allowUnauthenticated: boolean;
   /** Whether `/`, `/docs` and `/openapi.json` are served. */
   readonly apiDocs: boolean;
+  /** null: there is no page for people. */
+  readonly console: ConsoleSettings | null;
   /** Different values of a metric's label `team` or `gateway`; further ones are counted as `other`. */
   readonly maxMetricLabelValues: number;
   /** `/metrics` has the dialect's names, too. */

@@ -18,6 +18,7 @@ import { keyGenerationOf } from './key-generation.ts';
 import { checkAccess } from './access-checks.ts';
 import { alertsOf } from './alerts.ts';
 import { budgetsOf } from './budgets.ts';
+import { consoleOf } from './console.ts';
 import { brakeOf } from './brake.ts';
 import { capsulesOf } from './capsules.ts';
 import { clockDefaults } from './clocks.ts';
@@ -89,6 +90,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     tls: tls.listener(),
     allowUnauthenticated: general.allow_unauthenticated,
     apiDocs: general.api_docs,
+    console: consoleOf(input.file, masterKey, input.diagnostics),
     maxMetricLabelValues: Number(general.max_metric_label_values),
     dialectMetrics: general.dialect_metrics,
     storeModelInDb: storesModels(input),

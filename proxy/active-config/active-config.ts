@@ -8,6 +8,7 @@ import { maySteer } from '../bodies/steering.ts';
 import type { CallerDirectory } from '../access/callers.ts';
 import { ModelAccess } from '../access/model-access.ts';
 import type { Brake } from '../access/brake/brake.ts';
+import type { SessionSeal } from '../access/console/session-seal.ts';
 import type { AccessEvents } from '../access/events.ts';
 import { AddressList } from '../access/client-address.ts';
 import type { Budgets } from '../access/budgets/budgets.ts';
@@ -28,6 +29,7 @@ import type { IdempotencyCache } from './idempotency-cache.ts';
 import type { Log } from '../observability/logger.ts';
 import type { LoopLag } from '../observability/loop-lag.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { RecentCalls } from '../observability/recent-calls.ts';
 import type { SpanExport } from '../observability/span-export.ts';
 import type { Traces } from '../observability/traces.ts';
 import { AbsentEndpoints } from '../routing/absent-endpoints.ts';
@@ -67,6 +69,8 @@ export interface Services {
   readonly ledger: Ledger;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** The last minutes, for those who look. */
+  readonly recentCalls: RecentCalls;
   /** The other workers, for what concerns the whole proxy. */
   readonly peers: ClusterPeers;
   /** Handles for requests that ended before a deployment was selected. */
@@ -115,6 +119,8 @@ export interface Services {
   readonly brake: Brake;
   /** null: no call can be recorded. */
   readonly capsules: Capsules | null;
+  /** Seals what the console gives a browser to keep. */
+  readonly sessionSeal: SessionSeal;
 }
 
 /** A deployment with everything that can be prepared before a request comes. */

@@ -18,10 +18,12 @@ import { addCapsuleMetrics } from '../observability/capsule-metrics.ts';
 import { addDiskMetrics } from '../observability/disk-metrics.ts';
 import { LoopLag } from '../observability/loop-lag.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { RecentCalls } from '../observability/recent-calls.ts';
 import { Admission } from '../routing/admission.ts';
 import { HealthRegistry } from '../routing/deployment-health.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
 import { Brake } from '../access/brake/brake.ts';
+import { SessionSeal } from '../access/console/session-seal.ts';
 import { noPeers } from './cluster-peers.ts';
 import { DiscoveredModels } from './discovered-models.ts';
 import { GatewayFacts } from './gateway-facts.ts';
@@ -68,6 +70,7 @@ export function createServices(
     clock,
     ids: new CallIds(),
     metrics,
+    recentCalls: new RecentCalls(metrics, clock),
     peers: noPeers(ledger, metrics, brake),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(clock.mono),
@@ -95,6 +98,7 @@ export function createServices(
     accessEvents,
     brake,
     capsules,
+    sessionSeal: new SessionSeal(),
     ...given,
   };
 }

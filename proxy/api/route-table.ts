@@ -19,6 +19,7 @@ import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, probeOptions, readiness, robots, type ServerState } from './health.ts';
 import { AdminAttempt, type AdminAction } from './audit.ts';
 import { deleteCapsule, listCapsules, oneCapsule, orderCapsules } from './capsules.ts';
+import { consoleRows, type ConsoleRow } from './console/routes.ts';
 import { DoctorRoutes, doctorStream } from './doctor.ts';
 import { ApiPages } from './openapi/pages.ts';
 import { MODEL_IN_PATH, type Port, type RouteRow } from './route-row.ts';
@@ -33,6 +34,8 @@ import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
 import { spendBudgets } from './spend-budgets.ts';
 import { spendCalculate } from './spend-calculate.ts';
+import { spendRows } from './spend-rows.ts';
+import { spendSums } from './spend-breakdown.ts';
 import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spend-sums.ts';
 import { brakedConversations, conversationBrake, resumeConversation, resumeDenied } from './access/brake.ts';
 import type { Mount } from '../base/mount.ts';
@@ -146,6 +149,8 @@ export interface RouteOwner {
   readonly state: ServerState;
   /** Whether conversations have base paths of their own. */
   readonly hasSessions: boolean;
+  /** Of the built console; null = the one that is shipped. */
+  readonly consoleFolder: string | null;
 }
 
 /** All routes of one port but those of an extension with a port of its own. */
@@ -276,6 +281,8 @@ export class RouteTable implements Routes {
     this.#set('/spend/calculate', { POST: admin(spendCalculate) });
     this.#get('/spend/report', admin(ownReport));
     this.#get('/spend/budgets', admin(spendBudgets));
+    this.#get('/spend/rows', spending(spendRows));
+    this.#get('/spend/sums', spending(spendSums));
     this.#get('/global/spend/report', admin(globalReport));
     this.#get('/user/daily/activity', spending(dailyActivity('user')));
     this.#get('/team/daily/activity', spending(dailyActivity('team')));
@@ -283,6 +290,7 @@ export class RouteTable implements Routes {
     this.#pattern('/spend/logs/ui/', '', readable(admin((x, _, id) => spendLog(x, id))));
     for (const row of KEY_ROUTES) this.#managed(row);
     for (const row of TEAM_ROUTES) this.#managed(row);
+    this.#console(consoleRows(owner));
   }
 
   get isAdminPort(): boolean {
@@ -327,6 +335,21 @@ export class RouteTable implements Routes {
     this.#set(path, readable(route));
   }
 
+  /** Several methods may have one path; a path that ends in a slash is one of all below it, too. */
+  #console(rows: readonly ConsoleRow[]): void {
+    for (const [path, own] of Map.groupBy(rows, (row) => row.path)) {
+      const methods = Object.assign(
+        {},
+        ...own.map(({ method, handle, access }) => {
+          const route: Route = { handle, access, port: 'admin' };
+          return method === 'GET' ? readable(route) : { [method]: route };
+        }),
+      ) as Methods;
+      this.#set(path, methods);
+      if (path.endsWith('/')) this.#pattern(path, '', methods);
+    }
+  }
+
   #managed(row: CallRow): void {
     const route = managed(row, this.#exclusive);
     const methods: Methods = row.method === 'GET' ? readable(route) : { [row.method]: route };
@@ -362,6 +385,7 @@ export function allRows(): readonly RouteRow[] {
   };
   const owner: RouteOwner = {
     hasSessions: false,
+    consoleFolder: null,
     get reloader() {
       return unserved();
     },

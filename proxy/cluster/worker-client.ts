@@ -5,6 +5,7 @@ import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import type {
   SharedConfig,
   Welcome,
+  WholeReport,
   WholeStatus,
   WorkerDuties,
   WorkerRole,
@@ -74,6 +75,7 @@ export class WorkerClient implements WorkerRole {
       adopt: (shared) => settled(duties.adopt(shared)),
       status: () => duties.status(),
       figures: () => duties.figures(),
+      report: () => duties.report(),
       brake: (question) => duties.brake(question),
       cooldown: (news) => settled(this.health.heard(news)),
       flush: async () => settled(await duties.flush()),
@@ -108,6 +110,10 @@ export class WorkerClient implements WorkerRole {
 
   scrape(): Promise<string> {
     return this.#channel.ask('scrape', null);
+  }
+
+  reports(): Promise<WholeReport> {
+    return this.#channel.ask('reports', null);
   }
 
   brake(question: BrakeQuestion): Promise<readonly BrakeReport[]> {

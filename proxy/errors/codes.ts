@@ -4,6 +4,7 @@
 
 import { client, proxy, upstream, type FaultRule } from './fault-rule.ts';
 import { FAULT_FINDING_FAULTS } from './fault-finding-codes.ts';
+import { CONSOLE_FAULTS } from './console-codes.ts';
 import { MANAGEMENT_FAULTS } from './management-codes.ts';
 
 export type { FaultSource } from './fault-rule.ts';
@@ -238,6 +239,7 @@ export const FAULTS = {
   ),
   ...FAULT_FINDING_FAULTS,
   ...MANAGEMENT_FAULTS,
+  ...CONSOLE_FAULTS,
   budget_exceeded: client(
     422,
     'A budget of the call has no room for what it may cost; the text says which, what is left and when it begins anew.',

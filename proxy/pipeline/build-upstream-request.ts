@@ -37,16 +37,19 @@ export interface BodyChange {
   readonly why: string;
 }
 
+/** Protocols by name, and the members that were dropped: dotted paths. */
+export interface TranslationNote {
+  readonly from: string;
+  readonly to: string;
+  readonly dropped: readonly string[];
+}
+
 interface Explainer {
   readonly query: (decision: QueryDecision) => void;
   readonly header: (decision: HeaderDecision) => void;
   readonly body: (change: BodyChange) => void;
   /** Called where the upstream speaks another protocol than the caller. */
-  readonly translated: (what: {
-    readonly from: string;
-    readonly to: string;
-    readonly dropped: readonly string[];
-  }) => void;
+  readonly translated: (note: TranslationNote) => void;
 }
 
 /** What a further attempt may add to the body. */

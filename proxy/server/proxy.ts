@@ -14,6 +14,7 @@ import { ModelDiscovery } from './model-discovery.ts';
 import type { StoredObjects } from '../access/objects/access-objects.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import type { DurableStops } from '../access/brake/durable-stops.ts';
+import { processReport } from '../active-config/process-report.ts';
 import { createServices } from '../active-config/services.ts';
 import type { ActiveConfig, Services } from '../active-config/active-config.ts';
 import { addCounterMetrics } from '../observability/counter-metrics.ts';
@@ -60,6 +61,8 @@ export interface ProxyOptions {
 }
 
 interface ResolverPart {
+  /** Of the built console. */
+  readonly consoleFolder?: string;
   /** Resolves the names of upstreams of runtime models. */
   readonly lookup?: LookupFunction;
 }
@@ -223,6 +226,7 @@ export class RunningProxy {
     this.#discovery.close();
     this.#models?.close();
     this.reloader.active.services.loopLag.stop();
+    this.reloader.active.services.recentCalls.stop();
     await this.#server.drain(drain);
     await this.reloader.active.services.estimator.close();
     await this.#platform?.close();
@@ -240,7 +244,7 @@ export class RunningProxy {
 /** Starts a proxy. @throws ConfigRefused, CannotStart. */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { env, log, configPath, worker } = options;
-  const { lookup, ...parts } = options.parts ?? {};
+  const { lookup, consoleFolder = null, ...parts } = options.parts ?? {};
   const { clock = systemClock } = parts;
   const first = options.loaded ?? readConfig(configPath, env);
   const host = hostFor(first.snapshot, options.host);
@@ -348,12 +352,13 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       },
       status: () => ledger.status,
       figures: () => metrics.figures(),
+      report: () => processReport(configs.active, worker.welcome.number),
       brake: (question) => services.brake.ask(question),
       flush: () => ledger.flush(),
       records: (requestIds) => recordsOf(ledger, requestIds),
     });
     await warmBudgets(services.budgets, log);
-    server = new ProxyServer(configs, wanted);
+    server = new ProxyServer(configs, wanted, consoleFolder);
     const listening = await listenOn(server, wanted);
     const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;
     const checks = new HealthChecks(() => configs.active);
@@ -363,6 +368,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     metrics.watchDeployments(() => troubled(configs.active));
     metrics.watchLoad(services);
     services.loopLag.start();
+    if (first.snapshot.console !== null) services.recentCalls.start();
     const proxy: RunningProxy = new RunningProxy({
       listening,
       adminWanted: wanted.admin,

@@ -65,12 +65,19 @@ export class ProxyServer {
   /** Called whenever a request ends while a drain waits. */
   #onProgress: (() => void) | null = null;
 
-  /** @param own what is served on a port of its own; null = on the port of the proxy */
-  constructor(reloader: ConfigReloader, own: Readonly<Record<'platform' | 'admin' | 'health', unknown>>) {
+  /**
+   * @param own what is served on a port of its own; null = on the port of the proxy
+   * @param consoleFolder of the built console; null = the one that is shipped
+   */
+  constructor(
+    reloader: ConfigReloader,
+    own: Readonly<Record<'platform' | 'admin' | 'health', unknown>>,
+    consoleFolder: string | null = null,
+  ) {
     this.#reloader = reloader;
     const { mount, callers } = reloader.active.services;
     this.#tls = reloader.active.snapshot.tls;
-    const owner = { reloader, state: this.#state, hasSessions: callers !== null };
+    const owner = { reloader, state: this.#state, hasSessions: callers !== null, consoleFolder };
     const mountRoutes = mount === null ? null : new MountRoutes(mount);
     this.#http = this.#createHttpServer(
       new RouteTable(owner, own.platform === null ? mountRoutes : null, own.admin === null ? 'all' : 'main'),

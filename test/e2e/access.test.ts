@@ -16,7 +16,12 @@ const start = (t: Test, settings: string, more = ''): Promise<Rig> =>
 
 const tableOf = (rig: Rig, role: PortRole): readonly RouteRow[] =>
   new RouteTable(
-    { reloader: rig.gateway.reloader, state: { draining: false, ownUrl: null }, hasSessions: false },
+    {
+      reloader: rig.gateway.reloader,
+      state: { draining: false, ownUrl: null },
+      hasSessions: false,
+      consoleFolder: null,
+    },
     null,
     role,
   ).rows;
@@ -73,6 +78,11 @@ const BY_ID = /^(?:|\/v1|\/\/v1|\/v1\/v1|\/openai\/v1)\/responses\/\{param\}(?:|
 const LISTING =
   /^(?:|\/v1|\/\/v1|\/v1\/v1)\/(?:models|models\/\{param\}|model\/info|model_group\/info)$|^\/v2\/model\/info$|^\/utils\/token_counter$/;
 /** Each of them asks about the object. */
+/** Everybody sees their own part. */
+const OWN_PART = ['/spend/rows', '/spend/sums'];
+const CONSOLE = /^\/ui(?:|\/|\/\{param\}|\/session|\/oidc\/login|\/oidc\/callback)$/;
+/** With its session alone. */
+const TRIED = /^\/ui\/v1\/(?:chat\/completions|completions|embeddings|responses|messages)$/;
 const MANAGEMENT = /^(?:\/v2)?\/(?:key|team|user|customer|end_user|budget|organization|access_group|tag)\//;
 
 t.test('what is open, and what agents reach, are lists that nothing joins unseen', async (t) => {
@@ -85,6 +95,10 @@ t.test('what is open, and what agents reach, are lists that nothing joins unseen
       t.match({ access, port }, { access: 'listing', port: 'both' }, path);
     else if (LLM.test(path) || BY_ID.test(path))
       t.match({ access, port }, { access: 'inference', port: 'main' }, path);
+    else if (OWN_PART.includes(path))
+      t.match({ access, port }, { access: 'management', port: 'admin' }, path);
+    else if (CONSOLE.test(path)) t.match({ access, port }, { access: 'public', port: 'admin' }, path);
+    else if (TRIED.test(path)) t.match({ access, port }, { access: 'inference', port: 'admin' }, path);
     else if (MANAGEMENT.test(path)) t.match({ access, port }, { access: 'management', port: 'admin' }, path);
     else t.match({ access, port }, { access: 'admin', port: 'admin' }, path);
   }
@@ -168,7 +182,8 @@ t.test('with an admin port each port has its own routes and nothing else', async
     const name = keyOf(row);
     if (row.path === '/model/delete') continue;
     // A 404 without a body says not whether the route or the object is missing.
-    const asked = row.access === 'management' && row.method === 'HEAD' ? { ...row, method: 'GET' } : row;
+    const mayMiss = row.access === 'management' || row.path.startsWith('/ui');
+    const asked = mayMiss && row.method === 'HEAD' ? { ...row, method: 'GET' } : row;
     const [main, admin] = [await ask(rig.url, asked, KEY), await ask(own, asked, KEY)];
     const isMissing = (answer: Answer): boolean =>
       answer.status === 404 && (asked.method === 'HEAD' || codeOf(answer) === 'route_not_found');

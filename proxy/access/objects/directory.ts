@@ -80,6 +80,7 @@ export class AccessDirectory {
     organization: new Map(),
     access_group: new Map(),
     tag: new Map(),
+    sign_out: new Map(),
   };
   readonly #aliases = new Index<VirtualKey>(
     () => this.all('key'),
@@ -175,6 +176,11 @@ export class AccessDirectory {
 
   tag(name: string): ObjectOf<'tag'> | null {
     return this.#tables.tag.get(name) ?? null;
+  }
+
+  /** Whether a session of the console was ended before its time. */
+  isSignedOut(sessionId: string): boolean {
+    return this.#tables.sign_out.has(sessionId);
   }
 
   /** In no order that says anything. */
@@ -273,6 +279,9 @@ export class AccessDirectory {
         return;
       case 'tag':
         this.#tables.tag.set(object.id, object);
+        return;
+      case 'sign_out':
+        this.#tables.sign_out.set(object.id, object);
         return;
     }
   }

@@ -22,6 +22,7 @@ export const OBJECT_KINDS: readonly ObjectKind[] = [
   'user',
   'customer',
   'key',
+  'sign_out',
 ];
 
 /** Connects with `load`. */

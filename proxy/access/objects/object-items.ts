@@ -35,6 +35,7 @@ const BLANK: { readonly [K in ObjectKind]: Extract<AccessObject, { readonly kind
     ...COMMON,
     ...BY,
   },
+  sign_out: { kind: 'sign_out', id: '', ...COMMON, ...BY },
 };
 
 /** Columns of an item, and what only memory says. */

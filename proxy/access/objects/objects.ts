@@ -198,7 +198,14 @@ export interface Tag extends Common {
   readonly limits: LimitTerms;
 }
 
-export type AccessObject = VirtualKey | Team | User | Customer | Budget | Organization | AccessGroup | Tag;
+/** A session of the console that was ended before its time; the id is the session's. Forgotten when it would have ended. */
+export interface SignOut extends Common {
+  readonly kind: 'sign_out';
+  readonly id: string;
+}
+
+export type AccessObject =
+  VirtualKey | Team | User | Customer | Budget | Organization | AccessGroup | Tag | SignOut;
 export type ObjectKind = AccessObject['kind'];
 /** The object of a kind. */
 export type ObjectOf<K extends ObjectKind> = Extract<AccessObject, { readonly kind: K }>;

@@ -6,6 +6,7 @@ import type { Access } from '../../access/permissions.ts';
 import type { RouteRow } from '../route-row.ts';
 import { CALL_OPERATIONS } from './calls.ts';
 import { CAPSULE_OPERATIONS } from './capsules.ts';
+import { CONSOLE_OPERATIONS } from './console.ts';
 import { KEY_OPERATIONS } from './keys.ts';
 import { ref, type Described, type JsonSchema } from './operation.ts';
 import { SCHEMAS } from './schemas.ts';
@@ -23,6 +24,7 @@ const DESCRIBED: readonly Described[] = [
   ...TAG_OPERATIONS,
   ...SPEND_OPERATIONS,
   ...CAPSULE_OPERATIONS,
+  ...CONSOLE_OPERATIONS,
 ];
 
 interface Response {
@@ -214,7 +216,7 @@ function responsesOf(
   isKeyless: boolean,
 ): Readonly<Record<string, Response>> {
   const { answers, codes = [], body, others = {}, forwards = false } = described;
-  const isManagement = row.access === 'management' && !row.path.endsWith('/daily/activity');
+  const isManagement = row.access === 'management' && !/^\/spend\/|\/daily\/activity$/.test(row.path);
   const error = ref(isManagement ? 'ManagementError' : 'Error');
   const content = contentOf(forwards ? {} : { 'application/json': error });
   const all = [
