@@ -990,6 +990,7 @@ export interface GeneralSettings {
    */
   workers: number | string;
   dialect: DialectSettings;
+  console?: Console;
   /**
    * Serve the description of the API to everybody at an allowed address, without a key: `/` (what this is), `/docs` (a page) and `/openapi.json`. It names the operations of this program, and nothing of this installation. `false`: 404.
    */
@@ -1385,6 +1386,67 @@ export interface DialectSettings {
    * SDK telemetry headers `x-<sdk>*`, which are never forwarded.
    */
   sdk: string;
+}
+/**
+ * The page for people at `/ui`, on the port of metrics and administration where there is one. Left out: served where a master key is set.
+ */
+export interface Console {
+  /**
+   * Serve it. Left out: where a master key is set. `false`: 404. `true` without a master key: whoever reaches the proxy is an administrator there, as everywhere.
+   */
+  enabled?: boolean;
+  /**
+   * The address at which browsers reach the proxy, with the path prefix of a proxy in front and without `/ui`. Needed for `oidc`; never guessed. With https, cookies are for https alone.
+   */
+  public_url?: string;
+  /**
+   * A person is signed out after so long, hours.
+   */
+  session_hours: number | string;
+  /**
+   * A person is signed out after doing nothing for so long, minutes.
+   */
+  idle_minutes: number | string;
+  oidc?: ConsoleOidc;
+}
+/**
+ * Sign in through an OpenID Connect provider as well (code flow with PKCE). Register `<public_url>/ui/oidc/callback` there.
+ */
+export interface ConsoleOidc {
+  /**
+   * The provider, as its discovery document states it.
+   */
+  issuer: string;
+  /**
+   * The id of this client at the provider.
+   */
+  client_id: string;
+  /**
+   * Its secret. Left out: a public client, which PKCE alone protects.
+   */
+  client_secret?: string;
+  /**
+   * What is asked for; `openid` always is.
+   */
+  scopes: string[];
+  /**
+   * The claim of the ID token that lists the groups of a person: a list, or one text.
+   */
+  groups_claim: string;
+  /**
+   * The claim that says who a person is: the id of the user here. `email` counts only where the provider says that it is verified.
+   */
+  user_claim: string;
+  /**
+   * What the page calls the provider.
+   */
+  name: string;
+  /**
+   * The role of each group. Of several the widest counts; whoever is in none of them is refused.
+   */
+  roles: {
+    [k: string]: 'proxy_admin' | 'proxy_admin_viewer' | 'internal_user' | 'internal_user_viewer';
+  };
 }
 /**
  * Settings of the LiteLLM dialect for all deployments.

@@ -5,6 +5,7 @@ import type { ValkeySettings } from './valkey-settings.ts';
 import type { BrakeSettings } from './brake-settings.ts';
 import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { BudgetSettings } from './budget-settings.ts';
+import type { ConsoleSettings } from './console-settings.ts';
 import type { Dialect } from './dialect.ts';
 import type { Issue } from './issue.ts';
 import type { KeyGenerationSettings } from './key-generation-settings.ts';
@@ -336,6 +337,8 @@ export interface Snapshot {
   readonly allowUnauthenticated: boolean;
   /** Whether `/`, `/docs` and `/openapi.json` are served. */
   readonly apiDocs: boolean;
+  /** null: there is no page for people. */
+  readonly console: ConsoleSettings | null;
   /** Different values of a metric's label `team` or `gateway`; further ones are counted as `other`. */
   readonly maxMetricLabelValues: number;
   readonly storeModelInDb: boolean;

@@ -16,6 +16,7 @@ import { keyGenerationOf } from './key-generation.ts';
 import { checkAccess } from './access-checks.ts';
 import { alertsOf } from './alerts.ts';
 import { budgetsOf } from './budgets.ts';
+import { consoleOf } from './console.ts';
 import { brakeOf } from './brake.ts';
 import { clockDefaults } from './clocks.ts';
 import { databaseOf, periodMs } from './database.ts';
@@ -84,6 +85,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     tls: tls.listener(),
     allowUnauthenticated: general.allow_unauthenticated,
     apiDocs: general.api_docs,
+    console: consoleOf(input.file, masterKey, input.diagnostics),
     maxMetricLabelValues: Number(general.max_metric_label_values),
     storeModelInDb: storesModels(input),
     estimateMissingUsage: general.estimate_missing_usage,

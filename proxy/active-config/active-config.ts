@@ -8,6 +8,7 @@ import { maySteer } from '../bodies/steering.ts';
 import type { CallerDirectory } from '../access/callers.ts';
 import { ModelAccess } from '../access/model-access.ts';
 import type { Brake } from '../access/brake/brake.ts';
+import type { SessionSeal } from '../access/console/session-seal.ts';
 import type { AccessEvents } from '../access/events.ts';
 import { AddressList } from '../access/client-address.ts';
 import type { Budgets } from '../access/budgets/budgets.ts';
@@ -106,6 +107,8 @@ export interface Services {
   /** Where those who find something worth telling report it. */
   readonly accessEvents: AccessEvents;
   readonly brake: Brake;
+  /** Seals what the console gives a browser to keep. */
+  readonly sessionSeal: SessionSeal;
 }
 
 /** A deployment with everything that can be prepared before a request comes. */

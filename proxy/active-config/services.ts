@@ -21,6 +21,7 @@ import { Admission } from '../routing/admission.ts';
 import { HealthRegistry } from '../routing/deployment-health.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
 import { Brake } from '../access/brake/brake.ts';
+import { SessionSeal } from '../access/console/session-seal.ts';
 import { noPeers } from './cluster-peers.ts';
 import { GatewayFacts } from './gateway-facts.ts';
 import { RecentResponses } from './recent-responses.ts';
@@ -87,6 +88,7 @@ export function createServices(
     mount: null,
     accessEvents,
     brake,
+    sessionSeal: new SessionSeal(),
     ...given,
   };
 }

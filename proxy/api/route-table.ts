@@ -18,6 +18,7 @@ import { KEY_ROUTES } from './access/routes.ts';
 import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, readiness, robots, type ServerState } from './health.ts';
 import { AdminAttempt, type AdminAction } from './audit.ts';
+import { consoleRows, type ConsoleRow } from './console/routes.ts';
 import { DoctorRoutes, doctorStream } from './doctor.ts';
 import { ApiPages } from './openapi/pages.ts';
 import type { Port, RouteRow } from './route-row.ts';
@@ -140,6 +141,8 @@ export interface RouteOwner {
   readonly state: ServerState;
   /** Whether conversations have base paths of their own. */
   readonly hasSessions: boolean;
+  /** Of the built console; null = the one that is shipped. */
+  readonly consoleFolder: string | null;
 }
 
 /** All routes of one port but those of an extension with a port of its own. */
@@ -239,6 +242,7 @@ export class RouteTable implements Routes {
     this.#pattern('/spend/logs/ui/', '', readable(admin((x, _, id) => spendLog(x, id))));
     for (const row of KEY_ROUTES) this.#managed(row);
     for (const row of TEAM_ROUTES) this.#managed(row);
+    this.#console(consoleRows(owner));
   }
 
   get isAdminPort(): boolean {
@@ -281,6 +285,21 @@ export class RouteTable implements Routes {
     this.#set(path, readable(route));
   }
 
+  /** Several methods may have one path; a path that ends in a slash is one of all below it, too. */
+  #console(rows: readonly ConsoleRow[]): void {
+    for (const [path, own] of Map.groupBy(rows, (row) => row.path)) {
+      const methods = Object.assign(
+        {},
+        ...own.map(({ method, handle, access }) => {
+          const route: Route = { handle, access, port: 'admin' };
+          return method === 'GET' ? readable(route) : { [method]: route };
+        }),
+      ) as Methods;
+      this.#set(path, methods);
+      if (path.endsWith('/')) this.#pattern(path, '', methods);
+    }
+  }
+
   #managed(row: CallRow): void {
     const route = managed(row, this.#exclusive);
     const methods: Methods = row.method === 'GET' ? readable(route) : { [row.method]: route };
@@ -315,6 +334,7 @@ export function allRows(): readonly RouteRow[] {
   };
   const owner: RouteOwner = {
     hasSessions: false,
+    consoleFolder: null,
     get reloader() {
       return unserved();
     },

@@ -74,6 +74,30 @@ export const FAULTS = {
     'GET /v1/models lists what the key may call; an administrator can add to it by POST /organization/update.',
     'org_model_access_denied',
   ),
+  session_expired: client(
+    401,
+    'The session of the console has ended: its time is over, somebody signed out, or its key was blocked, deleted or changed.',
+    'Sign in again.',
+    'auth_error',
+  ),
+  session_not_taken: client(
+    403,
+    'A session of the console counts only for requests that its own page sends, and changes only as JSON.',
+    'Programs send a key instead of the cookie. Behind a proxy in front that changes the Host header, set general_settings.console.public_url.',
+    'auth_error',
+  ),
+  sign_in_refused: client(
+    403,
+    'The key is known, and does not open the console: it is a key of a conversation, or of general_settings.inference_keys.',
+    'Use the master key, a virtual key of your own, or the login of your organization.',
+    'auth_error',
+  ),
+  too_many_sign_ins: client(
+    429,
+    'Too many attempts to sign in to the console have failed from this address.',
+    'Wait as long as `retry-after` says.',
+    'auth_error',
+  ),
   address_not_allowed: client(
     403,
     'The address of the caller is not in general_settings.allowed_ips.',

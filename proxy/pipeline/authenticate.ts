@@ -39,7 +39,10 @@ export function authenticate(x: Exchange): AuthenticatedCaller | Promise<Authent
 }
 
 /** Rows may have to name the master key without its hash. */
-function asRecorded({ active: { snapshot } }: Exchange, caller: AuthenticatedCaller): AuthenticatedCaller {
+export function asRecorded(
+  { active: { snapshot } }: Exchange,
+  caller: AuthenticatedCaller,
+): AuthenticatedCaller {
   if (caller.role !== 'admin' || !snapshot.access.hidesMasterKey) return caller;
   return { ...caller, keyHash: `${snapshot.dialect.brand}_proxy_master_key` };
 }

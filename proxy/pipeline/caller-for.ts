@@ -5,6 +5,7 @@ import type { AuthenticatedCaller } from '../access/caller.ts';
 import { authorize, needsKey, type Access } from '../access/permissions.ts';
 import { Fault } from '../errors/fault.ts';
 import { authenticate } from './authenticate.ts';
+import { consoleCaller } from './console-session.ts';
 import type { Exchange } from './exchange.ts';
 
 const NOBODY: AuthenticatedCaller = { role: 'admin', keyHash: '' };
@@ -14,7 +15,7 @@ const NO_KEY_FOR_METRICS =
 
 /**
  * The caller; a promise only where the store must be queried.
- * @throws Fault address_not_allowed, admin_key_required, route_denied, and those of `authenticate`
+ * @throws Fault address_not_allowed, admin_key_required, route_denied, and those of `authenticate` and `consoleCaller`
  */
 export function callerFor(
   x: Exchange,
@@ -24,6 +25,8 @@ export function callerFor(
   const { snapshot, allowedAddresses } = x.active;
   if (access !== 'open') checkAddress(allowedAddresses, x.clientAddress);
   if (!needsKey(access, snapshot, isAdminPort)) return NOBODY;
+  const byPage = consoleCaller(x, access);
+  if (byPage !== null) return authorized(x, byPage, access);
   if (access === 'metrics' && snapshot.masterKey !== null && x.headers.credential === null)
     throw new Fault('missing_api_key', NO_KEY_FOR_METRICS);
   const caller = authenticate(x);

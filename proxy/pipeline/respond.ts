@@ -36,6 +36,13 @@ export function sendBytes(x: Exchange, type: string, body: Buffer, status = 200)
   send(x, status, type, body, []);
 }
 
+/** Sends a response that has no body by its status: 204, 304. */
+export function sendEmpty(x: Exchange, status: 204 | 304, headers: readonly string[]): void {
+  if (x.res.headersSent || x.res.destroyed) return;
+  x.res.writeHead(status, [...headers, ...callHeaders(x)]);
+  x.res.end();
+}
+
 /** Sends a whole response with its own header list, flat. */
 export function sendResponse(x: Exchange, status: number, headers: readonly string[], body: Buffer): void {
   if (x.res.headersSent || x.res.destroyed) return;

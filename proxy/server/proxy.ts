@@ -58,6 +58,8 @@ export interface ProxyOptions {
 }
 
 interface ResolverPart {
+  /** Of the built console. */
+  readonly consoleFolder?: string;
   /** Resolves the names of upstreams of runtime models. */
   readonly lookup?: LookupFunction;
 }
@@ -227,7 +229,7 @@ export class RunningProxy {
 /** Starts a proxy. @throws ConfigRefused, CannotStart. */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { env, log, configPath, worker } = options;
-  const { lookup, ...parts } = options.parts ?? {};
+  const { lookup, consoleFolder = null, ...parts } = options.parts ?? {};
   const { clock = systemClock } = parts;
   const first = options.loaded ?? readConfig(configPath, env);
   const host = hostFor(first.snapshot, options.host);
@@ -332,7 +334,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       records: (requestIds) => recordsOf(ledger, requestIds),
     });
     await warmBudgets(services.budgets, log);
-    server = new ProxyServer(configs, { mount: wanted.platform !== null, admin: wanted.admin !== null });
+    const own = { mount: wanted.platform !== null, admin: wanted.admin !== null };
+    server = new ProxyServer(configs, own, consoleFolder);
     const listening = await listenOn(server, wanted);
     const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;
     const checks = new HealthChecks(() => configs.active);

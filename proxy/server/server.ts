@@ -62,12 +62,19 @@ export class ProxyServer {
   /** Called whenever a request ends while a drain waits. */
   #onProgress: (() => void) | null = null;
 
-  /** @param own what is served on a port of its own: the mounted API, metrics and administration */
-  constructor(reloader: ConfigReloader, own: { readonly mount: boolean; readonly admin: boolean }) {
+  /**
+   * @param own what is served on a port of its own: the mounted API, metrics and administration
+   * @param consoleFolder of the built console; null = the one that is shipped
+   */
+  constructor(
+    reloader: ConfigReloader,
+    own: { readonly mount: boolean; readonly admin: boolean },
+    consoleFolder: string | null = null,
+  ) {
     this.#reloader = reloader;
     const { mount, callers } = reloader.active.services;
     this.#tls = reloader.active.snapshot.tls;
-    const owner = { reloader, state: this.#state, hasSessions: callers !== null };
+    const owner = { reloader, state: this.#state, hasSessions: callers !== null, consoleFolder };
     const mountRoutes = mount === null ? null : new MountRoutes(mount);
     this.#http = this.#createHttpServer(
       new RouteTable(owner, own.mount ? null : mountRoutes, own.admin ? 'main' : 'all'),

@@ -16,7 +16,12 @@ const start = (t: Test, settings: string, more = ''): Promise<Rig> =>
 
 const tableOf = (rig: Rig, role: PortRole): readonly RouteRow[] =>
   new RouteTable(
-    { reloader: rig.gateway.reloader, state: { draining: false, ownUrl: null }, hasSessions: false },
+    {
+      reloader: rig.gateway.reloader,
+      state: { draining: false, ownUrl: null },
+      hasSessions: false,
+      consoleFolder: null,
+    },
     null,
     role,
   ).rows;
@@ -72,6 +77,9 @@ const LLM =
 const BY_ID = /^(?:|\/v1|\/\/v1|\/v1\/v1|\/openai\/v1)\/responses\/\{param\}(?:|\/cancel|\/input_items)$/;
 const LISTING = /^(?:|\/v1|\/\/v1|\/v1\/v1)\/(?:models|models\/\{param\}|model\/info|model_group\/info)$/;
 /** Each of them asks about the object. */
+const CONSOLE = /^\/ui(?:|\/|\/\{param\}|\/session)$/;
+/** With its session alone. */
+const TRIED = /^\/ui\/v1\/(?:chat\/completions|completions|embeddings|responses|messages)$/;
 const MANAGEMENT = /^(?:\/v2)?\/(?:key|team|user|customer|end_user|budget|organization|access_group|tag)\//;
 
 t.test('what is open, and what agents reach, are lists that nothing joins unseen', async (t) => {
@@ -84,6 +92,8 @@ t.test('what is open, and what agents reach, are lists that nothing joins unseen
       t.match({ access, port }, { access: 'listing', port: 'both' }, path);
     else if (LLM.test(path) || BY_ID.test(path))
       t.match({ access, port }, { access: 'inference', port: 'main' }, path);
+    else if (CONSOLE.test(path)) t.match({ access, port }, { access: 'public', port: 'admin' }, path);
+    else if (TRIED.test(path)) t.match({ access, port }, { access: 'inference', port: 'admin' }, path);
     else if (MANAGEMENT.test(path)) t.match({ access, port }, { access: 'management', port: 'admin' }, path);
     else t.match({ access, port }, { access: 'admin', port: 'admin' }, path);
   }

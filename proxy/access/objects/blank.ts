@@ -1,6 +1,6 @@
 // Objects that state nothing but their id: what is not said of a key, a team or a user is this. Lists and mappings without
 // members are shared, since nearly all objects have them.
-import { NO_BUDGET, NO_LIMITS, type Team, type User, type VirtualKey } from './objects.ts';
+import { NO_BUDGET, NO_LIMITS, type SignOut, type Team, type User, type VirtualKey } from './objects.ts';
 
 export const EMPTY_LIST: readonly never[] = Object.freeze([]);
 export const EMPTY_RECORD: Readonly<Record<string, never>> = Object.freeze({});
@@ -67,3 +67,6 @@ export const blankUser = (id: string, nowMs: number): User => ({
   limits: NO_LIMITS,
   ...common(nowMs),
 });
+
+/** That a session of the console is ended. */
+export const signOutOf = (id: string, nowMs: number): SignOut => ({ kind: 'sign_out', id, ...common(nowMs) });

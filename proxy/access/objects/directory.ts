@@ -79,6 +79,7 @@ export class AccessDirectory {
     budget: new Map(),
     organization: new Map(),
     access_group: new Map(),
+    sign_out: new Map(),
   };
   readonly #aliases = new Index<VirtualKey>(
     () => this.all('key'),
@@ -170,6 +171,11 @@ export class AccessDirectory {
 
   accessGroup(id: string): ObjectOf<'access_group'> | null {
     return this.#tables.access_group.get(id) ?? null;
+  }
+
+  /** Whether a session of the console was ended before its time. */
+  isSignedOut(sessionId: string): boolean {
+    return this.#tables.sign_out.has(sessionId);
   }
 
   /** In no order that says anything. */
@@ -265,6 +271,9 @@ export class AccessDirectory {
       case 'access_group':
         this.#groupsVersion += 1;
         this.#tables.access_group.set(object.id, object);
+        return;
+      case 'sign_out':
+        this.#tables.sign_out.set(object.id, object);
         return;
     }
   }

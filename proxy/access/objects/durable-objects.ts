@@ -21,6 +21,7 @@ const KINDS: readonly ObjectKind[] = [
   'user',
   'customer',
   'key',
+  'sign_out',
 ];
 
 /** Connects with `load`. */

@@ -24,6 +24,7 @@ const BLANK: { readonly [K in ObjectKind]: Extract<AccessObject, { readonly kind
   budget: { kind: 'budget', id: '', budget: NO_BUDGET, limits: NO_LIMITS, ...COMMON, ...BY },
   organization: { kind: 'organization', id: '', models: EMPTY_LIST, ...TERMS, ...COMMON, ...BY },
   access_group: { kind: 'access_group', id: '', models: EMPTY_LIST, ...COMMON, ...BY },
+  sign_out: { kind: 'sign_out', id: '', ...COMMON, ...BY },
 };
 
 /** Columns of an item, and what only memory says. */

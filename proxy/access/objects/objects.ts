@@ -186,7 +186,14 @@ export interface AccessGroup extends Common {
   readonly models: readonly string[];
 }
 
-export type AccessObject = VirtualKey | Team | User | Customer | Budget | Organization | AccessGroup;
+/** A session of the console that was ended before its time; the id is the session's. Forgotten when it would have ended. */
+export interface SignOut extends Common {
+  readonly kind: 'sign_out';
+  readonly id: string;
+}
+
+export type AccessObject =
+  VirtualKey | Team | User | Customer | Budget | Organization | AccessGroup | SignOut;
 export type ObjectKind = AccessObject['kind'];
 /** The object of a kind. */
 export type ObjectOf<K extends ObjectKind> = Extract<AccessObject, { readonly kind: K }>;

@@ -5,6 +5,7 @@ import { FAULTS, type FaultCode } from '../../errors/codes.ts';
 import type { Access } from '../../access/permissions.ts';
 import type { RouteRow } from '../route-row.ts';
 import { CALL_OPERATIONS } from './calls.ts';
+import { CONSOLE_OPERATIONS } from './console.ts';
 import { KEY_OPERATIONS } from './keys.ts';
 import { ref, type Described, type JsonSchema } from './operation.ts';
 import { SCHEMAS } from './schemas.ts';
@@ -19,6 +20,7 @@ const DESCRIBED: readonly Described[] = [
   ...KEY_OPERATIONS,
   ...TEAM_OPERATIONS,
   ...SPEND_OPERATIONS,
+  ...CONSOLE_OPERATIONS,
 ];
 
 interface Response {
@@ -191,7 +193,7 @@ function responsesOf(
   isKeyless: boolean,
 ): Readonly<Record<string, Response>> {
   const { answers, codes = [], body, others = {}, forwards = false } = described;
-  const isManagement = row.access === 'management' && !row.path.endsWith('/daily/activity');
+  const isManagement = row.access === 'management' && !/^\/spend\/|\/daily\/activity$/.test(row.path);
   const error = ref(isManagement ? 'ManagementError' : 'Error');
   const content = contentOf(forwards ? {} : { 'application/json': error });
   const all = [

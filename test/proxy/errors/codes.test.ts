@@ -40,6 +40,8 @@ for (const source of ['client', 'proxy', 'upstream'] as const) {
 
 /** The one refusal that SDKs shall wait and try again for. */
 const LIMITED = 'rate_limit_exceeded';
+/** Of a page for people; no SDK ever gets it. */
+const THROTTLED = 'too_many_sign_ins';
 
 t.test('no text of the table reads as another error to an SDK', async (t) => {
   for (const [code, rule] of RULES) {
@@ -51,7 +53,7 @@ t.test('no text of the table reads as another error to an SDK', async (t) => {
 });
 
 const BARRED =
-  /^(?:admin_key_required|address_not_allowed|route_denied|management_denied|\w+_model_access_denied)$/;
+  /^(?:session_not_taken|sign_in_refused|admin_key_required|address_not_allowed|route_denied|management_denied|\w+_model_access_denied)$/;
 
 t.test('the status tells the side: clients have 4xx, the proxy and upstreams have 5xx', async (t) => {
   for (const [code, { source, status }] of RULES) {
@@ -61,7 +63,7 @@ t.test('the status tells the side: clients have 4xx, the proxy and upstreams hav
       t.ok(
         status >= 400 &&
           status < 500 &&
-          (status === 429) === (code === LIMITED) &&
+          (status === 429) === (code === LIMITED || code === THROTTLED) &&
           (status === 403) === isBarred,
         code,
       );

@@ -49,6 +49,7 @@ t.test('the table of a proxy is the table that is described', async (t) => {
     reloader: rig.gateway.reloader,
     state: { draining: false, ownUrl: null },
     hasSessions: false,
+    consoleFolder: null,
   };
   t.same(new RouteTable(owner, null).rows, allRows());
   const { status, text } = await send(rig.url, 'GET', '/openapi.json', undefined, { authorization: '' });

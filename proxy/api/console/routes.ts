@@ -1,0 +1,89 @@
+// The routes of the console: the page and its files, its session, and the LLM calls that it makes itself.
+import { join } from 'node:path';
+import { SignInThrottle } from '../../access/console/sign-in-throttle.ts';
+import type { Access } from '../../access/permissions.ts';
+import type { AuthenticatedCaller } from '../../access/caller.ts';
+import type { ConfigReloader } from '../../active-config/config-reloader.ts';
+import type { Exchange } from '../../pipeline/exchange.ts';
+import { CONSOLE_PATH } from '../../pipeline/console-session.ts';
+import { forward } from '../../pipeline/forward.ts';
+import { Fault } from '../../errors/fault.ts';
+import { ENDPOINTS } from '../../protocols/table.ts';
+import { ConsoleFiles } from './files.ts';
+import { settingsOf, showSession, signIn, signOut } from './session.ts';
+
+/** What the page tries models with. */
+const TRIED: ReadonlySet<string> = new Set([
+  'chat/completions',
+  'completions',
+  'embeddings',
+  'responses',
+  'messages',
+]);
+
+/** Below the root of the repository or of the package. */
+const BUILT = join(
+  import.meta.dirname,
+  ...Array.from({ length: import.meta.filename.endsWith('.ts') ? 3 : 4 }, () => '..'),
+  'console',
+  'dist',
+);
+
+export interface ConsoleOwner {
+  readonly reloader: ConfigReloader;
+  /** Of the built page; null = the one that is shipped. */
+  readonly consoleFolder: string | null;
+}
+
+/** A route at one path, or of all paths that begin with one and end in a slash. */
+export interface ConsoleRow {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly access: Access;
+  readonly handle: (x: Exchange, caller: AuthenticatedCaller) => void | Promise<void>;
+}
+
+/** @param owner asked for when a request comes */
+export function consoleRows(owner: ConsoleOwner): readonly ConsoleRow[] {
+  let files: ConsoleFiles | null = null;
+  const page = (): ConsoleFiles => (files ??= new ConsoleFiles(owner.consoleFolder ?? BUILT));
+  let throttle: SignInThrottle | null = null;
+  const tries = (): SignInThrottle =>
+    (throttle ??= new SignInThrottle(owner.reloader.active.services.clock.mono));
+  const open = (
+    method: ConsoleRow['method'],
+    path: string,
+    handle: (x: Exchange) => void | Promise<void>,
+  ): ConsoleRow => ({
+    method,
+    path: `${CONSOLE_PATH}${path}`,
+    access: 'public',
+    handle: (x) => {
+      settingsOf(x); // 404 where the console is off
+      return handle(x);
+    },
+  });
+  return [
+    open('GET', '', (x) => page().redirect(x)),
+    open('GET', '/session', showSession),
+    open('POST', '/session', (x) => signIn(x, tries())),
+    open('DELETE', '/session', signOut),
+    ...ENDPOINTS.filter(({ path }) => TRIED.has(path)).map((endpoint): ConsoleRow => ({
+      method: 'POST',
+      path: `${CONSOLE_PATH}/v1/${endpoint.path}`,
+      access: 'inference',
+      handle: (x, caller) => {
+        settingsOf(x);
+        return forward(x, caller, endpoint, null);
+      },
+    })),
+    open('GET', '/', (x) => page().serve(x, nameIn(x))),
+  ];
+}
+
+/** What stands below `/ui/`, as sent. */
+function nameIn({ path }: Exchange): string {
+  if (!path.startsWith(`${CONSOLE_PATH}/`))
+    throw new Fault('route_not_found', 'The console has no base path of a conversation.');
+  return path.slice(CONSOLE_PATH.length + 1);
+}

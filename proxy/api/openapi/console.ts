@@ -1,0 +1,90 @@
+// The page for people in the description of the API: its files, its session, the calls that it makes.
+import { ANY_OBJECT, BOOL, json, object, orNull, some, TEXT, TEXTS, type Described } from './operation.ts';
+
+const tag = 'console';
+const codes = ['route_not_found'] as const;
+
+const SESSION = {
+  ...object({
+    signed_in: BOOL,
+    sign_in: object({ key: BOOL, oidc: { type: ['object', 'null'] } }),
+    console: object({ version: TEXT }),
+  }),
+  properties: {
+    signed_in: BOOL,
+    sign_in: object({ key: BOOL, oidc: { type: ['object', 'null'] } }),
+    console: object({ version: TEXT }),
+    reason: { type: ['string', 'null'], enum: ['expired', 'idle', 'revoked', null] },
+    who: object({ name: TEXT, kind: TEXT, user_id: orNull('string'), admin_of: TEXTS }),
+    role: { type: 'string', enum: ['admin', 'viewer', 'user', 'user_viewer', 'key'] },
+    may: ANY_OBJECT,
+    expires_at: orNull('string'),
+    idle_expires_at: orNull('string'),
+    has: ANY_OBJECT,
+    platform_users: TEXTS,
+  },
+};
+
+const tried = (path: string): Described => ({
+  route: `POST /ui/v1/${path}`,
+  tag,
+  summary: `\`/v1/${path}\` for the page, with its session in place of a key.`,
+  body: ANY_OBJECT,
+  answers: json(ANY_OBJECT),
+  codes: ['model_not_found', 'session_expired', 'session_not_taken'],
+  forwards: true,
+});
+
+export const CONSOLE_OPERATIONS: readonly Described[] = [
+  {
+    route: 'GET /ui',
+    tag,
+    summary: 'To the page.',
+    answers: {},
+    codes,
+    others: { '308': 'It is at `ui/`' },
+  },
+  { route: 'GET /ui/', tag, summary: 'The page for people.', answers: { 'text/html': TEXT }, codes },
+  {
+    route: 'GET /ui/{file}',
+    tag,
+    summary: 'A file of the page; the page itself for every other name without a slash.',
+    answers: { '*/*': TEXT },
+    codes,
+  },
+  {
+    route: 'GET /ui/session',
+    tag,
+    summary: 'Who has signed in, and what they may do. Renews a session that is in use.',
+    answers: json(SESSION),
+    codes: [...codes, 'store_unavailable'],
+  },
+  {
+    route: 'POST /ui/session',
+    tag,
+    summary: 'Signs in with a key; the session is in a cookie that no script reads.',
+    body: { ...some({ key: TEXT }), required: ['key'] },
+    answers: json(SESSION),
+    codes: [
+      ...codes,
+      'invalid_parameter',
+      'invalid_api_key',
+      'key_blocked',
+      'key_expired',
+      'team_blocked',
+      'sign_in_refused',
+      'session_not_taken',
+      'too_many_sign_ins',
+      'store_unavailable',
+    ],
+  },
+  {
+    route: 'DELETE /ui/session',
+    tag,
+    summary: 'Signs out: ends this session for every copy of its cookie.',
+    answers: {},
+    codes: [...codes, 'session_not_taken', 'store_unavailable'],
+    others: { '204': 'Signed out' },
+  },
+  ...['chat/completions', 'completions', 'embeddings', 'responses', 'messages'].map(tried),
+];
