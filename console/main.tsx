@@ -9,10 +9,13 @@ import './design/windows.css';
 import { render } from 'preact';
 import { App } from './app/app.tsx';
 import { listenToKeys } from './app/commands.ts';
+import { pageOf } from './app/pages.ts';
 import { askSession, watchSession } from './app/session.ts';
-import { takeLinks } from './base/router.ts';
+import { place, takeLinks } from './base/router.ts';
 import { loadTexts } from './text/index.ts';
 
+// The page's own script comes while the proxy says who is signed in.
+void pageOf(place.peek().page === '' ? 'overview' : place.peek().page)?.load();
 takeLinks();
 watchSession();
 listenToKeys();

@@ -52,7 +52,8 @@ export class Resource<T> {
   read({ everyMs }: ResourceOptions): () => void {
     const reader = Symbol(this.path);
     this.#readers.set(reader, everyMs ?? null);
-    void this.refresh();
+    if (this.#isAsking) this.#schedule();
+    else void this.#ask();
     return () => {
       this.#readers.delete(reader);
       if (this.hasReaders) return;
@@ -62,15 +63,20 @@ export class Resource<T> {
     };
   }
 
-  /** Asks now. */
-  async refresh(): Promise<void> {
+  /** Asks now, because somebody wants to know. */
+  refresh(): Promise<void> {
+    if (this.#state.peek().is === 'failed') this.#state.value = { is: 'loading', sinceMs: Date.now() };
+    return this.#ask();
+  }
+
+  async #ask(): Promise<void> {
     this.#stop();
     this.#abort?.abort();
     const abort = new AbortController();
     this.#abort = abort;
     const before = this.#state.peek();
     if (before.is === 'ready') this.#state.value = { ...before, isRefreshing: true };
-    else this.#state.value = { is: 'loading', sinceMs: Date.now() };
+    if (before.is === 'loading') this.#state.value = { is: 'loading', sinceMs: Date.now() };
     try {
       const etag = before.is === 'ready' ? this.#etag : null;
       const answer = await call<T>('GET', this.path, { signal: abort.signal, etag });
@@ -81,7 +87,12 @@ export class Resource<T> {
       if (abort.signal.aborted) return;
       this.#failed(thrown instanceof ApiError ? thrown : new ApiError(String(thrown), 0));
     }
+    this.#abort = null;
     this.#schedule();
+  }
+
+  get #isAsking(): boolean {
+    return this.#abort !== null && !this.#abort.signal.aborted;
   }
 
   /** Gives a slow request up; what was there before stays. */
@@ -99,7 +110,7 @@ export class Resource<T> {
   /** Whether the page is seen has changed. */
   attention(isSeen: boolean): void {
     if (!this.hasReaders) return;
-    if (isSeen && this.#everyMs() !== null) void this.refresh();
+    if (isSeen && this.#everyMs() !== null) void this.#ask();
     else this.#schedule();
   }
 
@@ -118,6 +129,12 @@ export class Resource<T> {
     this.#state.value = isKept ? { ...state, isRefreshing: false, error } : { is: 'failed', error };
   }
 
+  /** The answer will be the same until somebody else signs in. */
+  get #isDenied(): boolean {
+    const state = this.#state.peek();
+    return state.is === 'failed' && (state.error.status === 401 || state.error.status === 403);
+  }
+
   #everyMs(): number | null {
     const all = [...this.#readers.values()].filter((one) => one !== null);
     return all.length === 0 ? null : Math.min(...all);
@@ -126,10 +143,10 @@ export class Resource<T> {
   #schedule(): void {
     this.#stop();
     const everyMs = this.#everyMs();
-    if (everyMs === null) return;
+    if (everyMs === null || this.#isDenied) return;
     const isSeen = document.visibilityState === 'visible';
     if (!isSeen && Date.now() - lastSeenMs > ABANDONED_MS) return;
-    this.#timer = setTimeout(() => void this.refresh(), isSeen ? everyMs : Math.max(everyMs, HIDDEN_MS));
+    this.#timer = setTimeout(() => void this.#ask(), isSeen ? everyMs : Math.max(everyMs, HIDDEN_MS));
   }
 
   #stop(): void {

@@ -85,7 +85,8 @@ export function TextField({
         <>
           <input
             {...described}
-            type={type}
+            // The types of Preact want one member of a union; all of these take the same attributes here.
+            type={type as 'text'}
             class={mono ? 'mono' : ''}
             value={value}
             placeholder={placeholder}

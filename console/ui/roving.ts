@@ -7,7 +7,7 @@ import { isTyping } from '../base/typing.ts';
 export interface Roving {
   /** The row that has the tab stop. */
   readonly current: number;
-  readonly list: RefObject<HTMLElement>;
+  readonly list: RefObject<HTMLElement | null>;
   onKeyDown(event: KeyboardEvent): void;
   onFocus(index: number): void;
 }
