@@ -27,6 +27,7 @@ import type { IdempotencyCache } from './idempotency-cache.ts';
 import type { Log } from '../observability/logger.ts';
 import type { LoopLag } from '../observability/loop-lag.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { RecentCalls } from '../observability/recent-calls.ts';
 import type { SpanExport } from '../observability/span-export.ts';
 import type { Traces } from '../observability/traces.ts';
 import type { Admission } from '../routing/admission.ts';
@@ -62,6 +63,8 @@ export interface Services {
   readonly ledger: Ledger;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** The last minutes, for those who look. */
+  readonly recentCalls: RecentCalls;
   /** The other workers, for what concerns the whole proxy. */
   readonly peers: ClusterPeers;
   /** Handles for requests that ended before a deployment was selected. */

@@ -8,6 +8,7 @@ import type { SharedKeys } from '../access/shared-keys.ts';
 import type { Ledger, LedgerStatus } from '../spend/ledger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Figures } from '../observability/worker-figures.ts';
+import type { ProcessReport } from './process-report.ts';
 
 /** How the last change from the files ended; part of `/health/readiness`. */
 export interface ReloadState {
@@ -33,6 +34,13 @@ export interface WholeStatus {
   readonly ledgers: readonly LedgerStatus[];
 }
 
+/** What each worker that replied sees of itself. */
+export interface WholeReport {
+  readonly reports: readonly ProcessReport[];
+  /** Numbers of those that did not reply. */
+  readonly silent: readonly number[];
+}
+
 export interface ClusterPeers {
   /** Runs a change while no other worker changes anything. */
   inTurn<T>(change: () => Promise<T>): Promise<T>;
@@ -41,6 +49,8 @@ export interface ClusterPeers {
   status(): Promise<WholeStatus>;
   /** The text of `/metrics`. */
   scrape(): Promise<string>;
+  /** @param own of this process */
+  reports(own: () => ProcessReport): Promise<WholeReport>;
   /** What the runaway brake of each worker knows; those that do not respond are left out. */
   brake(question: BrakeQuestion): Promise<readonly BrakeReport[]>;
 }
@@ -61,6 +71,7 @@ export interface WorkerDuties {
   readonly adopt: (shared: SharedConfig) => void;
   readonly status: () => LedgerStatus;
   readonly figures: () => Promise<Figures>;
+  readonly report: () => ProcessReport;
   readonly brake: (question: BrakeQuestion) => readonly BrakeReport[];
   readonly flush: () => Promise<void>;
   readonly records: (requestIds: readonly string[]) => Promise<readonly RecordedCall[]>;
@@ -86,6 +97,7 @@ export function noPeers(ledger: Ledger, metrics: Metrics, brake: Brake): Cluster
     spread: () => Promise.resolve(),
     status: () => Promise.resolve({ configured: 1, ledgers: [ledger.status] }),
     scrape: () => metrics.scrape(),
+    reports: (own) => Promise.resolve({ reports: [own()], silent: [] }),
     brake: (question) => Promise.resolve(brake.ask(question)),
   };
 }

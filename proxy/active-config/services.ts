@@ -17,6 +17,7 @@ import { addBudgetMetrics } from '../observability/budget-metrics.ts';
 import { addDiskMetrics } from '../observability/disk-metrics.ts';
 import { LoopLag } from '../observability/loop-lag.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { RecentCalls } from '../observability/recent-calls.ts';
 import { Admission } from '../routing/admission.ts';
 import { HealthRegistry } from '../routing/deployment-health.ts';
 import { RetryBudget } from '../routing/retry-budget.ts';
@@ -63,6 +64,7 @@ export function createServices(
     clock,
     ids: new CallIds(),
     metrics,
+    recentCalls: new RecentCalls(metrics, clock),
     peers: noPeers(ledger, metrics, brake),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(clock.mono),

@@ -156,7 +156,8 @@ function placesIn(part: unknown): object {
 const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 
-function shown(value: unknown, schema: SchemaNode | undefined, key: string): unknown {
+/** A value of the configuration without what is secret; what the schema does not know is not shown. @param key its name */
+export function shown(value: unknown, schema: SchemaNode | undefined, key: string): unknown {
   if (typeof value === 'string' && REFERENCE.test(value)) return value; // a name, not the secret
   if (schema === undefined || isInert(schema)) return HIDDEN;
   if (schema['x-secret'] === true) return withoutValues(value);

@@ -30,6 +30,8 @@ import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
 import { spendBudgets } from './spend-budgets.ts';
 import { spendCalculate } from './spend-calculate.ts';
+import { spendRows } from './spend-rows.ts';
+import { spendSums } from './spend-breakdown.ts';
 import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spend-sums.ts';
 import { brakedConversations, conversationBrake, resumeConversation, resumeDenied } from './access/brake.ts';
 import type { Mount } from '../base/mount.ts';
@@ -235,6 +237,8 @@ export class RouteTable implements Routes {
     this.#set('/spend/calculate', { POST: admin(spendCalculate) });
     this.#get('/spend/report', admin(ownReport));
     this.#get('/spend/budgets', admin(spendBudgets));
+    this.#get('/spend/rows', spending(spendRows));
+    this.#get('/spend/sums', spending(spendSums));
     this.#get('/global/spend/report', admin(globalReport));
     this.#get('/user/daily/activity', spending(dailyActivity('user')));
     this.#get('/team/daily/activity', spending(dailyActivity('team')));

@@ -12,7 +12,8 @@ import type { Told } from '../access/host-counters.ts';
 import type { KeyClaim, KeyedCall, KeyedEnding } from '../access/shared-keys.ts';
 import type { LedgerStatus } from '../spend/ledger.ts';
 import type { Figures } from '../observability/worker-figures.ts';
-import type { SharedConfig, Welcome, WholeStatus } from '../active-config/cluster-peers.ts';
+import type { ProcessReport } from '../active-config/process-report.ts';
+import type { SharedConfig, Welcome, WholeReport, WholeStatus } from '../active-config/cluster-peers.ts';
 
 /** Calls by name: arguments and result of each. */
 export type Calls = Readonly<Record<string, { readonly args: unknown; readonly value: unknown }>>;
@@ -39,6 +40,7 @@ export type OfSupervisor = {
   spread: { readonly args: SharedConfig; readonly value: null };
   status: { readonly args: null; readonly value: WholeStatus };
   scrape: { readonly args: null; readonly value: string };
+  reports: { readonly args: null; readonly value: WholeReport };
   brake: { readonly args: BrakeQuestion; readonly value: readonly BrakeReport[] };
   /** All that the other workers have recorded until now is in the store. */
   flush: { readonly args: null; readonly value: null };
@@ -73,6 +75,7 @@ export type OfWorker = {
   status: { readonly args: null; readonly value: LedgerStatus };
   brake: { readonly args: BrakeQuestion; readonly value: readonly BrakeReport[] };
   figures: { readonly args: null; readonly value: Figures };
+  report: { readonly args: null; readonly value: ProcessReport };
   flush: { readonly args: null; readonly value: null };
   /** What the store says of these calls; those without a record are left out. */
   records: { readonly args: readonly string[]; readonly value: readonly RecordedCall[] };

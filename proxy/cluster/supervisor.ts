@@ -7,7 +7,7 @@ import { HostKeys } from '../access/host-keys.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../observability/logger.ts';
 import { WorkerFigures, type Figures } from '../observability/worker-figures.ts';
-import type { SharedConfig, WholeStatus, Welcome } from '../active-config/cluster-peers.ts';
+import type { SharedConfig, WholeReport, WholeStatus, Welcome } from '../active-config/cluster-peers.ts';
 import { ConfigWatcher } from '../server/config-watcher.ts';
 import { NoAnswer, type Answers } from './channel.ts';
 import type { OfSupervisor, OfWorker, Serving } from './protocol.ts';
@@ -161,6 +161,7 @@ export class Supervisor {
       },
       status: () => this.#status(),
       scrape: () => this.#scrape(),
+      reports: () => this.#reports(),
       brake: (question) => this.#brake(question),
       reserve: (call) => this.#counters.reserve(worker.id, call),
       seed: ({ counter, pico, counted }) => {
@@ -231,6 +232,19 @@ export class Supervisor {
       this.#serving().map(({ channel }) => channel.ask('brake', question, LOOK_MS).catch(() => [])),
     );
     return asked.flat();
+  }
+
+  async #reports(): Promise<WholeReport> {
+    const asked = await Promise.all(
+      this.#serving().map(async ({ number, channel }) => {
+        const report = await channel.ask('report', null, LOOK_MS).catch(() => null);
+        return { number, report };
+      }),
+    );
+    return {
+      reports: asked.flatMap(({ report }) => (report === null ? [] : [report])),
+      silent: asked.flatMap(({ number, report }) => (report === null ? [number] : [])),
+    };
   }
 
   async #scrape(): Promise<string> {

@@ -5,6 +5,7 @@ import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import type {
   SharedConfig,
   Welcome,
+  WholeReport,
   WholeStatus,
   WorkerDuties,
   WorkerRole,
@@ -71,6 +72,7 @@ export class WorkerClient implements WorkerRole {
       adopt: (shared) => settled(duties.adopt(shared)),
       status: () => duties.status(),
       figures: () => duties.figures(),
+      report: () => duties.report(),
       brake: (question) => duties.brake(question),
       flush: async () => settled(await duties.flush()),
       records: (requestIds) => duties.records(requestIds),
@@ -104,6 +106,10 @@ export class WorkerClient implements WorkerRole {
 
   scrape(): Promise<string> {
     return this.#channel.ask('scrape', null);
+  }
+
+  reports(): Promise<WholeReport> {
+    return this.#channel.ask('reports', null);
   }
 
   brake(question: BrakeQuestion): Promise<readonly BrakeReport[]> {

@@ -2,12 +2,17 @@
 import { Counter, type Registry } from 'prom-client';
 import type { SpendRecord } from '../spend/record/record.ts';
 import type { Failure } from './failure.ts';
+import type { CallCounts } from './recent-calls.ts';
 import { talliedCounter, Tally } from './tally.ts';
 import { registeredHistogram, SECONDS } from './time-buckets.ts';
 
+type CallTimes = Pick<CallCounts, 'duration' | 'firstByte' | 'overhead'>;
+
 interface GatewayMetrics {
-  /** Handles for a model at a gateway. */
-  of(model: string, gateway: string): GatewayHandles;
+  /** Handles for a model at a gateway. @param times of the same two, for those who look at the last minutes */
+  of(model: string, gateway: string, times: CallTimes): GatewayHandles;
+  /** What was counted of each model at each gateway since the start. */
+  counts(): Iterable<CallCounts>;
 }
 
 interface GatewayHandles {
@@ -50,17 +55,25 @@ export function addGatewayMetrics(registry: Registry): GatewayMetrics {
       }
     },
   });
+  const pairs = new Map<string, CallCounts>();
   return {
-    of: (model, gateway) => {
+    counts: () => pairs.values(),
+    of: (model, gateway, callTimes) => {
       const ends = gateways.get(gateway) ?? { success: new Tally(), failure: new Tally() };
       gateways.set(gateway, ends);
       const times = firstByte.of(gateway);
+      const pair = `${gateway} ${model}`;
+      const none = { client: new Tally(), proxy: new Tally(), upstream: new Tally() };
+      const { sides } = pairs.get(pair) ?? { sides: none };
+      pairs.set(pair, { model, gateway, ...callTimes, sides });
       return {
         observe: (record, failure) => {
           ends[record.status].add(1);
           if (record.firstByteMs !== null && gateway !== '')
             times.observe((record.firstByteMs - record.startMs) / 1000);
-          if (failure !== null) faults(model, gateway, failure.side, failure.reason).add(1);
+          if (failure === null) return;
+          faults(model, gateway, failure.side, failure.reason).add(1);
+          sides[failure.side].add(1);
         },
       };
     },

@@ -9,16 +9,12 @@ import { countDroppedParameters, countRefusedConnections } from './connection-me
 import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deployment-metrics.ts';
 import { addGatewayMetrics } from './gateway-metrics.ts';
 import { LabelValues } from './label-values.ts';
+import type { CallCounts } from './recent-calls.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
 import { talliedCounter, type LabelledHistogram, type Tally } from './tally.ts';
 import { addTeamMetrics } from './team-metrics.ts';
-import { registeredHistogram, SECONDS } from './time-buckets.ts';
+import { msPerToken, OVERHEAD_SECONDS, registeredHistogram, SECONDS, TOKEN_SECONDS } from './time-buckets.ts';
 import type { Figures } from './worker-figures.ts';
-
-const OVERHEAD_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25];
-const TOKEN_SECONDS = [
-  0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1, 2.5,
-];
 
 const COST_SOURCES = ['entry', 'upstream_header', 'catalogue'] as const;
 
@@ -78,6 +74,7 @@ export class Metrics {
     ),
   };
   readonly #labelValues = new LabelValues();
+  #refused = 0;
   readonly #gateways = addGatewayMetrics(this.#registry);
   readonly teams = addTeamMetrics(this.#registry, this.#labelValues);
   readonly #usage = {
@@ -222,6 +219,21 @@ export class Metrics {
     return registeredHistogram(this.#registry, name, help, 'model', bounds);
   }
 
+  /** What is counted of calls by model and gateway, since the start. */
+  get callCounts(): Iterable<CallCounts> {
+    return this.#gateways.counts();
+  }
+
+  /** Requests that were refused without a record, since the start. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** How the metrics call the gateway at an address. */
+  gatewayName(apiBase: string): string {
+    return this.#labelValues.gateway(apiBase);
+  }
+
   /** At most so many different values of the labels `team` and `gateway`; further ones are `other`. */
   limitLabels(most: number): void {
     this.#labelValues.limit(most);
@@ -229,11 +241,12 @@ export class Metrics {
 
   /** Handles for one `model_name` at one gateway. @param apiBase '' = the call went nowhere */
   forModel(model: string, apiBase = ''): DeploymentMetrics {
-    const gateway = this.#gateways.of(model, this.#labelValues.gateway(apiBase));
+    const where = this.#labelValues.gateway(apiBase);
     const perToken = this.#times.perToken.of(model);
-    const duration = this.#times.duration.of(model);
-    const firstByte = this.#times.firstByte.of(model);
-    const overhead = this.#times.overhead.of(model);
+    const duration = this.#times.duration.of(model, where);
+    const firstByte = this.#times.firstByte.of(model, where);
+    const overhead = this.#times.overhead.of(model, where);
+    const gateway = this.#gateways.of(model, where, { duration, firstByte, overhead });
     const prompt = this.#usage.tokens(model, 'prompt');
     const completion = this.#usage.tokens(model, 'completion');
     const cached = this.#usage.tokens(model, 'cache_read');
@@ -347,6 +360,7 @@ export class Metrics {
   /** A request was refused without a record. @param code of the fault */
   rejected(code: string): void {
     this.#requests.rejected.inc({ code });
+    this.#refused += 1;
   }
 
   /** The outcome of one attempt to change the configuration, made by this process. */
@@ -379,11 +393,4 @@ export class Metrics {
   figures(): Promise<Figures> {
     return this.#registry.getMetricsAsJSON();
   }
-}
-
-/** Milliseconds for each output token after the first one; null where the response was no whole stream of several. */
-function msPerToken({ stream, status, tokens, endMs, firstByteMs }: SpendRecord): number | null {
-  if (!stream || status !== 'success' || firstByteMs === null) return null;
-  if (tokens.completion === null || tokens.completion < 2) return null;
-  return (endMs - firstByteMs) / (tokens.completion - 1);
 }

@@ -17,6 +17,7 @@ export class Buckets {
   /** Not cumulative; the last one counts what is above all bounds. */
   readonly #counts: number[];
   #sum = 0;
+  #observed = 0;
 
   /** @param bounds upper bounds, ascending; a value equal to one belongs to it. */
   constructor(bounds: readonly number[]) {
@@ -30,10 +31,28 @@ export class Buckets {
     while (at < bounds.length && value > (bounds[at] ?? Infinity)) at += 1;
     this.#counts[at] = (this.#counts[at] ?? 0) + 1;
     this.#sum += value;
+    this.#observed += 1;
+  }
+
+  /** Values so far. */
+  get observed(): number {
+    return this.#observed;
+  }
+
+  /** How many of them fell into each bucket; the last one is above all bounds. */
+  get counts(): readonly number[] {
+    return this.#counts;
+  }
+
+  /** Counts what another one of the same bounds has counted. */
+  add(other: Buckets): void {
+    other.#counts.forEach((count, at) => (this.#counts[at] = (this.#counts[at] ?? 0) + count));
+    this.#sum += other.#sum;
+    this.#observed += other.#observed;
   }
 
   get isEmpty(): boolean {
-    return this.#counts.every((count) => count === 0);
+    return this.#observed === 0;
   }
 
   /** Cumulative, as the exposition format wants them. */
@@ -53,7 +72,8 @@ export class Buckets {
   }
 }
 
-/** A histogram by one label, with the few members that prom-client's registry uses. */
+/** A histogram by one label, with the few members that prom-client's registry uses. What is observed of one value of the label
+ * may be kept in parts, which are read one by one elsewhere; the metrics show them as one. */
 export class LabelledHistogram {
   readonly name: string;
   readonly help: string;
@@ -61,7 +81,7 @@ export class LabelledHistogram {
   readonly aggregator = 'sum';
   readonly #label: string;
   readonly #bounds: readonly number[];
-  readonly #children = new Map<string, Buckets>();
+  readonly #children = new Map<string, Map<string, Buckets>>();
 
   constructor(name: string, help: string, label: string, bounds: readonly number[]) {
     this.name = name;
@@ -71,18 +91,29 @@ export class LabelledHistogram {
   }
 
   /** The child of a value of the label; the caller keeps it. */
-  of(value: string): Buckets {
-    const known = this.#children.get(value) ?? new Buckets(this.#bounds);
-    this.#children.set(value, known);
+  of(value: string, part = ''): Buckets {
+    const parts = this.#children.get(value) ?? new Map<string, Buckets>();
+    this.#children.set(value, parts);
+    const known = parts.get(part) ?? new Buckets(this.#bounds);
+    parts.set(part, known);
     return known;
   }
 
   async get(): Promise<object> {
     // Of 10,000 models mostly a few are used; the others would be half a million lines of zeros.
-    const values = [...this.#children].flatMap(([value, buckets]) =>
-      buckets.isEmpty ? [] : buckets.samples(this.name, { [this.#label]: value }),
-    );
+    const values = [...this.#children].flatMap(([value, parts]) => {
+      const whole = this.#whole(parts);
+      return whole.isEmpty ? [] : whole.samples(this.name, { [this.#label]: value });
+    });
     return { name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values };
+  }
+
+  #whole(parts: ReadonlyMap<string, Buckets>): Buckets {
+    const [first] = parts.values();
+    if (first !== undefined && parts.size === 1) return first;
+    const whole = new Buckets(this.#bounds);
+    for (const part of parts.values()) whole.add(part);
+    return whole;
   }
 }
 

@@ -8,6 +8,9 @@ export interface CooldownRules {
   readonly cooldownMs: number;
 }
 
+/** Why a breaker opened: too many calls failed, the upstream asked for a pause, its trial call failed, another server saw it fail. */
+export type OpenReason = 'failures' | 'asked' | 'trial' | 'other_server';
+
 export type BreakerState = 'closed' | 'open' | 'half_open';
 
 /** Other servers, where they share what they know of a deployment. Nothing here waits. */
@@ -29,6 +32,7 @@ export class Breaker {
   #fails = 0;
   /** 0: closed. */
   #openUntilMs = 0;
+  #openReason: OpenReason = 'failures';
   /** Counts openings: a call that began before the last one says nothing about the time after it. */
   #era = 0;
   #probing = false;
@@ -55,6 +59,11 @@ export class Breaker {
     return this.#openUntilMs;
   }
 
+  /** Why it opened last; says nothing while it is closed. */
+  get openReason(): OpenReason {
+    return this.#openReason;
+  }
+
   /** A call begins. @returns its era, for its end; negative: it is the trial call of a half-open breaker. */
   begin(nowMs: number): number {
     if (this.state(nowMs) !== 'half_open' || this.#probing) return this.#era;
@@ -73,7 +82,7 @@ export class Breaker {
 
   /** Another server found the upstream failing: calls that run already say nothing about the time from now on. */
   openByPeer(untilMs: number): void {
-    this.#open(untilMs);
+    this.#open(untilMs, 'other_server');
   }
 
   /** Another server found it well. */
@@ -99,12 +108,14 @@ export class Breaker {
     const wasClosed = this.#openUntilMs === 0;
     const tooMany = this.#fails > rules.allowedFails && this.#fails * 2 >= this.#calls;
     if (!(era < 0 || cooldownMs !== null || (wasClosed && tooMany))) return false;
-    this.#open(nowMs + Math.min(Math.max(cooldownMs ?? 0, rules.cooldownMs), MAX_COOLDOWN_MS));
+    const untilMs = nowMs + Math.min(Math.max(cooldownMs ?? 0, rules.cooldownMs), MAX_COOLDOWN_MS);
+    this.#open(untilMs, reasonOf(era, cooldownMs));
     this.#peers?.opened(this.#openUntilMs);
     return wasClosed;
   }
 
-  #open(untilMs: number): void {
+  #open(untilMs: number, reason: OpenReason): void {
+    this.#openReason = reason;
     this.#era += 1;
     this.#probing = false;
     this.#openUntilMs = untilMs;
@@ -127,4 +138,9 @@ export class Breaker {
   #release(era: number): void {
     if (era < 0 && -era === this.#era) this.#probing = false;
   }
+}
+
+function reasonOf(era: number, cooldownMs: number | null): OpenReason {
+  if (cooldownMs !== null) return 'asked';
+  return era < 0 ? 'trial' : 'failures';
 }

@@ -13,6 +13,7 @@ import { HealthChecks } from './health-checks.ts';
 import type { StoredObjects } from '../access/objects/access-objects.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import type { DurableStops } from '../access/brake/durable-stops.ts';
+import { processReport } from '../active-config/process-report.ts';
 import { createServices } from '../active-config/services.ts';
 import type { ActiveConfig, Services } from '../active-config/active-config.ts';
 import { addCounterMetrics } from '../observability/counter-metrics.ts';
@@ -213,6 +214,7 @@ export class RunningProxy {
     this.#checks.close();
     this.#models?.close();
     this.reloader.active.services.loopLag.stop();
+    this.reloader.active.services.recentCalls.stop();
     await this.#server.drain(drain);
     await this.reloader.active.services.estimator.close();
     await this.#platform?.close();
@@ -329,6 +331,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       },
       status: () => ledger.status,
       figures: () => metrics.figures(),
+      report: () => processReport(configs.active, worker.welcome.number),
       brake: (question) => services.brake.ask(question),
       flush: () => ledger.flush(),
       records: (requestIds) => recordsOf(ledger, requestIds),
@@ -344,6 +347,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     metrics.watchDeployments(() => troubled(configs.active));
     metrics.watchLoad(services);
     services.loopLag.start();
+    if (first.snapshot.console !== null) services.recentCalls.start();
     const proxy: RunningProxy = new RunningProxy({
       listening,
       adminWanted: wanted.admin,

@@ -77,6 +77,8 @@ const LLM =
 const BY_ID = /^(?:|\/v1|\/\/v1|\/v1\/v1|\/openai\/v1)\/responses\/\{param\}(?:|\/cancel|\/input_items)$/;
 const LISTING = /^(?:|\/v1|\/\/v1|\/v1\/v1)\/(?:models|models\/\{param\}|model\/info|model_group\/info)$/;
 /** Each of them asks about the object. */
+/** Everybody sees their own part. */
+const OWN_PART = ['/spend/rows', '/spend/sums'];
 const CONSOLE = /^\/ui(?:|\/|\/\{param\}|\/session)$/;
 /** With its session alone. */
 const TRIED = /^\/ui\/v1\/(?:chat\/completions|completions|embeddings|responses|messages)$/;
@@ -92,6 +94,8 @@ t.test('what is open, and what agents reach, are lists that nothing joins unseen
       t.match({ access, port }, { access: 'listing', port: 'both' }, path);
     else if (LLM.test(path) || BY_ID.test(path))
       t.match({ access, port }, { access: 'inference', port: 'main' }, path);
+    else if (OWN_PART.includes(path))
+      t.match({ access, port }, { access: 'management', port: 'admin' }, path);
     else if (CONSOLE.test(path)) t.match({ access, port }, { access: 'public', port: 'admin' }, path);
     else if (TRIED.test(path)) t.match({ access, port }, { access: 'inference', port: 'admin' }, path);
     else if (MANAGEMENT.test(path)) t.match({ access, port }, { access: 'management', port: 'admin' }, path);

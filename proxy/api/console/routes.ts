@@ -9,7 +9,10 @@ import { CONSOLE_PATH } from '../../pipeline/console-session.ts';
 import { forward } from '../../pipeline/forward.ts';
 import { Fault } from '../../errors/fault.ts';
 import { ENDPOINTS } from '../../protocols/table.ts';
+import { ChainRoute } from './chain.ts';
+import { showConfig } from './config.ts';
 import { ConsoleFiles } from './files.ts';
+import type { ServerState } from '../health.ts';
 import { settingsOf, showSession, signIn, signOut } from './session.ts';
 
 /** What the page tries models with. */
@@ -31,6 +34,7 @@ const BUILT = join(
 
 export interface ConsoleOwner {
   readonly reloader: ConfigReloader;
+  readonly state: ServerState;
   /** Of the built page; null = the one that is shipped. */
   readonly consoleFolder: string | null;
 }
@@ -63,7 +67,10 @@ export function consoleRows(owner: ConsoleOwner): readonly ConsoleRow[] {
       return handle(x);
     },
   });
+  const chain = new ChainRoute(owner);
   return [
+    { method: 'GET', path: '/chain', access: 'admin', handle: (x) => chain.show(x) },
+    { method: 'GET', path: '/config', access: 'admin', handle: (x) => showConfig(x, owner.reloader) },
     open('GET', '', (x) => page().redirect(x)),
     open('GET', '/session', showSession),
     open('POST', '/session', (x) => signIn(x, tries())),

@@ -1,5 +1,17 @@
 // The page for people in the description of the API: its files, its session, the calls that it makes.
-import { ANY_OBJECT, BOOL, json, object, orNull, some, TEXT, TEXTS, type Described } from './operation.ts';
+import {
+  ANY_OBJECT,
+  BOOL,
+  COUNT,
+  json,
+  listOf,
+  object,
+  orNull,
+  some,
+  TEXT,
+  TEXTS,
+  type Described,
+} from './operation.ts';
 
 const tag = 'console';
 const codes = ['route_not_found'] as const;
@@ -35,7 +47,58 @@ const tried = (path: string): Described => ({
   forwards: true,
 });
 
+const PERCENTILES = object({ p50: orNull('number'), p95: orNull('number') });
+const FIGURES = {
+  calls_per_minute: COUNT,
+  calls: COUNT,
+  faults: object({ client: COUNT, proxy: COUNT, upstream: COUNT }),
+  first_byte_ms: PERCENTILES,
+  duration_ms: PERCENTILES,
+};
+const STATE = { type: 'string', enum: ['ok', 'half_open', 'cooling_down', 'failing'] };
+
 export const CONSOLE_OPERATIONS: readonly Described[] = [
+  {
+    route: 'GET /chain',
+    tag,
+    summary:
+      'The way of the calls as it is now: this proxy, each gateway, each deployment, the ledger, and what needs a person. From memory, made at most once a second.',
+    answers: json(
+      object({
+        at: TEXT,
+        window_s: COUNT,
+        verdict: object({ level: TEXT, text: TEXT }),
+        proxy: ANY_OBJECT,
+        traffic: object(FIGURES),
+        gateways: listOf(object({ gateway: TEXT, state: STATE, in_flight: COUNT, ...FIGURES })),
+        deployments: listOf(object({ id: TEXT, model_name: TEXT, gateway: TEXT, state: STATE, ...FIGURES })),
+        deployments_total: COUNT,
+        ledger: ANY_OBJECT,
+        reload: ANY_OBJECT,
+        spend_today: { type: ['object', 'null'] },
+        findings: listOf(object({ level: TEXT, text: TEXT, mend: TEXT, link: orNull('string') })),
+        history: ANY_OBJECT,
+      }),
+    ),
+    others: { '304': 'What `if-none-match` names' },
+  },
+  {
+    route: 'GET /config',
+    tag,
+    summary:
+      'The configuration in force without secrets, where each setting stands, and what is doubtful about it.',
+    answers: json(
+      object({
+        version: TEXT,
+        files: TEXTS,
+        reload: ANY_OBJECT,
+        warnings: listOf(ANY_OBJECT),
+        settings: listOf(object({ path: TEXT, value: {}, place: TEXT })),
+        models: listOf(object({ id: TEXT, model_name: TEXT, source: TEXT, place: orNull('string') })),
+        disabled: listOf(ANY_OBJECT),
+      }),
+    ),
+  },
   {
     route: 'GET /ui',
     tag,

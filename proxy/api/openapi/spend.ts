@@ -78,6 +78,86 @@ const ROWS: readonly Described[] = [
   },
 ];
 
+const LATER: readonly Described[] = [
+  {
+    route: 'GET /spend/rows',
+    tag,
+    summary:
+      'Rows, the newest first, each page from where the last one ended; of the last day unless a range is asked for. Users see their own.',
+    query: [
+      parameter('limit', 'Rows of a page.', { type: 'integer', minimum: 1, maximum: 200 }),
+      parameter('before', 'Rows that began before the one that `next` of an answer names.'),
+      parameter('after', 'Rows that began after the one that `newest` of an answer names.'),
+      parameter('start', 'A day or an instant, UTC.', { type: 'string', examples: ['2026-01-31T10:00:00Z'] }),
+      parameter('end', 'A day, which is included, or an instant, which is not.', DAY),
+      ...filters(
+        'request_id',
+        'session_id',
+        'api_key',
+        'user_id',
+        'team_id',
+        'end_user',
+        'model',
+        'model_group',
+        'tag',
+        'call_type',
+      ),
+      parameter('status', 'How the call ended.', { type: 'string', enum: ['success', 'failure'] }),
+    ],
+    answers: json(
+      object({
+        rows: listOf(ref('SpendRow')),
+        next: orNull('string'),
+        newest: orNull('string'),
+        whose: TEXT,
+      }),
+    ),
+    codes: [...codes, 'management_denied'],
+    others: { '304': 'What `if-none-match` names' },
+  },
+  {
+    route: 'GET /spend/sums',
+    tag,
+    summary:
+      'Sums by up to two of day, model, key, ..., with their total; amounts are exact texts. Users see their own.',
+    query: [
+      parameter(
+        'by',
+        'None, one or two, with a comma: day, model, model_group, provider, api_key, team, user, end_user, tag, session.',
+        {
+          type: 'string',
+          examples: ['day,model'],
+        },
+      ),
+      ...DATES,
+      ...filters(
+        'model',
+        'model_group',
+        'provider',
+        'api_key',
+        'team_id',
+        'user_id',
+        'end_user',
+        'tag',
+        'session_id',
+      ),
+      parameter('limit', 'Most sums.', { type: 'integer', minimum: 1, maximum: 10_000 }),
+    ],
+    answers: json(
+      object({
+        by: listOf(TEXT),
+        start_date: TEXT,
+        end_date: TEXT,
+        whose: TEXT,
+        rows: listOf(ANY_OBJECT),
+        more: BOOL,
+        total: ANY_OBJECT,
+      }),
+    ),
+    codes: [...codes, 'management_denied'],
+  },
+];
+
 const SUMS: readonly Described[] = [
   {
     route: 'GET /spend/tags',
@@ -170,4 +250,4 @@ const SUMS: readonly Described[] = [
   },
 ];
 
-export const SPEND_OPERATIONS: readonly Described[] = [...ROWS, ...SUMS];
+export const SPEND_OPERATIONS: readonly Described[] = [...ROWS, ...LATER, ...SUMS];

@@ -79,7 +79,8 @@ export async function spendReport(
   };
 }
 
-const NOTHING: Activity['sums'] = {
+/** Sums of no calls. */
+export const NOTHING: Activity['sums'] = {
   requests: 0,
   failures: 0,
   unpriced: 0,
@@ -93,8 +94,12 @@ const NOTHING: Activity['sums'] = {
 };
 
 function rowOf(key: string, sums: ActivitySums): ReportRow {
+  return { key, ...reportSums(sums) };
+}
+
+/** Sums in the words of a report. */
+export function reportSums(sums: ActivitySums): Omit<ReportRow, 'key'> {
   return {
-    key,
     requests: sums.requests,
     failures: sums.failures,
     unpriced: sums.unpriced,

@@ -34,6 +34,8 @@ export interface SpendPaging {
   readonly page: number;
   readonly pageSize: number;
   readonly order: 'newest' | 'oldest';
+  /** Rows that come after this one in the order, with page 1: as cheap after a million rows as at the beginning. */
+  readonly after?: { readonly startMs: number; readonly requestId: string };
   /** false: no total is wanted. Counting reads every row that matches: of ten million it took 3 s of CPU. */
   readonly counts?: false;
 }

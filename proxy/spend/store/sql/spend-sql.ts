@@ -93,14 +93,16 @@ export function countSql(filter: SpendFilter, dialect: SqlDialect): Sql {
 }
 
 /** One page of rows. */
-export function pageSql(
-  filter: SpendFilter,
-  paging: { readonly page: number; readonly pageSize: number; readonly order: 'newest' | 'oldest' },
-  dialect: SqlDialect,
-): Sql {
+export function pageSql(filter: SpendFilter, paging: SpendPaging, dialect: SqlDialect): Sql {
   const binds = new Binds(dialect);
-  const where = whereOf(rowConditions(filter, dialect, binds));
-  const direction = paging.order === 'newest' ? 'DESC' : 'ASC';
+  const conditions = rowConditions(filter, dialect, binds);
+  const [direction, beyond] = paging.order === 'newest' ? ['DESC', '<'] : ['ASC', '>'];
+  if (paging.after !== undefined) {
+    const { startMs, requestId } = paging.after;
+    const later = `start_ms ${beyond} ${binds.add(startMs)} OR request_id ${beyond} ${binds.add(requestId)}`;
+    conditions.push(`start_ms ${beyond}= ${binds.add(startMs)} AND (${later})`);
+  }
+  const where = whereOf(conditions);
   const limit = binds.add(paging.pageSize);
   const offset = binds.add((paging.page - 1) * paging.pageSize);
   return {

@@ -1,0 +1,51 @@
+// What one process sees of itself now, for whoever looks at the proxy: calls under way, deployments in trouble, the last minutes.
+// Read from memory; plain values, which the processes of a proxy send each other.
+import type { BreakerState, OpenReason } from '../routing/breaker.ts';
+import type { RecentFigures } from '../observability/recent-calls.ts';
+import type { ActiveConfig, LiveDeployment } from './active-config.ts';
+
+/** A deployment with calls under way, or one that does not serve. */
+export interface DeploymentState {
+  readonly id: string;
+  readonly inFlight: number;
+  readonly breaker: BreakerState;
+  readonly openReason: OpenReason;
+  /** ms; 0 = closed, or its time is over. */
+  readonly opensInMs: number;
+  /** What the last background check found; null: healthy, or not checked. */
+  readonly healthError: string | null;
+}
+
+export interface ProcessReport {
+  /** Of workers; 1 where there is one process. */
+  readonly worker: number;
+  readonly queued: number;
+  readonly lagMs: number;
+  readonly memoryBytes: number;
+  readonly deployments: readonly DeploymentState[];
+  readonly recent: RecentFigures;
+}
+
+export function processReport(active: ActiveConfig, worker: number): ProcessReport {
+  const { services, deployments } = active;
+  services.recentCalls.start();
+  const now = services.clock.mono();
+  return {
+    worker,
+    queued: services.admission.waiting,
+    lagMs: Math.round(services.loopLag.worstMs),
+    memoryBytes: process.memoryUsage.rss(),
+    deployments: [...deployments.values()].flatMap((one) => stateOf(one, now)),
+    recent: services.recentCalls.figures(),
+  };
+}
+
+function stateOf({ config, health }: LiveDeployment, now: number): readonly DeploymentState[] {
+  const { inFlight, healthError } = health;
+  const breaker = health.breaker.state(now);
+  if (inFlight === 0 && healthError === null && breaker === 'closed') return [];
+  const { openReason, openUntilMs } = health.breaker;
+  return [
+    { id: config.id, inFlight, breaker, openReason, opensInMs: Math.max(0, openUntilMs - now), healthError },
+  ];
+}
