@@ -46,8 +46,8 @@ function Frame(): JSX.Element {
         <Nav />
         <div class="main">
           <Header name={name} />
-          <Banners />
           <main id="page" tabIndex={-1}>
+            <Banners />
             <Crashable key={name}>
               <Shown name={name} page={page} />
             </Crashable>

@@ -22,7 +22,7 @@ export function Nav(): JSX.Element {
     menuIsOpen.value = false;
   }, [at]);
   return (
-    <div class={menuIsOpen.value ? 'nav open' : 'nav'}>
+    <aside class={menuIsOpen.value ? 'nav open' : 'nav'} aria-label={t().common.product}>
       <div class="brand">
         <a href={hrefOf('')} class="product">
           <Product />
@@ -55,7 +55,7 @@ export function Nav(): JSX.Element {
         </nav>
         <Person />
       </div>
-    </div>
+    </aside>
   );
 }
 

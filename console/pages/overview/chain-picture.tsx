@@ -167,7 +167,6 @@ function Gateway({ gateway, place }: { gateway: ChainGateway; place: Place }): J
       class={`node gateway ${TONES[state]}`}
       style={place}
       href={hrefOf('models', { gateway: gateway.gateway })}
-      aria-label={labelOf(name, state, gateway)}
       title={gateway.gateway}
     >
       <span class="name">
@@ -175,7 +174,9 @@ function Gateway({ gateway, place }: { gateway: ChainGateway; place: Place }): J
         <span class="cut">{name}</span>
       </span>
       <span class="detail">
-        <span>{texts.gatewayDetail(count(gateway.deployments))}</span>
+        <span class="word">
+          {state === 'ok' || state === 'quiet' ? texts.gatewayDetail(count(gateway.deployments)) : texts.states[state]}
+        </span>
         <Measured traffic={gateway} />
       </span>
     </a>
@@ -191,7 +192,6 @@ function Model({ deployment, place }: { deployment: ChainDeployment; place: Plac
       class={`node model ${TONES[state]}`}
       style={place}
       href={hrefOf('models', { id: deployment.id })}
-      aria-label={labelOf(deployment.model_name, state, deployment)}
       title={`${deployment.model_name} → ${deployment.upstream_model}${deployment.reason === null ? '' : `: ${deployment.reason}`}`}
     >
       <span class="name">
@@ -221,16 +221,4 @@ function Measured({ traffic }: { traffic: Traffic }): JSX.Element | null {
 
 function shownState(state: DeploymentState, { calls }: Traffic): Shown {
   return state === 'ok' && calls === 0 ? 'quiet' : state;
-}
-
-function labelOf(name: string, state: Shown, traffic: Traffic): string {
-  const texts = t().overview;
-  const share = traffic.calls === 0 ? 0 : (traffic.faults.proxy + traffic.faults.upstream) / traffic.calls;
-  return texts.node(
-    name,
-    texts.states[state],
-    short(traffic.calls_per_minute),
-    percent(share),
-    duration(traffic.first_byte_ms.p95),
-  );
 }

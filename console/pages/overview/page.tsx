@@ -50,11 +50,11 @@ export function Page(): JSX.Element {
   );
 }
 
-const TONES: Readonly<Record<Chain['verdict']['level'], Tone>> = { ok: 'good', warning: 'warn', error: 'bad' };
+const TONES: Readonly<Record<Chain['verdict']['level'], Tone>> = { ok: 'good', info: 'good', warning: 'warn', error: 'bad' };
 
 function Verdict({ chain }: { chain: Chain }): JSX.Element {
   const { level, text } = chain.verdict;
-  const own = t().overview.verdict[level];
+  const own = t().overview.verdict[verdictKey(chain)];
   const { silent } = chain.proxy.workers;
   return (
     <div class={`verdict ${TONES[level]}`} role="status" aria-live="polite">
@@ -62,7 +62,7 @@ function Verdict({ chain }: { chain: Chain }): JSX.Element {
       <p>
         <strong>{own ?? text}</strong>
         {/* The server's sentence names what it is about; it is English in every language of the page. */}
-        {own === null || level === 'ok' ? null : (
+        {own === null || level === 'ok' || level === 'info' ? null : (
           <span class="said" lang="en">
             {text}
           </span>
@@ -73,6 +73,11 @@ function Verdict({ chain }: { chain: Chain }): JSX.Element {
       </p>
     </div>
   );
+}
+
+function verdictKey({ verdict: { level }, traffic }: Chain): 'ok' | 'quiet' | 'warning' | 'error' {
+  if (level === 'warning' || level === 'error') return level;
+  return traffic.calls === 0 ? 'quiet' : 'ok';
 }
 
 /** The share of calls that failed for another reason than the caller. */

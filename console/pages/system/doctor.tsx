@@ -233,7 +233,7 @@ function StreamTest(): JSX.Element {
       }
     >
       <p class="quiet">{texts.streamWhat}</p>
-      <ul class="arrivals" role="status">
+      <ul class="arrivals" aria-live="polite">
         {arrivals.map(({ n, sentMs, gotMs }) => (
           <li key={n}>{texts.streamEvent(count(n), duration(sentMs), duration(gotMs))}</li>
         ))}

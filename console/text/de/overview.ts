@@ -3,6 +3,7 @@ import type { Texts } from '../index.ts';
 
 export const overview: Texts['overview'] = {
   verdict: {
+    quiet: 'Bereit: in den letzten Minuten gab es keine Aufrufe.',
     ok: 'Jeder Aufruf kommt durch und wird aufgezeichnet.',
     warning: 'Aufrufe kommen durch, aber etwas braucht Aufmerksamkeit.',
     error: 'Aufrufe kommen nicht durch oder werden nicht aufgezeichnet.',
@@ -40,9 +41,6 @@ export const overview: Texts['overview'] = {
   restsFor: (time) => `ruht noch ${time}`,
   perMinute: (calls) => `${calls}/min`,
   faultShare: (share) => `${share} Fehler`,
-  edge: (from, to, calls) => `${from} nach ${to}: ${calls} Aufrufe pro Minute`,
-  node: (name, state, calls, faults, latency) =>
-    `${name}: ${state}, ${calls} Aufrufe pro Minute, ${faults} Fehler, erstes Byte ${latency}`,
   noTraffic: 'Keine Aufrufe in den letzten Minuten.',
   firstRun: 'Es kam noch kein Aufruf. So geht der erste:',
   noModels: 'Es ist kein Modell konfiguriert.',

@@ -1,8 +1,9 @@
 // The overview: the verdict, four figures, the chain, the ledger, what to do.
 export const overview = {
   verdict: {
-    ok: 'Every call gets through and is recorded.',
     /** null: the server's own sentence. */
+    ok: null as string | null,
+    quiet: null as string | null,
     warning: null as string | null,
     error: null as string | null,
   },
@@ -39,9 +40,6 @@ export const overview = {
   restsFor: (time: string) => `rests for ${time}`,
   perMinute: (calls: string) => `${calls}/min`,
   faultShare: (share: string) => `${share} faults`,
-  edge: (from: string, to: string, calls: string) => `${from} to ${to}: ${calls} calls per minute`,
-  node: (name: string, state: string, calls: string, faults: string, latency: string) =>
-    `${name}: ${state}, ${calls} calls per minute, ${faults} faults, first byte ${latency}`,
   noTraffic: 'No calls in the last minutes.',
   firstRun: 'No call has come yet. Make the first one:',
   noModels: 'No model is configured.',

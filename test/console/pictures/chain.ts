@@ -17,10 +17,10 @@ const MODELS: readonly (readonly [name: string, upstream: string, host: keyof ty
   ['claude-haiku-4-5', 'litellm_proxy/demo-cost', 'llm-gateway.example.com'],
   ['gpt-5', 'litellm_proxy/demo-interval-cost', 'llm-gateway.example.com'],
   ['gpt-5-mini', 'litellm_proxy/demo-cached-cost', 'llm-gateway.example.com'],
-  ['qwen3-coder', 'openai/demo-slow', 'gpu-pool.example.net'],
-  ['llama-4-maverick', 'openai/demo-503', 'gpu-pool.example.net'],
-  ['embeddings-large', 'openai/demo-tools', 'api.provider.example'],
-  ['mistral-large', 'openai/demo-429', 'api.provider.example'],
+  ['qwen3-coder', 'openai/acme/demo-slow', 'gpu-pool.example.net'],
+  ['llama-4-maverick', 'openai/acme/demo-503', 'gpu-pool.example.net'],
+  ['embeddings-large', 'openai/acme/demo-tools', 'api.provider.example'],
+  ['mistral-large', 'openai/acme/demo-429', 'api.provider.example'],
 ];
 
 const WEIGHTS: Readonly<Record<string, number>> = {
