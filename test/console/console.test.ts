@@ -137,7 +137,7 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
     await page.keyboard.press('y');
     await page.waitForURL(`${ui}system`);
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox').waitFor();
+    await page.getByRole('combobox', { name: 'Page, model or id' }).waitFor();
     await page.keyboard.type('over');
     await page.keyboard.press('Enter');
     await page.waitForURL(`${ui}overview`);

@@ -15,6 +15,7 @@ import { Sparkline } from '../../ui/sparkline.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
 import { API_BASE } from '../../base/urls.ts';
 import { ChainPicture } from './chain-picture.tsx';
+import { faultShare } from './layout.ts';
 import './overview.css';
 
 export function Page(): JSX.Element {
@@ -78,11 +79,6 @@ function Verdict({ chain }: { chain: Chain }): JSX.Element {
 function verdictKey({ verdict: { level }, traffic }: Chain): 'ok' | 'quiet' | 'warning' | 'error' {
   if (level === 'warning' || level === 'error') return level;
   return traffic.calls === 0 ? 'quiet' : 'ok';
-}
-
-/** The share of calls that failed for another reason than the caller. */
-export function faultShare({ calls, faults }: Traffic): number {
-  return calls === 0 ? 0 : (faults.proxy + faults.upstream) / calls;
 }
 
 function Figures({ chain }: { chain: Chain }): JSX.Element {

@@ -11,6 +11,7 @@ import { dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { Id } from '../../ui/copy.tsx';
 import { SearchFilter } from '../../ui/filters.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
@@ -121,7 +122,7 @@ function Settings({ config }: { config: ConfigAnswer }): JSX.Element {
   const query = param('q').toLowerCase();
   const rows = config.settings.filter(({ path }) => path.toLowerCase().includes(query));
   const columns: readonly Column<Setting>[] = [
-    { key: 'path', title: texts.setting, cell: ({ path }) => <code class="path">{path}</code> },
+    { key: 'path', title: texts.setting, width: '45%', cell: ({ path }) => <code class="path">{path}</code> },
     { key: 'value', title: texts.value, cell: ({ value }) => <code class="value">{written(value)}</code> },
     { key: 'place', title: texts.place, cell: ({ place }) => <code class="path">{place}</code>, minor: true },
   ];
@@ -181,7 +182,7 @@ function modelColumns(): readonly Column<ConfigModel>[] {
       title: texts.model,
       cell: ({ id, model_name }) => <a href={hrefOf('models', { id })}>{model_name}</a>,
     },
-    { key: 'id', title: texts.entry, cell: ({ id }) => <code class="path">{id}</code>, minor: true },
+    { key: 'id', title: texts.entry, cell: ({ id }) => <Id id={id} />, minor: true },
     { key: 'source', title: texts.source, cell: ({ source }) => texts.sources[source] ?? source },
     { key: 'place', title: texts.place, cell: ({ place }) => (place === null ? '–' : <code>{place}</code>) },
   ];

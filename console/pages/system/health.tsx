@@ -12,8 +12,8 @@ import { Facts, Panel } from '../../ui/panel.tsx';
 import { Loads } from '../../ui/states.tsx';
 import { ReloadResult } from './reload.tsx';
 
-/** Node's own threshold of a busy process. */
-const LAG_MS = 100;
+/** From here on the server counts it as a fault of the machine. */
+const LAG_MS = 250;
 
 export function Health(): JSX.Element {
   const chain = useResource<Chain>('chain', { everyMs: CHAIN_MS });
@@ -21,10 +21,12 @@ export function Health(): JSX.Element {
     <Loads from={chain} lines={10}>
       {(data) => (
         <div class="columns">
-          <Machine chain={data} />
-          <Ledger chain={data} />
-          <Reload chain={data} />
           <Alerts chain={data} />
+          <Machine chain={data} />
+          <div class="stacked">
+            <Ledger chain={data} />
+            <Reload chain={data} />
+          </div>
         </div>
       )}
     </Loads>

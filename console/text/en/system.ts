@@ -54,7 +54,7 @@ export const system = {
   >,
   doctor: 'Doctor',
   doctorWhat:
-    'Asks each gateway for its name, address, certificate, key, model list and headers, as `throughline doctor` does. It costs nothing.',
+    'Asks each gateway for its name, address, certificate, key, model list and headers, as throughline doctor does. It costs nothing.',
   doctorSend: 'Send one call of one token to each entry as well',
   doctorSendHint: 'Each of these calls costs a fraction of a cent and is recorded with the tag doctor.',
   doctorRun: 'Run',
@@ -64,7 +64,6 @@ export const system = {
   doctorCounts: (passed: string, skipped: string) => `${passed} passed, ${skipped} skipped`,
   doctorPassed: 'Passed',
   doctorSkipped: 'Skipped',
-  doctorSeen: 'Seen',
   doctorFix: 'Do',
   stream: 'Path to this browser',
   streamWhat: 'Five events, 200 ms apart, show whether something between the proxy and this browser collects streams.',
