@@ -2,7 +2,6 @@
 // its person is back is sealed in a cookie of ten minutes, so that any worker or server may answer. Whatever goes wrong leads
 // back to the page, which says what to do.
 import type { ConsoleSettings, OidcSettings } from '../../../config/console-settings.ts';
-import { Fault } from '../../errors/fault.ts';
 import { ownCookies } from '../../pipeline/console-session.ts';
 import { sendResponse } from '../../pipeline/respond.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
@@ -10,7 +9,7 @@ import { OidcClient, ProviderAway, type Person, type SignInSecrets } from './oid
 import { begun, cookieOf, setCookie, settingsOf } from './session.ts';
 
 /** What the page gets to say. */
-type Why = 'unavailable' | 'no_role' | 'expired' | 'refused' | 'loop';
+type Why = 'off' | 'unavailable' | 'no_role' | 'expired' | 'refused' | 'loop';
 
 interface Pending extends SignInSecrets {
   readonly atMs: number;
@@ -31,7 +30,9 @@ export class OidcRoutes {
 
   /** `GET /ui/oidc/login` */
   async login(x: Exchange): Promise<void> {
-    const { settings, oidc } = oidcOf(x);
+    const known = oidcOf(x);
+    if (known === null) return back(x, 'off');
+    const { settings, oidc } = known;
     const before = pendingOf(x);
     const count = before !== null && x.startMs - before.atMs < HASTE_MS ? before.count + 1 : 1;
     if (count > MOST_IN_HASTE) return back(x, 'loop');
@@ -48,7 +49,9 @@ export class OidcRoutes {
 
   /** `GET /ui/oidc/callback` */
   async callback(x: Exchange): Promise<void> {
-    const { settings, oidc } = oidcOf(x);
+    const known = oidcOf(x);
+    if (known === null) return back(x, 'off');
+    const { settings, oidc } = known;
     const pending = pendingOf(x);
     const query = new URLSearchParams(x.query);
     const isOurs =
@@ -83,12 +86,10 @@ export class OidcRoutes {
 const begunBy = (x: Exchange, { userId, name, groups }: Person) =>
   begun(x, { kind: 'oidc', userId, name, groups });
 
-/** @throws Fault route_not_found */
-function oidcOf(x: Exchange): { settings: ConsoleSettings; oidc: OidcSettings } {
+/** null: no provider is configured. @throws Fault route_not_found */
+function oidcOf(x: Exchange): { settings: ConsoleSettings; oidc: OidcSettings } | null {
   const settings = settingsOf(x);
-  if (settings.oidc === null)
-    throw new Fault('route_not_found', 'No provider is configured (general_settings.console.oidc).');
-  return { settings, oidc: settings.oidc };
+  return settings.oidc === null ? null : { settings, oidc: settings.oidc };
 }
 
 const redirectUri = ({ publicUrl }: ConsoleSettings): string => `${publicUrl ?? ''}/ui/oidc/callback`;
