@@ -45,7 +45,12 @@ export function Nav(): JSX.Element {
             <div key={group} class="group" role="group" aria-label={texts.groups[group]}>
               <p aria-hidden="true">{texts.groups[group]}</p>
               {pages.map(({ name, page }) => (
-                <a key={name} href={hrefOf(name)} aria-current={name === here ? 'page' : undefined} title={`g ${page.key}`}>
+                <a
+                  key={name}
+                  href={hrefOf(name)}
+                  aria-current={name === here ? 'page' : undefined}
+                  title={`g ${page.key}`}
+                >
                   <Icon name={page.icon} />
                   {t().pages[name].name}
                 </a>

@@ -103,7 +103,10 @@ export function VirtualTable<T>(props: VirtualTableProps<T>): JSX.Element {
   );
 }
 
-function pick<T>({ sort, onSort }: Pick<TableProps<T>, 'sort' | 'onSort'>): Pick<TableProps<T>, 'sort' | 'onSort'> {
+function pick<T>({
+  sort,
+  onSort,
+}: Pick<TableProps<T>, 'sort' | 'onSort'>): Pick<TableProps<T>, 'sort' | 'onSort'> {
   return { ...(sort === undefined ? {} : { sort }), ...(onSort === undefined ? {} : { onSort }) };
 }
 

@@ -2,9 +2,15 @@
 // reports, what it throws, which hosts it asks.
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from 'playwright-core';
 /** A busy machine never comes near it, and a hang still ends with a sentence. */
-const PATIENCE_MS = Number(process.env["PATIENCE_MS"] ?? 120_000);
+const PATIENCE_MS = Number(process.env['PATIENCE_MS'] ?? 120_000);
 
 const PATHS = [process.env['CHROMIUM_BIN'] ?? '', '/usr/bin/chromium', '/usr/bin/chromium-browser'];
 
@@ -66,7 +72,8 @@ export async function openPage(
   page.on('console', (message) => {
     const text = message.text();
     // Answers that the page shows as a state are told by the browser too.
-    if (message.type() === 'error' && !text.startsWith('Failed to load resource')) wrong.push(`console: ${text}`);
+    if (message.type() === 'error' && !text.startsWith('Failed to load resource'))
+      wrong.push(`console: ${text}`);
   });
   page.on('request', (request) => {
     requests.push(request.url());

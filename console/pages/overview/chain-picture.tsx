@@ -105,7 +105,10 @@ function Line({ edge: { path, width, callsPerMinute, faultShare: share } }: { ed
         <path
           class="faulty"
           d={path}
-          style={{ strokeWidth: `${Math.max(1.75, width * Math.sqrt(share))}px`, strokeDasharray: dashes(share) }}
+          style={{
+            strokeWidth: `${Math.max(1.75, width * Math.sqrt(share))}px`,
+            strokeDasharray: dashes(share),
+          }}
         />
       ) : null}
     </g>
@@ -193,7 +196,9 @@ function Gateway({ gateway, place }: { gateway: ChainGateway; place: Place }): J
       </span>
       <span class="detail">
         <span class="word">
-          {state === 'ok' || state === 'quiet' ? texts.gatewayDetail(count(gateway.deployments)) : texts.states[state]}
+          {state === 'ok' || state === 'quiet'
+            ? texts.gatewayDetail(count(gateway.deployments))
+            : texts.states[state]}
         </span>
         <Measured traffic={gateway} />
       </span>
@@ -204,7 +209,10 @@ function Gateway({ gateway, place }: { gateway: ChainGateway; place: Place }): J
 function Model({ deployment, place }: { deployment: ChainDeployment; place: Place }): JSX.Element {
   const texts = t().overview;
   const state = shownState(deployment.state, deployment);
-  const rests = deployment.ends_in_s === null ? texts.states[state] : texts.restsFor(duration(deployment.ends_in_s * 1000));
+  const rests =
+    deployment.ends_in_s === null
+      ? texts.states[state]
+      : texts.restsFor(duration(deployment.ends_in_s * 1000));
   return (
     <a
       class={`node model ${TONES[state]}`}

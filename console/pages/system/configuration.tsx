@@ -1,4 +1,5 @@
 // The configuration that serves: its issues by severity, where each entry comes from, the text with its secrets masked.
+import { messageOf } from '../../base/message.ts';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { change } from '../../api/client.ts';
@@ -111,7 +112,9 @@ function Shown({ config }: { config: ConfigAnswer }): JSX.Element {
 
 /** Errors first; an issue of the last reload that serves as well is said once. */
 function issuesOf({ reload, warnings }: ConfigAnswer): readonly ConfigIssue[] {
-  const all = new Map([...reload.issues, ...warnings].map((one) => [`${one.place} ${one.path} ${one.message}`, one]));
+  const all = new Map(
+    [...reload.issues, ...warnings].map((one) => [`${one.place} ${one.path} ${one.message}`, one]),
+  );
   return [...all.values()].toSorted(
     (a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'),
   );
@@ -207,7 +210,7 @@ function ReloadButtons(): JSX.Element | null {
       else if (result === 'unchanged') toast(texts.unchanged);
       else toast(isTrial ? texts.wouldChange(count(changes.length)) : texts.reloaded);
     } catch (error) {
-      toast(error instanceof Error ? error.message : String(error), 'bad');
+      toast(messageOf(error), 'bad');
     } finally {
       setBusy(false);
       refreshAll();

@@ -1,4 +1,5 @@
 // The doctor: a run on a button, its findings with what to do, and a test of the way between the proxy and this browser.
+import { messageOf } from '../../base/message.ts';
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, open } from '../../api/client.ts';
@@ -62,7 +63,7 @@ export function Doctor(): JSX.Element {
       if (answer.data !== null) setRun({ is: 'done', report: answer.data });
     } catch (error) {
       if (controller.signal.aborted) return;
-      setRun({ is: 'failed', message: error instanceof Error ? error.message : String(error) });
+      setRun({ is: 'failed', message: messageOf(error) });
     }
   };
   return (
@@ -94,7 +95,11 @@ export function Doctor(): JSX.Element {
 }
 
 const VERDICTS: Readonly<Record<Report['verdict'], Tone>> = { ok: 'good', warnings: 'warn', errors: 'bad' };
-const LEVELS: Readonly<Record<DoctorFinding['level'], Tone>> = { error: 'bad', warning: 'warn', info: 'idle' };
+const LEVELS: Readonly<Record<DoctorFinding['level'], Tone>> = {
+  error: 'bad',
+  warning: 'warn',
+  info: 'idle',
+};
 
 function Outcome({ run }: { run: Run }): JSX.Element {
   const texts = t().system;
@@ -139,7 +144,10 @@ function Findings({ report }: { report: Report }): JSX.Element {
         ))}
       </ul>
       <Checks title={texts.doctorPassed} rows={report.passed.map((one) => ({ ...one, said: one.seen }))} />
-      <Checks title={texts.doctorSkipped} rows={report.skipped.map((one) => ({ ...one, said: one.because }))} />
+      <Checks
+        title={texts.doctorSkipped}
+        rows={report.skipped.map((one) => ({ ...one, said: one.because }))}
+      />
     </div>
   );
 }
@@ -237,7 +245,7 @@ function StreamTest(): JSX.Element {
         setArrivals((before) => [...before, { n, sentMs: sent_ms, gotMs }]);
       }
     } catch (thrown) {
-      setError(thrown instanceof Error ? thrown.message : String(thrown));
+      setError(messageOf(thrown));
     }
     setState('done');
   };

@@ -8,6 +8,13 @@ export const overview: Texts['overview'] = {
     warning: 'Aufrufe kommen durch, aber etwas braucht Aufmerksamkeit.',
     error: 'Aufrufe kommen nicht durch oder werden nicht aufgezeichnet.',
   },
+  /** For screen readers. */
+  spoken: {
+    ok: 'Alles in Ordnung',
+    info: 'Alles in Ordnung',
+    warning: 'Etwas braucht Aufmerksamkeit',
+    error: 'Aufrufe kommen nicht durch oder werden nicht aufgezeichnet',
+  },
   window: (minutes) => `Letzte ${minutes} min`,
   calls: 'Aufrufe',
   callsDetail: (inFlight) => `${inFlight} laufen`,

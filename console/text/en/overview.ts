@@ -7,6 +7,13 @@ export const overview = {
     warning: null as string | null,
     error: null as string | null,
   },
+  /** For screen readers. */
+  spoken: {
+    ok: 'All is well',
+    info: 'All is well',
+    warning: 'Something needs attention',
+    error: 'Calls do not get through or are not recorded',
+  },
   window: (minutes: string) => `Last ${minutes} min`,
   calls: 'Calls',
   callsDetail: (inFlight: string) => `${inFlight} in flight`,

@@ -26,9 +26,12 @@ export const system = {
   reloaded: 'The configuration was read again and serves.',
   unchanged: 'The files say what serves already.',
   wouldChange: (count: string) => `The files are in order and would change ${count} settings.`,
-  results: { applied: 'Applied', refused: 'Refused', unchanged: 'Unchanged', started: 'Read at the start' } as Readonly<
-    Record<string, string>
-  >,
+  results: {
+    applied: 'Applied',
+    refused: 'Refused',
+    unchanged: 'Unchanged',
+    started: 'Read at the start',
+  } as Readonly<Record<string, string>>,
   issues: 'Issues',
   noIssues: 'The configuration has no issues.',
   severity: 'Severity',
@@ -49,9 +52,12 @@ export const system = {
   entry: 'Entry',
   model: 'Model',
   source: 'Source',
-  sources: { config: 'File', runtime: 'Added at run time', discovery: 'Discovered', stored: 'Stored' } as Readonly<
-    Record<string, string>
-  >,
+  sources: {
+    config: 'File',
+    runtime: 'Added at run time',
+    discovery: 'Discovered',
+    stored: 'Stored',
+  } as Readonly<Record<string, string>>,
   doctor: 'Doctor',
   doctorWhat:
     'Asks each gateway for its name, address, certificate, key, model list and headers, as throughline doctor does. It costs nothing.',
@@ -66,11 +72,14 @@ export const system = {
   doctorSkipped: 'Skipped',
   doctorFix: 'Do',
   stream: 'Path to this browser',
-  streamWhat: 'Five events, 200 ms apart, show whether something between the proxy and this browser collects streams.',
+  streamWhat:
+    'Five events, 200 ms apart, show whether something between the proxy and this browser collects streams.',
   streamRun: 'Test',
   streamGood: 'Events arrive one by one.',
-  streamBad: 'All events arrived at once: something between the proxy and this browser collects streams. Switch off response buffering there.',
-  streamEvent: (number: string, sent: string, got: string) => `Event ${number}: sent at ${sent}, here at ${got}`,
+  streamBad:
+    'All events arrived at once: something between the proxy and this browser collects streams. Switch off response buffering there.',
+  streamEvent: (number: string, sent: string, got: string) =>
+    `Event ${number}: sent at ${sent}, here at ${got}`,
   alerts: 'Alerts',
   levels: { error: 'Error', warning: 'Warning', info: 'Note' },
 };
