@@ -153,8 +153,7 @@ t.test(
     const wrong = [...CONSOLE_TEXT]
       .flatMap(([file, text]) => importsOf(file, text))
       .filter(({ from, to }) => {
-        if (!to.includes('/') || to.startsWith('@') || to.endsWith('.css')) return false;
-        if (!within(to, CONSOLE)) return true;
+        if (!within(to, CONSOLE)) return layerOf(to) >= 0 || within(to, PLATFORM);
         if (from === REGISTRY && pageOf(to) !== undefined) return false;
         if (consoleLayer(from) < 0) return false; // what begins it all
         if (pageOf(from) !== undefined && pageOf(to) !== undefined) return pageOf(from) !== pageOf(to);
