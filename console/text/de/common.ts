@@ -140,6 +140,7 @@ export const login: Texts['login'] = {
     no_role: 'Der Anmeldedienst kennt Sie, aber keine Ihrer Gruppen darf diese Konsole benutzen.',
     expired: 'Die Anmeldung dauerte zu lange oder begann in einem anderen Browser. Versuchen Sie es erneut.',
     refused: 'Der Anmeldedienst hat die Anmeldung abgelehnt.',
+    off: 'Die Anmeldung über einen Dienst ist hier ausgeschaltet. Nehmen Sie einen Schlüssel.',
     loop: 'Die Anmeldung lief im Kreis und wurde angehalten. Vielleicht sind Cookies ausgeschaltet.',
   },
   away: 'Der Proxy antwortet nicht.',

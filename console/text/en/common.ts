@@ -127,6 +127,7 @@ export const login = {
     no_role: 'You are known to the login provider, but none of your groups may use this console.',
     expired: 'The login took too long or began in another browser. Try again.',
     refused: 'The login provider refused the login.',
+    off: 'Logins by a provider are switched off here. Sign in with a key.',
     loop: 'The login went back and forth without an end and was stopped. Cookies may be switched off.',
   },
   away: 'The proxy does not answer.',
