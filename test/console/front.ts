@@ -12,7 +12,7 @@ export interface Front {
   close(): Promise<void>;
 }
 
-export async function startFront(target: string, prefix: string): Promise<Front> {
+export async function startFront(target: string | null, prefix: string): Promise<Front> {
   const server = createServer((req, res) => pass(front, prefix, req, res));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
