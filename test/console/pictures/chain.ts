@@ -76,7 +76,10 @@ export async function startChain(t: Teardown, more = ''): Promise<Rig> {
     names.close();
   });
   const proxy = `http://127.0.0.1:${(names.address() as AddressInfo).port}`;
-  return startRig(t, { config: () => configOf(more), env: { HTTP_PROXY: proxy, http_proxy: proxy } });
+  return startRig(t, {
+    config: () => configOf(more),
+    env: { HTTP_PROXY: proxy, GATEWAY_KEY: 'sk-upstream-secret', MASTER_KEY: KEY },
+  });
 }
 
 function configOf(more: string): string {
@@ -86,7 +89,7 @@ function configOf(more: string): string {
     litellm_params:
       model: ${upstream}
       api_base: http://${host}${upstream.startsWith('openai/') ? '/compat/v1' : ''}
-      api_key: sk-upstream-secret
+      api_key: os.environ/GATEWAY_KEY
       input_cost_per_token: 0.000003
       output_cost_per_token: 0.000015`,
   );
@@ -94,7 +97,7 @@ function configOf(more: string): string {
 router_settings:
   num_retries: 1
 general_settings:
-  master_key: ${KEY}
+  master_key: os.environ/MASTER_KEY
   forward_client_headers_to_llm_api: true
 ${more}`;
 }
